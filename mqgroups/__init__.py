@@ -1,0 +1,60 @@
+"""IBM MQ message groups across units of work: put, got, and resumed after whatever died.
+
+    import mqgroups
+
+    with mqgroups.connect("QM1", "DEV.APP.SVRCONN", "localhost(1414)", user="app", password=pw) as qmgr:
+        with qmgr.group_producer("ORDERS", name="orders-loader", every=100) as producer:
+            with producer.group() as group:                 # the interrupted group, if there is one
+                for row in rows[group.resume_from:]:        # 0 on a fresh start, 1200 after a crash
+                    group.put(row)                          # every 100 messages: status record + commit
+        with qmgr.group_consumer("ORDERS", name="orders-sink", every=100) as consumer:
+            for group in consumer:                          # resumes mid-group by itself
+                for message in group:
+                    handle(message.data, message.msg_seq_number)
+
+The whole, from the application down:
+
+     producer.py  puts a group     consumer.py  gets a group
+          │  └──────────┬──────────────────┘  │
+          │           core/   decides: how the next message is put or got, when a unit of work ends,
+          │                   what a status record means. Values in, values out; it calls nobody.
+          ├───────────────────────────────────┘
+     unit_of_work.py    messages + status record + MQCMIT, or MQBACK, and what is true afterwards
+     status_queue.py    one record, opened exclusively, replaced in the same unit of work
+     connection.py      the verbs; completion and reason codes become results or errors (errors.py) here
+     mqi/               structures, constants, and the C layer of pymqi or ibmmq
+     ═══════════════    C MQI: IBM MQ, or the embedded queue manager (embedded/) for development and tests
+
+What is committed is told by one status record, in the same unit of work as the messages it speaks of. It is the only
+thing that is believed after a crash, and while nothing is interrupted the status queue is empty.
+"""
+
+from __future__ import annotations
+
+from mqgroups import errors
+from mqgroups.connection import Connection
+from mqgroups.consumer import GetGroup, GroupConsumer
+from mqgroups.core.model import GroupStatus, MsgFlag, Persistence
+from mqgroups.core.unit_of_work import Every
+from mqgroups.errors import MQGroupsError
+from mqgroups.mqi.message import Message
+from mqgroups.producer import GroupProducer, PutGroup
+from mqgroups.queue_manager import QueueManager, connect, wrap
+
+__all__ = [
+    "Connection",
+    "Every",
+    "GetGroup",
+    "GroupConsumer",
+    "GroupProducer",
+    "GroupStatus",
+    "MQGroupsError",
+    "Message",
+    "MsgFlag",
+    "Persistence",
+    "PutGroup",
+    "QueueManager",
+    "connect",
+    "errors",
+    "wrap",
+]

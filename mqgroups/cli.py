@@ -1,0 +1,309 @@
+"""The command ``mqgroups``. A leaf: it turns words into calls, and errors into one message and an exit code.
+
+    mqgroups embedded build   compile the client library of the embedded queue manager
+    mqgroups embedded run     serve an embedded queue manager until it is told to stop
+    mqgroups embedded exec    run a program on an embedded queue manager of its own
+
+Exit codes: 0 done; 1 it did not work, and standard error says why; 2 the command was not understood. ``exec`` ends with
+the exit code of the program, 128 + n if signal n ended it, and 125, 126 or 127 if it never ran (see its help).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.logging import RichHandler
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EXIT_NOT_STARTED = 125
+EXIT_NOT_EXECUTABLE = 126
+EXIT_NOT_FOUND = 127
+EXIT_SIGNAL = 128
+
+_out = Console(highlight=False, soft_wrap=True)
+_err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def default_mqsc() -> Path:
+    """Return the MQSC file that an embedded queue manager starts with: ``docker/20-mqgroups.mqsc`` of the sources.
+
+    An installed package carries a copy beside the embedded queue manager; a checkout has the file itself.
+    """
+    package = Path(__file__).resolve().parent
+    installed = package / "embedded" / "20-mqgroups.mqsc"
+    return installed if installed.exists() else package.parent / "docker" / "20-mqgroups.mqsc"
+
+
+def _listen(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, int]:
+    """Return host and port of ``HOST:PORT`` on loopback."""
+    host, _, port = value.rpartition(":")
+    host = host.strip("[]")
+    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+        raise click.BadParameter(f"{value!r} is not HOST:PORT, such as 127.0.0.1:1414")
+    if not _is_loopback(host):
+        raise click.BadParameter(
+            f"{host} is not a loopback address; the embedded queue manager is for one machine and listens on "
+            "127.0.0.1, [::1] or localhost only"
+        )
+    return host, int(port)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_DIRECTORY = click.Path(file_okay=False, path_type=Path)
+
+_Command = Callable[..., None]
+
+
+def _queue_manager_options(command: _Command) -> _Command:
+    """The options ``run`` and ``exec`` have in common."""
+    options = [
+        click.option("--qmgr", "q_mgr_name", default="QM1", show_default=True, metavar="NAME", help="Its name."),
+        click.option(
+            "--mqsc",
+            multiple=True,
+            type=_FILE,
+            help="A file of MQSC commands to carry out at every start, after the standard one; may be repeated.",
+        ),
+        click.option(
+            "--bare", is_flag=True, help="Leave the standard MQSC file out (MQGROUPS.STATUS.MODEL, ORDERS, FLIGHTS)."
+        ),
+        click.option(
+            "--user",
+            "user_variables",
+            multiple=True,
+            metavar="NAME:VARIABLE",
+            help="A user, and the environment variable that holds the password; may be repeated.",
+        ),
+        click.option("--users-file", type=_FILE, help="Users, one NAME:PASSWORD a line; # begins a comment line."),
+        click.option("--verbose", "-v", is_flag=True, help="Say more on standard error."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="mqgroups", message="mqgroups %(version)s")
+def main() -> None:
+    """IBM MQ message groups that span several units of work."""
+
+
+@main.group()
+def embedded() -> None:
+    """A queue manager for development, tests and demos, where no IBM MQ is at hand.
+
+    It is not IBM MQ and no replacement for it. Unmodified pymqi and ibmmq programs run on it.
+    """
+
+
+@embedded.command()
+@click.option("--print-dir", is_flag=True, help="Print the directory and nothing else.")
+def build(print_dir: bool) -> None:
+    """Compile the client library, unless that was done before.
+
+    The directory it ends up in is laid out as IBM's client is (inc/, lib64/libmqic_r.so, lib64/libmqm_r.so), so that
+    pymqi can be built against it:
+
+    \b
+        MQ_FILE_PATH=$(mqgroups embedded build --print-dir) \\
+            pip install --no-cache-dir --no-binary pymqi pymqi
+    """
+    with _one_message():
+        from mqgroups.embedded.libmqm.build import build as build_library
+
+        directory = build_library()
+    click.echo(directory if print_dir else f"client library of the embedded queue manager: {directory}")
+
+
+@embedded.command()
+@_queue_manager_options
+@click.option(
+    "--listen",
+    callback=_listen,
+    metavar="HOST:PORT",
+    default="127.0.0.1:1414",
+    show_default=True,
+    help="Loopback address to listen on; port 0 takes any that is free.",
+)
+@click.option(
+    "--data",
+    type=_DIRECTORY,
+    help="Its directory, where messages are kept. Default: mqgroups/NAME in $XDG_STATE_HOME or ~/.local/state.",
+)
+def run(
+    q_mgr_name: str,
+    mqsc: Sequence[Path],
+    bare: bool,
+    user_variables: Sequence[str],
+    users_file: Path | None,
+    verbose: bool,
+    listen: tuple[str, int],
+    data: Path | None,
+) -> None:
+    """Serve an embedded queue manager until SIGTERM or Ctrl-C.
+
+    Without users, anybody on this machine may connect, and a user and password that an application gives are refused. A
+    password is never an argument: a command line is there for everybody to read.
+    """
+    _log(verbose)
+    users = _users(user_variables, users_file)
+    directory = data or _state_directory(q_mgr_name)
+
+    def ready(host: str, port: int, *_: object) -> None:
+        _out.print(
+            f"Queue manager {q_mgr_name} (embedded: for development, not IBM MQ) is ready.\n"
+            f"  connect to   {host}({port}), channel DEV.APP.SVRCONN\n"
+            f"  data         {directory}",
+            markup=False,
+        )
+
+    with _one_message(about=f"queue manager {q_mgr_name} on {listen[0]}({listen[1]}): "):
+        from mqgroups.embedded import server
+
+        directory.mkdir(parents=True, exist_ok=True)
+        server.run(q_mgr_name, *listen, directory, _mqsc_files(mqsc, bare=bare), users, ready)
+
+
+@embedded.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@_queue_manager_options
+@click.option("--data", type=_DIRECTORY, help="Its directory. Default: a temporary one, removed afterwards.")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def exec_(
+    q_mgr_name: str,
+    mqsc: Sequence[Path],
+    bare: bool,
+    user_variables: Sequence[str],
+    users_file: Path | None,
+    verbose: bool,
+    data: Path | None,
+    command: Sequence[str],
+) -> None:
+    """Start an embedded queue manager, run COMMAND on it, and stop it.
+
+    \b
+        mqgroups embedded exec -- python your_pymqi_script.py
+
+    COMMAND finds the queue manager as any IBM MQ program does, by MQSERVER; the address alone is in MQGROUPS_CONN_NAME
+    and the queue manager's name in MQGROUPS_Q_MGR_NAME. The exit code is COMMAND's, or 128 + n if signal n ended it;
+    125 if the queue manager did not start, 126 if COMMAND cannot be executed, 127 if it does not exist.
+    """
+    _log(verbose)
+    users = _users(user_variables, users_file)
+    with ExitStack() as stack:
+        with _one_message(EXIT_NOT_STARTED):
+            from mqgroups.embedded import EmbeddedQueueManager
+
+            q_mgr = stack.enter_context(
+                EmbeddedQueueManager(q_mgr_name, data=data, mqsc=_mqsc_files(mqsc, bare=bare), users=users)
+            )
+            environment = {**os.environ, **q_mgr.environment(), "MQGROUPS_CONN_NAME": q_mgr.conn_name}
+        code = _run_program(command, environment)
+    sys.exit(code)
+
+
+def _run_program(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    try:
+        program = subprocess.Popen(command, env=environment)
+    except FileNotFoundError:
+        _complain(f"there is no program {command[0]}")
+        return EXIT_NOT_FOUND
+    except OSError as error:
+        _complain(f"{command[0]} cannot be executed: {error.strerror}")
+        return EXIT_NOT_EXECUTABLE
+    # Ctrl-C reaches the program too, which decides; a SIGTERM is passed on.
+    previous = (
+        signal.signal(signal.SIGINT, signal.SIG_IGN),
+        signal.signal(signal.SIGTERM, lambda number, _: program.send_signal(number)),
+    )
+    try:
+        code = program.wait()
+    finally:
+        signal.signal(signal.SIGINT, previous[0])
+        signal.signal(signal.SIGTERM, previous[1])
+    return code if code >= 0 else EXIT_SIGNAL - code
+
+
+def _mqsc_files(files: Sequence[Path], *, bare: bool) -> list[Path]:
+    return [*([] if bare else [default_mqsc()]), *files]
+
+
+def _users(variables: Sequence[str], file: Path | None) -> dict[str, str]:
+    """Return passwords by user, from the environment and from a file."""
+    users: dict[str, str] = {}
+    for given in variables:
+        name, _, variable = given.partition(":")
+        if not name or not variable:
+            raise click.BadParameter(f"{given!r} is not NAME:VARIABLE", param_hint="'--user'")
+        password = os.environ.get(variable)
+        if not password:
+            raise click.BadParameter(
+                f"the environment variable {variable}, which should hold the password of {name}, is not set or empty",
+                param_hint="'--user'",
+            )
+        users[name] = password
+    if file is not None:
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            if not line.strip() or line.startswith("#"):
+                continue
+            name, _, password = line.partition(":")
+            if not name or not password:
+                raise click.BadParameter(f"{file}, line {number}: expected NAME:PASSWORD", param_hint="'--users-file'")
+            users[name] = password
+    return users
+
+
+def _state_directory(q_mgr_name: str) -> Path:
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "mqgroups" / q_mgr_name
+
+
+def _log(verbose: bool) -> None:
+    handler = RichHandler(console=_err, show_path=False)
+    logging.basicConfig(level="INFO" if verbose else "WARNING", format="%(message)s", handlers=[handler])
+
+
+def _complain(message: str) -> None:
+    _err.print(f"mqgroups: {message}", markup=False)
+
+
+@contextmanager
+def _one_message(code: int = 1, about: str = "") -> Iterator[None]:
+    """Turn an error that somebody can do something about into one message and an exit code."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "sortedcontainers":
+            raise
+        _complain("the embedded queue manager needs sortedcontainers: pip install 'mqgroups[embedded]'")
+    except OSError as error:
+        _complain(f"{about}{error}")
+    except Exception as error:
+        # The package's own errors say what is wrong and what to do; anything else is a bug, and shows where.
+        if not type(error).__module__.startswith("mqgroups."):
+            raise
+        _complain(f"{about}{error}")
+    else:
+        return
+    sys.exit(code)

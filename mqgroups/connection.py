@@ -1,0 +1,295 @@
+"""A connection to a queue manager and the queues open on it: where verbs are called and their codes become errors.
+
+A connection has *one* unit of work. Whoever puts or gets in syncpoint first owns it until it is committed or backed out
+(``begin``); a second producer or consumer on the same connection is refused meanwhile, because its commit would commit
+the other's half-done work too.
+
+MQDISC commits (IBM MQ, topic q106120). Therefore nothing here disconnects on garbage collection, ``close`` calls MQBACK
+first, and if MQBACK cannot be done on a living connection there is no MQDISC at all: the queue manager backs out a
+connection that just goes away.
+
+Not here: which message comes next (``core``), and when to commit (``producer.py``, ``consumer.py``).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from types import TracebackType
+from typing import TypeVar
+
+from mqgroups.errors import CommitOutcomeUnknown, ConnectionBroken, GroupUsage, MessageTooLong, MQIError, mqi_error
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+from mqgroups.mqi.abc import Binding, ConnectArguments
+from mqgroups.retry import CONNECT_LATER, Patience, Sleep, retrying
+
+_log = logging.getLogger("mqgroups")
+_ConnectionT = TypeVar("_ConnectionT", bound="Connection")
+
+# The message is on the queue and what the warning is about does not matter to a group.
+_ACCEPTED_PUT_WARNINGS = frozenset({mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM})
+_UNFINISHED = frozenset({mq.MQRC_INCOMPLETE_GROUP, mq.MQRC_INCOMPLETE_MSG})
+_SMALLEST_BUFFER_BYTES = 65_536
+
+
+class Queue:
+    """A queue that is open. Made by ``Connection.open_queue``."""
+
+    def __init__(self, connection: Connection, name: str, hobj: int, od: bytes, max_message_length: int) -> None:
+        self._connection = connection
+        self.name = name
+        self.object_name = st.name_at(od, st.OD_OBJECT_NAME)
+        self._hconn = connection.hconn
+        self._hobj: int | None = hobj
+        self._mqput = connection.binding.MQPUT
+        self._mqget = connection.binding.MQGET
+        self._max_message_length = max_message_length
+        self._buffer_bytes = min(_SMALLEST_BUFFER_BYTES, max_message_length)
+
+    def put(self, md: bytearray, pmo: bytearray, data: bytes) -> tuple[bytes, bytes]:
+        """MQPUT: return MQMD and MQPMO as the queue manager filled them; the templates ``md`` and ``pmo`` stay as they are.
+
+        Raises:
+            MQIError: the message is not on the queue; or it is, with a warning that should not be (2241, 2242, 2185,
+                2245), and then the unit of work has to be backed out.
+        """
+        assert self._hobj is not None
+        md_out, pmo_out, comp, reason = self._mqput(self._hconn, self._hobj, bytes(md), bytes(pmo), data)
+        if comp and not (comp == mq.MQCC_WARNING and reason in _ACCEPTED_PUT_WARNINGS):
+            raise self._connection.failed("MQPUT", f"queue {self.name}", comp, reason)
+        return md_out, pmo_out
+
+    def get(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, bytes] | None:
+        """MQGET: return data, MQMD and MQGMO; ``None`` if there was no message. ``md`` and ``gmo`` are templates.
+
+        A message that does not fit the buffer (2080) is got again with a buffer of its size: nothing was consumed and
+        no position moved. Data is never truncated.
+
+        Raises:
+            MessageTooLong: the message is longer than this queue was opened for.
+            MQIError: any other failure.
+        """
+        assert self._hobj is not None
+        while True:
+            data, md_out, gmo_out, length, comp, reason = self._mqget(
+                self._hconn, self._hobj, bytes(md), bytes(gmo), self._buffer_bytes
+            )
+            if comp == mq.MQCC_OK:
+                return data, md_out, gmo_out
+            if reason == mq.MQRC_NO_MSG_AVAILABLE:
+                return None
+            if reason != mq.MQRC_TRUNCATED_MSG_FAILED or length <= self._buffer_bytes:
+                raise self._connection.failed("MQGET", f"queue {self.name}", comp, reason)
+            if length > self._max_message_length:
+                error = MessageTooLong("MQGET", f"queue {self.name}", comp, reason)
+                error.context = f"The message has {length} bytes, max_message_length is {self._max_message_length}"
+                raise error
+            self._buffer_bytes = length
+
+    def inquire(self, selector: int) -> int | str:
+        """MQINQ of one attribute; character values without padding."""
+        assert self._hobj is not None
+        value, comp, reason = self._connection.binding.inquire(self._hconn, self._hobj, selector)
+        if comp:
+            raise self._connection.failed("MQINQ", f"queue {self.name}", comp, reason)
+        return value
+
+    def close(self, options: int = mq.MQCO_NONE) -> None:
+        """MQCLOSE. Does nothing if the queue is closed or the connection gone; an unfinished group is no error."""
+        hobj, self._hobj = self._hobj, None
+        if hobj is None or not self._connection.usable:
+            return
+        comp, reason = self._connection.binding.MQCLOSE(self._hconn, hobj, options)
+        if comp and not (comp == mq.MQCC_WARNING and reason in _UNFINISHED):
+            raise self._connection.failed("MQCLOSE", f"queue {self.name}", comp, reason)
+
+
+class Connection:
+    """A connection to a queue manager. Leaving its ``with`` block backs out what is not committed, and disconnects."""
+
+    def __init__(self, binding: Binding, hconn: int, *, owned: bool, sleep: Sleep = time.sleep) -> None:
+        """Take a connection handle over.
+
+        Args:
+            binding: whose handle it is.
+            hconn: from MQCONNX.
+            owned: whether ``close`` disconnects; a handle of the application's own is left connected.
+            sleep: how waiting is done between tries.
+        """
+        self.binding = binding
+        self.hconn = hconn
+        self.sleep = sleep
+        self._owned = owned
+        self._closed = False
+        self._broken = False
+        self._unit_of_work_of: object | None = None
+        self.q_mgr_name = ""
+        try:
+            hobj = self._open(st.od("", object_type=mq.MQOT_Q_MGR), mq.MQOO_INQUIRE, "the queue manager")[0]
+            self.q_mgr_name = str(self._inquire(hobj, mq.MQCA_Q_MGR_NAME))
+            self.q_mgr_identifier = str(self._inquire(hobj, mq.MQCA_Q_MGR_IDENTIFIER))
+            self.max_uncommitted_msgs = int(self._inquire(hobj, mq.MQIA_MAX_UNCOMMITTED_MSGS))
+            binding.MQCLOSE(hconn, hobj, mq.MQCO_NONE)
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def _connected(
+        cls: type[_ConnectionT], binding: Binding, arguments: ConnectArguments, patience: Patience, sleep: Sleep
+    ) -> _ConnectionT:
+        """MQCONNX, tried again while the queue manager is not there."""
+
+        def attempt() -> int:
+            hconn, comp, reason = binding.connect(arguments)
+            if comp == mq.MQCC_FAILED:
+                where = f" at {arguments.conn_name}" if arguments.conn_name else ""
+                raise mqi_error("MQCONNX", f"queue manager {arguments.q_mgr_name}{where}", comp, reason)
+            return hconn
+
+        hconn = retrying(patience, CONNECT_LATER, sleep)(attempt)
+        return cls(binding, hconn, owned=True, sleep=sleep)
+
+    @property
+    def usable(self) -> bool:
+        """Whether verbs can be called: neither closed nor broken."""
+        return not (self._closed or self._broken)
+
+    def failed(self, verb: str, object_name: str, comp: int, reason: int) -> MQIError:
+        """Return the error for a verb's codes, and remember it if the connection is gone."""
+        error = mqi_error(verb, object_name, comp, reason)
+        if isinstance(error, ConnectionBroken):
+            self._broken = True
+        return error
+
+    def open_queue(
+        self,
+        name: str,
+        options: int,
+        *,
+        object_q_mgr_name: str = "",
+        dynamic_q_name: str = "",
+        max_message_length: int = 104_857_600,
+    ) -> Queue:
+        """MQOPEN.
+
+        Args:
+            name: of the queue, or of the model queue to make ``dynamic_q_name`` from.
+            options: MQOO_*; FAIL_IF_QUIESCING is added.
+            object_q_mgr_name: the instance of a cluster queue; empty for the queue manager's own choice.
+            dynamic_q_name: the name of the queue to make.
+            max_message_length: the longest message to get from it, bytes.
+
+        Raises:
+            MQIError: it cannot be opened.
+        """
+        self._require_usable()
+        od = st.od(name, object_q_mgr_name=object_q_mgr_name, dynamic_q_name=dynamic_q_name)
+        shown = dynamic_q_name or name
+        hobj, od_out = self._open(od, options | mq.MQOO_FAIL_IF_QUIESCING, f"queue {name}")
+        return Queue(self, shown, hobj, od_out, max_message_length)
+
+    def begin(self, owner: object) -> None:
+        """Claim the connection's unit of work for ``owner``, who then has to ``commit`` or ``back_out``.
+
+        Raises:
+            GroupUsage: another producer or consumer has messages in it.
+            ConnectionBroken: see ``usable``.
+        """
+        self._require_usable()
+        if self._unit_of_work_of is not None and self._unit_of_work_of is not owner:
+            raise GroupUsage(
+                f"{self._unit_of_work_of!r} has an open unit of work on this connection, and a connection has only "
+                "one; give each producer and consumer that work at the same time a connection of its own"
+            )
+        self._unit_of_work_of = owner
+
+    def release(self, owner: object) -> None:
+        """Give the unit of work back without a call: nothing was put or got in it."""
+        if self._unit_of_work_of is owner:
+            self._unit_of_work_of = None
+
+    def has_unit_of_work(self, owner: object) -> bool:
+        """Whether ``owner`` has claimed the unit of work and not ended it."""
+        return self._unit_of_work_of is owner
+
+    def commit(self) -> None:
+        """MQCMIT.
+
+        Raises:
+            UnitOfWorkBackedOut: the queue manager has backed out instead (2003).
+            CommitOutcomeUnknown: the connection broke in the middle; see there.
+            MQIError: it failed; the unit of work is still open.
+        """
+        comp, reason = self.binding.MQCMIT(self.hconn)
+        if not comp:
+            self._unit_of_work_of = None
+            return
+        error = self.failed("MQCMIT", f"queue manager {self.q_mgr_name}", comp, reason)
+        if isinstance(error, CommitOutcomeUnknown):
+            self._broken = True
+        if self._broken or reason == mq.MQRC_BACKED_OUT:
+            self._unit_of_work_of = None
+        raise error
+
+    def back_out(self) -> None:
+        """MQBACK. On a connection that is gone there is nothing to do: the queue manager does it."""
+        self._unit_of_work_of = None
+        if not self.usable:
+            return
+        comp, reason = self.binding.MQBACK(self.hconn)
+        if comp == mq.MQCC_FAILED:
+            error = self.failed("MQBACK", f"queue manager {self.q_mgr_name}", comp, reason)
+            if not self._broken:
+                raise error
+
+    def close(self) -> None:
+        """Back out what is not committed, and disconnect if the connection is this package's own. Idempotent."""
+        if self._closed:
+            return
+        try:
+            if self._owned or self._unit_of_work_of is not None:
+                self.back_out()
+        except MQIError as error:
+            # Still connected, and not backed out: MQDISC would commit. Dropped without it, the queue manager backs out.
+            _log.warning("not disconnecting from %s, because that would commit: %s", self.q_mgr_name, error)
+            self._closed = True
+            return
+        self._closed = True
+        if self._owned:
+            comp, reason = self.binding.MQDISC(self.hconn)
+            if comp and not self._broken:
+                _log.debug("MQDISC from %s: %s", self.q_mgr_name, mq.reason_name(reason))
+
+    def __enter__(self: _ConnectionT) -> _ConnectionT:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "broken" if self._broken else "open"
+        return f"<{type(self).__name__} {self.q_mgr_name} over {self.binding.name} {state}>"
+
+    def _require_usable(self) -> None:
+        if self._broken:
+            raise ConnectionBroken(
+                "the call", f"queue manager {self.q_mgr_name}", mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN
+            )
+        if self._closed:
+            raise GroupUsage(f"the connection to {self.q_mgr_name} is closed")
+
+    def _open(self, od: bytes, options: int, object_name: str) -> tuple[int, bytes]:
+        hobj, od_out, comp, reason = self.binding.MQOPEN(self.hconn, od, options)
+        if comp == mq.MQCC_FAILED:
+            raise self.failed("MQOPEN", object_name, comp, reason)
+        return hobj, od_out
+
+    def _inquire(self, hobj: int, selector: int) -> int | str:
+        value, comp, reason = self.binding.inquire(self.hconn, hobj, selector)
+        if comp:
+            raise self.failed("MQINQ", "the queue manager", comp, reason)
+        return value

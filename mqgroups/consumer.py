@@ -1,0 +1,334 @@
+"""GroupConsumer: gets a message group across units of work.
+
+A driver: it asks ``core.group`` how the next message is got, has ``connection.Queue`` get it, and lets the core check
+that it is the next one. ``unit_of_work.UnitsOfWork`` ends each unit of work with its status record.
+
+    for group in consumer:              # the interrupted group first, if there is one
+        for message in group:           # asking for the next message says that this one is processed
+            ...
+
+A message counts as processed when the application asks for the one after it; only then a syncpoint is taken that
+covers it, if one is due. So effects outside MQ happen at least once, never not at all, and after a crash
+``group.resume_from`` and ``group.checkpoint`` tell what is committed. Leaving a loop early, or an exception in it,
+backs out to the last commit when the consumer is asked again or closed.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from math import ceil, inf
+from types import TracebackType
+
+from mqgroups.config import ConsumerSettings
+from mqgroups.connection import Connection
+from mqgroups.core.group import AT_START, GetPlan, after_get, follows, next_get
+from mqgroups.core.model import MatchOption, Role
+from mqgroups.core.status import Checkpoint
+from mqgroups.errors import GroupIncomplete, GroupStalled, GroupUsage, MQGroupsError, MQIError, SegmentNotSupported
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+from mqgroups.mqi.message import Message
+from mqgroups.status_queue import StatusQueue
+from mqgroups.unit_of_work import UnitsOfWork
+
+_log = logging.getLogger("mqgroups.consumer")
+
+_OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_NO_READ_AHEAD
+_GET_OPTIONS = mq.MQGMO_SYNCPOINT | mq.MQGMO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING
+# One MQGET waits no longer than this, so that Ctrl-C and signal handlers are served, and a unit of work that ends by
+# its age does end while no message comes.
+_LONGEST_WAIT_MS = 1000
+_ANY_MESSAGE = st.md()
+
+BeforeCommit = Callable[["GetGroup"], None]
+
+
+class GetGroup:
+    """A message group being got. Iterate over it once.
+
+    Attributes:
+        group_id: 24 bytes; ``MQGI_NONE`` for a message that is in no group, which comes as a group of one.
+        resume_from: how many of its messages were consumed in committed units of work before this iteration began.
+        checkpoint: the application's checkpoint of the last commit in this group; ``None`` in a new one.
+    """
+
+    def __init__(
+        self, consumer: GroupConsumer, group_id: bytes, resume_from: int, checkpoint: Checkpoint, first: Message | None
+    ) -> None:
+        self._consumer = consumer
+        self._first = first
+        self._started = False
+        self.group_id = group_id
+        self.resume_from = resume_from
+        self.checkpoint = checkpoint
+
+    def set_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Have ``checkpoint`` (bytes or a JSON value) committed with the next syncpoint.
+
+        Call it while processing the message it speaks of, or in a ``before_commit`` function.
+
+        Raises:
+            GroupUsage: this group is not the one being got any more.
+        """
+        if self._consumer._group is not self:
+            raise GroupUsage("the checkpoint of a group can be set only while it is being got")
+        self._consumer._work.checkpoint = checkpoint
+
+    def __iter__(self) -> Iterator[Message]:
+        """Return the messages that are left of the group, in sequence.
+
+        Raises:
+            GroupStalled: the next message did not come in ``group_wait_s``. What was processed is committed.
+            GroupIncomplete: the message got is not the next one.
+            GroupUsage: the group was iterated before, or another one is being got.
+            MQGroupsError: what else goes wrong. The unit of work is backed out; iterate over the consumer again.
+        """
+        if self._started or self._consumer._group is not self:
+            raise GroupUsage("a group is iterated over once, while it is the consumer's current one")
+        self._started = True
+        first, self._first = self._first, None
+        return self._consumer._messages(self, first)
+
+    def __repr__(self) -> str:
+        return f"<GetGroup group={self.group_id.hex()} resume_from={self.resume_from} of {self._consumer!r}>"
+
+
+class GroupConsumer:
+    """Gets message groups from one queue, under a name that survives a crash; see ``QueueManager.group_consumer``."""
+
+    def __init__(self, connection: Connection, settings: ConsumerSettings) -> None:
+        self._connection = connection
+        self._settings = settings
+        self._group: GetGroup | None = None
+        self._position = AT_START
+        # The MQGMO of every next get, while the handle retains the group.
+        self._run: bytearray | None = None
+        self._before_commit: BeforeCommit | None = None
+        self._closed = False
+        self._status = StatusQueue(connection, settings.status_queue, settings.status_model, settings.owner_wait_s)
+        try:
+            self._work = UnitsOfWork(connection, self._status, Role.GET, settings.name, settings.queue, settings.every)
+            self._queue = connection.open_queue(
+                settings.queue, _OPEN_OPTIONS, max_message_length=settings.max_message_length
+            )
+        except BaseException:
+            self._status.close()
+            raise
+        self._position = self._work.committed
+        if self._work.resumed:
+            _log.info("%r resumes an interrupted group", self)
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """The checkpoint of the last commit, be its group interrupted or completed; ``None`` without a status record."""
+        return self._work.committed_checkpoint
+
+    def before_commit(self, function: BeforeCommit) -> BeforeCommit:
+        """Have ``function(group)`` called before each syncpoint, to make durable what the commit will say is done.
+
+        It may call ``group.set_checkpoint``. If it raises, the unit of work is backed out. Usable as a decorator.
+        """
+        self._before_commit = function
+        return function
+
+    def __iter__(self) -> Iterator[GetGroup]:
+        """Return the groups as they come: the interrupted one first. It ends when none came for ``wait_s``.
+
+        Raises:
+            GroupUsage: the consumer is closed.
+            MQGroupsError: what else goes wrong.
+        """
+        while True:
+            group = self._next_group()
+            if group is None:
+                return
+            yield group
+
+    def close(self) -> None:
+        """Back out what is not committed, take a completed group's record away, and close both queues. Idempotent."""
+        self._close(finish=True)
+
+    def delete_status_queue(self) -> None:
+        """Close, and delete the status queue, which has to be one that was made from a model queue.
+
+        Raises:
+            GroupUsage: a group is interrupted, and its record is on it.
+            MQIError: it cannot be deleted (2045: it is a predefined queue).
+        """
+        if not self._work.committed.at_start:
+            raise GroupUsage(f"{self!r} has an interrupted group; get its rest before its status queue can be deleted")
+        self._close(finish=True, delete=True)
+
+    def __enter__(self) -> GroupConsumer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        # After an exception the application comes back and has to know where it was: a COMPLETED record stays.
+        self._close(finish=error is None)
+
+    def __repr__(self) -> str:
+        group = self._position.group_id.hex() if not self._position.at_start else "none"
+        state = "closed" if self._closed else "open" if self._connection.usable else "broken"
+        return (
+            f"<GroupConsumer {self._settings.queue} name={self._settings.name} group={group} "
+            f"seq={self._position.msg_seq_number} uow={self._work.number} {state}>"
+        )
+
+    def _next_group(self) -> GetGroup | None:
+        if self._closed:
+            raise GroupUsage(f"{self!r} is closed")
+        # A group that was not got to its end: its last messages were never said to be processed.
+        self._back_out(None)
+        committed = self._work.committed
+        if not committed.at_start:
+            checkpoint = self._work.committed_checkpoint
+            self._group = GetGroup(self, committed.group_id, committed.msg_seq_number, checkpoint, None)
+            return self._group
+        try:
+            first = self._get(self._settings.wait_s)
+        except MQGroupsError as error:
+            self._back_out(error)
+            raise
+        if first is None:
+            self._work.release()
+            return None
+        self._group = GetGroup(self, first.group_id, 0, None, first)
+        return self._group
+
+    def _messages(self, group: GetGroup, message: Message | None) -> Iterator[Message]:
+        work, queue = self._work, self._queue
+        try:
+            while True:
+                if message is None:
+                    if work.messages == 0:
+                        work.begin()
+                    # While the plan is the same for every message, the core is not asked again and no clock is read.
+                    got = queue.get(_ANY_MESSAGE, self._run) if self._run else None
+                    message = self._accept(got) if got else self._next_member(group)
+                yield message
+                # The application asks for more: this message is processed.
+                if self._group is not group:
+                    raise GroupUsage("the consumer has gone on to another group, or is closed")
+                work.messages += 1
+                work.data_bytes += len(message.data)
+                if message.is_last:
+                    self._end_group(group)
+                    return
+                if work.due():
+                    self._syncpoint(group)
+                message = None
+        except Exception as error:
+            if self._group is group:
+                self._back_out(error)
+            raise
+
+    def _next_member(self, group: GetGroup) -> Message:
+        """Get the next message of the group, waiting ``group_wait_s``."""
+        waited_s = self._settings.group_wait_s
+        message = self._get(waited_s, group)
+        if message is None:
+            if self._work.messages:
+                self._syncpoint(group)
+            else:
+                self._work.release()
+            raise GroupStalled(
+                self._settings.queue, self._position.group_id, self._position.msg_seq_number + 1, waited_s
+            )
+        plan = next_get(self._position, complete_groups_only=False)
+        self._run = _gmo(plan, min(_LONGEST_WAIT_MS, ceil(waited_s * 1000)))
+        return message
+
+    def _get(self, wait_s: float | None, group: GetGroup | None = None) -> Message | None:
+        """Get the message after the current position, waiting up to ``wait_s`` (``None``: for ever)."""
+        if self._work.messages == 0:
+            self._work.begin()
+        plan = next_get(self._position, complete_groups_only=self._settings.complete_groups_only)
+        md = _ANY_MESSAGE
+        if plan.match_options is not MatchOption.NONE:
+            md = st.md(group_id=plan.group_id, msg_seq_number=plan.msg_seq_number)
+        deadline_s = inf if wait_s is None else time.monotonic() + wait_s
+        left_s = inf if wait_s is None else wait_s
+        while True:
+            wait_ms = _LONGEST_WAIT_MS if left_s > _LONGEST_WAIT_MS / 1000 else ceil(left_s * 1000)
+            got = self._queue.get(md, _gmo(plan, wait_ms))
+            if got is not None:
+                return self._accept(got)
+            left_s = deadline_s - time.monotonic()
+            if left_s <= 0:
+                return None
+            if group is not None and self._work.due():
+                self._syncpoint(group)
+                self._work.begin()
+
+    def _accept(self, got: tuple[bytes, bytes, bytes]) -> Message:
+        """Take a message for the next one of the group, if it is."""
+        data, md, gmo = got
+        group_id = md[st.MD_GROUP_ID]
+        msg_seq_number = st.long_at(md, st.MD_MSG_SEQ_NUMBER)
+        position = self._position
+        if not follows(position, group_id, msg_seq_number):
+            raise self._incomplete(group_id, msg_seq_number)
+        if gmo[st.GMO_SEGMENT_STATUS] != mq.MQSS_NOT_A_SEGMENT:
+            raise SegmentNotSupported(self._settings.queue, group_id, msg_seq_number, st.long_at(md, st.MD_OFFSET))
+        self._position = after_get(position, group_id)
+        return Message(data, md, gmo[st.GMO_GROUP_STATUS])
+
+    def _syncpoint(self, group: GetGroup) -> None:
+        if self._before_commit is not None:
+            self._before_commit(group)
+        self._work.syncpoint(self._work.record(self._position))
+
+    def _end_group(self, group: GetGroup) -> None:
+        if self._before_commit is not None:
+            self._before_commit(group)
+        self._work.complete(self._work.record(self._position))
+        self._position = AT_START
+        self._run = None
+        self._group = None
+
+    def _back_out(self, error: Exception | None) -> None:
+        """Go back to the last commit; tell ``error`` where that is."""
+        self._group = None
+        self._run = None
+        self._work.back_out(type(error).__name__ if error else "")
+        self._position = self._work.committed
+        if isinstance(error, MQIError):
+            error.context = ". ".join(part for part in (error.context, self._work.last_known_commit()) if part)
+
+    def _incomplete(self, group_id: bytes, msg_seq_number: int) -> GroupIncomplete:
+        expected = self._position.msg_seq_number + 1
+        return GroupIncomplete(
+            f"queue {self._settings.queue}: expected message {expected} of group {self._position.group_id.hex()}, got "
+            f"message {msg_seq_number} of group {group_id.hex()}. It was backed out and is on the queue; browse the "
+            "group",
+            status_queue=self._settings.status_queue,
+            group_id=self._position.group_id,
+            found=msg_seq_number,
+            expected=expected,
+        )
+
+    def _close(self, *, finish: bool, delete: bool = False) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._group = None
+        try:
+            self._work.back_out()
+            if finish and self._connection.usable:
+                self._work.finish()
+        finally:
+            self._queue.close()
+            self._status.close(delete=delete)
+
+
+def _gmo(plan: GetPlan, wait_ms: int) -> bytearray:
+    options = _GET_OPTIONS
+    if plan.logical_order:
+        options |= mq.MQGMO_LOGICAL_ORDER
+    if plan.all_msgs_available:
+        options |= mq.MQGMO_ALL_MSGS_AVAILABLE
+    return st.gmo(options, match_options=plan.match_options, wait_interval_ms=wait_ms)

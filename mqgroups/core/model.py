@@ -1,0 +1,54 @@
+"""MQ's words as enums. IBM's names without their prefix, IBM's numbers (``mqgroups.mqi.constants`` has both, and a test
+holds the two together)."""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum, IntFlag
+
+GROUP_ID_LENGTH = 24
+GROUP_ID_NONE = bytes(GROUP_ID_LENGTH)
+MAX_MSG_SEQ_NUMBER = 999_999_999
+
+
+class MsgFlag(IntFlag):
+    """MQMD.MsgFlags (IBM MQ, topic q097540)."""
+
+    NONE = 0x00
+    SEGMENTATION_ALLOWED = 0x01
+    SEGMENT = 0x02
+    LAST_SEGMENT = 0x04
+    MSG_IN_GROUP = 0x08
+    LAST_MSG_IN_GROUP = 0x10
+
+
+class MatchOption(IntFlag):
+    """MQGMO.MatchOptions."""
+
+    NONE = 0x00
+    MATCH_MSG_ID = 0x01
+    MATCH_CORREL_ID = 0x02
+    MATCH_GROUP_ID = 0x04
+    MATCH_MSG_SEQ_NUMBER = 0x08
+    MATCH_OFFSET = 0x10
+
+
+class GroupStatus(IntEnum):
+    """MQGMO.GroupStatus, one byte: what the message that was got is to its group (IBM MQ, topic q096740)."""
+
+    NOT_IN_GROUP = ord(" ")
+    MSG_IN_GROUP = ord("G")
+    LAST_MSG_IN_GROUP = ord("L")
+
+
+class Persistence(IntEnum):
+    """MQMD.Persistence. A group has one; the queue's default is never used, it may change between two messages."""
+
+    NOT_PERSISTENT = 0
+    PERSISTENT = 1
+
+
+class Role(Enum):
+    """Which side of a queue a status record belongs to."""
+
+    PUT = "put"
+    GET = "get"

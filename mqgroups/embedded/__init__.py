@@ -1,0 +1,23 @@
+"""The embedded queue manager: IBM MQ's documented behaviour in front of the unmodified pymqi and ibmmq.
+
+It is for development, tests and demos, where no IBM MQ is at hand; it never stands in by itself for a real queue
+manager: somebody starts it by name, here or with ``mqgroups embedded run``::
+
+    from mqgroups.embedded import EmbeddedQueueManager
+
+    with EmbeddedQueueManager("QM1", mqsc=["docker/20-mqgroups.mqsc"]) as qmgr:
+        ...  # connect to qmgr.conn_name with any MQ program
+
+The way of a call::
+
+    application -> pymqi | ibmmq -> libmqic_r.so (libmqm/: marshals, decides nothing) -> TCP on loopback
+        -> server (frames, verbs) -> opening, putting, getting, inquiring -> queue_manager -> queue, unit_of_work, store
+
+It imports nothing of the rest of the package but the numbers in ``mqgroups.mqi.constants``: a double that shared the
+library's rules could not disagree with them. ``embedded/README.md`` says what it implements and what it does not.
+"""
+
+from mqgroups.embedded.faults import Fault
+from mqgroups.embedded.launcher import EmbeddedQueueManager, EmbeddedQueueManagerError
+
+__all__ = ["EmbeddedQueueManager", "EmbeddedQueueManagerError", "Fault"]

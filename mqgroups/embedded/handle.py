@@ -1,0 +1,76 @@
+"""An object handle: what MQOPEN gave, and what it keeps between calls."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+from mqgroups.embedded.logical_order import GroupState
+from mqgroups.mqi import constants as mq
+
+if TYPE_CHECKING:
+    from mqgroups.embedded.attributes import Value
+    from mqgroups.embedded.queue import Queue
+
+INPUT = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
+
+
+class Direction(enum.Enum):
+    """The three sets of group and segment information that a handle keeps apart."""
+
+    PUT = "put"
+    GET = "get"
+    BROWSE = "browse"
+
+
+class Handle:
+    """One open object: a queue (through its own name or an alias) or, where ``queue`` is None, the queue manager.
+
+    ``opened_name`` is the name given to MQOPEN and ``opened_values`` the attributes of what it names, which MQINQ
+    answers from: those of an alias are the alias's own. ``cursor`` is the place of the browse cursor, None before the
+    first message; ``logical_cursor`` is the place of the first item of the group it is in, which is where that group
+    stands in logical order; ``browsed_in_logical_order`` is how the last MQGMO_BROWSE_FIRST (or first
+    MQGMO_BROWSE_NEXT) went.
+    """
+
+    __slots__ = (
+        "browsed_in_logical_order",
+        "creates_dynamic",
+        "cursor",
+        "exclusive",
+        "hobj",
+        "logical_cursor",
+        "opened_name",
+        "opened_values",
+        "options",
+        "queue",
+        "states",
+    )
+
+    def __init__(
+        self,
+        hobj: int,
+        options: int,
+        queue: Queue | None = None,
+        opened_name: str = "",
+        opened_values: dict[int, Value] | None = None,
+        *,
+        exclusive: bool = False,
+        creates_dynamic: bool = False,
+    ) -> None:
+        self.hobj = hobj
+        self.options = options
+        self.queue = queue
+        self.opened_name = opened_name
+        self.opened_values = opened_values
+        self.exclusive = exclusive
+        self.creates_dynamic = creates_dynamic
+        self.states = dict.fromkeys(Direction, GroupState())
+        self.cursor: int | None = None
+        self.logical_cursor: int | None = None
+        self.browsed_in_logical_order: bool | None = None
+
+    @property
+    def for_input(self) -> bool:
+        """Whether the handle may get messages."""
+        return bool(self.options & INPUT)

@@ -1,0 +1,221 @@
+"""Starting an embedded queue manager as a process of its own, and speaking to its control verb."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from mqgroups.embedded.faults import Fault
+from mqgroups.embedded.frames import FrameReader, decode_reply, encode_request
+from mqgroups.embedded.libmqm.build import build
+from mqgroups.embedded.verbs import BY_NAME
+
+DEFAULT_CHANNEL = "DEV.APP.SVRCONN"
+
+
+class EmbeddedQueueManagerError(Exception):
+    """The embedded queue manager could not be started, or is not running; the message says why."""
+
+
+class EmbeddedQueueManager:
+    """A queue manager in a process of its own, for development, tests and demos.
+
+    As a context manager it starts on entry and stops on exit. ``kill`` is SIGKILL; ``start`` after it (or after
+    ``stop``) starts it again on the same data and the same port::
+
+        with EmbeddedQueueManager("QM1", mqsc=["docker/20-mqgroups.mqsc"]) as qmgr:
+            connection = mqgroups.connect(qmgr.q_mgr_name, qmgr.channel, qmgr.conn_name)
+    """
+
+    def __init__(
+        self,
+        q_mgr_name: str = "QM1",
+        *,
+        listen: str = "127.0.0.1:0",
+        data: Path | str | None = None,
+        mqsc: Sequence[Path | str] = (),
+        users: Mapping[str, str] | None = None,
+        log_level: str = "WARNING",
+    ) -> None:
+        """Describe it; nothing is started yet.
+
+        Args:
+            q_mgr_name: its name.
+            listen: ``host:port`` on loopback; port 0 takes any that is free, and keeps it over restarts.
+            data: its directory; a temporary one, deleted with the object, if None.
+            mqsc: command files to read at every start.
+            users: passwords by user; credentials that an application gives must be among them.
+            log_level: of the server's log on standard error.
+        """
+        self.q_mgr_name = q_mgr_name
+        self.channel = DEFAULT_CHANNEL
+        host, _, port = listen.rpartition(":")
+        self.host, self.port = host.strip("[]"), int(port)
+        self._temporary = tempfile.TemporaryDirectory(prefix="mqgroups-") if data is None else None
+        self.data = Path(self._temporary.name if self._temporary else data or "")
+        self._mqsc = [str(Path(path).resolve()) for path in mqsc]
+        self._users = dict(users or {})
+        self._log_level = log_level
+        self._process: subprocess.Popen[str] | None = None
+        self._token = ""
+
+    def __repr__(self) -> str:
+        state = f"pid={self.pid}" if self.is_running else "stopped"
+        return f"<EmbeddedQueueManager {self.q_mgr_name} {self.conn_name} {state}>"
+
+    def __enter__(self) -> EmbeddedQueueManager:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    @property
+    def conn_name(self) -> str:
+        """Connection name as applications give it: ``127.0.0.1(41234)``."""
+        return f"{self.host}({self.port})"
+
+    @property
+    def pid(self) -> int:
+        """Process number of the server; 0 if it is not running."""
+        return self._process.pid if self._process is not None and self.is_running else 0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the server process lives."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Start the server and return when it accepts connections; raises EmbeddedQueueManagerError."""
+        if self.is_running:
+            raise EmbeddedQueueManagerError(f"{self!r} is running already")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mqgroups.embedded.server"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert process.stdin is not None and process.stdout is not None
+        asked = {
+            "q_mgr_name": self.q_mgr_name,
+            "host": self.host,
+            "port": self.port,
+            "data": str(self.data),
+            "mqsc": self._mqsc,
+            "users": self._users,
+            "log_level": self._log_level,
+        }
+        # Passwords go through the pipe: a command line is there for everybody to read.
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(json.dumps(asked) + "\n")
+            process.stdin.flush()
+        line = process.stdout.readline()
+        answer: dict[str, Any] = json.loads(line) if line else {"error": "the process ended without a word"}
+        if "error" in answer:
+            process.wait()
+            _close_pipes(process)
+            raise EmbeddedQueueManagerError(f"queue manager {self.q_mgr_name} did not start: {answer['error']}")
+        self.host, self.port, self._token = answer["host"], answer["port"], answer["token"]
+        self._process = process
+
+    def stop(self) -> None:
+        """End it in order: open units of work are backed out. Does nothing if it is not running."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it with SIGKILL."""
+        self._end(signal.SIGKILL)
+
+    def wait(self) -> int:
+        """Wait until the server ends, as after a fault that kills it; returns its exit code."""
+        assert self._process is not None
+        code = self._process.wait()
+        _close_pipes(self._process)
+        return code
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._process is None:
+            return
+        if self.is_running:
+            self._process.send_signal(number)
+        self.wait()
+        self._process = None
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables under which any program of pymqi or ibmmq runs on this queue manager.
+
+        ``MQSERVER`` is IBM MQ's own way to name a channel; the library path makes the C library the client library.
+        """
+        library = build()
+        path = os.environ.get("LD_LIBRARY_PATH")
+        return {
+            "MQSERVER": f"{self.channel}/TCP/{self.conn_name}",
+            "MQGROUPS_LIBMQM": str(library),
+            "MQGROUPS_Q_MGR_NAME": self.q_mgr_name,
+            "LD_LIBRARY_PATH": f"{library / 'lib64'}:{path}" if path else str(library / "lib64"),
+            # ibmmq adds trace context to every message where OpenTelemetry is installed; that needs message handles.
+            "MQIPY_NOOTEL": "1",
+        }
+
+    # --- control
+
+    def arm(self, fault: Fault) -> None:
+        """Let a fault fire; see ``Fault``."""
+        self._control(
+            do="arm",
+            action=fault.action,
+            when=fault.when,
+            nth=fault.nth,
+            verb=fault.verb,
+            appl_name=fault.appl_name,
+            reason=fault.reason,
+        )
+
+    def clear_faults(self) -> None:
+        """Forget faults that have not fired, and set all counts to zero."""
+        self._control(do="clear")
+
+    def calls(self) -> dict[str, int]:
+        """Return how many calls of each verb were made since the start or since ``clear_faults``."""
+        calls: dict[str, int] = self._control(do="count")["calls"]
+        return calls
+
+    def faults_fired(self) -> int:
+        """Return how many faults fired since the start or since ``clear_faults``."""
+        fired: int = self._control(do="count")["fired"]
+        return fired
+
+    def _control(self, **command: Any) -> dict[str, Any]:
+        if not self.is_running:
+            raise EmbeddedQueueManagerError(f"{self!r}: there is nobody to ask")
+        verb = BY_NAME["CONTROL"]
+        with socket.create_connection((self.host, self.port)) as sock:
+            sock.sendall(encode_request(verb, 1, [self._token.encode(), json.dumps(command).encode()]))
+            frame = FrameReader(sock).read()
+        if frame is None:
+            raise EmbeddedQueueManagerError(f"{self!r} refused the command {command['do']}")
+        _, _, values = decode_reply(verb, frame[2])
+        answer: dict[str, Any] = json.loads(values[0])
+        return answer
+
+
+def _close_pipes(process: subprocess.Popen[str]) -> None:
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()

@@ -1,0 +1,186 @@
+"""Building the C library: generate ``verbs.h`` from the verb table, compile, cache by content.
+
+The result is a directory laid out as IBM's client is, so that the unmodified pymqi builds against it
+(``MQ_FILE_PATH=<directory> pip install pymqi``) and IBM's ibmmq runs on it::
+
+    inc/cmqc.h cmqxc.h cmqcfc.h cmqbc.h
+    lib64/libmqic_r.so      the code
+    lib64/libmqm_r.so       nothing but a reference to it: two copies would be two connection tables
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from mqgroups.embedded.verbs import STRUCTURE_LENGTHS, VERBS, Field, Verb, table_digest
+
+_SOURCES = Path(__file__).parent
+_FLAGS = "-std=c11 -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -pthread".split()
+# What the dynamic loader knows the libraries by; both bindings name these.
+CLIENT_LIBRARY = "libmqic_r.so"
+SERVER_LIBRARY = "libmqm_r.so"
+
+
+class BuildError(RuntimeError):
+    """The library cannot be compiled; the message says what is missing or what the compiler said."""
+
+
+def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Path:
+    """Compile the library unless it is there already, and return its directory.
+
+    Args:
+        target: where to; by default a directory of the cache (``$MQGROUPS_CACHE``, else ``$XDG_CACHE_HOME/mqgroups``, else
+            ``~/.cache/mqgroups``) named after the content of all sources, the compiler and its flags.
+        extra_flags: more compiler flags, for a build with a sanitizer.
+
+    Raises:
+        BuildError: there is no C compiler, or it failed.
+    """
+    compiler = _compiler()
+    header = verbs_header()
+    if target is None:
+        target = _cache() / f"libmqm-{_digest(compiler, header, extra_flags)}"
+        if (target / "lib64" / SERVER_LIBRARY).exists():
+            return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Built aside and renamed: another process that builds at the same time sees all of it or nothing.
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".libmqm-") as name:
+        made = Path(name, "made")
+        shutil.copytree(_SOURCES / "inc", made / "inc")
+        (made / "lib64").mkdir()
+        generated = Path(name, "generated")
+        generated.mkdir()
+        (generated / "verbs.h").write_text(header)
+        _compile(compiler, made, generated, extra_flags)
+        _move(made, target)
+    return target
+
+
+def load(directory: Path) -> None:
+    """Load the library into this process, for bindings that are imported afterwards.
+
+    The loader recognises a library by its name, so the bindings then need no ``LD_LIBRARY_PATH``.
+    """
+    for name in (CLIENT_LIBRARY, SERVER_LIBRARY):
+        ctypes.CDLL(str(directory / "lib64" / name), mode=ctypes.RTLD_GLOBAL)
+
+
+def _cache() -> Path:
+    given = os.environ.get("MQGROUPS_CACHE")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "mqgroups")
+
+
+def _compiler() -> list[str]:
+    wanted = shlex.split(os.environ.get("CC", ""))
+    for command in [wanted] if wanted else [["cc"], ["gcc"], ["clang"]]:
+        if shutil.which(command[0]):
+            return command
+    raise BuildError(
+        "no C compiler was found (looked for $CC, cc, gcc, clang); the embedded queue manager's client library has to be "
+        "compiled once. On Debian and Ubuntu: apt-get install gcc libc6-dev"
+    )
+
+
+def _digest(compiler: list[str], header: str, extra_flags: Sequence[str]) -> str:
+    version = subprocess.run([*compiler, "--version"], capture_output=True, check=False).stdout
+    content = hashlib.sha256(header.encode() + version + shlex.join([*compiler, *_FLAGS, *extra_flags]).encode())
+    for path in sorted([*_SOURCES.glob("*.[ch]"), *_SOURCES.glob("inc/*.h")]):
+        content.update(path.name.encode() + b"\0" + path.read_bytes())
+    return content.hexdigest()[:16]
+
+
+def _compile(compiler: list[str], made: Path, generated: Path, extra_flags: Sequence[str]) -> None:
+    sources = [str(path) for path in sorted(_SOURCES.glob("*.c"))]
+    includes = [f"-I{made / 'inc'}", f"-I{generated}", f"-I{_SOURCES}"]
+    lib = made / "lib64"
+    _run([*compiler, *_FLAGS, *extra_flags, *includes, f"-Wl,-soname,{CLIENT_LIBRARY}", *sources, "-o", str(lib / CLIENT_LIBRARY)])
+    forwarder = generated / "empty.c"
+    forwarder.write_text("extern int mqgroups_forwards_only;\n")
+    forwards = [f"-Wl,-soname,{SERVER_LIBRARY}", "-Wl,--no-as-needed", f"-L{lib}", "-lmqic_r", "-Wl,-rpath,$ORIGIN"]
+    _run([*compiler, *_FLAGS, *extra_flags, str(forwarder), *forwards, "-o", str(lib / SERVER_LIBRARY)])
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BuildError(f"the C library does not compile: {shlex.join(command)}\n{done.stderr.strip()}")
+
+
+def _move(made: Path, target: Path) -> None:
+    if target.exists() and not (target / "lib64" / SERVER_LIBRARY).exists() and any(target.iterdir()):
+        raise BuildError(f"{target} exists and holds something else; give an empty or a new directory")
+    try:
+        made.rename(target)
+    except OSError:
+        if not (target / "lib64" / SERVER_LIBRARY).exists():
+            raise
+        # Somebody else was first (cache), or an older build is there (a directory of the caller's): take its place.
+        old = made.parent / "old"
+        target.rename(old)
+        made.rename(target)
+
+
+# --- verbs.h
+
+
+def verbs_header() -> str:
+    """Return the text of ``verbs.h``: for every verb a typed function that calls it and a structure for its answer."""
+    parts = [
+        "/* Generated from verbs.py by build.py; not to be edited. */",
+        "#ifndef MQGROUPS_VERBS_H",
+        "#define MQGROUPS_VERBS_H",
+        "",
+        '#include "wire.h"',
+        "",
+        f'#define TABLE_DIGEST "{table_digest()}"',
+        "",
+        *(_length_function(name, lengths) for name, lengths in STRUCTURE_LENGTHS.items()),
+        *(_call_function(verb) for verb in VERBS if verb.name != "CONTROL"),
+        "#endif",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _length_function(name: str, lengths: dict[int, int]) -> str:
+    cases = "".join(f"    case {version}: return {length};\n" for version, length in lengths.items())
+    return (
+        f"static inline uint32_t length_of_{name}(int32_t version) {{\n    switch (version) {{\n{cases}"
+        f"    default: return {lengths[1]};\n    }}\n}}\n"
+    )
+
+
+_C_TYPES = {"i32": "int32_t", "i64": "int64_t", "blob": "struct blob"}
+
+
+def _declaration(field: Field) -> str:
+    return f"{_C_TYPES[field.kind]} {field.name}"
+
+
+def _call_function(verb: Verb) -> str:
+    parameters = ["struct wire *wire", *map(_declaration, verb.request), "int32_t *comp", "int32_t *reason"]
+    text = ""
+    if verb.reply:
+        members = "".join(f"    {_declaration(field)};\n" for field in verb.reply)
+        text += f"struct answer_{verb.name} {{\n{members}}};\n\n"
+        parameters.append(f"struct answer_{verb.name} *answer")
+    sends = "".join(f"    request_{field.kind}(&request, {field.name});\n" for field in verb.request)
+    reads = "".join(f"    answer->{field.name} = reply_{field.kind}(&reply);\n" for field in verb.reply)
+    return (
+        f"{text}static inline bool call_{verb.name}({', '.join(parameters)}) {{\n"
+        "    struct request request;\n    struct reply reply;\n    request_begin(&request);\n"
+        f"{sends}"
+        f"    if (!wire_call(wire, {verb.code}, &request, &reply)) {{\n        return false;\n    }}\n"
+        "    *comp = reply_i32(&reply);\n    *reason = reply_i32(&reply);\n"
+        f"{reads}"
+        "    return !reply.bad && reply.at == reply.end;\n}\n"
+    )

@@ -1,0 +1,204 @@
+/* The part of the MQI's C interface that programs of the embedded queue manager are compiled against: types, structure
+ * sizes and the few fields that pymqi and libmqm touch, for 64-bit little-endian Linux. Numbers and layouts are IBM MQ's;
+ * everything else that IBM's header of this name holds is left out. */
+#ifndef MQGROUPS_CMQC_H
+#define MQGROUPS_CMQC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* pymqi asks for these to know which structures and verbs there are. */
+#define MQCMDL_LEVEL_530 530
+#define MQCMDL_LEVEL_600 600
+#define MQCMDL_LEVEL_700 700
+#define MQCMDL_LEVEL_710 710
+#define MQCMDL_LEVEL_750 750
+#define MQCMDL_LEVEL_800 800
+
+#define MQENTRY
+#define MQPOINTER *
+
+typedef int32_t MQLONG, *PMQLONG;
+typedef uint32_t MQULONG;
+typedef int64_t MQINT64, *PMQINT64;
+typedef int32_t MQINT32, *PMQINT32;
+typedef int16_t MQINT16, *PMQINT16;
+typedef int8_t MQINT8, *PMQINT8;
+typedef int32_t MQBOOL, *PMQBOOL;
+typedef float MQFLOAT32, *PMQFLOAT32;
+typedef double MQFLOAT64, *PMQFLOAT64;
+typedef char MQCHAR, *PMQCHAR;
+typedef unsigned char MQBYTE, *PMQBYTE;
+typedef void *MQPTR, *PMQVOID;
+typedef MQLONG MQHCONN, *PMQHCONN;
+typedef MQLONG MQHOBJ, *PMQHOBJ;
+typedef int64_t MQHMSG, *PMQHMSG;
+typedef MQLONG MQHBAG;
+typedef MQCHAR MQCHAR4[4];
+typedef MQCHAR MQCHAR48[48];
+typedef MQBYTE MQBYTE24[24];
+typedef MQBYTE MQBYTE128[128];
+
+#define MQCC_OK 0
+#define MQCC_WARNING 1
+#define MQCC_FAILED 2
+#define MQCC_UNKNOWN (-1)
+#define MQRC_NONE 0
+#define MQRC_BUFFER_LENGTH_ERROR 2005
+#define MQRC_CONNECTION_BROKEN 2009
+#define MQRC_HCONN_ERROR 2018
+#define MQRC_Q_MGR_NAME_ERROR 2058
+#define MQRC_STORAGE_NOT_AVAILABLE 2071
+#define MQRC_CNO_ERROR 2139
+#define MQRC_CALL_IN_PROGRESS 2219
+#define MQRC_FUNCTION_NOT_SUPPORTED 2298
+#define MQRC_HOST_NOT_AVAILABLE 2538
+#define MQRC_CHANNEL_CONFIG_ERROR 2539
+
+#define MQHC_UNUSABLE_HCONN (-1)
+#define MQHO_UNUSABLE_HOBJ (-1)
+#define MQHM_UNUSABLE_HMSG (-1)
+#define MQHM_NONE 0
+
+#define MQIA_FIRST 1
+#define MQIA_LAST 2000
+
+#define MQTYPE_NULL 0x00000002
+#define MQTYPE_BOOLEAN 0x00000004
+#define MQTYPE_BYTE_STRING 0x00000008
+#define MQTYPE_INT8 0x00000010
+#define MQTYPE_INT16 0x00000020
+#define MQTYPE_INT32 0x00000040
+#define MQTYPE_INT64 0x00000080
+#define MQTYPE_FLOAT32 0x00000100
+#define MQTYPE_FLOAT64 0x00000200
+#define MQTYPE_STRING 0x00000400
+
+/* Structures that pass through as bytes: only their sizes are anybody's business here. */
+typedef struct { MQBYTE bytes[364]; } MQMD;
+typedef struct { MQBYTE bytes[112]; } MQGMO;
+typedef struct { MQBYTE bytes[184]; } MQPMO;
+typedef struct { MQBYTE bytes[424]; } MQOD;
+typedef struct { MQBYTE bytes[344]; } MQSD;
+typedef struct { MQBYTE bytes[16]; } MQSRO;
+typedef struct { MQBYTE bytes[12]; } MQCMHO;
+typedef struct { MQBYTE bytes[12]; } MQDMHO;
+typedef struct { MQBYTE bytes[12]; } MQDMPO;
+typedef struct { MQBYTE bytes[20]; } MQSMPO;
+typedef struct { MQBYTE bytes[632]; } MQSCO;
+#define MQOD_CURRENT_LENGTH ((MQLONG)sizeof(MQOD))
+#define MQPMO_CURRENT_LENGTH ((MQLONG)sizeof(MQPMO))
+
+typedef struct tagMQCD MQCD;
+typedef MQCD *PMQCD;
+
+typedef struct {
+    MQPTR VSPtr;
+    MQLONG VSOffset;
+    MQLONG VSBufSize;
+    MQLONG VSLength;
+    MQLONG VSCCSID;
+} MQCHARV;
+#define MQCHARV_DEFAULT NULL, 0, 0, 0, -3
+
+typedef struct {
+    MQCHAR4 StrucId;
+    MQLONG Version;
+    MQLONG AuthenticationType;
+    MQBYTE Reserved1[4];
+    MQPTR CSPUserIdPtr;
+    MQLONG CSPUserIdOffset;
+    MQLONG CSPUserIdLength;
+    MQBYTE Reserved2[8];
+    MQPTR CSPPasswordPtr;
+    MQLONG CSPPasswordOffset;
+    MQLONG CSPPasswordLength;
+} MQCSP, *PMQCSP;
+#define MQCSP_AUTH_USER_ID_AND_PWD 1
+#define MQCSP_DEFAULT {'C', 'S', 'P', ' '}, 1, 0, {0}, NULL, 0, 0, {0}, NULL, 0, 0
+
+typedef struct {
+    MQCHAR4 StrucId;
+    MQLONG Version;
+    MQLONG Options;
+    MQLONG ClientConnOffset;
+    MQPTR ClientConnPtr;
+    MQBYTE128 ConnTag;
+    MQPTR SSLConfigPtr;
+    MQLONG SSLConfigOffset;
+    MQBYTE24 ConnectionId;
+    MQLONG SecurityParmsOffset;
+    MQPTR SecurityParmsPtr;
+} MQCNO, *PMQCNO;
+#define MQCNO_VERSION_2 2
+#define MQCNO_VERSION_5 5
+#define MQCNO_NONE 0
+#define MQCNO_HANDLE_SHARE_NONE 0x00000020
+#define MQCNO_HANDLE_SHARE_BLOCK 0x00000040
+#define MQCNO_HANDLE_SHARE_NO_BLOCK 0x00000080
+#define MQCNO_DEFAULT {'C', 'N', 'O', ' '}, 1, 0, 0, NULL, {0}, NULL, 0, {0}, 0, NULL
+
+typedef struct {
+    MQCHAR4 StrucId;
+    MQLONG Version;
+    MQLONG Options;
+} MQBO;
+#define MQBO_DEFAULT {'B', 'O', ' ', ' '}, 1, 0
+
+typedef struct {
+    MQCHAR4 StrucId;
+    MQLONG Version;
+    MQLONG Options;
+    MQLONG RequestedEncoding;
+    MQLONG RequestedCCSID;
+    MQLONG ReturnedEncoding;
+    MQLONG ReturnedCCSID;
+    MQLONG Reserved1;
+    MQCHARV ReturnedName;
+    MQCHAR TypeString[8];
+} MQIMPO;
+#define MQIMPO_DEFAULT {'I', 'M', 'P', 'O'}, 1, 0, 546, -3, 546, 0, 0, {MQCHARV_DEFAULT}, {0}
+
+typedef struct {
+    MQCHAR4 StrucId;
+    MQLONG Version;
+    MQLONG Options;
+    MQLONG Support;
+    MQLONG Context;
+    MQLONG CopyOptions;
+} MQPD;
+#define MQPD_DEFAULT {'P', 'D', ' ', ' '}, 1, 0, 1, 0, 22
+
+void MQBACK(MQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason);
+void MQBEGIN(MQHCONN Hconn, PMQVOID BeginOptions, PMQLONG CompCode, PMQLONG Reason);
+void MQCB(MQHCONN Hconn, MQLONG Operation, PMQVOID CallbackDesc, MQHOBJ Hobj, PMQVOID MsgDesc, PMQVOID GetMsgOpts,
+          PMQLONG CompCode, PMQLONG Reason);
+void MQCLOSE(MQHCONN Hconn, PMQHOBJ Hobj, MQLONG Options, PMQLONG CompCode, PMQLONG Reason);
+void MQCMIT(MQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason);
+void MQCONN(PMQCHAR QMgrName, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason);
+void MQCONNX(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason);
+void MQCRTMH(MQHCONN Hconn, PMQVOID CrtMsgHOpts, PMQHMSG Hmsg, PMQLONG CompCode, PMQLONG Reason);
+void MQCTL(MQHCONN Hconn, MQLONG Operation, PMQVOID ControlOpts, PMQLONG CompCode, PMQLONG Reason);
+void MQDISC(PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason);
+void MQDLTMH(MQHCONN Hconn, PMQHMSG Hmsg, PMQVOID DltMsgHOpts, PMQLONG CompCode, PMQLONG Reason);
+void MQDLTMP(MQHCONN Hconn, MQHMSG Hmsg, PMQVOID DltPropOpts, PMQVOID Name, PMQLONG CompCode, PMQLONG Reason);
+void MQGET(MQHCONN Hconn, MQHOBJ Hobj, PMQVOID MsgDesc, PMQVOID GetMsgOpts, MQLONG BufferLength, PMQVOID Buffer,
+           PMQLONG DataLength, PMQLONG CompCode, PMQLONG Reason);
+void MQINQ(MQHCONN Hconn, MQHOBJ Hobj, MQLONG SelectorCount, PMQLONG Selectors, MQLONG IntAttrCount, PMQLONG IntAttrs,
+           MQLONG CharAttrLength, PMQCHAR CharAttrs, PMQLONG CompCode, PMQLONG Reason);
+void MQINQMP(MQHCONN Hconn, MQHMSG Hmsg, PMQVOID InqPropOpts, PMQVOID Name, PMQVOID PropDesc, PMQLONG Type,
+             MQLONG ValueLength, PMQVOID Value, PMQLONG DataLength, PMQLONG CompCode, PMQLONG Reason);
+void MQOPEN(MQHCONN Hconn, PMQVOID ObjDesc, MQLONG Options, PMQHOBJ Hobj, PMQLONG CompCode, PMQLONG Reason);
+void MQPUT(MQHCONN Hconn, MQHOBJ Hobj, PMQVOID MsgDesc, PMQVOID PutMsgOpts, MQLONG BufferLength, PMQVOID Buffer,
+           PMQLONG CompCode, PMQLONG Reason);
+void MQPUT1(MQHCONN Hconn, PMQVOID ObjDesc, PMQVOID MsgDesc, PMQVOID PutMsgOpts, MQLONG BufferLength, PMQVOID Buffer,
+            PMQLONG CompCode, PMQLONG Reason);
+void MQSET(MQHCONN Hconn, MQHOBJ Hobj, MQLONG SelectorCount, PMQLONG Selectors, MQLONG IntAttrCount, PMQLONG IntAttrs,
+           MQLONG CharAttrLength, PMQCHAR CharAttrs, PMQLONG CompCode, PMQLONG Reason);
+void MQSETMP(MQHCONN Hconn, MQHMSG Hmsg, PMQVOID SetPropOpts, PMQVOID Name, PMQVOID PropDesc, MQLONG Type,
+             MQLONG ValueLength, PMQVOID Value, PMQLONG CompCode, PMQLONG Reason);
+void MQSTAT(MQHCONN Hconn, MQLONG Type, PMQVOID Stat, PMQLONG CompCode, PMQLONG Reason);
+void MQSUB(MQHCONN Hconn, PMQVOID SubDesc, PMQHOBJ Hobj, PMQHOBJ Hsub, PMQLONG CompCode, PMQLONG Reason);
+void MQSUBRQ(MQHCONN Hconn, MQHOBJ Hsub, MQLONG Action, PMQVOID SubRqOpts, PMQLONG CompCode, PMQLONG Reason);
+
+#endif

@@ -1,0 +1,232 @@
+/* Frames over TCP: what verbs.py describes, in C. Little-endian hosts only, as the rest of this library. */
+#define _GNU_SOURCE
+#include "wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define HEADER_LENGTH 8
+#define CONNECT_TIMEOUT_MS 5000
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames and structures are little-endian");
+
+void request_begin(struct request *request) {
+    request->small_length = HEADER_LENGTH;
+    request->piece_start = 0;
+    request->piece_count = 0;
+    request->body_length = 0;
+}
+
+static void put_small(struct request *request, const void *value, size_t length) {
+    memcpy(request->small + request->small_length, value, length);
+    request->small_length += length;
+    request->body_length += length;
+}
+
+/* Make what was gathered in `small` since the last piece a piece of its own. */
+static void end_small_piece(struct request *request) {
+    if (request->small_length > request->piece_start) {
+        request->pieces[request->piece_count].iov_base = request->small + request->piece_start;
+        request->pieces[request->piece_count].iov_len = request->small_length - request->piece_start;
+        request->piece_count++;
+        request->piece_start = request->small_length;
+    }
+}
+
+void request_i32(struct request *request, int32_t value) { put_small(request, &value, sizeof value); }
+
+void request_i64(struct request *request, int64_t value) { put_small(request, &value, sizeof value); }
+
+void request_blob(struct request *request, struct blob value) {
+    put_small(request, &value.length, sizeof value.length);
+    if (value.length == 0) {
+        return;
+    }
+    end_small_piece(request);
+    request->pieces[request->piece_count].iov_base = (void *)value.data;
+    request->pieces[request->piece_count].iov_len = value.length;
+    request->piece_count++;
+    request->body_length += value.length;
+}
+
+static const uint8_t *take(struct reply *reply, size_t length) {
+    if (reply->bad || (size_t)(reply->end - reply->at) < length) {
+        reply->bad = true;
+        return NULL;
+    }
+    const uint8_t *at = reply->at;
+    reply->at += length;
+    return at;
+}
+
+int32_t reply_i32(struct reply *reply) {
+    int32_t value = 0;
+    const uint8_t *at = take(reply, sizeof value);
+    if (at != NULL) {
+        memcpy(&value, at, sizeof value);
+    }
+    return value;
+}
+
+int64_t reply_i64(struct reply *reply) {
+    int64_t value = 0;
+    const uint8_t *at = take(reply, sizeof value);
+    if (at != NULL) {
+        memcpy(&value, at, sizeof value);
+    }
+    return value;
+}
+
+struct blob reply_blob(struct reply *reply) {
+    uint32_t length = (uint32_t)reply_i32(reply);
+    const uint8_t *at = take(reply, length);
+    return (struct blob){at, at == NULL ? 0 : length};
+}
+
+/* connect(2) that gives up after CONNECT_TIMEOUT_MS. */
+static bool connect_in_time(int fd, const struct sockaddr *address, socklen_t length) {
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) {
+        return false;
+    }
+    if (connect(fd, address, length) < 0) {
+        if (errno != EINPROGRESS) {
+            return false;
+        }
+        struct pollfd waiting = {.fd = fd, .events = POLLOUT};
+        int ready;
+        do {
+            ready = poll(&waiting, 1, CONNECT_TIMEOUT_MS);
+        } while (ready < 0 && errno == EINTR);
+        int error = 0;
+        socklen_t size = sizeof error;
+        if (ready <= 0 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 || error != 0) {
+            return false;
+        }
+    }
+    return fcntl(fd, F_SETFL, flags) == 0;
+}
+
+int wire_connect(const char *host, const char *port) {
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    if (getaddrinfo(host, port, &hints, &found) != 0) {
+        return -1;
+    }
+    int fd = -1;
+    for (struct addrinfo *one = found; one != NULL && fd < 0; one = one->ai_next) {
+        fd = socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC, one->ai_protocol);
+        if (fd >= 0 && !connect_in_time(fd, one->ai_addr, one->ai_addrlen)) {
+            close(fd);
+            fd = -1;
+        }
+    }
+    freeaddrinfo(found);
+    if (fd >= 0) {
+        int on = 1;
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
+    return fd;
+}
+
+static bool send_all(int fd, struct iovec *pieces, int count) {
+    while (count > 0) {
+        struct msghdr message = {.msg_iov = pieces, .msg_iovlen = (size_t)count};
+        ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+        if (sent < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            return false;
+        }
+        size_t left = (size_t)sent;
+        while (count > 0 && left >= pieces->iov_len) {
+            left -= pieces->iov_len;
+            pieces++;
+            count--;
+        }
+        if (count > 0) {
+            pieces->iov_base = (uint8_t *)pieces->iov_base + left;
+            pieces->iov_len -= left;
+        }
+    }
+    return true;
+}
+
+static bool reserve(struct wire *wire, size_t capacity) {
+    if (wire->capacity >= capacity) {
+        return true;
+    }
+    uint8_t *grown = realloc(wire->body, capacity);
+    if (grown == NULL) {
+        return false;
+    }
+    wire->body = grown;
+    wire->capacity = capacity;
+    return true;
+}
+
+/* Receive until `wanted` bytes are in the buffer; more than that is a peer that talks out of turn. */
+static bool receive_until(struct wire *wire, size_t wanted) {
+    while (wire->length < wanted) {
+        ssize_t got = recv(wire->fd, wire->body + wire->length, wire->capacity - wire->length, 0);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            return false;
+        }
+        wire->length += (size_t)got;
+    }
+    return true;
+}
+
+bool wire_call(struct wire *wire, uint16_t code, struct request *request, struct reply *reply) {
+    if (request->body_length > WIRE_MAX_BODY) {
+        return false;
+    }
+    uint32_t body_length = (uint32_t)request->body_length;
+    uint16_t serial = ++wire->serial;
+    memcpy(request->small, &body_length, 4);
+    memcpy(request->small + 4, &code, 2);
+    memcpy(request->small + 6, &serial, 2);
+    end_small_piece(request);
+    if (!send_all(wire->fd, request->pieces, request->piece_count)) {
+        return false;
+    }
+    wire->length = 0;
+    if (!reserve(wire, 16384) || !receive_until(wire, HEADER_LENGTH)) {
+        return false;
+    }
+    uint16_t answered_code, answered_serial;
+    memcpy(&body_length, wire->body, 4);
+    memcpy(&answered_code, wire->body + 4, 2);
+    memcpy(&answered_serial, wire->body + 6, 2);
+    if (body_length > WIRE_MAX_BODY || answered_code != code || answered_serial != serial) {
+        return false;
+    }
+    size_t whole = HEADER_LENGTH + (size_t)body_length;
+    if (!reserve(wire, whole) || !receive_until(wire, whole) || wire->length != whole) {
+        return false;
+    }
+    *reply = (struct reply){wire->body + HEADER_LENGTH, wire->body + whole, false};
+    return true;
+}
+
+void wire_close(struct wire *wire) {
+    if (wire->fd >= 0) {
+        close(wire->fd);
+        wire->fd = -1;
+    }
+    free(wire->body);
+    wire->body = NULL;
+    wire->capacity = 0;
+}

@@ -1,0 +1,62 @@
+/* Fields and frames. verbs.h, generated from verbs.py, calls these; nothing here knows a verb. */
+#ifndef MQGROUPS_WIRE_H
+#define MQGROUPS_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#define WIRE_MAX_BODY (128u * 1024 * 1024)
+#define WIRE_MAX_FIELDS 12
+
+/* Bytes that somebody else owns. */
+struct blob {
+    const void *data;
+    uint32_t length;
+};
+
+/* One TCP connection to a queue manager. The reply's body stays in `body` until the next call. */
+struct wire {
+    int fd;
+    uint16_t serial;
+    uint8_t *body;
+    size_t capacity;
+    size_t length;
+};
+
+/* A request being gathered: small fields are copied to `small`, blobs are only pointed at. */
+struct request {
+    uint8_t small[8 + WIRE_MAX_FIELDS * 8];
+    size_t small_length;
+    size_t piece_start;
+    struct iovec pieces[2 * WIRE_MAX_FIELDS + 1];
+    int piece_count;
+    uint64_t body_length;
+};
+
+/* A reply's body being read; `bad` once a field was cut short. */
+struct reply {
+    const uint8_t *at;
+    const uint8_t *end;
+    bool bad;
+};
+
+void request_begin(struct request *request);
+void request_i32(struct request *request, int32_t value);
+void request_i64(struct request *request, int64_t value);
+void request_blob(struct request *request, struct blob value);
+
+int32_t reply_i32(struct reply *reply);
+int64_t reply_i64(struct reply *reply);
+struct blob reply_blob(struct reply *reply);
+
+/* Connect to host and port (numbers or names), trying every address; -1 if nobody answers. */
+int wire_connect(const char *host, const char *port);
+
+/* Send a request and receive its reply. False when the connection is lost or the peer sends what is no reply to it. */
+bool wire_call(struct wire *wire, uint16_t code, struct request *request, struct reply *reply);
+
+void wire_close(struct wire *wire);
+
+#endif

@@ -1,0 +1,194 @@
+"""Groups and segments of a queue handle: what is kept between calls, and what a call may do.
+
+For every object handle the queue manager keeps three separate sets of group and segment information: of the last
+successful MQPUT, of the last successful MQGET that removed a message, and of the last that browsed one. ``GroupState``
+is one such set. The functions here are the tables of IBM MQ, topics "Logical and physical ordering" (Tables 1 and
+2) and, for IBM i, "GMOPT" (MQGMO Options: Tables 16 and 17), as values in and values out.
+
+When several reasons apply the order is MQRC_INCOMPLETE_MSG, MQRC_INCOMPLETE_GROUP, MQRC_INCONSISTENT_PERSISTENCE,
+MQRC_INCONSISTENT_UOW. IBM documents only the first before the second; the rest is our choice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mqgroups.mqi import constants as mq
+
+IN_GROUP = mq.MQMF_MSG_IN_GROUP | mq.MQMF_LAST_MSG_IN_GROUP
+IS_SEGMENT = mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT
+GROUP_ID_NEEDED = IN_GROUP | IS_SEGMENT | mq.MQMF_SEGMENTATION_ALLOWED
+
+
+@dataclass(frozen=True, slots=True)
+class GroupState:
+    """What a handle keeps of its last successful call in one direction.
+
+    ``current_group`` and ``current_logical_message`` say whether that call left one unterminated; ``length`` is the
+    length of the last segment in bytes, so that ``offset + length`` is where the next one starts.
+    """
+
+    group_id: bytes = bytes(24)
+    msg_seq_number: int = 1
+    offset: int = 0
+    length: int = 0
+    current_group: bool = False
+    current_logical_message: bool = False
+    last_msg_in_group: bool = False
+    in_unit_of_work: bool = False
+    persistent: bool = False
+    logical_order: bool = False
+
+    @property
+    def unterminated(self) -> bool:
+        """Whether a group or a logical message is open."""
+        return self.current_group or self.current_logical_message
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Where a physical message belongs: GroupId, MsgSeqNumber, Offset."""
+
+    group_id: bytes
+    msg_seq_number: int
+    offset: int
+
+
+NEW_GROUP_ID = b""
+
+
+def stored_flags(msg_flags: int) -> int:
+    """Return the flags as kept with the message: the last of a group is also in it (topic q097540)."""
+    if msg_flags & mq.MQMF_LAST_MSG_IN_GROUP:
+        msg_flags |= mq.MQMF_MSG_IN_GROUP
+    if msg_flags & mq.MQMF_LAST_SEGMENT:
+        msg_flags |= mq.MQMF_SEGMENT
+    return msg_flags
+
+
+def after(
+    identity: Identity,
+    msg_flags: int,
+    length: int,
+    *,
+    in_unit_of_work: bool,
+    persistent: bool,
+    logical_order: bool,
+) -> GroupState:
+    """Return what the handle keeps after a successful call that put or got this message.
+
+    A group ends with its last logical message, and if that one is segmented, with its last segment.
+    """
+    segment_open = bool(msg_flags & IS_SEGMENT) and not msg_flags & mq.MQMF_LAST_SEGMENT
+    last_msg = bool(msg_flags & mq.MQMF_LAST_MSG_IN_GROUP)
+    return GroupState(
+        group_id=identity.group_id,
+        msg_seq_number=identity.msg_seq_number,
+        offset=identity.offset,
+        length=length,
+        current_group=bool(msg_flags & IN_GROUP) and (not last_msg or segment_open),
+        current_logical_message=segment_open,
+        last_msg_in_group=last_msg,
+        in_unit_of_work=in_unit_of_work,
+        persistent=persistent,
+        logical_order=logical_order,
+    )
+
+
+def put_refusal(state: GroupState, msg_flags: int, *, persistent: bool, in_unit_of_work: bool) -> int:
+    """Return the reason why an MQPUT does not go on with the handle's group or logical message, or MQRC_NONE.
+
+    With MQPMO_LOGICAL_ORDER that reason fails the call; without, it is a warning if the previous call had
+    MQPMO_LOGICAL_ORDER and nothing otherwise (Table 2).
+    """
+    if not state.unterminated:
+        return mq.MQRC_NONE
+    if state.current_logical_message and (
+        not msg_flags & IS_SEGMENT
+        or bool(msg_flags & mq.MQMF_LAST_MSG_IN_GROUP) != state.last_msg_in_group
+        or bool(msg_flags & IN_GROUP) != state.current_group
+    ):
+        return mq.MQRC_INCOMPLETE_MSG
+    if state.current_group and not msg_flags & IN_GROUP:
+        return mq.MQRC_INCOMPLETE_GROUP
+    if persistent != state.persistent:
+        return mq.MQRC_INCONSISTENT_PERSISTENCE
+    if in_unit_of_work != state.in_unit_of_work:
+        return mq.MQRC_INCONSISTENT_UOW
+    return mq.MQRC_NONE
+
+
+def put_in_logical_order(state: GroupState, msg_flags: int) -> Identity:
+    """Return what an MQPUT with MQPMO_LOGICAL_ORDER gives the message (Table 1, the rows that say Yes).
+
+    ``NEW_GROUP_ID`` stands for a group identifier that the queue manager has yet to make.
+    """
+    if state.current_logical_message:
+        seq = state.msg_seq_number if state.current_group else 1
+        return Identity(state.group_id, seq, state.offset + state.length)
+    if state.current_group:
+        return Identity(state.group_id, state.msg_seq_number + 1, 0)
+    if msg_flags & GROUP_ID_NEEDED:
+        return Identity(NEW_GROUP_ID, 1, 0)
+    return Identity(bytes(24), 1, 0)
+
+
+def put_as_given(given: Identity, msg_flags: int) -> Identity:
+    """Return what an MQPUT without MQPMO_LOGICAL_ORDER, or an MQPUT1, gives the message (Table 1, the rows that say
+    No)."""
+    if not msg_flags & GROUP_ID_NEEDED:
+        return Identity(bytes(24), 1, 0)
+    return Identity(
+        given.group_id if any(given.group_id) else NEW_GROUP_ID,
+        given.msg_seq_number if msg_flags & IN_GROUP else 1,
+        given.offset if msg_flags & IS_SEGMENT else 0,
+    )
+
+
+def departure(state: GroupState, identity: Identity, msg_flags: int, *, persistent: bool, in_unit_of_work: bool) -> int:
+    """Return why a message that a call without logical order put or got leaves what is unterminated, or MQRC_NONE.
+
+    A call without logical order may go on with the group by naming its identifier; it leaves it with any other message.
+    """
+    if not state.unterminated:
+        return mq.MQRC_NONE
+    same_group = identity.group_id == state.group_id
+    if state.current_logical_message and not (
+        same_group and identity.msg_seq_number == state.msg_seq_number and msg_flags & IS_SEGMENT
+    ):
+        return mq.MQRC_INCOMPLETE_MSG
+    if state.current_group and not (same_group and msg_flags & IN_GROUP):
+        return mq.MQRC_INCOMPLETE_GROUP
+    if persistent != state.persistent:
+        return mq.MQRC_INCONSISTENT_PERSISTENCE
+    if in_unit_of_work != state.in_unit_of_work:
+        return mq.MQRC_INCONSISTENT_UOW
+    return mq.MQRC_NONE
+
+
+def next_to_get(state: GroupState) -> Identity | None:
+    """Return what an MQGET with MQGMO_LOGICAL_ORDER looks for, or None when there is no current group or logical
+    message.
+
+    Table 16: without one it looks for sequence number 1 and offset 0, the rest as the match options say.
+    """
+    if state.current_logical_message:
+        seq = state.msg_seq_number if state.current_group else 1
+        return Identity(state.group_id, seq, state.offset + state.length)
+    if state.current_group:
+        return Identity(state.group_id, state.msg_seq_number + 1, 0)
+    return None
+
+
+def close_warning(state: GroupState) -> int:
+    """Return the reason of the warning that MQCLOSE gives for this direction, or MQRC_NONE (Tables 2 and 17)."""
+    if not state.logical_order or not state.unterminated:
+        return mq.MQRC_NONE
+    return mq.MQRC_INCOMPLETE_MSG if state.current_logical_message else mq.MQRC_INCOMPLETE_GROUP
+
+
+def statuses(msg_flags: int) -> bytes:
+    """Return GroupStatus, SegmentStatus and Segmentation of MQGMO for a message with these flags, three characters."""
+    group = b"L" if msg_flags & mq.MQMF_LAST_MSG_IN_GROUP else b"G" if msg_flags & mq.MQMF_MSG_IN_GROUP else b" "
+    segment = b"L" if msg_flags & mq.MQMF_LAST_SEGMENT else b"S" if msg_flags & mq.MQMF_SEGMENT else b" "
+    return group + segment + (b"A" if msg_flags & mq.MQMF_SEGMENTATION_ALLOWED else b" ")

@@ -1,0 +1,151 @@
+"""MQSC: reading the command files that define the queue manager's objects.
+
+The subset that users of this library write: DEFINE, ALTER and DELETE of QLOCAL, QMODEL and QALIAS, DEFINE CHANNEL of
+type SVRCONN, ALTER QMGR. Commands about security (SET AUTHREC, SET CHLAUTH, REFRESH SECURITY, DEFINE AUTHINFO) and
+other channels are read and set aside: they mean something to IBM MQ, and the same file must serve both. Anything else
+is an error that names its line. Not here: doing what a command says (``catalogue.py``).
+
+Syntax as in IBM MQ, topic "Building command scripts": a command goes on after ``+`` (leading blanks of the next line
+dropped) or ``-`` (kept); ``*`` in the first column starts a comment; names in quotes keep their case, others are folded
+to upper case; ``;`` ends a command.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+_VERBS = {"DEF": "DEFINE", "ALT": "ALTER"}
+_OBJECTS = {"QL": "QLOCAL", "QM": "QMODEL", "QA": "QALIAS", "CHL": "CHANNEL"}
+_SET_ASIDE = {
+    ("SET", "AUTHREC"),
+    ("SET", "CHLAUTH"),
+    ("REFRESH", "SECURITY"),
+    ("DEFINE", "AUTHINFO"),
+    ("ALTER", "AUTHINFO"),
+    ("ALTER", "CHANNEL"),
+}
+_CARRIED_OUT = {
+    *((verb, kind) for verb in ("DEFINE", "ALTER", "DELETE") for kind in ("QLOCAL", "QMODEL", "QALIAS")),
+    ("DEFINE", "CHANNEL"),
+    ("ALTER", "QMGR"),
+}
+_TOKEN = re.compile(r"\s*(?:(?P<word>[A-Za-z0-9_$#%./*-]+)|(?P<open>\()|(?P<close>\))|(?P<comma>,))")
+_QUOTED = re.compile(r"\s*'((?:[^']|'')*)'")
+
+
+class MQSCError(Exception):
+    """A command that cannot be read or carried out; the message names the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command. ``parameters`` maps keywords in upper case to their text, "" for a keyword without value."""
+
+    verb: str
+    kind: str
+    name: str
+    parameters: dict[str, str] = field(default_factory=dict)
+    line: int = 0
+    set_aside: bool = False
+
+
+def parse(text: str) -> list[Command]:
+    """Return the commands of a file, in order; raises MQSCError."""
+    return [_command(line, statement) for line, statement in _statements(text)]
+
+
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """Yield (number of its first line, text) of every command."""
+    gathered, first = "", 0
+    for number, raw in enumerate(text.splitlines(), 1):
+        if raw.startswith("*") or (not gathered and not raw.strip()):
+            continue
+        line = raw.rstrip()
+        if not gathered:
+            first = number
+        more = line.endswith(("+", "-"))
+        body = line[:-1] if more else line
+        gathered += body.lstrip() if gathered.endswith("\0") else body
+        if more:
+            # A mark that cannot be typed remembers which continuation it was: after + leading blanks go.
+            gathered += "\0" if line.endswith("+") else "\1"
+            continue
+        yield from ((first, part) for part in _split(gathered) if part.strip())
+        gathered = ""
+    if gathered:
+        yield first, _plain(gathered)
+
+
+def _plain(text: str) -> str:
+    return text.replace("\0", "").replace("\1", "")
+
+
+def _split(gathered: str) -> list[str]:
+    """Split at semicolons outside quotes."""
+    return re.split(r";(?=(?:[^']*'[^']*')*[^']*$)", _plain(gathered))
+
+
+class _Reader:
+    """Reads tokens off one command."""
+
+    def __init__(self, line: int, text: str) -> None:
+        self.line, self.text, self.at = line, text, 0
+
+    def error(self, what: str) -> MQSCError:
+        return MQSCError(f"line {self.line}: {what} in {self.text.strip()[:80]!r}")
+
+    def done(self) -> bool:
+        return not self.text[self.at :].strip()
+
+    def word(self) -> str:
+        match = _TOKEN.match(self.text, self.at)
+        if not match or match["word"] is None:
+            raise self.error(f"a word was expected at {self.text[self.at :].strip()[:20]!r}")
+        self.at = match.end()
+        return match["word"].upper()
+
+    def value(self) -> str | None:
+        """Return the text in the parentheses that follow, or None when there are none."""
+        match = _TOKEN.match(self.text, self.at)
+        if not match or match["open"] is None:
+            return None
+        self.at = match.end()
+        quoted = _QUOTED.match(self.text, self.at)
+        if quoted:
+            self.at = quoted.end()
+            found = quoted[1].replace("''", "'")
+        else:
+            end = self.text.find(")", self.at)
+            if end < 0:
+                raise self.error("a parenthesis is not closed")
+            found = self.text[self.at : end].strip().upper()
+            self.at = end
+        match = _TOKEN.match(self.text, self.at)
+        if not match or match["close"] is None:
+            raise self.error("a parenthesis is not closed")
+        self.at = match.end()
+        return found
+
+
+def _command(line: int, text: str) -> Command:
+    reader = _Reader(line, text)
+    verb = reader.word()
+    verb = _VERBS.get(verb, verb)
+    kind = reader.word()
+    kind = _OBJECTS.get(kind, kind)
+    name = reader.value() or ""
+    parameters: dict[str, str] = {}
+    while not reader.done():
+        keyword = reader.word()
+        if keyword in parameters:
+            raise reader.error(f"{keyword} is given twice")
+        parameters[keyword] = reader.value() or ""
+    if (verb, kind) in _SET_ASIDE or (kind == "CHANNEL" and parameters.get("CHLTYPE") != "SVRCONN"):
+        return Command(verb, kind, name, parameters, line, set_aside=True)
+    if (verb, kind) not in _CARRIED_OUT:
+        raise reader.error(f"{verb} {kind} is not among the commands that the embedded queue manager knows")
+    if not name and kind != "QMGR":
+        raise reader.error(f"{verb} {kind} needs a name")
+    return Command(verb, kind, name, parameters, line)

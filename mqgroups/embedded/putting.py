@@ -1,0 +1,345 @@
+"""MQPUT and MQPUT1."""
+
+from __future__ import annotations
+
+from mqgroups.embedded.handle import Direction, Handle
+from mqgroups.embedded.logical_order import (
+    IN_GROUP,
+    IS_SEGMENT,
+    NEW_GROUP_ID,
+    Identity,
+    after,
+    departure,
+    put_as_given,
+    put_in_logical_order,
+    put_refusal,
+    stored_flags,
+)
+from mqgroups.embedded.opening import at_most_one, descriptor, open_queue
+from mqgroups.embedded.queue import Message, Queue
+from mqgroups.embedded.queue_manager import CCSID, MAX_PRIORITY, Answer, Connection, Failed, QueueManager
+from mqgroups.embedded.structures import (
+    NO_ID,
+    MessageDescriptor,
+    PutMessageOptions,
+    StructureError,
+    blank_padded,
+    name_field,
+    take_extension,
+)
+from mqgroups.mqi import constants as mq
+
+_SYNCPOINTS = mq.MQPMO_SYNCPOINT | mq.MQPMO_NO_SYNCPOINT
+_RESPONSES = mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE
+_PASS_OR_SET = (
+    mq.MQPMO_PASS_IDENTITY_CONTEXT
+    | mq.MQPMO_PASS_ALL_CONTEXT
+    | mq.MQPMO_SET_IDENTITY_CONTEXT
+    | mq.MQPMO_SET_ALL_CONTEXT
+)
+_CONTEXTS = _PASS_OR_SET | mq.MQPMO_DEFAULT_CONTEXT | mq.MQPMO_NO_CONTEXT
+_NOT_YET = (
+    _PASS_OR_SET
+    | mq.MQPMO_ASYNC_RESPONSE
+    | mq.MQPMO_ALTERNATE_USER_AUTHORITY
+    | mq.MQPMO_MD_FOR_OUTPUT_ONLY
+    | mq.MQPMO_RETAIN
+    | mq.MQPMO_WARN_IF_NO_SUBS_MATCHED
+    | mq.MQPMO_SCOPE_QMGR
+    | mq.MQPMO_SUPPRESS_REPLYTO
+    | mq.MQPMO_NOT_OWN_SUBS
+)
+_KNOWN = (
+    _SYNCPOINTS
+    | _RESPONSES
+    | _CONTEXTS
+    | _NOT_YET
+    | mq.MQPMO_NEW_MSG_ID
+    | mq.MQPMO_NEW_CORREL_ID
+    | mq.MQPMO_FAIL_IF_QUIESCING
+    | mq.MQPMO_LOGICAL_ORDER
+    | mq.MQPMO_RESOLVE_LOCAL_Q
+)
+_FLAGS = IN_GROUP | IS_SEGMENT | mq.MQMF_SEGMENTATION_ALLOWED
+_MSG_TYPES = frozenset({mq.MQMT_REQUEST, mq.MQMT_REPLY, mq.MQMT_REPORT, mq.MQMT_DATAGRAM})
+# Options that ask the queue manager to make a report message; it cannot yet.
+_REPORTS = (
+    mq.MQRO_EXCEPTION_WITH_FULL_DATA | mq.MQRO_EXPIRATION_WITH_FULL_DATA | mq.MQRO_COA_WITH_FULL_DATA
+) | mq.MQRO_COD_WITH_FULL_DATA
+_HIGHEST_NUMBER = 999_999_999
+
+
+def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, data: bytes) -> Answer:
+    """MQPUT (IBM MQ, topic "MQPUT")."""
+    md, pmo = _structures(md_raw, pmo_raw)
+    with q_mgr.lock:
+        handle, queue = connection.queue_handle(hobj)
+        if not handle.options & mq.MQOO_OUTPUT:
+            raise Failed(mq.MQRC_NOT_OPEN_FOR_OUTPUT)
+        if pmo.options & mq.MQPMO_ALTERNATE_USER_AUTHORITY:
+            raise Failed(mq.MQRC_OPTIONS_ERROR)
+        _check_options(pmo)
+        state = handle.states[Direction.PUT]
+        reason, message = _put(q_mgr, connection, handle, queue, md, pmo, data)
+    if not pmo.options & mq.MQPMO_SYNCPOINT:
+        try:
+            _make_visible(q_mgr, message)
+        except Failed:
+            handle.states[Direction.PUT] = state
+            raise
+    return _answer(q_mgr, queue, md, pmo, reason, [])
+
+
+def put1(
+    q_mgr: QueueManager, connection: Connection, od_raw: bytes, md_raw: bytes, pmo_raw: bytes, data: bytes
+) -> Answer:
+    """MQPUT1 (IBM MQ, topic "MQPUT1"): open, put, close; without logical order and without checking group state."""
+    od = descriptor(od_raw)
+    md, pmo = _structures(md_raw, pmo_raw)
+    if od.object_type != mq.MQOT_Q:
+        raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+    if pmo.options & mq.MQPMO_LOGICAL_ORDER:
+        raise Failed(mq.MQRC_OPTIONS_ERROR)
+    _check_options(pmo)
+    with q_mgr.lock:
+        handle, queue = open_queue(q_mgr, od, mq.MQOO_OUTPUT)
+        try:
+            reason, message = _put(q_mgr, connection, handle, queue, md, pmo, data)
+        finally:
+            if connection.unit_of_work is not None:
+                connection.unit_of_work.forget_state(handle, Direction.PUT)
+            q_mgr.release(handle)
+    if not pmo.options & mq.MQPMO_SYNCPOINT:
+        _make_visible(q_mgr, message)
+    return _answer(q_mgr, queue, md, pmo, reason, [od.answered(handle.opened_name, queue.name, q_mgr.name)])
+
+
+def _make_visible(q_mgr: QueueManager, message: Message) -> None:
+    """End a put outside syncpoint: on disk if it is persistent, then for everybody to get."""
+    queue = message.queue
+    try:
+        q_mgr.write_now((message,), ())
+    except Failed:
+        with q_mgr.lock:
+            queue.depth -= 1
+        raise
+    with q_mgr.lock:
+        queue.make_available((message,))
+
+
+def _structures(md_raw: bytes, pmo_raw: bytes) -> tuple[MessageDescriptor, PutMessageOptions]:
+    try:
+        md = MessageDescriptor(md_raw)
+    except StructureError as error:
+        raise Failed(mq.MQRC_MD_ERROR) from error
+    try:
+        return md, PutMessageOptions(pmo_raw)
+    except StructureError as error:
+        raise Failed(mq.MQRC_PMO_ERROR) from error
+
+
+def _answer(
+    q_mgr: QueueManager,
+    queue: Queue,
+    md: MessageDescriptor,
+    pmo: PutMessageOptions,
+    reason: int,
+    before: list[object],
+) -> Answer:
+    comp = mq.MQCC_WARNING if reason else mq.MQCC_OK
+    return comp, reason, [*before, md.pack(md.version), pmo.answered(name_field(queue.name), q_mgr.name_bytes())]
+
+
+def _check_options(pmo: PutMessageOptions) -> None:
+    """Raise Failed for MQPMO options that IBM MQ refuses (topic q103830) or that are not here yet."""
+    options = pmo.options
+    if (
+        options & ~_KNOWN
+        or not at_most_one(options, _SYNCPOINTS)
+        or not at_most_one(options, _RESPONSES)
+        or not at_most_one(options, _CONTEXTS)
+    ):
+        raise Failed(mq.MQRC_OPTIONS_ERROR)
+    if options & _NOT_YET or pmo.recs_present or pmo.original_msg_handle:
+        raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+
+
+def _put(
+    q_mgr: QueueManager,
+    connection: Connection,
+    handle: Handle,
+    queue: Queue,
+    md: MessageDescriptor,
+    pmo: PutMessageOptions,
+    data: bytes,
+) -> tuple[int, Message]:
+    """Make one message and count it; ``md`` becomes what MQPUT returns.
+
+    Returns the reason of a warning, or MQRC_NONE, and the message: in the unit of work, or, outside syncpoint, still to
+    be made visible.
+    """
+    if handle.opened_values is not None and handle.opened_values[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED:
+        raise Failed(mq.MQRC_PUT_INHIBITED)
+    if queue.values[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED:
+        raise Failed(mq.MQRC_PUT_INHIBITED)
+    if len(data) > connection.max_msg_length:
+        # A client's message beyond what its channel carries never gets as far as the queue (reason code 2010,
+        # MQRC_DATA_LENGTH_ERROR).
+        raise Failed(mq.MQRC_DATA_LENGTH_ERROR)
+    logical_order = bool(pmo.options & mq.MQPMO_LOGICAL_ORDER)
+    if logical_order and md.version < 2:
+        raise Failed(mq.MQRC_WRONG_MD_VERSION)
+    if md.version == 1 and blank_padded(md.format, 8) == mq.MQFMT_MD_EXTENSION:
+        # What the message is put with; the caller's version 1 MQMD keeps the fields it came with.
+        caller = (md.encoding, md.coded_char_set_id, md.format)
+        try:
+            body = take_extension(md, data)
+        except StructureError as error:
+            raise Failed(mq.MQRC_MDE_ERROR) from error
+    else:
+        caller, body = None, data
+    warning = _resolve_descriptor(handle, queue, md, pmo)
+    persistent = md.persistence == mq.MQPER_PERSISTENT
+    in_unit_of_work = bool(pmo.options & mq.MQPMO_SYNCPOINT)
+    _check_group_fields(md, body, logical_order=logical_order)
+
+    state = handle.states[Direction.PUT]
+    if logical_order:
+        refusal = put_refusal(state, md.msg_flags, persistent=persistent, in_unit_of_work=in_unit_of_work)
+        if refusal:
+            raise Failed(refusal)
+        identity = put_in_logical_order(state, md.msg_flags)
+    else:
+        given = Identity(md.group_id, md.msg_seq_number, md.offset)
+        identity = put_as_given(given, md.msg_flags)
+        if state.logical_order:
+            left = departure(state, identity, md.msg_flags, persistent=persistent, in_unit_of_work=in_unit_of_work)
+            warning = left or warning
+    if identity.msg_seq_number > _HIGHEST_NUMBER:
+        raise Failed(mq.MQRC_MSG_SEQ_NUMBER_ERROR)
+    if identity.offset > _HIGHEST_NUMBER:
+        raise Failed(mq.MQRC_OFFSET_ERROR)
+    _check_room(queue, body, md.msg_flags, persistent=persistent)
+    unit = q_mgr.unit_of_work(connection) if in_unit_of_work else None
+
+    # From here on only the disk can refuse.
+    if identity.group_id == NEW_GROUP_ID:
+        identity = Identity(q_mgr.new_identifier(), identity.msg_seq_number, identity.offset)
+    message = _message(q_mgr, connection, queue, md, pmo, identity, body)
+    if caller is not None:
+        md.encoding, md.coded_char_set_id, md.format = caller
+    q_mgr.keep_state(connection, handle, Direction.PUT, in_unit_of_work)
+    queue.depth += 1
+    if unit is not None:
+        queue.uncommitted += 1
+        unit.puts.append(message)
+    handle.states[Direction.PUT] = after(
+        identity,
+        message.msg_flags,
+        len(body),
+        in_unit_of_work=in_unit_of_work,
+        persistent=persistent,
+        logical_order=logical_order,
+    )
+    return warning, message
+
+
+def _resolve_descriptor(handle: Handle, queue: Queue, md: MessageDescriptor, pmo: PutMessageOptions) -> int:
+    """Check the fields that have nothing to do with groups and fill in the queue's defaults; returns a warning or 0."""
+    if md.report & _REPORTS:
+        raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+    if md.msg_type not in _MSG_TYPES and not mq.MQMT_APPL_FIRST <= md.msg_type <= mq.MQMT_APPL_LAST:
+        raise Failed(mq.MQRC_MSG_TYPE_ERROR)
+    md.reply_to_q = blank_padded(md.reply_to_q, 48)
+    md.reply_to_q_mgr = blank_padded(md.reply_to_q_mgr, 48)
+    md.format = blank_padded(md.format, 8)
+    if md.msg_type == mq.MQMT_REQUEST and not md.reply_to_q.strip():
+        raise Failed(mq.MQRC_MISSING_REPLY_TO_Q)
+    if md.expiry != mq.MQEI_UNLIMITED:
+        # Messages that expire come later; one that never does when it was told to would be a lie.
+        raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED if md.expiry > 0 else mq.MQRC_EXPIRY_ERROR)
+    if not 0 <= md.feedback <= mq.MQFB_APPL_LAST:
+        raise Failed(mq.MQRC_FEEDBACK_ERROR)
+    defaults = handle.opened_values if handle.opened_values is not None else queue.values
+    if md.persistence == mq.MQPER_PERSISTENCE_AS_Q_DEF:
+        md.persistence = defaults[mq.MQIA_DEF_PERSISTENCE]
+    elif md.persistence not in (mq.MQPER_PERSISTENT, mq.MQPER_NOT_PERSISTENT):
+        raise Failed(mq.MQRC_PERSISTENCE_ERROR)
+    if md.persistence == mq.MQPER_PERSISTENT and queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC:
+        raise Failed(mq.MQRC_PERSISTENT_NOT_ALLOWED)
+    warning = mq.MQRC_NONE
+    if md.priority == mq.MQPRI_PRIORITY_AS_Q_DEF:
+        md.priority = defaults[mq.MQIA_DEF_PRIORITY]
+    elif md.priority < 0:
+        raise Failed(mq.MQRC_PRIORITY_ERROR)
+    elif md.priority > MAX_PRIORITY:
+        # The message is put at the highest priority there is and keeps what it came with (reason code 2049).
+        warning = mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM
+    return warning
+
+
+def _check_group_fields(md: MessageDescriptor, body: bytes, *, logical_order: bool) -> None:
+    """Raise Failed for MsgFlags, MsgSeqNumber, Offset or OriginalLength that no message may have."""
+    flags = md.msg_flags
+    if flags & mq.MQMF_REJECT_UNSUP_MASK & ~_FLAGS:
+        raise Failed(mq.MQRC_MSG_FLAGS_ERROR)
+    if not logical_order:
+        if flags & IN_GROUP and not 1 <= md.msg_seq_number <= _HIGHEST_NUMBER:
+            raise Failed(mq.MQRC_MSG_SEQ_NUMBER_ERROR)
+        if flags & IS_SEGMENT and not 0 <= md.offset <= _HIGHEST_NUMBER:
+            raise Failed(mq.MQRC_OFFSET_ERROR)
+    if flags & IS_SEGMENT and not body and not flags & mq.MQMF_LAST_SEGMENT:
+        raise Failed(mq.MQRC_SEGMENT_LENGTH_ZERO)
+    if md.msg_type == mq.MQMT_REPORT and flags & IS_SEGMENT:
+        raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+
+
+def _check_room(queue: Queue, body: bytes, flags: int, *, persistent: bool) -> None:
+    """Raise Failed for a message that is too long for the queue, or a queue that is full."""
+    if len(body) > queue.integer(mq.MQIA_MAX_MSG_LENGTH):
+        # With MQMF_SEGMENTATION_ALLOWED the queue manager would split it; this one cannot yet.
+        splits = flags & mq.MQMF_SEGMENTATION_ALLOWED
+        raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED if splits else mq.MQRC_MSG_TOO_BIG_FOR_Q)
+    if queue.depth >= queue.integer(mq.MQIA_MAX_Q_DEPTH):
+        raise Failed(mq.MQRC_Q_FULL)
+
+
+def _message(
+    q_mgr: QueueManager,
+    connection: Connection,
+    queue: Queue,
+    md: MessageDescriptor,
+    pmo: PutMessageOptions,
+    identity: Identity,
+    body: bytes,
+) -> Message:
+    """Make the message to store, and set in ``md`` what MQPUT returns: the caller's flags and CCSID stay as they
+    are."""
+    if pmo.options & mq.MQPMO_NEW_MSG_ID or md.msg_id == NO_ID:
+        md.msg_id = q_mgr.new_identifier()
+    if pmo.options & mq.MQPMO_NEW_CORREL_ID:
+        md.correl_id = q_mgr.new_identifier()
+    md.backout_count = 0
+    md.group_id, md.msg_seq_number, md.offset = identity.group_id, identity.msg_seq_number, identity.offset
+    md.original_length = mq.MQOL_UNDEFINED if not md.msg_flags & IS_SEGMENT else len(body)
+    if pmo.options & mq.MQPMO_NO_CONTEXT:
+        md.user_identifier, md.accounting_token, md.appl_identity_data = b" " * 12, bytes(32), b" " * 32
+        md.put_appl_type, md.put_appl_name = mq.MQAT_NO_CONTEXT, b" " * 28
+        md.put_date, md.put_time, md.appl_origin_data = b" " * 8, b" " * 8, b" " * 4
+    else:
+        q_mgr.default_context(connection, md)
+    callers = (md.msg_flags, md.coded_char_set_id)
+    md.msg_flags = stored_flags(md.msg_flags)
+    if md.coded_char_set_id in (mq.MQCCSI_Q_MGR, mq.MQCCSI_INHERIT, mq.MQCCSI_APPL):
+        md.coded_char_set_id = CCSID
+    message = Message(
+        queue,
+        q_mgr.new_position(),
+        queue.delivery_priority(min(md.priority, MAX_PRIORITY)),
+        md.pack(2),
+        body,
+        group_fields=(identity.group_id, identity.msg_seq_number, identity.offset, md.msg_flags),
+        persistent=md.persistence == mq.MQPER_PERSISTENT,
+    )
+    md.msg_flags, md.coded_char_set_id = callers
+    return message

@@ -1,0 +1,334 @@
+"""A queue: its messages in delivery order, and the indexes that find one among a million.
+
+Messages keep the place they took when they were put: first by priority (or by the queue's default priority where
+delivery is FIFO), then by arrival. A message that is got in a unit of work leaves the indexes and, if backed out,
+returns to the very same place; one that is put in a unit of work enters them at commit, at the place it took at MQPUT.
+So "available" is one thing only: being in ``Queue.available``.
+
+Not here: who may get what (``getting.py``), units of work, disk. All methods are called under the queue manager's lock.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sortedcontainers import SortedDict
+
+from mqgroups.embedded.attributes import LOCAL, Value
+from mqgroups.embedded.logical_order import IN_GROUP, IS_SEGMENT
+from mqgroups.embedded.structures import NO_GROUP, NO_ID
+from mqgroups.mqi import constants as mq
+
+# Arrival positions count up from 1 for the whole queue manager; 56 bits last for 70 million years at a million a
+# second.
+_POSITION_BITS = 56
+
+
+def order_key(priority: int, position: int) -> int:
+    """Return the key that sorts messages as they are delivered: higher priority first, then earlier arrival."""
+    return (9 - priority) << _POSITION_BITS | position
+
+
+class Message:
+    """A physical message. ``md`` is its version 2 descriptor, 364 bytes, whose backout count is not kept up to date."""
+
+    __slots__ = (
+        "backout_count",
+        "correl_id",
+        "data",
+        "group_id",
+        "key",
+        "md",
+        "msg_flags",
+        "msg_id",
+        "msg_seq_number",
+        "offset",
+        "persistent",
+        "position",
+        "queue",
+    )
+
+    def __init__(
+        self,
+        queue: Queue,
+        position: int,
+        priority: int,
+        md: bytes,
+        data: bytes,
+        *,
+        group_fields: tuple[bytes, int, int, int],
+        persistent: bool,
+        backout_count: int = 0,
+    ) -> None:
+        self.queue = queue
+        self.position = position
+        self.key = order_key(priority, position)
+        self.md = md
+        self.data = data
+        self.msg_id = md[48:72]
+        self.correl_id = md[72:96]
+        self.group_id, self.msg_seq_number, self.offset, self.msg_flags = group_fields
+        self.persistent = persistent
+        self.backout_count = backout_count
+
+    @property
+    def key_priority(self) -> int:
+        """The priority that decides its place, which under FIFO delivery is not the one in its descriptor."""
+        return 9 - (self.key >> _POSITION_BITS)
+
+    @property
+    def starts_in_logical_order(self) -> bool:
+        """Whether an MQGET in logical order with nothing open may return it: sequence number 1, offset 0."""
+        return self.msg_seq_number == 1 and self.offset == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What an MQGET selects by; None matches anything."""
+
+    msg_id: bytes | None = None
+    correl_id: bytes | None = None
+    group_id: bytes | None = None
+    msg_seq_number: int | None = None
+    offset: int | None = None
+
+    def accepts(self, message: Message) -> bool:
+        """Whether the message has all the values."""
+        return (
+            (self.msg_id is None or message.msg_id == self.msg_id)
+            and (self.correl_id is None or message.correl_id == self.correl_id)
+            and (self.group_id is None or message.group_id == self.group_id)
+            and (self.msg_seq_number is None or message.msg_seq_number == self.msg_seq_number)
+            and (self.offset is None or message.offset == self.offset)
+        )
+
+
+class _Index:
+    """Messages by an identifier, each bucket in delivery order. Most identifiers have one message: no bucket is
+    made."""
+
+    __slots__ = ("_buckets",)
+
+    def __init__(self) -> None:
+        self._buckets: dict[bytes, Message | SortedDict[int, Message]] = {}
+
+    def add(self, identifier: bytes, message: Message) -> None:
+        held = self._buckets.get(identifier)
+        if held is None:
+            self._buckets[identifier] = message
+        elif isinstance(held, Message):
+            self._buckets[identifier] = SortedDict({held.key: held, message.key: message})
+        else:
+            held[message.key] = message
+
+    def remove(self, identifier: bytes, message: Message) -> None:
+        held = self._buckets[identifier]
+        if not isinstance(held, Message):
+            del held[message.key]
+            if held:
+                return
+        del self._buckets[identifier]
+
+    def bucket(self, identifier: bytes) -> SortedDict[int, Message]:
+        held = self._buckets.get(identifier)
+        if held is None:
+            return SortedDict()
+        return SortedDict({held.key: held}) if isinstance(held, Message) else held
+
+
+class Group:
+    """The available messages that carry one GroupId, and whether they are all there."""
+
+    __slots__ = ("_complete", "_last_seqs", "_parts", "members")
+
+    def __init__(self) -> None:
+        self.members: SortedDict[int, Message] = SortedDict()
+        self._parts: dict[int, list[Message]] = {}
+        self._complete = 0
+        self._last_seqs: dict[int, int] = {}
+
+    def add(self, message: Message) -> None:
+        seq = message.msg_seq_number
+        self.members[message.key] = message
+        was = self.has_logical_message(seq)
+        self._parts.setdefault(seq, []).append(message)
+        self._complete += self.has_logical_message(seq) - was
+        if message.msg_flags & mq.MQMF_LAST_MSG_IN_GROUP:
+            self._last_seqs[seq] = self._last_seqs.get(seq, 0) + 1
+
+    def remove(self, message: Message) -> None:
+        seq = message.msg_seq_number
+        del self.members[message.key]
+        was = self.has_logical_message(seq)
+        parts = self._parts[seq]
+        parts.remove(message)
+        if not parts:
+            del self._parts[seq]
+        self._complete += self.has_logical_message(seq) - was
+        if message.msg_flags & mq.MQMF_LAST_MSG_IN_GROUP:
+            self._last_seqs[seq] -= 1
+            if not self._last_seqs[seq]:
+                del self._last_seqs[seq]
+
+    def find(self, msg_seq_number: int, offset: int) -> Message | None:
+        """Return the first in delivery order with this sequence number and offset. Duplicates are legal on a queue."""
+        found = [part for part in self.parts(msg_seq_number) if part.offset == offset]
+        return min(found, key=_key) if found else None
+
+    def parts(self, msg_seq_number: int) -> Sequence[Message]:
+        """Return the physical messages with this sequence number, in no particular order."""
+        return self._parts.get(msg_seq_number, ())
+
+    def has_logical_message(self, msg_seq_number: int) -> bool:
+        """Whether all segments of a logical message are there (or it has none and is there)."""
+        parts = self._parts.get(msg_seq_number)
+        if not parts:
+            return False
+        if not parts[0].msg_flags & IS_SEGMENT:
+            return True
+        by_offset = {part.offset: part for part in parts}
+        offset = 0
+        while (part := by_offset.get(offset)) is not None:
+            if part.msg_flags & mq.MQMF_LAST_SEGMENT:
+                return True
+            if not part.data:
+                return False
+            offset += len(part.data)
+        return False
+
+    def is_complete(self) -> bool:
+        """Whether every logical message from 1 to the one flagged as last is there, with all its segments."""
+        if not self._last_seqs:
+            return False
+        last = max(self._last_seqs)
+        if self._complete < last:
+            return False
+        return len(self._parts) == last or all(self.has_logical_message(seq) for seq in range(1, last + 1))
+
+
+def _key(message: Message) -> int:
+    return message.key
+
+
+class Queue:
+    """A local queue, predefined or dynamic.
+
+    ``depth`` counts every message that is not gone: available, got or put in an open unit of work. ``waiters`` are
+    called, each once, when something about the queue changed that could satisfy or end a wait.
+    """
+
+    def __init__(self, name: str, values: dict[int, Value], definition_type: int = mq.MQQDT_PREDEFINED) -> None:
+        self.name = name
+        self.values = values
+        self.type = LOCAL
+        self.definition_type = definition_type
+        self.created = time.localtime()
+        self.deleted = False
+        self.depth = 0
+        self.uncommitted = 0
+        self.open_input_count = 0
+        self.open_output_count = 0
+        self.exclusive_input = False
+        self.available: SortedDict[int, Message] = SortedDict()
+        self._heads: SortedDict[int, Message] = SortedDict()
+        self._by_msg_id = _Index()
+        self._by_correl_id = _Index()
+        self._groups: dict[bytes, Group] = {}
+        self.waiters: set[Callable[[], None]] = set()
+
+    def integer(self, selector: int) -> int:
+        """Return an integer attribute."""
+        value = self.values[selector]
+        assert isinstance(value, int)
+        return value
+
+    def delivery_priority(self, priority: int) -> int:
+        """Return the priority that decides the place of a message put now (topic MsgDeliverySequence)."""
+        fifo = self.values[mq.MQIA_MSG_DELIVERY_SEQUENCE] == mq.MQMDS_FIFO
+        return self.integer(mq.MQIA_DEF_PRIORITY) if fifo else priority
+
+    def make_available(self, messages: Iterable[Message]) -> None:
+        """Let MQGET find these messages, each at its own place, and wake who waits."""
+        for message in messages:
+            self.available[message.key] = message
+            if message.starts_in_logical_order:
+                self._heads[message.key] = message
+            self._by_msg_id.add(message.msg_id, message)
+            if message.correl_id != NO_ID:
+                self._by_correl_id.add(message.correl_id, message)
+            if message.group_id != NO_GROUP:
+                group = self._groups.get(message.group_id)
+                if group is None:
+                    group = self._groups[message.group_id] = Group()
+                group.add(message)
+        self.wake()
+
+    def withdraw(self, message: Message) -> None:
+        """Take an available message out of what MQGET finds. It still counts in ``depth``."""
+        del self.available[message.key]
+        if message.starts_in_logical_order:
+            del self._heads[message.key]
+        self._by_msg_id.remove(message.msg_id, message)
+        if message.correl_id != NO_ID:
+            self._by_correl_id.remove(message.correl_id, message)
+        if message.group_id != NO_GROUP:
+            group = self._groups[message.group_id]
+            group.remove(message)
+            if not group.members:
+                del self._groups[message.group_id]
+
+    def wake(self) -> None:
+        """Let every waiting MQGET look again."""
+        for waiter in tuple(self.waiters):
+            waiter()
+
+    def group(self, group_id: bytes) -> Group | None:
+        """Return the available messages of a group."""
+        return self._groups.get(group_id)
+
+    def candidates(self, match: Match, after_key: int | None = None) -> Iterator[Message]:
+        """Yield the available messages that match, in physical order, those behind ``after_key`` only."""
+        return self._select(self._narrowest(match), match, after_key)
+
+    def heads(self, match: Match, after_key: int | None = None) -> Iterator[Message]:
+        """Yield what an MQGET in logical order may start with, in order: sequence number 1 and offset 0, matching."""
+        named = match.msg_id is not None or match.correl_id is not None or match.group_id is not None
+        source = self._narrowest(match) if named else self._heads
+        return (m for m in self._select(source, match, after_key) if m.starts_in_logical_order)
+
+    def _narrowest(self, match: Match) -> SortedDict[int, Message]:
+        if match.msg_id is not None:
+            return self._by_msg_id.bucket(match.msg_id)
+        if match.group_id is not None and match.group_id != NO_GROUP:
+            group = self._groups.get(match.group_id)
+            if group is None:
+                return SortedDict()
+            if match.msg_seq_number is not None:
+                return SortedDict((part.key, part) for part in group.parts(match.msg_seq_number))
+            return group.members
+        if match.correl_id is not None and match.correl_id != NO_ID:
+            return self._by_correl_id.bucket(match.correl_id)
+        return self.available
+
+    @staticmethod
+    def _select(source: SortedDict[int, Message], match: Match, after_key: int | None) -> Iterator[Message]:
+        keys: Iterable[int] = source if after_key is None else source.irange(after_key, inclusive=(False, True))
+        return (source[key] for key in keys if match.accepts(source[key]))
+
+    def group_is_available(self, head: Message) -> bool:
+        """Whether everything that belongs to the group of this message is there; true for one that is in no group."""
+        group = self._groups.get(head.group_id)
+        if group is None:
+            return True
+        if not head.msg_flags & IN_GROUP:
+            return group.has_logical_message(head.msg_seq_number)
+        return group.is_complete()
+
+    def logical_message_is_available(self, message: Message) -> bool:
+        """Whether every segment of the logical message that this one belongs to is there."""
+        if not message.msg_flags & IS_SEGMENT:
+            return True
+        group = self._groups.get(message.group_id)
+        return group is not None and group.has_logical_message(message.msg_seq_number)

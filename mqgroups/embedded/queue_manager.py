@@ -1,0 +1,323 @@
+"""The queue manager: connections, units of work, and what is shared between the verbs.
+
+A ``Connection`` is one MQCONNX: its handles and its unit of work. ``QueueManager`` owns the lock under which every verb
+reads and changes memory. Disk is written without that lock: what a unit of work put or got is out of everybody's sight
+anyway until it ends, so commit is "collect, write and fsync, make visible", and other connections go on meanwhile.
+
+The verbs themselves are in ``opening.py``, ``putting.py``, ``getting.py`` and ``inquiring.py``; ``server.py`` calls
+them. No sockets here.
+"""
+
+from __future__ import annotations
+
+import hmac
+import itertools
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from mqgroups.embedded.catalogue import SYSTEM_MQSC, Catalogue
+from mqgroups.embedded.handle import Direction, Handle
+from mqgroups.embedded.mqsc import parse
+from mqgroups.embedded.queue import Message, Queue
+from mqgroups.embedded.store import Store
+from mqgroups.embedded.structures import MessageDescriptor, name_field
+from mqgroups.embedded.unit_of_work import UnitOfWork
+from mqgroups.mqi import constants as mq
+
+_log = logging.getLogger(__name__)
+
+# What MQINQ says of the level whose documents this queue manager follows; not a claim to be that product.
+COMMAND_LEVEL = 940
+VERSION = "09040000"
+CCSID = 1208
+MAX_PRIORITY = 9
+_FIRST_HOBJ = 101
+
+Answer = tuple[int, int, list[object]]
+
+
+class Failed(Exception):
+    """A verb that ends with MQCC_FAILED and this reason code."""
+
+    def __init__(self, reason: int) -> None:
+        super().__init__(mq.reason_name(reason))
+        self.reason = reason
+
+
+class ConnectionGone(Exception):
+    """The application went away while its call was waiting."""
+
+
+class Waiter(Protocol):
+    """How a waiting MQGET sleeps; the server provides it, because it also watches the socket."""
+
+    def wait(self, timeout_s: float | None) -> None:
+        """Return when woken or after the time; raises ConnectionGone if the application is gone."""
+
+    def wake(self) -> None:
+        """End the current or the next ``wait``. May be called from any thread."""
+
+
+class Connection:
+    """One connection handle of an application."""
+
+    def __init__(self, waiter: Waiter, user: str, appl_name: str, max_msg_length: int, connection_id: bytes) -> None:
+        self.waiter = waiter
+        self.user = user
+        self.appl_name = appl_name
+        self.max_msg_length = max_msg_length
+        self.connection_id = connection_id
+        self.handles: dict[int, Handle] = {}
+        self.unit_of_work: UnitOfWork | None = None
+
+    def handle(self, hobj: int) -> Handle:
+        """Return an open handle; raises Failed with MQRC_HOBJ_ERROR."""
+        handle = self.handles.get(hobj)
+        if handle is None:
+            raise Failed(mq.MQRC_HOBJ_ERROR)
+        return handle
+
+    def queue_handle(self, hobj: int) -> tuple[Handle, Queue]:
+        """Return an open handle of a queue; raises Failed with MQRC_HOBJ_ERROR or MQRC_Q_DELETED."""
+        handle = self.handle(hobj)
+        if handle.queue is None:
+            raise Failed(mq.MQRC_HOBJ_ERROR)
+        if handle.queue.deleted:
+            raise Failed(mq.MQRC_Q_DELETED)
+        return handle, handle.queue
+
+
+class QueueManager:
+    """One queue manager: its objects, its connections, its store."""
+
+    def __init__(self, name: str, data: Path, users: Mapping[str, str] | None = None) -> None:
+        """Start from what ``data`` holds; creates it if need be. Raises StoreError.
+
+        Args:
+            name: queue manager name, at most 48 characters.
+            data: directory of its own.
+            users: passwords by user. Credentials that are given must be among these; none need be given.
+        """
+        self.name = name
+        self.lock = threading.RLock()
+        self.store = Store(data, name)
+        self.catalogue = Catalogue(self.store)
+        self.catalogue.run(parse(SYSTEM_MQSC))
+        self._users = dict(users or {})
+        self._hobjs = itertools.count(_FIRST_HOBJ)
+        # Identifiers must never come again, also not after a restart: the clock starts the count, and no queue manager
+        # puts a thousand million messages a second.
+        self._serial = itertools.count(time.time_ns())
+        self._identifier_prefix = b"AMQ " + name.encode("latin-1")[:12].ljust(12)
+        self._clock = (0, b"", b"")
+        self._positions = itertools.count(self._restore_messages() + 1)
+
+    def _restore_messages(self) -> int:
+        """Put what the store holds back on the queues; return the highest position."""
+        last = 0
+        for stored in self.store.messages():
+            queue = self.catalogue.get(stored.queue)
+            if not isinstance(queue, Queue):
+                raise RuntimeError(f"the store holds messages of {stored.queue}, which is no local queue")
+            md = MessageDescriptor(stored.md)
+            message = Message(
+                queue,
+                stored.position,
+                stored.priority,
+                stored.md,
+                stored.data,
+                group_fields=(md.group_id, md.msg_seq_number, md.offset, md.msg_flags),
+                persistent=True,
+                backout_count=stored.backout_count,
+            )
+            queue.depth += 1
+            queue.make_available((message,))
+            last = stored.position
+        return last
+
+    # --- connections
+
+    def connect(
+        self,
+        waiter: Waiter,
+        *,
+        q_mgr_name: str,
+        channel_name: str,
+        user: str,
+        password: str,
+        appl_name: str,
+        max_msg_length: int,
+    ) -> Connection:
+        """MQCONNX. Raises Failed with MQRC_Q_MGR_NAME_ERROR, MQRC_UNKNOWN_CHANNEL_NAME or MQRC_NOT_AUTHORIZED."""
+        if q_mgr_name not in ("", "*", self.name, "*" + self.name):
+            raise Failed(mq.MQRC_Q_MGR_NAME_ERROR)
+        if channel_name not in self.catalogue.channels:
+            raise Failed(mq.MQRC_UNKNOWN_CHANNEL_NAME)
+        if user:
+            known = self._users.get(user)
+            if known is None or not hmac.compare_digest(known.encode(), password.encode()):
+                _log.info("user %s is unknown or gave another password", user)
+                raise Failed(mq.MQRC_NOT_AUTHORIZED)
+        limit = self.max_msg_length()
+        limit = min(limit, max_msg_length) if max_msg_length > 0 else limit
+        return Connection(waiter, user or "app", appl_name, limit, self.new_identifier())
+
+    def disconnect(self, connection: Connection) -> Answer:
+        """MQDISC: commits an open unit of work, then closes all handles (IBM MQ, topic "MQDISC")."""
+        answer = self.commit(connection)
+        self._close_handles(connection)
+        return answer
+
+    def drop(self, connection: Connection) -> None:
+        """The application went away without MQDISC: back out, close all handles."""
+        self.back_out(connection)
+        self._close_handles(connection)
+
+    def _close_handles(self, connection: Connection) -> None:
+        with self.lock:
+            for handle in connection.handles.values():
+                self.release(handle)
+            connection.handles.clear()
+
+    def new_handle_number(self) -> int:
+        """Return an object handle that was never given out before."""
+        return next(self._hobjs)
+
+    def release(self, handle: Handle) -> None:
+        """Undo what an open handle counts on its queue; a temporary dynamic queue goes with the handle that made it."""
+        queue = handle.queue
+        if queue is None:
+            return
+        if handle.for_input:
+            queue.open_input_count -= 1
+            queue.exclusive_input = queue.exclusive_input and not handle.exclusive
+        if handle.options & mq.MQOO_OUTPUT:
+            queue.open_output_count -= 1
+        if handle.creates_dynamic and queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC and not queue.deleted:
+            self.catalogue.delete_dynamic(queue)
+
+    # --- units of work
+
+    def unit_of_work(self, connection: Connection) -> UnitOfWork:
+        """Return the connection's unit of work with room for one more; starts one if there is none.
+
+        Raises:
+            Failed: MQRC_SYNCPOINT_LIMIT_REACHED (MAXUMSGS).
+        """
+        if connection.unit_of_work is None:
+            connection.unit_of_work = UnitOfWork()
+        limit = self.catalogue.q_mgr_values[mq.MQIA_MAX_UNCOMMITTED_MSGS]
+        assert isinstance(limit, int)
+        if len(connection.unit_of_work) >= limit:
+            raise Failed(mq.MQRC_SYNCPOINT_LIMIT_REACHED)
+        return connection.unit_of_work
+
+    def commit(self, connection: Connection) -> Answer:
+        """MQCMIT. When it answers MQCC_OK the unit of work is on disk and visible."""
+        with self.lock:
+            unit, connection.unit_of_work = connection.unit_of_work, None
+        if unit is None:
+            return mq.MQCC_OK, mq.MQRC_NONE, []
+        try:
+            self.store.commit(unit.puts, unit.gets)
+        except sqlite3.Error:
+            _log.exception("a unit of work of %d messages could not be written; it is backed out", len(unit))
+            self._give_back(unit)
+            return mq.MQCC_WARNING, mq.MQRC_BACKED_OUT, []
+        with self.lock:
+            for queue, (puts, gets) in unit.queues().items():
+                queue.depth -= len(gets)
+                queue.uncommitted -= len(puts) + len(gets)
+                queue.make_available(puts)
+        return mq.MQCC_OK, mq.MQRC_NONE, []
+
+    def back_out(self, connection: Connection) -> Answer:
+        """MQBACK: puts vanish, gets return to their places with one backout more, handles get their state back."""
+        with self.lock:
+            unit, connection.unit_of_work = connection.unit_of_work, None
+        if unit is not None:
+            self._give_back(unit)
+        return mq.MQCC_OK, mq.MQRC_NONE, []
+
+    def _give_back(self, unit: UnitOfWork) -> None:
+        for message in unit.gets:
+            message.backout_count += 1
+        try:
+            self.store.count_backout(unit.gets)
+        except sqlite3.Error:
+            # The messages themselves are safe; only their counts would be lower after a restart.
+            _log.exception("backout counts of %d messages could not be written", len(unit.gets))
+        with self.lock:
+            unit.restore_states()
+            for queue, (puts, gets) in unit.queues().items():
+                queue.depth -= len(puts)
+                queue.uncommitted -= len(puts) + len(gets)
+                queue.make_available(gets)
+
+    def write_now(self, puts: Iterable[Message], gets: Iterable[Message]) -> None:
+        """Make a put or get outside syncpoint durable; raises Failed when the disk refuses."""
+        try:
+            self.store.commit(puts, gets)
+        except sqlite3.OperationalError as error:
+            _log.exception("a message could not be written")
+            raise Failed(mq.MQRC_STORAGE_MEDIUM_FULL) from error
+        except sqlite3.Error as error:
+            _log.exception("a message could not be written")
+            raise Failed(mq.MQRC_RESOURCE_PROBLEM) from error
+
+    def keep_state(self, connection: Connection, handle: Handle, direction: Direction, in_unit_of_work: bool) -> None:
+        """Note, before a call changes a handle's group state, what MQBACK must restore."""
+        unit = connection.unit_of_work
+        if unit is None:
+            return
+        if in_unit_of_work:
+            unit.keep_state(handle, direction)
+        else:
+            unit.forget_state(handle, direction)
+
+    # --- what is made new for messages
+
+    def new_position(self) -> int:
+        """Return the next place in order of arrival."""
+        return next(self._positions)
+
+    def new_identifier(self) -> bytes:
+        """Return 24 bytes that no message, group or connection had before: ``AMQ``, the name, a serial number."""
+        return self._identifier_prefix + next(self._serial).to_bytes(8, "big")
+
+    def put_date_and_time(self) -> tuple[bytes, bytes]:
+        """Return PutDate ``YYYYMMDD`` and PutTime ``HHMMSSTH`` of now, in UTC."""
+        hundredths = time.time_ns() // 10_000_000
+        if hundredths != self._clock[0]:
+            stamp = time.strftime("%Y%m%d%H%M%S", time.gmtime(hundredths // 100)).encode()
+            self._clock = (hundredths, stamp[:8], stamp[8:] + b"%02d" % (hundredths % 100))
+        return self._clock[1], self._clock[2]
+
+    def max_msg_length(self) -> int:
+        """Return the queue manager's MAXMSGL, which here is also that of every channel."""
+        limit = self.catalogue.q_mgr_values[mq.MQIA_MAX_MSG_LENGTH]
+        assert isinstance(limit, int)
+        return limit
+
+    def default_context(self, connection: Connection, md: MessageDescriptor) -> None:
+        """Set identity and origin context as MQPMO_DEFAULT_CONTEXT does."""
+        md.user_identifier = connection.user.encode("latin-1")[:12].ljust(12)
+        md.accounting_token = bytes(32)
+        md.appl_identity_data = b" " * 32
+        md.put_appl_type = mq.MQAT_UNIX
+        md.put_appl_name = connection.appl_name.encode("latin-1", "replace")[:28].ljust(28)
+        md.put_date, md.put_time = self.put_date_and_time()
+        md.appl_origin_data = b" " * 4
+
+    def name_bytes(self) -> bytes:
+        """Return the name as it stands in structures."""
+        return name_field(self.name)
+
+    def close(self) -> None:
+        """Close the store. Connections must be gone."""
+        self.store.close()

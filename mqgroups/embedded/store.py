@@ -1,0 +1,157 @@
+"""The queue manager's disk: object definitions and committed persistent messages, in one SQLite database.
+
+A unit of work is one SQLite transaction. The database is in WAL mode with ``synchronous=FULL``: when ``commit``
+returns, the transaction is in a file that was fsynced, and a process killed at any moment before leaves nothing of it.
+Uncommitted and non-persistent messages never reach the disk. Not here: what is in a unit of work.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mqgroups.embedded.attributes import Value
+from mqgroups.embedded.queue import Message
+
+_SCHEMA_VERSION = 1
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS queue_manager (name TEXT NOT NULL, identifier TEXT NOT NULL, attributes TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS object (
+    name TEXT PRIMARY KEY, type INTEGER NOT NULL, definition_type INTEGER NOT NULL, attributes TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS message (
+    position INTEGER PRIMARY KEY, queue TEXT NOT NULL, priority INTEGER NOT NULL,
+    md BLOB NOT NULL, data BLOB NOT NULL, backout_count INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS message_queue ON message (queue);
+"""
+
+
+class StoreError(Exception):
+    """The data directory cannot serve this queue manager; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """A queue definition as it is kept."""
+
+    name: str
+    type: int
+    definition_type: int
+    values: dict[int, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """A persistent message as it is kept; ``priority`` is the one that decides its place."""
+
+    position: int
+    queue: str
+    priority: int
+    md: bytes
+    data: bytes
+    backout_count: int
+
+
+class Store:
+    """One queue manager's database. Safe to call from several threads; each call is one transaction."""
+
+    def __init__(self, directory: Path, q_mgr_name: str) -> None:
+        """Open or create the database in ``directory``; raises StoreError if it is another queue manager's."""
+        directory.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.Lock()
+        self._db = sqlite3.connect(directory / "queue-manager.db", check_same_thread=False, isolation_level=None)
+        try:
+            # One server at a time: a second one on the same directory is refused here, not found out later. The lock
+            # goes with the process, however it ends.
+            self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.executescript(_SCHEMA)
+            version = self._db.execute("PRAGMA user_version").fetchone()[0]
+            if version not in (0, _SCHEMA_VERSION):
+                raise StoreError(f"{directory} holds data of schema version {version}; {_SCHEMA_VERSION} is known")
+            self._db.execute(f"PRAGMA user_version={_SCHEMA_VERSION}")
+        except sqlite3.OperationalError as error:
+            raise StoreError(
+                f"{directory} is in use by another queue manager, or cannot be written: {error}"
+            ) from error
+        except sqlite3.DatabaseError as error:
+            raise StoreError(f"{directory}/queue-manager.db is not a database of this program: {error}") from error
+        row = self._db.execute("SELECT name, identifier, attributes FROM queue_manager").fetchone()
+        if row is None:
+            # As IBM MQ does: the name and the moment of creation.
+            identifier = f"{q_mgr_name}_{time.strftime('%Y-%m-%d_%H.%M.%S')}"[:48]
+            row = (q_mgr_name, identifier, "{}")
+            self._db.execute("INSERT INTO queue_manager VALUES (?, ?, ?)", row)
+        if row[0] != q_mgr_name:
+            raise StoreError(f"{directory} holds the data of queue manager {row[0]}, not of {q_mgr_name}")
+        self.identifier: str = row[1]
+        self.q_mgr_values: dict[int, Value] = _values(row[2])
+
+    def objects(self) -> list[StoredObject]:
+        """Return all definitions."""
+        rows = self._db.execute("SELECT name, type, definition_type, attributes FROM object").fetchall()
+        return [StoredObject(name, kind, definition, _values(text)) for name, kind, definition, text in rows]
+
+    def messages(self) -> Iterator[StoredMessage]:
+        """Yield all messages in order of arrival."""
+        for row in self._db.execute(
+            "SELECT position, queue, priority, md, data, backout_count FROM message ORDER BY position"
+        ):
+            yield StoredMessage(*row)
+
+    def put_object(self, stored: StoredObject) -> None:
+        """Keep a definition, in place of one of the same name."""
+        row = (stored.name, stored.type, stored.definition_type, json.dumps(stored.values))
+        with self._lock:
+            self._db.execute("INSERT OR REPLACE INTO object VALUES (?, ?, ?, ?)", row)
+
+    def delete_object(self, name: str) -> None:
+        """Forget a definition and its messages."""
+        with self._lock, self._db:
+            self._db.execute("BEGIN")
+            self._db.execute("DELETE FROM object WHERE name = ?", (name,))
+            self._db.execute("DELETE FROM message WHERE queue = ?", (name,))
+
+    def put_q_mgr_values(self, values: dict[int, Value]) -> None:
+        """Keep the queue manager's own attributes."""
+        with self._lock:
+            self._db.execute("UPDATE queue_manager SET attributes = ?", (json.dumps(values),))
+
+    def commit(self, puts: Iterable[Message], gets: Iterable[Message]) -> None:
+        """Make a unit of work durable. Messages that are not persistent are passed over.
+
+        Raises:
+            sqlite3.Error: nothing of it is on disk.
+        """
+        rows = [(m.position, m.queue.name, m.key_priority, m.md, m.data, m.backout_count) for m in puts if m.persistent]
+        gone = [(m.position,) for m in gets if m.persistent]
+        if not rows and not gone:
+            return
+        with self._lock, self._db:
+            self._db.execute("BEGIN")
+            self._db.executemany("INSERT INTO message VALUES (?, ?, ?, ?, ?, ?)", rows)
+            self._db.executemany("DELETE FROM message WHERE position = ?", gone)
+
+    def count_backout(self, messages: Iterable[Message]) -> None:
+        """Keep the backout counts of messages that a unit of work gave back (always hardened: topic q097450)."""
+        rows = [(m.backout_count, m.position) for m in messages if m.persistent]
+        if rows:
+            with self._lock, self._db:
+                self._db.execute("BEGIN")
+                self._db.executemany("UPDATE message SET backout_count = ? WHERE position = ?", rows)
+
+    def close(self) -> None:
+        """Close the database."""
+        with self._lock:
+            self._db.close()
+
+
+def _values(text: str) -> dict[int, Value]:
+    return {int(selector): value for selector, value in json.loads(text).items()}

@@ -1,0 +1,287 @@
+"""The MQI structures as they arrive and leave: MQMD, MQMDE, MQGMO, MQPMO, MQOD of every version.
+
+Layouts are those of 64-bit little-endian platforms. Character fields arrive padded with NULs or blanks (what follows a
+NUL counts as blanks) and leave padded with blanks. Only as many bytes as the caller's Version has come in and go out.
+
+Not here: what the values mean for a call.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from mqgroups.embedded.verbs import STRUCTURE_LENGTHS
+from mqgroups.mqi import constants as mq
+
+MD_V1 = struct.Struct("<4s7i8sii24s24si48s48s12s32s32si28s8s8s4s")
+MD_V2 = struct.Struct("<4s7i8sii24s24si48s48s12s32s32si28s8s8s4s24s4i")
+_MDE = struct.Struct("<4s4i8si24s4i")
+_I32 = struct.Struct("<i")
+_BACKOUT_COUNT_OFFSET = 96
+
+NO_GROUP = bytes(24)
+NO_ID = bytes(24)
+
+
+class StructureError(Exception):
+    """A structure that is missing, or whose StrucId or Version is none that IBM MQ knows."""
+
+
+def text_field(raw: bytes) -> str:
+    """Return a character field as text without its padding."""
+    return raw.split(b"\0", 1)[0].decode("latin-1").rstrip(" ")
+
+
+def blank_padded(raw: bytes, length: int) -> bytes:
+    """Return ``raw`` up to its first NUL, padded with blanks to ``length``."""
+    return raw.split(b"\0", 1)[0].ljust(length)[:length]
+
+
+def name_field(name: str, length: int = 48) -> bytes:
+    """Return a name as the character field of a structure."""
+    return name.encode("latin-1").ljust(length)
+
+
+def _version(raw: bytes, struc_id: bytes, name: str) -> int:
+    if len(raw) < 8 or raw[:4] != struc_id:
+        raise StructureError(f"{name}: StrucId {raw[:4]!r}")
+    version: int = _I32.unpack_from(raw, 4)[0]
+    length = STRUCTURE_LENGTHS[name].get(version)
+    if length is None or len(raw) < length:
+        raise StructureError(f"{name}: version {version} in {len(raw)} bytes")
+    return version
+
+
+class MessageDescriptor:
+    """MQMD (IBM MQ, topic "MQMD"). A version 1 descriptor reads as version 2 with the group fields at their
+    defaults."""
+
+    __slots__ = (
+        "accounting_token",
+        "appl_identity_data",
+        "appl_origin_data",
+        "backout_count",
+        "coded_char_set_id",
+        "correl_id",
+        "encoding",
+        "expiry",
+        "feedback",
+        "format",
+        "group_id",
+        "msg_flags",
+        "msg_id",
+        "msg_seq_number",
+        "msg_type",
+        "offset",
+        "original_length",
+        "persistence",
+        "priority",
+        "put_appl_name",
+        "put_appl_type",
+        "put_date",
+        "put_time",
+        "reply_to_q",
+        "reply_to_q_mgr",
+        "report",
+        "struc_id",
+        "user_identifier",
+        "version",
+    )
+
+    def __init__(self, raw: bytes) -> None:
+        """Read the structure; raises StructureError."""
+        version = _version(raw, b"MD  ", "MQMD")
+        full = raw if version == 2 else raw + _MD_V2_DEFAULTS
+        (
+            self.struc_id,
+            self.version,
+            self.report,
+            self.msg_type,
+            self.expiry,
+            self.feedback,
+            self.encoding,
+            self.coded_char_set_id,
+            self.format,
+            self.priority,
+            self.persistence,
+            self.msg_id,
+            self.correl_id,
+            self.backout_count,
+            self.reply_to_q,
+            self.reply_to_q_mgr,
+            self.user_identifier,
+            self.accounting_token,
+            self.appl_identity_data,
+            self.put_appl_type,
+            self.put_appl_name,
+            self.put_date,
+            self.put_time,
+            self.appl_origin_data,
+            self.group_id,
+            self.msg_seq_number,
+            self.offset,
+            self.msg_flags,
+            self.original_length,
+        ) = MD_V2.unpack(full)
+
+    def pack(self, version: int) -> bytes:
+        """Return the structure in the given version, 324 or 364 bytes."""
+        raw = MD_V2.pack(
+            b"MD  ",
+            version,
+            self.report,
+            self.msg_type,
+            self.expiry,
+            self.feedback,
+            self.encoding,
+            self.coded_char_set_id,
+            self.format,
+            self.priority,
+            self.persistence,
+            self.msg_id,
+            self.correl_id,
+            self.backout_count,
+            self.reply_to_q,
+            self.reply_to_q_mgr,
+            self.user_identifier,
+            self.accounting_token,
+            self.appl_identity_data,
+            self.put_appl_type,
+            self.put_appl_name,
+            self.put_date,
+            self.put_time,
+            self.appl_origin_data,
+            self.group_id,
+            self.msg_seq_number,
+            self.offset,
+            self.msg_flags,
+            self.original_length,
+        )
+        return raw if version == 2 else raw[:324]
+
+
+_MD_V2_DEFAULTS = struct.pack("<24s4i", NO_GROUP, 1, 0, mq.MQMF_NONE, mq.MQOL_UNDEFINED)
+
+
+def delivered_descriptor(stored: bytes, backout_count: int) -> bytes:
+    """Return a stored version 2 descriptor with the backout count of this delivery."""
+    return stored[:_BACKOUT_COUNT_OFFSET] + _I32.pack(backout_count) + stored[_BACKOUT_COUNT_OFFSET + 4 :]
+
+
+def as_version_1(stored: bytes, data: bytes) -> tuple[bytes, bytes]:
+    """Return descriptor and data as a reader with a version 1 MQMD gets them.
+
+    Where the group fields differ from their defaults an MQMDE goes in front of the data and the descriptor's Format,
+    Encoding and CodedCharSetId describe that MQMDE (IBM MQ, topic "MQMDE").
+    """
+    first = stored[:4] + _I32.pack(1) + stored[8:324]
+    if stored[324:] == _MD_V2_DEFAULTS:
+        return first, data
+    encoding, ccsid, text_format = struct.unpack_from("<ii8s", stored, 24)
+    group_fields = struct.unpack_from("<24s4i", stored, 324)
+    extension = _MDE.pack(b"MDE ", 2, _MDE.size, encoding, ccsid, text_format, 0, *group_fields)
+    described = struct.pack("<ii8s", mq.MQENC_NATIVE, ccsid, mq.MQFMT_MD_EXTENSION)
+    return first[:24] + described + first[40:], extension + data
+
+
+def take_extension(md: MessageDescriptor, data: bytes) -> bytes:
+    """Move an MQMDE in front of ``data`` into a version 1 descriptor and return the data behind it.
+
+    Raises:
+        StructureError: the descriptor announces an MQMDE and there is none that is well-formed (MQRC_MDE_ERROR).
+    """
+    if len(data) < _MDE.size:
+        raise StructureError(f"MQMDE: {len(data)} bytes of data, {_MDE.size} expected")
+    struc_id, version, length, encoding, ccsid, text_format, _, *group_fields = _MDE.unpack_from(data)
+    if struc_id != b"MDE " or version != 2 or length != _MDE.size:
+        raise StructureError(f"MQMDE: StrucId {struc_id!r}, version {version}, length {length}")
+    md.encoding, md.coded_char_set_id, md.format = encoding, ccsid, text_format
+    md.group_id, md.msg_seq_number, md.offset, md.msg_flags, md.original_length = group_fields
+    return data[_MDE.size :]
+
+
+class GetMessageOptions:
+    """MQGMO (IBM MQ, topic "MQGMO"). A version 1 structure matches MsgId and CorrelId and gets no statuses back."""
+
+    __slots__ = ("match_options", "msg_handle", "options", "raw", "version", "wait_interval_ms")
+
+    def __init__(self, raw: bytes) -> None:
+        """Read the structure; raises StructureError."""
+        self.version = _version(raw, b"GMO ", "MQGMO")
+        self.raw = raw
+        self.options, self.wait_interval_ms = struct.unpack_from("<ii", raw, 8)
+        self.match_options = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID
+        if self.version >= 2:
+            (self.match_options,) = _I32.unpack_from(raw, 72)
+        self.msg_handle = struct.unpack_from("<q", raw, 104)[0] if self.version >= 4 else 0
+
+    def answered(self, resolved_q_name: bytes, statuses: bytes, token: bytes, returned_length: int) -> bytes:
+        """Return the structure with its output fields set; ``statuses`` is GroupStatus, SegmentStatus, Segmentation."""
+        raw = self.raw
+        out = raw[:24] + resolved_q_name
+        if self.version >= 2:
+            out += raw[72:76] + statuses + b" "
+        if self.version >= 3:
+            out += token + _I32.pack(returned_length)
+        return out + raw[len(out) :]
+
+
+class PutMessageOptions:
+    """MQPMO (IBM MQ, topic "MQPMO")."""
+
+    __slots__ = ("options", "original_msg_handle", "raw", "recs_present", "version")
+
+    def __init__(self, raw: bytes) -> None:
+        """Read the structure; raises StructureError."""
+        self.version = _version(raw, b"PMO ", "MQPMO")
+        self.raw = raw
+        (self.options,) = _I32.unpack_from(raw, 8)
+        self.recs_present = _I32.unpack_from(raw, 128)[0] if self.version >= 2 else 0
+        self.original_msg_handle = struct.unpack_from("<q", raw, 160)[0] if self.version >= 3 else 0
+
+    def answered(self, resolved_q_name: bytes, resolved_q_mgr_name: bytes) -> bytes:
+        """Return the structure with its output fields set: one known destination, and where the message went."""
+        raw = self.raw
+        return raw[:20] + _ONE_KNOWN_DESTINATION + resolved_q_name + resolved_q_mgr_name + raw[128:]
+
+
+_ONE_KNOWN_DESTINATION = struct.pack("<iii", 1, 0, 0)
+
+
+class ObjectDescriptor:
+    """MQOD (IBM MQ, topic "MQOD")."""
+
+    __slots__ = (
+        "dynamic_q_name",
+        "has_selection_string",
+        "object_name",
+        "object_q_mgr_name",
+        "object_type",
+        "raw",
+        "recs_present",
+        "version",
+    )
+
+    def __init__(self, raw: bytes) -> None:
+        """Read the structure; raises StructureError."""
+        self.version = _version(raw, b"OD  ", "MQOD")
+        self.raw = raw
+        (self.object_type,) = _I32.unpack_from(raw, 8)
+        self.object_name = text_field(raw[12:60])
+        self.object_q_mgr_name = text_field(raw[60:108])
+        self.dynamic_q_name = text_field(raw[108:156])
+        self.recs_present = _I32.unpack_from(raw, 168)[0] if self.version >= 2 else 0
+        self.has_selection_string = False
+        if self.version >= 4:
+            pointer, offset, _, length, _ = struct.unpack_from("<qiiii", raw, 368)
+            self.has_selection_string = bool((pointer or offset) and length)
+
+    def answered(self, object_name: str, resolved_q_name: str, resolved_q_mgr_name: str) -> bytes:
+        """Return the structure with the name of the object opened and, from version 3 on, the resolved names."""
+        raw = self.raw[:12] + name_field(object_name) + self.raw[60:]
+        if self.version < 3:
+            return raw
+        raw = raw[:248] + name_field(resolved_q_name) + name_field(resolved_q_mgr_name) + raw[344:]
+        if self.version < 4:
+            return raw
+        return raw[:416] + _I32.pack(self.object_type) + raw[420:]

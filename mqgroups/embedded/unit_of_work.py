@@ -1,0 +1,48 @@
+"""A unit of work: what a connection has put and got and not yet committed.
+
+A connection has at most one; the first MQPUT or MQGET in syncpoint starts it, MQCMIT, MQBACK, MQDISC or the loss of the
+connection end it. It also remembers the group and segment information that handles had before the unit of work first
+changed it, because MQBACK restores that (IBM MQ, topic q101690, usage note 4). Not here: making it durable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mqgroups.embedded.handle import Direction, Handle
+from mqgroups.embedded.logical_order import GroupState
+from mqgroups.embedded.queue import Message, Queue
+
+
+@dataclass(slots=True)
+class UnitOfWork:
+    """Messages put (not yet available) and got (no longer available), in the order of the calls."""
+
+    puts: list[Message] = field(default_factory=list)
+    gets: list[Message] = field(default_factory=list)
+    _states: dict[tuple[Handle, Direction], GroupState] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.puts) + len(self.gets)
+
+    def keep_state(self, handle: Handle, direction: Direction) -> None:
+        """Remember the handle's state before this unit of work changes it for the first time."""
+        self._states.setdefault((handle, direction), handle.states[direction])
+
+    def forget_state(self, handle: Handle, direction: Direction) -> None:
+        """A call outside syncpoint changed the state: MQBACK leaves that change alone."""
+        self._states.pop((handle, direction), None)
+
+    def restore_states(self) -> None:
+        """Give every handle the state it had before."""
+        for (handle, direction), state in self._states.items():
+            handle.states[direction] = state
+
+    def queues(self) -> dict[Queue, tuple[list[Message], list[Message]]]:
+        """Return puts and gets by queue."""
+        by_queue: dict[Queue, tuple[list[Message], list[Message]]] = {}
+        for message in self.puts:
+            by_queue.setdefault(message.queue, ([], []))[0].append(message)
+        for message in self.gets:
+            by_queue.setdefault(message.queue, ([], []))[1].append(message)
+        return by_queue

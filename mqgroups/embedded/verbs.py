@@ -1,0 +1,106 @@
+"""The verb table: every MQI call as it crosses from the C library to the queue manager.
+
+It is the single source of the wire format. ``libmqm/build.py`` turns it into ``verbs.h``, typed C functions that
+encode the requests and decode the replies, so the C compiler checks ``mqi.c`` against it; ``frames.py`` reads the same
+table at run time; and the table's digest is part of the first frame of a connection, so a library built from another
+table is refused instead of misunderstood.
+
+Not here: what a verb does (``queue_manager.py``) and how frames travel (``frames.py``, ``server.py``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["i32", "i64", "blob"]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a request or a reply: ``i32``, ``i64``, or ``blob`` (u32 length, then that many bytes)."""
+
+    name: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One call: its code on the wire, the fields of its request, and those of its reply after comp and reason."""
+
+    name: str
+    code: int
+    request: tuple[Field, ...]
+    reply: tuple[Field, ...]
+
+
+def _fields(text: str) -> tuple[Field, ...]:
+    """Read ``"hobj:i32 md:blob"``; a name without a kind is a blob."""
+    fields = []
+    for word in text.split():
+        name, _, kind = word.partition(":")
+        if kind not in ("", "i32", "i64", "blob"):
+            raise ValueError(f"field {word!r} of the verb table has no kind i32, i64 or blob")
+        fields.append(Field(name, kind or "blob"))  # type: ignore[arg-type]  # the line above checked it
+    return tuple(fields)
+
+
+def _verb(code: int, name: str, request: str = "", reply: str = "") -> Verb:
+    return Verb(name, code, _fields(request), _fields(reply))
+
+
+# Selectors and integer attributes travel as blobs of native 32-bit integers. The verbs from MQSUB on carry nothing:
+# the queue manager answers them with MQRC_FUNCTION_NOT_SUPPORTED. CONTROL is not an MQI verb; it is how the Python side
+# of the embedded queue manager counts calls and plants faults, and the C library never sends it.
+VERBS: tuple[Verb, ...] = (
+    _verb(
+        1,
+        "MQCONNX",
+        "table_digest pid:i32 appl_name q_mgr_name channel_name user password options:i32 max_msg_length:i32",
+        "connection_id",
+    ),
+    _verb(2, "MQDISC"),
+    _verb(3, "MQOPEN", "od options:i32", "hobj:i32 od"),
+    _verb(4, "MQCLOSE", "hobj:i32 options:i32"),
+    _verb(5, "MQPUT", "hobj:i32 md pmo data", "md pmo"),
+    _verb(6, "MQPUT1", "od md pmo data", "od md pmo"),
+    _verb(7, "MQGET", "hobj:i32 md gmo buffer_length:i32", "md gmo data_length:i32 data"),
+    _verb(8, "MQBEGIN"),
+    _verb(9, "MQCMIT"),
+    _verb(10, "MQBACK"),
+    _verb(11, "MQINQ", "hobj:i32 selectors int_attr_count:i32 char_attr_length:i32", "int_attrs char_attrs"),
+    _verb(12, "MQSET", "hobj:i32 selectors int_attrs char_attrs"),
+    _verb(13, "MQSUB"),
+    _verb(14, "MQSUBRQ"),
+    _verb(15, "MQSTAT"),
+    _verb(16, "MQCB"),
+    _verb(17, "MQCTL"),
+    _verb(18, "MQCRTMH"),
+    _verb(19, "MQDLTMH"),
+    _verb(20, "MQSETMP"),
+    _verb(21, "MQINQMP"),
+    _verb(22, "MQDLTMP"),
+    _verb(100, "CONTROL", "token command", "answer"),
+)
+
+BY_CODE: dict[int, Verb] = {verb.code: verb for verb in VERBS}
+BY_NAME: dict[str, Verb] = {verb.name: verb for verb in VERBS}
+
+# How many bytes of a structure are valid, by its Version, on a 64-bit platform. A caller's buffer may be longer; no
+# byte behind these is read or written (IBM MQ, Developing applications reference, the structures' own topics).
+STRUCTURE_LENGTHS: dict[str, dict[int, int]] = {
+    "MQMD": {1: 324, 2: 364},
+    "MQGMO": {1: 72, 2: 80, 3: 100, 4: 112},
+    "MQPMO": {1: 128, 2: 160, 3: 184},
+    "MQOD": {1: 168, 2: 208, 3: 344, 4: 424},
+}
+
+
+def table_digest() -> str:
+    """Return the digest of verbs and structure lengths, 16 hexadecimal digits: equal on both sides or no connection."""
+    text = repr(
+        [(v.name, v.code, [(f.name, f.kind) for f in v.request], [(f.name, f.kind) for f in v.reply]) for v in VERBS]
+    )
+    text += repr(sorted((name, sorted(lengths.items())) for name, lengths in STRUCTURE_LENGTHS.items()))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

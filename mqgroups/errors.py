@@ -1,0 +1,344 @@
+"""Every error this package raises, arranged by who has to act.
+
+    MQGroupsError
+     ├─ ApplicationError            the program: it asked for something that cannot be
+     │   ├─ ConfigurationError      a name, an option, an environment variable (also a ValueError)
+     │   ├─ GroupUsage              a call at the wrong moment
+     │   └─ EmptyGroup              a group was ended without its last message
+     ├─ StatusError                 an operator: a status queue or a group is not what it must be; nothing was changed
+     │   ├─ StatusQueueUnusable     missing, without a model queue, or of a kind that cannot keep a record
+     │   ├─ StatusRecordCorrupt     not a status record, or damaged
+     │   ├─ StatusRecordVersion     written by a newer mqgroups
+     │   ├─ StatusRecordForeign     of another name, role, queue or queue manager
+     │   ├─ StatusRecordMissing     gone, although nobody else may touch it
+     │   ├─ DuplicateStatusRecords  more than one
+     │   └─ GroupIncomplete         a message of the group is not the next in sequence
+     └─ EnvironmentFailure          what is around the program
+         ├─ BindingMissing          no pymqi or ibmmq, or no MQ client library (also an ImportError)
+         ├─ GroupStalled            the next message of a group did not arrive in time
+         ├─ SegmentNotSupported     a logical message came in segments
+         └─ MQIError                a verb failed: verb, object name, completion code, reason code
+             ├─ ConnectionBroken    the connection is gone, and with it the unit of work
+             ├─ CommitOutcomeUnknown    MQCMIT failed in a way that leaves open whether it committed
+             ├─ UnitOfWorkBackedOut     MQCMIT answered that the queue manager has backed out (2003)
+             ├─ NotAuthorised       2035
+             ├─ QueueMissing        2085
+             ├─ QueueFull           2053, 2056, 2192
+             ├─ QueueInhibited      2016, 2051
+             ├─ MessageTooLong      2010, 2030, 2031, 2218
+             ├─ SyncpointLimitReached   2024
+             └─ OwnerActive         2042 on a status queue: the name is in use
+
+All of them pickle and hold values, never handles; none shows a payload or a password. After any of them a group is
+resumable at its last commit: ``producer.group()`` or the consumer's next iteration goes on from there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mqgroups.mqi import constants as mq
+
+
+class MQGroupsError(Exception):
+    """The root of this package's errors."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.args, self.__dict__.copy())
+
+
+def _rebuild(cls: type[MQGroupsError], args: tuple[Any, ...], values: dict[str, Any]) -> MQGroupsError:
+    error = cls.__new__(cls, *args)
+    error.__dict__.update(values)
+    return error
+
+
+class ApplicationError(MQGroupsError):
+    """The program asked for something that cannot be."""
+
+
+class ConfigurationError(ApplicationError, ValueError):
+    """A name, an option or an environment variable has a value it cannot have."""
+
+
+class GroupUsage(ApplicationError):
+    """A call came at a moment when it cannot be done."""
+
+
+class EmptyGroup(ApplicationError):
+    """A group was ended without a last message: nothing was put in it, or nothing since it was resumed."""
+
+
+class StatusError(MQGroupsError):
+    """A status queue is not what it must be. Nothing was changed; an operator has to look.
+
+    Attributes:
+        status_queue: its name.
+        found, expected: what was there and what should have been; ``None`` where the message says it all.
+    """
+
+    def __init__(self, message: str, *, status_queue: str, found: object = None, expected: object = None) -> None:
+        super().__init__(message)
+        self.status_queue = status_queue
+        self.found = found
+        self.expected = expected
+
+
+class StatusQueueUnusable(StatusError):
+    """The status queue is missing and cannot be made, or cannot keep a record."""
+
+
+class StatusRecordCorrupt(StatusError):
+    """A message on the status queue is not a status record, or is damaged."""
+
+
+class StatusRecordVersion(StatusError):
+    """The status record was written by another version of mqgroups."""
+
+
+class StatusRecordForeign(StatusError):
+    """The status record speaks of another name, role, queue or queue manager. ``field`` says which."""
+
+    def __init__(self, message: str, *, status_queue: str, field: str, found: object, expected: object) -> None:
+        super().__init__(message, status_queue=status_queue, found=found, expected=expected)
+        self.field = field
+
+
+class StatusRecordMissing(StatusError):
+    """The status record this owner wrote is not there any more: somebody else took it."""
+
+
+class DuplicateStatusRecords(StatusError):
+    """There is more than one status record on the status queue."""
+
+
+class GroupIncomplete(StatusError):
+    """A message of a group is not the next in sequence.
+
+    Attributes:
+        group_id: 24 bytes.
+        found, expected: message sequence numbers.
+    """
+
+    def __init__(self, message: str, *, status_queue: str, group_id: bytes, found: object, expected: object) -> None:
+        super().__init__(message, status_queue=status_queue, found=found, expected=expected)
+        self.group_id = group_id
+
+
+class EnvironmentFailure(MQGroupsError):
+    """Something around the program does not work, or not now."""
+
+
+class BindingMissing(EnvironmentFailure, ImportError):
+    """There is no way to MQ: the binding or the MQ client library is not installed."""
+
+    def __init__(self, binding: str, problem: str) -> None:
+        super().__init__(
+            f"{problem}. Install the IBM MQ client (redistributable) and `pip install mqgroups[pymqi]` or "
+            "`pip install mqgroups[ibmmq]` (MQGROUPS_MQI=pymqi|ibmmq chooses); without IBM MQ, run the program with "
+            "`mqgroups embedded exec -- ...`, which sets MQGROUPS_LIBMQM to a client library of its own"
+        )
+        self.binding = binding
+        self.problem = problem
+
+
+class GroupStalled(EnvironmentFailure):
+    """The next message of a group did not arrive in the time given.
+
+    What was processed before is committed; the group goes on with the next iteration.
+
+    Attributes:
+        queue, group_id: which group, on which queue.
+        msg_seq_number: the message that is missing.
+        waited_s: how long it was waited for, seconds.
+    """
+
+    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, waited_s: float) -> None:
+        super().__init__(
+            f"message {msg_seq_number} of group {group_id.hex()} did not arrive on queue {queue} in {waited_s:g} s. "
+            "The group is kept at its last commit: iterate again to wait on, or look for its producer"
+        )
+        self.queue = queue
+        self.group_id = group_id
+        self.msg_seq_number = msg_seq_number
+        self.waited_s = waited_s
+
+
+class SegmentNotSupported(EnvironmentFailure):
+    """A logical message came in segments, which this version does not put together."""
+
+    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, offset: int) -> None:
+        super().__init__(
+            f"message {msg_seq_number} of group {group_id.hex()} on queue {queue} is a segment (offset {offset}); this "
+            "version consumes whole logical messages only. It was backed out and is on the queue"
+        )
+        self.queue = queue
+        self.group_id = group_id
+        self.msg_seq_number = msg_seq_number
+        self.offset = offset
+
+
+class MQIError(EnvironmentFailure):
+    """An MQI verb failed, or answered with a warning that cannot be accepted.
+
+    Attributes:
+        verb: ``"MQPUT"`` and so on.
+        object_name: the queue or queue manager it was called for.
+        comp, reason: completion code and reason code.
+        reason_name: the reason's ``MQRC_`` name.
+        context: where the group stands now, if the verb was about one.
+    """
+
+    remedy = ""
+
+    def __init__(self, verb: str, object_name: str, comp: int, reason: int, context: str = "") -> None:
+        super().__init__(verb, object_name, comp, reason)
+        self.verb = verb
+        self.object_name = object_name
+        self.comp = comp
+        self.reason = reason
+        self.context = context
+
+    @property
+    def reason_name(self) -> str:
+        """The reason code's name, such as ``"MQRC_Q_FULL"``."""
+        return mq.reason_name(self.reason)
+
+    def __str__(self) -> str:
+        outcome = "failed" if self.comp == mq.MQCC_FAILED else "ended with a warning"
+        text = f"{self.verb} for {self.object_name} {outcome}: reason {self.reason} {self.reason_name}"
+        return ". ".join(part for part in (text, REMEDIES.get(self.reason, self.remedy), self.context) if part)
+
+
+class ConnectionBroken(MQIError):
+    """The connection is gone or going; the queue manager backs its unit of work out by itself. Connect again."""
+
+    remedy = "The connection cannot be used any more; connect again, and the group resumes at its last commit"
+
+
+class CommitOutcomeUnknown(MQIError):
+    """MQCMIT failed, and the unit of work may have been committed or backed out (IBM MQ, topic q040830).
+
+    Do not repeat the work: connect to the same queue manager again. The status record there tells which it was, unless
+    the group fitted one unit of work and no checkpoint was given; then the status queue is empty either way.
+    """
+
+    remedy = (
+        "It is not known whether the unit of work was committed; connect to the same queue manager again and resume"
+    )
+
+    def __str__(self) -> str:
+        text = f"{self.verb} for {self.object_name} failed: reason {self.reason} {self.reason_name}"
+        return ". ".join(part for part in (text, self.remedy, self.context) if part)
+
+
+class UnitOfWorkBackedOut(MQIError):
+    """MQCMIT answered 2003: the queue manager has backed the unit of work out, definitely."""
+
+    remedy = "The unit of work was backed out; do it again"
+
+
+class NotAuthorised(MQIError):
+    """The user may not do this."""
+
+
+class QueueMissing(MQIError):
+    """There is no queue of this name on the queue manager."""
+
+
+class QueueFull(MQIError):
+    """The queue, or the queue manager's storage, stayed full."""
+
+
+class QueueInhibited(MQIError):
+    """Puts to the queue, or gets from it, are inhibited."""
+
+
+class MessageTooLong(MQIError):
+    """The message is longer than the queue, the queue manager or the channel takes."""
+
+
+class SyncpointLimitReached(MQIError):
+    """The unit of work has as many messages as the queue manager allows."""
+
+
+class OwnerActive(MQIError):
+    """The status queue is in use: another instance of the same name runs, or is not gone yet."""
+
+    remedy = (
+        "Another instance with this name is running, or the queue manager has not noticed yet that it is gone (a "
+        "client's connection is dropped after its heartbeat interval). Stop it, wait, or give this one another name; "
+        "DISPLAY QSTATUS(...) TYPE(HANDLE) shows the holder"
+    )
+
+
+# Where a caller would react differently there is a class; this is the only place where a code becomes one.
+CLASSES: dict[int, type[MQIError]] = {
+    mq.MQRC_CONNECTION_BROKEN: ConnectionBroken,
+    mq.MQRC_HCONN_ERROR: ConnectionBroken,
+    mq.MQRC_Q_MGR_NOT_AVAILABLE: ConnectionBroken,
+    mq.MQRC_Q_MGR_QUIESCING: ConnectionBroken,
+    mq.MQRC_Q_MGR_STOPPING: ConnectionBroken,
+    mq.MQRC_CONNECTION_QUIESCING: ConnectionBroken,
+    mq.MQRC_CONNECTION_STOPPING: ConnectionBroken,
+    mq.MQRC_CHANNEL_NOT_AVAILABLE: ConnectionBroken,
+    mq.MQRC_HOST_NOT_AVAILABLE: ConnectionBroken,
+    mq.MQRC_NOT_AUTHORIZED: NotAuthorised,
+    mq.MQRC_UNKNOWN_OBJECT_NAME: QueueMissing,
+    mq.MQRC_Q_FULL: QueueFull,
+    mq.MQRC_Q_SPACE_NOT_AVAILABLE: QueueFull,
+    mq.MQRC_STORAGE_MEDIUM_FULL: QueueFull,
+    mq.MQRC_GET_INHIBITED: QueueInhibited,
+    mq.MQRC_PUT_INHIBITED: QueueInhibited,
+    mq.MQRC_DATA_LENGTH_ERROR: MessageTooLong,
+    mq.MQRC_MSG_TOO_BIG_FOR_Q: MessageTooLong,
+    mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR: MessageTooLong,
+    mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL: MessageTooLong,
+    mq.MQRC_SYNCPOINT_LIMIT_REACHED: SyncpointLimitReached,
+}
+
+# MQCMIT may have committed although it answered one of these (IBM MQ, topics q040830, q042210, q042450, q045480).
+COMMIT_OUTCOME_UNKNOWN = frozenset(
+    {
+        mq.MQRC_CONNECTION_BROKEN,
+        mq.MQRC_Q_MGR_STOPPING,
+        mq.MQRC_CONNECTION_STOPPING,
+        mq.MQRC_CALL_INTERRUPTED,
+    }
+)
+
+# What to do, where the class alone does not say it.
+REMEDIES: dict[int, str] = {
+    mq.MQRC_HCONN_ERROR: "The connection handle is not valid in this process or thread: a handle survives neither fork "
+    "nor its own MQDISC. Connect again",
+    mq.MQRC_NOT_AUTHORIZED: "Check user and password, and the authorities of that user for this object",
+    mq.MQRC_UNKNOWN_OBJECT_NAME: "Define the queue, or correct its name (queue names are case-sensitive)",
+    mq.MQRC_Q_MGR_NAME_ERROR: "There is no queue manager of this name at that address; correct the name",
+    mq.MQRC_Q_MGR_NOT_AVAILABLE: "Check that the queue manager and its listener run, and the channel is available",
+    mq.MQRC_HOST_NOT_AVAILABLE: "Nothing answers at that address; check conn_name ('host(port)') and the listener",
+    mq.MQRC_CHANNEL_NOT_AVAILABLE: "The channel is stopped or has no free instance; ask the queue manager's operator",
+    mq.MQRC_UNKNOWN_CHANNEL_NAME: "Define the server-connection channel, or correct its name",
+    mq.MQRC_Q_FULL: "Let the queue be drained or raise its MAXDEPTH",
+    mq.MQRC_STORAGE_MEDIUM_FULL: "The queue manager's storage is full; free space",
+    mq.MQRC_GET_INHIBITED: "ALTER the queue to GET(ENABLED)",
+    mq.MQRC_PUT_INHIBITED: "ALTER the queue to PUT(ENABLED)",
+    mq.MQRC_DATA_LENGTH_ERROR: "Raise MAXMSGL of the server-connection channel, or put shorter messages",
+    mq.MQRC_MSG_TOO_BIG_FOR_Q: "Raise MAXMSGL of the queue, or put shorter messages",
+    mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR: "Raise MAXMSGL of the queue manager, or put shorter messages",
+    mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL: "Raise MAXMSGL of the channels on the way, or put shorter messages",
+    mq.MQRC_SYNCPOINT_LIMIT_REACHED: "Make `every` smaller, or raise the queue manager's MAXUMSGS",
+    mq.MQRC_RECONNECT_INCOMPATIBLE: "Message groups need a connection made with MQCNO_RECONNECT_DISABLED",
+    mq.MQRC_FUNCTION_NOT_SUPPORTED: "This queue manager does not support the call",
+}
+
+
+def mqi_error(verb: str, object_name: str, comp: int, reason: int) -> MQIError:
+    """Return the error for a verb's completion code and reason code, of the class a caller can react to."""
+    cls: type[MQIError]
+    if verb == "MQCMIT" and comp == mq.MQCC_FAILED and reason in COMMIT_OUTCOME_UNKNOWN:
+        cls = CommitOutcomeUnknown
+    elif verb == "MQCMIT" and reason == mq.MQRC_BACKED_OUT:
+        cls = UnitOfWorkBackedOut
+    else:
+        cls = CLASSES.get(reason, MQIError)
+    return cls(verb, object_name, comp, reason)

@@ -1,0 +1,66 @@
+"""What the adapters over pymqi and ibmmq share: the same C functions, and MQCONNX through the binding's own classes.
+
+pymqi's ``pymqe`` and ibmmq's ``ibmmqc`` take the same arguments for these verbs and return the same tuples, because one
+descends from the other. The C functions are kept as they are: no Python runs between a driver and the MQI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi.abc import ConnectArguments
+
+
+class CLayer:
+    """The verbs of one binding's C module, and ``connect``."""
+
+    def __init__(self, name: str, package: Any, c_module: Any) -> None:
+        self.name = name
+        self._package = package
+        self.MQOPEN: Callable[[int, bytes, int], tuple[int, bytes, int, int]] = c_module.MQOPEN
+        self.MQCLOSE: Callable[[int, int, int], tuple[int, int]] = c_module.MQCLOSE
+        self.MQPUT: Callable[[int, int, bytes, bytes, bytes], tuple[bytes, bytes, int, int]] = c_module.MQPUT
+        self.MQGET: Callable[[int, int, bytes, bytes, int], tuple[bytes, bytes, bytes, int, int, int]] = c_module.MQGET
+        self.MQCMIT: Callable[[int], tuple[int, int]] = c_module.MQCMIT
+        self.MQBACK: Callable[[int], tuple[int, int]] = c_module.MQBACK
+        self.MQDISC: Callable[[int], tuple[int, int]] = c_module.MQDISC
+
+    def connect(self, arguments: ConnectArguments) -> tuple[int, int, int]:
+        """MQCONNX by the binding's own MQCD, MQSCO and MQCSP classes, laid out for the client they were built for.
+
+        The binding's QueueManager object is only a way in: it is made not to disconnect when it is collected (MQDISC
+        commits), its handle is taken, and it is dropped.
+        """
+        package = self._package
+        q_mgr = package.QueueManager(None, disconnect_on_exit=False)
+        keywords: dict[str, Any] = {"opts": arguments.options}
+        if arguments.user is not None:
+            keywords.update(user=arguments.user, password=arguments.password or "")
+        if arguments.channel is not None:
+            cd = package.CD()
+            cd.ChannelName = arguments.channel.encode()
+            cd.ConnectionName = (arguments.conn_name or "").encode()
+            cd.ChannelType = package.CMQXC.MQCHT_CLNTCONN
+            cd.TransportType = mq.MQXPT_TCP
+            cd.MaxMsgLength = arguments.max_msg_length
+            if arguments.cipher_spec:
+                cd.SSLCipherSpec = arguments.cipher_spec.encode()
+            keywords["cd"] = cd
+        if arguments.key_repository:
+            sco = package.SCO()
+            sco.KeyRepository = arguments.key_repository.encode()
+            keywords["sco"] = sco
+        try:
+            q_mgr.connect_with_options(arguments.q_mgr_name, **keywords)
+        except package.MQMIError as error:
+            # A warning leaves a usable handle behind; the binding raises for it all the same.
+            hconn = q_mgr.get_handle() if error.comp == mq.MQCC_WARNING else mq.MQHC_UNUSABLE_HCONN
+            return hconn, error.comp, error.reason
+        return q_mgr.get_handle(), mq.MQCC_OK, mq.MQRC_NONE
+
+
+def text(value: bytes) -> str:
+    """Return a character field as ``str``: up to the first NUL, without trailing blanks."""
+    return value.split(b"\0", 1)[0].rstrip(b" ").decode("utf-8", "replace")

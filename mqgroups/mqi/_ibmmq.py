@@ -1,0 +1,30 @@
+"""The adapter over IBM's ibmmq: its C module ``ibmmqc``, whose MQINQ takes lists and the room for character values."""
+
+from __future__ import annotations
+
+import importlib
+
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi._c_layer import CLayer, text
+
+# More than the longest character attribute inquired here (the queue manager fills what it needs and says how long it
+# is by its own layout: one attribute per call).
+_CHAR_ATTR_LENGTH = 264
+
+
+class IbmmqBinding(CLayer):
+    """ibmmq's C layer."""
+
+    def __init__(self) -> None:
+        package = importlib.import_module("ibmmq")
+        super().__init__("ibmmq", package, package.ibmmqc)
+        self._mqinq = package.ibmmqc.MQINQ
+
+    def inquire(self, hconn: int, hobj: int, selector: int) -> tuple[int | str, int, int]:
+        """MQINQ of one attribute: return (value, comp, reason); character values without their padding."""
+        is_integer = mq.MQIA_FIRST <= selector <= mq.MQIA_LAST
+        counts = (1, 0, 0) if is_integer else (0, 1, _CHAR_ATTR_LENGTH)
+        int_attrs, char_attrs, *_, comp, reason = self._mqinq(hconn, hobj, [selector], [], *counts)
+        if comp == mq.MQCC_FAILED:
+            return (0 if is_integer else ""), comp, reason
+        return (int_attrs[0] if is_integer else text(char_attrs)), comp, reason

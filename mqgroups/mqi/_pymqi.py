@@ -1,0 +1,21 @@
+"""The adapter over pymqi: its C module ``pymqe``, whose MQINQ takes one selector and returns one value."""
+
+from __future__ import annotations
+
+import importlib
+
+from mqgroups.mqi._c_layer import CLayer, text
+
+
+class PymqiBinding(CLayer):
+    """pymqi's C layer."""
+
+    def __init__(self) -> None:
+        package = importlib.import_module("pymqi")
+        super().__init__("pymqi", package, package.pymqe)
+        self._mqinq = package.pymqe.MQINQ
+
+    def inquire(self, hconn: int, hobj: int, selector: int) -> tuple[int | str, int, int]:
+        """MQINQ of one attribute: return (value, comp, reason); character values without their padding."""
+        value, comp, reason = self._mqinq(hconn, hobj, selector)
+        return (text(value) if isinstance(value, bytes) else value), comp, reason

@@ -1,0 +1,85 @@
+"""Choose the binding, once per process, and say clearly what is missing when there is none.
+
+The rules are in the package's docstring (``mqgroups.mqi``).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import sys
+from functools import cache
+from pathlib import Path
+
+from mqgroups.errors import BindingMissing, ConfigurationError
+from mqgroups.mqi._ibmmq import IbmmqBinding
+from mqgroups.mqi._pymqi import PymqiBinding
+from mqgroups.mqi.abc import Binding, ConnectedQueueManager
+
+_BINDINGS: dict[str, type[PymqiBinding] | type[IbmmqBinding]] = {"pymqi": PymqiBinding, "ibmmq": IbmmqBinding}
+# The C modules: an ImportError that names one of them means that the client library is missing, not the binding. Both
+# packages mask the loader's own message.
+_C_MODULES = ("pymqe", "ibmmqc")
+
+
+def load_binding() -> Binding:
+    """Return the binding this process uses.
+
+    Raises:
+        ConfigurationError: MQGROUPS_MQI names neither binding.
+        BindingMissing: the binding, or the MQ client library below it, is not installed.
+    """
+    chosen = os.environ.get("MQGROUPS_MQI", "")
+    if chosen and chosen not in _BINDINGS:
+        raise ConfigurationError(f"MQGROUPS_MQI is {chosen!r}; it must be 'pymqi' or 'ibmmq'")
+    if not chosen:
+        chosen = "ibmmq" if not _installed("pymqi") and _installed("ibmmq") else "pymqi"
+    return _load(chosen)
+
+
+def binding_of(q_mgr: ConnectedQueueManager) -> Binding:
+    """Return the binding that a connected QueueManager object belongs to.
+
+    Raises:
+        ConfigurationError: it is neither a ``pymqi.QueueManager`` nor an ``ibmmq.QueueManager``.
+    """
+    for name in _BINDINGS:
+        package = sys.modules.get(name)
+        if package is not None and isinstance(q_mgr, package.QueueManager):
+            return _load(name)
+    kind = f"{type(q_mgr).__module__}.{type(q_mgr).__qualname__}"
+    raise ConfigurationError(f"expected a pymqi.QueueManager or an ibmmq.QueueManager, got a {kind}")
+
+
+@cache
+def _load(name: str) -> Binding:
+    directory = os.environ.get("MQGROUPS_LIBMQM")
+    if directory:
+        _load_client_library(Path(directory))
+    try:
+        return _BINDINGS[name]()
+    except ImportError as error:
+        if not _installed(name):
+            raise BindingMissing(name, f"the Python package {name} is not installed") from error
+        if error.name in _C_MODULES or any(module in str(error) for module in _C_MODULES):
+            raise BindingMissing(
+                name, "the IBM MQ client library (libmqic_r.so or libmqm_r.so) cannot be loaded"
+            ) from error
+        raise BindingMissing(name, f"importing {name} failed: {error}") from error
+
+
+def _load_client_library(directory: Path) -> None:
+    # By name, globally, before the binding: the dynamic loader then finds the binding's needed library by its soname.
+    for library in ("libmqic_r.so", "libmqm_r.so"):
+        path = directory / "lib64" / library
+        try:
+            ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
+        except OSError as error:
+            raise BindingMissing(
+                "libmqm", f"MQGROUPS_LIBMQM is {str(directory)!r}, but {path} cannot be loaded: {error}"
+            ) from error
+
+
+def _installed(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None

@@ -1,0 +1,152 @@
+"""A message that was got: its data, and its message descriptor read field by field when asked.
+
+A consumer makes one of these for every message, so nothing is unpacked before somebody wants to know it.
+"""
+
+from __future__ import annotations
+
+import codecs
+from datetime import datetime, timezone
+
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+
+# CCSIDs whose Python codec is not called cp<number>. 1200, 13488 and 17584 are UTF-16 in the byte order of Encoding.
+_CODECS = {
+    1208: "utf-8",
+    819: "latin-1",
+    367: "ascii",
+    912: "iso8859-2",
+    913: "iso8859-3",
+    915: "iso8859-5",
+    923: "iso8859-15",
+}
+_UTF_16 = frozenset({1200, 13488, 17584})
+_LAST = mq.MQGS_LAST_MSG_IN_GROUP
+_NOT_IN_GROUP = mq.MQGS_NOT_IN_GROUP
+
+
+class Message:
+    """One logical message, as the queue manager returned it."""
+
+    __slots__ = ("_group_status", "_md", "data")
+
+    def __init__(self, data: bytes, md: bytes, group_status: int) -> None:
+        """Take MQGET's outputs: the data, the MQMD (364 bytes), and GroupStatus from the MQGMO."""
+        self.data = data
+        self._md = md
+        self._group_status = group_status
+
+    @property
+    def text(self) -> str:
+        """The data as text, by the message's CCSID.
+
+        Raises:
+            LookupError: Python has no codec for the CCSID.
+            UnicodeDecodeError: the data is not text of that CCSID.
+        """
+        ccsid = self.ccsid
+        if ccsid in _UTF_16:
+            reversed_integers = self.encoding & 0xF == 2
+            return self.data.decode("utf-16-le" if reversed_integers else "utf-16-be")
+        name = _CODECS.get(ccsid, f"cp{ccsid:03d}")
+        codecs.lookup(name)
+        return self.data.decode(name)
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it is the last message of its group; a message not in a group is a group of its own."""
+        return self._group_status == _LAST or self._group_status == _NOT_IN_GROUP
+
+    @property
+    def in_group(self) -> bool:
+        """Whether it belongs to a group at all."""
+        return self._group_status != _NOT_IN_GROUP
+
+    @property
+    def group_id(self) -> bytes:
+        """24 bytes; ``MQGI_NONE`` for a message not in a group."""
+        return self._md[st.MD_GROUP_ID]
+
+    @property
+    def msg_seq_number(self) -> int:
+        """1 for the first message of a group."""
+        return st.long_at(self._md, st.MD_MSG_SEQ_NUMBER)
+
+    @property
+    def offset(self) -> int:
+        """Of a segment's data in its logical message, bytes; 0 for a whole message."""
+        return st.long_at(self._md, st.MD_OFFSET)
+
+    @property
+    def msg_flags(self) -> int:
+        """MQMF_* flags."""
+        return st.long_at(self._md, st.MD_MSG_FLAGS)
+
+    @property
+    def msg_id(self) -> bytes:
+        """24 bytes."""
+        return self._md[st.MD_MSG_ID]
+
+    @property
+    def correl_id(self) -> bytes:
+        """24 bytes."""
+        return self._md[st.MD_CORREL_ID]
+
+    @property
+    def format(self) -> str:
+        """The format name without trailing blanks: ``"MQSTR"`` for text, empty for bytes."""
+        return st.name_at(self._md, st.MD_FORMAT)
+
+    @property
+    def ccsid(self) -> int:
+        """The coded character set identifier of the data: 1208 is UTF-8."""
+        return st.long_at(self._md, st.MD_CODED_CHAR_SET_ID)
+
+    @property
+    def encoding(self) -> int:
+        """The encoding of numbers in the data, MQENC_*."""
+        return st.long_at(self._md, st.MD_ENCODING)
+
+    @property
+    def persistence(self) -> int:
+        """``MQPER_PERSISTENT`` or ``MQPER_NOT_PERSISTENT``."""
+        return st.long_at(self._md, st.MD_PERSISTENCE)
+
+    @property
+    def priority(self) -> int:
+        """0 (lowest) to 9."""
+        return st.long_at(self._md, st.MD_PRIORITY)
+
+    @property
+    def backout_count(self) -> int:
+        """How often it was got in a unit of work that was backed out."""
+        return st.long_at(self._md, st.MD_BACKOUT_COUNT)
+
+    @property
+    def reply_to_q(self) -> str:
+        """The queue for replies, empty if none."""
+        return st.name_at(self._md, st.MD_REPLY_TO_Q)
+
+    @property
+    def reply_to_q_mgr(self) -> str:
+        """The queue manager of the queue for replies."""
+        return st.name_at(self._md, st.MD_REPLY_TO_Q_MGR)
+
+    @property
+    def put_appl_name(self) -> str:
+        """The application that put it."""
+        return st.name_at(self._md, st.MD_PUT_APPL_NAME)
+
+    @property
+    def put_time_utc(self) -> datetime | None:
+        """When it was put, to a hundredth of a second; ``None`` if the message does not say."""
+        stamp = st.name_at(self._md, st.MD_PUT_DATE) + st.name_at(self._md, st.MD_PUT_TIME)
+        try:
+            return datetime.strptime(stamp + "0000", "%Y%m%d%H%M%S%f").replace(tzinfo=timezone.utc)
+        except ValueError:
+            return None
+
+    def __repr__(self) -> str:
+        group = f"group={self.group_id.hex()} seq={self.msg_seq_number}" if self.in_group else "not in a group"
+        return f"<Message {group} {len(self.data)} bytes{' last' if self.is_last else ''}>"

@@ -1,0 +1,163 @@
+"""MQMD, MQPMO, MQGMO and MQOD: packed once into templates, copied for each call, read by offset.
+
+Both bindings want structures of one size each (MQMD 364, MQPMO 184, MQGMO 112, MQOD 424 bytes), whatever their Version;
+the Version says how much of them is meant, and only that much is written back.
+
+A template is a ``bytearray``; a call gets ``bytes(template)``. That copy is not a luxury: the C libraries write their
+outputs *into* the immutable object they are given, so a template passed itself would carry one call's MsgId, GroupId
+and resolved names into the next one.
+
+Layouts: IBM MQ Developing applications reference, topics MQMD, MQPMO, MQGMO, MQOD; 64-bit, native byte order.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from mqgroups.mqi import constants as mq
+
+MD_LENGTH, PMO_LENGTH, GMO_LENGTH, OD_LENGTH = 364, 184, 112, 424
+
+_LONG = struct.Struct("i")
+_MD = struct.Struct("4s7i8s2i24s24si48s48s12s32s32si28s8s8s4s24s4i")
+_PMO = struct.Struct("4s7i48s48s4iPPqqii")
+_GMO = struct.Struct("4s5i48si4s16siiq")
+_OD = struct.Struct("4s2i48s48s48s12s6iPP40s48s48sP4iP4iP4ii4x")
+
+# Offsets of the fields that are read back or changed, in bytes.
+MD_EXPIRY = 16
+MD_ENCODING = 24
+MD_CODED_CHAR_SET_ID = 28
+MD_FORMAT = slice(32, 40)
+MD_PRIORITY = 40
+MD_PERSISTENCE = 44
+MD_MSG_ID = slice(48, 72)
+MD_CORREL_ID = slice(72, 96)
+MD_BACKOUT_COUNT = 96
+MD_REPLY_TO_Q = slice(100, 148)
+MD_REPLY_TO_Q_MGR = slice(148, 196)
+MD_USER_IDENTIFIER = slice(196, 208)
+MD_PUT_APPL_NAME = slice(276, 304)
+MD_PUT_DATE = slice(304, 312)
+MD_PUT_TIME = slice(312, 320)
+MD_GROUP_ID = slice(324, 348)
+MD_MSG_SEQ_NUMBER = 348
+MD_OFFSET = 352
+MD_MSG_FLAGS = 356
+PMO_RESOLVED_Q_NAME = slice(32, 80)
+PMO_RESOLVED_Q_MGR_NAME = slice(80, 128)
+GMO_WAIT_INTERVAL = 12
+GMO_GROUP_STATUS = 76
+GMO_SEGMENT_STATUS = 77
+OD_OBJECT_NAME = slice(12, 60)
+OD_RESOLVED_Q_NAME = slice(260, 308)
+OD_RESOLVED_Q_MGR_NAME = slice(308, 356)
+
+
+def md(
+    *,
+    format_name: bytes = mq.MQFMT_NONE,
+    ccsid: int = mq.MQCCSI_Q_MGR,
+    priority: int = mq.MQPRI_PRIORITY_AS_Q_DEF,
+    persistence: int = mq.MQPER_PERSISTENT,
+    msg_id: bytes = mq.MQMI_NONE,
+    correl_id: bytes = mq.MQCI_NONE,
+    group_id: bytes = mq.MQGI_NONE,
+    msg_seq_number: int = 1,
+    offset: int = 0,
+    msg_flags: int = mq.MQMF_NONE,
+) -> bytearray:
+    """Return an MQMD of Version 2: a datagram that never expires. Version 1 knows no groups."""
+    return bytearray(
+        _MD.pack(
+            b"MD  ",
+            2,
+            mq.MQRO_NONE,
+            mq.MQMT_DATAGRAM,
+            mq.MQEI_UNLIMITED,
+            mq.MQFB_NONE,
+            mq.MQENC_NATIVE,
+            ccsid,
+            format_name,
+            priority,
+            persistence,
+            msg_id,
+            correl_id,
+            0,  # BackoutCount
+            b"",  # ReplyToQ
+            b"",  # ReplyToQMgr
+            b"",  # UserIdentifier
+            b"",  # AccountingToken
+            b"",  # ApplIdentityData
+            mq.MQAT_NO_CONTEXT,
+            b"",  # PutApplName
+            b"",  # PutDate
+            b"",  # PutTime
+            b"",  # ApplOriginData
+            group_id,
+            msg_seq_number,
+            offset,
+            msg_flags,
+            mq.MQOL_UNDEFINED,
+        )
+    )
+
+
+def pmo(options: int) -> bytearray:
+    """Return an MQPMO of Version 2 with these MQPMO_* options."""
+    return bytearray(_PMO.pack(b"PMO ", 2, options, -1, 0, 0, 0, 0, b"", b"", 0, 0, 0, 0, 0, 0, 0, 0, 0, 9))
+
+
+def gmo(options: int, *, match_options: int = mq.MQMO_NONE, wait_interval_ms: int = 0) -> bytearray:
+    """Return an MQGMO of Version 2, the first with MatchOptions and GroupStatus.
+
+    ``match_options`` is always written: the MQI's own default matches MsgId and CorrelId, which after one get are those
+    of the message just got.
+    """
+    return bytearray(
+        _GMO.pack(b"GMO ", 2, options, wait_interval_ms, 0, 0, b"", match_options, b"    ", bytes(16), -1, 0, 0)
+    )
+
+
+def od(
+    object_name: str, *, object_type: int = mq.MQOT_Q, object_q_mgr_name: str = "", dynamic_q_name: str = ""
+) -> bytes:
+    """Return an MQOD of Version 3, the first with ResolvedQName and ResolvedQMgrName.
+
+    ``dynamic_q_name`` is the name to give to the queue that is made when ``object_name`` is a model queue.
+    """
+    return _OD.pack(
+        b"OD  ",
+        3,
+        object_type,
+        object_name.encode(),
+        object_q_mgr_name.encode(),
+        dynamic_q_name.encode(),
+        b"",  # AlternateUserId
+        *(0,) * 6,
+        0,
+        0,
+        b"",  # AlternateSecurityId
+        b"",  # ResolvedQName
+        b"",  # ResolvedQMgrName
+        *(0, 0, 0, 0, 0) * 3,
+        -3,  # ResolvedType: not resolved
+    )
+
+
+def with_long(template: bytearray, offset: int, value: int) -> bytearray:
+    """Return a copy of a template with one 32-bit field changed."""
+    changed = bytearray(template)
+    _LONG.pack_into(changed, offset, value)
+    return changed
+
+
+def long_at(structure: bytes, offset: int) -> int:
+    """Return the 32-bit field at ``offset``."""
+    value: int = _LONG.unpack_from(structure, offset)[0]
+    return value
+
+
+def name_at(structure: bytes, field: slice) -> str:
+    """Return a character field as ``str``: up to the first NUL, without trailing blanks."""
+    return structure[field].split(b"\0", 1)[0].rstrip(b" ").decode("utf-8", "replace")

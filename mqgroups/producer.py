@@ -1,0 +1,374 @@
+"""GroupProducer: puts a message group across units of work.
+
+A driver: it asks ``core.group`` how the next message is put, has ``connection.Queue`` put it, and keeps the new
+position when that succeeded. ``unit_of_work.UnitsOfWork`` ends each unit of work with its status record.
+
+The last message of a group has to say that it is the last, when it is put. Nobody knows that it is before the ``with``
+block ends, so one message is always held back: ``put`` puts the one before. ``resume_from`` counts committed messages
+only, so what is held back, or in an open unit of work, is put again after a crash.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import TracebackType
+
+from mqgroups.config import ProducerSettings
+from mqgroups.connection import Connection, Queue
+from mqgroups.core.group import GroupPosition, after_put, next_put
+from mqgroups.core.model import Role
+from mqgroups.core.status import Checkpoint, StatusRecord
+from mqgroups.errors import EmptyGroup, GroupUsage, MQGroupsError, MQIError, QueueFull
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+from mqgroups.retry import QUEUE_FULL, Patience, retrying
+from mqgroups.status_queue import StatusQueue
+from mqgroups.unit_of_work import UnitsOfWork
+
+_log = logging.getLogger("mqgroups.producer")
+
+_OPEN_OPTIONS = mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP
+_PUT_OPTIONS = mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING
+_IN_LOGICAL_ORDER = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER)
+_IN_PHYSICAL_ORDER = st.pmo(_PUT_OPTIONS)
+_UTF_8 = 1208
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """What messages of one kind have in common in their MQMD. Compared by identity: it is looked up for each message."""
+
+    format_name: bytes = mq.MQFMT_NONE
+    ccsid: int = mq.MQCCSI_Q_MGR
+    correl_id: bytes = mq.MQCI_NONE
+
+
+_BYTES = Kind()
+_TEXT = Kind(mq.MQFMT_STRING, _UTF_8)
+
+
+class PutGroup:
+    """A message group being put: what ``with producer.group() as group`` gives.
+
+    Attributes:
+        resume_from: how many messages of this group are committed already; 0 in a new group.
+        checkpoint: the application's checkpoint of the last commit in this group, ``None`` in a new one.
+    """
+
+    def __init__(self, producer: GroupProducer, resume_from: int, checkpoint: Checkpoint) -> None:
+        self._producer = producer
+        self._held: tuple[bytes, Kind, Checkpoint] | None = None
+        self._ended = False
+        self._failure: MQGroupsError | None = None
+        self.resume_from = resume_from
+        self.checkpoint = checkpoint
+
+    def put(
+        self,
+        payload: bytes | str,
+        *,
+        checkpoint: Checkpoint = None,
+        format: str | None = None,
+        correl_id: bytes | None = None,
+    ) -> None:
+        """Put the next message of the group; really the one before, see the module.
+
+        Args:
+            payload: ``str`` goes as UTF-8 text (MQSTR, CCSID 1208), ``bytes`` as they are.
+            checkpoint: bytes or a JSON value, committed with the unit of work this message is in; do not change it
+                afterwards. ``None`` leaves the checkpoint as it is.
+            format: the message's format name, up to 8 characters, instead of MQSTR or none.
+            correl_id: the message's CorrelId, 24 bytes.
+
+        Raises:
+            QueueFull: the queue stayed full for ``full_wait_s``. What was put before is committed.
+            GroupUsage: the group has ended, or has failed before; or the checkpoint cannot be kept.
+            MQGroupsError: what else goes wrong. The unit of work is backed out; leave the ``with`` block, and the next
+                ``producer.group()`` goes on after the last commit.
+        """
+        if self._ended or self._failure is not None:
+            raise self._not_open()
+        kind = _BYTES
+        if isinstance(payload, str):
+            payload, kind = payload.encode(), _TEXT
+        elif not isinstance(payload, bytes):
+            raise TypeError(f"a payload is bytes or str, got {type(payload).__name__}")
+        if format is not None:
+            kind = _with_format(kind, format)
+        if correl_id is not None:
+            kind = _with_correl_id(kind, correl_id)
+        held, self._held = self._held, (payload, kind, checkpoint)
+        if held is not None:
+            self._put(*held, last=False)
+
+    def _put(self, data: bytes, kind: Kind, checkpoint: Checkpoint, *, last: bool) -> None:
+        try:
+            self._producer._put(data, kind, checkpoint, last)
+        except MQGroupsError as error:
+            self._failure = error
+            self._producer._back_out(error)
+            raise
+
+    def _not_open(self) -> GroupUsage:
+        if self._failure is not None:
+            return GroupUsage(
+                f"this group stopped with {type(self._failure).__name__}; leave its with block, and the next "
+                f"producer.group() resumes it: {self._failure}"
+            )
+        return GroupUsage("this group has ended; producer.group() begins the next one")
+
+    def __enter__(self) -> PutGroup:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._ended:
+            return
+        try:
+            if error is not None:
+                if self._failure is None:
+                    self._producer._back_out(None)
+                return
+            if self._failure is not None:
+                raise self._not_open()
+            if self._held is None:
+                self._producer._back_out(None)
+                raise self._empty()
+            held, self._held = self._held, None
+            self._put(*held, last=True)
+        finally:
+            self._ended = True
+            self._producer._group = None
+
+    def _empty(self) -> EmptyGroup:
+        if self.resume_from == 0:
+            return EmptyGroup("a group needs at least one message; nothing was put")
+        return EmptyGroup(
+            f"the group was resumed after {self.resume_from} messages and ended without another one, so its last "
+            "message is missing; the group stays resumable. Put what follows after group.resume_from"
+        )
+
+    def __repr__(self) -> str:
+        state = "failed" if self._failure else "ended" if self._ended else "open"
+        return f"<PutGroup resume_from={self.resume_from} {state} of {self._producer!r}>"
+
+
+class GroupProducer:
+    """Puts message groups to one queue, under a name that survives a crash. Made by ``QueueManager.group_producer``."""
+
+    def __init__(self, connection: Connection, settings: ProducerSettings) -> None:
+        self._connection = connection
+        self._settings = settings
+        self._persistence = settings.persistence
+        self._group: PutGroup | None = None
+        self._group_id = mq.MQGI_NONE
+        self._resolved = ("", "")
+        # MQMD templates by kind, for messages that are not the last, while the handle retains the group.
+        self._run: dict[Kind, bytearray] = {}
+        self._room = retrying(Patience(settings.full_wait_s), QUEUE_FULL, connection.sleep)
+        self._closed = False
+        self._status = StatusQueue(connection, settings.status_queue, settings.status_model, settings.owner_wait_s)
+        try:
+            self._work = UnitsOfWork(connection, self._status, Role.PUT, settings.name, settings.queue, settings.every)
+            self._pinned = False
+            self._queue = self._open(self._work.resumed)
+        except BaseException:
+            self._status.close()
+            raise
+        if self._work.resumed:
+            _log.info("%r resumes an interrupted group", self)
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """The checkpoint of the last commit, be its group interrupted or completed; ``None`` without a status record."""
+        return self._work.committed_checkpoint
+
+    def group(self) -> PutGroup:
+        """Return the next group: the interrupted one, if there is one, else a new one. Use it in a ``with`` statement.
+
+        Leaving the block puts the last message and commits. Leaving it by an exception backs out to the last commit;
+        the next ``group()``, of this producer or after a restart, goes on from there.
+
+        Raises:
+            GroupUsage: the producer is closed, or the group before has not ended.
+        """
+        if self._closed:
+            raise GroupUsage(f"{self!r} is closed")
+        if self._group is not None:
+            raise GroupUsage("the group before has not ended; use `with producer.group() as group:`")
+        committed = self._work.committed
+        checkpoint = None if committed.at_start else self._work.committed_checkpoint
+        self._group = PutGroup(self, committed.msg_seq_number, checkpoint)
+        return self._group
+
+    def close(self) -> None:
+        """Back out what is not committed, take a completed group's record away, and close both queues. Idempotent."""
+        self._close(finish=True)
+
+    def delete_status_queue(self) -> None:
+        """Close, and delete the status queue, which has to be one that was made from a model queue.
+
+        Raises:
+            GroupUsage: a group is interrupted, and its record is on it.
+            MQIError: it cannot be deleted (2045: it is a predefined queue).
+        """
+        if not self._work.committed.at_start or self._group is not None:
+            raise GroupUsage(f"{self!r} has an interrupted group; end it before its status queue can be deleted")
+        self._close(finish=True, delete=True)
+
+    def __enter__(self) -> GroupProducer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        # After an exception the application comes back and has to know where it was: a COMPLETED record stays.
+        self._close(finish=error is None)
+
+    def __repr__(self) -> str:
+        position = self._position
+        group = position.group_id.hex() if not position.at_start else "none"
+        state = "closed" if self._closed else "open" if self._connection.usable else "broken"
+        return (
+            f"<GroupProducer {self._settings.queue} name={self._settings.name} group={group} "
+            f"seq={position.msg_seq_number} uow={self._work.number} {state}>"
+        )
+
+    @property
+    def _position(self) -> GroupPosition:
+        committed, messages = self._work.committed, self._work.messages
+        return after_put(committed, self._group_id, messages) if messages else committed
+
+    def _put(self, data: bytes, kind: Kind, checkpoint: Checkpoint, last: bool) -> None:
+        try:
+            self._put_once(data, kind, last)
+        except QueueFull:
+            self._put_when_there_is_room(data, kind, last)
+        if checkpoint is not None:
+            self._work.checkpoint = checkpoint
+        if last:
+            self._end_group()
+        elif self._work.due():
+            self._work.syncpoint(self._record())
+
+    def _put_once(self, data: bytes, kind: Kind, last: bool) -> None:
+        work = self._work
+        first = work.messages == 0
+        if first:
+            work.begin()
+        md = None if last else self._run.get(kind)
+        if md is None:
+            md, pmo = self._prepare(kind, last)
+        else:
+            pmo = _IN_LOGICAL_ORDER
+        md_out, pmo_out = self._queue.put(md, pmo, data)
+        if first:
+            self._group_id = md_out[st.MD_GROUP_ID]
+            if work.committed.at_start:
+                self._resolved = (
+                    st.name_at(pmo_out, st.PMO_RESOLVED_Q_NAME),
+                    st.name_at(pmo_out, st.PMO_RESOLVED_Q_MGR_NAME),
+                )
+        work.messages += 1
+        work.data_bytes += len(data)
+
+    def _prepare(self, kind: Kind, last: bool) -> tuple[bytearray, bytearray]:
+        """Return MQMD and MQPMO by the core's plan; keep the MQMD if the plan holds for the messages after it too."""
+        plan = next_put(self._position, last=last)
+        md = st.md(
+            format_name=kind.format_name,
+            ccsid=kind.ccsid,
+            correl_id=kind.correl_id,
+            priority=self._settings.priority,
+            persistence=self._persistence,
+            group_id=plan.group_id,
+            msg_seq_number=plan.msg_seq_number,
+            msg_flags=plan.msg_flags,
+        )
+        if not plan.logical_order:
+            return md, _IN_PHYSICAL_ORDER
+        if not last and kind.correl_id == mq.MQCI_NONE:
+            self._run[kind] = md
+        return md, _IN_LOGICAL_ORDER
+
+    def _put_when_there_is_room(self, data: bytes, kind: Kind, last: bool) -> None:
+        # What is in this unit of work is whole: committed, a consumer can take it, and that is what makes room.
+        if self._work.messages:
+            self._work.syncpoint(self._record())
+        _log.info("%r waits for room on the queue", self)
+        self._room(lambda: self._put_once(data, kind, last))
+
+    def _record(self) -> StatusRecord:
+        q_name, q_mgr_name = self._resolved
+        return replace(
+            self._work.record(self._position),
+            resolved_q_name=q_name,
+            resolved_q_mgr_name=q_mgr_name,
+            persistence=self._persistence,
+        )
+
+    def _end_group(self) -> None:
+        self._work.complete(self._record())
+        self._persistence = self._settings.persistence
+        if self._pinned:
+            # Only the rest of that group had to go where its beginning went.
+            self._queue.close()
+            self._queue = self._open(None)
+        self._run.clear()
+
+    def _open(self, resumed: StatusRecord | None) -> Queue:
+        """Open the queue; for the rest of a group that went to another queue manager, that one's instance of it.
+
+        Otherwise MQOO_BIND_ON_GROUP might send the rest elsewhere: the first put after a restart goes without logical
+        order, and such a put is workload-balanced as if not bound (IBM MQ, topic q027030; read, not tried on a
+        cluster).
+        """
+        if resumed:
+            self._persistence = resumed.persistence
+            self._resolved = (resumed.resolved_q_name, resumed.resolved_q_mgr_name)
+        self._pinned = resumed is not None and self._resolved[1] not in ("", self._connection.q_mgr_name)
+        if self._pinned:
+            q_name, q_mgr_name = self._resolved
+            return self._connection.open_queue(
+                q_name or self._settings.queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN, object_q_mgr_name=q_mgr_name
+            )
+        return self._connection.open_queue(self._settings.queue, _OPEN_OPTIONS)
+
+    def _back_out(self, error: MQGroupsError | None) -> None:
+        """Go back to the last commit; tell ``error`` where that is."""
+        self._run.clear()
+        self._work.back_out(type(error).__name__ if error else "")
+        if isinstance(error, MQIError):
+            error.context = self._work.last_known_commit()
+
+    def _close(self, *, finish: bool, delete: bool = False) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        if self._group is not None:
+            self._group._ended = True
+            self._group = None
+        try:
+            self._work.back_out()
+            if finish and self._connection.usable:
+                self._work.finish()
+        finally:
+            self._queue.close()
+            self._status.close(delete=delete)
+
+
+@lru_cache(maxsize=64)
+def _with_format(kind: Kind, format_name: str) -> Kind:
+    encoded = format_name.encode()
+    if len(encoded) > mq.MQ_FORMAT_LENGTH:
+        raise ValueError(f"format {format_name!r} is longer than {mq.MQ_FORMAT_LENGTH} characters")
+    return replace(kind, format_name=encoded.ljust(mq.MQ_FORMAT_LENGTH))
+
+
+def _with_correl_id(kind: Kind, correl_id: bytes) -> Kind:
+    if len(correl_id) != mq.MQ_CORREL_ID_LENGTH:
+        raise ValueError(f"correl_id has {len(correl_id)} bytes; it must have {mq.MQ_CORREL_ID_LENGTH}")
+    return replace(kind, correl_id=correl_id)

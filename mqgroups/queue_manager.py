@@ -1,0 +1,200 @@
+"""A queue manager as an application sees it: connect to it, and ask it for producers and consumers of groups."""
+
+from __future__ import annotations
+
+import time
+
+from mqgroups.config import (
+    STATUS_MODEL,
+    ConsumerSettings,
+    ProducerSettings,
+    checked_every,
+    checked_name,
+    checked_queue_name,
+    checked_seconds,
+    status_queue_name,
+)
+from mqgroups.connection import Connection
+from mqgroups.consumer import GroupConsumer
+from mqgroups.core.model import Persistence, Role
+from mqgroups.core.unit_of_work import Every
+from mqgroups.errors import ConfigurationError
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager
+from mqgroups.mqi.binding import binding_of, load_binding
+from mqgroups.producer import GroupProducer
+from mqgroups.retry import Patience, Sleep
+
+_LONGEST_MESSAGE_BYTES = 104_857_600
+# Reconnecting is this package's own: with the client's, MQPMO_LOGICAL_ORDER is refused (2547; IBM MQ, topic q045460).
+_CONNECT_OPTIONS = mq.MQCNO_RECONNECT_DISABLED | mq.MQCNO_HANDLE_SHARE_BLOCK
+
+
+class QueueManager(Connection):
+    """A connected queue manager. Leaving its ``with`` block backs out what is not committed, and disconnects.
+
+    It has one unit of work: producers and consumers that work at the same time need a connection each.
+    """
+
+    def group_producer(
+        self,
+        queue: str,
+        *,
+        name: str,
+        every: int | Every = 100,
+        status_queue: str | None = None,
+        status_model: str = STATUS_MODEL,
+        owner_wait_s: float = 30.0,
+        full_wait_s: float = 30.0,
+        persistence: Persistence = Persistence.PERSISTENT,
+        priority: int | None = None,
+    ) -> GroupProducer:
+        """Return a producer that puts message groups to ``queue``.
+
+        Args:
+            queue: a local, alias, remote or cluster queue; it is opened with MQOO_BIND_ON_GROUP.
+            name: the producer's identity, which survives a crash: 1 to 35 characters of A-Z a-z 0-9 . / _ %. One
+                instance of a name works at a time.
+            every: when to take a syncpoint: a number of messages, or ``Every(messages=, bytes=, seconds=)``.
+            status_queue: where its status record is kept, on the connected queue manager; by default
+                ``MQGROUPS.PUT.<name>``.
+            status_model: the model queue to make the status queue from if it does not exist.
+            owner_wait_s: how long to wait for an owner of the same name to go, seconds.
+            full_wait_s: how long to wait for room on a full queue, seconds.
+            persistence: of the messages. Messages that are not persistent are gone after the queue manager restarts,
+                and what is left of their group cannot be consumed.
+            priority: of the messages, 0 to 9; by default the queue's.
+
+        Raises:
+            ConfigurationError: a setting cannot be.
+            StatusError: the status queue is not what it must be.
+            OwnerActive: another instance of this name has it.
+            MQIError: a queue cannot be opened.
+        """
+        if priority is not None and not 0 <= priority <= 9:
+            raise ConfigurationError(f"priority must be 0 to 9, got {priority!r}")
+        settings = ProducerSettings(
+            queue=checked_queue_name("queue", queue),
+            name=checked_name(name),
+            every=checked_every(every),
+            status_queue=_status_queue(status_queue, Role.PUT, name),
+            status_model=checked_queue_name("status_model", status_model),
+            owner_wait_s=checked_seconds("owner_wait_s", owner_wait_s),
+            full_wait_s=checked_seconds("full_wait_s", full_wait_s),
+            persistence=Persistence(persistence),
+            priority=mq.MQPRI_PRIORITY_AS_Q_DEF if priority is None else priority,
+        )
+        return GroupProducer(self, settings)
+
+    def group_consumer(
+        self,
+        queue: str,
+        *,
+        name: str,
+        every: int | Every = 100,
+        status_queue: str | None = None,
+        status_model: str = STATUS_MODEL,
+        owner_wait_s: float = 30.0,
+        wait_s: float | None = None,
+        group_wait_s: float = 300.0,
+        complete_groups_only: bool = False,
+        max_message_length: int = _LONGEST_MESSAGE_BYTES,
+    ) -> GroupConsumer:
+        """Return a consumer that gets message groups from ``queue``.
+
+        Args:
+            queue: a local queue or an alias of one.
+            name: the consumer's identity, as a producer's.
+            every: when to take a syncpoint, as for a producer.
+            status_queue: by default ``MQGROUPS.GET.<name>``.
+            status_model: the model queue to make the status queue from if it does not exist.
+            owner_wait_s: how long to wait for an owner of the same name to go, seconds.
+            wait_s: how long to wait for the next group before the iteration ends, seconds; ``None`` waits for ever.
+            group_wait_s: how long to wait for the next message inside a group before ``GroupStalled``, seconds.
+            complete_groups_only: begin a group only when all its messages are on the queue (MQGMO_ALL_MSGS_AVAILABLE).
+            max_message_length: the longest message to take, bytes. The buffer begins smaller and grows to what comes.
+
+        Raises:
+            ConfigurationError: a setting cannot be.
+            StatusError: the status queue is not what it must be.
+            OwnerActive: another instance of this name has it.
+            MQIError: a queue cannot be opened.
+        """
+        if max_message_length < 1:
+            raise ConfigurationError(f"max_message_length must be at least 1 byte, got {max_message_length!r}")
+        settings = ConsumerSettings(
+            queue=checked_queue_name("queue", queue),
+            name=checked_name(name),
+            every=checked_every(every),
+            status_queue=_status_queue(status_queue, Role.GET, name),
+            status_model=checked_queue_name("status_model", status_model),
+            owner_wait_s=checked_seconds("owner_wait_s", owner_wait_s),
+            wait_s=None if wait_s is None else checked_seconds("wait_s", wait_s),
+            group_wait_s=checked_seconds("group_wait_s", group_wait_s),
+            complete_groups_only=complete_groups_only,
+            max_message_length=max_message_length,
+        )
+        return GroupConsumer(self, settings)
+
+
+def connect(
+    q_mgr_name: str,
+    channel: str | None = None,
+    conn_name: str | None = None,
+    *,
+    user: str | None = None,
+    password: str | None = None,
+    cipher_spec: str | None = None,
+    key_repository: str | None = None,
+    connect_wait_s: float = 0.0,
+    sleep: Sleep = time.sleep,
+) -> QueueManager:
+    """Connect to a queue manager.
+
+    Args:
+        q_mgr_name: its name.
+        channel: the server-connection channel; ``None`` leaves it to the MQ client how to get there.
+        conn_name: ``"host(port)"``, with ``channel``; several, separated by commas, are tried in order.
+        user, password: to be checked by the queue manager.
+        cipher_spec, key_repository: for TLS.
+        connect_wait_s: how long to go on trying while the queue manager is not there, seconds; 0 tries once.
+        sleep: how the waits between tries are done.
+
+    Raises:
+        BindingMissing: neither pymqi nor ibmmq can be used.
+        ConfigurationError: ``channel`` and ``conn_name`` do not come together.
+        NotAuthorised, ConnectionBroken, MQIError: it cannot be connected to.
+    """
+    if (channel is None) != (conn_name is None):
+        raise ConfigurationError("channel and conn_name belong together: give both or neither")
+    arguments = ConnectArguments(
+        q_mgr_name=q_mgr_name,
+        channel=channel,
+        conn_name=conn_name,
+        user=user,
+        password=password,
+        cipher_spec=cipher_spec,
+        key_repository=key_repository,
+        options=_CONNECT_OPTIONS,
+        max_msg_length=_LONGEST_MESSAGE_BYTES,
+    )
+    patience = Patience(checked_seconds("connect_wait_s", connect_wait_s))
+    return QueueManager._connected(load_binding(), arguments, patience, sleep)
+
+
+def wrap(q_mgr: ConnectedQueueManager, *, sleep: Sleep = time.sleep) -> QueueManager:
+    """Use a connection the application has made: a connected ``pymqi.QueueManager`` or ``ibmmq.QueueManager``.
+
+    Closing the result backs out what is not committed but does not disconnect. Two things stay with the application.
+    Its object commits when it is collected with ``disconnect_on_exit=True``, the bindings' default (MQDISC commits):
+    close producers and consumers first. And messages it puts or gets itself in syncpoint are in the same unit of work:
+    they are committed and backed out with the group's.
+
+    Raises:
+        ConfigurationError: it is neither.
+    """
+    return QueueManager(binding_of(q_mgr), q_mgr.get_handle(), owned=False, sleep=sleep)
+
+
+def _status_queue(given: str | None, role: Role, name: str) -> str:
+    return status_queue_name(role, name) if given is None else checked_queue_name("status_queue", given)

@@ -1,0 +1,212 @@
+"""The status queue of one owner: opened exclusively, read once, its record replaced or taken away in each unit of work.
+
+The exclusive open is lock and fence. A getter that dies leaves its record hidden until the queue manager notices, so an
+empty queue proves nothing while somebody else may have it open; MQRC_OBJECT_IN_USE (IBM MQ, topic q041130) means "the
+previous owner is not gone yet", and is waited for.
+
+``replace`` and ``clear`` are calls in the caller's unit of work; the caller commits and then says ``committed``, or
+backs out and says ``backed_out``.
+"""
+
+from __future__ import annotations
+
+from mqgroups.connection import Connection, Queue
+from mqgroups.core.status import RecordRejected, RejectedBecause, StatusRecord, decode, encode
+from mqgroups.errors import (
+    DuplicateStatusRecords,
+    GroupUsage,
+    MQIError,
+    OwnerActive,
+    QueueMissing,
+    StatusQueueUnusable,
+    StatusRecordCorrupt,
+    StatusRecordMissing,
+    StatusRecordVersion,
+)
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+from mqgroups.retry import OWNER_ACTIVE, Patience, retrying
+
+_OPEN_OPTIONS = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
+_LONGEST_RECORD_BYTES = 16_777_216
+_PUT = st.pmo(mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING)
+_TAKE = st.gmo(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING, match_options=mq.MQMO_MATCH_MSG_ID)
+_BROWSE_FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
+_BROWSE_NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
+_RECORD_MD = st.md(format_name=mq.MQFMT_STRING, ccsid=1208)
+
+
+class StatusQueue:
+    """An owner's status queue, open and its own."""
+
+    def __init__(self, connection: Connection, name: str, model: str, owner_wait_s: float) -> None:
+        """Open the status queue, making it from the model queue if it does not exist.
+
+        Raises:
+            OwnerActive: somebody else has it open, and still had after ``owner_wait_s``.
+            StatusQueueUnusable: it does not exist and there is no model queue; or it would not outlive this connection.
+            MQIError: it cannot be opened.
+        """
+        self.name = name
+        self._connection = connection
+        self._patience = Patience(owner_wait_s)
+        self._waiting = retrying(self._patience, OWNER_ACTIVE, connection.sleep)
+        self._committed: bytes | None = None
+        self._current: bytes | None = None
+        try:
+            self._queue = self._waiting(lambda: self._open(model))
+        except MQIError as error:
+            if error.reason not in OWNER_ACTIVE:
+                raise
+            raise self._in_use(error.verb, error.reason) from error
+        try:
+            self._refuse_temporary()
+        except BaseException:
+            self._queue.close()
+            raise
+
+    @property
+    def has_record(self) -> bool:
+        """Whether there is a record, as this unit of work sees it."""
+        return self._current is not None
+
+    def read(self) -> StatusRecord | None:
+        """Browse the queue: return its one record, or ``None`` if it is empty.
+
+        Raises:
+            StatusRecordCorrupt, StatusRecordVersion: what is there cannot be read; it stays where it is.
+            DuplicateStatusRecords: there is more than one message.
+            OwnerActive: the queue has a message that nobody can see: it is in somebody's unit of work.
+        """
+        got = self._waiting(self._browse)
+        if got is None:
+            return None
+        data, md, _ = got
+        if self._queue.get(st.md(), _BROWSE_NEXT) is not None:
+            raise DuplicateStatusRecords(
+                f"status queue {self.name} holds {self._queue.inquire(mq.MQIA_CURRENT_Q_DEPTH)} messages, expected at "
+                "most 1. Two owners have used it, or something else puts to it: browse it, keep the record with the "
+                "highest epoch and unit_of_work, and remove the others",
+                status_queue=self.name,
+                found=self._queue.inquire(mq.MQIA_CURRENT_Q_DEPTH),
+                expected=1,
+            )
+        self._committed = self._current = md[st.MD_MSG_ID]
+        return self._decode(data)
+
+    def replace(self, record: StatusRecord) -> None:
+        """Put ``record`` in the place of the one there is. The caller has to commit or back out.
+
+        Raises:
+            GroupUsage: the record's checkpoint is neither bytes nor JSON.
+            StatusRecordMissing: the record there was is gone.
+            MQIError: a call failed.
+        """
+        try:
+            data = encode(record)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise GroupUsage(
+                f"the checkpoint ({type(record.checkpoint).__name__}) cannot be kept: it must be bytes or a JSON value "
+                f"({error})"
+            ) from error
+        self.clear()
+        md, _ = self._queue.put(_RECORD_MD, _PUT, data)
+        self._current = md[st.MD_MSG_ID]
+
+    def clear(self) -> None:
+        """Get the record, if there is one. The caller has to commit or back out.
+
+        Raises:
+            StatusRecordMissing: the record there was is gone.
+            MQIError: the call failed.
+        """
+        if self._current is None:
+            return
+        if self._queue.get(st.md(msg_id=self._current), _TAKE) is None:
+            raise StatusRecordMissing(
+                f"the status record this owner put is not on status queue {self.name} any more, although it is open "
+                "exclusively. Something else gets from the queue: find it; the unit of work is backed out",
+                status_queue=self.name,
+                found=None,
+                expected=self._current.hex(),
+            )
+        self._current = None
+
+    def committed(self) -> None:
+        """Take note that the unit of work was committed."""
+        self._committed = self._current
+
+    def backed_out(self) -> None:
+        """Take note that the unit of work was backed out: the record is the one there was before it."""
+        self._current = self._committed
+
+    def close(self, *, delete: bool = False) -> None:
+        """Close the queue, and delete it if asked; only a queue made from a model can be, and only when it is empty."""
+        self._queue.close(mq.MQCO_DELETE if delete else mq.MQCO_NONE)
+
+    def _open(self, model: str) -> Queue:
+        try:
+            return self._open_as(self.name)
+        except QueueMissing:
+            pass
+        try:
+            return self._open_as(model, dynamic_q_name=self.name)
+        except QueueMissing as error:
+            raise StatusQueueUnusable(
+                f"status queue {self.name} does not exist, and neither does the model queue {model} to make it from. "
+                f"DEFINE QLOCAL('{self.name}') DEFPSIST(YES) NOSHARE DEFSOPT(EXCL), or DEFINE QMODEL('{model}') "
+                "DEFTYPE(PERMDYN) DEFPSIST(YES) NOSHARE DEFSOPT(EXCL)",
+                status_queue=self.name,
+            ) from error
+        except MQIError as error:
+            if error.reason != mq.MQRC_OBJECT_ALREADY_EXISTS:
+                raise
+        return self._open_as(self.name)  # another instance has made it since
+
+    def _open_as(self, name: str, dynamic_q_name: str = "") -> Queue:
+        return self._connection.open_queue(
+            name, _OPEN_OPTIONS, dynamic_q_name=dynamic_q_name, max_message_length=_LONGEST_RECORD_BYTES
+        )
+
+    def _refuse_temporary(self) -> None:
+        if self._queue.inquire(mq.MQIA_DEFINITION_TYPE) == mq.MQQDT_TEMPORARY_DYNAMIC:
+            raise StatusQueueUnusable(
+                f"status queue {self.name} is a temporary dynamic queue: it and its record would go with this "
+                "connection. Use a predefined queue or a model queue with DEFTYPE(PERMDYN)",
+                status_queue=self.name,
+                found="temporary dynamic",
+                expected="predefined or permanent dynamic",
+            )
+
+    def _browse(self) -> tuple[bytes, bytes, bytes] | None:
+        got = self._queue.get(st.md(), _BROWSE_FIRST)
+        if got is None and self._queue.inquire(mq.MQIA_CURRENT_Q_DEPTH) != 0:
+            # Empty to the eye, but not empty: a unit of work that is not resolved yet hides its record.
+            raise self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE)
+        return got
+
+    def _decode(self, data: bytes) -> StatusRecord:
+        try:
+            return decode(data)
+        except RecordRejected as error:
+            found_on = f"status queue {self.name}: {error}. "
+            if error.because is RejectedBecause.VERSION:
+                raise StatusRecordVersion(
+                    found_on + "Go on with the version of mqgroups that wrote it",
+                    status_queue=self.name,
+                    found=error.found,
+                    expected=error.expected,
+                ) from error
+            raise StatusRecordCorrupt(
+                found_on
+                + "It was left where it is. Find out what put it; only when the group it may speak of is known to be "
+                "whole, or was cleared up by hand, remove it",
+                status_queue=self.name,
+                found=error.found,
+                expected=error.expected,
+            ) from error
+
+    def _in_use(self, verb: str, reason: int) -> OwnerActive:
+        error = OwnerActive(verb, f"status queue {self.name}", mq.MQCC_FAILED, reason)
+        error.context = f"Waited {self._patience.wait_s:g} s"
+        return error

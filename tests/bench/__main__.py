@@ -1,0 +1,138 @@
+"""Compare the library with loops written by hand: ``python -m tests.bench [--short] [--json FILE]``.
+
+One run measures all loops in turns on one queue manager, the server pinned to one core and the client to another, and
+reports medians and ratios. The queue manager counts the MQI calls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from mqgroups.embedded import EmbeddedQueueManager
+from mqgroups.embedded.libmqm.build import build, load
+
+MQSC = """
+DEFINE QLOCAL(BENCH) MAXDEPTH(999999999) DEFPSIST(YES) REPLACE
+DEFINE QLOCAL(BENCH.STATUS) MAXDEPTH(10) DEFPSIST(YES) NOSHARE DEFSOPT(EXCL) REPLACE
+"""
+
+
+@contextlib.contextmanager
+def _queue_manager() -> Iterator[EmbeddedQueueManager]:
+    with tempfile.TemporaryDirectory() as directory:
+        mqsc = Path(directory, "bench.mqsc")
+        mqsc.write_text(MQSC)
+        with EmbeddedQueueManager("BENCH", mqsc=[mqsc]) as qmgr:
+            cores = sorted(os.sched_getaffinity(0))
+            if len(cores) > 1:
+                os.sched_setaffinity(qmgr.pid, {cores[0]})
+                os.sched_setaffinity(0, {cores[1]})
+            yield qmgr
+
+
+def _measure(messages: int, every: int, rounds: int) -> dict[str, dict[str, list[float]]]:
+    """Return seconds of each round by direction and loop, and the calls of one put and one get by ``mqgroups``."""
+    from tests.bench.loops import LOOPS
+
+    payloads = [b"%099d" % number for number in range(messages)]
+    times: dict[str, dict[str, list[float]]] = {way: {loop.name: [] for loop in LOOPS} for way in ("put", "get")}
+    calls: dict[str, dict[str, list[float]]] = {way: {loop.name: [] for loop in LOOPS} for way in ("put", "get")}
+    with _queue_manager() as qmgr:
+        for number in range(rounds + 1):
+            # Another order in every round, so that no loop always runs behind the same one.
+            order = LOOPS[number % len(LOOPS) :] + LOOPS[: number % len(LOOPS)]
+            for kind in order:
+                loop = kind(qmgr)
+                for way, argument in (("put", payloads), ("get", messages)):
+                    qmgr.clear_faults()
+                    began = time.perf_counter()
+                    getattr(loop, way)(argument, every)
+                    took = time.perf_counter() - began
+                    if number:  # the first round warms up
+                        times[way][kind.name].append(took)
+                        calls[way][kind.name].append(sum(qmgr.calls().values()))
+                loop.close()
+    return {"put": times["put"], "get": times["get"], "put calls": calls["put"], "get calls": calls["get"]}
+
+
+def _report(
+    console: Console, results: dict[str, dict[str, list[float]]], messages: int, every: int
+) -> dict[str, object]:
+    units = -(-messages // every)
+    expected = messages + 3 * units - 2
+    table = Table(
+        title=f"{messages:,} messages of 100 bytes in {units} units of work, embedded queue manager (not IBM MQ), "
+        f"median of {len(next(iter(results['put'].values())))} rounds"
+    )
+    for column in (
+        "",
+        "loop",
+        "µs/message",
+        "range",
+        "÷ raw loop",
+        "÷ pymqi loop",
+        "MQI calls",
+        f"beyond {expected:,}",
+    ):
+        table.add_column(column, justify="left" if column in ("", "loop") else "right")
+    summary: dict[str, object] = {"messages": messages, "units_of_work": units, "formula_calls": expected}
+    for way in ("put", "get"):
+        medians = {name: statistics.median(values) for name, values in results[way].items()}
+        for name, values in results[way].items():
+            calls = int(statistics.median(results[f"{way} calls"][name]))
+            by_round = zip(values, results[way]["raw loop"], results[way]["pymqi loop"], strict=True)
+            ratios = [(mine / raw, mine / user) for mine, raw, user in by_round]
+            to_raw, to_user = (statistics.median(column) for column in zip(*ratios, strict=True))
+            per_message = [value / messages * 1e6 for value in values]
+            table.add_row(
+                way,
+                name,
+                f"{medians[name] / messages * 1e6:.1f}",
+                f"{min(per_message):.1f}-{max(per_message):.1f}",
+                f"{to_raw:.3f}",
+                f"{to_user:.3f}",
+                f"{calls:,}",
+                f"{calls - expected:+d}",
+            )
+            summary[f"{way} {name}"] = {
+                "us_per_message": round(medians[name] / messages * 1e6, 2),
+                "ratio_to_raw_loop": round(to_raw, 4),
+                "ratio_to_pymqi_loop": round(to_user, 4),
+                "mqi_calls": calls,
+                "rounds_s": [round(value, 4) for value in values],
+            }
+    console.print(table)
+    console.print(
+        "Ratios are medians of the ratios within a round. 'Beyond' counts opening, reading the status queue and closing."
+    )
+    return summary
+
+
+def main() -> None:
+    """Run the benchmark; see the module's docstring."""
+    parser = argparse.ArgumentParser(description="Compare mqgroups with loops written by hand.")
+    parser.add_argument("--short", action="store_true", help="fewer messages and rounds")
+    parser.add_argument("--json", type=Path, default=Path("build/bench.json"), help="where the figures go")
+    arguments = parser.parse_args()
+    load(build())
+    messages, every, rounds = (5_000, 500, 5) if arguments.short else (20_000, 500, 11)
+    results = _measure(messages, every, rounds)
+    summary = _report(Console(width=140), results, messages, every)
+    arguments.json.parent.mkdir(parents=True, exist_ok=True)
+    arguments.json.write_text(json.dumps(summary, indent=2) + "\n")
+    print(f"figures in {arguments.json}")
+
+
+if __name__ == "__main__":
+    main()

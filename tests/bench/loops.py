@@ -1,0 +1,184 @@
+"""The three ways to put and get a group across units of work that the benchmark compares.
+
+``Ours`` is the library. ``Raw`` makes the same MQI calls by hand as cheaply as Python can: the bindings' C functions with
+structures packed beforehand. ``Pymqi`` is what IBM's pseudo-code becomes when it is typed with pymqi's classes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Protocol
+
+import pymqi
+from pymqi import CMQC, pymqe
+
+import mqgroups
+from mqgroups.embedded import EmbeddedQueueManager
+
+QUEUE = "BENCH"
+STATUS = "BENCH.STATUS"
+_PUT = CMQC.MQPMO_SYNCPOINT | CMQC.MQPMO_SYNC_RESPONSE | CMQC.MQPMO_NEW_MSG_ID | CMQC.MQPMO_FAIL_IF_QUIESCING
+_GET = CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_FAIL_IF_QUIESCING
+
+
+class Loop(Protocol):
+    """One way to do it. A loop is made, does one group, and is closed; making and closing are not timed."""
+
+    name: str
+
+    def put(self, payloads: Sequence[bytes], every: int) -> None: ...
+    def get(self, messages: int, every: int) -> None: ...
+    def close(self) -> None: ...
+
+
+class Ours:
+    """The library's producer and consumer."""
+
+    name = "mqgroups"
+
+    def __init__(self, qmgr: EmbeddedQueueManager) -> None:
+        self._connection = mqgroups.connect(qmgr.q_mgr_name, qmgr.channel, qmgr.conn_name)
+
+    def put(self, payloads: Sequence[bytes], every: int) -> None:
+        with (
+            self._connection.group_producer(QUEUE, name="BENCH", every=every, status_queue=STATUS) as producer,
+            producer.group() as group,
+        ):
+            for payload in payloads:
+                group.put(payload)
+
+    def get(self, messages: int, every: int) -> None:
+        with self._connection.group_consumer(
+            QUEUE, name="BENCH", every=every, status_queue=STATUS, wait_s=0
+        ) as consumer:
+            got = 0
+            for group in consumer:
+                for message in group:
+                    message.data  # noqa: B018 - what an application does at the least
+                    got += 1
+        assert got == messages, f"{got} messages got, {messages} put"
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class _ByHand:
+    """Connection and queues of the two loops that are written by hand."""
+
+    def __init__(self, qmgr: EmbeddedQueueManager) -> None:
+        self._qmgr = pymqi.QueueManager(None, disconnect_on_exit=False)
+        self._qmgr.connect_tcp_client(qmgr.q_mgr_name, pymqi.CD(), qmgr.channel, qmgr.conn_name)
+
+    def _open(self, options: int) -> tuple[pymqi.Queue, pymqi.Queue]:
+        status = CMQC.MQOO_INPUT_EXCLUSIVE | CMQC.MQOO_OUTPUT
+        return pymqi.Queue(self._qmgr, QUEUE, options), pymqi.Queue(self._qmgr, STATUS, status)
+
+    def close(self) -> None:
+        self._qmgr.backout()
+        self._qmgr.disconnect()
+
+
+class Raw(_ByHand):
+    """The same MQI calls with nothing around them."""
+
+    name = "raw loop"
+
+    def put(self, payloads: Sequence[bytes], every: int) -> None:
+        queue, status = self._open(CMQC.MQOO_OUTPUT)
+        hconn, hobj, hstatus = self._qmgr.get_handle(), queue.get_handle(), status.get_handle()
+        mqput, mqget, mqcmit = pymqe.MQPUT, pymqe.MQGET, pymqe.MQCMIT
+        md = pymqi.MD(Version=2, Persistence=1)
+        # The library writes into the bytes it is given: every call gets a copy of its own.
+        middle = bytearray(pymqi.MD(Version=2, Persistence=1, MsgFlags=CMQC.MQMF_MSG_IN_GROUP).pack())
+        last = bytearray(pymqi.MD(Version=2, Persistence=1, MsgFlags=CMQC.MQMF_LAST_MSG_IN_GROUP).pack())
+        record_md = bytearray(md.pack())
+        pmo = bytearray(pymqi.PMO(Version=2, Options=_PUT | CMQC.MQPMO_LOGICAL_ORDER).pack())
+        record_pmo = bytearray(pymqi.PMO(Version=2, Options=_PUT).pack())
+        gmo = bytearray(pymqi.GMO(Version=2, Options=_GET, MatchOptions=0).pack())
+        record, end, first = b"x" * 500, len(payloads), True
+        for number, payload in enumerate(payloads, 1):
+            flags = middle if number < end else last
+            *_, comp, reason = mqput(hconn, hobj, bytes(flags), bytes(pmo), payload)
+            if comp:
+                raise RuntimeError(reason)
+            if number % every == 0 or number == end:
+                if not first:
+                    mqget(hconn, hstatus, bytes(record_md), bytes(gmo), 65536)
+                if number < end:
+                    mqput(hconn, hstatus, bytes(record_md), bytes(record_pmo), record)
+                if mqcmit(hconn)[0]:
+                    raise RuntimeError("MQCMIT")
+                first = False
+        queue.close()
+        status.close()
+
+    def get(self, messages: int, every: int) -> None:
+        queue, status = self._open(CMQC.MQOO_INPUT_SHARED)
+        hconn, hobj, hstatus = self._qmgr.get_handle(), queue.get_handle(), status.get_handle()
+        mqput, mqget, mqcmit = pymqe.MQPUT, pymqe.MQGET, pymqe.MQCMIT
+        md = bytearray(pymqi.MD(Version=2).pack())
+        record_md = bytearray(pymqi.MD(Version=2, Persistence=1).pack())
+        record_pmo = bytearray(pymqi.PMO(Version=2, Options=_PUT).pack())
+        gmo = bytearray(pymqi.GMO(Version=2, Options=_GET | CMQC.MQGMO_LOGICAL_ORDER, MatchOptions=0).pack())
+        record_gmo = bytearray(pymqi.GMO(Version=2, Options=_GET, MatchOptions=0).pack())
+        record, first = b"x" * 500, True
+        for number in range(1, messages + 1):
+            *_, comp, reason = mqget(hconn, hobj, bytes(md), bytes(gmo), 65536)
+            if comp:
+                raise RuntimeError(reason)
+            if number % every == 0 or number == messages:
+                if not first:
+                    mqget(hconn, hstatus, bytes(md), bytes(record_gmo), 65536)
+                if number < messages:
+                    mqput(hconn, hstatus, bytes(record_md), bytes(record_pmo), record)
+                if mqcmit(hconn)[0]:
+                    raise RuntimeError("MQCMIT")
+                first = False
+        queue.close()
+        status.close()
+
+
+class Pymqi(_ByHand):
+    """IBM's pseudo-code with pymqi's own classes."""
+
+    name = "pymqi loop"
+
+    def put(self, payloads: Sequence[bytes], every: int) -> None:
+        queue, status = self._open(CMQC.MQOO_OUTPUT)
+        end, first = len(payloads), True
+        for number, payload in enumerate(payloads, 1):
+            flag = CMQC.MQMF_MSG_IN_GROUP if number < end else CMQC.MQMF_LAST_MSG_IN_GROUP
+            md = pymqi.MD(Version=2, Persistence=CMQC.MQPER_PERSISTENT, MsgFlags=flag)
+            pmo = pymqi.PMO(Version=2, Options=_PUT | CMQC.MQPMO_LOGICAL_ORDER)
+            queue.put(payload, md, pmo)
+            if number % every == 0 or number == end:
+                self._keep_status(status, md, first=first, last=number == end)
+                first = False
+        queue.close()
+        status.close()
+
+    def get(self, messages: int, every: int) -> None:
+        queue, status = self._open(CMQC.MQOO_INPUT_SHARED)
+        first = True
+        for number in range(1, messages + 1):
+            md = pymqi.MD(Version=2)
+            gmo = pymqi.GMO(Version=2, Options=_GET | CMQC.MQGMO_LOGICAL_ORDER, MatchOptions=0)
+            queue.get(65536, md, gmo)
+            if number % every == 0 or number == messages:
+                self._keep_status(status, md, first=first, last=number == messages)
+                first = False
+        queue.close()
+        status.close()
+
+    def _keep_status(self, status: pymqi.Queue, md: pymqi.MD, *, first: bool, last: bool) -> None:
+        if not first:
+            status.get(None, pymqi.MD(Version=2), pymqi.GMO(Version=2, Options=_GET, MatchOptions=0))
+        if not last:
+            record = json.dumps({"group_id": md.GroupId.hex(), "msg_seq_number": md.MsgSeqNumber})
+            record_md = pymqi.MD(Version=2, Persistence=CMQC.MQPER_PERSISTENT)
+            status.put(record, record_md, pymqi.PMO(Version=2, Options=_PUT))
+        self._qmgr.commit()
+
+
+LOOPS = (Raw, Ours, Pymqi)
