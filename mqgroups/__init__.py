@@ -3,11 +3,11 @@
     import mqgroups
 
     with mqgroups.connect("QM1", "DEV.APP.SVRCONN", "localhost(1414)", user="app", password=pw) as qmgr:
-        with qmgr.group_producer("ORDERS", name="orders-loader", every=100) as producer:
+        with qmgr.group_producer("ORDERS", name="ORDERS.LOADER", every=100) as producer:
             with producer.group() as group:                 # the interrupted group, if there is one
                 for row in rows[group.resume_from:]:        # 0 on a fresh start, 1200 after a crash
                     group.put(row)                          # every 100 messages: status record + commit
-        with qmgr.group_consumer("ORDERS", name="orders-sink", every=100) as consumer:
+        with qmgr.group_consumer("ORDERS", name="ORDERS.SINK", every=100) as consumer:
             for group in consumer:                          # resumes mid-group by itself
                 for message in group:
                     handle(message.data, message.msg_seq_number)

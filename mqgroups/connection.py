@@ -96,13 +96,17 @@ class Queue:
         return value
 
     def close(self, options: int = mq.MQCO_NONE) -> None:
-        """MQCLOSE. Does nothing if the queue is closed or the connection gone; an unfinished group is no error."""
-        hobj, self._hobj = self._hobj, None
-        if hobj is None or not self._connection.usable:
+        """MQCLOSE. Does nothing if the queue is closed or the connection gone; an unfinished group is no error.
+
+        Raises:
+            MQIError: it failed. A close that should have deleted the queue leaves it open then.
+        """
+        if self._hobj is None or not self._connection.usable:
             return
-        comp, reason = self._connection.binding.MQCLOSE(self._hconn, hobj, options)
+        comp, reason = self._connection.binding.MQCLOSE(self._hconn, self._hobj, options)
         if comp and not (comp == mq.MQCC_WARNING and reason in _UNFINISHED):
             raise self._connection.failed("MQCLOSE", f"queue {self.name}", comp, reason)
+        self._hobj = None
 
 
 class Connection:

@@ -142,7 +142,11 @@ class StatusQueue:
 
     def close(self, *, delete: bool = False) -> None:
         """Close the queue, and delete it if asked; only a queue made from a model can be, and only when it is empty."""
-        self._queue.close(mq.MQCO_DELETE if delete else mq.MQCO_NONE)
+        try:
+            if delete:
+                self._queue.close(mq.MQCO_DELETE)
+        finally:
+            self._queue.close()
 
     def _open(self, model: str) -> Queue:
         try:

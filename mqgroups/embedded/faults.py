@@ -103,6 +103,6 @@ def perform(fault: Fault, client_pid: int) -> None:
         raise CallAnswered(2, fault.reason)
     if fault.action == "kill_server":
         os.kill(os.getpid(), signal.SIGKILL)
-    if fault.action == "kill_client":
+    if fault.action == "kill_client" and client_pid > 0:
         os.kill(client_pid, signal.SIGKILL)
     raise ConnectionDropped(fault.action)

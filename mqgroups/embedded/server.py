@@ -186,6 +186,9 @@ class Server:
 
     def _call(self, client: _Client, verb: Verb, values: list[Any]) -> Answer:
         """Call a verb, with the fault that is due; returns completion code, reason and reply values."""
+        if verb.name == "MQCONNX":
+            # Who it is matters to faults too, and they come before the call.
+            client.pid, client.appl_name = values[1], text_field(values[2])
         fault = self.faults.at(verb.name, client.appl_name)
         try:
             if fault is not None and fault.when == "before":
@@ -219,8 +222,8 @@ class Server:
         self,
         client: _Client,
         digest: bytes,
-        pid: int,
-        appl_name: bytes,
+        _pid: int,
+        _appl_name: bytes,
         q_mgr_name: bytes,
         channel_name: bytes,
         user: bytes,
@@ -233,7 +236,6 @@ class Server:
             raise Failed(mq.MQRC_Q_MGR_NOT_AVAILABLE)
         if client.connection is not None:
             raise FrameError("a second MQCONNX on one socket")
-        client.pid, client.appl_name = pid, text_field(appl_name)
         client.connection = self.q_mgr.connect(
             client.waiter,
             q_mgr_name=text_field(q_mgr_name),

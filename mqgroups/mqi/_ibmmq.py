@@ -7,9 +7,9 @@ import importlib
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi._c_layer import CLayer, text
 
-# More than the longest character attribute inquired here (the queue manager fills what it needs and says how long it
-# is by its own layout: one attribute per call).
-_CHAR_ATTR_LENGTH = 264
+# Every character attribute this package inquires is a name of this length. ibmmqc gives the whole buffer back, filled or
+# not, so it must not be longer than the attribute; one that is longer is a warning, MQRC_CHAR_ATTRS_TOO_SHORT.
+_CHAR_ATTR_LENGTH = mq.MQ_Q_MGR_NAME_LENGTH
 
 
 class IbmmqBinding(CLayer):

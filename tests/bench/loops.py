@@ -1,7 +1,7 @@
 """The three ways to put and get a group across units of work that the benchmark compares.
 
-``Ours`` is the library. ``Raw`` makes the same MQI calls by hand as cheaply as Python can: the bindings' C functions with
-structures packed beforehand. ``Pymqi`` is what IBM's pseudo-code becomes when it is typed with pymqi's classes.
+``Ours`` is the library. ``Raw`` makes the same MQI calls by hand as cheaply as Python can: the bindings' C functions
+with structures packed beforehand. ``Pymqi`` is what IBM's pseudo-code becomes when it is typed with pymqi's classes.
 """
 
 from __future__ import annotations

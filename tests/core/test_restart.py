@@ -1,0 +1,53 @@
+"""One test for each start-up state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from mqgroups.core.model import Role
+from mqgroups.core.restart import Expectations, Mismatch, RestartAction, RestartDecision, restart_action
+from mqgroups.core.status import RecordState, StatusRecord
+
+OWN = Expectations(Role.GET, "orders-sink", "ORDERS", "QM1_1")
+RECORD = StatusRecord(
+    role=Role.GET,
+    name="orders-sink",
+    state=RecordState.IN_GROUP,
+    owner_id="0" * 32,
+    epoch=1,
+    unit_of_work=1,
+    queue="ORDERS",
+    group_id=bytes(24),
+    msg_seq_number=5,
+    q_mgr_identifier="QM1_1",
+)
+
+
+def test_an_empty_status_queue_starts_a_new_group():
+    assert restart_action(None, OWN) == RestartDecision(RestartAction.START_NEW_GROUP)
+
+
+def test_a_record_in_a_group_resumes_it():
+    assert restart_action(RECORD, OWN) == RestartDecision(RestartAction.RESUME_GROUP)
+
+
+def test_a_record_of_a_completed_group_continues_after_it():
+    completed = replace(RECORD, state=RecordState.COMPLETED)
+    assert restart_action(completed, OWN) == RestartDecision(RestartAction.CONTINUE_AFTER_COMPLETED)
+
+
+@pytest.mark.parametrize("state", RecordState)
+@pytest.mark.parametrize(
+    ("other", "mismatch"),
+    [
+        ({"role": Role.PUT}, Mismatch("role", "put", "get")),
+        ({"name": "orders-copy"}, Mismatch("name", "orders-copy", "orders-sink")),
+        ({"queue": "ORDERS.OLD"}, Mismatch("queue", "ORDERS.OLD", "ORDERS")),
+        ({"q_mgr_identifier": "QM2_1"}, Mismatch("q_mgr_identifier", "QM2_1", "QM1_1")),
+    ],
+)
+def test_a_foreign_record_stops_for_the_operator(state, other, mismatch):
+    decision = restart_action(replace(RECORD, state=state, **other), OWN)
+    assert decision == RestartDecision(RestartAction.STOP_FOR_OPERATOR, mismatch)

@@ -1,0 +1,101 @@
+"""The arrows between the modules go one way: drivers -> core; drivers -> edge -> mqi -> C; leaves import, nobody imports them."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "mqgroups"
+
+# What each part of the package may import of the package, at any depth of its source. A new module belongs in here.
+LOWEST = {"mqi.constants"}
+EDGE = {"connection", "status_queue", "unit_of_work", "retry", "config", "errors", "tracing", "mqi", "core"}
+ALLOWED: dict[str, set[str]] = {
+    "core": {"core"},
+    "errors": LOWEST,
+    "mqi": {"mqi", "errors"},
+    "config": {"errors", "core"},
+    "retry": {"errors", "mqi.constants"},
+    "tracing": set(),
+    "connection": {"errors", "retry", "mqi"},
+    "status_queue": {"connection", "core.status", "errors", "retry", "mqi"},
+    "unit_of_work": {"connection", "core", "errors", "status_queue", "tracing"},
+    "producer": EDGE,
+    "consumer": EDGE,
+    "queue_manager": EDGE | {"producer", "consumer"},
+    "embedded": {"embedded", "mqi.constants"},
+}
+# Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.
+VERB_CALLERS = {"connection"}
+VERBS = {"MQOPEN", "MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK", "MQDISC", "MQCONNX", "MQINQ"}
+
+
+def sources(part: str) -> list[Path]:
+    path = PACKAGE / part
+    return sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
+
+
+def imported(path: Path) -> set[str]:
+    """Every module a file imports, inside functions too; ``from a import b`` as both ``a`` and ``a.b``."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            module = node.module or ""
+            names.add(module)
+            names.update(f"{module}.{alias.name}" for alias in node.names)
+    return names
+
+
+def within(module: str, allowed: set[str]) -> bool:
+    return any(module == part or module.startswith(part + ".") for part in allowed)
+
+
+@pytest.mark.parametrize("part", ALLOWED)
+def test_imports_go_one_way(part):
+    for path in sources(part):
+        ours = {name.removeprefix("mqgroups.") for name in imported(path) if name.startswith("mqgroups.")}
+        # ``from mqgroups.mqi import constants`` names mqgroups.mqi too; what counts is what is taken from it.
+        packages = {name for name in ours if any(other.startswith(name + ".") for other in ours)}
+        wrong = {name for name in ours - packages if not within(name, ALLOWED[part])}
+        assert not wrong, f"{path.relative_to(PACKAGE)} must not import {sorted(wrong)}"
+
+
+def test_the_core_imports_nothing_but_itself_and_the_standard_library():
+    for path in sources("core"):
+        for name in imported(path):
+            top = name.split(".")[0]
+            assert top in sys.stdlib_module_names or within(name, {"mqgroups.core"}), f"{path.name} imports {name}"
+
+
+@pytest.mark.parametrize("impure", ["time", "random", "uuid", "logging", "os", "socket", "threading", "datetime"])
+def test_the_core_has_no_clock_no_chance_and_no_log(impure):
+    assert not any(within(name, {impure}) for path in sources("core") for name in imported(path))
+
+
+def test_opentelemetry_is_imported_by_tracing_only():
+    using = {path.name for path in PACKAGE.rglob("*.py") if any(within(n, {"opentelemetry"}) for n in imported(path))}
+    assert using <= {"tracing.py"}
+
+
+def test_verbs_are_called_in_the_connection_only():
+    for path in PACKAGE.glob("*.py"):
+        if path.stem in VERB_CALLERS:
+            continue
+        called = {
+            node.func.attr
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        }
+        assert not called & VERBS, f"{path.name} calls {sorted(called & VERBS)}"
+
+
+def test_every_public_name_exists():
+    import mqgroups
+
+    assert all(hasattr(mqgroups, name) for name in mqgroups.__all__)

@@ -1,0 +1,92 @@
+"""docker/: the files for IBM's container. It is not started here; what can be checked without it is."""
+
+import stat
+from pathlib import Path
+
+import pytest
+import yaml
+
+from mqgroups.cli import default_mqsc
+from mqgroups.config import STATUS_MODEL
+from mqgroups.embedded.mqsc import Command, parse
+
+DOCKER = Path(__file__).resolve().parents[1] / "docker"
+MQSC = DOCKER / "20-mqgroups.mqsc"
+
+
+@pytest.fixture(scope="module")
+def compose():
+    return yaml.safe_load((DOCKER / "compose.yaml").read_text())
+
+
+@pytest.fixture(scope="module")
+def commands() -> dict[tuple[str, str, str], Command]:
+    found = parse(MQSC.read_text())
+    by_subject = {(each.verb, each.kind, each.name or each.parameters.get("PROFILE", "")): each for each in found}
+    assert len(by_subject) == len(found)
+    return by_subject
+
+
+def test_files_that_compose_mounts_exist(compose):
+    for volume in compose["services"]["qm1"]["volumes"]:
+        source, target, *_ = volume.split(":")
+        if source.startswith("."):
+            assert (DOCKER / source).is_file()
+            assert target.startswith("/etc/mqm/")
+        else:
+            assert source in compose["volumes"]
+
+
+def test_mqsc_is_readable_by_the_containers_user():
+    assert MQSC.stat().st_mode & stat.S_IROTH
+
+
+def test_passwords_are_secrets_outside_git(compose):
+    ignored = (DOCKER.parent / ".gitignore").read_text().splitlines()
+    assert set(compose["services"]["qm1"]["secrets"]) == {"mqAppPassword", "mqAdminPassword"} == set(compose["secrets"])
+    for secret in compose["secrets"].values():
+        assert secret["file"].startswith("./secrets/")
+    assert "/docker/secrets/" in ignored
+    assert not any("PASSWORD" in name for name in compose["services"]["qm1"]["environment"])
+
+
+def test_licence_has_to_be_accepted_by_who_starts_it(compose):
+    assert compose["services"]["qm1"]["environment"]["LICENSE"].startswith("${LICENSE:?")
+
+
+def test_ports_are_open_on_loopback_only(compose):
+    assert all(port.startswith("127.0.0.1:") for port in compose["services"]["qm1"]["ports"])
+
+
+def test_every_object_is_replaced_and_not_refused_at_the_next_start(commands):
+    defined = [each for each in commands.values() if each.verb == "DEFINE"]
+    assert defined
+    assert all("REPLACE" in each.parameters for each in defined)
+
+
+def test_status_queues_are_permanent_and_have_one_owner(commands):
+    model = commands["DEFINE", "QMODEL", STATUS_MODEL].parameters
+    assert (model["DEFTYPE"], model["DEFPSIST"], model["DEFSOPT"]) == ("PERMDYN", "YES", "EXCL")
+    assert "NOSHARE" in model
+
+
+@pytest.mark.parametrize("queue", ["ORDERS", "FLIGHTS"])
+def test_data_queues_take_a_long_backlog_and_are_shared(commands, queue):
+    parameters = commands["DEFINE", "QLOCAL", queue].parameters
+    assert (parameters["MAXDEPTH"], parameters["DEFPSIST"], parameters["DEFSOPT"]) == ("999999999", "YES", "SHARED")
+    assert "SHARE" in parameters
+
+
+def test_user_app_may_use_every_queue(commands):
+    """IBM MQ, topic "Authorizations for MQI calls": BROWSE, GET, INQ and PUT follow the open options."""
+    for verb, kind, name in commands:
+        if verb == "DEFINE":
+            profile = "MQGROUPS.**" if kind == "QMODEL" else name
+            granted = commands["SET", "AUTHREC", profile]
+            assert granted.set_aside
+            assert granted.parameters["PRINCIPAL"] == "app"
+            assert {"BROWSE", "GET", "INQ", "PUT"} <= set(granted.parameters["AUTHADD"].split(","))
+
+
+def test_default_of_the_embedded_queue_manager_is_this_file():
+    assert default_mqsc().read_text() == MQSC.read_text()

@@ -1,0 +1,76 @@
+"""Errors: the class a code becomes, what their messages say, and that they travel."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from mqgroups import errors
+from mqgroups.mqi import constants as mq
+
+SAMPLES = [
+    errors.ConfigurationError("every must be more than 0"),
+    errors.StatusRecordForeign("a message", status_queue="S", field="name", found="a", expected="b"),
+    errors.GroupIncomplete("a message", status_queue="S", group_id=bytes(24), found=3, expected=2),
+    errors.BindingMissing("pymqi", "the Python package pymqi is not installed"),
+    errors.GroupStalled("ORDERS", bytes(24), 7, 300.0),
+    errors.SegmentNotSupported("ORDERS", bytes(24), 7, 4096),
+    errors.mqi_error("MQPUT", "queue ORDERS", mq.MQCC_FAILED, mq.MQRC_Q_FULL),
+    errors.mqi_error("MQCMIT", "queue manager QM1", mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN),
+]
+
+
+@pytest.mark.parametrize("error", SAMPLES, ids=lambda error: type(error).__name__)
+def test_an_error_pickles_with_all_it_holds(error):
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert (str(again), again.args, again.__dict__) == (str(error), error.args, error.__dict__)
+
+
+@pytest.mark.parametrize(
+    ("verb", "comp", "reason", "cls"),
+    [
+        ("MQCONNX", 2, 2059, errors.ConnectionBroken),
+        ("MQCONNX", 2, 2538, errors.ConnectionBroken),
+        ("MQCONNX", 2, 2058, errors.MQIError),
+        ("MQOPEN", 2, 2035, errors.NotAuthorised),
+        ("MQOPEN", 2, 2085, errors.QueueMissing),
+        ("MQPUT", 2, 2053, errors.QueueFull),
+        ("MQPUT", 2, 2051, errors.QueueInhibited),
+        ("MQGET", 2, 2016, errors.QueueInhibited),
+        ("MQPUT", 2, 2030, errors.MessageTooLong),
+        ("MQPUT", 2, 2031, errors.MessageTooLong),
+        ("MQPUT", 2, 2010, errors.MessageTooLong),
+        ("MQPUT", 2, 2024, errors.SyncpointLimitReached),
+        ("MQPUT", 2, 2009, errors.ConnectionBroken),
+        ("MQPUT", 1, 2241, errors.MQIError),
+        ("MQCMIT", 2, 2009, errors.CommitOutcomeUnknown),
+        ("MQCMIT", 2, 2162, errors.CommitOutcomeUnknown),
+        ("MQCMIT", 2, 2203, errors.CommitOutcomeUnknown),
+        ("MQCMIT", 2, 2549, errors.CommitOutcomeUnknown),
+        ("MQCMIT", 1, 2003, errors.UnitOfWorkBackedOut),
+        ("MQCMIT", 2, 2018, errors.ConnectionBroken),
+    ],
+)
+def test_a_code_becomes_the_class_a_caller_can_react_to(verb, comp, reason, cls):
+    error = errors.mqi_error(verb, "queue ORDERS", comp, reason)
+    assert type(error) is cls
+    assert (error.verb, error.object_name, error.comp, error.reason) == (verb, "queue ORDERS", comp, reason)
+
+
+def test_a_message_states_the_facts_then_the_remedy_then_where_the_group_stands():
+    error = errors.mqi_error("MQPUT", "queue ORDERS", mq.MQCC_FAILED, mq.MQRC_Q_FULL)
+    error.context = "Message 5 is the last of the group that is known to be committed"
+    assert str(error) == (
+        "MQPUT for queue ORDERS failed: reason 2053 MQRC_Q_FULL. Let the queue be drained or raise its MAXDEPTH. "
+        "Message 5 is the last of the group that is known to be committed"
+    )
+
+
+def test_every_error_is_in_the_tree_the_docstring_draws():
+    assert errors.__doc__ is not None
+    classes = {
+        name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, BaseException)
+    }
+    assert all(name in errors.__doc__ for name in classes)
