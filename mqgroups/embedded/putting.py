@@ -198,7 +198,7 @@ def _put(
             raise Failed(mq.MQRC_MDE_ERROR) from error
     else:
         caller, body = None, data
-    warning = _resolve_descriptor(handle, queue, md, pmo)
+    warning = _resolve_descriptor(handle, queue, md)
     persistent = md.persistence == mq.MQPER_PERSISTENT
     in_unit_of_work = bool(pmo.options & mq.MQPMO_SYNCPOINT)
     _check_group_fields(md, body, logical_order=logical_order)
@@ -219,7 +219,7 @@ def _put(
         raise Failed(mq.MQRC_MSG_SEQ_NUMBER_ERROR)
     if identity.offset > _HIGHEST_NUMBER:
         raise Failed(mq.MQRC_OFFSET_ERROR)
-    _check_room(queue, body, md.msg_flags, persistent=persistent)
+    _check_room(queue, body, md.msg_flags)
     unit = q_mgr.unit_of_work(connection) if in_unit_of_work else None
 
     # From here on only the disk can refuse.
@@ -244,7 +244,7 @@ def _put(
     return warning, message
 
 
-def _resolve_descriptor(handle: Handle, queue: Queue, md: MessageDescriptor, pmo: PutMessageOptions) -> int:
+def _resolve_descriptor(handle: Handle, queue: Queue, md: MessageDescriptor) -> int:
     """Check the fields that have nothing to do with groups and fill in the queue's defaults; returns a warning or 0."""
     if md.report & _REPORTS:
         raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
@@ -294,7 +294,7 @@ def _check_group_fields(md: MessageDescriptor, body: bytes, *, logical_order: bo
         raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
 
 
-def _check_room(queue: Queue, body: bytes, flags: int, *, persistent: bool) -> None:
+def _check_room(queue: Queue, body: bytes, flags: int) -> None:
     """Raise Failed for a message that is too long for the queue, or a queue that is full."""
     if len(body) > queue.integer(mq.MQIA_MAX_MSG_LENGTH):
         # With MQMF_SEGMENTATION_ALLOWED the queue manager would split it; this one cannot yet.

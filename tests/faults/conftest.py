@@ -45,9 +45,7 @@ class Harm:
         queue = queue or self._make_queue(f"Q.{name}")
         qmgr = self.qmgr
         file = str(self._directory / f"{name}.{role}")
-        return Job(
-            role, qmgr.q_mgr_name, qmgr.channel, qmgr.conn_name, queue, name, messages, every, checkpoints, file
-        )
+        return Job(role, qmgr.q_mgr_name, qmgr.channel, qmgr.conn_name, queue, name, messages, every, checkpoints, file)
 
     def _connected(self):
         import pymqi
@@ -81,7 +79,8 @@ class Harm:
                 data = browsed.get(100_000, md, gmo)
                 found.append((md.GroupId, md.MsgSeqNumber, gmo.GroupStatus == ord("L"), data))
         except pymqi.MQMIError as error:
-            assert error.reason in (CMQC.MQRC_NO_MSG_AVAILABLE, CMQC.MQRC_UNKNOWN_OBJECT_NAME), error
+            if error.reason not in (CMQC.MQRC_NO_MSG_AVAILABLE, CMQC.MQRC_UNKNOWN_OBJECT_NAME):
+                raise
         finally:
             connection.disconnect()
         return Found(found)

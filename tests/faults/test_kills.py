@@ -128,16 +128,14 @@ def test_lost_reply_of_every_call_loses_and_doubles_nothing(harm: Harm, role: st
 
 def test_twenty_producers_at_once_put_twenty_whole_groups(harm: Harm) -> None:
     first = harm.job("put", messages=40, every=7, checkpoints=False)
-    jobs = [first] + [
-        harm.job("put", messages=40, every=7, checkpoints=False, queue=first.queue) for _ in range(19)
-    ]
+    jobs = [first] + [harm.job("put", messages=40, every=7, checkpoints=False, queue=first.queue) for _ in range(19)]
     processes = [worker.start(job) for job in jobs]
     for process in processes:
         process.join()
     assert [process.exitcode for process in processes] == [0] * 20
     by_group: dict[bytes, list[tuple[int, bool, bytes]]] = {}
-    for group_id, *message in harm.browse(first.queue).messages:
-        by_group.setdefault(group_id, []).append(tuple(message))
+    for group_id, number, last, data in harm.browse(first.queue).messages:
+        by_group.setdefault(group_id, []).append((number, last, data))
     assert len(by_group) == 20
     whole = [(number, number == 40, worker.payload(number)) for number in range(1, 41)]
     assert all(messages == whole for messages in by_group.values())

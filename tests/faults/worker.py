@@ -68,7 +68,7 @@ def _main(job: Job) -> None:
         os._exit(ENVIRONMENT_FAILED)
 
 
-def _put(job: Job, connection: mqgroups.Connection) -> None:
+def _put(job: Job, connection: mqgroups.QueueManager) -> None:
     done = Path(job.file)
     with connection.group_producer(job.queue, name=job.name, every=job.every, owner_wait_s=10) as producer:
         if done.exists() or producer.checkpoint == job.messages:
@@ -81,7 +81,7 @@ def _put(job: Job, connection: mqgroups.Connection) -> None:
         done.touch()
 
 
-def _get(job: Job, connection: mqgroups.Connection) -> None:
+def _get(job: Job, connection: mqgroups.QueueManager) -> None:
     with (
         Path(job.file).open("a+b") as file,
         connection.group_consumer(

@@ -103,11 +103,12 @@ def _compile(compiler: list[str], made: Path, generated: Path, extra_flags: Sequ
     sources = [str(path) for path in sorted(_SOURCES.glob("*.c"))]
     includes = [f"-I{made / 'inc'}", f"-I{generated}", f"-I{_SOURCES}"]
     lib = made / "lib64"
-    _run([*compiler, *_FLAGS, *extra_flags, *includes, f"-Wl,-soname,{CLIENT_LIBRARY}", *sources, "-o", str(lib / CLIENT_LIBRARY)])
+    common = [*compiler, *_FLAGS, *extra_flags]
+    _run([*common, *includes, f"-Wl,-soname,{CLIENT_LIBRARY}", *sources, "-o", str(lib / CLIENT_LIBRARY)])
     forwarder = generated / "empty.c"
     forwarder.write_text("extern int mqgroups_forwards_only;\n")
     forwards = [f"-Wl,-soname,{SERVER_LIBRARY}", "-Wl,--no-as-needed", f"-L{lib}", "-lmqic_r", "-Wl,-rpath,$ORIGIN"]
-    _run([*compiler, *_FLAGS, *extra_flags, str(forwarder), *forwards, "-o", str(lib / SERVER_LIBRARY)])
+    _run([*common, str(forwarder), *forwards, "-o", str(lib / SERVER_LIBRARY)])
 
 
 def _run(command: list[str]) -> None:
