@@ -124,7 +124,8 @@ static int connect_to(const char *connections, PMQLONG reason) {
     for (char *one = strtok_r(list, ",", &rest); one != NULL; one = strtok_r(NULL, ",", &rest)) {
         char host[265], port[8] = "1414", closing;
         int fields = sscanf(one, " %264[^( ] ( %7[0-9] %c", host, port, &closing);
-        if (fields != 1 && (fields != 3 || closing != ')')) {
+        bool without_port = fields == 1 && strchr(one, '(') == NULL;
+        if (!without_port && (fields != 3 || closing != ')')) {
             continue;
         }
         int fd = wire_connect(host, port);

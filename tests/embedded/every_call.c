@@ -1,0 +1,171 @@
+/* Makes every call of the MQI once or more, in a process watched by the sanitizers. Run by test_libmqm.py. */
+#include <cmqc.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int failures;
+
+static void expect(const char *what, MQLONG comp, MQLONG reason, MQLONG wanted_comp, MQLONG wanted_reason) {
+    if (comp != wanted_comp || reason != wanted_reason) {
+        fprintf(stderr, "%s: %d/%d, expected %d/%d\n", what, comp, reason, wanted_comp, wanted_reason);
+        failures++;
+    }
+}
+
+static void set_int(void *structure, size_t offset, MQLONG value) { memcpy((char *)structure + offset, &value, 4); }
+
+static void begin(void *structure, size_t size, const char *struc_id, MQLONG version) {
+    memset(structure, 0, size);
+    memcpy(structure, struc_id, 4);
+    set_int(structure, 4, version);
+}
+
+static MQMD new_md(MQLONG version) {
+    MQMD md;
+    begin(&md, sizeof md, "MD  ", version);
+    set_int(&md, 12, 8);     /* MsgType: datagram */
+    set_int(&md, 16, -1);    /* Expiry */
+    set_int(&md, 24, 0x222); /* Encoding */
+    set_int(&md, 40, -1);    /* Priority */
+    set_int(&md, 44, 2);     /* Persistence: as the queue's */
+    set_int(&md, 348, 1);    /* MsgSeqNumber */
+    set_int(&md, 360, -1);   /* OriginalLength */
+    return md;
+}
+
+static void *call_from_another_thread(void *handle) {
+    MQLONG comp, reason;
+    MQCMIT(*(MQHCONN *)handle, &comp, &reason);
+    expect("MQCMIT in another thread", comp, reason, MQCC_FAILED, MQRC_HCONN_ERROR);
+    return NULL;
+}
+
+int main(void) {
+    MQHCONN hconn;
+    MQHOBJ hobj, hsub;
+    MQHMSG hmsg;
+    MQLONG comp, reason, length, type = MQTYPE_STRING;
+    char buffer[64], name[49] = "QM1";
+    MQCNO cno = {MQCNO_DEFAULT};
+    cno.Version = MQCNO_VERSION_5;
+    MQOD od;
+    MQPMO pmo;
+    MQGMO gmo;
+
+    MQCONNX(name, &cno, &hconn, &comp, &reason);
+    expect("MQCONNX", comp, reason, MQCC_OK, MQRC_NONE);
+    begin(&od, sizeof od, "OD  ", 4);
+    set_int(&od, 8, 1);
+    memcpy((char *)&od + 12, "EVERY.CALL", 10);
+    MQOPEN(hconn, &od, 0x10 | 0x2 | 0x20 | 0x40, &hobj, &comp, &reason);
+    expect("MQOPEN", comp, reason, MQCC_OK, MQRC_NONE);
+    for (MQLONG version = 1; version <= 2; version++) {
+        MQMD md = new_md(version);
+        begin(&pmo, sizeof pmo, "PMO ", version + 1);
+        set_int(&pmo, 8, 2);
+        MQPUT(hconn, hobj, &md, &pmo, 5, "hello", &comp, &reason);
+        expect("MQPUT", comp, reason, MQCC_OK, MQRC_NONE);
+    }
+    MQMD md = new_md(2);
+    MQPUT(hconn, hobj, &md, NULL, 5, "hello", &comp, &reason);
+    expect("MQPUT without MQPMO", comp, reason, MQCC_FAILED, 2173);
+    MQPUT(hconn, hobj, NULL, &pmo, 5, "hello", &comp, &reason);
+    expect("MQPUT without MQMD", comp, reason, MQCC_FAILED, 2026);
+    MQPUT(hconn, hobj, &md, &pmo, -1, "hello", &comp, &reason);
+    expect("MQPUT of a negative length", comp, reason, MQCC_FAILED, MQRC_BUFFER_LENGTH_ERROR);
+    md = new_md(2);
+    begin(&pmo, sizeof pmo, "PMO ", 3);
+    MQPUT1(hconn, &od, &md, &pmo, 0, NULL, &comp, &reason);
+    expect("MQPUT1", comp, reason, MQCC_OK, MQRC_NONE);
+    MQCMIT(hconn, &comp, &reason);
+    expect("MQCMIT", comp, reason, MQCC_OK, MQRC_NONE);
+    for (MQLONG version = 1; version <= 3; version++) {
+        md = new_md(2);
+        begin(&gmo, sizeof gmo, "GMO ", version);
+        set_int(&gmo, 8, 2);
+        MQGET(hconn, hobj, &md, &gmo, sizeof buffer, buffer, &length, &comp, &reason);
+        expect("MQGET", comp, reason, MQCC_OK, MQRC_NONE);
+    }
+    md = new_md(2);
+    begin(&gmo, sizeof gmo, "GMO ", 4);
+    MQGET(hconn, hobj, &md, &gmo, 0, NULL, NULL, &comp, &reason);
+    expect("MQGET from an empty queue", comp, reason, MQCC_FAILED, 2033);
+    MQBACK(hconn, &comp, &reason);
+    expect("MQBACK", comp, reason, MQCC_OK, MQRC_NONE);
+    MQLONG selectors[3] = {3, 15, 2016}, values[2] = {-9, -9};
+    char text[48];
+    MQINQ(hconn, hobj, 3, selectors, 2, values, sizeof text, text, &comp, &reason);
+    expect("MQINQ", comp, reason, MQCC_OK, MQRC_NONE);
+    if (values[0] != 3 || memcmp(text, "EVERY.CALL ", 11) != 0) {
+        fprintf(stderr, "MQINQ: depth %d, name %.48s\n", values[0], text);
+        failures++;
+    }
+    MQINQ(hconn, hobj, 3, selectors, 1, values, 4, text, &comp, &reason);
+    expect("MQINQ with too little room", comp, reason, MQCC_WARNING, 2022);
+    MQLONG inhibit = 10, inhibited = 1;
+    MQSET(hconn, hobj, 1, &inhibit, 1, &inhibited, 0, NULL, &comp, &reason);
+    expect("MQSET", comp, reason, MQCC_OK, MQRC_NONE);
+    MQBEGIN(hconn, NULL, &comp, &reason);
+    expect("MQBEGIN", comp, reason, MQCC_FAILED, 2012);
+
+    MQSUB(hconn, NULL, &hobj, &hsub, &comp, &reason);
+    expect("MQSUB", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
+    MQSUBRQ(hconn, hsub, 1, NULL, &comp, &reason);
+    expect("MQSUBRQ", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
+    MQSTAT(hconn, 0, NULL, &comp, &reason);
+    expect("MQSTAT", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
+    MQCB(hconn, 1, NULL, hobj, NULL, NULL, &comp, &reason);
+    expect("MQCB", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
+    MQCTL(hconn, 1, NULL, &comp, &reason);
+    expect("MQCTL", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
+    MQCRTMH(hconn, NULL, &hmsg, &comp, &reason);
+    expect("MQCRTMH", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
+    MQSETMP(hconn, hmsg, NULL, NULL, NULL, type, 0, NULL, &comp, &reason);
+    expect("MQSETMP", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
+    MQINQMP(hconn, hmsg, NULL, NULL, NULL, &type, 0, NULL, &length, &comp, &reason);
+    expect("MQINQMP", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
+    MQDLTMP(hconn, hmsg, NULL, NULL, &comp, &reason);
+    expect("MQDLTMP", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
+    MQDLTMH(hconn, &hmsg, NULL, &comp, &reason);
+    expect("MQDLTMH", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
+
+    pthread_t thread;
+    pthread_create(&thread, NULL, call_from_another_thread, &hconn);
+    pthread_join(thread, NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        MQCMIT(hconn, &comp, &reason);
+        expect("MQCMIT over fork", comp, reason, MQCC_FAILED, MQRC_HCONN_ERROR);
+        exit(failures != 0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    failures += status != 0;
+
+    MQCLOSE(hconn, &hobj, 0, &comp, &reason);
+    expect("MQCLOSE", comp, reason, MQCC_OK, MQRC_NONE);
+    MQDISC(&hconn, &comp, &reason);
+    expect("MQDISC", comp, reason, MQCC_OK, MQRC_NONE);
+    if (hconn != MQHC_UNUSABLE_HCONN || hobj != MQHO_UNUSABLE_HOBJ) {
+        fprintf(stderr, "handles after MQDISC and MQCLOSE: %d, %d\n", hconn, hobj);
+        failures++;
+    }
+    hconn = 4711;
+    MQDISC(&hconn, &comp, &reason);
+    expect("MQDISC of an unknown handle", comp, reason, MQCC_FAILED, MQRC_HCONN_ERROR);
+    memset(name, 'X', 48);
+    MQCONN(name, &hconn, &comp, &reason);
+    expect("MQCONN to an unknown queue manager", comp, reason, MQCC_FAILED, MQRC_Q_MGR_NAME_ERROR);
+    setenv("MQSERVER", "NO.SUCH.CHANNEL/TCP/nonsense(", 1);
+    MQCONN(name, &hconn, &comp, &reason);
+    expect("MQCONN by nonsense", comp, reason, MQCC_FAILED, MQRC_CHANNEL_CONFIG_ERROR);
+    unsetenv("MQSERVER");
+    MQCONN(name, &hconn, &comp, &reason);
+    expect("MQCONN without any channel", comp, reason, MQCC_FAILED, MQRC_Q_MGR_NAME_ERROR);
+    return failures != 0;
+}

@@ -1,0 +1,389 @@
+"""The C library alone: symbols, structures, handles, and a peer that misbehaves.
+
+The peer is a thread of the test that speaks frames by the verb table and answers what the test tells it to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mqgroups.embedded import EmbeddedQueueManager
+from mqgroups.embedded.frames import HEADER, FrameReader, decode_request, empty_reply_values, encode_reply
+from mqgroups.embedded.libmqm.build import CLIENT_LIBRARY, SERVER_LIBRARY, BuildError, build
+from mqgroups.embedded.verbs import STRUCTURE_LENGTHS, Verb
+from mqgroups.mqi import constants as mq
+
+pytestmark = pytest.mark.embedded
+
+Answers = Callable[[Verb, int, list[object]], "bytes | None"]
+
+
+class Peer:
+    """A server for one test. ``answer`` returns the bytes to send for a request, or None to close the connection."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.answer: Answers = well_behaved
+        self.closes_after_answer = False
+        self.ended = threading.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                sock, _ = self._listener.accept()
+            except OSError:
+                return
+            with sock, contextlib.suppress(ConnectionError):
+                reader = FrameReader(sock)
+                while (frame := reader.read()) is not None:
+                    code, serial, body = frame
+                    verb, values = decode_request(code, body)
+                    answered = self.answer(verb, serial, values)
+                    if answered is None:
+                        break
+                    sock.sendall(answered)
+                    if self.closes_after_answer:
+                        break
+            self.ended.set()
+
+    def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join(10)
+
+
+def well_behaved(verb: Verb, serial: int, _values: list[object]) -> bytes:
+    return encode_reply(verb, serial, 0, 0, empty_reply_values(verb))
+
+
+@pytest.fixture
+def peer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
+    made = Peer()
+    monkeypatch.setenv("MQSERVER", f"DEV.APP.SVRCONN/TCP/127.0.0.1({made.port})")
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def library() -> ctypes.CDLL:
+    return ctypes.CDLL(str(build() / "lib64" / CLIENT_LIBRARY))
+
+
+class Caller:
+    """Calls verbs through ctypes; each returns (completion code, reason code)."""
+
+    def __init__(self, library: ctypes.CDLL, options: int = 0) -> None:
+        self._library = library
+        self.hconn = ctypes.c_int32(0)
+        cno = bytearray(struct.pack("<4sii", b"CNO ", 1, options))
+        buffer = (ctypes.c_char * len(cno)).from_buffer(cno)
+        self.connected = self("MQCONNX", ctypes.create_string_buffer(b"QM1", 49), buffer, ctypes.byref(self.hconn))
+
+    def __call__(self, verb: str, *arguments: object) -> tuple[int, int]:
+        comp, reason = ctypes.c_int32(-1), ctypes.c_int32(-1)
+        getattr(self._library, verb)(*arguments, ctypes.byref(comp), ctypes.byref(reason))
+        return comp.value, reason.value
+
+    def commit(self) -> tuple[int, int]:
+        return self("MQCMIT", self.hconn)
+
+    def disconnect(self) -> tuple[int, int]:
+        return self("MQDISC", ctypes.byref(self.hconn))
+
+
+@pytest.fixture
+def caller(library: ctypes.CDLL, peer: Peer) -> Iterator[Caller]:
+    made = Caller(library)
+    assert made.connected == (mq.MQCC_OK, mq.MQRC_NONE)
+    yield made
+    peer.answer = well_behaved
+    made.disconnect()
+
+
+@pytest.mark.parametrize("module", ["pymqi.pymqe", "ibmmq.ibmmqc"])
+def test_every_symbol_that_a_binding_imports_is_there(module: str) -> None:
+    code = f"from mqgroups.embedded.libmqm.build import build, load; load(build()); import {module} as m; print(m.__file__)"
+    file = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    if shutil.which("nm") is None:
+        pytest.fail("nm is missing: apt-get install binutils")
+    undefined = _symbols("--undefined-only", file)
+    assert "MQPUT" in undefined
+    assert undefined <= _symbols("--defined-only", str(build() / "lib64" / CLIENT_LIBRARY))
+
+
+def test_only_the_mqi_is_exported() -> None:
+    exported = _symbols("--defined-only", str(build() / "lib64" / CLIENT_LIBRARY), prefix="")
+    assert {name for name in exported if not name.startswith("MQ")} <= {"_init", "_fini"}
+
+
+def _symbols(which: str, file: str, prefix: str = "MQ") -> set[str]:
+    lines = subprocess.run(["nm", "-D", which, file], capture_output=True, text=True, check=True).stdout.splitlines()
+    return {name for line in lines if (name := line.split()[-1].partition("@")[0]).startswith(prefix)}
+
+
+def test_both_libraries_are_one_connection_table() -> None:
+    # The second is only a reference to the first: a handle from one must be known to the other.
+    lib = build() / "lib64"
+    code = (
+        "import ctypes\n"
+        f"a = ctypes.CDLL({str(lib / CLIENT_LIBRARY)!r}); b = ctypes.CDLL({str(lib / SERVER_LIBRARY)!r})\n"
+        "address = lambda library: ctypes.cast(library.MQCMIT, ctypes.c_void_p).value\n"
+        "assert address(a) == address(b)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def _filled(verb: Verb, serial: int, values: list[object]) -> bytes:
+    """Answer with structures as long as those that came, every byte of them 0xEE."""
+    by_name = dict(zip((field.name for field in verb.request), values, strict=True))
+    reply: list[object] = []
+    for field in verb.reply:
+        came = by_name.get(field.name)
+        reply.append(b"\xee" * len(came) if isinstance(came, bytes) and came else 0 if field.kind != "blob" else b"")
+    return encode_reply(verb, serial, 0, 0, reply)
+
+
+@pytest.mark.parametrize(
+    ("name", "version"), [(name, version) for name in STRUCTURE_LENGTHS for version in STRUCTURE_LENGTHS[name]]
+)
+def test_structures_of_every_version_come_back_in_their_own_length(
+    caller: Caller, peer: Peer, name: str, version: int
+) -> None:
+    # Given a buffer that is longer than its version says
+    struc_id = {"MQMD": b"MD  ", "MQGMO": b"GMO ", "MQPMO": b"PMO ", "MQOD": b"OD  "}[name]
+    buffer = ctypes.create_string_buffer(struct.pack("<4si", struc_id, version) + b"\x11" * 600, 608)
+    peer.answer = _filled
+    # When a call passes it
+    data, length, hobj = ctypes.create_string_buffer(8), ctypes.c_int32(), ctypes.c_int32()
+    if name == "MQOD":
+        codes = caller("MQOPEN", caller.hconn, buffer, 16, ctypes.byref(hobj))
+    elif name == "MQGMO":
+        codes = caller("MQGET", caller.hconn, 101, None, buffer, 8, data, ctypes.byref(length))
+    elif name == "MQPMO":
+        codes = caller("MQPUT", caller.hconn, 101, None, buffer, 8, data)
+    else:
+        codes = caller("MQPUT", caller.hconn, 101, buffer, None, 8, data)
+    # Then exactly so many bytes of it were sent, and written
+    assert codes == (0, 0)
+    valid = STRUCTURE_LENGTHS[name][version]
+    assert buffer.raw == b"\xee" * valid + b"\x11" * (608 - valid)
+
+
+def test_a_structure_of_unknown_version_is_sent_as_version_1(caller: Caller, peer: Peer) -> None:
+    seen = []
+
+    def answer(verb: Verb, serial: int, values: list[object]) -> bytes:
+        seen.append(values)
+        return well_behaved(verb, serial, values)
+
+    peer.answer = answer
+    buffer = ctypes.create_string_buffer(struct.pack("<4si", b"MD  ", 77) + b"\x11" * 400)
+    assert caller("MQPUT", caller.hconn, 101, buffer, None, 0, None) == (0, 0)
+    assert seen[0][1] == buffer.raw[:324]
+
+
+def test_an_answer_of_another_length_changes_nothing(caller: Caller, peer: Peer) -> None:
+    peer.answer = lambda verb, serial, _: encode_reply(verb, serial, 2, 2085, [0, b"\xee" * 1000])
+    buffer = ctypes.create_string_buffer(struct.pack("<4si", b"OD  ", 1) + b"\x11" * 400)
+    before, hobj = buffer.raw, ctypes.c_int32(5)
+    assert caller("MQOPEN", caller.hconn, buffer, 16, ctypes.byref(hobj)) == (2, 2085)
+    assert buffer.raw == before
+    assert hobj.value == mq.MQHO_UNUSABLE_HOBJ
+
+
+def test_more_data_than_the_buffer_holds_is_cut(caller: Caller, peer: Peer) -> None:
+    peer.answer = lambda verb, serial, _: encode_reply(verb, serial, 0, 0, [b"", b"", 100, b"y" * 100])
+    buffer, length = ctypes.create_string_buffer(b"-" * 16, 16), ctypes.c_int32()
+    assert caller("MQGET", caller.hconn, 101, None, None, 10, buffer, ctypes.byref(length)) == (0, 0)
+    assert (buffer.raw, length.value) == (b"y" * 10 + b"-" * 6, 100)
+
+
+BAD_REPLIES: dict[str, Answers] = {
+    "the end": lambda *_: None,
+    "half a header": lambda *_: b"\0\0\0",
+    "a body cut short": lambda verb, serial, _: HEADER.pack(8, verb.code, serial) + b"\0" * 4,
+    "another verb": lambda _verb, serial, _: HEADER.pack(8, 77, serial) + b"\0" * 8,
+    "another serial": lambda verb, serial, _: HEADER.pack(8, verb.code, serial + 1) + b"\0" * 8,
+    "no codes": lambda verb, serial, _: HEADER.pack(4, verb.code, serial) + b"\0" * 4,
+    "too many fields": lambda verb, serial, _: HEADER.pack(12, verb.code, serial) + b"\0" * 12,
+    "an absurd length": lambda verb, serial, _: HEADER.pack(2**32 - 1, verb.code, serial),
+    "two replies": lambda verb, serial, _: (HEADER.pack(8, verb.code, serial) + b"\0" * 8) * 2,
+}
+
+
+@pytest.mark.parametrize("reply", list(BAD_REPLIES))
+def test_a_reply_that_is_none_breaks_the_connection(caller: Caller, peer: Peer, reply: str) -> None:
+    peer.answer, peer.closes_after_answer = BAD_REPLIES[reply], True
+    broken = (mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN)
+    assert caller.commit() == broken
+    assert caller.commit() == broken
+    assert caller.disconnect() == broken
+    assert caller.hconn.value == mq.MQHC_UNUSABLE_HCONN
+
+
+def test_unknown_handles_answer_2018(library: ctypes.CDLL, caller: Caller) -> None:
+    known = caller.hconn
+    for handle in (0, -1, 12345, known.value + 1):
+        caller.hconn = ctypes.c_int32(handle)
+        assert caller.commit() == (mq.MQCC_FAILED, mq.MQRC_HCONN_ERROR)
+    caller.hconn = known
+    assert caller.commit() == (0, 0)
+
+
+def test_handles_are_never_given_out_twice(library: ctypes.CDLL, peer: Peer) -> None:
+    handles = []
+    for _ in range(3):
+        made = Caller(library)
+        handles.append(made.hconn.value)
+        made.disconnect()
+    assert len(set(handles)) == 3
+
+
+def test_a_handle_is_useless_over_fork_and_the_parent_goes_on(caller: Caller) -> None:
+    child = os.fork()
+    if not child:
+        os._exit(caller.commit() != (mq.MQCC_FAILED, mq.MQRC_HCONN_ERROR))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert caller.commit() == (0, 0)
+
+
+def test_the_death_of_a_process_is_seen_although_its_forked_child_lives(peer: Peer) -> None:
+    # Given a process that is connected and has forked a child, which lives until its standard input ends
+    code = (
+        "import ctypes, os, signal, sys\n"
+        f"library = ctypes.CDLL({str(build() / 'lib64' / CLIENT_LIBRARY)!r})\n"
+        "hconn, comp, reason = ctypes.c_int32(), ctypes.c_int32(), ctypes.c_int32()\n"
+        "library.MQCONN(b'QM1', *map(ctypes.byref, (hconn, comp, reason)))\n"
+        "assert comp.value == 0, reason.value\n"
+        "if os.fork():\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "sys.stdin.read()\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
+    # When it is killed, then the peer sees the end of the connection while the child still lives
+    assert process.wait() == -9
+    assert peer.ended.wait(10)
+    assert process.stdin is not None
+    process.stdin.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "codes"),
+    [(0, (2, 2018)), (mq.MQCNO_HANDLE_SHARE_NONE, (2, 2018)), (mq.MQCNO_HANDLE_SHARE_BLOCK, (0, 0))],
+)
+def test_other_threads_may_use_a_handle_only_if_it_is_shared(
+    library: ctypes.CDLL, peer: Peer, options: int, codes: tuple[int, int]
+) -> None:
+    caller = Caller(library, options)
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(caller.commit()))
+    thread.start()
+    thread.join()
+    assert seen == [codes]
+    assert caller.disconnect() == (0, 0)
+
+
+def test_a_handle_shared_without_blocking_answers_2219_while_it_is_busy(library: ctypes.CDLL, peer: Peer) -> None:
+    caller = Caller(library, mq.MQCNO_HANDLE_SHARE_NO_BLOCK)
+    busy, go_on = threading.Event(), threading.Event()
+
+    def answer(verb: Verb, serial: int, values: list[object]) -> bytes:
+        busy.set()
+        go_on.wait(10)
+        return well_behaved(verb, serial, values)
+
+    peer.answer = answer
+    thread = threading.Thread(target=caller.commit)
+    thread.start()
+    assert busy.wait(10)
+    assert caller.commit() == (mq.MQCC_FAILED, mq.MQRC_CALL_IN_PROGRESS)
+    go_on.set()
+    thread.join()
+    assert caller.commit() == (0, 0)
+    caller.disconnect()
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("127.0.0.1(1)", 2538),
+        ("no.such.host.invalid(1414)", 2538),
+        ("", 2058),
+        ("127.0.0.1(", 2539),
+        ("(1414)", 2539),
+        ("127.0.0.1(1414", 2539),
+    ],
+)
+def test_addresses_that_lead_nowhere(
+    library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch, address: str, reason: int
+) -> None:
+    monkeypatch.setenv("MQSERVER", f"CHANNEL/TCP/{address}")
+    assert Caller(library).connected == (mq.MQCC_FAILED, reason)
+
+
+def test_connection_names_are_tried_in_turn(library: ctypes.CDLL, peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MQSERVER", f"CHANNEL/TCP/127.0.0.1(1), 127.0.0.1 ( {peer.port} )")
+    caller = Caller(library)
+    assert caller.connected == (0, 0)
+    caller.disconnect()
+
+
+def test_a_second_build_takes_the_first_one_s_result() -> None:
+    first = build()
+    stamp = (first / "lib64" / CLIENT_LIBRARY).stat().st_mtime_ns
+    assert build() == first
+    assert (first / "lib64" / CLIENT_LIBRARY).stat().st_mtime_ns == stamp
+
+
+def test_builds_at_the_same_time_end_in_one_whole_result(tmp_path: Path) -> None:
+    code = "from mqgroups.embedded.libmqm.build import build; print(build())"
+    environment = {**os.environ, "MQGROUPS_CACHE": str(tmp_path)}
+    builds = [
+        subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    results = {process.communicate()[0].strip() for process in builds}
+    assert [process.returncode for process in builds] == [0, 0, 0]
+    assert len(results) == 1
+    assert [path.name for path in tmp_path.iterdir()] == [Path(results.pop()).name]
+
+
+def test_no_compiler_is_a_clear_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("MQGROUPS_CACHE", str(tmp_path))
+    with pytest.raises(BuildError, match="apt-get install gcc"):
+        build()
+
+
+def test_every_call_is_clean_under_the_sanitizers(tmp_path: Path) -> None:
+    """AddressSanitizer (with leaks) and UndefinedBehaviorSanitizer, on a real embedded queue manager."""
+    flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
+    directory = build(tmp_path / "sanitized", extra_flags=flags)
+    program = tmp_path / "every_call"
+    source = Path(__file__).with_name("every_call.c")
+    lib = directory / "lib64"
+    command = ["cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", *flags, f"-I{directory / 'inc'}"]
+    command += [str(source), "-o", str(program), f"-L{lib}", "-lmqic_r", f"-Wl,-rpath,{lib}"]
+    subprocess.run(command, check=True)
+    mqsc = tmp_path / "every_call.mqsc"
+    mqsc.write_text("DEFINE QLOCAL(EVERY.CALL)\n")
+    with EmbeddedQueueManager("QM1", mqsc=[mqsc]) as qmgr:
+        environment = {**os.environ, "MQSERVER": f"{qmgr.channel}/TCP/{qmgr.conn_name}"}
+        done = subprocess.run([str(program)], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
