@@ -164,7 +164,7 @@ def run(
 ) -> None:
     """Serve an embedded queue manager until SIGTERM or Ctrl-C.
 
-    Without users, anybody on this machine may connect, and a user and password that an application gives are refused. A
+    Applications may connect without a user; a user and password that one does give must be among --user and --users-file. A
     password is never an argument: a command line is there for everybody to read.
     """
     _log(verbose)
@@ -216,7 +216,13 @@ def exec_(
             from mqgroups.embedded import EmbeddedQueueManager
 
             q_mgr = stack.enter_context(
-                EmbeddedQueueManager(q_mgr_name, data=data, mqsc=_mqsc_files(mqsc, bare=bare), users=users)
+                EmbeddedQueueManager(
+                    q_mgr_name,
+                    data=data,
+                    mqsc=_mqsc_files(mqsc, bare=bare),
+                    users=users,
+                    log_level="INFO" if verbose else "WARNING",
+                )
             )
             environment = {**os.environ, **q_mgr.environment(), "MQGROUPS_CONN_NAME": q_mgr.conn_name}
         code = _run_program(command, environment)

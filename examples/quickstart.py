@@ -1,0 +1,40 @@
+"""Put a message group across several units of work, and get it.
+
+    mqgroups embedded exec -- python examples/quickstart.py
+
+On IBM MQ, set MQGROUPS_Q_MGR_NAME, MQGROUPS_CONN_NAME and MQGROUPS_PASSWORD, with the queues of docker/20-mqgroups.mqsc.
+If it is killed inside a group, the next run goes on where that group was committed last (with --data DIR behind exec, so that
+the embedded queue manager keeps its messages too).
+"""
+
+import os
+
+import mqgroups
+
+ROWS = [f"order {number}" for number in range(1, 1001)]
+
+
+def load(q_mgr: mqgroups.QueueManager) -> None:
+    with q_mgr.group_producer("ORDERS", name="orders.loader", every=100) as producer:
+        with producer.group() as group:  # the interrupted group, if there is one
+            for row in ROWS[group.resume_from :]:  # 0 on a fresh start, 700 after a crash there
+                group.put(row)  # every 100 messages: status record and commit
+
+
+def drain(q_mgr: mqgroups.QueueManager) -> None:
+    with q_mgr.group_consumer("ORDERS", name="orders.sink", every=100, wait_s=0) as consumer:
+        for group in consumer:  # the interrupted group first, from where it was
+            for message in group:
+                print(message.msg_seq_number, message.text)
+
+
+password = os.environ.get("MQGROUPS_PASSWORD")
+with mqgroups.connect(
+    os.environ.get("MQGROUPS_Q_MGR_NAME", "QM1"),
+    "DEV.APP.SVRCONN",
+    os.environ.get("MQGROUPS_CONN_NAME", "localhost(1414)"),
+    user="app" if password else None,
+    password=password,
+) as connected:
+    load(connected)
+    drain(connected)
