@@ -9,6 +9,7 @@ Not here: what the values mean for a call.
 from __future__ import annotations
 
 import struct
+from operator import attrgetter
 
 from mqgroups.embedded.verbs import STRUCTURE_LENGTHS
 from mqgroups.mqi import constants as mq
@@ -56,36 +57,37 @@ class MessageDescriptor:
     """MQMD (IBM MQ, topic "MQMD"). A version 1 descriptor reads as version 2 with the group fields at their
     defaults."""
 
-    __slots__ = (
-        "accounting_token",
-        "appl_identity_data",
-        "appl_origin_data",
-        "backout_count",
-        "coded_char_set_id",
-        "correl_id",
-        "encoding",
+    # In the order of the structure, which pack() relies on.
+    __slots__ = (  # noqa: RUF023 - that order, not the alphabet's
+        "struc_id",
+        "version",
+        "report",
+        "msg_type",
         "expiry",
         "feedback",
+        "encoding",
+        "coded_char_set_id",
         "format",
-        "group_id",
-        "msg_flags",
-        "msg_id",
-        "msg_seq_number",
-        "msg_type",
-        "offset",
-        "original_length",
-        "persistence",
         "priority",
-        "put_appl_name",
-        "put_appl_type",
-        "put_date",
-        "put_time",
+        "persistence",
+        "msg_id",
+        "correl_id",
+        "backout_count",
         "reply_to_q",
         "reply_to_q_mgr",
-        "report",
-        "struc_id",
         "user_identifier",
-        "version",
+        "accounting_token",
+        "appl_identity_data",
+        "put_appl_type",
+        "put_appl_name",
+        "put_date",
+        "put_time",
+        "appl_origin_data",
+        "group_id",
+        "msg_seq_number",
+        "offset",
+        "msg_flags",
+        "original_length",
     )
 
     def __init__(self, raw: bytes) -> None:
@@ -126,40 +128,11 @@ class MessageDescriptor:
 
     def pack(self, version: int) -> bytes:
         """Return the structure in the given version, 324 or 364 bytes."""
-        raw = MD_V2.pack(
-            b"MD  ",
-            version,
-            self.report,
-            self.msg_type,
-            self.expiry,
-            self.feedback,
-            self.encoding,
-            self.coded_char_set_id,
-            self.format,
-            self.priority,
-            self.persistence,
-            self.msg_id,
-            self.correl_id,
-            self.backout_count,
-            self.reply_to_q,
-            self.reply_to_q_mgr,
-            self.user_identifier,
-            self.accounting_token,
-            self.appl_identity_data,
-            self.put_appl_type,
-            self.put_appl_name,
-            self.put_date,
-            self.put_time,
-            self.appl_origin_data,
-            self.group_id,
-            self.msg_seq_number,
-            self.offset,
-            self.msg_flags,
-            self.original_length,
-        )
+        raw = MD_V2.pack(b"MD  ", version, *_fields_behind_version(self))
         return raw if version == 2 else raw[:324]
 
 
+_fields_behind_version = attrgetter(*MessageDescriptor.__slots__[2:])
 _MD_V2_DEFAULTS = struct.pack("<24s4i", NO_GROUP, 1, 0, mq.MQMF_NONE, mq.MQOL_UNDEFINED)
 
 

@@ -25,7 +25,6 @@ _GMO = struct.Struct("4s5i48si4s16siiq")
 _OD = struct.Struct("4s2i48s48s48s12s6iPP40s48s48sP4iP4iP4ii4x")
 
 # Offsets of the fields that are read back or changed, in bytes.
-MD_EXPIRY = 16
 MD_ENCODING = 24
 MD_CODED_CHAR_SET_ID = 28
 MD_FORMAT = slice(32, 40)
@@ -36,7 +35,6 @@ MD_CORREL_ID = slice(72, 96)
 MD_BACKOUT_COUNT = 96
 MD_REPLY_TO_Q = slice(100, 148)
 MD_REPLY_TO_Q_MGR = slice(148, 196)
-MD_USER_IDENTIFIER = slice(196, 208)
 MD_PUT_APPL_NAME = slice(276, 304)
 MD_PUT_DATE = slice(304, 312)
 MD_PUT_TIME = slice(312, 320)
@@ -46,12 +44,9 @@ MD_OFFSET = 352
 MD_MSG_FLAGS = 356
 PMO_RESOLVED_Q_NAME = slice(32, 80)
 PMO_RESOLVED_Q_MGR_NAME = slice(80, 128)
-GMO_WAIT_INTERVAL = 12
 GMO_GROUP_STATUS = 76
 GMO_SEGMENT_STATUS = 77
 OD_OBJECT_NAME = slice(12, 60)
-OD_RESOLVED_Q_NAME = slice(260, 308)
-OD_RESOLVED_Q_MGR_NAME = slice(308, 356)
 
 
 def md(
@@ -143,13 +138,6 @@ def od(
         *(0, 0, 0, 0, 0) * 3,
         -3,  # ResolvedType: not resolved
     )
-
-
-def with_long(template: bytearray, offset: int, value: int) -> bytearray:
-    """Return a copy of a template with one 32-bit field changed."""
-    changed = bytearray(template)
-    _LONG.pack_into(changed, offset, value)
-    return changed
 
 
 def long_at(structure: bytes, offset: int) -> int:
