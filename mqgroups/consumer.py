@@ -23,7 +23,7 @@ from types import TracebackType
 
 from mqgroups.config import ConsumerSettings
 from mqgroups.connection import Connection
-from mqgroups.core.group import AT_START, GetPlan, after_get, follows, next_get
+from mqgroups.core.group import AT_START, GetPlan, GroupPosition, after_get, follows, next_get
 from mqgroups.core.model import MatchOption, Role
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupIncomplete, GroupStalled, GroupUsage, MQGroupsError, MQIError, SegmentNotSupported
@@ -102,7 +102,10 @@ class GroupConsumer:
         self._connection = connection
         self._settings = settings
         self._group: GetGroup | None = None
-        self._position = AT_START
+        # Where the group stands: so many messages ahead of a position. In a run of gets that are all alike only the
+        # number moves.
+        self._anchor = AT_START
+        self._ahead = 0
         # The MQGMO of every next get, while the handle retains the group.
         self._run: bytearray | None = None
         self._before_commit: BeforeCommit | None = None
@@ -116,7 +119,7 @@ class GroupConsumer:
         except BaseException:
             self._status.close()
             raise
-        self._position = self._work.committed
+        self._anchor = self._work.committed
         if self._work.resumed:
             _log.info("%r resumes an interrupted group", self)
 
@@ -177,6 +180,11 @@ class GroupConsumer:
             f"<GroupConsumer {self._settings.queue} name={self._settings.name} group={group} "
             f"seq={self._position.msg_seq_number} uow={self._work.number} {state}>"
         )
+
+    @property
+    def _position(self) -> GroupPosition:
+        anchor = self._anchor
+        return after_get(anchor, anchor.group_id, self._ahead) if self._ahead else anchor
 
     def _next_group(self) -> GetGroup | None:
         if self._closed:
@@ -269,12 +277,14 @@ class GroupConsumer:
         data, md, gmo = got
         group_id = md[st.MD_GROUP_ID]
         msg_seq_number = st.long_at(md, st.MD_MSG_SEQ_NUMBER)
-        position = self._position
-        if not follows(position, group_id, msg_seq_number):
+        if not follows(self._anchor, group_id, msg_seq_number - self._ahead):
             raise self._incomplete(group_id, msg_seq_number)
         if gmo[st.GMO_SEGMENT_STATUS] != mq.MQSS_NOT_A_SEGMENT:
             raise SegmentNotSupported(self._settings.queue, group_id, msg_seq_number, st.long_at(md, st.MD_OFFSET))
-        self._position = after_get(position, group_id)
+        if self._run is None:
+            self._anchor, self._ahead = after_get(self._position, group_id), 0
+        else:
+            self._ahead += 1
         return Message(data, md, gmo[st.GMO_GROUP_STATUS])
 
     def _syncpoint(self, group: GetGroup) -> None:
@@ -286,7 +296,7 @@ class GroupConsumer:
         if self._before_commit is not None:
             self._before_commit(group)
         self._work.complete(self._work.record(self._position))
-        self._position = AT_START
+        self._anchor, self._ahead = AT_START, 0
         self._run = None
         self._group = None
 
@@ -295,7 +305,7 @@ class GroupConsumer:
         self._group = None
         self._run = None
         self._work.back_out(type(error).__name__ if error else "")
-        self._position = self._work.committed
+        self._anchor, self._ahead = self._work.committed, 0
         if isinstance(error, MQIError):
             error.context = ". ".join(part for part in (error.context, self._work.last_known_commit()) if part)
 

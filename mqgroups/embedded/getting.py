@@ -97,13 +97,15 @@ def get(
     if waits and gmo.wait_interval_ms != mq.MQWI_UNLIMITED:
         deadline = time.monotonic() + gmo.wait_interval_ms / 1000
     waiter = connection.waiter
+    waiting = False
     try:
         while True:
             with q_mgr.lock:
-                if waits:
-                    # Before looking, so that what arrives between looking and waiting is not missed.
-                    call.queue.waiters.add(waiter.wake)
                 answer = call.attempt()
+                if answer is None and waits:
+                    # Under the same lock, so that nothing arrives between looking and waiting.
+                    call.queue.waiters.add(waiter.wake)
+                    waiting = True
             if answer is not None:
                 return call.finish(answer)
             left = None if deadline is None else deadline - time.monotonic()
@@ -111,8 +113,9 @@ def get(
                 raise Failed(mq.MQRC_NO_MSG_AVAILABLE)
             waiter.wait(left)
     finally:
-        with q_mgr.lock:
-            call.queue.waiters.discard(waiter.wake)
+        if waiting:
+            with q_mgr.lock:
+                call.queue.waiters.discard(waiter.wake)
 
 
 class _Get:

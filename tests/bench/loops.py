@@ -20,6 +20,7 @@ QUEUE = "BENCH"
 STATUS = "BENCH.STATUS"
 _PUT = CMQC.MQPMO_SYNCPOINT | CMQC.MQPMO_SYNC_RESPONSE | CMQC.MQPMO_NEW_MSG_ID | CMQC.MQPMO_FAIL_IF_QUIESCING
 _GET = CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_FAIL_IF_QUIESCING
+_GET_NEXT = _GET | CMQC.MQGMO_WAIT | CMQC.MQGMO_LOGICAL_ORDER
 
 
 class Loop(Protocol):
@@ -120,7 +121,7 @@ class Raw(_ByHand):
         md = bytearray(pymqi.MD(Version=2).pack())
         record_md = bytearray(pymqi.MD(Version=2, Persistence=1).pack())
         record_pmo = bytearray(pymqi.PMO(Version=2, Options=_PUT).pack())
-        gmo = bytearray(pymqi.GMO(Version=2, Options=_GET | CMQC.MQGMO_LOGICAL_ORDER, MatchOptions=0).pack())
+        gmo = bytearray(pymqi.GMO(Version=2, Options=_GET_NEXT, WaitInterval=1000, MatchOptions=0).pack())
         record_gmo = bytearray(pymqi.GMO(Version=2, Options=_GET, MatchOptions=0).pack())
         record, first = b"x" * 500, True
         for number in range(1, messages + 1):
@@ -163,7 +164,7 @@ class Pymqi(_ByHand):
         first = True
         for number in range(1, messages + 1):
             md = pymqi.MD(Version=2)
-            gmo = pymqi.GMO(Version=2, Options=_GET | CMQC.MQGMO_LOGICAL_ORDER, MatchOptions=0)
+            gmo = pymqi.GMO(Version=2, Options=_GET_NEXT, WaitInterval=1000, MatchOptions=0)
             queue.get(65536, md, gmo)
             if number % every == 0 or number == messages:
                 self._keep_status(status, md, first=first, last=number == messages)
