@@ -106,7 +106,7 @@ def put_refusal(state: GroupState, msg_flags: int, *, persistent: bool, in_unit_
     if state.current_logical_message and (
         not msg_flags & IS_SEGMENT
         or bool(msg_flags & mq.MQMF_LAST_MSG_IN_GROUP) != state.last_msg_in_group
-        or bool(msg_flags & IN_GROUP) != state.current_group
+        or (msg_flags & IN_GROUP and not state.current_group)
     ):
         return mq.MQRC_INCOMPLETE_MSG
     if state.current_group and not msg_flags & IN_GROUP:

@@ -1,0 +1,16 @@
+"""What all tests share: the queue manager under test (``mqgroups.testing``) and direct access to the MQI (``fix_mqi``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["mqgroups.testing.plugin", "tests.fix_mqi"]
+
+
+@pytest.fixture(scope="session")
+def mq_mqsc():
+    """The queues of the tests, besides those of the examples."""
+    here = Path(__file__).parent
+    return [here.parent / "docker" / "20-mqgroups.mqsc", here / "embedded" / "objects.mqsc"]

@@ -1,0 +1,380 @@
+"""The MQI as the bindings' C functions give it: completion code, reason code, structures and data, and no exceptions.
+
+pymqi and ibmmq raise on every warning, before they unpack what came back; a test of Tables 2 and 17 must see it. So these
+thin functions call ``pymqe.MQPUT`` and its siblings with packed structures of the binding's own classes.
+
+    out = connection.open(queue, MQOO_OUTPUT)
+    answer = out.put(b"first", MQPMO_LOGICAL_ORDER, MsgFlags=MQMF_MSG_IN_GROUP)
+    assert answer.code == OK
+    assert answer.md.MsgSeqNumber == 1
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from mqgroups.mqi.constants import (
+    MQCC_FAILED,
+    MQCC_OK,
+    MQCC_WARNING,
+    MQCNO_HANDLE_SHARE_BLOCK,
+    MQGMO_BROWSE_NEXT,
+    MQGMO_NO_SYNCPOINT,
+    MQGMO_SYNCPOINT,
+    MQGMO_SYNCPOINT_IF_PERSISTENT,
+    MQGMO_WAIT,
+    MQIA_CURRENT_Q_DEPTH,
+    MQIA_FIRST,
+    MQIA_LAST,
+    MQMO_NONE,
+    MQOO_BROWSE,
+    MQOO_INPUT_SHARED,
+    MQOO_INQUIRE,
+    MQPMO_NO_SYNCPOINT,
+    MQPMO_SYNCPOINT,
+    MQRC_NO_MSG_AVAILABLE,
+    MQRC_NONE,
+    MQXPT_TCP,
+    reason_name,
+)
+
+# Longer than anything takes that is expected to happen.
+PATIENCE_S = 30
+PATIENCE_MS = PATIENCE_S * 1000
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Code:
+    """Completion code and reason code."""
+
+    comp: int
+    reason: int
+
+    def __repr__(self) -> str:
+        return f"{('MQCC_OK', 'MQCC_WARNING', 'MQCC_FAILED')[self.comp]} {self.reason} {reason_name(self.reason)}"
+
+
+OK = Code(MQCC_OK, MQRC_NONE)
+
+
+def warning(reason: int) -> Code:
+    """Return MQCC_WARNING with this reason."""
+    return Code(MQCC_WARNING, reason)
+
+
+def failed(reason: int) -> Code:
+    """Return MQCC_FAILED with this reason."""
+    return Code(MQCC_FAILED, reason)
+
+
+EMPTY = failed(MQRC_NO_MSG_AVAILABLE)
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a call answered: the code, and what it returns besides."""
+
+    code: Code
+    md: Any = None
+    pmo: Any = None
+    gmo: Any = None
+    od: Any = None
+    data: bytes = b""
+    length: int = 0
+
+    @property
+    def place(self) -> tuple[bytes, int, int]:
+        """GroupId, MsgSeqNumber, Offset."""
+        return self.md.GroupId, self.md.MsgSeqNumber, self.md.Offset
+
+    @property
+    def status(self) -> str:
+        """GroupStatus, SegmentStatus and Segmentation as characters."""
+        return bytes((self.gmo.GroupStatus, self.gmo.SegmentStatus, self.gmo.Segmentation)).decode()
+
+
+def text(value: bytes) -> str:
+    """Return a character field without its padding."""
+    return value.split(b"\0", 1)[0].decode().rstrip()
+
+
+class Mqi:
+    """One binding: its C functions, and its structure classes at the versions that know groups."""
+
+    def __init__(self, package: Any) -> None:
+        self.package = package
+        self.name = package.__name__
+        self.c = package.pymqe if self.name == "pymqi" else package.ibmmqc
+
+    def md(self, **fields: Any) -> Any:
+        return self.package.MD(**{"Version": 2, **fields})
+
+    def gmo(self, **fields: Any) -> Any:
+        return self.package.GMO(**{"Version": 2, "MatchOptions": MQMO_NONE, **fields})
+
+    def pmo(self, **fields: Any) -> Any:
+        return self.package.PMO(**{"Version": 2, **fields})
+
+    def od(self, **fields: Any) -> Any:
+        return self.package.OD(**{"Version": 3, **fields})
+
+    def connect(
+        self,
+        q_mgr_name: str,
+        channel: str,
+        conn_name: str,
+        *,
+        user: str | None = None,
+        password: str | None = None,
+        options: int = MQCNO_HANDLE_SHARE_BLOCK,
+        max_msg_length: int = 4_194_304,
+    ) -> tuple[Code, Connection]:
+        """MQCONNX. The handle may be used by all threads of the process, one after the other."""
+        q_mgr = self.package.QueueManager(None, disconnect_on_exit=False)
+        cd = self.package.CD()
+        cd.ChannelName = channel.encode()
+        cd.ConnectionName = conn_name.encode()
+        cd.ChannelType = self.package.CMQXC.MQCHT_CLNTCONN
+        cd.TransportType = MQXPT_TCP
+        cd.MaxMsgLength = max_msg_length
+        credentials = {} if user is None else {"user": user, "password": password or ""}
+        code = OK
+        try:
+            q_mgr.connect_with_options(q_mgr_name, cd=cd, opts=options, **credentials)
+        except self.package.MQMIError as error:
+            code = Code(error.comp, error.reason)
+        return code, Connection(self, q_mgr.get_handle() if code.comp != MQCC_FAILED else -1)
+
+
+class Connection:
+    """A connection handle."""
+
+    def __init__(self, mqi: Mqi, hconn: int) -> None:
+        self.mqi = mqi
+        self.hconn = hconn
+
+    def open(self, name: str, options: int, *, od: Any = None, **fields: Any) -> ObjectHandle:
+        """MQOPEN; the handle says how it went."""
+        od = od or self.mqi.od(ObjectName=name.encode(), **fields)
+        hobj, packed, comp, reason = self.mqi.c.MQOPEN(self.hconn, od.pack(), options)
+        return ObjectHandle(self, hobj, Code(comp, reason), _unpacked(od, packed))
+
+    def put1(
+        self, name: str, data: bytes = b"", options: int = 0, *, od: Any = None, md: Any = None, **fields: Any
+    ) -> Answer:
+        """MQPUT1."""
+        od = od or self.mqi.od(ObjectName=name.encode())
+        md = md or self.mqi.md(**fields)
+        pmo = self.mqi.pmo(Options=_put_options(options))
+        packed_md, packed_pmo, comp, reason = self.mqi.c.MQPUT1(self.hconn, od.pack(), md.pack(), pmo.pack(), data)
+        return Answer(Code(comp, reason), md=_unpacked(md, packed_md), pmo=_unpacked(pmo, packed_pmo))
+
+    def commit(self) -> Code:
+        """MQCMIT."""
+        return Code(*self.mqi.c.MQCMIT(self.hconn))
+
+    def back_out(self) -> Code:
+        """MQBACK."""
+        return Code(*self.mqi.c.MQBACK(self.hconn))
+
+    def begin(self) -> Code:
+        """MQBEGIN."""
+        return Code(*self.mqi.c.MQBEGIN(self.hconn))
+
+    def disconnect(self) -> Code:
+        """MQDISC."""
+        return Code(*self.mqi.c.MQDISC(self.hconn))
+
+    def depth(self, name: str) -> int:
+        """CURDEPTH."""
+        handle = self.open(name, MQOO_INQUIRE)
+        _, depth = handle.inquire(MQIA_CURRENT_Q_DEPTH)
+        handle.close()
+        return depth
+
+    def browse(self, name: str) -> list[Answer]:
+        """Return what is visible on a queue, in physical order, by a handle of its own."""
+        handle = self.open(name, MQOO_BROWSE)
+        found = handle.all(MQGMO_BROWSE_NEXT)
+        handle.close()
+        return found
+
+
+class ObjectHandle:
+    """An object handle."""
+
+    def __init__(self, connection: Connection, hobj: int, code: Code, od: Any) -> None:
+        self.connection = connection
+        self.mqi = connection.mqi
+        self.hobj = hobj
+        self.code = code
+        self.od = od
+
+    @property
+    def name(self) -> str:
+        """ObjectName as MQOPEN returned it."""
+        return text(self.od.ObjectName)
+
+    def put(self, data: bytes = b"", options: int = 0, *, md: Any = None, pmo: Any = None, **fields: Any) -> Answer:
+        """MQPUT, outside syncpoint unless the options say otherwise; ``fields`` are those of the MQMD."""
+        md = md or self.mqi.md(**fields)
+        pmo = pmo or self.mqi.pmo(Options=_put_options(options))
+        packed_md, packed_pmo, comp, reason = self.mqi.c.MQPUT(
+            self.connection.hconn, self.hobj, md.pack(), pmo.pack(), data
+        )
+        return Answer(Code(comp, reason), md=_unpacked(md, packed_md), pmo=_unpacked(pmo, packed_pmo))
+
+    def get(
+        self,
+        options: int = 0,
+        *,
+        match: int = MQMO_NONE,
+        wait_ms: int = 0,
+        length: int = 4096,
+        md: Any = None,
+        gmo: Any = None,
+        **fields: Any,
+    ) -> Answer:
+        """MQGET, outside syncpoint unless the options say otherwise; ``fields`` are those of the MQMD."""
+        md = md or self.mqi.md(**fields)
+        if gmo is None:
+            options = _get_options(options) | (MQGMO_WAIT if wait_ms else 0)
+            gmo = self.mqi.gmo(Options=options, MatchOptions=match, WaitInterval=wait_ms)
+        data, packed_md, packed_gmo, data_length, comp, reason = self.mqi.c.MQGET(
+            self.connection.hconn, self.hobj, md.pack(), gmo.pack(), length
+        )
+        code = Code(comp, reason)
+        if comp == MQCC_FAILED:
+            data = b""
+        return Answer(code, md=_unpacked(md, packed_md), gmo=_unpacked(gmo, packed_gmo), data=data, length=data_length)
+
+    def all(self, options: int = 0, **more: Any) -> list[Answer]:
+        """MQGET until there is nothing left; every call before must succeed."""
+        found = []
+        while (answer := self.get(options, **more)).code == OK:
+            found.append(answer)
+        assert answer.code == EMPTY
+        return found
+
+    def close(self, options: int = 0) -> Code:
+        """MQCLOSE."""
+        return Code(*self.mqi.c.MQCLOSE(self.connection.hconn, self.hobj, options))
+
+    def inquire(self, selector: int) -> tuple[Code, Any]:
+        """MQINQ of one attribute, as pymqi and ibmmq ask for it; character attributes as they come."""
+        if self.mqi.name == "pymqi":
+            value, comp, reason = self.mqi.c.MQINQ(self.connection.hconn, self.hobj, selector)
+            return Code(comp, reason), value
+        code, integers, characters = self.inquire_many([selector])
+        return code, integers[0] if MQIA_FIRST <= selector <= MQIA_LAST and integers else characters
+
+    def inquire_many(
+        self, selectors: list[int], int_count: int | None = None, char_length: int | None = None
+    ) -> tuple[Code, list[int], bytes]:
+        """MQINQ of several attributes; ibmmq only, pymqi has no room for them."""
+        from ibmmq.mqinq import get_attr_info  # type: ignore[import-not-found]
+
+        info = get_attr_info(selectors)
+        int_count = info["intAttrCount"] if int_count is None else int_count
+        char_length = info["charAttrLen"] if char_length is None else char_length
+        integers, characters, comp, reason = self.mqi.c.MQINQ(
+            self.connection.hconn, self.hobj, selectors, [], int_count, info["charAttrCount"], char_length
+        )
+        return Code(comp, reason), integers, characters
+
+    def set(self, selector: int, value: Any) -> Code:
+        """MQSET of one attribute."""
+        if self.mqi.name == "pymqi":
+            return Code(*self.mqi.c.MQSET(self.connection.hconn, self.hobj, selector, value))
+        integers, characters = ([value], b"") if isinstance(value, int) else ([], value)
+        *_, comp, reason = self.mqi.c.MQSET(self.connection.hconn, self.hobj, [selector], integers, characters)
+        return Code(comp, reason)
+
+
+def _unpacked(structure: Any, packed: bytes) -> Any:
+    structure.unpack(packed)  # pymqi's returns nothing, ibmmq's returns the structure
+    return structure
+
+
+def _put_options(options: int) -> int:
+    return options if options & MQPMO_SYNCPOINT else options | MQPMO_NO_SYNCPOINT
+
+
+def _get_options(options: int) -> int:
+    return options if options & (MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT) else options | MQGMO_NO_SYNCPOINT
+
+
+# --- fixtures
+
+
+@pytest.fixture(scope="session")
+def mqi(binding):
+    """The binding's MQI; a test that asks for it, or for a connection, runs on pymqi and on ibmmq."""
+    return Mqi(binding)
+
+
+@pytest.fixture
+def connect(mqi, mq, make_queue):
+    """A function that connects once more, to the queue manager under test or to ``to``.
+
+    What is still connected after the test is backed out and disconnected, before the test's queues are deleted.
+    """
+    connections = []
+
+    def connect_once(to=None, **more: Any) -> Connection:
+        if to is None:
+            more = {"user": mq.user, "password": mq.password, **more}
+        target = to or mq
+        code, connection = mqi.connect(target.q_mgr_name, target.channel, target.conn_name, **more)
+        assert code == OK
+        connections.append(connection)
+        return connection
+
+    yield connect_once
+    for connection in connections:
+        connection.back_out()
+        connection.disconnect()
+
+
+@pytest.fixture
+def connection(connect):
+    """A connection."""
+    return connect()
+
+
+@pytest.fixture
+def background():
+    """A function that runs a call in a thread; returns its Future."""
+    with ThreadPoolExecutor(max_workers=8) as pool:
+
+        def run(call: Callable[..., Any], *arguments: Any, **more: Any) -> Future[Any]:
+            started = threading.Event()
+
+            def called() -> Any:
+                started.set()
+                return call(*arguments, **more)
+
+            future = pool.submit(called)
+            assert started.wait(PATIENCE_S)
+            return future
+
+        yield run
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Return when the condition holds; each look asks the queue manager, so there is nothing to sleep for."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, f"still waiting after {PATIENCE_S} s"
+
+
+def shared_input(connection: Connection, name: str) -> ObjectHandle:
+    """Open a queue to get from it, and to browse it."""
+    return connection.open(name, MQOO_INPUT_SHARED | MQOO_BROWSE)
