@@ -30,6 +30,8 @@ _ConnectionT = TypeVar("_ConnectionT", bound="Connection")
 # The message is on the queue and what the warning is about does not matter to a group.
 _ACCEPTED_PUT_WARNINGS = frozenset({mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM})
 _UNFINISHED = frozenset({mq.MQRC_INCOMPLETE_GROUP, mq.MQRC_INCOMPLETE_MSG})
+# MQBACK's way of saying that there is no unit of work any more, at least none that this process and thread could commit.
+_NO_CONNECTION = frozenset({mq.MQRC_CONNECTION_BROKEN, mq.MQRC_HCONN_ERROR})
 _SMALLEST_BUFFER_BYTES = 65_536
 
 
@@ -219,10 +221,10 @@ class Connection:
         return self._unit_of_work_of is owner
 
     def commit(self) -> None:
-        """MQCMIT.
+        """MQCMIT. If it fails, ``back_out`` is due.
 
         Raises:
-            UnitOfWorkBackedOut: the queue manager has backed out instead (2003).
+            UnitOfWorkBackedOut: the queue manager has backed out instead (2003); MQBACK does no harm then.
             CommitOutcomeUnknown: the connection broke in the middle; see there.
             MQIError: it failed; the unit of work is still open.
         """
@@ -233,27 +235,35 @@ class Connection:
         error = self.failed("MQCMIT", f"queue manager {self.q_mgr_name}", comp, reason)
         if isinstance(error, CommitOutcomeUnknown):
             self._broken = True
-        if self._broken or reason == mq.MQRC_BACKED_OUT:
+        if self._broken:
             self._unit_of_work_of = None
         raise error
 
     def back_out(self) -> None:
-        """MQBACK. On a connection that is gone there is nothing to do: the queue manager does it."""
-        self._unit_of_work_of = None
-        if not self.usable:
+        """MQBACK; on a connection that is gone, the queue manager does it by itself.
+
+        It is called on a connection that only seems gone too: one that is refused new calls because the queue manager
+        quiesces is alive, and MQDISC would commit what is in its unit of work.
+
+        Raises:
+            MQIError: it failed. What was in the unit of work still is, so the connection can only be closed.
+        """
+        if self._closed:
             return
         comp, reason = self.binding.MQBACK(self.hconn)
-        if comp == mq.MQCC_FAILED:
-            error = self.failed("MQBACK", f"queue manager {self.q_mgr_name}", comp, reason)
-            if not self._broken:
-                raise error
+        if comp != mq.MQCC_FAILED:
+            self._unit_of_work_of = None
+            return
+        self._broken = True
+        if reason not in _NO_CONNECTION:
+            raise self.failed("MQBACK", f"queue manager {self.q_mgr_name}", comp, reason)
 
     def close(self) -> None:
         """Back out what is not committed, and disconnect if the connection is this package's own. Idempotent."""
         if self._closed:
             return
         try:
-            if self._owned or self._unit_of_work_of is not None:
+            if self._owned or self._broken or self._unit_of_work_of is not None:
                 self.back_out()
         except MQIError as error:
             # Still connected, and not backed out: MQDISC would commit. Dropped without it, the queue manager backs out.

@@ -140,7 +140,8 @@ class GroupConsumer:
         """Return the groups as they come: the interrupted one first. It ends when none came for ``wait_s``.
 
         Raises:
-            GroupUsage: the consumer is closed.
+            GroupUsage: the consumer is closed; or the next group is asked for and this one was not looked at, which
+                would come again and again.
             MQGroupsError: what else goes wrong.
         """
         while True:
@@ -148,6 +149,12 @@ class GroupConsumer:
             if group is None:
                 return
             yield group
+            if self._group is group and not group._started:
+                self._back_out(None)
+                raise GroupUsage(
+                    f"group {group.group_id.hex()} was not iterated over. A group that is not processed comes again, so "
+                    "it cannot be passed over: iterate over it, or close the consumer"
+                )
 
     def close(self) -> None:
         """Back out what is not committed, take a completed group's record away, and close both queues. Idempotent."""
@@ -328,6 +335,7 @@ class GroupConsumer:
         self._group = None
         try:
             self._work.back_out()
+            self._anchor, self._ahead = self._work.committed, 0
             if finish and self._connection.usable:
                 self._work.finish()
         finally:

@@ -20,7 +20,7 @@ from mqgroups.connection import Connection, Queue
 from mqgroups.core.group import GroupPosition, after_put, next_put
 from mqgroups.core.model import Role
 from mqgroups.core.status import Checkpoint, StatusRecord
-from mqgroups.errors import EmptyGroup, GroupUsage, MQGroupsError, MQIError, QueueFull
+from mqgroups.errors import EmptyGroup, GroupUsage, MQIError, QueueFull
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.retry import QUEUE_FULL, Patience, retrying
@@ -61,7 +61,7 @@ class PutGroup:
         self._producer = producer
         self._held: tuple[bytes, Kind, Checkpoint] | None = None
         self._ended = False
-        self._failure: MQGroupsError | None = None
+        self._failure: BaseException | None = None
         self.resume_from = resume_from
         self.checkpoint = checkpoint
 
@@ -106,7 +106,8 @@ class PutGroup:
     def _put(self, data: bytes, kind: Kind, checkpoint: Checkpoint, *, last: bool) -> None:
         try:
             self._producer._put(data, kind, checkpoint, last)
-        except MQGroupsError as error:
+        except BaseException as error:
+            # An interrupted call (KeyboardInterrupt) too: nobody knows whether it put the message.
             self._failure = error
             self._producer._back_out(error)
             raise
@@ -337,7 +338,7 @@ class GroupProducer:
             )
         return self._connection.open_queue(self._settings.queue, _OPEN_OPTIONS)
 
-    def _back_out(self, error: MQGroupsError | None) -> None:
+    def _back_out(self, error: BaseException | None) -> None:
         """Go back to the last commit; tell ``error`` where that is."""
         self._run.clear()
         self._work.back_out(type(error).__name__ if error else "")

@@ -191,9 +191,10 @@ def wrap(q_mgr: ConnectedQueueManager, *, sleep: Sleep = time.sleep) -> QueueMan
     they are committed and backed out with the group's.
 
     Raises:
-        ConfigurationError: it is neither.
+        ConfigurationError: it is neither, or not connected.
     """
-    return QueueManager(binding_of(q_mgr), q_mgr.get_handle(), owned=False, sleep=sleep)
+    binding = binding_of(q_mgr)
+    return QueueManager(binding, binding.handle_of(q_mgr), owned=False, sleep=sleep)
 
 
 def _status_queue(given: str | None, role: Role, name: str) -> str:

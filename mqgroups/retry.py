@@ -60,9 +60,8 @@ def retrying(patience: Patience, reasons: frozenset[int], sleep: Sleep) -> tenac
     return tenacity.Retrying(
         sleep=sleep,
         stop=tenacity.stop_after_delay(patience.wait_s),
-        wait=tenacity.wait_exponential_jitter(
-            initial=patience.first_s, max=patience.longest_s, jitter=patience.first_s
-        ),
+        wait=tenacity.wait_exponential(multiplier=patience.first_s, max=patience.longest_s)
+        + tenacity.wait_random(0, patience.first_s),
         retry=tenacity.retry_if_exception(qualifies),
         reraise=True,
     )

@@ -118,12 +118,14 @@ class UnitsOfWork:
 
     def back_out(self, reason: str = "") -> None:
         """Back the open unit of work out, if there is one, and go back to the last commit."""
-        if self.is_open:
-            self._trace(self.committed, reason or "backed out")
-            self._connection.back_out()
-        self._status.backed_out()
-        self.checkpoint = self.committed_checkpoint
-        self.messages = self.data_bytes = 0
+        self._trace(self.committed, reason or "backed out")
+        try:
+            if self.is_open:
+                self._connection.back_out()
+        finally:
+            self._status.backed_out()
+            self.checkpoint = self.committed_checkpoint
+            self.messages = self.data_bytes = 0
 
     def record(self, position: GroupPosition) -> StatusRecord:
         """Return the record of a group that has come to ``position``; a producer adds where its messages go."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-pytest_plugins = ["mqgroups.testing.plugin", "tests.fix_mqi"]
+pytest_plugins = ["mqgroups.testing.plugin", "tests.fix_mqi", "tests.fix_groups"]
 
 
 @pytest.fixture(scope="session")

@@ -273,13 +273,15 @@ class ObjectHandle:
             value, comp, reason = self.mqi.c.MQINQ(self.connection.hconn, self.hobj, selector)
             return Code(comp, reason), value
         code, integers, characters = self.inquire_many([selector])
-        return code, integers[0] if MQIA_FIRST <= selector <= MQIA_LAST and integers else characters
+        if MQIA_FIRST <= selector <= MQIA_LAST:
+            return code, integers[0] if integers else None
+        return code, characters
 
     def inquire_many(
         self, selectors: list[int], int_count: int | None = None, char_length: int | None = None
     ) -> tuple[Code, list[int], bytes]:
         """MQINQ of several attributes; ibmmq only, pymqi has no room for them."""
-        from ibmmq.mqinq import get_attr_info  # type: ignore[import-not-found]
+        from ibmmq.mqinq import get_attr_info
 
         info = get_attr_info(selectors)
         int_count = info["intAttrCount"] if int_count is None else int_count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import time
+from collections.abc import Container
 
 from mqgroups.embedded.attributes import ALIAS, BY_SELECTOR, LOCAL, Value, character_length
 from mqgroups.embedded.handle import Handle
@@ -34,12 +35,13 @@ _SETTABLE = frozenset(
     }
 )
 _ON_ALIAS = frozenset({mq.MQIA_INHIBIT_GET, mq.MQIA_INHIBIT_PUT})
-_ENUMERATED = {
+_PERMITTED: dict[int, tuple[int, Container[int]]] = {
     mq.MQIA_INHIBIT_GET: (mq.MQRC_INHIBIT_VALUE_ERROR, (0, 1)),
     mq.MQIA_INHIBIT_PUT: (mq.MQRC_INHIBIT_VALUE_ERROR, (0, 1)),
     mq.MQIA_TRIGGER_CONTROL: (mq.MQRC_TRIGGER_CONTROL_ERROR, (0, 1)),
     mq.MQIA_TRIGGER_TYPE: (mq.MQRC_TRIGGER_TYPE_ERROR, (0, 1, 2, 3)),
-    mq.MQIA_TRIGGER_MSG_PRIORITY: (mq.MQRC_TRIGGER_MSG_PRIORITY_ERR, tuple(range(MAX_PRIORITY + 1))),
+    mq.MQIA_TRIGGER_DEPTH: (mq.MQRC_TRIGGER_DEPTH_ERROR, range(1, 1_000_000_000)),
+    mq.MQIA_TRIGGER_MSG_PRIORITY: (mq.MQRC_TRIGGER_MSG_PRIORITY_ERR, range(MAX_PRIORITY + 1)),
 }
 
 
@@ -175,7 +177,7 @@ def set_attributes(
                 value = next(integers, None)
                 if value is None:
                     raise Failed(mq.MQRC_INT_ATTR_COUNT_ERROR)
-                reason, allowed = _ENUMERATED.get(selector, (0, ()))
+                reason, allowed = _PERMITTED.get(selector, (0, ()))
                 if reason and value not in allowed:
                     raise Failed(reason)
                 values[selector] = value

@@ -166,10 +166,9 @@ def _check_deletion(handle: Handle, *, purge: bool) -> None:
         raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if queue.deleted:
         return
-    if queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC and not handle.creates_dynamic:
-        raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
-    if queue.uncommitted or (queue.depth and not purge):
+    if queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC:
+        # With all that is on it, committed or not; other handles learn of it by MQRC_Q_DELETED.
+        if not handle.creates_dynamic:
+            raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+    elif queue.uncommitted or (queue.depth and not purge):
         raise Failed(mq.MQRC_Q_NOT_EMPTY)
-    others = queue.open_input_count - handle.for_input + queue.open_output_count - bool(handle.options & mq.MQOO_OUTPUT)
-    if others:
-        raise Failed(mq.MQRC_OBJECT_IN_USE)

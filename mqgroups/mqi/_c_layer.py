@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi.abc import ConnectArguments
+from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager
 
 
 class CLayer:
@@ -59,6 +60,17 @@ class CLayer:
             hconn = q_mgr.get_handle() if error.comp == mq.MQCC_WARNING else mq.MQHC_UNUSABLE_HCONN
             return hconn, error.comp, error.reason
         return q_mgr.get_handle(), mq.MQCC_OK, mq.MQRC_NONE
+
+    def handle_of(self, q_mgr: ConnectedQueueManager) -> int:
+        """Return the connection handle of a QueueManager object of this binding.
+
+        Raises:
+            ConfigurationError: it is not connected.
+        """
+        try:
+            return q_mgr.get_handle()
+        except self._package.PYIFError as error:
+            raise ConfigurationError(f"the {self.name}.QueueManager is not connected; connect it first") from error
 
 
 def text(value: bytes) -> str:

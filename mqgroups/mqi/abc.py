@@ -75,6 +75,9 @@ class Binding(Protocol):
     def connect(self, arguments: ConnectArguments) -> tuple[int, int, int]:
         """MQCONNX: return (hconn, comp, reason)."""
 
+    def handle_of(self, q_mgr: ConnectedQueueManager) -> int:
+        """Return the connection handle of a QueueManager object of this binding; ConfigurationError if it has none."""
+
     def inquire(self, hconn: int, hobj: int, selector: int) -> tuple[int | str, int, int]:
         """MQINQ of one attribute: return (value, comp, reason); character values without their padding."""
 

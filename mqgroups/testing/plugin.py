@@ -93,8 +93,9 @@ def pytest_report_header(config: pytest.Config) -> str:
     names = _bindings(config)
     bindings = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names) or "none installed"
     if config.getoption("--mq") == "embedded":
-        # What MQINQ answers; tests/embedded/test_inquire_set.py holds the server to it.
-        where = f"embedded queue manager (not IBM MQ), command level {mqi.MQCMDL_LEVEL_920}"
+        from mqgroups.embedded.queue_manager import COMMAND_LEVEL
+
+        where = f"embedded queue manager (not IBM MQ), command level {COMMAND_LEVEL}"
     else:
         under_test = _from_environment()
         where = f"{under_test.q_mgr_name} at {under_test.conn_name}, {_level(under_test, names)}"
@@ -183,7 +184,7 @@ def mq(
             channel=queue_manager.channel,
             conn_name=queue_manager.conn_name,
             user="app",
-            password="passw0rd",  # noqa: S106 - there is nothing behind it
+            password="passw0rd",
             model=EMBEDDED_MODEL,
             queue_manager=queue_manager,
         )

@@ -1,0 +1,329 @@
+"""Producers and consumers under test: an owner's name, its queue, its connections, and an eye that trusts none of them.
+
+A test asks for ``owner`` and runs on pymqi and on ibmmq. What is on a queue is looked at through raw MQI calls
+(``fix_mqi``), never through the library under test.
+
+    with owner.producer(every=2) as producer, producer.group() as group:
+        group.put(b"first")
+    assert [found.data for found in owner.on_queue()] == [b"first"]
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tenacity
+
+import mqgroups
+import mqgroups.consumer
+import mqgroups.unit_of_work
+from mqgroups.mqi import constants as mqi
+from tests.fix_mqi import OK, Connection, failed
+
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A message as it lies on a queue."""
+
+    group_id: bytes
+    msg_seq_number: int
+    msg_flags: int
+    data: bytes
+    md: Any
+
+    @property
+    def is_last(self) -> bool:
+        """Whether its flags say that it is the last of its group."""
+        return bool(self.msg_flags & mqi.MQMF_LAST_MSG_IN_GROUP)
+
+
+class Owner:
+    """A producer's and a consumer's name, a queue, and connections of ``mqgroups`` to put and get with."""
+
+    def __init__(self, target: Any, queue: str, name: str, eye: Connection) -> None:
+        self.target = target
+        self.queue = queue
+        self.name = name
+        self.eye = eye
+        self._connections: list[mqgroups.QueueManager] = []
+        self._shared: mqgroups.QueueManager | None = None
+
+    # --- the library under test
+
+    def connect(self, **more: Any) -> mqgroups.QueueManager:
+        """Connect once more; what is still connected after the test is closed."""
+        credentials = {"user": getattr(self.target, "user", None), "password": getattr(self.target, "password", None)}
+        target = self.target
+        connection = mqgroups.connect(target.q_mgr_name, target.channel, target.conn_name, **{**credentials, **more})
+        self._connections.append(connection)
+        return connection
+
+    @property
+    def qmgr(self) -> mqgroups.QueueManager:
+        """The connection that is used where a test gives none; a new one when it is not usable any more."""
+        if self._shared is None or not self._shared.usable:
+            self._shared = self.connect()
+        return self._shared
+
+    def producer(self, qmgr: mqgroups.QueueManager | None = None, **more: Any) -> mqgroups.GroupProducer:
+        """Return a producer of this owner that waits for nothing."""
+        settings = {"name": self.name, "every": 2, "owner_wait_s": 0, "full_wait_s": 0, **more}
+        return (qmgr or self.qmgr).group_producer(settings.pop("queue", self.queue), **settings)
+
+    def consumer(self, qmgr: mqgroups.QueueManager | None = None, **more: Any) -> mqgroups.GroupConsumer:
+        """Return a consumer of this owner that waits for nothing."""
+        settings = {"name": self.name, "every": 2, "owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0, **more}
+        return (qmgr or self.qmgr).group_consumer(settings.pop("queue", self.queue), **settings)
+
+    def put_group(self, payloads: Iterable[bytes | str], **more: Any) -> None:
+        """Put one group and close the producer."""
+        with self.producer(**more) as producer, producer.group() as group:
+            for payload in payloads:
+                group.put(payload)
+
+    def interrupt_put(self, payloads: Sequence[bytes], *, checkpoints: Sequence[Any] = (), **more: Any) -> None:
+        """Put the beginning of a group and lose the connection; one payload is held back, so it takes one more."""
+        qmgr = self.connect()
+        group = self.producer(qmgr, **more).group()
+        for payload, checkpoint in itertools.zip_longest(payloads, checkpoints):
+            group.put(payload, checkpoint=checkpoint)
+        qmgr.close()
+
+    def get_groups(self, **more: Any) -> list[list[bytes]]:
+        """Get all groups and close the consumer."""
+        with self.consumer(**more) as consumer:
+            return [[message.data for message in group] for group in consumer]
+
+    @staticmethod
+    def doctor(qmgr: mqgroups.QueueManager, **verbs: Callable[..., Any]) -> None:
+        """Replace verbs of a connection's binding, for answers that no fault of the embedded queue manager gives."""
+        qmgr.binding = _Doctored(qmgr.binding, verbs)
+
+    # --- the eye
+
+    def on_queue(self, queue: str | None = None) -> list[Found]:
+        """Return what is committed on a queue, in physical order; nothing if there is no such queue."""
+        handle = self.eye.open(queue or self.queue, mqi.MQOO_BROWSE)
+        if handle.code == failed(mqi.MQRC_UNKNOWN_OBJECT_NAME):
+            return []
+        assert handle.code == OK
+        answers = handle.all(mqi.MQGMO_BROWSE_NEXT, length=1_000_000)
+        handle.close()
+        return [Found(*answer.place[:2], answer.md.MsgFlags, answer.data, answer.md) for answer in answers]
+
+    def data(self) -> list[bytes]:
+        """Return the data of what is committed on the queue."""
+        return [found.data for found in self.on_queue()]
+
+    def status_queue(self, role: str) -> str:
+        """Return the name of a status queue; ``role`` is put or get."""
+        return f"MQGROUPS.{role.upper()}.{self.name}"
+
+    def records(self, role: str) -> list[bytes]:
+        """Return the committed status records."""
+        return [found.data for found in self.on_queue(self.status_queue(role))]
+
+    def record(self, role: str) -> dict[str, Any]:
+        """Return the one committed status record."""
+        (data,) = self.records(role)
+        return json.loads(data)
+
+    def take_record(self, role: str) -> bytes:
+        """Get the one status record."""
+        handle = self.eye.open(self.status_queue(role), mqi.MQOO_INPUT_EXCLUSIVE)
+        assert handle.code == OK
+        answer = handle.get()
+        assert answer.code == OK
+        assert handle.close() == OK
+        return answer.data
+
+    def put_raw(self, data: bytes, queue: str | None = None, **fields: Any) -> None:
+        """Put one message outside syncpoint; ``fields`` are those of the MQMD."""
+        handle = self.eye.open(queue or self.queue, mqi.MQOO_OUTPUT)
+        assert handle.code == OK
+        assert handle.put(data, **fields).code == OK
+        handle.close()
+
+    def put_raw_group(self, payloads: Sequence[bytes], *, whole: bool = True) -> None:
+        """Put a group, or its beginning, outside syncpoint."""
+        handle = self.eye.open(self.queue, mqi.MQOO_OUTPUT)
+        for number, data in enumerate(payloads, 1):
+            last = whole and number == len(payloads)
+            flags = mqi.MQMF_LAST_MSG_IN_GROUP if last else mqi.MQMF_MSG_IN_GROUP
+            assert handle.put(data, mqi.MQPMO_LOGICAL_ORDER, MsgFlags=flags).code == OK
+        handle.close()
+
+    def set_attribute(self, selector: int, value: int) -> None:
+        """MQSET on the queue."""
+        handle = self.eye.open(self.queue, mqi.MQOO_SET)
+        assert handle.set(selector, value) == OK
+        handle.close()
+
+    # --- the end
+
+    def close(self) -> None:
+        """Close all connections and delete the status queues."""
+        for connection in self._connections:
+            connection.close()
+        for role in ("put", "get"):
+            handle = self.eye.open(self.status_queue(role), mqi.MQOO_INQUIRE)
+            if handle.code == OK:
+                assert handle.close(mqi.MQCO_DELETE_PURGE) == OK
+
+
+class _Doctored:
+    def __init__(self, binding: Any, verbs: dict[str, Callable[..., Any]]) -> None:
+        self._binding = binding
+        self.__dict__.update(verbs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._binding, name)
+
+
+class Clock:
+    """Time that passes only when somebody sleeps, or when a test says so; ``tick_s`` at every reading.
+
+    Attributes:
+        now_s: the time, seconds.
+        naps: how long was slept, each time.
+        on_sleep: called in every sleep: what goes on in the world meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+        self.tick_s = 0.0
+        self.naps: list[float] = []
+        self.on_sleep: Callable[[], None] = lambda: None
+
+    def monotonic(self) -> float:
+        """As ``time.monotonic``."""
+        self.now_s += self.tick_s
+        return self.now_s
+
+    def time_ns(self) -> int:
+        """As ``time.time_ns``."""
+        return int(self.now_s * 1_000_000_000)
+
+    def sleep(self, seconds: float) -> None:
+        """As ``time.sleep``."""
+        self.naps.append(seconds)
+        self.now_s += seconds
+        self.on_sleep()
+
+
+class Program:
+    """Runs Python programs in processes of their own, against the queue manager under test.
+
+    A program begins with ``connect()``, ``queue`` and ``name`` defined.
+    """
+
+    PROLOGUE = """
+import gc, os, sys
+import mqgroups
+env = os.environ
+queue, name = env["TEST_QUEUE"], env["TEST_NAME"]
+def connect():
+    return mqgroups.connect(env["TEST_Q_MGR"], env["TEST_CHANNEL"], env["TEST_CONN_NAME"],
+                            user=env.get("TEST_USER"), password=env.get("TEST_PASSWORD"))
+"""
+
+    def __init__(self, owner: Owner, binding: str) -> None:
+        target = owner.target
+        embedded = target.queue_manager.environment() if target.queue_manager else {}
+        given = {
+            "MQGROUPS_MQI": binding,
+            "PYTHONPATH": str(Path(__file__).parents[1]),
+            "TEST_QUEUE": owner.queue,
+            "TEST_NAME": owner.name,
+            "TEST_Q_MGR": target.q_mgr_name,
+            "TEST_CHANNEL": target.channel,
+            "TEST_CONN_NAME": target.conn_name,
+            "TEST_USER": target.user,
+            "TEST_PASSWORD": target.password,
+        }
+        self.environment = {**os.environ, **embedded, **{key: value for key, value in given.items() if value}}
+
+    def command(self, text: str) -> list[str]:
+        """Return the command that runs the program ``text``."""
+        return [sys.executable, "-W", "error", "-c", self.PROLOGUE + text]
+
+    def run(self, text: str) -> subprocess.CompletedProcess[str]:
+        """Run it; returns what it wrote and how it ended."""
+        return subprocess.run(
+            self.command(text), env=self.environment, capture_output=True, text=True, timeout=60, check=False
+        )
+
+
+# --- fixtures
+
+
+@pytest.fixture
+def make_owner(mq, make_queue, connect, binding, monkeypatch):
+    """A function that makes an owner on the queue manager under test, or on ``target`` with a ``queue`` there."""
+    monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
+    owners = []
+
+    def make(target: Any = None, queue: str | None = None, model: str | None = None) -> Owner:
+        eye = connect() if target is None else connect(target)
+        owner = Owner(target or mq, queue or make_queue(model), f"TEST.{os.getpid()}.{next(_numbers)}", eye)
+        owners.append(owner)
+        return owner
+
+    yield make
+    for owner in owners:
+        owner.close()
+
+
+@pytest.fixture
+def owner(make_owner):
+    """An owner; a test that asks for it runs on pymqi and on ibmmq."""
+    return make_owner()
+
+
+@pytest.fixture
+def faults(mq):
+    """The embedded queue manager, to arm faults; none is left afterwards."""
+    mq.queue_manager.clear_faults()
+    yield mq.queue_manager
+    mq.queue_manager.clear_faults()
+
+
+@pytest.fixture
+def count_calls(mq):
+    """A function that returns how many calls of each verb were made since it was last asked."""
+    before = Counter(mq.queue_manager.calls())
+
+    def count() -> dict[str, int]:
+        nonlocal before
+        now = Counter(mq.queue_manager.calls())
+        since, before = now - before, now
+        return dict(since)
+
+    return count
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Time for everything that waits or measures in the library, but not for the queue manager."""
+    clock = Clock()
+    for module in (tenacity, mqgroups.unit_of_work, mqgroups.consumer):
+        monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def program(owner, binding):
+    """Runs programs in processes of their own."""
+    return Program(owner, binding.__name__)

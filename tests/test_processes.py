@@ -1,0 +1,253 @@
+"""Processes and threads: whatever ends a program, nothing uncommitted is committed; and who may use a connection."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import tracemalloc
+
+import pytest
+
+from mqgroups import Persistence
+from mqgroups.embedded import Fault
+from mqgroups.mqi import constants as mq
+
+THIS = [b"%d" % number for number in range(7)]
+# 6 put, of which 4 are committed, 1 is in an open unit of work and 1 held back.
+PUT_SIX = """
+qmgr = connect()
+producer = qmgr.group_producer(queue, name=name, every=2, owner_wait_s=10)
+group = producer.group()
+for number in range(6):
+    group.put(b"%d" % number)
+"""
+# 6 got, of which 4 are committed, 1 is processed in an open unit of work, and 1 is being processed.
+GET_SIX = """
+qmgr = connect()
+consumer = qmgr.group_consumer(queue, name=name, every=2, owner_wait_s=10, wait_s=0, group_wait_s=0)
+group = next(iter(consumer))
+messages = iter(group)
+for number in range(6):
+    next(messages)
+"""
+ENDS = {
+    "the end of the program": "",
+    "sys.exit": "sys.exit(7)",
+    "an uncaught exception": "raise KeyError(7)",
+    "os._exit": "os._exit(7)",
+    "abort": "os.abort()",
+    "del and garbage collection": """
+driver = None
+producer = consumer = group = messages = qmgr = None
+gc.collect()
+""",
+    "a child that inherits the connection": """
+if os.fork() == 0:
+    qmgr.close()
+    sys.exit(0)
+os.wait()
+""",
+}
+
+
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+def test_a_producer_that_ends_without_closing_has_committed_nothing_more(owner, program, end):
+    done = program.run(PUT_SIX + end)
+    assert ("Traceback" in done.stderr) is ("raise" in end), done.stderr
+    # To own the status queue is to know that the queue manager has noticed.
+    with owner.producer(owner_wait_s=30) as producer, producer.group() as group:
+        assert group.resume_from == 4
+        assert owner.data() == THIS[:4]
+        for data in THIS[4:]:
+            group.put(data)
+    assert owner.data() == THIS
+
+
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+def test_a_consumer_that_ends_without_closing_has_committed_nothing_more(owner, program, end):
+    owner.put_raw_group(THIS)
+    done = program.run(GET_SIX + end)
+    assert ("Traceback" in done.stderr) is ("raise" in end), done.stderr
+    with owner.consumer(owner_wait_s=30) as consumer:
+        group = next(iter(consumer))
+        assert (group.resume_from, [message.data for message in group]) == (4, THIS[4:])
+    assert owner.data() == owner.records("get") == []
+
+
+@pytest.mark.parametrize("end", ["sys.exit(7)", "raise KeyError(7)"])
+def test_blocks_left_by_an_exception_close_everything_and_commit_nothing_more(owner, program, end):
+    program.run(f"""
+with connect() as qmgr, qmgr.group_producer(queue, name=name, every=2) as producer, producer.group() as group:
+    for number in range(6):
+        group.put(b"%d" % number)
+    {end}
+""")
+    # No waiting: the connection was closed in order.
+    with owner.producer() as producer:
+        assert producer.group().resume_from == 4
+    assert owner.data() == THIS[:4]
+
+
+@pytest.mark.embedded
+def test_a_program_whose_mqback_fails_at_the_end_commits_nothing(owner, program, faults):
+    faults.arm(Fault("answer", verb="MQBACK", reason=mq.MQRC_RESOURCE_PROBLEM))
+    done = program.run(PUT_SIX + "qmgr.close()")
+    assert faults.faults_fired() == 1
+    assert "not disconnecting from QM1, because that would commit" in done.stderr
+    with owner.producer(owner_wait_s=30) as producer:
+        assert producer.group().resume_from == 4
+    assert owner.data() == THIS[:4]
+
+
+def test_while_a_program_lives_its_collected_objects_commit_nothing(owner, program):
+    process = subprocess.Popen(
+        program.command(PUT_SIX + ENDS["del and garbage collection"] + "print(1, flush=True)\nsys.stdin.read()"),
+        env=program.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"1\n"
+    assert owner.data() == THIS[:4]
+    process.communicate()
+    with owner.producer(owner_wait_s=30) as producer:
+        assert producer.group().resume_from == 4
+    assert owner.data() == THIS[:4]
+
+
+def test_in_a_forked_child_a_connection_is_a_clear_error_and_the_parent_goes_on(owner, program):
+    done = program.run(
+        PUT_SIX
+        + """
+child = os.fork()
+if child == 0:
+    for use in (lambda: group.put(b"x"), lambda: connect().close(), lambda: qmgr.group_consumer(queue, name=name)):
+        try:
+            use()
+            print("fine", flush=True)
+        except Exception as error:
+            print(type(error).__name__, error, flush=True)
+    producer.close()
+    qmgr.close()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+with group:
+    group.put(b"6")
+producer.close()
+qmgr.close()
+"""
+    )
+    assert done.stderr == ""
+    put, own, other = done.stdout.splitlines()
+    assert put.startswith("ConnectionBroken MQPUT for queue")
+    assert "2018 MQRC_HCONN_ERROR" in put
+    assert "a handle survives neither fork" in put
+    assert own == "fine"
+    assert other.startswith("ConnectionBroken")
+    assert owner.data() == THIS
+    assert owner.records("put") == []
+
+
+def test_the_child_of_a_fork_works_on_a_connection_of_its_own(owner, make_owner, program):
+    done = program.run("""
+with connect() as qmgr, qmgr.group_producer(queue, name=name, every=2) as producer, producer.group() as group:
+    group.put(b"0")
+    if os.fork() == 0:
+        with connect() as own, own.group_producer(queue, name=name + ".CHILD", every=2) as other:
+            with other.group() as whole:
+                for number in range(7):
+                    whole.put(b"%d" % number)
+            other.delete_status_queue()
+        os._exit(0)
+    assert os.wait()[1] == 0
+    group.put(b"1")
+""")
+    assert done.stderr == ""
+    assert owner.data() == [*THIS, b"0", b"1"]
+
+
+def test_threads_with_a_connection_each_put_and_get_whole_groups(owner, make_owner, background):
+    owners = [make_owner(queue=owner.queue) for _ in range(6)]
+
+    def put(number, putter):
+        with putter.producer(every=3) as producer:
+            for group_number in range(3):
+                with producer.group() as group:
+                    for message in range(10):
+                        group.put(json.dumps([number, group_number, message]))
+
+    def get(getter):
+        with getter.consumer(every=4, group_wait_s=30) as consumer:
+            return [[json.loads(message.data) for message in group] for group in consumer]
+
+    for thread in [background(put, number, putter) for number, putter in enumerate(owners)]:
+        thread.result(30)
+    got = [group for thread in [background(get, getter) for getter in owners] for group in thread.result(30)]
+    expected = [[[number, group, message] for message in range(10)] for number in range(6) for group in range(3)]
+    assert sorted(got) == expected
+    assert owner.data() == []
+
+
+def resident_kb():
+    """Return this process's resident memory."""
+    with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - as little memory as can be
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+@pytest.mark.slow
+@pytest.mark.embedded
+def test_a_group_of_very_many_messages_takes_no_more_memory_than_a_small_one(make_owner, own_queue_manager, binding):
+    """100,000 messages; MQGROUPS_MESSAGES=1000000 for a million, in some minutes."""
+    if binding.__name__ != "pymqi":
+        pytest.skip("once is enough")
+    messages = int(os.environ.get("MQGROUPS_MESSAGES", "100000"))
+    owner = make_owner(own_queue_manager(), "ORDERS")
+    before = after = 0
+    with owner.producer(every=1000, persistence=Persistence.NOT_PERSISTENT) as producer, producer.group() as group:
+        for number in range(messages):
+            group.put(b"%0100d" % number)
+            if number == 5000:
+                before = resident_kb()
+        after = resident_kb()
+    assert after - before < 2000
+    got = 0
+    with owner.consumer(every=1000) as consumer:
+        for whole in consumer:
+            for message in whole:
+                assert message.data == b"%0100d" % got
+                got += 1
+                if got == 5000:
+                    before = resident_kb()
+        after = resident_kb()
+    assert got == messages
+    assert after - before < 2000
+
+
+@pytest.mark.embedded
+def test_units_of_work_leave_nothing_behind_in_memory(owner):
+    """Where the one above would need hours to see it: a few bytes for each unit of work, or for each message."""
+
+    def traced_bytes():
+        gc.collect()  # empties the interpreter's free lists too
+        return tracemalloc.get_traced_memory()[0]
+
+    with owner.producer(every=1) as producer, owner.consumer(owner.connect(), every=1, group_wait_s=30) as consumer:
+        group = producer.group()
+        group.put(b"0")
+        group.put(b"1")
+        messages = iter(next(iter(consumer)))
+        next(messages)
+        tracemalloc.start()
+        try:
+            kept = []
+            for number in range(600):
+                group.put(b"%d" % number)
+                next(messages)
+                if number in (100, 599):
+                    kept.append(traced_bytes())
+        finally:
+            tracemalloc.stop()
+    # 500 units of work of each; not even a pointer of each may stay.
+    assert kept[1] - kept[0] < 2000
