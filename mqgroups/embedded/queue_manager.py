@@ -193,6 +193,7 @@ class QueueManager:
         queue = handle.queue
         if queue is None:
             return
+        handle.unlock()
         if handle.for_input:
             queue.open_input_count -= 1
             queue.exclusive_input = queue.exclusive_input and not handle.exclusive
@@ -203,8 +204,8 @@ class QueueManager:
 
     # --- units of work
 
-    def unit_of_work(self, connection: Connection) -> UnitOfWork:
-        """Return the connection's unit of work with room for one more; starts one if there is none.
+    def unit_of_work(self, connection: Connection, messages: int = 1) -> UnitOfWork:
+        """Return the connection's unit of work with room for so many more; starts one if there is none.
 
         Raises:
             Failed: MQRC_SYNCPOINT_LIMIT_REACHED (MAXUMSGS).
@@ -213,7 +214,7 @@ class QueueManager:
             connection.unit_of_work = UnitOfWork()
         limit = self.catalogue.q_mgr_values[mq.MQIA_MAX_UNCOMMITTED_MSGS]
         assert isinstance(limit, int)
-        if len(connection.unit_of_work) >= limit:
+        if len(connection.unit_of_work) + messages > limit:
             raise Failed(mq.MQRC_SYNCPOINT_LIMIT_REACHED)
         return connection.unit_of_work
 

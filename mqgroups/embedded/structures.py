@@ -19,6 +19,7 @@ MD_V2 = struct.Struct("<4s7i8sii24s24si48s48s12s32s32si28s8s8s4s24s4i")
 _MDE = struct.Struct("<4s4i8si24s4i")
 _I32 = struct.Struct("<i")
 _BACKOUT_COUNT_OFFSET = 96
+_MSG_FLAGS_OFFSET = 356
 
 NO_GROUP = bytes(24)
 NO_ID = bytes(24)
@@ -139,6 +140,17 @@ _MD_V2_DEFAULTS = struct.pack("<24s4i", NO_GROUP, 1, 0, mq.MQMF_NONE, mq.MQOL_UN
 def delivered_descriptor(stored: bytes, backout_count: int) -> bytes:
     """Return a stored version 2 descriptor with the backout count of this delivery."""
     return stored[:_BACKOUT_COUNT_OFFSET] + _I32.pack(backout_count) + stored[_BACKOUT_COUNT_OFFSET + 4 :]
+
+
+def describes_data(stored: bytes) -> tuple[int, int]:
+    """Return Encoding and CodedCharSetId of a packed descriptor."""
+    encoding, ccsid = struct.unpack_from("<ii", stored, 24)
+    return encoding, ccsid
+
+
+def as_only_segment(stored: bytes, msg_flags: int) -> bytes:
+    """Return the version 2 descriptor of a reassembled message: the first segment's with these flags."""
+    return stored[:_MSG_FLAGS_OFFSET] + struct.pack("<ii", msg_flags, mq.MQOL_UNDEFINED)
 
 
 def as_version_1(stored: bytes, data: bytes) -> tuple[bytes, bytes]:
