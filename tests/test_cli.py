@@ -14,7 +14,7 @@ from mqgroups.cli import main
 
 MQGROUPS = [sys.executable, "-m", "mqgroups"]
 PUT_AND_GET = """
-import os, {binding} as mq
+import os, {package} as mq
 q_mgr = mq.connect(os.environ["MQGROUPS_Q_MGR_NAME"], "DEV.APP.SVRCONN", os.environ["MQGROUPS_CONN_NAME"])
 mq.Queue(q_mgr, "ORDERS").put(b"a raw program's message")
 print(mq.Queue(q_mgr, "ORDERS").get())
@@ -104,9 +104,9 @@ def test_build_prints_a_directory_laid_out_as_ibms_client():
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("binding", ["pymqi", "ibmmq"])
-def test_exec_runs_a_program_that_knows_nothing_of_mqgroups(binding):
-    script = PUT_AND_GET.format(binding=binding)
+@pytest.mark.parametrize("package", ["pymqi", "ibmmq"])
+def test_exec_runs_a_program_that_knows_nothing_of_mqgroups(package):
+    script = PUT_AND_GET.format(package=package)
     done = run("exec", "--", sys.executable, "-c", script)
     assert (done.returncode, done.stdout, done.stderr) == (0, 'b"a raw program\'s message"\n', "")
 
@@ -161,7 +161,7 @@ q_mgr = mq.connect("QM1", "DEV.APP.SVRCONN", os.environ["MQGROUPS_CONN_NAME"])
 
 @pytest.mark.embedded
 def test_exec_bare_has_no_queues_of_the_standard_file():
-    done = run("exec", "--bare", "--", sys.executable, "-c", PUT_AND_GET.format(binding="pymqi"))
+    done = run("exec", "--bare", "--", sys.executable, "-c", PUT_AND_GET.format(package="pymqi"))
     assert done.returncode == 1
     assert "2085" in done.stderr
 

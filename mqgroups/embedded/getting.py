@@ -13,6 +13,7 @@ import time
 from mqgroups.embedded.handle import Direction
 from mqgroups.embedded.logical_order import Identity, after, departure, next_to_get, statuses
 from mqgroups.embedded.opening import at_most_one
+from mqgroups.embedded.platform import NEEDS_GROUP_INDEX, Platform
 from mqgroups.embedded.queue import Match, Message
 from mqgroups.embedded.queue_manager import CCSID, Answer, Connection, Failed, QueueManager
 from mqgroups.embedded.structures import (
@@ -152,7 +153,7 @@ class _Get:
         self.hobj = hobj
         self.md = md
         self.gmo = gmo
-        self.options = gmo.options
+        self.options = q_mgr.platform.get_options(gmo.options, _BROWSES)
         self.buffer_length = buffer_length
         self.browses = bool(self.options & _BROWSES)
         self.direction = Direction.BROWSE if self.browses else Direction.GET
@@ -173,6 +174,12 @@ class _Get:
             raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
         if self.gmo.match_options & mq.MQMO_MATCH_MSG_TOKEN or self.gmo.msg_handle:
             raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+        if (
+            self.q_mgr.platform is Platform.ZOS
+            and options & NEEDS_GROUP_INDEX
+            and self.queue.values[mq.MQIA_INDEX_TYPE] != mq.MQIT_GROUP_ID
+        ):
+            raise Failed(mq.MQRC_Q_INDEX_TYPE_ERROR)
         if self.logical_order and self.gmo.version < 2:
             raise Failed(mq.MQRC_WRONG_GMO_VERSION)
         if self.logical_order and self.md.version < 2:
@@ -205,6 +212,7 @@ class _Get:
 
     def attempt(self) -> tuple[list[Message], Answer] | None:
         """Look once, under the lock. Returns the messages and the answer, or None if there is none now."""
+        self.q_mgr.fail_if_quiescing(self.options & mq.MQGMO_FAIL_IF_QUIESCING)
         if self.queue.deleted:
             raise Failed(mq.MQRC_Q_DELETED)
         for values in (self.handle.opened_values, self.queue.values):

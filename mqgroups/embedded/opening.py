@@ -65,6 +65,7 @@ def open_object(q_mgr: QueueManager, connection: Connection, od_raw: bytes, opti
     """MQOPEN (IBM MQ, topic "MQOPEN")."""
     od = descriptor(od_raw)
     check_open_options(options)
+    q_mgr.fail_if_quiescing(options & mq.MQOO_FAIL_IF_QUIESCING)
     with q_mgr.lock:
         limit = q_mgr.catalogue.q_mgr_values[mq.MQIA_MAX_HANDLES]
         if isinstance(limit, int) and len(connection.handles) >= limit:

@@ -16,6 +16,7 @@ from mqgroups.embedded.logical_order import (
     stored_flags,
 )
 from mqgroups.embedded.opening import at_most_one, descriptor, open_queue
+from mqgroups.embedded.platform import ZOS_LOWEST_GROUP_PRIORITY, Platform
 from mqgroups.embedded.queue import Message, Queue
 from mqgroups.embedded.queue_manager import CCSID, MAX_PRIORITY, Answer, Connection, Failed, QueueManager
 from mqgroups.embedded.structures import (
@@ -82,7 +83,7 @@ def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, p
         _check_options(pmo)
         state = handle.states[Direction.PUT]
         reason, messages = _put(q_mgr, connection, handle, queue, md, pmo, data)
-    if not pmo.options & mq.MQPMO_SYNCPOINT:
+    if not q_mgr.platform.puts_in_syncpoint(pmo.options):
         try:
             _make_visible(q_mgr, queue, messages)
         except Failed:
@@ -110,7 +111,7 @@ def put1(
             if connection.unit_of_work is not None:
                 connection.unit_of_work.forget_state(handle, Direction.PUT)
             q_mgr.release(handle)
-    if not pmo.options & mq.MQPMO_SYNCPOINT:
+    if not q_mgr.platform.puts_in_syncpoint(pmo.options):
         _make_visible(q_mgr, queue, messages)
     return _answer(q_mgr, queue, md, pmo, reason, [od.answered(handle.opened_name, queue.name, q_mgr.name)])
 
@@ -178,6 +179,7 @@ def _put(
     Returns the reason of a warning, or MQRC_NONE, and the message, several if it was split into segments: in the unit of
     work, or, outside syncpoint, still to be made visible.
     """
+    q_mgr.fail_if_quiescing(pmo.options & mq.MQPMO_FAIL_IF_QUIESCING)
     if handle.opened_values is not None and handle.opened_values[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED:
         raise Failed(mq.MQRC_PUT_INHIBITED)
     if queue.values[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED:
@@ -200,8 +202,12 @@ def _put(
         caller, body = None, data
     warning = _resolve_descriptor(handle, queue, md)
     persistent = md.persistence == mq.MQPER_PERSISTENT
-    in_unit_of_work = bool(pmo.options & mq.MQPMO_SYNCPOINT)
+    in_unit_of_work = q_mgr.platform.puts_in_syncpoint(pmo.options)
     _check_group_fields(md, body, logical_order=logical_order)
+    if q_mgr.platform is Platform.ZOS:
+        if md.msg_flags & IS_SEGMENT:
+            raise Failed(mq.MQRC_SEGMENTS_NOT_SUPPORTED)
+        md.msg_flags &= ~mq.MQMF_SEGMENTATION_ALLOWED
 
     state = handle.states[Direction.PUT]
     if logical_order:
@@ -315,6 +321,15 @@ def _pieces(queue: Queue, md: MessageDescriptor, body: bytes) -> list[bytes]:
     return [body[at : at + length] for at in range(0, len(body), length)]
 
 
+def _placed_priority(q_mgr: QueueManager, queue: Queue, md: MessageDescriptor) -> int:
+    """Return the priority that a message is placed by."""
+    priority: int = min(md.priority, MAX_PRIORITY)
+    groups_indexed = q_mgr.platform is Platform.ZOS and queue.values[mq.MQIA_INDEX_TYPE] == mq.MQIT_GROUP_ID
+    if groups_indexed and md.msg_flags & IN_GROUP and md.msg_seq_number == 1:
+        return max(priority, ZOS_LOWEST_GROUP_PRIORITY)
+    return priority
+
+
 def _messages(
     q_mgr: QueueManager,
     connection: Connection,
@@ -356,7 +371,7 @@ def _messages(
             Message(
                 queue,
                 q_mgr.new_position(),
-                queue.delivery_priority(min(md.priority, MAX_PRIORITY)),
+                queue.delivery_priority(_placed_priority(q_mgr, queue, md)),
                 md.pack(2),
                 piece,
                 group_fields=(md.group_id, md.msg_seq_number, md.offset, md.msg_flags),

@@ -65,6 +65,8 @@ class Store:
         """Open or create the database in ``directory``; raises StoreError if it is another queue manager's."""
         directory.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
+        # Tests fill the disk with this: every write is refused as SQLite refuses it when there is no room.
+        self.is_full = False
         self._db = sqlite3.connect(directory / "queue-manager.db", check_same_thread=False, isolation_level=None)
         try:
             # One server at a time: a second one on the same directory is refused here, not found out later. The lock
@@ -134,6 +136,8 @@ class Store:
         gone = [(m.position,) for m in gets if m.persistent]
         if not rows and not gone:
             return
+        if self.is_full and rows:
+            raise sqlite3.OperationalError("database or disk is full")
         with self._lock, self._db:
             self._db.execute("BEGIN")
             self._db.executemany("INSERT INTO message VALUES (?, ?, ?, ?, ?, ?)", rows)

@@ -183,7 +183,7 @@ def mq(
             channel=queue_manager.channel,
             conn_name=queue_manager.conn_name,
             user="app",
-            password="passw0rd",  # noqa: S106 - there is nothing behind it
+            password="passw0rd",
             model=EMBEDDED_MODEL,
             queue_manager=queue_manager,
         )
