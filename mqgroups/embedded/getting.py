@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 
+from mqgroups.embedded.conversion import convert
 from mqgroups.embedded.handle import Direction
 from mqgroups.embedded.logical_order import Identity, after, departure, next_to_get, statuses
 from mqgroups.embedded.opening import at_most_one
@@ -26,6 +27,7 @@ from mqgroups.embedded.structures import (
     as_version_1,
     delivered_descriptor,
     describes_data,
+    describing_data,
     name_field,
 )
 from mqgroups.mqi import constants as mq
@@ -333,13 +335,14 @@ class _Get:
                 flags |= mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT
             md, data = as_only_segment(md, flags), b"".join(part.data for part in parts)
         length = len(data)
+        unconverted = 0
+        if self.options & mq.MQGMO_CONVERT and length <= self.buffer_length:
+            md, data, unconverted = self._converted(md, data)
         if self.md.version == 1:
             md, data = as_version_1(md, data)
         truncated = len(data) > self.buffer_length
-        if self.options & mq.MQGMO_CONVERT and not truncated:
-            warning = warning or self._conversion_warning(md)
         accepted = not truncated or bool(self.options & mq.MQGMO_ACCEPT_TRUNCATED_MSG)
-        warning = unlike or warning
+        warning = unlike or warning or unconverted
         if truncated:
             warning = mq.MQRC_TRUNCATED_MSG_ACCEPTED if accepted else mq.MQRC_TRUNCATED_MSG_FAILED
         if accepted:
@@ -412,16 +415,18 @@ class _Get:
             unit.add_gets(parts)
             self.queue.uncommitted += len(parts)
 
-    def _conversion_warning(self, delivered: bytes) -> int:
-        """Return why MQGMO_CONVERT leaves the data as it is, or MQRC_NONE if it is already as asked for."""
-        found = MessageDescriptor(delivered)
-        asked = self.md.coded_char_set_id if self.md.coded_char_set_id != mq.MQCCSI_Q_MGR else CCSID
-        if (found.coded_char_set_id, found.encoding) == (asked, self.md.encoding):
-            return mq.MQRC_NONE
-        if found.format == mq.MQFMT_STRING:
-            # Only the character set counts for text.
-            return mq.MQRC_NONE if found.coded_char_set_id == asked else mq.MQRC_NOT_CONVERTED
-        return mq.MQRC_FORMAT_ERROR if found.format == mq.MQFMT_NONE else mq.MQRC_NOT_CONVERTED
+    def _converted(self, md: bytes, data: bytes) -> tuple[bytes, bytes, int]:
+        """Return descriptor and data as asked for, or as they are with the reason why."""
+        encoding, ccsid = describes_data(md)
+        asked = self.md.coded_char_set_id
+        target = (CCSID if asked in (mq.MQCCSI_Q_MGR, mq.MQCCSI_APPL) else asked, self.md.encoding)
+        converted, reason = convert(data, md[32:40], (ccsid, encoding), target)
+        if converted is not None and len(converted) > self.buffer_length:
+            # It fitted before, so it counts as delivered, unconverted (reason code 2120).
+            converted, reason = None, mq.MQRC_CONVERTED_MSG_TOO_BIG
+        if converted is None:
+            return md, data, reason
+        return describing_data(md, *target), converted, reason
 
 
 def _alike(parts: list[Message]) -> tuple[list[Message], int]:

@@ -148,6 +148,11 @@ def describes_data(stored: bytes) -> tuple[int, int]:
     return encoding, ccsid
 
 
+def describing_data(stored: bytes, ccsid: int, encoding: int) -> bytes:
+    """Return a packed descriptor with another CodedCharSetId and Encoding."""
+    return stored[:24] + struct.pack("<ii", encoding, ccsid) + stored[32:]
+
+
 def as_only_segment(stored: bytes, msg_flags: int) -> bytes:
     """Return the version 2 descriptor of a reassembled message: the first segment's with these flags."""
     return stored[:_MSG_FLAGS_OFFSET] + struct.pack("<ii", msg_flags, mq.MQOL_UNDEFINED)
