@@ -220,6 +220,10 @@ class _Get:
         for values in (self.handle.opened_values, self.queue.values):
             if values is not None and values[mq.MQIA_INHIBIT_GET] == mq.MQQA_GET_INHIBITED:
                 raise Failed(mq.MQRC_GET_INHIBITED)
+        expired = self.queue.expire(time.time())
+        if expired:
+            # Under the lock for once: it is seldom, and what is gone must not come back.
+            self.q_mgr.write_now((), expired)
         parts = self._find()
         if parts is None:
             if self.options & _MOVES_CURSOR:
@@ -328,7 +332,8 @@ class _Get:
         warning = mq.MQRC_NONE if self.browses else self._leaves(first, in_unit_of_work)
         parts, unlike = _alike(parts)
         flags = first.msg_flags
-        md, data = delivered_descriptor(first.md, first.backout_count), first.data
+        left = None if first.expires_at_s is None else max(1, int((first.expires_at_s - time.time()) * 10))
+        md, data = delivered_descriptor(first.md, first.backout_count, left), first.data
         if len(parts) > 1:
             if not unlike:
                 # The reassembled message reads as its own only segment.
@@ -351,6 +356,8 @@ class _Get:
                 self._lock(parts)
             else:
                 self._remove(parts, in_unit_of_work)
+                if handle.options & mq.MQOO_SAVE_ALL_CONTEXT:
+                    handle.saved_context = first.md
             handle.states[self.direction] = after(
                 Identity(first.group_id, first.msg_seq_number, first.offset),
                 flags,

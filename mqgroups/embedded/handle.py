@@ -45,6 +45,7 @@ class Handle:
         "opened_values",
         "options",
         "queue",
+        "saved_context",
         "states",
     )
 
@@ -71,6 +72,7 @@ class Handle:
         self.logical_cursor: int | None = None
         self.browsed_in_logical_order: bool | None = None
         self.locked: list[Message] = []
+        self.saved_context: bytes | None = None
 
     def lock(self, messages: list[Message]) -> None:
         """Make messages invisible to other handles."""

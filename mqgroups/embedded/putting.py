@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+
+from mqgroups.embedded.context import PASSES, SETS, check_context, set_context
 from mqgroups.embedded.handle import Direction, Handle
 from mqgroups.embedded.logical_order import (
     IN_GROUP,
@@ -32,16 +35,9 @@ from mqgroups.mqi import constants as mq
 
 _SYNCPOINTS = mq.MQPMO_SYNCPOINT | mq.MQPMO_NO_SYNCPOINT
 _RESPONSES = mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE
-_PASS_OR_SET = (
-    mq.MQPMO_PASS_IDENTITY_CONTEXT
-    | mq.MQPMO_PASS_ALL_CONTEXT
-    | mq.MQPMO_SET_IDENTITY_CONTEXT
-    | mq.MQPMO_SET_ALL_CONTEXT
-)
-_CONTEXTS = _PASS_OR_SET | mq.MQPMO_DEFAULT_CONTEXT | mq.MQPMO_NO_CONTEXT
+_CONTEXTS = PASSES | SETS | mq.MQPMO_DEFAULT_CONTEXT | mq.MQPMO_NO_CONTEXT
 _NOT_YET = (
-    _PASS_OR_SET
-    | mq.MQPMO_ASYNC_RESPONSE
+    mq.MQPMO_ASYNC_RESPONSE
     | mq.MQPMO_ALTERNATE_USER_AUTHORITY
     | mq.MQPMO_MD_FOR_OUTPUT_ONLY
     | mq.MQPMO_RETAIN
@@ -81,6 +77,7 @@ def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, p
         if pmo.options & mq.MQPMO_ALTERNATE_USER_AUTHORITY:
             raise Failed(mq.MQRC_OPTIONS_ERROR)
         _check_options(pmo)
+        check_context(connection, handle, pmo, put1=False)
         state = handle.states[Direction.PUT]
         reason, messages = _put(q_mgr, connection, handle, queue, md, pmo, data)
     if not q_mgr.platform.puts_in_syncpoint(pmo.options):
@@ -106,6 +103,7 @@ def put1(
     with q_mgr.lock:
         handle, queue = open_queue(q_mgr, od, mq.MQOO_OUTPUT)
         try:
+            check_context(connection, handle, pmo, put1=True)
             reason, messages = _put(q_mgr, connection, handle, queue, md, pmo, data)
         finally:
             if connection.unit_of_work is not None:
@@ -266,9 +264,8 @@ def _resolve_descriptor(handle: Handle, queue: Queue, md: MessageDescriptor) -> 
     md.format = blank_padded(md.format, 8)
     if md.msg_type == mq.MQMT_REQUEST and not md.reply_to_q.strip():
         raise Failed(mq.MQRC_MISSING_REPLY_TO_Q)
-    if md.expiry != mq.MQEI_UNLIMITED:
-        # Messages that expire come later; one that never does when it was told to would be a lie.
-        raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED if md.expiry > 0 else mq.MQRC_EXPIRY_ERROR)
+    if md.expiry <= 0 and md.expiry != mq.MQEI_UNLIMITED:
+        raise Failed(mq.MQRC_EXPIRY_ERROR)
     if not 0 <= md.feedback <= mq.MQFB_APPL_LAST:
         raise Failed(mq.MQRC_FEEDBACK_ERROR)
     defaults = handle.opened_values if handle.opened_values is not None else queue.values
@@ -347,12 +344,7 @@ def _messages(
         md.correl_id = q_mgr.new_identifier()
     md.backout_count = 0
     md.group_id, md.msg_seq_number, md.offset = identity.group_id, identity.msg_seq_number, identity.offset
-    if pmo.options & mq.MQPMO_NO_CONTEXT:
-        md.user_identifier, md.accounting_token, md.appl_identity_data = b" " * 12, bytes(32), b" " * 32
-        md.put_appl_type, md.put_appl_name = mq.MQAT_NO_CONTEXT, b" " * 28
-        md.put_date, md.put_time, md.appl_origin_data = b" " * 8, b" " * 8, b" " * 4
-    else:
-        q_mgr.default_context(connection, md)
+    set_context(q_mgr, connection, md, pmo)
     returned = md.msg_id, md.msg_flags, md.coded_char_set_id
     md.msg_flags = stored_flags(md.msg_flags)
     if md.coded_char_set_id in (mq.MQCCSI_Q_MGR, mq.MQCCSI_INHERIT, mq.MQCCSI_APPL):
@@ -376,6 +368,7 @@ def _messages(
                 piece,
                 group_fields=(md.group_id, md.msg_seq_number, md.offset, md.msg_flags),
                 persistent=md.persistence == mq.MQPER_PERSISTENT,
+                expires_at_s=None if md.expiry == mq.MQEI_UNLIMITED else time.time() + md.expiry / 10,
             )
         )
         md.offset += len(piece)

@@ -10,6 +10,7 @@ Not here: who may get what (``getting.py``), units of work, disk. All methods ar
 
 from __future__ import annotations
 
+import heapq
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ class Message:
         "backout_count",
         "correl_id",
         "data",
+        "expires_at_s",
         "group_id",
         "key",
         "locked_by",
@@ -66,6 +68,7 @@ class Message:
         group_fields: tuple[bytes, int, int, int],
         persistent: bool,
         backout_count: int = 0,
+        expires_at_s: float | None = None,
     ) -> None:
         self.queue = queue
         self.position = position
@@ -77,6 +80,7 @@ class Message:
         self.group_id, self.msg_seq_number, self.offset, self.msg_flags = group_fields
         self.persistent = persistent
         self.backout_count = backout_count
+        self.expires_at_s = expires_at_s
         self.locked_by: Handle | None = None
 
     @property
@@ -252,6 +256,8 @@ class Queue:
         self._by_msg_id = _Index()
         self._by_correl_id = _Index()
         self._groups: dict[bytes, Group] = {}
+        # When available messages expire, with their keys; those that are gone meanwhile are passed over.
+        self._expiring: list[tuple[float, int]] = []
         self.waiters: set[Callable[[], None]] = set()
 
     def integer(self, selector: int) -> int:
@@ -271,6 +277,8 @@ class Queue:
             self.available[message.key] = message
             if message.starts_in_logical_order:
                 self._heads[message.key] = message
+            if message.expires_at_s is not None:
+                heapq.heappush(self._expiring, (message.expires_at_s, message.key))
             self._by_msg_id.add(message.msg_id, message)
             if message.correl_id != NO_ID:
                 self._by_correl_id.add(message.correl_id, message)
@@ -295,6 +303,21 @@ class Queue:
             group.remove(message)
             if not group.members:
                 del self._groups[message.group_id]
+
+    def expire(self, now_s: float) -> list[Message]:
+        """Take the messages whose time is over off the queue and return them.
+
+        They vanish when somebody looks for messages, not before; until then they count in ``depth`` (topic q097490).
+        """
+        expired: list[Message] = []
+        while self._expiring and self._expiring[0][0] <= now_s:
+            _, key = heapq.heappop(self._expiring)
+            message = self.available.get(key)
+            if message is not None:
+                self.withdraw(message)
+                expired.append(message)
+        self.depth -= len(expired)
+        return expired
 
     def wake(self) -> None:
         """Let every waiting MQGET look again."""

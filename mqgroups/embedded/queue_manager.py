@@ -140,6 +140,7 @@ class QueueManager:
                 group_fields=(md.group_id, md.msg_seq_number, md.offset, md.msg_flags),
                 persistent=True,
                 backout_count=stored.backout_count,
+                expires_at_s=stored.expires_at_s,
             )
             queue.depth += 1
             queue.make_available((message,))
@@ -330,11 +331,14 @@ class QueueManager:
         assert isinstance(limit, int)
         return limit
 
-    def default_context(self, connection: Connection, md: MessageDescriptor) -> None:
-        """Set identity and origin context as MQPMO_DEFAULT_CONTEXT does."""
+    def default_identity_context(self, connection: Connection, md: MessageDescriptor) -> None:
+        """Set the identity context: on behalf of whom the message is."""
         md.user_identifier = connection.user.encode("latin-1")[:12].ljust(12)
         md.accounting_token = bytes(32)
         md.appl_identity_data = b" " * 32
+
+    def default_origin_context(self, connection: Connection, md: MessageDescriptor) -> None:
+        """Set the origin context: which application put the message, and when."""
         md.put_appl_type = mq.MQAT_UNIX
         md.put_appl_name = connection.appl_name.encode("latin-1", "replace")[:28].ljust(28)
         md.put_date, md.put_time = self.put_date_and_time()
