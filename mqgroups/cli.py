@@ -3,6 +3,7 @@
     mqgroups embedded build   compile the client library of the embedded queue manager
     mqgroups embedded run     serve an embedded queue manager until it is told to stop
     mqgroups embedded exec    run a program on an embedded queue manager of its own
+    mqgroups embedded fault   let something go wrong at an MQI call; also quiesce and calls
 
 Exit codes: 0 done; 1 it did not work, and standard error says why; 2 the command was not understood. ``exec`` ends with
 the exit code of the program, 128 + n if signal n ended it, and 125, 126 or 127 if it never ran (see its help).
@@ -19,7 +20,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -96,6 +97,13 @@ def _queue_manager_options(command: _Command) -> _Command:
             metavar="NAME:VARIABLE",
             help="A user, and the environment variable that holds the password; may be repeated.",
         ),
+        click.option(
+            "--platform",
+            type=click.Choice(["unix", "zos"]),
+            default="unix",
+            show_default=True,
+            help="Whose rules apply where platforms differ.",
+        ),
         click.option("--users-file", type=_FILE, help="Users, one NAME:PASSWORD a line; # begins a comment line."),
         click.option("--verbose", "-v", is_flag=True, help="Say more on standard error."),
     ]
@@ -157,6 +165,7 @@ def run(
     mqsc: Sequence[Path],
     bare: bool,
     user_variables: Sequence[str],
+    platform: str,
     users_file: Path | None,
     verbose: bool,
     listen: tuple[str, int],
@@ -180,10 +189,11 @@ def run(
         )
 
     with _one_message(about=f"queue manager {q_mgr_name} on {listen[0]}({listen[1]}): "):
-        from mqgroups.embedded import server
+        from mqgroups.embedded import Platform, server
 
         directory.mkdir(parents=True, exist_ok=True)
-        server.run(q_mgr_name, *listen, directory, _mqsc_files(mqsc, bare=bare), users, ready)
+        files = _mqsc_files(mqsc, bare=bare)
+        server.run(q_mgr_name, *listen, directory, files, users, Platform(platform), ready)
 
 
 @embedded.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -195,6 +205,7 @@ def exec_(
     mqsc: Sequence[Path],
     bare: bool,
     user_variables: Sequence[str],
+    platform: str,
     users_file: Path | None,
     verbose: bool,
     data: Path | None,
@@ -221,12 +232,77 @@ def exec_(
                     data=data,
                     mqsc=_mqsc_files(mqsc, bare=bare),
                     users=users,
+                    platform=platform,
                     log_level="INFO" if verbose else "WARNING",
                 )
             )
             environment = {**os.environ, **q_mgr.environment(), "MQGROUPS_CONN_NAME": q_mgr.conn_name}
         code = _run_program(command, environment)
     sys.exit(code)
+
+
+_DATA = click.option(
+    "--data", type=_DIRECTORY, required=True, help="The directory of a queue manager that runs on this machine."
+)
+
+
+@embedded.command()
+@_DATA
+@click.option(
+    "--when", type=click.Choice(["before", "after"]), default="before", show_default=True, help="The call took effect."
+)
+@click.option("--nth", type=click.IntRange(1), default=1, show_default=True, help="At the n-th call that fits.")
+@click.option("--times", type=click.IntRange(0), default=1, show_default=True, help="At so many calls; 0: for good.")
+@click.option("--verb", default="", help="Count calls of this verb only, such as MQCMIT.")
+@click.option("--appl", "appl_name", default="", help="Count calls of applications of this name only.")
+@click.option("--reason", type=int, default=0, help="Reason code for 'answer'.")
+@click.option("--comp", type=click.IntRange(0, 2), default=2, show_default=True, help="Completion code for 'answer'.")
+@click.option("--delay-s", type=float, default=0.0, help="Seconds for 'delay'.")
+@click.argument(
+    "action", type=click.Choice(["kill_client", "kill_server", "drop", "freeze", "answer", "delay", "clear"])
+)
+def fault(data: Path, action: str, **how: Any) -> None:
+    """Let something go wrong at an MQI call, to see what your program makes of it.
+
+    \b
+        kill_client   SIGKILL the program that makes the call
+        kill_server   SIGKILL the queue manager
+        drop          close the connection without a reply: after an MQCMIT took effect, a commit in doubt
+        freeze        never reply, and leave the connection open
+        answer        end the call with --comp and --reason
+        delay         let the call wait
+        clear         forget all faults that are set, and let go what is frozen
+    """
+    with _one_message():
+        from mqgroups.embedded import Control, Fault
+
+        control = Control.of(data)
+        if action == "clear":
+            control.clear_faults()
+        else:
+            control.arm(Fault(action, **how))
+
+
+@embedded.command()
+@_DATA
+def quiesce(data: Path) -> None:
+    """End a queue manager as endmqm does: nobody new, and the end when the last application has disconnected."""
+    with _one_message():
+        from mqgroups.embedded import Control
+
+        Control.of(data).quiesce()
+
+
+@embedded.command()
+@_DATA
+def calls(data: Path) -> None:
+    """Show how many MQI calls a queue manager has answered, by verb."""
+    with _one_message():
+        from mqgroups.embedded import Control
+
+        counted = Control.of(data).calls()
+    for verb, number in sorted(counted.items()):
+        click.echo(f"{verb:8} {number}")
 
 
 def _run_program(command: Sequence[str], environment: Mapping[str, str]) -> int:

@@ -17,7 +17,17 @@ It imports nothing of the rest of the package but the numbers in ``mqgroups.mqi.
 library's rules could not disagree with them. ``embedded/README.md`` says what it implements and what it does not.
 """
 
-from mqgroups.embedded.faults import Fault
+from mqgroups.embedded.control import Control, ControlError
+from mqgroups.embedded.faults import Fault, random_fault
 from mqgroups.embedded.launcher import EmbeddedQueueManager, EmbeddedQueueManagerError
+from mqgroups.embedded.platform import Platform
 
-__all__ = ["EmbeddedQueueManager", "EmbeddedQueueManagerError", "Fault"]
+__all__ = [
+    "Control",
+    "ControlError",
+    "EmbeddedQueueManager",
+    "EmbeddedQueueManagerError",
+    "Fault",
+    "Platform",
+    "random_fault",
+]

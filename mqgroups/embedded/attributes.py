@@ -29,8 +29,7 @@ class Attribute:
     """One attribute.
 
     ``keywords`` maps words of MQSC to numbers; ``low`` and ``high`` bound a number; ``length`` is that of a character
-    attribute in MQINQ, 0 for an integer. ``types`` are the queue types that have it. An attribute without MQSC keyword
-    cannot be defined.
+    attribute in MQINQ, 0 for an integer. ``types`` are the queue types that have it.
     """
 
     selector: int
@@ -41,6 +40,7 @@ class Attribute:
     low: int = 0
     high: int = 999_999_999
     length: int = 0
+    zos_only: bool = False
 
 
 QUEUE_ATTRIBUTES: tuple[Attribute, ...] = (
@@ -82,6 +82,18 @@ QUEUE_ATTRIBUTES: tuple[Attribute, ...] = (
     Attribute(mq.MQCA_BACKOUT_REQ_Q_NAME, "BOQNAME", "", length=mq.MQ_Q_NAME_LENGTH),
     Attribute(
         mq.MQIA_HARDEN_GET_BACKOUT, "HARDENBO", 1, keywords={"HARDENBO": mq.MQQA_BACKOUT_HARDENED, "NOHARDENBO": 0}
+    ),
+    Attribute(
+        mq.MQIA_INDEX_TYPE,
+        "INDXTYPE",
+        mq.MQIT_NONE,
+        keywords={
+            "NONE": mq.MQIT_NONE,
+            "MSGID": mq.MQIT_MSG_ID,
+            "CORRELID": mq.MQIT_CORREL_ID,
+            "GROUPID": mq.MQIT_GROUP_ID,
+        },
+        zos_only=True,
     ),
     Attribute(mq.MQIA_USAGE, "USAGE", mq.MQUS_NORMAL, keywords={"NORMAL": 0, "XMITQ": 1}),
     Attribute(mq.MQIA_NPM_CLASS, "NPMCLASS", mq.MQNPM_CLASS_NORMAL, keywords={"NORMAL": 0, "HIGH": 10}),

@@ -20,6 +20,7 @@ from mqgroups.embedded.attributes import (
     default_values,
 )
 from mqgroups.embedded.mqsc import Command, MQSCError
+from mqgroups.embedded.platform import Platform
 from mqgroups.embedded.queue import Queue
 from mqgroups.embedded.store import Store, StoredObject
 from mqgroups.mqi import constants as mq
@@ -66,8 +67,9 @@ class Definition:
 class Catalogue:
     """All objects of one queue manager. Called under the queue manager's lock."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, platform: Platform = Platform.UNIX) -> None:
         self._store = store
+        self._platform = platform
         self._objects: dict[str, Queue | Definition] = {}
         self.channels: set[str] = set(DEFAULT_CHANNELS)
         self.q_mgr_values: dict[int, Value] = {
@@ -177,7 +179,7 @@ class Catalogue:
         like = self._objects.get(parameters.pop("LIKE", ""))
         values = dict(existing.values if existing else like.values if like else default_values(kind))
         values = {k: v for k, v in values.items() if k in default_values(kind)}
-        values.update(_attributes(command, kind, parameters))
+        values.update(_attributes(command, kind, parameters, self._platform))
         if isinstance(existing, Queue):
             existing.values.update(values)
             self.changed(existing.name, existing)
@@ -190,7 +192,7 @@ class Catalogue:
         found = self._objects.get(command.name)
         if found is None or TYPE_NAMES[found.type] != command.kind:
             raise _refused(command, f"there is no {command.kind} of this name")
-        values = _attributes(command, found.type, command.parameters)
+        values = _attributes(command, found.type, command.parameters, self._platform)
         if isinstance(found, Queue):
             found.values.update(values)
             self.changed(found.name, found)
@@ -233,12 +235,12 @@ class Catalogue:
         self._store.delete_object(name)
 
 
-def _attributes(command: Command, kind: int, parameters: dict[str, str]) -> dict[int, Value]:
+def _attributes(command: Command, kind: int, parameters: dict[str, str], platform: Platform) -> dict[int, Value]:
     """Return the attributes that parameters set, by selector."""
     values: dict[int, Value] = {}
     for keyword, text in parameters.items():
         attribute = BY_KEYWORD.get(keyword)
-        if attribute is None or kind not in attribute.types:
+        if attribute is None or kind not in attribute.types or (attribute.zos_only and platform is not Platform.ZOS):
             raise _refused(command, f"{command.kind} has no attribute {keyword} here")
         word = text or keyword
         if attribute.length:

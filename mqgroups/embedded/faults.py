@@ -1,18 +1,25 @@
-"""Faults for tests: a call that is refused, whose reply is lost, or that somebody does not survive.
+"""Faults for tests: calls that are refused or late, replies that are lost, and callers and servers that do not survive.
 
-A fault is armed through the control verb and fires once, at the n-th MQI call that fits it, before the call took effect
-or after. The queue manager itself knows nothing of faults; ``server.py`` asks here around every call.
+A fault is armed through the control verb and fires at the n-th MQI call that fits it, before the call took effect or
+after, once or for good. Everything is counted, nothing is drawn: a campaign that is random draws its faults beforehand,
+by ``random_fault`` from a seed of its own, and the same seed gives the same faults. The queue manager itself knows
+nothing of faults; ``server.py`` asks here around every call.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import signal
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-ACTIONS = ("kill_client", "kill_server", "drop", "answer")
+from mqgroups.mqi import constants as mq
+
+ACTIONS = ("kill_client", "kill_server", "drop", "freeze", "answer", "delay")
+_WHEN = ("before", "after")
 
 
 class ConnectionDropped(Exception):
@@ -33,14 +40,16 @@ class Fault:
     """One fault.
 
     Attributes:
-        action: ``kill_client`` and ``kill_server`` send SIGKILL, ``drop`` closes the connection, ``answer`` ends the
-        call
-            with MQCC_FAILED and ``reason``.
-        when: ``before`` or ``after`` the call took effect. ``answer`` is always before.
+        action: ``kill_client`` and ``kill_server`` send SIGKILL; ``drop`` closes the connection without a reply (of an
+            MQCMIT: a commit in doubt, with either outcome); ``freeze`` never replies and leaves the connection open;
+            ``answer`` ends the call with ``comp`` and ``reason``; ``delay`` lets it wait for ``delay_s``.
+        when: ``before`` or ``after`` the call took effect. ``answer`` after a call took effect is a reply that lies.
         nth: fires at this call that fits, counted from 1 since it was armed.
         verb: only calls of this verb count; "" for all.
         appl_name: only calls of applications of this name count; "" for all.
-        reason: reason code for ``answer``.
+        comp, reason: completion and reason code for ``answer``.
+        delay_s: seconds for ``delay``.
+        times: how many calls it fires at, from the n-th on; 0 for all of them.
     """
 
     action: str
@@ -48,13 +57,28 @@ class Fault:
     nth: int = 1
     verb: str = ""
     appl_name: str = ""
+    comp: int = mq.MQCC_FAILED
     reason: int = 0
+    delay_s: float = 0.0
+    times: int = 1
 
     def __post_init__(self) -> None:
-        if self.action not in ACTIONS or self.when not in ("before", "after"):
+        if self.action not in ACTIONS or self.when not in _WHEN:
             raise ValueError(f"a fault is one of {', '.join(ACTIONS)}, before or after; not {self.action} {self.when}")
-        if self.nth < 1:
-            raise ValueError(f"a fault fires at the 1st call or a later one, not at the {self.nth}th")
+        if self.nth < 1 or self.times < 0:
+            raise ValueError(
+                f"a fault fires at the 1st call or a later one, so many times; not at {self.nth}, {self.times}"
+            )
+        if self.action == "answer" and not self.reason and self.comp:
+            raise ValueError("an answer that is not MQCC_OK needs a reason code")
+        if not self.delay_s >= 0:
+            raise ValueError(f"a delay lasts 0 seconds or longer, not {self.delay_s!r}")
+
+
+def random_fault(seed: int, calls: int, actions: Sequence[str] = ("kill_client", "drop", "kill_server")) -> Fault:
+    """Return a fault at one of the first ``calls`` calls; the same seed gives the same fault."""
+    draw = random.Random(seed)
+    return Fault(draw.choice(actions), draw.choice(_WHEN), draw.randint(1, calls))
 
 
 class Faults:
@@ -63,6 +87,7 @@ class Faults:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._armed: list[Fault] = []
+        self._thawed = threading.Event()
         self.calls: Counter[str] = Counter()
         self.fired = 0
 
@@ -72,37 +97,49 @@ class Faults:
             self._armed.append(fault)
 
     def clear(self) -> None:
-        """Forget the armed faults and all counts."""
+        """Forget the armed faults and all counts, and end what is frozen or delayed."""
         with self._lock:
             self._armed.clear()
             self.calls.clear()
             self.fired = 0
+            self._thawed.set()
+            self._thawed = threading.Event()
 
     def at(self, verb: str, appl_name: str) -> Fault | None:
         """Count one call; return the fault that fires at it."""
         with self._lock:
             self.calls[verb] += 1
-            for fault in self._armed:
-                if fault.verb in ("", verb) and fault.appl_name in ("", appl_name):
+            due = None
+            for fault in tuple(self._armed):
+                if fault.verb not in ("", verb) or fault.appl_name not in ("", appl_name):
+                    continue
+                if fault.nth > 1:
                     fault.nth -= 1
-                    if fault.nth == 0:
-                        self._armed.remove(fault)
-                        self.fired += 1
-                        return fault
-        return None
+                elif due is None:
+                    due = fault
+                    self.fired += 1
+                    if fault.times:
+                        fault.times -= 1
+                        if not fault.times:
+                            self._armed.remove(fault)
+            return due
 
+    def perform(self, fault: Fault, client_pid: int) -> None:
+        """Do what the fault says; returns if the call goes on.
 
-def perform(fault: Fault, client_pid: int) -> None:
-    """Do what the fault says.
-
-    Raises:
-        CallAnswered: the call ends with the fault's reason.
-        ConnectionDropped: the connection is to be closed without a reply.
-    """
-    if fault.action == "answer":
-        raise CallAnswered(2, fault.reason)
-    if fault.action == "kill_server":
-        os.kill(os.getpid(), signal.SIGKILL)
-    if fault.action == "kill_client" and client_pid > 0:
-        os.kill(client_pid, signal.SIGKILL)
-    raise ConnectionDropped(fault.action)
+        Raises:
+            CallAnswered: the call ends with the fault's codes.
+            ConnectionDropped: the connection is to be closed without a reply.
+        """
+        if fault.action == "answer":
+            raise CallAnswered(fault.comp, fault.reason)
+        if fault.action == "delay":
+            self._thawed.wait(fault.delay_s)
+            return
+        if fault.action == "freeze":
+            self._thawed.wait()
+        if fault.action == "kill_server":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if fault.action == "kill_client" and client_pid > 0:
+            os.kill(client_pid, signal.SIGKILL)
+        raise ConnectionDropped(fault.action)

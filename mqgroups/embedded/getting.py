@@ -9,11 +9,12 @@ queue.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
+from mqgroups.embedded.conversion import convert
 from mqgroups.embedded.handle import Direction
 from mqgroups.embedded.logical_order import Identity, after, departure, next_to_get, statuses
 from mqgroups.embedded.opening import at_most_one
+from mqgroups.embedded.platform import NEEDS_GROUP_INDEX, Platform
 from mqgroups.embedded.queue import Match, Message
 from mqgroups.embedded.queue_manager import CCSID, Answer, Connection, Failed, QueueManager
 from mqgroups.embedded.structures import (
@@ -22,8 +23,11 @@ from mqgroups.embedded.structures import (
     GetMessageOptions,
     MessageDescriptor,
     StructureError,
+    as_only_segment,
     as_version_1,
     delivered_descriptor,
+    describes_data,
+    describing_data,
     name_field,
 )
 from mqgroups.mqi import constants as mq
@@ -32,7 +36,6 @@ _MOVES_CURSOR = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_BROWSE_NEXT
 _BROWSES = _MOVES_CURSOR | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
 _UNDER_CURSOR = mq.MQGMO_BROWSE_MSG_UNDER_CURSOR | mq.MQGMO_MSG_UNDER_CURSOR
 _SYNCPOINTS = mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT | mq.MQGMO_NO_SYNCPOINT
-_LOCKS = mq.MQGMO_LOCK | mq.MQGMO_UNLOCK
 _MARKS = (
     mq.MQGMO_MARK_BROWSE_HANDLE
     | mq.MQGMO_MARK_BROWSE_CO_OP
@@ -47,9 +50,7 @@ _PROPERTIES = (
     | mq.MQGMO_PROPERTIES_COMPATIBILITY
 )
 _NOT_YET = (
-    _LOCKS
-    | _MARKS
-    | mq.MQGMO_COMPLETE_MSG
+    _MARKS
     | mq.MQGMO_SET_SIGNAL
     | mq.MQGMO_MARK_SKIP_BACKOUT
     | mq.MQGMO_PROPERTIES_IN_HANDLE
@@ -57,6 +58,9 @@ _NOT_YET = (
 )
 _KNOWN = (
     mq.MQGMO_WAIT
+    | mq.MQGMO_LOCK
+    | mq.MQGMO_UNLOCK
+    | mq.MQGMO_COMPLETE_MSG
     | mq.MQGMO_FAIL_IF_QUIESCING
     | _SYNCPOINTS
     | _BROWSES
@@ -69,6 +73,7 @@ _KNOWN = (
     | mq.MQGMO_ALL_SEGMENTS_AVAILABLE
     | _NOT_YET
 )
+_WHOLE_LOGICAL_MESSAGE = mq.MQGMO_COMPLETE_MSG | mq.MQGMO_ALL_MSGS_AVAILABLE | mq.MQGMO_ALL_SEGMENTS_AVAILABLE
 _MATCHES = (
     mq.MQMO_MATCH_MSG_ID
     | mq.MQMO_MATCH_CORREL_ID
@@ -84,13 +89,15 @@ def get(
 ) -> Answer:
     """MQGET (IBM MQ, topic "MQGET")."""
     try:
-        md = MessageDescriptor(md_raw)
-    except StructureError as error:
-        raise Failed(mq.MQRC_MD_ERROR) from error
-    try:
         gmo = GetMessageOptions(gmo_raw)
     except StructureError as error:
         raise Failed(mq.MQRC_GMO_ERROR) from error
+    if gmo.options & mq.MQGMO_UNLOCK:
+        return _unlock(q_mgr, connection, hobj, gmo)
+    try:
+        md = MessageDescriptor(md_raw)
+    except StructureError as error:
+        raise Failed(mq.MQRC_MD_ERROR) from error
     call = _Get(q_mgr, connection, hobj, md, gmo, buffer_length)
     waits = gmo.options & mq.MQGMO_WAIT and not gmo.options & _UNDER_CURSOR
     deadline = None
@@ -118,8 +125,21 @@ def get(
                 call.queue.waiters.discard(waiter.wake)
 
 
+def _unlock(q_mgr: QueueManager, connection: Connection, hobj: int, gmo: GetMessageOptions) -> Answer:
+    """MQGMO_UNLOCK: nothing but the options is looked at, and nothing comes back."""
+    with q_mgr.lock:
+        handle, _ = connection.queue_handle(hobj)
+        check_get_options(gmo.options)
+        reason = mq.MQRC_NONE if handle.unlock() else mq.MQRC_NO_MSG_LOCKED
+    return mq.MQCC_WARNING if reason else mq.MQCC_OK, reason, [b"", gmo.raw, 0, b""]
+
+
 class _Get:
-    """One MQGET call."""
+    """One MQGET call.
+
+    What it finds are the physical messages of one logical message: with MQGMO_COMPLETE_MSG all of its segments, by
+    ascending offset, else a single one.
+    """
 
     def __init__(
         self,
@@ -135,7 +155,7 @@ class _Get:
         self.hobj = hobj
         self.md = md
         self.gmo = gmo
-        self.options = gmo.options
+        self.options = q_mgr.platform.get_options(gmo.options, _BROWSES)
         self.buffer_length = buffer_length
         self.browses = bool(self.options & _BROWSES)
         self.direction = Direction.BROWSE if self.browses else Direction.GET
@@ -151,8 +171,17 @@ class _Get:
         check_get_options(options)
         if self.gmo.match_options & ~_MATCHES:
             raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
+        if self.gmo.match_options & mq.MQMO_MATCH_OFFSET and options & mq.MQGMO_COMPLETE_MSG:
+            # "Any of the MQMO options but this" is documented; which reason it gets is not: unverified.
+            raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
         if self.gmo.match_options & mq.MQMO_MATCH_MSG_TOKEN or self.gmo.msg_handle:
             raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+        if (
+            self.q_mgr.platform is Platform.ZOS
+            and options & NEEDS_GROUP_INDEX
+            and self.queue.values[mq.MQIA_INDEX_TYPE] != mq.MQIT_GROUP_ID
+        ):
+            raise Failed(mq.MQRC_Q_INDEX_TYPE_ERROR)
         if self.logical_order and self.gmo.version < 2:
             raise Failed(mq.MQRC_WRONG_GMO_VERSION)
         if self.logical_order and self.md.version < 2:
@@ -183,41 +212,48 @@ class _Get:
             offset=md.offset if chosen & mq.MQMO_MATCH_OFFSET else None,
         )
 
-    def attempt(self) -> tuple[Message, Answer] | None:
-        """Look once, under the lock. Returns the message and the answer, or None if there is none now."""
+    def attempt(self) -> tuple[list[Message], Answer] | None:
+        """Look once, under the lock. Returns the messages and the answer, or None if there is none now."""
+        self.q_mgr.fail_if_quiescing(self.options & mq.MQGMO_FAIL_IF_QUIESCING)
         if self.queue.deleted:
             raise Failed(mq.MQRC_Q_DELETED)
         for values in (self.handle.opened_values, self.queue.values):
             if values is not None and values[mq.MQIA_INHIBIT_GET] == mq.MQQA_GET_INHIBITED:
                 raise Failed(mq.MQRC_GET_INHIBITED)
-        message = self._find()
-        return None if message is None else (message, self._deliver(message))
+        expired = self.queue.expire(time.time())
+        if expired:
+            # Under the lock for once: it is seldom, and what is gone must not come back.
+            self.q_mgr.write_now((), expired)
+        parts = self._find()
+        if parts is None:
+            if self.options & _MOVES_CURSOR:
+                # Before a wait begins, and with MQRC_NO_MSG_AVAILABLE, what was locked is not any more.
+                self.handle.unlock()
+            return None
+        return parts, self._deliver(parts)
 
-    def finish(self, found: tuple[Message, Answer]) -> Answer:
+    def finish(self, found: tuple[list[Message], Answer]) -> Answer:
         """Make a removal outside syncpoint durable, without the lock, before it is answered."""
-        message, answer = found
-        if self.browses or self._in_unit_of_work(message) or answer[1] == mq.MQRC_TRUNCATED_MSG_FAILED:
+        parts, answer = found
+        if self.browses or self._in_unit_of_work(parts[0]) or answer[1] == mq.MQRC_TRUNCATED_MSG_FAILED:
             return answer
         try:
-            self.q_mgr.write_now((), (message,))
+            self.q_mgr.write_now((), parts)
         except Failed:
             with self.q_mgr.lock:
                 self.handle.states[Direction.GET] = self._state_before
-                self.queue.make_available((message,))
+                self.queue.make_available(parts)
             raise
         with self.q_mgr.lock:
-            self.queue.depth -= 1
+            self.queue.depth -= len(parts)
         return answer
 
-    # --- which message
+    # --- which messages
 
-    def _find(self) -> Message | None:
+    def _find(self) -> list[Message] | None:
         options, handle = self.options, self.handle
         if options & _UNDER_CURSOR:
-            message = self.queue.available.get(handle.cursor)
-            if message is None:
-                raise Failed(mq.MQRC_NO_MSG_UNDER_CURSOR)
-            return message  # type: ignore[no-any-return]  # sortedcontainers is untyped
+            return self._under_cursor()
         fresh = bool(options & mq.MQGMO_BROWSE_FIRST)
         if self.logical_order:
             wanted = None if fresh else next_to_get(handle.states[self.direction])
@@ -228,19 +264,24 @@ class _Get:
         else:
             position = None if fresh or not self.browses else handle.cursor
             found = self.queue.candidates(self.match, position)
-        return next(self._available(found), None)
+        if options & mq.MQGMO_ALL_MSGS_AVAILABLE:
+            found = filter(self.queue.group_is_available, found)
+        return next(filter(None, map(self._retrievable, found)), None)
 
-    def _available(self, found: Iterator[Message]) -> Iterator[Message]:
-        """Pass over messages of groups, or of logical messages, that are not complete, as the options ask."""
-        if self.options & mq.MQGMO_ALL_MSGS_AVAILABLE:
-            return filter(self.queue.group_is_available, found)
-        if self.options & mq.MQGMO_ALL_SEGMENTS_AVAILABLE:
-            return filter(self.queue.logical_message_is_available, found)
-        return found
+    def _under_cursor(self) -> list[Message]:
+        """Return what the browse cursor points at, whatever the match options say."""
+        message = self.queue.available.get(self.handle.cursor)
+        if message is None or not self._may_see(message):
+            raise Failed(mq.MQRC_NO_MSG_UNDER_CURSOR)
+        if self.options & mq.MQGMO_COMPLETE_MSG and message.offset:
+            raise Failed(mq.MQRC_INVALID_MSG_UNDER_CURSOR)
+        parts = self._retrievable(message)
+        if parts is None:
+            raise Failed(mq.MQRC_NO_MSG_UNDER_CURSOR)
+        return parts
 
-    def _continue(self, wanted: Identity) -> Message | None:
+    def _continue(self, wanted: Identity) -> list[Message] | None:
         """Return the next of the current group or logical message, and of no other."""
-        state = self.handle.states[self.direction]
         if not self.browses and not self.options & mq.MQGMO_SYNCPOINT_IF_PERSISTENT:
             self._check_unit_of_work(bool(self.options & mq.MQGMO_SYNCPOINT))
         group = self.queue.group(wanted.group_id)
@@ -249,14 +290,29 @@ class _Get:
             return None
         if not self.match.accepts(message):
             raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
-        starts_logical_message = not state.current_logical_message
-        if (
-            starts_logical_message
-            and self.options & mq.MQGMO_ALL_SEGMENTS_AVAILABLE
-            and not self.queue.logical_message_is_available(message)
-        ):
+        if self.handle.states[self.direction].current_logical_message:
+            # Inside a logical message it does not matter any more whether all its segments are there. One that was
+            # begun segment by segment is never complete again.
+            whole = self.options & mq.MQGMO_COMPLETE_MSG
+            return [message] if self._may_see(message) and not whole else None
+        return self._retrievable(message)
+
+    def _may_see(self, message: Message) -> bool:
+        return message.locked_by is None or message.locked_by is self.handle
+
+    def _retrievable(self, message: Message) -> list[Message] | None:
+        """Return what an MQGET that may return this message returns: the message, its logical message, or None."""
+        if not self._may_see(message):
             return None
-        return message
+        if not self.options & _WHOLE_LOGICAL_MESSAGE:
+            return [message]
+        parts = self.queue.logical_message(message)
+        if not parts or not all(map(self._may_see, parts)):
+            return None
+        if not self.options & mq.MQGMO_COMPLETE_MSG:
+            return [message]
+        # A logical message stands where its first segment stands.
+        return parts if message is parts[0] else None
 
     def _in_unit_of_work(self, message: Message) -> bool:
         return bool(self.options & mq.MQGMO_SYNCPOINT) or (
@@ -270,37 +326,51 @@ class _Get:
 
     # --- what returning it means
 
-    def _deliver(self, message: Message) -> Answer:
-        handle = self.handle
-        in_unit_of_work = self._in_unit_of_work(message)
-        warning = mq.MQRC_NONE if self.browses else self._leaves(message, in_unit_of_work)
-        md, data = delivered_descriptor(message.md, message.backout_count), message.data
+    def _deliver(self, parts: list[Message]) -> Answer:
+        handle, first = self.handle, parts[0]
+        in_unit_of_work = self._in_unit_of_work(first)
+        warning = mq.MQRC_NONE if self.browses else self._leaves(first, in_unit_of_work)
+        parts, unlike = _alike(parts)
+        flags = first.msg_flags
+        left = None if first.expires_at_s is None else max(1, int((first.expires_at_s - time.time()) * 10))
+        md, data = delivered_descriptor(first.md, first.backout_count, left), first.data
+        if len(parts) > 1:
+            if not unlike:
+                # The reassembled message reads as its own only segment.
+                flags |= mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT
+            md, data = as_only_segment(md, flags), b"".join(part.data for part in parts)
+        length = len(data)
+        unconverted = 0
+        if self.options & mq.MQGMO_CONVERT and length <= self.buffer_length:
+            md, data, unconverted = self._converted(md, data)
         if self.md.version == 1:
             md, data = as_version_1(md, data)
         truncated = len(data) > self.buffer_length
-        if self.options & mq.MQGMO_CONVERT and not truncated:
-            warning = warning or self._conversion_warning(md)
         accepted = not truncated or bool(self.options & mq.MQGMO_ACCEPT_TRUNCATED_MSG)
+        warning = unlike or warning or unconverted
         if truncated:
             warning = mq.MQRC_TRUNCATED_MSG_ACCEPTED if accepted else mq.MQRC_TRUNCATED_MSG_FAILED
         if accepted:
             if self.browses:
-                self._move_cursor(message)
+                self._move_cursor(first)
+                self._lock(parts)
             else:
-                self._remove(message, in_unit_of_work)
+                self._remove(parts, in_unit_of_work)
+                if handle.options & mq.MQOO_SAVE_ALL_CONTEXT:
+                    handle.saved_context = first.md
             handle.states[self.direction] = after(
-                Identity(message.group_id, message.msg_seq_number, message.offset),
-                message.msg_flags,
-                len(message.data),
+                Identity(first.group_id, first.msg_seq_number, first.offset),
+                flags,
+                length,
                 in_unit_of_work=in_unit_of_work,
-                persistent=message.persistent,
+                persistent=first.persistent,
                 logical_order=self.logical_order,
             )
         returned = data[: self.buffer_length]
         gmo = self.gmo.answered(
             name_field(self.queue.name),
-            statuses(message.msg_flags),
-            message.position.to_bytes(16, "big"),
+            statuses(flags),
+            first.position.to_bytes(16, "big"),
             len(returned),
         )
         comp = mq.MQCC_WARNING if warning else mq.MQCC_OK
@@ -329,25 +399,53 @@ class _Get:
         handle.cursor = message.key
         handle.browsed_in_logical_order = self.logical_order
 
-    def _remove(self, message: Message, in_unit_of_work: bool) -> None:
-        unit = self.q_mgr.unit_of_work(self.connection) if in_unit_of_work else None
+    def _lock(self, parts: list[Message]) -> None:
+        """Lock what was browsed, or let go what was locked, as the options ask."""
+        under_cursor = self.options & mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
+        if under_cursor and self.options & mq.MQGMO_LOCK and self.handle.locked:
+            # It is the message under the cursor that is locked, and it stays so.
+            return
+        self.handle.unlock()
+        if self.options & mq.MQGMO_LOCK:
+            self.handle.lock(parts)
+
+    def _remove(self, parts: list[Message], in_unit_of_work: bool) -> None:
+        unit = self.q_mgr.unit_of_work(self.connection, len(parts)) if in_unit_of_work else None
+        if unit is None and len(parts) > 1 and parts[0].persistent and self.connection.unit_of_work:
+            # Putting persistent segments together takes a unit of work, and the only one there is is the user's.
+            raise Failed(mq.MQRC_UOW_NOT_AVAILABLE)
         self._state_before = self.handle.states[Direction.GET]
         self.q_mgr.keep_state(self.connection, self.handle, Direction.GET, in_unit_of_work)
-        self.queue.withdraw(message)
+        for part in parts:
+            self.queue.withdraw(part)
         if unit is not None:
-            unit.gets.append(message)
-            self.queue.uncommitted += 1
+            unit.add_gets(parts)
+            self.queue.uncommitted += len(parts)
 
-    def _conversion_warning(self, delivered: bytes) -> int:
-        """Return why MQGMO_CONVERT leaves the data as it is, or MQRC_NONE if it is already as asked for."""
-        found = MessageDescriptor(delivered)
-        asked = self.md.coded_char_set_id if self.md.coded_char_set_id != mq.MQCCSI_Q_MGR else CCSID
-        if (found.coded_char_set_id, found.encoding) == (asked, self.md.encoding):
-            return mq.MQRC_NONE
-        if found.format == mq.MQFMT_STRING:
-            # Only the character set counts for text.
-            return mq.MQRC_NONE if found.coded_char_set_id == asked else mq.MQRC_NOT_CONVERTED
-        return mq.MQRC_FORMAT_ERROR if found.format == mq.MQFMT_NONE else mq.MQRC_NOT_CONVERTED
+    def _converted(self, md: bytes, data: bytes) -> tuple[bytes, bytes, int]:
+        """Return descriptor and data as asked for, or as they are with the reason why."""
+        encoding, ccsid = describes_data(md)
+        asked = self.md.coded_char_set_id
+        target = (CCSID if asked in (mq.MQCCSI_Q_MGR, mq.MQCCSI_APPL) else asked, self.md.encoding)
+        converted, reason = convert(data, md[32:40], (ccsid, encoding), target)
+        if converted is not None and len(converted) > self.buffer_length:
+            # It fitted before, so it counts as delivered, unconverted (reason code 2120).
+            converted, reason = None, mq.MQRC_CONVERTED_MSG_TOO_BIG
+        if converted is None:
+            return md, data, reason
+        return describing_data(md, *target), converted, reason
+
+
+def _alike(parts: list[Message]) -> tuple[list[Message], int]:
+    """Return the segments from the first on that can be put together, and why they are not all, or MQRC_NONE."""
+    first = describes_data(parts[0].md)
+    for number, part in enumerate(parts):
+        encoding, ccsid = describes_data(part.md)
+        if ccsid != first[1]:
+            return parts[:number], mq.MQRC_INCONSISTENT_CCSIDS
+        if encoding != first[0]:
+            return parts[:number], mq.MQRC_INCONSISTENT_ENCODINGS
+    return parts, mq.MQRC_NONE
 
 
 def check_get_options(options: int) -> None:

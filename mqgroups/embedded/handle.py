@@ -10,7 +10,7 @@ from mqgroups.mqi import constants as mq
 
 if TYPE_CHECKING:
     from mqgroups.embedded.attributes import Value
-    from mqgroups.embedded.queue import Queue
+    from mqgroups.embedded.queue import Message, Queue
 
 INPUT = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
 
@@ -39,11 +39,13 @@ class Handle:
         "cursor",
         "exclusive",
         "hobj",
+        "locked",
         "logical_cursor",
         "opened_name",
         "opened_values",
         "options",
         "queue",
+        "saved_context",
         "states",
     )
 
@@ -69,6 +71,26 @@ class Handle:
         self.cursor: int | None = None
         self.logical_cursor: int | None = None
         self.browsed_in_logical_order: bool | None = None
+        self.locked: list[Message] = []
+        self.saved_context: bytes | None = None
+
+    def lock(self, messages: list[Message]) -> None:
+        """Make messages invisible to other handles."""
+        self.locked = messages
+        for message in messages:
+            message.locked_by = self
+
+    def unlock(self) -> bool:
+        """Let other handles see the locked messages again; returns whether there were any that are still here."""
+        released = False
+        for message in self.locked:
+            if message.locked_by is self:
+                message.locked_by = None
+                released = True
+        self.locked = []
+        if released and self.queue is not None:
+            self.queue.wake()
+        return released
 
     @property
     def for_input(self) -> bool:

@@ -152,7 +152,7 @@ def _q_mgr_values(q_mgr: QueueManager) -> dict[int, Value]:
         mq.MQIA_CODED_CHAR_SET_ID: CCSID,
         mq.MQIA_COMMAND_LEVEL: COMMAND_LEVEL,
         mq.MQIA_MAX_PRIORITY: MAX_PRIORITY,
-        mq.MQIA_PLATFORM: mq.MQPL_UNIX,
+        mq.MQIA_PLATFORM: q_mgr.platform.mqi_number,
         mq.MQIA_SYNCPOINT: mq.MQSP_AVAILABLE,
         mq.MQIA_DIST_LISTS: mq.MQDL_NOT_SUPPORTED,
     }

@@ -1,4 +1,4 @@
-"""Starting an embedded queue manager as a process of its own, and speaking to its control verb."""
+"""Starting an embedded queue manager as a process of its own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,10 +14,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from mqgroups.embedded.control import Control
 from mqgroups.embedded.faults import Fault
-from mqgroups.embedded.frames import FrameReader, decode_reply, encode_request
 from mqgroups.embedded.libmqm.build import build
-from mqgroups.embedded.verbs import BY_NAME
+from mqgroups.embedded.platform import Platform
 
 DEFAULT_CHANNEL = "DEV.APP.SVRCONN"
 
@@ -45,6 +44,7 @@ class EmbeddedQueueManager:
         data: Path | str | None = None,
         mqsc: Sequence[Path | str] = (),
         users: Mapping[str, str] | None = None,
+        platform: Platform | str = Platform.UNIX,
         log_level: str = "WARNING",
     ) -> None:
         """Describe it; nothing is started yet.
@@ -55,6 +55,7 @@ class EmbeddedQueueManager:
             data: its directory; a temporary one, deleted with the object, if None.
             mqsc: command files to read at every start.
             users: passwords by user; credentials that an application gives must be among them.
+            platform: ``"unix"`` or ``"zos"``: whose rules apply where platforms differ.
             log_level: of the server's log on standard error.
         """
         self.q_mgr_name = q_mgr_name
@@ -65,9 +66,10 @@ class EmbeddedQueueManager:
         self.data = Path(self._temporary.name if self._temporary else data or "")
         self._mqsc = [str(Path(path).resolve()) for path in mqsc]
         self._users = dict(users or {})
+        self._platform = Platform(platform)
         self._log_level = log_level
         self._process: subprocess.Popen[str] | None = None
-        self._token = ""
+        self._control: Control | None = None
 
     def __repr__(self) -> str:
         state = f"pid={self.pid}" if self.is_running else "stopped"
@@ -118,6 +120,7 @@ class EmbeddedQueueManager:
             "data": str(self.data),
             "mqsc": self._mqsc,
             "users": self._users,
+            "platform": self._platform.value,
             "log_level": self._log_level,
         }
         # Passwords go through the pipe: a command line is there for everybody to read.
@@ -130,7 +133,8 @@ class EmbeddedQueueManager:
             process.wait()
             _close_pipes(process)
             raise EmbeddedQueueManagerError(f"queue manager {self.q_mgr_name} did not start: {answer['error']}")
-        self.host, self.port, self._token = answer["host"], answer["port"], answer["token"]
+        self.host, self.port = answer["host"], answer["port"]
+        self._control = Control(self.host, self.port, answer["token"])
         self._process = process
 
     def stop(self) -> None:
@@ -174,44 +178,28 @@ class EmbeddedQueueManager:
 
     # --- control
 
+    @property
+    def control(self) -> Control:
+        """The way to the running server; raises EmbeddedQueueManagerError if it is not running."""
+        if self._control is None or not self.is_running:
+            raise EmbeddedQueueManagerError(f"{self!r}: there is nobody to ask")
+        return self._control
+
     def arm(self, fault: Fault) -> None:
         """Let a fault fire; see ``Fault``."""
-        self._control(
-            do="arm",
-            action=fault.action,
-            when=fault.when,
-            nth=fault.nth,
-            verb=fault.verb,
-            appl_name=fault.appl_name,
-            reason=fault.reason,
-        )
+        self.control.arm(fault)
 
     def clear_faults(self) -> None:
-        """Forget faults that have not fired, and set all counts to zero."""
-        self._control(do="clear")
+        """Forget faults that have not fired, end what is frozen or delayed, and set all counts to zero."""
+        self.control.clear_faults()
 
     def calls(self) -> dict[str, int]:
         """Return how many calls of each verb were made since the start or since ``clear_faults``."""
-        calls: dict[str, int] = self._control(do="count")["calls"]
-        return calls
+        return self.control.calls()
 
     def faults_fired(self) -> int:
         """Return how many faults fired since the start or since ``clear_faults``."""
-        fired: int = self._control(do="count")["fired"]
-        return fired
-
-    def _control(self, **command: Any) -> dict[str, Any]:
-        if not self.is_running:
-            raise EmbeddedQueueManagerError(f"{self!r}: there is nobody to ask")
-        verb = BY_NAME["CONTROL"]
-        with socket.create_connection((self.host, self.port)) as sock:
-            sock.sendall(encode_request(verb, 1, [self._token.encode(), json.dumps(command).encode()]))
-            frame = FrameReader(sock).read()
-        if frame is None:
-            raise EmbeddedQueueManagerError(f"{self!r} refused the command {command['do']}")
-        _, _, values = decode_reply(verb, frame[2])
-        answer: dict[str, Any] = json.loads(values[0])
-        return answer
+        return self.control.faults_fired()
 
 
 def _close_pipes(process: subprocess.Popen[str]) -> None:

@@ -14,17 +14,20 @@ from mqgroups.mqi import constants as mq
 _BIND = mq.MQOO_BIND_ON_OPEN | mq.MQOO_BIND_NOT_FIXED | mq.MQOO_BIND_ON_GROUP
 _READ_AHEAD = mq.MQOO_NO_READ_AHEAD | mq.MQOO_READ_AHEAD
 _USES = INPUT | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_SET
-_NOT_YET = (
-    mq.MQOO_SAVE_ALL_CONTEXT
-    | mq.MQOO_PASS_IDENTITY_CONTEXT
-    | mq.MQOO_PASS_ALL_CONTEXT
-    | mq.MQOO_SET_IDENTITY_CONTEXT
-    | mq.MQOO_SET_ALL_CONTEXT
-    | mq.MQOO_ALTERNATE_USER_AUTHORITY
-    | mq.MQOO_CO_OP
+_PASS_OR_SET_CONTEXT = (
+    mq.MQOO_PASS_IDENTITY_CONTEXT | mq.MQOO_PASS_ALL_CONTEXT | mq.MQOO_SET_IDENTITY_CONTEXT | mq.MQOO_SET_ALL_CONTEXT
 )
+_NOT_YET = mq.MQOO_ALTERNATE_USER_AUTHORITY | mq.MQOO_CO_OP
 _KNOWN = (
-    _USES | _BIND | _READ_AHEAD | _NOT_YET | mq.MQOO_FAIL_IF_QUIESCING | mq.MQOO_RESOLVE_LOCAL_Q | mq.MQOO_NO_MULTICAST
+    _USES
+    | _BIND
+    | _READ_AHEAD
+    | _NOT_YET
+    | _PASS_OR_SET_CONTEXT
+    | mq.MQOO_SAVE_ALL_CONTEXT
+    | mq.MQOO_FAIL_IF_QUIESCING
+    | mq.MQOO_RESOLVE_LOCAL_Q
+    | mq.MQOO_NO_MULTICAST
 )
 _CLOSE_OPTIONS = mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE
 
@@ -43,6 +46,7 @@ def check_open_options(options: int) -> None:
         or not at_most_one(options, _BIND)
         or not at_most_one(options, _READ_AHEAD)
         or (options & mq.MQOO_SAVE_ALL_CONTEXT and not options & INPUT)
+        or (options & _PASS_OR_SET_CONTEXT and not options & mq.MQOO_OUTPUT)
         or (options & mq.MQOO_CO_OP and not options & mq.MQOO_BROWSE)
     ):
         raise Failed(mq.MQRC_OPTIONS_ERROR)
@@ -65,6 +69,7 @@ def open_object(q_mgr: QueueManager, connection: Connection, od_raw: bytes, opti
     """MQOPEN (IBM MQ, topic "MQOPEN")."""
     od = descriptor(od_raw)
     check_open_options(options)
+    q_mgr.fail_if_quiescing(options & mq.MQOO_FAIL_IF_QUIESCING)
     with q_mgr.lock:
         limit = q_mgr.catalogue.q_mgr_values[mq.MQIA_MAX_HANDLES]
         if isinstance(limit, int) and len(connection.handles) >= limit:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+
+from mqgroups.embedded.context import PASSES, SETS, check_context, set_context
 from mqgroups.embedded.handle import Direction, Handle
 from mqgroups.embedded.logical_order import (
     IN_GROUP,
@@ -16,6 +19,7 @@ from mqgroups.embedded.logical_order import (
     stored_flags,
 )
 from mqgroups.embedded.opening import at_most_one, descriptor, open_queue
+from mqgroups.embedded.platform import ZOS_LOWEST_GROUP_PRIORITY, Platform
 from mqgroups.embedded.queue import Message, Queue
 from mqgroups.embedded.queue_manager import CCSID, MAX_PRIORITY, Answer, Connection, Failed, QueueManager
 from mqgroups.embedded.structures import (
@@ -31,16 +35,9 @@ from mqgroups.mqi import constants as mq
 
 _SYNCPOINTS = mq.MQPMO_SYNCPOINT | mq.MQPMO_NO_SYNCPOINT
 _RESPONSES = mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE
-_PASS_OR_SET = (
-    mq.MQPMO_PASS_IDENTITY_CONTEXT
-    | mq.MQPMO_PASS_ALL_CONTEXT
-    | mq.MQPMO_SET_IDENTITY_CONTEXT
-    | mq.MQPMO_SET_ALL_CONTEXT
-)
-_CONTEXTS = _PASS_OR_SET | mq.MQPMO_DEFAULT_CONTEXT | mq.MQPMO_NO_CONTEXT
+_CONTEXTS = PASSES | SETS | mq.MQPMO_DEFAULT_CONTEXT | mq.MQPMO_NO_CONTEXT
 _NOT_YET = (
-    _PASS_OR_SET
-    | mq.MQPMO_ASYNC_RESPONSE
+    mq.MQPMO_ASYNC_RESPONSE
     | mq.MQPMO_ALTERNATE_USER_AUTHORITY
     | mq.MQPMO_MD_FOR_OUTPUT_ONLY
     | mq.MQPMO_RETAIN
@@ -67,6 +64,7 @@ _REPORTS = (
     mq.MQRO_EXCEPTION_WITH_FULL_DATA | mq.MQRO_EXPIRATION_WITH_FULL_DATA | mq.MQRO_COA_WITH_FULL_DATA
 ) | mq.MQRO_COD_WITH_FULL_DATA
 _HIGHEST_NUMBER = 999_999_999
+_SEGMENT_UNIT = 16
 
 
 def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, data: bytes) -> Answer:
@@ -79,11 +77,12 @@ def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, p
         if pmo.options & mq.MQPMO_ALTERNATE_USER_AUTHORITY:
             raise Failed(mq.MQRC_OPTIONS_ERROR)
         _check_options(pmo)
+        check_context(connection, handle, pmo, put1=False)
         state = handle.states[Direction.PUT]
-        reason, message = _put(q_mgr, connection, handle, queue, md, pmo, data)
-    if not pmo.options & mq.MQPMO_SYNCPOINT:
+        reason, messages = _put(q_mgr, connection, handle, queue, md, pmo, data)
+    if not q_mgr.platform.puts_in_syncpoint(pmo.options):
         try:
-            _make_visible(q_mgr, message)
+            _make_visible(q_mgr, queue, messages)
         except Failed:
             handle.states[Direction.PUT] = state
             raise
@@ -104,27 +103,27 @@ def put1(
     with q_mgr.lock:
         handle, queue = open_queue(q_mgr, od, mq.MQOO_OUTPUT)
         try:
-            reason, message = _put(q_mgr, connection, handle, queue, md, pmo, data)
+            check_context(connection, handle, pmo, put1=True)
+            reason, messages = _put(q_mgr, connection, handle, queue, md, pmo, data)
         finally:
             if connection.unit_of_work is not None:
                 connection.unit_of_work.forget_state(handle, Direction.PUT)
             q_mgr.release(handle)
-    if not pmo.options & mq.MQPMO_SYNCPOINT:
-        _make_visible(q_mgr, message)
+    if not q_mgr.platform.puts_in_syncpoint(pmo.options):
+        _make_visible(q_mgr, queue, messages)
     return _answer(q_mgr, queue, md, pmo, reason, [od.answered(handle.opened_name, queue.name, q_mgr.name)])
 
 
-def _make_visible(q_mgr: QueueManager, message: Message) -> None:
+def _make_visible(q_mgr: QueueManager, queue: Queue, messages: list[Message]) -> None:
     """End a put outside syncpoint: on disk if it is persistent, then for everybody to get."""
-    queue = message.queue
     try:
-        q_mgr.write_now((message,), ())
+        q_mgr.write_now(messages, ())
     except Failed:
         with q_mgr.lock:
-            queue.depth -= 1
+            queue.depth -= len(messages)
         raise
     with q_mgr.lock:
-        queue.make_available((message,))
+        queue.make_available(messages)
 
 
 def _structures(md_raw: bytes, pmo_raw: bytes) -> tuple[MessageDescriptor, PutMessageOptions]:
@@ -172,12 +171,13 @@ def _put(
     md: MessageDescriptor,
     pmo: PutMessageOptions,
     data: bytes,
-) -> tuple[int, Message]:
-    """Make one message and count it; ``md`` becomes what MQPUT returns.
+) -> tuple[int, list[Message]]:
+    """Make the message and count it; ``md`` becomes what MQPUT returns.
 
-    Returns the reason of a warning, or MQRC_NONE, and the message: in the unit of work, or, outside syncpoint, still to
-    be made visible.
+    Returns the reason of a warning, or MQRC_NONE, and the message, several if it was split into segments: in the unit of
+    work, or, outside syncpoint, still to be made visible.
     """
+    q_mgr.fail_if_quiescing(pmo.options & mq.MQPMO_FAIL_IF_QUIESCING)
     if handle.opened_values is not None and handle.opened_values[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED:
         raise Failed(mq.MQRC_PUT_INHIBITED)
     if queue.values[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED:
@@ -200,8 +200,12 @@ def _put(
         caller, body = None, data
     warning = _resolve_descriptor(handle, queue, md)
     persistent = md.persistence == mq.MQPER_PERSISTENT
-    in_unit_of_work = bool(pmo.options & mq.MQPMO_SYNCPOINT)
+    in_unit_of_work = q_mgr.platform.puts_in_syncpoint(pmo.options)
     _check_group_fields(md, body, logical_order=logical_order)
+    if q_mgr.platform is Platform.ZOS:
+        if md.msg_flags & IS_SEGMENT:
+            raise Failed(mq.MQRC_SEGMENTS_NOT_SUPPORTED)
+        md.msg_flags &= ~mq.MQMF_SEGMENTATION_ALLOWED
 
     state = handle.states[Direction.PUT]
     if logical_order:
@@ -219,29 +223,34 @@ def _put(
         raise Failed(mq.MQRC_MSG_SEQ_NUMBER_ERROR)
     if identity.offset > _HIGHEST_NUMBER:
         raise Failed(mq.MQRC_OFFSET_ERROR)
-    _check_room(queue, body, md.msg_flags)
+    pieces = _pieces(queue, md, body)
+    if queue.depth + len(pieces) > queue.integer(mq.MQIA_MAX_Q_DEPTH):
+        raise Failed(mq.MQRC_Q_FULL)
+    if len(pieces) > 1 and not in_unit_of_work and connection.unit_of_work:
+        # The segments have to appear together, and the only unit of work there is is the user's (topic q042870).
+        raise Failed(mq.MQRC_UOW_NOT_AVAILABLE)
     unit = q_mgr.unit_of_work(connection) if in_unit_of_work else None
 
     # From here on only the disk can refuse.
     if identity.group_id == NEW_GROUP_ID:
         identity = Identity(q_mgr.new_identifier(), identity.msg_seq_number, identity.offset)
-    message = _message(q_mgr, connection, queue, md, pmo, identity, body)
+    messages = _messages(q_mgr, connection, queue, md, pmo, identity, pieces)
     if caller is not None:
         md.encoding, md.coded_char_set_id, md.format = caller
     q_mgr.keep_state(connection, handle, Direction.PUT, in_unit_of_work)
-    queue.depth += 1
+    queue.depth += len(messages)
     if unit is not None:
-        queue.uncommitted += 1
-        unit.puts.append(message)
+        queue.uncommitted += len(messages)
+        unit.add_put(messages)
     handle.states[Direction.PUT] = after(
         identity,
-        message.msg_flags,
+        stored_flags(md.msg_flags),
         len(body),
         in_unit_of_work=in_unit_of_work,
         persistent=persistent,
         logical_order=logical_order,
     )
-    return warning, message
+    return warning, messages
 
 
 def _resolve_descriptor(handle: Handle, queue: Queue, md: MessageDescriptor) -> int:
@@ -255,9 +264,8 @@ def _resolve_descriptor(handle: Handle, queue: Queue, md: MessageDescriptor) -> 
     md.format = blank_padded(md.format, 8)
     if md.msg_type == mq.MQMT_REQUEST and not md.reply_to_q.strip():
         raise Failed(mq.MQRC_MISSING_REPLY_TO_Q)
-    if md.expiry != mq.MQEI_UNLIMITED:
-        # Messages that expire come later; one that never does when it was told to would be a lie.
-        raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED if md.expiry > 0 else mq.MQRC_EXPIRY_ERROR)
+    if md.expiry <= 0 and md.expiry != mq.MQEI_UNLIMITED:
+        raise Failed(mq.MQRC_EXPIRY_ERROR)
     if not 0 <= md.feedback <= mq.MQFB_APPL_LAST:
         raise Failed(mq.MQRC_FEEDBACK_ERROR)
     defaults = handle.opened_values if handle.opened_values is not None else queue.values
@@ -294,25 +302,40 @@ def _check_group_fields(md: MessageDescriptor, body: bytes, *, logical_order: bo
         raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
 
 
-def _check_room(queue: Queue, body: bytes, flags: int) -> None:
-    """Raise Failed for a message that is too long for the queue, or a queue that is full."""
-    if len(body) > queue.integer(mq.MQIA_MAX_MSG_LENGTH):
-        # With MQMF_SEGMENTATION_ALLOWED the queue manager would split it; this one cannot yet.
-        splits = flags & mq.MQMF_SEGMENTATION_ALLOWED
-        raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED if splits else mq.MQRC_MSG_TOO_BIG_FOR_Q)
-    if queue.depth >= queue.integer(mq.MQIA_MAX_Q_DEPTH):
-        raise Failed(mq.MQRC_Q_FULL)
+def _pieces(queue: Queue, md: MessageDescriptor, body: bytes) -> list[bytes]:
+    """Return the data as the queue takes it: whole, or split where MQMF_SEGMENTATION_ALLOWED allows it.
+
+    Segments end at multiples of 16 bytes (IBM MQ, reason code 2030; that each is as long as it can be is unverified).
+    Data in one of MQ's own formats is not split: its headers would have to be understood.
+    """
+    limit = queue.integer(mq.MQIA_MAX_MSG_LENGTH)
+    if len(body) <= limit:
+        return [body]
+    splits = md.format == mq.MQFMT_STRING or not md.format.startswith(b"MQ")
+    length = limit // _SEGMENT_UNIT * _SEGMENT_UNIT
+    if not md.msg_flags & mq.MQMF_SEGMENTATION_ALLOWED or not splits or not length:
+        raise Failed(mq.MQRC_MSG_TOO_BIG_FOR_Q)
+    return [body[at : at + length] for at in range(0, len(body), length)]
 
 
-def _message(
+def _placed_priority(q_mgr: QueueManager, queue: Queue, md: MessageDescriptor) -> int:
+    """Return the priority that a message is placed by."""
+    priority: int = min(md.priority, MAX_PRIORITY)
+    groups_indexed = q_mgr.platform is Platform.ZOS and queue.values[mq.MQIA_INDEX_TYPE] == mq.MQIT_GROUP_ID
+    if groups_indexed and md.msg_flags & IN_GROUP and md.msg_seq_number == 1:
+        return max(priority, ZOS_LOWEST_GROUP_PRIORITY)
+    return priority
+
+
+def _messages(
     q_mgr: QueueManager,
     connection: Connection,
     queue: Queue,
     md: MessageDescriptor,
     pmo: PutMessageOptions,
     identity: Identity,
-    body: bytes,
-) -> Message:
+    pieces: list[bytes],
+) -> list[Message]:
     """Make the message to store, and set in ``md`` what MQPUT returns: the caller's flags and CCSID stay as they
     are."""
     if pmo.options & mq.MQPMO_NEW_MSG_ID or md.msg_id == NO_ID:
@@ -321,25 +344,34 @@ def _message(
         md.correl_id = q_mgr.new_identifier()
     md.backout_count = 0
     md.group_id, md.msg_seq_number, md.offset = identity.group_id, identity.msg_seq_number, identity.offset
-    md.original_length = mq.MQOL_UNDEFINED if not md.msg_flags & IS_SEGMENT else len(body)
-    if pmo.options & mq.MQPMO_NO_CONTEXT:
-        md.user_identifier, md.accounting_token, md.appl_identity_data = b" " * 12, bytes(32), b" " * 32
-        md.put_appl_type, md.put_appl_name = mq.MQAT_NO_CONTEXT, b" " * 28
-        md.put_date, md.put_time, md.appl_origin_data = b" " * 8, b" " * 8, b" " * 4
-    else:
-        q_mgr.default_context(connection, md)
-    callers = (md.msg_flags, md.coded_char_set_id)
+    set_context(q_mgr, connection, md, pmo)
+    returned = md.msg_id, md.msg_flags, md.coded_char_set_id
     md.msg_flags = stored_flags(md.msg_flags)
     if md.coded_char_set_id in (mq.MQCCSI_Q_MGR, mq.MQCCSI_INHERIT, mq.MQCCSI_APPL):
         md.coded_char_set_id = CCSID
-    message = Message(
-        queue,
-        q_mgr.new_position(),
-        queue.delivery_priority(min(md.priority, MAX_PRIORITY)),
-        md.pack(2),
-        body,
-        group_fields=(identity.group_id, identity.msg_seq_number, identity.offset, md.msg_flags),
-        persistent=md.persistence == mq.MQPER_PERSISTENT,
-    )
-    md.msg_flags, md.coded_char_set_id = callers
-    return message
+    is_segment, ends = bool(md.msg_flags & IS_SEGMENT), md.msg_flags & mq.MQMF_LAST_SEGMENT
+    messages = []
+    for number, piece in enumerate(pieces, 1):
+        if len(pieces) > 1:
+            md.msg_flags = (md.msg_flags | mq.MQMF_SEGMENT) & ~mq.MQMF_LAST_SEGMENT
+            if number == len(pieces) and (ends or not is_segment):
+                md.msg_flags |= mq.MQMF_LAST_SEGMENT
+            if number > 1:
+                md.msg_id = q_mgr.new_identifier()
+        md.original_length = len(piece) if md.msg_flags & IS_SEGMENT else mq.MQOL_UNDEFINED
+        messages.append(
+            Message(
+                queue,
+                q_mgr.new_position(),
+                queue.delivery_priority(_placed_priority(q_mgr, queue, md)),
+                md.pack(2),
+                piece,
+                group_fields=(md.group_id, md.msg_seq_number, md.offset, md.msg_flags),
+                persistent=md.persistence == mq.MQPER_PERSISTENT,
+                expires_at_s=None if md.expiry == mq.MQEI_UNLIMITED else time.time() + md.expiry / 10,
+            )
+        )
+        md.offset += len(piece)
+    md.msg_id, md.msg_flags, md.coded_char_set_id = returned
+    md.offset = identity.offset
+    return messages

@@ -10,9 +10,11 @@ Not here: who may get what (``getting.py``), units of work, disk. All methods ar
 
 from __future__ import annotations
 
+import heapq
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sortedcontainers import SortedDict
 
@@ -20,6 +22,9 @@ from mqgroups.embedded.attributes import LOCAL, Value
 from mqgroups.embedded.logical_order import IN_GROUP, IS_SEGMENT
 from mqgroups.embedded.structures import NO_GROUP, NO_ID
 from mqgroups.mqi import constants as mq
+
+if TYPE_CHECKING:
+    from mqgroups.embedded.handle import Handle
 
 # Arrival positions count up from 1 for the whole queue manager; 56 bits last for 70 million years at a million a
 # second.
@@ -38,8 +43,10 @@ class Message:
         "backout_count",
         "correl_id",
         "data",
+        "expires_at_s",
         "group_id",
         "key",
+        "locked_by",
         "md",
         "msg_flags",
         "msg_id",
@@ -61,6 +68,7 @@ class Message:
         group_fields: tuple[bytes, int, int, int],
         persistent: bool,
         backout_count: int = 0,
+        expires_at_s: float | None = None,
     ) -> None:
         self.queue = queue
         self.position = position
@@ -72,6 +80,8 @@ class Message:
         self.group_id, self.msg_seq_number, self.offset, self.msg_flags = group_fields
         self.persistent = persistent
         self.backout_count = backout_count
+        self.expires_at_s = expires_at_s
+        self.locked_by: Handle | None = None
 
     @property
     def key_priority(self) -> int:
@@ -186,17 +196,27 @@ class Group:
         parts = self._parts.get(msg_seq_number)
         if not parts:
             return False
-        if not parts[0].msg_flags & IS_SEGMENT:
-            return True
-        by_offset = {part.offset: part for part in parts}
+        return not parts[0].msg_flags & IS_SEGMENT or bool(self.logical_message(msg_seq_number))
+
+    def logical_message(self, msg_seq_number: int) -> list[Message]:
+        """Return the segments of a logical message by ascending offset, or nothing if one of them is not there.
+
+        A logical message that is not segmented is the one segment of itself.
+        """
+        by_offset: dict[int, Message] = {}
+        for part in sorted(self.parts(msg_seq_number), key=_key):
+            by_offset.setdefault(part.offset, part)
+        found: list[Message] = []
         offset = 0
-        while (part := by_offset.get(offset)) is not None:
-            if part.msg_flags & mq.MQMF_LAST_SEGMENT:
-                return True
-            if not part.data:
-                return False
-            offset += len(part.data)
-        return False
+        while offset in by_offset:
+            last = by_offset[offset]
+            found.append(last)
+            if last.msg_flags & mq.MQMF_LAST_SEGMENT or not last.msg_flags & IS_SEGMENT:
+                return found
+            if not last.data:
+                return []
+            offset += len(last.data)
+        return []
 
     def is_complete(self) -> bool:
         """Whether every logical message from 1 to the one flagged as last is there, with all its segments."""
@@ -236,6 +256,8 @@ class Queue:
         self._by_msg_id = _Index()
         self._by_correl_id = _Index()
         self._groups: dict[bytes, Group] = {}
+        # When available messages expire, with their keys; those that are gone meanwhile are passed over.
+        self._expiring: list[tuple[float, int]] = []
         self.waiters: set[Callable[[], None]] = set()
 
     def integer(self, selector: int) -> int:
@@ -255,6 +277,8 @@ class Queue:
             self.available[message.key] = message
             if message.starts_in_logical_order:
                 self._heads[message.key] = message
+            if message.expires_at_s is not None:
+                heapq.heappush(self._expiring, (message.expires_at_s, message.key))
             self._by_msg_id.add(message.msg_id, message)
             if message.correl_id != NO_ID:
                 self._by_correl_id.add(message.correl_id, message)
@@ -268,6 +292,7 @@ class Queue:
     def withdraw(self, message: Message) -> None:
         """Take an available message out of what MQGET finds. It still counts in ``depth``."""
         del self.available[message.key]
+        message.locked_by = None
         if message.starts_in_logical_order:
             del self._heads[message.key]
         self._by_msg_id.remove(message.msg_id, message)
@@ -278,6 +303,21 @@ class Queue:
             group.remove(message)
             if not group.members:
                 del self._groups[message.group_id]
+
+    def expire(self, now_s: float) -> list[Message]:
+        """Take the messages whose time is over off the queue and return them.
+
+        They vanish when somebody looks for messages, not before; until then they count in ``depth`` (topic q097490).
+        """
+        expired: list[Message] = []
+        while self._expiring and self._expiring[0][0] <= now_s:
+            _, key = heapq.heappop(self._expiring)
+            message = self.available.get(key)
+            if message is not None:
+                self.withdraw(message)
+                expired.append(message)
+        self.depth -= len(expired)
+        return expired
 
     def wake(self) -> None:
         """Let every waiting MQGET look again."""
@@ -326,9 +366,9 @@ class Queue:
             return group.has_logical_message(head.msg_seq_number)
         return group.is_complete()
 
-    def logical_message_is_available(self, message: Message) -> bool:
-        """Whether every segment of the logical message that this one belongs to is there."""
+    def logical_message(self, message: Message) -> list[Message]:
+        """Return the segments of the logical message that this one belongs to, or nothing if one is not there."""
         if not message.msg_flags & IS_SEGMENT:
-            return True
+            return [message]
         group = self._groups.get(message.group_id)
-        return group is not None and group.has_logical_message(message.msg_seq_number)
+        return group.logical_message(message.msg_seq_number) if group is not None else []

@@ -23,6 +23,7 @@ from typing import Protocol
 from mqgroups.embedded.catalogue import SYSTEM_MQSC, Catalogue
 from mqgroups.embedded.handle import Direction, Handle
 from mqgroups.embedded.mqsc import parse
+from mqgroups.embedded.platform import ZOS_HIGHEST_BACKOUT_COUNT, Platform
 from mqgroups.embedded.queue import Message, Queue
 from mqgroups.embedded.store import Store
 from mqgroups.embedded.structures import MessageDescriptor, name_field
@@ -95,18 +96,23 @@ class Connection:
 class QueueManager:
     """One queue manager: its objects, its connections, its store."""
 
-    def __init__(self, name: str, data: Path, users: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, name: str, data: Path, users: Mapping[str, str] | None = None, platform: Platform = Platform.UNIX
+    ) -> None:
         """Start from what ``data`` holds; creates it if need be. Raises StoreError.
 
         Args:
             name: queue manager name, at most 48 characters.
             data: directory of its own.
             users: passwords by user. Credentials that are given must be among these; none need be given.
+            platform: whose rules apply where platforms differ.
         """
         self.name = name
+        self.platform = platform
+        self.quiescing = False
         self.lock = threading.RLock()
         self.store = Store(data, name)
-        self.catalogue = Catalogue(self.store)
+        self.catalogue = Catalogue(self.store, platform)
         self.catalogue.run(parse(SYSTEM_MQSC))
         self._users = dict(users or {})
         self._hobjs = itertools.count(_FIRST_HOBJ)
@@ -134,6 +140,7 @@ class QueueManager:
                 group_fields=(md.group_id, md.msg_seq_number, md.offset, md.msg_flags),
                 persistent=True,
                 backout_count=stored.backout_count,
+                expires_at_s=stored.expires_at_s,
             )
             queue.depth += 1
             queue.make_available((message,))
@@ -153,7 +160,13 @@ class QueueManager:
         appl_name: str,
         max_msg_length: int,
     ) -> Connection:
-        """MQCONNX. Raises Failed with MQRC_Q_MGR_NAME_ERROR, MQRC_UNKNOWN_CHANNEL_NAME or MQRC_NOT_AUTHORIZED."""
+        """MQCONNX.
+
+        Raises:
+            Failed: MQRC_Q_MGR_QUIESCING, MQRC_Q_MGR_NAME_ERROR, MQRC_UNKNOWN_CHANNEL_NAME, MQRC_NOT_AUTHORIZED.
+        """
+        if self.quiescing:
+            raise Failed(mq.MQRC_Q_MGR_QUIESCING)
         if q_mgr_name not in ("", "*", self.name, "*" + self.name):
             raise Failed(mq.MQRC_Q_MGR_NAME_ERROR)
         if channel_name not in self.catalogue.channels:
@@ -193,6 +206,7 @@ class QueueManager:
         queue = handle.queue
         if queue is None:
             return
+        handle.unlock()
         if handle.for_input:
             queue.open_input_count -= 1
             queue.exclusive_input = queue.exclusive_input and not handle.exclusive
@@ -201,10 +215,22 @@ class QueueManager:
         if handle.creates_dynamic and queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC and not queue.deleted:
             self.catalogue.delete_dynamic(queue)
 
+    def quiesce(self) -> None:
+        """Let nobody connect any more, and let calls that said FAIL_IF_QUIESCING fail, those that wait as well."""
+        with self.lock:
+            self.quiescing = True
+            for queue in self.catalogue.queues():
+                queue.wake()
+
+    def fail_if_quiescing(self, asked: int) -> None:
+        """Raise Failed with MQRC_Q_MGR_QUIESCING; ``asked`` are the option bits that ask for it, 0 if unset."""
+        if self.quiescing and asked:
+            raise Failed(mq.MQRC_Q_MGR_QUIESCING)
+
     # --- units of work
 
-    def unit_of_work(self, connection: Connection) -> UnitOfWork:
-        """Return the connection's unit of work with room for one more; starts one if there is none.
+    def unit_of_work(self, connection: Connection, messages: int = 1) -> UnitOfWork:
+        """Return the connection's unit of work with room for so many more; starts one if there is none.
 
         Raises:
             Failed: MQRC_SYNCPOINT_LIMIT_REACHED (MAXUMSGS).
@@ -213,7 +239,7 @@ class QueueManager:
             connection.unit_of_work = UnitOfWork()
         limit = self.catalogue.q_mgr_values[mq.MQIA_MAX_UNCOMMITTED_MSGS]
         assert isinstance(limit, int)
-        if len(connection.unit_of_work) >= limit:
+        if len(connection.unit_of_work) + messages > limit:
             raise Failed(mq.MQRC_SYNCPOINT_LIMIT_REACHED)
         return connection.unit_of_work
 
@@ -246,7 +272,8 @@ class QueueManager:
 
     def _give_back(self, unit: UnitOfWork) -> None:
         for message in unit.gets:
-            message.backout_count += 1
+            if self.platform is not Platform.ZOS or message.backout_count < ZOS_HIGHEST_BACKOUT_COUNT:
+                message.backout_count += 1
         try:
             self.store.count_backout(unit.gets)
         except sqlite3.Error:
@@ -304,11 +331,14 @@ class QueueManager:
         assert isinstance(limit, int)
         return limit
 
-    def default_context(self, connection: Connection, md: MessageDescriptor) -> None:
-        """Set identity and origin context as MQPMO_DEFAULT_CONTEXT does."""
+    def default_identity_context(self, connection: Connection, md: MessageDescriptor) -> None:
+        """Set the identity context: on behalf of whom the message is."""
         md.user_identifier = connection.user.encode("latin-1")[:12].ljust(12)
         md.accounting_token = bytes(32)
         md.appl_identity_data = b" " * 32
+
+    def default_origin_context(self, connection: Connection, md: MessageDescriptor) -> None:
+        """Set the origin context: which application put the message, and when."""
         md.put_appl_type = mq.MQAT_UNIX
         md.put_appl_name = connection.appl_name.encode("latin-1", "replace")[:28].ljust(28)
         md.put_date, md.put_time = self.put_date_and_time()

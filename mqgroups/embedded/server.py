@@ -27,9 +27,11 @@ from pathlib import Path
 from typing import Any
 
 from mqgroups.embedded import getting, inquiring, opening, putting
-from mqgroups.embedded.faults import CallAnswered, ConnectionDropped, Fault, Faults, perform
+from mqgroups.embedded.control import Control
+from mqgroups.embedded.faults import CallAnswered, ConnectionDropped, Fault, Faults
 from mqgroups.embedded.frames import FrameError, FrameReader, decode_request, empty_reply_values, encode_reply
 from mqgroups.embedded.mqsc import MQSCError, parse
+from mqgroups.embedded.platform import Platform
 from mqgroups.embedded.queue_manager import Answer, Connection, ConnectionGone, Failed, QueueManager
 from mqgroups.embedded.structures import text_field
 from mqgroups.embedded.verbs import Verb, table_digest
@@ -100,6 +102,9 @@ class Server:
         self._lock = threading.Lock()
         self._listener: socket.socket | None = None
         self._stopping = False
+        self._connected: set[socket.socket] = set()
+        # Set when it is time to stop: a signal came, or it quiesced and the last application is gone.
+        self.to_stop = threading.Event()
 
     def listen(self, host: str, port: int) -> tuple[str, int]:
         """Bind to a loopback address; returns it with the port in use. Raises ValueError for any other address."""
@@ -134,11 +139,22 @@ class Server:
                 self._threads.add(thread)
             thread.start()
 
+    def quiesce(self) -> None:
+        """End as ``endmqm`` does: nobody new, and when the last application has disconnected the server stops."""
+        self.q_mgr.quiesce()
+        self._stop_when_idle()
+
+    def _stop_when_idle(self) -> None:
+        with self._lock:
+            if self.q_mgr.quiescing and not self._connected:
+                self.to_stop.set()
+
     def stop(self) -> None:
         """Drop all connections, which backs their units of work out, and close the store."""
         with self._lock:
             self._stopping = True
             clients, threads = list(self._clients), list(self._threads)
+        self.faults.clear()
         if self._listener is not None:
             # Waking accept() needs shutdown; close alone leaves it waiting.
             with contextlib.suppress(OSError):
@@ -169,7 +185,9 @@ class Server:
             sock.close()
             with self._lock:
                 self._clients.discard(sock)
+                self._connected.discard(sock)
                 self._threads.discard(threading.current_thread())
+            self._stop_when_idle()
 
     def _answer_calls(self, client: _Client) -> None:
         reader = FrameReader(client.sock)
@@ -192,14 +210,15 @@ class Server:
         fault = self.faults.at(verb.name, client.appl_name)
         try:
             if fault is not None and fault.when == "before":
-                perform(fault, client.pid)
-            answer = self._perform(client, verb, values)
+                self.faults.perform(fault, client.pid)
+            try:
+                answer = self._perform(client, verb, values)
+            except Failed as failed:
+                answer = (mq.MQCC_FAILED, failed.reason, empty_reply_values(verb))
+            if fault is not None and fault.when == "after":
+                self.faults.perform(fault, client.pid)
         except CallAnswered as answered:
             return answered.comp, answered.reason, empty_reply_values(verb)
-        except Failed as failed:
-            answer = (mq.MQCC_FAILED, failed.reason, empty_reply_values(verb))
-        if fault is not None and fault.when == "after":
-            perform(fault, client.pid)
         return answer
 
     def _perform(self, client: _Client, verb: Verb, values: list[Any]) -> Answer:
@@ -245,10 +264,12 @@ class Server:
             appl_name=client.appl_name,
             max_msg_length=max_msg_length,
         )
+        with self._lock:
+            self._connected.add(client.sock)
         return mq.MQCC_OK, mq.MQRC_NONE, [client.connection.connection_id]
 
     def _control(self, token: bytes, command: bytes) -> Answer:
-        """Serve the control verb: counts of calls, faults."""
+        """Serve the control verb: counts of calls, faults, a full log, quiescing."""
         if not secrets.compare_digest(token, self.token.encode()):
             raise ConnectionDropped("a control command without the token")
         asked: dict[str, Any] = json.loads(command)
@@ -258,10 +279,14 @@ class Server:
             self.faults.arm(Fault(**asked))
         elif what == "clear":
             self.faults.clear()
+        elif what == "fill_log":
+            self.q_mgr.store.is_full = asked["full"]
+        elif what == "quiesce":
+            self.quiesce()
         elif what == "count":
             answer = {"calls": dict(self.faults.calls), "fired": self.faults.fired}
         else:
-            raise FrameError(f"no control command {what!r}")
+            raise ConnectionDropped(f"no control command {what!r}")
         return mq.MQCC_OK, mq.MQRC_NONE, [json.dumps(answer).encode()]
 
 
@@ -272,6 +297,7 @@ def run(
     data: Path,
     mqsc: Sequence[Path] = (),
     users: Mapping[str, str] | None = None,
+    platform: Platform = Platform.UNIX,
     ready: Callable[[str, int, Server], None] | None = None,
     until: Callable[[Callable[[], None]], None] | None = None,
 ) -> None:
@@ -284,6 +310,7 @@ def run(
         data: directory of the queue manager; made if missing.
         mqsc: command files, read in this order at every start.
         users: passwords by user.
+        platform: whose rules apply where platforms differ.
         ready: called with host, port and server when connections are accepted.
         until: called with a function that stops the server; for a caller with another reason to stop.
 
@@ -292,7 +319,7 @@ def run(
         MQSCError: a command file cannot be carried out; the message names file and line.
         OSError: a file cannot be read, or the address cannot be bound.
     """
-    q_mgr = QueueManager(q_mgr_name, data, users)
+    q_mgr = QueueManager(q_mgr_name, data, users, platform)
     for path in mqsc:
         try:
             q_mgr.catalogue.run(parse(path.read_text()))
@@ -300,16 +327,16 @@ def run(
             raise MQSCError(f"{path}: {error}") from error
     server = Server(q_mgr)
     bound_host, bound_port = server.listen(host, port)
-    stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, lambda *_: server.to_stop.set())
     if until is not None:
-        until(stop.set)
+        until(server.to_stop.set)
     accepting = threading.Thread(target=server.serve, daemon=True)
     accepting.start()
+    Control(bound_host, bound_port, server.token).write(data)
     if ready is not None:
         ready(bound_host, bound_port, server)
-    stop.wait()
+    server.to_stop.wait()
     server.stop()
 
 
@@ -336,6 +363,7 @@ def main() -> None:
             Path(asked["data"]),
             [Path(path) for path in asked["mqsc"]],
             asked["users"],
+            Platform(asked["platform"]),
             ready,
             until_input_ends,
         )

@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS object (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS message (
     position INTEGER PRIMARY KEY, queue TEXT NOT NULL, priority INTEGER NOT NULL,
-    md BLOB NOT NULL, data BLOB NOT NULL, backout_count INTEGER NOT NULL
+    md BLOB NOT NULL, data BLOB NOT NULL, backout_count INTEGER NOT NULL, expires_at_s REAL
 );
 CREATE INDEX IF NOT EXISTS message_queue ON message (queue);
 """
@@ -56,6 +56,7 @@ class StoredMessage:
     md: bytes
     data: bytes
     backout_count: int
+    expires_at_s: float | None
 
 
 class Store:
@@ -65,6 +66,8 @@ class Store:
         """Open or create the database in ``directory``; raises StoreError if it is another queue manager's."""
         directory.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
+        # Tests fill the disk with this: every write is refused as SQLite refuses it when there is no room.
+        self.is_full = False
         self._db = sqlite3.connect(directory / "queue-manager.db", check_same_thread=False, isolation_level=None)
         try:
             # One server at a time: a second one on the same directory is refused here, not found out later. The lock
@@ -102,7 +105,7 @@ class Store:
     def messages(self) -> Iterator[StoredMessage]:
         """Yield all messages in order of arrival."""
         for row in self._db.execute(
-            "SELECT position, queue, priority, md, data, backout_count FROM message ORDER BY position"
+            "SELECT position, queue, priority, md, data, backout_count, expires_at_s FROM message ORDER BY position"
         ):
             yield StoredMessage(*row)
 
@@ -130,13 +133,19 @@ class Store:
         Raises:
             sqlite3.Error: nothing of it is on disk.
         """
-        rows = [(m.position, m.queue.name, m.key_priority, m.md, m.data, m.backout_count) for m in puts if m.persistent]
+        rows = [
+            (m.position, m.queue.name, m.key_priority, m.md, m.data, m.backout_count, m.expires_at_s)
+            for m in puts
+            if m.persistent
+        ]
         gone = [(m.position,) for m in gets if m.persistent]
         if not rows and not gone:
             return
+        if self.is_full and rows:
+            raise sqlite3.OperationalError("database or disk is full")
         with self._lock, self._db:
             self._db.execute("BEGIN")
-            self._db.executemany("INSERT INTO message VALUES (?, ?, ?, ?, ?, ?)", rows)
+            self._db.executemany("INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
             self._db.executemany("DELETE FROM message WHERE position = ?", gone)
 
     def count_backout(self, messages: Iterable[Message]) -> None:

@@ -18,7 +18,9 @@ MD_V1 = struct.Struct("<4s7i8sii24s24si48s48s12s32s32si28s8s8s4s")
 MD_V2 = struct.Struct("<4s7i8sii24s24si48s48s12s32s32si28s8s8s4s24s4i")
 _MDE = struct.Struct("<4s4i8si24s4i")
 _I32 = struct.Struct("<i")
+_EXPIRY_OFFSET = 16
 _BACKOUT_COUNT_OFFSET = 96
+_MSG_FLAGS_OFFSET = 356
 
 NO_GROUP = bytes(24)
 NO_ID = bytes(24)
@@ -136,9 +138,26 @@ _fields_behind_version = attrgetter(*MessageDescriptor.__slots__[2:])
 _MD_V2_DEFAULTS = struct.pack("<24s4i", NO_GROUP, 1, 0, mq.MQMF_NONE, mq.MQOL_UNDEFINED)
 
 
-def delivered_descriptor(stored: bytes, backout_count: int) -> bytes:
-    """Return a stored version 2 descriptor with the backout count of this delivery."""
-    return stored[:_BACKOUT_COUNT_OFFSET] + _I32.pack(backout_count) + stored[_BACKOUT_COUNT_OFFSET + 4 :]
+def delivered_descriptor(stored: bytes, backout_count: int, expiry: int | None = None) -> bytes:
+    """Return a stored version 2 descriptor with the backout count of this delivery and, if given, what is left of Expiry."""
+    md = stored[:_BACKOUT_COUNT_OFFSET] + _I32.pack(backout_count) + stored[_BACKOUT_COUNT_OFFSET + 4 :]
+    return md if expiry is None else md[:_EXPIRY_OFFSET] + _I32.pack(expiry) + md[_EXPIRY_OFFSET + 4 :]
+
+
+def describes_data(stored: bytes) -> tuple[int, int]:
+    """Return Encoding and CodedCharSetId of a packed descriptor."""
+    encoding, ccsid = struct.unpack_from("<ii", stored, 24)
+    return encoding, ccsid
+
+
+def describing_data(stored: bytes, ccsid: int, encoding: int) -> bytes:
+    """Return a packed descriptor with another CodedCharSetId and Encoding."""
+    return stored[:24] + struct.pack("<ii", encoding, ccsid) + stored[32:]
+
+
+def as_only_segment(stored: bytes, msg_flags: int) -> bytes:
+    """Return the version 2 descriptor of a reassembled message: the first segment's with these flags."""
+    return stored[:_MSG_FLAGS_OFFSET] + struct.pack("<ii", msg_flags, mq.MQOL_UNDEFINED)
 
 
 def as_version_1(stored: bytes, data: bytes) -> tuple[bytes, bytes]:
@@ -202,13 +221,14 @@ class GetMessageOptions:
 class PutMessageOptions:
     """MQPMO (IBM MQ, topic "MQPMO")."""
 
-    __slots__ = ("options", "original_msg_handle", "raw", "recs_present", "version")
+    __slots__ = ("context", "options", "original_msg_handle", "raw", "recs_present", "version")
 
     def __init__(self, raw: bytes) -> None:
         """Read the structure; raises StructureError."""
         self.version = _version(raw, b"PMO ", "MQPMO")
         self.raw = raw
         (self.options,) = _I32.unpack_from(raw, 8)
+        (self.context,) = _I32.unpack_from(raw, 16)
         self.recs_present = _I32.unpack_from(raw, 128)[0] if self.version >= 2 else 0
         self.original_msg_handle = struct.unpack_from("<q", raw, 160)[0] if self.version >= 3 else 0
 

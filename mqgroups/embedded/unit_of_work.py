@@ -21,9 +21,21 @@ class UnitOfWork:
     puts: list[Message] = field(default_factory=list)
     gets: list[Message] = field(default_factory=list)
     _states: dict[tuple[Handle, Direction], GroupState] = field(default_factory=dict)
+    _size: int = 0
 
     def __len__(self) -> int:
-        return len(self.puts) + len(self.gets)
+        """What counts against MAXUMSGS: a put is one, into however many segments the queue manager splits it."""
+        return self._size
+
+    def add_put(self, messages: list[Message]) -> None:
+        """Add what one MQPUT put."""
+        self.puts.extend(messages)
+        self._size += 1
+
+    def add_gets(self, messages: list[Message]) -> None:
+        """Add what one MQGET got."""
+        self.gets.extend(messages)
+        self._size += len(messages)
 
     def keep_state(self, handle: Handle, direction: Direction) -> None:
         """Remember the handle's state before this unit of work changes it for the first time."""

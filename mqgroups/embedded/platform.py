@@ -1,0 +1,50 @@
+"""Where queue managers differ by platform: rules of z/OS, so that applications can be tested for both.
+
+The profile changes only what is listed here; it is no z/OS queue manager, and its data is not in EBCDIC.
+
+* MQPUT and MQGET without a syncpoint option are in the unit of work (IBM MQ, topic q026800).
+* Logical order, COMPLETE_MSG, ALL_MSGS_AVAILABLE and ALL_SEGMENTS_AVAILABLE need a queue with INDXTYPE(GROUPID), else
+  MQRC_Q_INDEX_TYPE_ERROR (q044220).
+* There are no segments: MQRC_SEGMENTS_NOT_SUPPORTED (q043940; documented for queues with INDXTYPE(GROUPID), here for all).
+  MQMF_SEGMENTATION_ALLOWED is accepted and ignored.
+* On a queue with INDXTYPE(GROUPID) and MSGDLVSQ(PRIORITY), the first message of a group with priority 0 or 1 is placed as
+  one of priority 2 (topic "MsgDeliverySequence").
+* BackoutCount stops at 255 (q023090).
+"""
+
+from __future__ import annotations
+
+import enum
+
+from mqgroups.mqi import constants as mq
+
+ZOS_HIGHEST_BACKOUT_COUNT = 255
+ZOS_LOWEST_GROUP_PRIORITY = 2
+
+NEEDS_GROUP_INDEX = (
+    mq.MQGMO_LOGICAL_ORDER | mq.MQGMO_COMPLETE_MSG | mq.MQGMO_ALL_MSGS_AVAILABLE | mq.MQGMO_ALL_SEGMENTS_AVAILABLE
+)
+
+
+class Platform(enum.Enum):
+    """The platform whose rules a queue manager follows."""
+
+    UNIX = "unix"
+    ZOS = "zos"
+
+    @property
+    def mqi_number(self) -> int:
+        """MQIA_PLATFORM."""
+        return mq.MQPL_ZOS if self is Platform.ZOS else mq.MQPL_UNIX
+
+    def puts_in_syncpoint(self, options: int) -> bool:
+        """Whether an MQPUT with these options is in the unit of work."""
+        given = options & (mq.MQPMO_SYNCPOINT | mq.MQPMO_NO_SYNCPOINT)
+        return given == mq.MQPMO_SYNCPOINT or (not given and self is Platform.ZOS)
+
+    def get_options(self, options: int, browse_options: int) -> int:
+        """Return MQGMO options with the platform's syncpoint default made explicit; a browse is never in syncpoint."""
+        given = options & (mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT)
+        if self is Platform.ZOS and not given and not options & browse_options:
+            return options | mq.MQGMO_SYNCPOINT
+        return options

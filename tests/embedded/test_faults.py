@@ -1,0 +1,200 @@
+"""The faults that users' own crash tests are made of, and quiescing."""
+
+from __future__ import annotations
+
+import stat
+
+import pytest
+from click.testing import CliRunner
+
+from mqgroups.cli import main
+from mqgroups.embedded import Control, ControlError, Fault, random_fault
+from mqgroups.mqi.constants import (
+    MQCC_WARNING,
+    MQGMO_FAIL_IF_QUIESCING,
+    MQGMO_WAIT,
+    MQOO_FAIL_IF_QUIESCING,
+    MQOO_INPUT_SHARED,
+    MQOO_OUTPUT,
+    MQPER_PERSISTENT,
+    MQPMO_FAIL_IF_QUIESCING,
+    MQPMO_SYNCPOINT,
+    MQRC_BACKED_OUT,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_Q_FULL,
+    MQRC_Q_MGR_QUIESCING,
+    MQRC_STORAGE_MEDIUM_FULL,
+)
+from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, failed, shared_input, wait_until, warning
+
+pytestmark = pytest.mark.embedded
+
+
+@pytest.fixture
+def q_mgr(own_queue_manager, tmp_path):
+    mqsc = tmp_path / "faults.mqsc"
+    mqsc.write_text("DEFINE QLOCAL(Q) DEFPSIST(YES)\n")
+    return own_queue_manager("QMF", mqsc=[mqsc], data=tmp_path / "data")
+
+
+@pytest.fixture
+def connected(connect, q_mgr):
+    return connect(to=q_mgr)
+
+
+@pytest.mark.parametrize(("when", "committed"), [("before", []), ("after", [b"doubtful"])])
+def test_the_reply_of_an_mqcmit_can_be_lost_with_either_outcome(connect, connected, q_mgr, when, committed):
+    connected.open("Q", MQOO_OUTPUT).put(b"doubtful", MQPMO_SYNCPOINT)
+    q_mgr.arm(Fault("drop", when, verb="MQCMIT"))
+    assert connected.commit() == failed(MQRC_CONNECTION_BROKEN)
+    assert [answer.data for answer in connect(to=q_mgr).browse("Q")] == committed
+
+
+def test_a_call_can_be_refused_from_the_nth_on_for_so_many_times(connected, q_mgr):
+    out = connected.open("Q", MQOO_OUTPUT)
+    q_mgr.arm(Fault("answer", nth=2, verb="MQPUT", reason=MQRC_Q_FULL, times=2))
+    full = failed(MQRC_Q_FULL)
+    assert [out.put(b"x").code for _ in range(5)] == [OK, full, full, OK, OK]
+    assert connected.depth("Q") == 3
+    assert q_mgr.faults_fired() == 2
+
+
+def test_a_call_can_be_refused_for_good_until_faults_are_cleared(connected, q_mgr):
+    out = connected.open("Q", MQOO_OUTPUT)
+    q_mgr.arm(Fault("answer", verb="MQPUT", reason=MQRC_Q_FULL, times=0))
+    assert {out.put(b"x").code for _ in range(5)} == {failed(MQRC_Q_FULL)}
+    q_mgr.clear_faults()
+    assert out.put(b"x").code == OK
+
+
+def test_an_answer_can_be_a_warning(connected, q_mgr):
+    q_mgr.arm(Fault("answer", verb="MQCMIT", comp=MQCC_WARNING, reason=MQRC_BACKED_OUT))
+    assert connected.commit() == warning(MQRC_BACKED_OUT)
+
+
+def test_a_frozen_connection_holds_its_unit_of_work_until_it_is_let_go(connect, connected, q_mgr, background):
+    # Given a message that is got in a unit of work of a connection that then freezes
+    connected.open("Q", MQOO_OUTPUT).put(b"held")
+    assert shared_input(connected, "Q").get(MQPMO_SYNCPOINT).data == b"held"
+    q_mgr.arm(Fault("freeze", verb="MQCMIT"))
+    frozen = background(connected.commit)
+    wait_until(lambda: q_mgr.faults_fired() == 1)
+    other = shared_input(connect(to=q_mgr), "Q")
+    assert other.get().code == EMPTY
+    # When it is let go it turns out to be broken, and was backed out
+    q_mgr.clear_faults()
+    assert frozen.result(30) == failed(MQRC_CONNECTION_BROKEN)
+    assert other.get(wait_ms=PATIENCE_MS).data == b"held"
+
+
+def test_a_delayed_call_is_made_after_all(connected, q_mgr, background):
+    q_mgr.arm(Fault("delay", verb="MQPUT", delay_s=3600))
+    late = background(connected.open("Q", MQOO_OUTPUT).put, b"late")
+    wait_until(lambda: q_mgr.faults_fired() == 1)
+    q_mgr.clear_faults()
+    assert late.result(30).code == OK
+    assert [answer.data for answer in connected.browse("Q")] == [b"late"]
+
+
+def test_only_calls_of_the_named_application_count(connected, q_mgr):
+    q_mgr.arm(Fault("answer", reason=MQRC_Q_FULL, appl_name="somebody else", times=0))
+    assert connected.commit() == OK
+
+
+def test_a_full_disk_refuses_persistent_messages_and_backs_units_of_work_out(connected, q_mgr):
+    out = connected.open("Q", MQOO_OUTPUT)
+    q_mgr.control.fill_log()
+    assert out.put(b"outside", Persistence=MQPER_PERSISTENT).code == failed(MQRC_STORAGE_MEDIUM_FULL)
+    assert out.put(b"inside", MQPMO_SYNCPOINT, Persistence=MQPER_PERSISTENT).code == OK
+    assert connected.commit() == warning(MQRC_BACKED_OUT)
+    assert connected.depth("Q") == 0
+    q_mgr.control.fill_log(False)
+    assert out.put(b"outside", Persistence=MQPER_PERSISTENT).code == OK
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("explode",),
+        ("drop", "during"),
+        ("drop", "before", 0),
+        ("answer",),
+    ],
+)
+def test_a_fault_that_cannot_be_is_refused_at_once(arguments):
+    with pytest.raises(ValueError, match=r"a fault|an answer"):
+        Fault(*arguments)
+
+
+def test_the_same_seed_gives_the_same_fault():
+    assert [random_fault(seed, 100) for seed in range(50)] == [random_fault(seed, 100) for seed in range(50)]
+    assert len({str(random_fault(seed, 100)) for seed in range(50)}) > 40
+
+
+# --- quiescing
+
+
+def test_quiescing_fails_calls_that_ask_for_it_and_lets_the_others_end_their_work(connected, q_mgr):
+    # Given an application in the middle of its work
+    out = connected.open("Q", MQOO_OUTPUT)
+    out.put(b"one", MQPMO_SYNCPOINT)
+    q_mgr.control.quiesce()
+    quiescing = failed(MQRC_Q_MGR_QUIESCING)
+    assert out.put(b"two", MQPMO_SYNCPOINT | MQPMO_FAIL_IF_QUIESCING).code == quiescing
+    assert shared_input(connected, "Q").get(MQGMO_FAIL_IF_QUIESCING).code == quiescing
+    assert connected.open("Q", MQOO_OUTPUT | MQOO_FAIL_IF_QUIESCING).code == quiescing
+    assert out.put(b"two", MQPMO_SYNCPOINT).code == OK
+    assert connected.commit() == OK
+    # When it disconnects, that was the last, and the queue manager ends
+    assert connected.disconnect() == OK
+    assert q_mgr.wait() == 0
+    q_mgr.start()
+    q_mgr.stop()
+
+
+def test_nobody_connects_to_a_queue_manager_that_quiesces(mqi, connected, q_mgr):
+    q_mgr.control.quiesce()
+    code, _ = mqi.connect(q_mgr.q_mgr_name, q_mgr.channel, q_mgr.conn_name)
+    assert code == failed(MQRC_Q_MGR_QUIESCING)
+
+
+def test_quiescing_ends_the_waits_that_ask_for_it_and_no_others(connect, connected, q_mgr, background):
+    asks = connected.open("Q", MQOO_INPUT_SHARED)
+    other = connect(to=q_mgr)
+    does_not = other.open("Q", MQOO_INPUT_SHARED)
+    out = connect(to=q_mgr).open("Q", MQOO_OUTPUT)
+    waits = background(asks.get, MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING, wait_ms=PATIENCE_MS)
+    waits_on = background(does_not.get, MQGMO_WAIT, wait_ms=PATIENCE_MS)
+    q_mgr.control.quiesce()
+    assert waits.result(30).code == failed(MQRC_Q_MGR_QUIESCING)
+    out.put(b"late")
+    assert waits_on.result(30).data == b"late"
+
+
+# --- from the command line
+
+
+def test_a_fault_can_be_set_from_the_command_line(connected, q_mgr):
+    done = CliRunner().invoke(
+        main, ["embedded", "fault", "--data", str(q_mgr.data), "--verb", "MQCMIT", "--reason", "2024", "answer"]
+    )
+    assert (done.exit_code, done.output) == (0, "")
+    assert connected.commit() == failed(2024)
+    shown = CliRunner().invoke(main, ["embedded", "calls", "--data", str(q_mgr.data)])
+    assert "MQCMIT   1" in shown.output
+    assert CliRunner().invoke(main, ["embedded", "fault", "--data", str(q_mgr.data), "clear"]).exit_code == 0
+    assert q_mgr.faults_fired() == 0
+
+
+def test_only_its_owner_may_read_how_a_server_is_controlled(q_mgr):
+    assert stat.S_IMODE((q_mgr.data / "control.json").stat().st_mode) == 0o600
+
+
+def test_a_directory_without_a_server_is_a_clear_error(tmp_path):
+    with pytest.raises(ControlError, match="no embedded queue manager runs"):
+        Control.of(tmp_path)
+
+
+def test_a_wrong_token_is_refused(q_mgr):
+    with pytest.raises(ControlError, match="refused"):
+        Control(q_mgr.host, q_mgr.port, "guessed").quiesce()

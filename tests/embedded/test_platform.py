@@ -1,0 +1,96 @@
+"""The z/OS profile: what IBM's documents say is different there."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqgroups.embedded import EmbeddedQueueManagerError
+from mqgroups.mqi.constants import (
+    MQGMO_ALL_MSGS_AVAILABLE,
+    MQGMO_ALL_SEGMENTS_AVAILABLE,
+    MQGMO_COMPLETE_MSG,
+    MQGMO_LOGICAL_ORDER,
+    MQGMO_NO_SYNCPOINT,
+    MQIA_PLATFORM,
+    MQMF_LAST_MSG_IN_GROUP,
+    MQMF_LAST_SEGMENT,
+    MQMF_MSG_IN_GROUP,
+    MQMF_SEGMENTATION_ALLOWED,
+    MQOO_INPUT_SHARED,
+    MQOO_INQUIRE,
+    MQOO_OUTPUT,
+    MQOT_Q_MGR,
+    MQPL_UNIX,
+    MQPL_ZOS,
+    MQPMO_LOGICAL_ORDER,
+    MQRC_Q_INDEX_TYPE_ERROR,
+    MQRC_SEGMENTS_NOT_SUPPORTED,
+)
+from tests.fix_mqi import EMPTY, OK, failed
+
+pytestmark = pytest.mark.embedded
+
+MQSC = """
+DEFINE QLOCAL(PLAIN)
+DEFINE QLOCAL(GROUPS) INDXTYPE(GROUPID)
+"""
+
+
+@pytest.fixture
+def connection(connect, own_queue_manager, tmp_path):
+    mqsc = tmp_path / "zos.mqsc"
+    mqsc.write_text(MQSC)
+    return connect(to=own_queue_manager("QMZ", mqsc=[mqsc], platform="zos"))
+
+
+def test_mqinq_says_which_platform(connection):
+    handle = connection.open("", MQOO_INQUIRE, ObjectType=MQOT_Q_MGR)
+    assert handle.inquire(MQIA_PLATFORM) == (OK, MQPL_ZOS)
+
+
+@pytest.mark.parametrize(
+    "option", [MQGMO_LOGICAL_ORDER, MQGMO_ALL_MSGS_AVAILABLE, MQGMO_ALL_SEGMENTS_AVAILABLE, MQGMO_COMPLETE_MSG]
+)
+def test_getting_by_groups_needs_a_queue_that_is_indexed_by_group(connection, option):
+    assert connection.open("PLAIN", MQOO_INPUT_SHARED).get(option).code == failed(MQRC_Q_INDEX_TYPE_ERROR)
+    assert connection.open("GROUPS", MQOO_INPUT_SHARED).get(option).code == EMPTY
+
+
+def test_there_are_no_segments(connection):
+    out = connection.open("GROUPS", MQOO_OUTPUT)
+    assert out.put(b"x", MsgFlags=MQMF_LAST_SEGMENT).code == failed(MQRC_SEGMENTS_NOT_SUPPORTED)
+    # The flag that allows them is accepted and ignored: no group identifier, no Segmentation status
+    assert out.put(b"x", MsgFlags=MQMF_SEGMENTATION_ALLOWED).code == OK
+    answer = connection.open("GROUPS", MQOO_INPUT_SHARED).get()
+    assert (answer.md.GroupId, answer.md.MsgFlags, answer.status) == (bytes(24), 0, "   ")
+
+
+def test_calls_without_a_syncpoint_option_are_in_the_unit_of_work(connection):
+    pmo = connection.mqi.pmo(Options=0)
+    assert connection.open("PLAIN", MQOO_OUTPUT).put(b"x", pmo=pmo).code == OK
+    assert connection.browse("PLAIN") == []
+    assert connection.commit() == OK
+    into = connection.open("PLAIN", MQOO_INPUT_SHARED)
+    assert into.get(gmo=connection.mqi.gmo(Options=0)).data == b"x"
+    assert connection.back_out() == OK
+    assert into.get(MQGMO_NO_SYNCPOINT).md.BackoutCount == 1
+
+
+@pytest.mark.parametrize("priority", [0, 1])
+def test_a_group_of_the_lowest_priorities_is_placed_as_one_of_priority_2(connection, priority):
+    out = connection.open("GROUPS", MQOO_OUTPUT)
+    out.put(b"alone", Priority=1)
+    out.put(b"first", MQPMO_LOGICAL_ORDER, MsgFlags=MQMF_MSG_IN_GROUP, Priority=priority)
+    out.put(b"last", MQPMO_LOGICAL_ORDER, MsgFlags=MQMF_LAST_MSG_IN_GROUP, Priority=priority)
+    found = connection.open("GROUPS", MQOO_INPUT_SHARED).all(MQGMO_LOGICAL_ORDER)
+    # "The Priority field in the MQMD structure is not changed"
+    assert [(a.data, a.md.Priority) for a in found] == [(b"first", priority), (b"last", priority), (b"alone", 1)]
+
+
+def test_elsewhere_indxtype_is_not_known(own_queue_manager, connect, tmp_path):
+    mqsc = tmp_path / "indexed.mqsc"
+    mqsc.write_text("DEFINE QLOCAL(GROUPS) INDXTYPE(GROUPID)\n")
+    with pytest.raises(EmbeddedQueueManagerError, match="INDXTYPE"):
+        own_queue_manager("QMU", mqsc=[mqsc])
+    connection = connect(to=own_queue_manager("QMU"))
+    assert connection.open("", MQOO_INQUIRE, ObjectType=MQOT_Q_MGR).inquire(MQIA_PLATFORM) == (OK, MQPL_UNIX)

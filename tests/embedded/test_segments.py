@@ -1,0 +1,324 @@
+"""Logical messages in several segments: put together on MQGET, split on MQPUT.
+
+IBM MQ, topics "MQGMO options" (MQGMO_COMPLETE_MSG, MQGMO_ALL_SEGMENTS_AVAILABLE), q097540 (MQMF_SEGMENTATION_ALLOWED) and
+those of the reason codes.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from mqgroups.mqi.constants import (
+    MQENC_NORMAL,
+    MQFMT_RF_HEADER_2,
+    MQFMT_STRING,
+    MQGMO_ALL_SEGMENTS_AVAILABLE,
+    MQGMO_BROWSE_FIRST,
+    MQGMO_BROWSE_MSG_UNDER_CURSOR,
+    MQGMO_BROWSE_NEXT,
+    MQGMO_COMPLETE_MSG,
+    MQGMO_LOGICAL_ORDER,
+    MQGMO_MSG_UNDER_CURSOR,
+    MQGMO_SYNCPOINT,
+    MQMF_LAST_MSG_IN_GROUP,
+    MQMF_LAST_SEGMENT,
+    MQMF_MSG_IN_GROUP,
+    MQMF_SEGMENT,
+    MQMF_SEGMENTATION_ALLOWED,
+    MQMO_MATCH_GROUP_ID,
+    MQMO_MATCH_OFFSET,
+    MQOO_OUTPUT,
+    MQPER_NOT_PERSISTENT,
+    MQPER_PERSISTENT,
+    MQPMO_LOGICAL_ORDER,
+    MQPMO_SYNCPOINT,
+    MQRC_INCONSISTENT_CCSIDS,
+    MQRC_INCONSISTENT_ENCODINGS,
+    MQRC_INVALID_MSG_UNDER_CURSOR,
+    MQRC_MATCH_OPTIONS_ERROR,
+    MQRC_MSG_TOO_BIG_FOR_Q,
+    MQRC_Q_FULL,
+    MQRC_SYNCPOINT_LIMIT_REACHED,
+    MQRC_TRUNCATED_MSG_FAILED,
+    MQRC_UOW_NOT_AVAILABLE,
+)
+from tests.fix_mqi import EMPTY, OK, failed, shared_input, warning
+
+LO = MQPMO_LOGICAL_ORDER
+SEG, LAST_SEG = MQMF_SEGMENT, MQMF_LAST_SEGMENT
+MIG, LAST_MIG, ALLOWED = MQMF_MSG_IN_GROUP, MQMF_LAST_MSG_IN_GROUP, MQMF_SEGMENTATION_ALLOWED
+COMPLETE = MQGMO_COMPLETE_MSG
+GROUP = b"a group identifier".ljust(24)
+
+
+@pytest.fixture
+def out(connection, queue):
+    return connection.open(queue, MQOO_OUTPUT)
+
+
+@pytest.fixture
+def into(connection, queue):
+    return shared_input(connection, queue)
+
+
+@pytest.fixture
+def small(connection, make_queue):
+    """A queue that takes messages of up to 10, 40 or so bytes; returns a function that makes it."""
+
+    def make(max_msg_length: int) -> str:
+        return make_queue(f"TEST.SEGMENTS.{max_msg_length}")
+
+    return make
+
+
+def put_segments(out, *pieces: bytes, group: int = 0, options: int = 0, **fields) -> None:
+    for number, piece in enumerate(pieces, 1):
+        flag = LAST_SEG if number == len(pieces) else SEG
+        assert out.put(piece, LO | options, MsgFlags=group | flag, **fields).code == OK
+
+
+def test_segments_come_one_by_one_unless_the_complete_message_is_asked_for(out, into):
+    put_segments(out, b"first ", b"second ", b"third")
+    assert [answer.data for answer in into.all(MQGMO_BROWSE_NEXT)] == [b"first ", b"second ", b"third"]
+    answer = into.get(COMPLETE)
+    assert (answer.code, answer.data, answer.length) == (OK, b"first second third", 18)
+    assert into.get().code == EMPTY
+
+
+def test_a_reassembled_message_has_the_first_segment_s_descriptor_as_its_only_segment(out, into):
+    first = out.put(b"first", LO, MsgFlags=SEG, Priority=4)
+    out.put(b"last", LO, MsgFlags=LAST_SEG, Priority=4)
+    answer = into.get(COMPLETE)
+    assert answer.md.MsgId == first.md.MsgId
+    assert answer.place == (first.md.GroupId, 1, 0)
+    assert answer.md.MsgFlags == SEG | LAST_SEG
+    assert answer.status == " L "
+    assert answer.md.Priority == 4
+
+
+def test_a_message_without_segments_is_complete(out, into):
+    out.put(b"alone")
+    answer = into.get(COMPLETE)
+    assert (answer.code, answer.data, answer.md.MsgFlags, answer.status) == (OK, b"alone", 0, "   ")
+
+
+@pytest.mark.parametrize("option", [COMPLETE, MQGMO_ALL_SEGMENTS_AVAILABLE])
+@pytest.mark.parametrize("order", [0, MQGMO_LOGICAL_ORDER])
+def test_an_incomplete_logical_message_is_passed_over_but_counts_in_curdepth(
+    connection, queue, out, into, option, order
+):
+    # Given a logical message without its second segment, and a whole one behind it
+    for offset, flag in ((0, SEG), (4, LAST_SEG)):
+        out.put(b"ab", MsgFlags=flag, GroupId=GROUP, Offset=offset)
+    put_segments(out, b"whole ", b"one")
+    answer = into.get(option | order)
+    assert answer.data == (b"whole one" if option == COMPLETE else b"whole ")
+    if option != COMPLETE:
+        assert into.get(order, match=MQMO_MATCH_GROUP_ID, GroupId=answer.md.GroupId).data == b"one"
+    assert into.get(option | order).code == EMPTY
+    assert connection.depth(queue) == 2
+    # When the missing one comes, it is there
+    out.put(b"cd", MsgFlags=SEG, GroupId=GROUP, Offset=2)
+    answer = into.get(option | order)
+    assert answer.data == (b"abcdab" if option == COMPLETE else b"ab")
+
+
+def test_all_segments_available_has_no_effect_inside_a_logical_message_in_logical_order(connect, queue, out, into):
+    put_segments(out, b"one ", b"two ", b"three")
+    options = MQGMO_LOGICAL_ORDER | MQGMO_ALL_SEGMENTS_AVAILABLE
+    assert into.get(options).data == b"one "
+    # Somebody takes the last one
+    other = shared_input(connect(), queue)
+    assert other.get(match=MQMO_MATCH_OFFSET, Offset=8).data == b"three"
+    assert into.get(options).data == b"two "
+    assert into.get(options).code == EMPTY
+
+
+def test_all_segments_available_without_logical_order_always_has_an_effect(out, into):
+    put_segments(out, b"one ", b"two")
+    assert into.get(MQGMO_ALL_SEGMENTS_AVAILABLE).data == b"one "
+    assert into.get(MQGMO_ALL_SEGMENTS_AVAILABLE).code == EMPTY
+    assert into.get().data == b"two"
+
+
+def test_groups_of_segmented_messages_come_in_logical_order_message_by_message(out, into):
+    out.put(b"1", LO, MsgFlags=MIG)
+    put_segments(out, b"2a", b"2b", group=MIG)
+    put_segments(out, b"3a", b"3b", b"3c", group=LAST_MIG)
+    options = COMPLETE | MQGMO_LOGICAL_ORDER
+    answers = [into.get(options) for _ in range(3)]
+    assert [(a.data, a.md.MsgSeqNumber, a.status) for a in answers] == [
+        (b"1", 1, "G  "),
+        (b"2a2b", 2, "GL "),
+        (b"3a3b3c", 3, "LL "),
+    ]
+    assert into.get(options).code == EMPTY
+    assert into.close() == OK
+
+
+def test_a_buffer_too_small_for_the_whole_consumes_nothing(connection, queue, out, into):
+    put_segments(out, b"x" * 30, b"y" * 30)
+    answer = into.get(COMPLETE, length=40)
+    assert (answer.code, answer.length, answer.data) == (
+        warning(MQRC_TRUNCATED_MSG_FAILED),
+        60,
+        b"x" * 30 + b"y" * 10,
+    )
+    assert connection.depth(queue) == 2
+    assert into.get(COMPLETE, length=60).code == OK
+
+
+def test_backing_out_puts_all_segments_back(connection, queue, out, into):
+    put_segments(out, b"one ", b"two")
+    assert into.get(COMPLETE | MQGMO_SYNCPOINT).code == OK
+    assert connection.browse(queue) == []
+    assert connection.back_out() == OK
+    found = connection.browse(queue)
+    assert [(a.data, a.md.BackoutCount) for a in found] == [(b"one ", 1), (b"two", 1)]
+
+
+@pytest.mark.parametrize(("persistence", "code"), [(MQPER_PERSISTENT, None), (MQPER_NOT_PERSISTENT, OK)])
+def test_persistent_segments_need_the_unit_of_work_that_there_is(connection, out, into, persistence, code):
+    put_segments(out, b"one ", b"two", Persistence=persistence)
+    # Without any unit of work the queue manager makes one for the call
+    assert into.get(COMPLETE).code == OK
+    put_segments(out, b"one ", b"two", Persistence=persistence)
+    # Given a unit of work of the user's, and a call outside it
+    out.put(b"in the unit of work", MQPMO_SYNCPOINT)
+    answer = into.get(COMPLETE)
+    assert answer.code == (code or failed(MQRC_UOW_NOT_AVAILABLE))
+    if code is None:
+        assert into.get(COMPLETE | MQGMO_SYNCPOINT).data == b"one two"
+    # A message that needs no reassembly is no trouble
+    out.put(b"alone", Persistence=persistence)
+    assert into.get(COMPLETE).data == b"alone"
+    connection.back_out()
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"CodedCharSetId": 819}, MQRC_INCONSISTENT_CCSIDS),
+        ({"Encoding": MQENC_NORMAL}, MQRC_INCONSISTENT_ENCODINGS),
+    ],
+)
+def test_segments_that_differ_are_put_together_as_far_as_they_are_alike(out, into, fields, reason):
+    out.put(b"one ", LO, MsgFlags=SEG)
+    out.put(b"two ", LO, MsgFlags=SEG)
+    out.put(b"three ", LO, MsgFlags=SEG, **fields)
+    out.put(b"four", LO, MsgFlags=LAST_SEG, **fields)
+    answer = into.get(COMPLETE | MQGMO_LOGICAL_ORDER)
+    assert (answer.code, answer.data) == (warning(reason), b"one two ")
+    # "To retrieve the remaining segments, reissue the MQGET without COMPLETE_MSG ... LOGICAL_ORDER can be used"
+    assert into.get(MQGMO_LOGICAL_ORDER).data == b"three "
+    assert into.get(MQGMO_LOGICAL_ORDER).data == b"four"
+
+
+def test_under_the_cursor_must_be_a_first_segment(out, into):
+    put_segments(out, b"one ", b"two")
+    into.get(MQGMO_BROWSE_FIRST)
+    assert into.get(MQGMO_BROWSE_MSG_UNDER_CURSOR | COMPLETE).data == b"one two"
+    into.get(MQGMO_BROWSE_NEXT)
+    assert into.get(MQGMO_BROWSE_MSG_UNDER_CURSOR | COMPLETE).code == failed(MQRC_INVALID_MSG_UNDER_CURSOR)
+    assert into.get(MQGMO_MSG_UNDER_CURSOR | COMPLETE).code == failed(MQRC_INVALID_MSG_UNDER_CURSOR)
+    into.get(MQGMO_BROWSE_FIRST)
+    assert into.get(MQGMO_MSG_UNDER_CURSOR | COMPLETE).data == b"one two"
+
+
+def test_match_offset_does_not_go_with_complete_messages(into):
+    answer = into.get(COMPLETE, match=MQMO_MATCH_OFFSET | MQMO_MATCH_GROUP_ID)
+    assert answer.code == failed(MQRC_MATCH_OPTIONS_ERROR)
+
+
+# --- segmentation by the queue manager
+
+
+def test_a_message_too_long_for_the_queue_is_split_if_that_is_allowed(connection, small):
+    queue = small(40)
+    out, into = connection.open(queue, MQOO_OUTPUT), shared_input(connection, queue)
+    data = bytes(range(100))
+    assert out.put(data, LO).code == failed(MQRC_MSG_TOO_BIG_FOR_Q)
+    put = out.put(data, LO, MsgFlags=ALLOWED)
+    assert put.code == OK
+    # "The caller's flags are not altered", and segments end at multiples of 16 bytes
+    assert put.md.MsgFlags == ALLOWED
+    found = connection.browse(queue)
+    assert [(a.md.Offset, a.data) for a in found] == [
+        (0, data[:32]),
+        (32, data[32:64]),
+        (64, data[64:96]),
+        (96, data[96:]),
+    ]
+    assert [a.md.MsgFlags for a in found] == [ALLOWED | SEG] * 3 + [ALLOWED | SEG | LAST_SEG]
+    assert {(a.md.GroupId, a.md.MsgSeqNumber) for a in found} == {(put.md.GroupId, 1)}
+    assert len({a.md.MsgId for a in found}) == 4
+    answer = into.get(COMPLETE)
+    assert (answer.code, answer.data, answer.status) == (OK, data, " LA")
+
+
+def test_a_group_goes_on_behind_a_message_that_was_split(connection, small):
+    queue = small(40)
+    out, into = connection.open(queue, MQOO_OUTPUT), shared_input(connection, queue)
+    out.put(b"1" * 50, LO, MsgFlags=MIG | ALLOWED)
+    out.put(b"2" * 10, LO, MsgFlags=LAST_MIG | ALLOWED)
+    options = COMPLETE | MQGMO_LOGICAL_ORDER
+    answers = [into.get(options) for _ in range(2)]
+    assert [(a.data, a.md.MsgSeqNumber, a.status) for a in answers] == [
+        (b"1" * 50, 1, "GLA"),
+        (b"2" * 10, 2, "L A"),
+    ]
+    assert out.close() == OK
+
+
+def test_a_segment_of_the_application_s_own_may_be_split_further(connection, small):
+    queue = small(40)
+    out, into = connection.open(queue, MQOO_OUTPUT), shared_input(connection, queue)
+    assert out.put(b"1" * 50, LO, MsgFlags=SEG | ALLOWED).code == OK
+    assert out.put(b"2" * 50, LO, MsgFlags=LAST_SEG | ALLOWED).code == OK
+    assert [a.md.Offset for a in connection.browse(queue)] == [0, 32, 50, 82]
+    assert into.get(COMPLETE).data == b"1" * 50 + b"2" * 50
+
+
+@pytest.mark.parametrize(("format_name", "code"), [(MQFMT_STRING, OK), (MQFMT_RF_HEADER_2, None)])
+def test_headers_of_mq_are_not_split(connection, small, format_name, code):
+    out = connection.open(small(40), MQOO_OUTPUT)
+    answer = out.put(b"x" * 50, MsgFlags=ALLOWED, Format=format_name)
+    assert answer.code == (code or failed(MQRC_MSG_TOO_BIG_FOR_Q))
+
+
+def test_a_queue_too_small_for_a_segment_takes_nothing(connection, small):
+    out = connection.open(small(10), MQOO_OUTPUT)
+    assert out.put(b"x" * 50, MsgFlags=ALLOWED).code == failed(MQRC_MSG_TOO_BIG_FOR_Q)
+
+
+def test_all_segments_must_fit_on_the_queue(connection, small):
+    queue = small(16)
+    out = connection.open(queue, MQOO_OUTPUT)
+    assert out.put(b"x" * 16 * 6, MsgFlags=ALLOWED).code == failed(MQRC_Q_FULL)
+    assert connection.depth(queue) == 0
+    assert out.put(b"x" * 16 * 5, MsgFlags=ALLOWED).code == OK
+
+
+def test_splitting_outside_the_unit_of_work_that_there_is_cannot_be(connection, small):
+    out = connection.open(small(40), MQOO_OUTPUT)
+    assert out.put(b"x" * 50, MsgFlags=ALLOWED).code == OK
+    assert out.put(b"short", MQPMO_SYNCPOINT).code == OK
+    assert out.put(b"x" * 50, MsgFlags=ALLOWED).code == failed(MQRC_UOW_NOT_AVAILABLE)
+    assert out.put(b"x" * 50, MQPMO_SYNCPOINT, MsgFlags=ALLOWED).code == OK
+    assert connection.commit() == OK
+
+
+def test_a_put_counts_once_in_its_unit_of_work_however_many_segments_it_makes(mqi, own_queue_manager, tmp_path):
+    # IBM MQ, topic q040970
+    mqsc = tmp_path / "limit.mqsc"
+    mqsc.write_text("ALTER QMGR MAXUMSGS(2)\nDEFINE QLOCAL(SPLIT) MAXMSGL(16)\n")
+    q_mgr = own_queue_manager(mqsc=[mqsc])
+    code, connection = mqi.connect(q_mgr.q_mgr_name, q_mgr.channel, q_mgr.conn_name)
+    assert code == OK
+    out = connection.open("SPLIT", MQOO_OUTPUT)
+    assert out.put(b"x" * 100, MQPMO_SYNCPOINT, MsgFlags=ALLOWED).code == OK
+    assert out.put(b"x" * 100, MQPMO_SYNCPOINT, MsgFlags=ALLOWED).code == OK
+    answer = out.put(b"x" * 100, MQPMO_SYNCPOINT, MsgFlags=ALLOWED)
+    assert answer.code == failed(MQRC_SYNCPOINT_LIMIT_REACHED)
+    connection.back_out()
+    connection.disconnect()
