@@ -13,7 +13,9 @@ from collections.abc import Iterator
 
 from mqgroups.embedded.handle import Direction
 from mqgroups.embedded.logical_order import Identity, after, departure, next_to_get, statuses
+from mqgroups.embedded.message_properties import properties_wanted
 from mqgroups.embedded.opening import at_most_one
+from mqgroups.embedded.property_control import PROPERTY_OPTIONS, present
 from mqgroups.embedded.queue import Match, Message
 from mqgroups.embedded.queue_manager import CCSID, Answer, Connection, Failed, QueueManager
 from mqgroups.embedded.structures import (
@@ -40,27 +42,13 @@ _MARKS = (
     | mq.MQGMO_UNMARK_BROWSE_HANDLE
     | mq.MQGMO_UNMARKED_BROWSE_MSG
 )
-_PROPERTIES = (
-    mq.MQGMO_NO_PROPERTIES
-    | mq.MQGMO_PROPERTIES_IN_HANDLE
-    | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
-    | mq.MQGMO_PROPERTIES_COMPATIBILITY
-)
-_NOT_YET = (
-    _LOCKS
-    | _MARKS
-    | mq.MQGMO_COMPLETE_MSG
-    | mq.MQGMO_SET_SIGNAL
-    | mq.MQGMO_MARK_SKIP_BACKOUT
-    | mq.MQGMO_PROPERTIES_IN_HANDLE
-    | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
-)
+_NOT_YET = _LOCKS | _MARKS | mq.MQGMO_COMPLETE_MSG | mq.MQGMO_SET_SIGNAL | mq.MQGMO_MARK_SKIP_BACKOUT
 _KNOWN = (
     mq.MQGMO_WAIT
     | mq.MQGMO_FAIL_IF_QUIESCING
     | _SYNCPOINTS
     | _BROWSES
-    | _PROPERTIES
+    | PROPERTY_OPTIONS
     | mq.MQGMO_MSG_UNDER_CURSOR
     | mq.MQGMO_ACCEPT_TRUNCATED_MSG
     | mq.MQGMO_CONVERT
@@ -143,6 +131,7 @@ class _Get:
         with q_mgr.lock:
             self.handle, self.queue = connection.queue_handle(hobj)
             self._check()
+            self.properties, self.message_handle = properties_wanted(connection, self.handle, gmo)
         self.match = self._match()
 
     def _check(self) -> None:
@@ -151,7 +140,7 @@ class _Get:
         check_get_options(options)
         if self.gmo.match_options & ~_MATCHES:
             raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
-        if self.gmo.match_options & mq.MQMO_MATCH_MSG_TOKEN or self.gmo.msg_handle:
+        if self.gmo.match_options & mq.MQMO_MATCH_MSG_TOKEN:
             raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
         if self.logical_order and self.gmo.version < 2:
             raise Failed(mq.MQRC_WRONG_GMO_VERSION)
@@ -275,6 +264,9 @@ class _Get:
         in_unit_of_work = self._in_unit_of_work(message)
         warning = mq.MQRC_NONE if self.browses else self._leaves(message, in_unit_of_work)
         md, data = delivered_descriptor(message.md, message.backout_count), message.data
+        md, data, properties = present(md, data, message.properties, self.properties)
+        if self.message_handle is not None:
+            self.message_handle.fill(md, properties)
         if self.md.version == 1:
             md, data = as_version_1(md, data)
         truncated = len(data) > self.buffer_length
@@ -364,7 +356,7 @@ def check_get_options(options: int) -> None:
         or (options & mq.MQGMO_UNLOCK and options & ~(mq.MQGMO_UNLOCK | mq.MQGMO_NO_SYNCPOINT))
         or (options & mq.MQGMO_WAIT and options & mq.MQGMO_SET_SIGNAL)
         or (options & mq.MQGMO_MARK_SKIP_BACKOUT and not options & mq.MQGMO_SYNCPOINT)
-        or not at_most_one(options, _PROPERTIES)
+        or not at_most_one(options, PROPERTY_OPTIONS)
     ):
         raise Failed(mq.MQRC_OPTIONS_ERROR)
     if options & _NOT_YET:

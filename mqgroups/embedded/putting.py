@@ -15,6 +15,7 @@ from mqgroups.embedded.logical_order import (
     put_refusal,
     stored_flags,
 )
+from mqgroups.embedded.message_properties import properties_to_put
 from mqgroups.embedded.opening import at_most_one, descriptor, open_queue
 from mqgroups.embedded.queue import Message, Queue
 from mqgroups.embedded.queue_manager import CCSID, MAX_PRIORITY, Answer, Connection, Failed, QueueManager
@@ -160,7 +161,7 @@ def _check_options(pmo: PutMessageOptions) -> None:
         or not at_most_one(options, _CONTEXTS)
     ):
         raise Failed(mq.MQRC_OPTIONS_ERROR)
-    if options & _NOT_YET or pmo.recs_present or pmo.original_msg_handle:
+    if options & _NOT_YET or pmo.recs_present:
         raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
 
 
@@ -202,6 +203,7 @@ def _put(
     persistent = md.persistence == mq.MQPER_PERSISTENT
     in_unit_of_work = bool(pmo.options & mq.MQPMO_SYNCPOINT)
     _check_group_fields(md, body, logical_order=logical_order)
+    properties = properties_to_put(q_mgr, connection, md, pmo, body)
 
     state = handle.states[Direction.PUT]
     if logical_order:
@@ -226,6 +228,7 @@ def _put(
     if identity.group_id == NEW_GROUP_ID:
         identity = Identity(q_mgr.new_identifier(), identity.msg_seq_number, identity.offset)
     message = _message(q_mgr, connection, queue, md, pmo, identity, body)
+    message.properties = properties
     if caller is not None:
         md.encoding, md.coded_char_set_id, md.format = caller
     q_mgr.keep_state(connection, handle, Direction.PUT, in_unit_of_work)

@@ -18,7 +18,7 @@ from pathlib import Path
 from mqgroups.embedded.attributes import Value
 from mqgroups.embedded.queue import Message
 
-_SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS queue_manager (name TEXT NOT NULL, identifier TEXT NOT NULL, attributes TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS object (
@@ -26,10 +26,12 @@ CREATE TABLE IF NOT EXISTS object (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS message (
     position INTEGER PRIMARY KEY, queue TEXT NOT NULL, priority INTEGER NOT NULL,
-    md BLOB NOT NULL, data BLOB NOT NULL, backout_count INTEGER NOT NULL
+    md BLOB NOT NULL, data BLOB NOT NULL, backout_count INTEGER NOT NULL, properties BLOB NOT NULL DEFAULT x''
 );
 CREATE INDEX IF NOT EXISTS message_queue ON message (queue);
 """
+# What makes data of a schema version data of the next one.
+_STEPS = {1: "ALTER TABLE message ADD COLUMN properties BLOB NOT NULL DEFAULT x''"}
 
 
 class StoreError(Exception):
@@ -56,6 +58,7 @@ class StoredMessage:
     md: bytes
     data: bytes
     backout_count: int
+    properties: bytes
 
 
 class Store:
@@ -74,8 +77,11 @@ class Store:
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.executescript(_SCHEMA)
             version = self._db.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, _SCHEMA_VERSION):
+            if version > _SCHEMA_VERSION:
                 raise StoreError(f"{directory} holds data of schema version {version}; {_SCHEMA_VERSION} is known")
+            for step in range(version or _SCHEMA_VERSION, _SCHEMA_VERSION):
+                # In one transaction with its number: killed in between, the next start takes the step once more.
+                self._db.executescript(f"BEGIN; {_STEPS[step]}; PRAGMA user_version={step + 1}; COMMIT")
             self._db.execute(f"PRAGMA user_version={_SCHEMA_VERSION}")
         except sqlite3.OperationalError as error:
             raise StoreError(
@@ -102,7 +108,7 @@ class Store:
     def messages(self) -> Iterator[StoredMessage]:
         """Yield all messages in order of arrival."""
         for row in self._db.execute(
-            "SELECT position, queue, priority, md, data, backout_count FROM message ORDER BY position"
+            "SELECT position, queue, priority, md, data, backout_count, properties FROM message ORDER BY position"
         ):
             yield StoredMessage(*row)
 
@@ -130,13 +136,17 @@ class Store:
         Raises:
             sqlite3.Error: nothing of it is on disk.
         """
-        rows = [(m.position, m.queue.name, m.key_priority, m.md, m.data, m.backout_count) for m in puts if m.persistent]
+        rows = [
+            (m.position, m.queue.name, m.key_priority, m.md, m.data, m.backout_count, m.properties)
+            for m in puts
+            if m.persistent
+        ]
         gone = [(m.position,) for m in gets if m.persistent]
         if not rows and not gone:
             return
         with self._lock, self._db:
             self._db.execute("BEGIN")
-            self._db.executemany("INSERT INTO message VALUES (?, ?, ?, ?, ?, ?)", rows)
+            self._db.executemany("INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
             self._db.executemany("DELETE FROM message WHERE position = ?", gone)
 
     def count_backout(self, messages: Iterable[Message]) -> None:
