@@ -42,6 +42,8 @@ _Q_MGR_KEYWORDS = {
     "MAXUMSGS": (mq.MQIA_MAX_UNCOMMITTED_MSGS, 1, 999_999_999),
     "MAXMSGL": (mq.MQIA_MAX_MSG_LENGTH, 32_768, 104_857_600),
     "MAXHANDS": (mq.MQIA_MAX_HANDLES, 1, 999_999_999),
+    # NOLIMIT, the default, is none of these numbers.
+    "MAXPROPL": (mq.MQIA_MAX_PROPERTIES_LENGTH, 0, 104_857_600),
     "DESCR": (mq.MQCA_Q_MGR_DESC, 0, 0),
     "DEADQ": (mq.MQCA_DEAD_LETTER_Q_NAME, 0, 0),
 }
@@ -76,6 +78,7 @@ class Catalogue:
             mq.MQIA_MAX_UNCOMMITTED_MSGS: 10_000,
             mq.MQIA_MAX_MSG_LENGTH: 4_194_304,
             mq.MQIA_MAX_HANDLES: 256,
+            mq.MQIA_MAX_PROPERTIES_LENGTH: mq.MQPROP_UNRESTRICTED_LENGTH,
             mq.MQCA_Q_MGR_DESC: "",
             mq.MQCA_DEAD_LETTER_Q_NAME: "",
             **store.q_mgr_values,
@@ -219,6 +222,9 @@ class Catalogue:
                 _log.info("line %d: ALTER QMGR %s is for IBM MQ alone", command.line, keyword)
                 continue
             selector, low, high = known
+            if (keyword, text) == ("MAXPROPL", "NOLIMIT"):
+                self.q_mgr_values[selector] = mq.MQPROP_UNRESTRICTED_LENGTH
+                continue
             self.q_mgr_values[selector] = _number(command, keyword, text, low, high) if high else text
         self._store.put_q_mgr_values(self.q_mgr_values)
 

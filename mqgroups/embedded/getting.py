@@ -13,8 +13,10 @@ import time
 from mqgroups.embedded.conversion import convert
 from mqgroups.embedded.handle import Direction
 from mqgroups.embedded.logical_order import Identity, after, departure, next_to_get, statuses
+from mqgroups.embedded.message_properties import properties_wanted
 from mqgroups.embedded.opening import at_most_one
 from mqgroups.embedded.platform import NEEDS_GROUP_INDEX, Platform
+from mqgroups.embedded.property_control import PROPERTY_OPTIONS, present
 from mqgroups.embedded.queue import Match, Message
 from mqgroups.embedded.queue_manager import CCSID, Answer, Connection, Failed, QueueManager
 from mqgroups.embedded.structures import (
@@ -43,19 +45,7 @@ _MARKS = (
     | mq.MQGMO_UNMARK_BROWSE_HANDLE
     | mq.MQGMO_UNMARKED_BROWSE_MSG
 )
-_PROPERTIES = (
-    mq.MQGMO_NO_PROPERTIES
-    | mq.MQGMO_PROPERTIES_IN_HANDLE
-    | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
-    | mq.MQGMO_PROPERTIES_COMPATIBILITY
-)
-_NOT_YET = (
-    _MARKS
-    | mq.MQGMO_SET_SIGNAL
-    | mq.MQGMO_MARK_SKIP_BACKOUT
-    | mq.MQGMO_PROPERTIES_IN_HANDLE
-    | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
-)
+_NOT_YET = _MARKS | mq.MQGMO_SET_SIGNAL | mq.MQGMO_MARK_SKIP_BACKOUT
 _KNOWN = (
     mq.MQGMO_WAIT
     | mq.MQGMO_LOCK
@@ -64,7 +54,7 @@ _KNOWN = (
     | mq.MQGMO_FAIL_IF_QUIESCING
     | _SYNCPOINTS
     | _BROWSES
-    | _PROPERTIES
+    | PROPERTY_OPTIONS
     | mq.MQGMO_MSG_UNDER_CURSOR
     | mq.MQGMO_ACCEPT_TRUNCATED_MSG
     | mq.MQGMO_CONVERT
@@ -163,6 +153,7 @@ class _Get:
         with q_mgr.lock:
             self.handle, self.queue = connection.queue_handle(hobj)
             self._check()
+            self.properties, self.message_handle = properties_wanted(connection, self.handle, gmo)
         self.match = self._match()
 
     def _check(self) -> None:
@@ -174,7 +165,7 @@ class _Get:
         if self.gmo.match_options & mq.MQMO_MATCH_OFFSET and options & mq.MQGMO_COMPLETE_MSG:
             # "Any of the MQMO options but this" is documented; which reason it gets is not: unverified.
             raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
-        if self.gmo.match_options & mq.MQMO_MATCH_MSG_TOKEN or self.gmo.msg_handle:
+        if self.gmo.match_options & mq.MQMO_MATCH_MSG_TOKEN:
             raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
         if (
             self.q_mgr.platform is Platform.ZOS
@@ -340,8 +331,11 @@ class _Get:
                 flags |= mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT
             md, data = as_only_segment(md, flags), b"".join(part.data for part in parts)
         length = len(data)
+        md, data, properties = present(md, data, first.properties, self.properties)
+        if self.message_handle is not None:
+            self.message_handle.fill(md, properties)
         unconverted = 0
-        if self.options & mq.MQGMO_CONVERT and length <= self.buffer_length:
+        if self.options & mq.MQGMO_CONVERT and len(data) <= self.buffer_length:
             md, data, unconverted = self._converted(md, data)
         if self.md.version == 1:
             md, data = as_version_1(md, data)
@@ -462,7 +456,7 @@ def check_get_options(options: int) -> None:
         or (options & mq.MQGMO_UNLOCK and options & ~(mq.MQGMO_UNLOCK | mq.MQGMO_NO_SYNCPOINT))
         or (options & mq.MQGMO_WAIT and options & mq.MQGMO_SET_SIGNAL)
         or (options & mq.MQGMO_MARK_SKIP_BACKOUT and not options & mq.MQGMO_SYNCPOINT)
-        or not at_most_one(options, _PROPERTIES)
+        or not at_most_one(options, PROPERTY_OPTIONS)
     ):
         raise Failed(mq.MQRC_OPTIONS_ERROR)
     if options & _NOT_YET:

@@ -61,6 +61,7 @@ _KNOWN_INTEGERS = frozenset(
         mq.MQIA_CODED_CHAR_SET_ID,
         mq.MQIA_COMMAND_LEVEL,
         mq.MQIA_MAX_PRIORITY,
+        mq.MQIA_MAX_PROPERTIES_LENGTH,
         mq.MQIA_PLATFORM,
         mq.MQIA_SYNCPOINT,
     }

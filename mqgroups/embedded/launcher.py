@@ -172,8 +172,6 @@ class EmbeddedQueueManager:
             "MQGROUPS_LIBMQM": str(library),
             "MQGROUPS_Q_MGR_NAME": self.q_mgr_name,
             "LD_LIBRARY_PATH": f"{library / 'lib64'}:{path}" if path else str(library / "lib64"),
-            # ibmmq adds trace context to every message where OpenTelemetry is installed; that needs message handles.
-            "MQIPY_NOOTEL": "1",
         }
 
     # --- control

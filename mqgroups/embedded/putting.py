@@ -18,6 +18,7 @@ from mqgroups.embedded.logical_order import (
     put_refusal,
     stored_flags,
 )
+from mqgroups.embedded.message_properties import properties_to_put
 from mqgroups.embedded.opening import at_most_one, descriptor, open_queue
 from mqgroups.embedded.platform import ZOS_LOWEST_GROUP_PRIORITY, Platform
 from mqgroups.embedded.queue import Message, Queue
@@ -159,7 +160,7 @@ def _check_options(pmo: PutMessageOptions) -> None:
         or not at_most_one(options, _CONTEXTS)
     ):
         raise Failed(mq.MQRC_OPTIONS_ERROR)
-    if options & _NOT_YET or pmo.recs_present or pmo.original_msg_handle:
+    if options & _NOT_YET or pmo.recs_present:
         raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
 
 
@@ -206,6 +207,7 @@ def _put(
         if md.msg_flags & IS_SEGMENT:
             raise Failed(mq.MQRC_SEGMENTS_NOT_SUPPORTED)
         md.msg_flags &= ~mq.MQMF_SEGMENTATION_ALLOWED
+    properties = properties_to_put(q_mgr, connection, md, pmo, body)
 
     state = handle.states[Direction.PUT]
     if logical_order:
@@ -235,6 +237,7 @@ def _put(
     if identity.group_id == NEW_GROUP_ID:
         identity = Identity(q_mgr.new_identifier(), identity.msg_seq_number, identity.offset)
     messages = _messages(q_mgr, connection, queue, md, pmo, identity, pieces)
+    messages[0].properties = properties
     if caller is not None:
         md.encoding, md.coded_char_set_id, md.format = caller
     q_mgr.keep_state(connection, handle, Direction.PUT, in_unit_of_work)

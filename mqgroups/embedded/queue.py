@@ -37,7 +37,11 @@ def order_key(priority: int, position: int) -> int:
 
 
 class Message:
-    """A physical message. ``md`` is its version 2 descriptor, 364 bytes, whose backout count is not kept up to date."""
+    """A physical message. ``md`` is its version 2 descriptor, 364 bytes, whose backout count is not kept up to date.
+
+    ``properties`` are those that came through a message handle, as the variable part of an MQRFH2; they are no part of
+    ``data``, whose length is the message's.
+    """
 
     __slots__ = (
         "backout_count",
@@ -54,6 +58,7 @@ class Message:
         "offset",
         "persistent",
         "position",
+        "properties",
         "queue",
     )
 
@@ -75,6 +80,7 @@ class Message:
         self.key = order_key(priority, position)
         self.md = md
         self.data = data
+        self.properties = b""
         self.msg_id = md[48:72]
         self.correl_id = md[72:96]
         self.group_id, self.msg_seq_number, self.offset, self.msg_flags = group_fields

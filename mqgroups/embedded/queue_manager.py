@@ -22,6 +22,7 @@ from typing import Protocol
 
 from mqgroups.embedded.catalogue import SYSTEM_MQSC, Catalogue
 from mqgroups.embedded.handle import Direction, Handle
+from mqgroups.embedded.message_handle import MessageHandle
 from mqgroups.embedded.mqsc import parse
 from mqgroups.embedded.platform import ZOS_HIGHEST_BACKOUT_COUNT, Platform
 from mqgroups.embedded.queue import Message, Queue
@@ -74,6 +75,7 @@ class Connection:
         self.max_msg_length = max_msg_length
         self.connection_id = connection_id
         self.handles: dict[int, Handle] = {}
+        self.message_handles: dict[int, MessageHandle] = {}
         self.unit_of_work: UnitOfWork | None = None
 
     def handle(self, hobj: int) -> Handle:
@@ -81,6 +83,13 @@ class Connection:
         handle = self.handles.get(hobj)
         if handle is None:
             raise Failed(mq.MQRC_HOBJ_ERROR)
+        return handle
+
+    def message_handle(self, hmsg: int) -> MessageHandle:
+        """Return a message handle of this connection; raises Failed with MQRC_HMSG_ERROR."""
+        handle = self.message_handles.get(hmsg)
+        if handle is None:
+            raise Failed(mq.MQRC_HMSG_ERROR)
         return handle
 
     def queue_handle(self, hobj: int) -> tuple[Handle, Queue]:
@@ -142,6 +151,7 @@ class QueueManager:
                 backout_count=stored.backout_count,
                 expires_at_s=stored.expires_at_s,
             )
+            message.properties = stored.properties
             queue.depth += 1
             queue.make_available((message,))
             last = stored.position
@@ -196,6 +206,7 @@ class QueueManager:
             for handle in connection.handles.values():
                 self.release(handle)
             connection.handles.clear()
+            connection.message_handles.clear()
 
     def new_handle_number(self) -> int:
         """Return an object handle that was never given out before."""

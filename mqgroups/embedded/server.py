@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mqgroups.embedded import getting, inquiring, opening, putting
+from mqgroups.embedded import getting, inquiring, message_properties, opening, putting
 from mqgroups.embedded.control import Control
 from mqgroups.embedded.faults import CallAnswered, ConnectionDropped, Fault, Faults
 from mqgroups.embedded.frames import FrameError, FrameReader, decode_request, empty_reply_values, encode_reply
@@ -49,6 +49,11 @@ _VERBS: Mapping[str, Callable[..., Answer]] = {
     "MQBACK": QueueManager.back_out,
     "MQINQ": inquiring.inquire,
     "MQSET": inquiring.set_attributes,
+    "MQCRTMH": message_properties.create_handle,
+    "MQDLTMH": message_properties.delete_handle,
+    "MQSETMP": message_properties.set_property,
+    "MQINQMP": message_properties.inquire_property,
+    "MQDLTMP": message_properties.delete_property,
 }
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from mqgroups.embedded.attributes import Value
 from mqgroups.embedded.queue import Message
 
-_SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS queue_manager (name TEXT NOT NULL, identifier TEXT NOT NULL, attributes TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS object (
@@ -26,10 +26,16 @@ CREATE TABLE IF NOT EXISTS object (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS message (
     position INTEGER PRIMARY KEY, queue TEXT NOT NULL, priority INTEGER NOT NULL,
-    md BLOB NOT NULL, data BLOB NOT NULL, backout_count INTEGER NOT NULL, expires_at_s REAL
+    md BLOB NOT NULL, data BLOB NOT NULL, backout_count INTEGER NOT NULL, expires_at_s REAL,
+    properties BLOB NOT NULL DEFAULT x''
 );
 CREATE INDEX IF NOT EXISTS message_queue ON message (queue);
 """
+# What makes data of a schema version data of the next one.
+_STEPS = {
+    1: "ALTER TABLE message ADD COLUMN expires_at_s REAL; "
+    "ALTER TABLE message ADD COLUMN properties BLOB NOT NULL DEFAULT x''"
+}
 
 
 class StoreError(Exception):
@@ -57,6 +63,7 @@ class StoredMessage:
     data: bytes
     backout_count: int
     expires_at_s: float | None
+    properties: bytes
 
 
 class Store:
@@ -77,8 +84,11 @@ class Store:
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.executescript(_SCHEMA)
             version = self._db.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, _SCHEMA_VERSION):
+            if version > _SCHEMA_VERSION:
                 raise StoreError(f"{directory} holds data of schema version {version}; {_SCHEMA_VERSION} is known")
+            for step in range(version or _SCHEMA_VERSION, _SCHEMA_VERSION):
+                # In one transaction with its number: killed in between, the next start takes the step once more.
+                self._db.executescript(f"BEGIN; {_STEPS[step]}; PRAGMA user_version={step + 1}; COMMIT")
             self._db.execute(f"PRAGMA user_version={_SCHEMA_VERSION}")
         except sqlite3.OperationalError as error:
             raise StoreError(
@@ -105,7 +115,8 @@ class Store:
     def messages(self) -> Iterator[StoredMessage]:
         """Yield all messages in order of arrival."""
         for row in self._db.execute(
-            "SELECT position, queue, priority, md, data, backout_count, expires_at_s FROM message ORDER BY position"
+            "SELECT position, queue, priority, md, data, backout_count, expires_at_s, properties FROM message "
+            "ORDER BY position"
         ):
             yield StoredMessage(*row)
 
@@ -134,7 +145,7 @@ class Store:
             sqlite3.Error: nothing of it is on disk.
         """
         rows = [
-            (m.position, m.queue.name, m.key_priority, m.md, m.data, m.backout_count, m.expires_at_s)
+            (m.position, m.queue.name, m.key_priority, m.md, m.data, m.backout_count, m.expires_at_s, m.properties)
             for m in puts
             if m.persistent
         ]
@@ -145,7 +156,7 @@ class Store:
             raise sqlite3.OperationalError("database or disk is full")
         with self._lock, self._db:
             self._db.execute("BEGIN")
-            self._db.executemany("INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            self._db.executemany("INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
             self._db.executemany("DELETE FROM message WHERE position = ?", gone)
 
     def count_backout(self, messages: Iterable[Message]) -> None:

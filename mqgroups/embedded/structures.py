@@ -1,5 +1,7 @@
 """The MQI structures as they arrive and leave: MQMD, MQMDE, MQGMO, MQPMO, MQOD of every version.
 
+Those of message properties are few fields each; ``message_properties.py`` reads them.
+
 Layouts are those of 64-bit little-endian platforms. Character fields arrive padded with NULs or blanks (what follows a
 NUL counts as blanks) and leave padded with blanks. Only as many bytes as the caller's Version has come in and go out.
 
@@ -45,7 +47,8 @@ def name_field(name: str, length: int = 48) -> bytes:
     return name.encode("latin-1").ljust(length)
 
 
-def _version(raw: bytes, struc_id: bytes, name: str) -> int:
+def version_of(raw: bytes, struc_id: bytes, name: str) -> int:
+    """Return the Version of a structure; raises StructureError if it is none of this name that IBM MQ knows."""
     if len(raw) < 8 or raw[:4] != struc_id:
         raise StructureError(f"{name}: StrucId {raw[:4]!r}")
     version: int = _I32.unpack_from(raw, 4)[0]
@@ -94,7 +97,7 @@ class MessageDescriptor:
 
     def __init__(self, raw: bytes) -> None:
         """Read the structure; raises StructureError."""
-        version = _version(raw, b"MD  ", "MQMD")
+        version = version_of(raw, b"MD  ", "MQMD")
         full = raw if version == 2 else raw + _MD_V2_DEFAULTS
         (
             self.struc_id,
@@ -199,7 +202,7 @@ class GetMessageOptions:
 
     def __init__(self, raw: bytes) -> None:
         """Read the structure; raises StructureError."""
-        self.version = _version(raw, b"GMO ", "MQGMO")
+        self.version = version_of(raw, b"GMO ", "MQGMO")
         self.raw = raw
         self.options, self.wait_interval_ms = struct.unpack_from("<ii", raw, 8)
         self.match_options = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID
@@ -221,16 +224,27 @@ class GetMessageOptions:
 class PutMessageOptions:
     """MQPMO (IBM MQ, topic "MQPMO")."""
 
-    __slots__ = ("context", "options", "original_msg_handle", "raw", "recs_present", "version")
+    __slots__ = (
+        "action",
+        "context",
+        "new_msg_handle",
+        "options",
+        "original_msg_handle",
+        "raw",
+        "recs_present",
+        "version",
+    )
 
     def __init__(self, raw: bytes) -> None:
         """Read the structure; raises StructureError."""
-        self.version = _version(raw, b"PMO ", "MQPMO")
+        self.version = version_of(raw, b"PMO ", "MQPMO")
         self.raw = raw
         (self.options,) = _I32.unpack_from(raw, 8)
         (self.context,) = _I32.unpack_from(raw, 16)
         self.recs_present = _I32.unpack_from(raw, 128)[0] if self.version >= 2 else 0
-        self.original_msg_handle = struct.unpack_from("<q", raw, 160)[0] if self.version >= 3 else 0
+        self.original_msg_handle, self.new_msg_handle, self.action = (
+            struct.unpack_from("<qqi", raw, 160) if self.version >= 3 else (0, 0, mq.MQACTP_NEW)
+        )
 
     def answered(self, resolved_q_name: bytes, resolved_q_mgr_name: bytes) -> bytes:
         """Return the structure with its output fields set: one known destination, and where the message went."""
@@ -257,7 +271,7 @@ class ObjectDescriptor:
 
     def __init__(self, raw: bytes) -> None:
         """Read the structure; raises StructureError."""
-        self.version = _version(raw, b"OD  ", "MQOD")
+        self.version = version_of(raw, b"OD  ", "MQOD")
         self.raw = raw
         (self.object_type,) = _I32.unpack_from(raw, 8)
         self.object_name = text_field(raw[12:60])

@@ -50,9 +50,9 @@ def _verb(code: int, name: str, request: str = "", reply: str = "") -> Verb:
     return Verb(name, code, _fields(request), _fields(reply))
 
 
-# Selectors and integer attributes travel as blobs of native 32-bit integers. The verbs from MQSUB on carry nothing:
-# the queue manager answers them with MQRC_FUNCTION_NOT_SUPPORTED. CONTROL is not an MQI verb; it is how the Python side
-# of the embedded queue manager counts calls and plants faults, and the C library never sends it.
+# Selectors and integer attributes travel as blobs of native 32-bit integers. The verbs from MQSUB to
+# MQCTL carry nothing: the queue manager answers them with MQRC_FUNCTION_NOT_SUPPORTED. CONTROL is not an MQI verb; it is
+# how the Python side of the embedded queue manager counts calls and plants faults, and the C library never sends it.
 VERBS: tuple[Verb, ...] = (
     _verb(
         1,
@@ -76,11 +76,16 @@ VERBS: tuple[Verb, ...] = (
     _verb(15, "MQSTAT"),
     _verb(16, "MQCB"),
     _verb(17, "MQCTL"),
-    _verb(18, "MQCRTMH"),
-    _verb(19, "MQDLTMH"),
-    _verb(20, "MQSETMP"),
-    _verb(21, "MQINQMP"),
-    _verb(22, "MQDLTMP"),
+    _verb(18, "MQCRTMH", "cmho", "hmsg:i64"),
+    _verb(19, "MQDLTMH", "hmsg:i64 dmho"),
+    _verb(20, "MQSETMP", "hmsg:i64 smpo name name_ccsid:i32 pd type:i32 value_length:i32 value", "pd"),
+    _verb(
+        21,
+        "MQINQMP",
+        "hmsg:i64 impo name name_ccsid:i32 pd type:i32 value_length:i32 returned_name_room:i32",
+        "impo pd type:i32 data_length:i32 value returned_name",
+    ),
+    _verb(22, "MQDLTMP", "hmsg:i64 dmpo name name_ccsid:i32"),
     _verb(100, "CONTROL", "token command", "answer"),
 )
 
@@ -94,6 +99,12 @@ STRUCTURE_LENGTHS: dict[str, dict[int, int]] = {
     "MQGMO": {1: 72, 2: 80, 3: 100, 4: 112},
     "MQPMO": {1: 128, 2: 160, 3: 184},
     "MQOD": {1: 168, 2: 208, 3: 344, 4: 424},
+    "MQCMHO": {1: 12},
+    "MQDMHO": {1: 12},
+    "MQSMPO": {1: 20},
+    "MQIMPO": {1: 64},
+    "MQDMPO": {1: 12},
+    "MQPD": {1: 24},
 }
 
 

@@ -45,11 +45,117 @@ static void *call_from_another_thread(void *handle) {
     return NULL;
 }
 
+/* A name, a value and a returned name that end with the last byte of their memory, so that a byte too much is seen. */
+static void message_properties(MQHCONN hconn) {
+    MQLONG comp, reason, length = -1, type = MQTYPE_AS_SET;
+    MQHMSG hmsg;
+    MQCMHO cmho;
+    MQDMHO dmho;
+    MQDMPO dmpo;
+    MQSMPO smpo;
+    MQPD pd = {MQPD_DEFAULT};
+    MQIMPO impo = {MQIMPO_DEFAULT};
+    MQCHARV name = {MQCHARV_DEFAULT};
+    begin(&cmho, sizeof cmho, "CMHO", 1);
+    begin(&dmho, sizeof dmho, "DMHO", 1);
+    begin(&dmpo, sizeof dmpo, "DMPO", 1);
+    begin(&smpo, sizeof smpo, "SMPO", 1);
+    set_int(&smpo, 12, 0x222);
+    set_int(&smpo, 16, -3);
+
+    MQCRTMH(MQHC_UNASSOCIATED_HCONN, &cmho, &hmsg, &comp, &reason);
+    expect("MQCRTMH for no connection", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
+    MQCRTMH(hconn, NULL, &hmsg, &comp, &reason);
+    expect("MQCRTMH without MQCMHO", comp, reason, MQCC_FAILED, 2461);
+    MQCRTMH(hconn, &cmho, &hmsg, &comp, &reason);
+    expect("MQCRTMH", comp, reason, MQCC_OK, MQRC_NONE);
+
+    char *colour = malloc(6), *green = malloc(5), *returned = malloc(6);
+    memcpy(colour, "colour", 6);
+    memcpy(green, "green", 5);
+    name.VSPtr = colour;
+    name.VSLength = 6;
+    MQSETMP(hconn, hmsg, &smpo, &name, &pd, MQTYPE_STRING, 5, green, &comp, &reason);
+    expect("MQSETMP", comp, reason, MQCC_OK, MQRC_NONE);
+    MQSETMP(hconn, hmsg, &smpo, &name, &pd, MQTYPE_STRING, MQVL_NULL_TERMINATED, "green", &comp, &reason);
+    expect("MQSETMP up to a null", comp, reason, MQCC_OK, MQRC_NONE);
+    MQSETMP(hconn, hmsg, &smpo, &name, &pd, MQTYPE_STRING, 5, NULL, &comp, &reason);
+    expect("MQSETMP of a null pointer", comp, reason, MQCC_FAILED, 2004);
+    MQSETMP(hconn, hmsg, &smpo, &name, &pd, MQTYPE_INT32, MQVL_NULL_TERMINATED, green, &comp, &reason);
+    expect("MQSETMP of a number without length", comp, reason, MQCC_FAILED, MQRC_BUFFER_LENGTH_ERROR);
+    MQSETMP(hconn, hmsg, &smpo, &name, &pd, MQTYPE_STRING, 0x7fffffff, green, &comp, &reason);
+    expect("MQSETMP of an absurd length", comp, reason, MQCC_FAILED, MQRC_BUFFER_LENGTH_ERROR);
+    MQSETMP(hconn, hmsg, &smpo, NULL, &pd, MQTYPE_STRING, 5, green, &comp, &reason);
+    expect("MQSETMP without a name", comp, reason, MQCC_FAILED, 2513);
+    name.VSLength = -7;
+    MQSETMP(hconn, hmsg, &smpo, &name, &pd, MQTYPE_STRING, 5, green, &comp, &reason);
+    expect("MQSETMP of a name of negative length", comp, reason, MQCC_FAILED, 2513);
+    MQSETMP(hconn, hmsg, &smpo, &name, NULL, MQTYPE_STRING, 5, green, &comp, &reason);
+    expect("MQSETMP without MQPD", comp, reason, MQCC_FAILED, 2482);
+
+    /* At an offset from the structure, and ended by a null. */
+    struct {
+        MQCHARV name;
+        char text[8];
+    } with_offset = {{MQCHARV_DEFAULT}, "col%"};
+    with_offset.name.VSOffset = offsetof(__typeof__(with_offset), text);
+    with_offset.name.VSLength = MQVS_NULL_TERMINATED;
+    impo.ReturnedName.VSPtr = returned;
+    impo.ReturnedName.VSBufSize = 6;
+    char *value = malloc(5);
+    MQINQMP(hconn, hmsg, &impo, &with_offset.name, &pd, &type, 5, value, &length, &comp, &reason);
+    expect("MQINQMP", comp, reason, MQCC_OK, MQRC_NONE);
+    if (length != 5 || type != MQTYPE_STRING || memcmp(value, "green", 5) != 0 || memcmp(returned, "colour", 6) != 0 ||
+        impo.ReturnedName.VSPtr != returned || impo.ReturnedName.VSLength != 6 || impo.ReturnedCCSID != 1208) {
+        fprintf(stderr, "MQINQMP: type %d, length %d, %.5s, %.6s, %d\n", type, length, value, returned, impo.ReturnedCCSID);
+        failures++;
+    }
+    impo.ReturnedName.VSBufSize = 5;
+    MQINQMP(hconn, hmsg, &impo, &with_offset.name, &pd, &type, 5, value, &length, &comp, &reason);
+    expect("MQINQMP with too little room for the name", comp, reason, MQCC_FAILED, 2465);
+    impo.ReturnedName.VSPtr = NULL;
+    value = realloc(value, 3);
+    MQINQMP(hconn, hmsg, &impo, &with_offset.name, &pd, &type, 3, value, &length, &comp, &reason);
+    expect("MQINQMP with too little room", comp, reason, MQCC_FAILED, 2469);
+    if (length != 5 || memcmp(value, "gre", 3) != 0) {
+        fprintf(stderr, "MQINQMP cut: length %d, %.3s\n", length, value);
+        failures++;
+    }
+    MQINQMP(hconn, hmsg, &impo, &with_offset.name, &pd, &type, -1, value, &length, &comp, &reason);
+    expect("MQINQMP of a negative length", comp, reason, MQCC_FAILED, MQRC_BUFFER_LENGTH_ERROR);
+    MQINQMP(hconn, hmsg, NULL, &with_offset.name, &pd, &type, 0, NULL, NULL, &comp, &reason);
+    expect("MQINQMP without MQIMPO", comp, reason, MQCC_FAILED, 2464);
+
+    name.VSLength = 6;
+    MQDLTMP(hconn, hmsg, &dmpo, &name, &comp, &reason);
+    expect("MQDLTMP", comp, reason, MQCC_OK, MQRC_NONE);
+    MQDLTMP(hconn, hmsg, &dmpo, &name, &comp, &reason);
+    expect("MQDLTMP once more", comp, reason, MQCC_WARNING, 2471);
+    char *longest = malloc(5000);
+    memset(longest, 'n', 5000);
+    name.VSPtr = longest;
+    name.VSLength = 5000;
+    MQDLTMP(hconn, hmsg, &dmpo, &name, &comp, &reason);
+    expect("MQDLTMP of a name too long", comp, reason, MQCC_FAILED, 2513);
+    MQDLTMH(hconn, &hmsg, &dmho, &comp, &reason);
+    expect("MQDLTMH", comp, reason, MQCC_OK, MQRC_NONE);
+    if (hmsg != MQHM_UNUSABLE_HMSG) {
+        fprintf(stderr, "message handle after MQDLTMH: %lld\n", (long long)hmsg);
+        failures++;
+    }
+    MQDLTMH(hconn, &hmsg, &dmho, &comp, &reason);
+    expect("MQDLTMH once more", comp, reason, MQCC_FAILED, 2460);
+    free(colour);
+    free(green);
+    free(returned);
+    free(value);
+    free(longest);
+}
+
 int main(void) {
     MQHCONN hconn;
     MQHOBJ hobj, hsub;
-    MQHMSG hmsg;
-    MQLONG comp, reason, length, type = MQTYPE_STRING;
+    MQLONG comp, reason, length;
     char buffer[64], name[49] = "QM1";
     MQCNO cno = {MQCNO_DEFAULT};
     cno.Version = MQCNO_VERSION_5;
@@ -123,16 +229,7 @@ int main(void) {
     expect("MQCB", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
     MQCTL(hconn, 1, NULL, &comp, &reason);
     expect("MQCTL", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
-    MQCRTMH(hconn, NULL, &hmsg, &comp, &reason);
-    expect("MQCRTMH", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
-    MQSETMP(hconn, hmsg, NULL, NULL, NULL, type, 0, NULL, &comp, &reason);
-    expect("MQSETMP", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
-    MQINQMP(hconn, hmsg, NULL, NULL, NULL, &type, 0, NULL, &length, &comp, &reason);
-    expect("MQINQMP", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
-    MQDLTMP(hconn, hmsg, NULL, NULL, &comp, &reason);
-    expect("MQDLTMP", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
-    MQDLTMH(hconn, &hmsg, NULL, &comp, &reason);
-    expect("MQDLTMH", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
+    message_properties(hconn);
 
     pthread_t thread;
     pthread_create(&thread, NULL, call_from_another_thread, &hconn);

@@ -9,8 +9,8 @@ from mqgroups.mqi.constants import (
     MQENC_NATIVE,
     MQENC_NORMAL,
     MQENC_REVERSED,
+    MQFMT_DEAD_LETTER_HEADER,
     MQFMT_NONE,
-    MQFMT_RF_HEADER_2,
     MQFMT_STRING,
     MQGMO_CONVERT,
     MQOO_OUTPUT,
@@ -79,7 +79,7 @@ def test_the_queue_manager_s_own_character_set_is_what_0_asks_for(out, into):
     ("put", "asked", "reason"),
     [
         ({"Format": MQFMT_NONE, "CodedCharSetId": 819}, 1208, MQRC_FORMAT_ERROR),
-        ({"Format": MQFMT_RF_HEADER_2, "CodedCharSetId": 819}, 1208, MQRC_NOT_CONVERTED),
+        ({"Format": MQFMT_DEAD_LETTER_HEADER, "CodedCharSetId": 819}, 1208, MQRC_NOT_CONVERTED),
         ({"Format": MQFMT_STRING, "CodedCharSetId": 4711}, 1208, MQRC_SOURCE_CCSID_ERROR),
         ({"Format": MQFMT_STRING, "CodedCharSetId": 819}, 4711, MQRC_TARGET_CCSID_ERROR),
         ({"Format": MQFMT_STRING, "CodedCharSetId": 367}, 819, MQRC_NOT_CONVERTED),

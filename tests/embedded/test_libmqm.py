@@ -165,23 +165,48 @@ def test_structures_of_every_version_come_back_in_their_own_length(
     caller: Caller, peer: Peer, name: str, version: int
 ) -> None:
     # Given a buffer that is longer than its version says
-    struc_id = {"MQMD": b"MD  ", "MQGMO": b"GMO ", "MQPMO": b"PMO ", "MQOD": b"OD  "}[name]
+    struc_id = name[2:].encode().ljust(4)
     buffer = ctypes.create_string_buffer(struct.pack("<4si", struc_id, version) + b"\x11" * 600, 608)
-    peer.answer = _filled
+    sent: list[object] = []
+
+    def answer(verb: Verb, serial: int, values: list[object]) -> bytes:
+        sent.extend(values)
+        return _filled(verb, serial, values)
+
+    peer.answer = answer
     # When a call passes it
     data, length, hobj = ctypes.create_string_buffer(8), ctypes.c_int32(), ctypes.c_int32()
+    hmsg = ctypes.c_int64(101)
     if name == "MQOD":
         codes = caller("MQOPEN", caller.hconn, buffer, 16, ctypes.byref(hobj))
     elif name == "MQGMO":
         codes = caller("MQGET", caller.hconn, 101, None, buffer, 8, data, ctypes.byref(length))
     elif name == "MQPMO":
         codes = caller("MQPUT", caller.hconn, 101, None, buffer, 8, data)
+    elif name in ("MQIMPO", "MQPD"):
+        impo, pd = (buffer, None) if name == "MQIMPO" else (None, buffer)
+        # A name that is asked for nowhere: the pointer and the lengths in front of it are zero.
+        ctypes.memset(ctypes.addressof(buffer) + 32, 0, 16 if name == "MQIMPO" else 0)
+        codes = caller("MQINQMP", caller.hconn, hmsg, impo, None, pd, ctypes.byref(hobj), 8, data, ctypes.byref(length))
+    elif name == "MQSMPO":
+        codes = caller("MQSETMP", caller.hconn, hmsg, buffer, None, None, 4, 4, data)
+    elif name == "MQDMPO":
+        codes = caller("MQDLTMP", caller.hconn, hmsg, buffer, None)
+    elif name == "MQCMHO":
+        codes = caller("MQCRTMH", caller.hconn, buffer, ctypes.byref(hmsg))
+    elif name == "MQDMHO":
+        codes = caller("MQDLTMH", caller.hconn, ctypes.byref(hmsg), buffer)
     else:
         codes = caller("MQPUT", caller.hconn, 101, buffer, None, 8, data)
     # Then exactly so many bytes of it were sent, and written
     assert codes == (0, 0)
     valid = STRUCTURE_LENGTHS[name][version]
-    assert buffer.raw == b"\xee" * valid + b"\x11" * (608 - valid)
+    assert valid in [len(value) for value in sent if isinstance(value, bytes)]
+    if name in ("MQCMHO", "MQDMHO", "MQSMPO", "MQDMPO"):
+        # These go in only.
+        assert buffer.raw == struct.pack("<4si", struc_id, version) + b"\x11" * 600
+    else:
+        assert buffer.raw == b"\xee" * valid + b"\x11" * (608 - valid)
 
 
 def test_a_structure_of_unknown_version_is_sent_as_version_1(caller: Caller, peer: Peer) -> None:

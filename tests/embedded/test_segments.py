@@ -10,7 +10,7 @@ import pytest
 
 from mqgroups.mqi.constants import (
     MQENC_NORMAL,
-    MQFMT_RF_HEADER_2,
+    MQFMT_DEAD_LETTER_HEADER,
     MQFMT_STRING,
     MQGMO_ALL_SEGMENTS_AVAILABLE,
     MQGMO_BROWSE_FIRST,
@@ -279,7 +279,7 @@ def test_a_segment_of_the_application_s_own_may_be_split_further(connection, sma
     assert into.get(COMPLETE).data == b"1" * 50 + b"2" * 50
 
 
-@pytest.mark.parametrize(("format_name", "code"), [(MQFMT_STRING, OK), (MQFMT_RF_HEADER_2, None)])
+@pytest.mark.parametrize(("format_name", "code"), [(MQFMT_STRING, OK), (MQFMT_DEAD_LETTER_HEADER, None)])
 def test_headers_of_mq_are_not_split(connection, small, format_name, code):
     out = connection.open(small(40), MQOO_OUTPUT)
     answer = out.put(b"x" * 50, MsgFlags=ALLOWED, Format=format_name)

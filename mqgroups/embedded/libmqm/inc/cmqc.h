@@ -56,6 +56,7 @@ typedef MQBYTE MQBYTE128[128];
 #define MQRC_CHANNEL_CONFIG_ERROR 2539
 
 #define MQHC_UNUSABLE_HCONN (-1)
+#define MQHC_UNASSOCIATED_HCONN (-3)
 #define MQHO_UNUSABLE_HOBJ (-1)
 #define MQHM_UNUSABLE_HMSG (-1)
 #define MQHM_NONE 0
@@ -63,6 +64,11 @@ typedef MQBYTE MQBYTE128[128];
 #define MQIA_FIRST 1
 #define MQIA_LAST 2000
 
+#define MQVL_NULL_TERMINATED (-1)
+#define MQVS_NULL_TERMINATED (-1)
+#define MQ_MAX_PROPERTY_NAME_LENGTH 4095
+
+#define MQTYPE_AS_SET 0x00000000
 #define MQTYPE_NULL 0x00000002
 #define MQTYPE_BOOLEAN 0x00000004
 #define MQTYPE_BYTE_STRING 0x00000008
@@ -98,7 +104,7 @@ typedef struct {
     MQLONG VSBufSize;
     MQLONG VSLength;
     MQLONG VSCCSID;
-} MQCHARV;
+} MQCHARV, *PMQCHARV;
 #define MQCHARV_DEFAULT NULL, 0, 0, 0, -3
 
 typedef struct {
@@ -156,7 +162,7 @@ typedef struct {
     MQLONG Reserved1;
     MQCHARV ReturnedName;
     MQCHAR TypeString[8];
-} MQIMPO;
+} MQIMPO, *PMQIMPO;
 #define MQIMPO_DEFAULT {'I', 'M', 'P', 'O'}, 1, 0, 546, -3, 546, 0, 0, {MQCHARV_DEFAULT}, {0}
 
 typedef struct {
