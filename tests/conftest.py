@@ -5,8 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = ["mqgroups.testing.plugin", "tests.fix_mqi", "tests.fix_groups"]
+
+# A busy machine is no defect.
+settings.register_profile("mqgroups", deadline=None)
+settings.load_profile("mqgroups")
 
 
 @pytest.fixture(scope="session")

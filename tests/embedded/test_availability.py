@@ -1,0 +1,174 @@
+"""MQGMO_ALL_MSGS_AVAILABLE and MQGMO_ALL_SEGMENTS_AVAILABLE (IBM MQ for IBM i, topic "GMOPT", GMAMSA and GMASGA)."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqgroups.mqi.constants import (
+    MQGI_NONE,
+    MQGMO_ALL_MSGS_AVAILABLE,
+    MQGMO_ALL_SEGMENTS_AVAILABLE,
+    MQGMO_BROWSE_FIRST,
+    MQGMO_BROWSE_NEXT,
+    MQGMO_LOGICAL_ORDER,
+    MQGMO_SYNCPOINT,
+    MQMF_LAST_MSG_IN_GROUP,
+    MQMF_LAST_SEGMENT,
+    MQMF_MSG_IN_GROUP,
+    MQMF_SEGMENT,
+    MQMO_MATCH_GROUP_ID,
+    MQMO_MATCH_MSG_SEQ_NUMBER,
+    MQOO_BROWSE,
+    MQOO_INPUT_SHARED,
+    MQOO_OUTPUT,
+    MQPMO_SYNCPOINT,
+)
+from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, PATIENCE_S
+
+LO, ALL, SEGMENTS = MQGMO_LOGICAL_ORDER, MQGMO_ALL_MSGS_AVAILABLE, MQGMO_ALL_SEGMENTS_AVAILABLE
+MIG, LAST_MIG, SEG, LAST_SEG = MQMF_MSG_IN_GROUP, MQMF_LAST_MSG_IN_GROUP, MQMF_SEGMENT, MQMF_LAST_SEGMENT
+X, Y, Z = (name * 24 for name in (b"X", b"Y", b"Z"))
+
+
+def fill(connection, queue, *messages, options=0):
+    for group, seq, offset, flags, data in messages:
+        fields = {"GroupId": group, "MsgSeqNumber": seq, "Offset": offset, "MsgFlags": flags}
+        assert connection.put1(queue, data, options, **fields).code == OK
+
+
+INCOMPLETE = {
+    "the last is missing": [(Y, 1, 0, MIG, b"y1"), (Y, 2, 0, MIG, b"y2")],
+    "one in the middle is missing": [(Y, 1, 0, MIG, b"y1"), (Y, 3, 0, LAST_MIG, b"y3")],
+    "the first is missing": [(Y, 2, 0, MIG, b"y2"), (Y, 3, 0, LAST_MIG, b"y3")],
+    "a duplicate is no substitute": [(Y, 1, 0, MIG, b"y1"), (Y, 1, 0, MIG, b"y1"), (Y, 3, 0, LAST_MIG, b"y3")],
+    "a segment is missing": [(Y, 1, 0, MIG | SEG, b"y1"), (Y, 2, 0, LAST_MIG, b"y2")],
+}
+COMPLETE = [(Z, 2, 0, LAST_MIG, b"z2"), (Z, 1, 0, MIG, b"z1")]
+PLAIN = (MQGI_NONE, 1, 0, 0, b"a")
+
+
+@pytest.mark.parametrize("order", [0, LO], ids=["without logical order", "in logical order"])
+@pytest.mark.parametrize("browse", [0, MQGMO_BROWSE_FIRST], ids=["removing", "browsing"])
+@pytest.mark.parametrize("messages", INCOMPLETE.values(), ids=INCOMPLETE.keys())
+def test_an_incomplete_group_is_not_available(connection, queue, messages, browse, order):
+    fill(connection, queue, *messages)
+    source = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
+    assert source.get(ALL | order | browse).code == EMPTY
+    # "those messages still contribute to the value of the CurrentQDepth"
+    assert connection.depth(queue) == len(messages)
+
+
+@pytest.mark.parametrize("order", [0, LO], ids=["without logical order", "in logical order"])
+@pytest.mark.parametrize("messages", INCOMPLETE.values(), ids=INCOMPLETE.keys())
+def test_incomplete_groups_are_passed_over(connection, queue, messages, order):
+    fill(connection, queue, *messages, PLAIN, *COMPLETE)
+    source = connection.open(queue, MQOO_INPUT_SHARED)
+    assert source.get(ALL | order).data == b"a"
+    assert source.get(ALL | order).data == (b"z1" if order else b"z2")
+
+
+def test_in_logical_order_the_option_may_stay_on(connection, queue):
+    """ "If there is a current group or logical message, ALL_MSGS_AVAILABLE is ignored"."""
+    fill(connection, queue, *INCOMPLETE["the last is missing"], *COMPLETE, PLAIN)
+    source = connection.open(queue, MQOO_INPUT_SHARED)
+    assert [answer.data for answer in source.all(ALL | LO)] == [b"z1", b"z2", b"a"]
+
+
+def test_without_logical_order_the_option_must_be_turned_off(connection, queue):
+    """ "the option must be turned off after the first message in the group has been removed"."""
+    fill(connection, queue, (Z, 1, 0, MIG, b"z1"), (Z, 2, 0, LAST_MIG, b"z2"))
+    source = connection.open(queue, MQOO_INPUT_SHARED)
+    assert source.get(ALL).data == b"z1"
+    assert source.get(ALL).code == EMPTY
+    match = MQMO_MATCH_GROUP_ID | MQMO_MATCH_MSG_SEQ_NUMBER
+    assert source.get(ALL, match=match, GroupId=Z, MsgSeqNumber=2).code == EMPTY
+    assert source.get(match=match, GroupId=Z, MsgSeqNumber=2).data == b"z2"
+
+
+def test_the_option_left_on_in_a_group_ends_with_the_group(connection, queue):
+    fill(connection, queue, *COMPLETE, *INCOMPLETE["the last is missing"])
+    source = connection.open(queue, MQOO_INPUT_SHARED)
+    assert [answer.data for answer in source.all(ALL | LO)] == [b"z1", b"z2"]
+    assert [answer.data for answer in source.all(LO)] == [b"y1", b"y2"]
+
+
+def test_a_message_of_the_group_that_is_not_committed_is_not_there(connect, queue):
+    connection, other = connect(), connect()
+    fill(connection, queue, (Z, 1, 0, MIG, b"z1"))
+    fill(other, queue, (Z, 2, 0, LAST_MIG, b"z2"), options=MQPMO_SYNCPOINT)
+    source = connection.open(queue, MQOO_INPUT_SHARED)
+    assert source.get(ALL | LO).code == EMPTY
+    assert other.commit() == OK
+    assert source.get(ALL | LO).data == b"z1"
+
+
+def test_a_message_of_the_group_that_another_unit_of_work_got_is_not_there(connect, queue):
+    connection, other = connect(), connect()
+    fill(connection, queue, *COMPLETE)
+    assert other.open(queue, MQOO_INPUT_SHARED).get(MQGMO_SYNCPOINT).data == b"z2"
+    source = connection.open(queue, MQOO_INPUT_SHARED)
+    assert source.get(ALL | LO).code == EMPTY
+    assert other.back_out() == OK
+    assert source.get(ALL | LO).data == b"z1"
+
+
+def test_the_last_message_of_the_group_ends_the_wait(connect, queue, background):
+    connection, other = connect(), connect()
+    fill(connection, queue, (Z, 1, 0, MIG, b"z1"))
+    source = connection.open(queue, MQOO_INPUT_SHARED)
+    waiting = background(source.get, ALL | LO, wait_ms=PATIENCE_MS)
+    fill(other, queue, (Z, 2, 0, LAST_MIG, b"z2"))
+    assert waiting.result(PATIENCE_S).data == b"z1"
+
+
+def test_a_browse_passes_over_incomplete_groups_and_never_returns_to_them(connection, queue):
+    """IBM MQ, topic q026500."""
+    fill(connection, queue, (Y, 1, 0, MIG, b"y1"), PLAIN)
+    browser = connection.open(queue, MQOO_BROWSE)
+    assert browser.get(ALL | LO | MQGMO_BROWSE_NEXT).data == b"a"
+    fill(connection, queue, (Y, 2, 0, LAST_MIG, b"y2"))
+    assert browser.get(ALL | LO | MQGMO_BROWSE_NEXT).code == EMPTY
+    assert browser.get(ALL | LO | MQGMO_BROWSE_FIRST).data == b"y1"
+
+
+def test_a_segmented_group_is_available_when_all_of_it_is_there(connection, queue):
+    whole = [
+        (Y, 2, 0, LAST_MIG | SEG, b"y"),
+        (Y, 1, 0, MIG, b"y1"),
+        (Y, 2, 1, LAST_MIG | LAST_SEG, b"2"),
+    ]
+    fill(connection, queue, *whole[:2])
+    source = connection.open(queue, MQOO_INPUT_SHARED)
+    assert source.get(ALL | LO).code == EMPTY
+    fill(connection, queue, whole[2])
+    assert [answer.data for answer in source.all(ALL | LO)] == [b"y1", b"y", b"2"]
+
+
+# --- all segments
+
+
+def test_segments_are_available_when_all_of_their_logical_message_are(connection, queue):
+    out = connection.open(queue, MQOO_OUTPUT)
+    for offset, flags, data in ((0, SEG, b"12"), (4, LAST_SEG, b"56")):
+        assert out.put(data, MsgFlags=flags, GroupId=X, Offset=offset).code == OK
+    source = connection.open(queue, MQOO_INPUT_SHARED)
+    for options in (SEGMENTS, SEGMENTS | LO, ALL, ALL | LO):
+        assert source.get(options).code == EMPTY
+    assert out.put(b"34", MsgFlags=SEG, GroupId=X, Offset=2).code == OK
+    assert [answer.data for answer in source.all(SEGMENTS | LO)] == [b"12", b"34", b"56"]
+
+
+def test_all_segments_does_not_ask_for_all_messages(connection, queue):
+    fill(connection, queue, (Y, 1, 0, MIG | SEG, b"y"), (Y, 1, 1, MIG | LAST_SEG, b"1"), (Y, 2, 0, MIG | SEG, b"y"))
+    source = connection.open(queue, MQOO_INPUT_SHARED)
+    assert [source.get(SEGMENTS | LO).data for _ in range(2)] == [b"y", b"1"]
+    assert source.get(SEGMENTS | LO).code == EMPTY
+    assert source.get(LO).place == (Y, 2, 0)
+
+
+def test_without_logical_order_all_segments_must_be_turned_off(connection, queue):
+    fill(connection, queue, (X, 1, 0, SEG, b"x"), (X, 1, 1, LAST_SEG, b"y"))
+    source = connection.open(queue, MQOO_INPUT_SHARED)
+    assert source.get(SEGMENTS).data == b"x"
+    assert source.get(SEGMENTS).code == EMPTY
+    assert source.get().data == b"y"

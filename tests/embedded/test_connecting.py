@@ -1,0 +1,147 @@
+"""MQCONNX and MQDISC: names, credentials, and where a connection handle may be used."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mqgroups.mqi.constants import (
+    MQCNO_HANDLE_SHARE_NONE,
+    MQOO_OUTPUT,
+    MQRC_HCONN_ERROR,
+    MQRC_HOST_NOT_AVAILABLE,
+    MQRC_NOT_AUTHORIZED,
+    MQRC_Q_MGR_NAME_ERROR,
+    MQRC_UNKNOWN_CHANNEL_NAME,
+)
+from tests.fix_mqi import OK, PATIENCE_S, failed
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.embedded
+
+
+def code_of(mqi, mq, **changed):
+    """Connect, with something changed; returns the code. A connection that was made is ended."""
+    given = {"q_mgr_name": mq.q_mgr_name, "channel": mq.channel, "conn_name": mq.conn_name, **changed}
+    code, connection = mqi.connect(given.pop("q_mgr_name"), given.pop("channel"), given.pop("conn_name"), **given)
+    if code == OK:
+        assert connection.disconnect() == OK
+    return code
+
+
+@pytest.mark.parametrize("name", ["QM1", ""])
+def test_the_queue_manager_by_its_name_and_as_the_default(mqi, mq, name):
+    assert code_of(mqi, mq, q_mgr_name=name) == OK
+
+
+@pytest.mark.parametrize("name", ["QM9", "qm1", "QM"])
+def test_another_queue_managers_name(mqi, mq, name):
+    assert code_of(mqi, mq, q_mgr_name=name) == failed(MQRC_Q_MGR_NAME_ERROR)
+
+
+def test_an_unknown_channel(mqi, mq):
+    assert code_of(mqi, mq, channel="NO.SUCH.SVRCONN") == failed(MQRC_UNKNOWN_CHANNEL_NAME)
+
+
+def test_nothing_listens(mqi, mq):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound, not listening: nobody else can take the port meanwhile
+        conn_name = f"127.0.0.1({taken.getsockname()[1]})"
+        assert code_of(mqi, mq, conn_name=conn_name) == failed(MQRC_HOST_NOT_AVAILABLE)
+
+
+@pytest.mark.parametrize(
+    ("user", "password", "expected"),
+    [
+        ("app", "passw0rd", OK),
+        ("app", "wrong", failed(MQRC_NOT_AUTHORIZED)),
+        ("app", "", failed(MQRC_NOT_AUTHORIZED)),
+        ("nobody", "passw0rd", failed(MQRC_NOT_AUTHORIZED)),
+        ("APP", "passw0rd", failed(MQRC_NOT_AUTHORIZED)),
+        (None, None, OK),
+    ],
+)
+def test_credentials_that_are_given_must_be_right(mqi, mq, user, password, expected):
+    assert code_of(mqi, mq, user=user, password=password) == expected
+
+
+def test_a_refused_connection_leaves_the_next_one_alone(mqi, mq):
+    assert code_of(mqi, mq, user="app", password="wrong") == failed(MQRC_NOT_AUTHORIZED)
+    assert code_of(mqi, mq, user="app", password="passw0rd") == OK
+
+
+def test_after_mqdisc_the_handle_is_no_handle(connect, queue):
+    connection = connect()
+    out = connection.open(queue, MQOO_OUTPUT)
+    assert connection.disconnect() == OK
+    assert out.put(b"").code == failed(MQRC_HCONN_ERROR)
+    assert connection.disconnect() == failed(MQRC_HCONN_ERROR)
+    assert connection.open(queue, MQOO_OUTPUT).code == failed(MQRC_HCONN_ERROR)
+
+
+def test_handles_are_never_zero_and_never_given_twice(connect, queue):
+    first = connect()
+    known = {first.hconn}
+    first.disconnect()
+    for _ in range(3):
+        connection = connect()
+        assert connection.hconn > 0
+        assert connection.hconn not in known
+        known.add(connection.hconn)
+        handle = connection.open(queue, MQOO_OUTPUT)
+        assert handle.hobj > 0
+
+
+def test_a_handle_that_is_not_shared_belongs_to_its_thread(mqi, connect, queue, background):
+    if mqi.name == "ibmmq":
+        pytest.skip("ibmmq always asks for a shared handle")
+    connection = connect(options=MQCNO_HANDLE_SHARE_NONE)
+    assert connection.put1(queue, b"").code == OK
+    assert background(connection.put1, queue, b"").result(PATIENCE_S).code == failed(MQRC_HCONN_ERROR)
+    assert connection.put1(queue, b"").code == OK
+
+
+def test_a_shared_handle_serves_other_threads(connection, queue, background):
+    assert background(connection.put1, queue, b"").result(PATIENCE_S).code == OK
+
+
+FORKED = """
+import importlib, os, sys
+from mqgroups.embedded.libmqm.build import build, load
+load(build())
+from tests.fix_mqi import Mqi
+from mqgroups.mqi.constants import MQOO_INPUT_SHARED, MQOO_OUTPUT, MQPMO_SYNCPOINT
+binding, q_mgr_name, channel, conn_name, queue = sys.argv[1:]
+code, connection = Mqi(importlib.import_module(binding)).connect(q_mgr_name, channel, conn_name)
+handle = connection.open(queue, MQOO_OUTPUT | MQOO_INPUT_SHARED)
+print(handle.put(b"before the fork", MQPMO_SYNCPOINT).code.reason)
+sys.stdout.flush()
+child = os.fork()
+calls = [
+    lambda: handle.put(b"child").code.reason,
+    lambda: handle.get().code.reason,
+    lambda: connection.commit().reason,
+    lambda: connection.back_out().reason,
+    lambda: handle.close().reason,
+    lambda: connection.disconnect().reason,
+]
+if child == 0:
+    for call in calls:
+        print(call())
+    sys.stdout.flush()
+    os._exit(0)
+os.waitpid(child, 0)
+print(handle.put(b"parent", MQPMO_SYNCPOINT).code.reason, connection.commit().reason)
+"""
+
+
+def test_an_hconn_inherited_over_fork_is_useless_and_harmless(mqi, mq, connection, queue):
+    command = [sys.executable, "-c", FORKED, mqi.name, mq.q_mgr_name, mq.channel, mq.conn_name, queue]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
+    assert done.stdout.split() == ["0", *["2018"] * 6, "0", "0"]
+    assert [answer.data for answer in connection.browse(queue)] == [b"before the fork", b"parent"]

@@ -1,0 +1,276 @@
+"""MQSC: how command files are written ("Building command scripts"), and what DEFINE, ALTER and DELETE do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mqgroups.embedded import EmbeddedQueueManager, EmbeddedQueueManagerError
+from mqgroups.embedded.mqsc import MQSCError, parse
+from mqgroups.mqi.constants import (
+    MQCA_Q_DESC,
+    MQIA_BACKOUT_THRESHOLD,
+    MQIA_DEF_INPUT_OPEN_OPTION,
+    MQIA_DEF_PERSISTENCE,
+    MQIA_DEF_PRIORITY,
+    MQIA_MAX_Q_DEPTH,
+    MQIA_SHAREABILITY,
+    MQOO_INPUT_EXCLUSIVE,
+    MQOO_INQUIRE,
+    MQOO_OUTPUT,
+    MQRC_UNKNOWN_OBJECT_NAME,
+)
+from tests.fix_mqi import OK, failed
+
+ROOT = Path(__file__).parents[2]
+
+
+def one(text):
+    (command,) = parse(text)
+    return command
+
+
+# --- reading
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DEFINE QLOCAL(Q1) MAXDEPTH(10) REPLACE",
+        "define qlocal(q1) maxdepth(10) replace",
+        "DEF QL(Q1) MAXDEPTH(10) REPLACE",
+        "DEFINE QLOCAL('Q1') MAXDEPTH( 10 ) REPLACE",
+        "DEFINE QLOCAL ( Q1 )   MAXDEPTH (10)\tREPLACE   ",
+        "  DEFINE QLOCAL(Q1) MAXDEPTH(10) REPLACE;",
+        "DEFINE QLOCAL(Q1), MAXDEPTH(10),REPLACE",
+        "DEFINE QLOCAL(Q1) +\n       MAXDEPTH(10) +\n\t REPLACE",
+        "DEFINE QLOCAL(Q1) MAXDE+\n   PTH(10) REPLACE",
+        "DEFINE QLOCAL(Q1) MAXDE-\nPTH(10) REPLACE",
+        "* a comment\n\nDEFINE QLOCAL(Q1) +\n* in between\n MAXDEPTH(10) REPLACE\n* behind",
+    ],
+)
+def test_ways_to_write_one_command(text):
+    command = one(text)
+    assert (command.verb, command.kind, command.name) == ("DEFINE", "QLOCAL", "Q1")
+    assert command.parameters == {"MAXDEPTH": "10", "REPLACE": ""}
+    assert not command.set_aside
+
+
+def test_quotes_keep_case_and_what_is_in_them():
+    command = one("DEFINE QLOCAL('mixed.Case') DESCR('It''s (a) queue; with + and *')")
+    assert command.name == "mixed.Case"
+    assert command.parameters == {"DESCR": "It's (a) queue; with + and *"}
+
+
+def test_after_a_minus_the_blanks_of_the_next_line_count():
+    assert one("DEFINE QLOCAL(Q) DESCR('a-\n  b')").parameters["DESCR"] == "a  b"
+    assert one("DEFINE QLOCAL(Q) DESCR('a+\n  b')").parameters["DESCR"] == "ab"
+
+
+def test_commands_and_their_lines():
+    text = "* 1\nDEFINE QLOCAL(A)\n\nALTER QLOCAL(A) +\n GET(DISABLED)\nDELETE QLOCAL(A); DEFINE QALIAS(B) TARGET(A)"
+    found = [(command.line, command.verb, command.kind, command.name) for command in parse(text)]
+    assert found == [
+        (2, "DEFINE", "QLOCAL", "A"),
+        (4, "ALTER", "QLOCAL", "A"),
+        (6, "DELETE", "QLOCAL", "A"),
+        (6, "DEFINE", "QALIAS", "B"),
+    ]
+
+
+def test_nothing_is_no_command():
+    assert parse("") == parse("* only\n* comments\n\n") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SET AUTHREC PROFILE('Q.**') PRINCIPAL('app') OBJTYPE(QUEUE) AUTHADD(BROWSE,GET)",
+        "SET CHLAUTH('*') TYPE(ADDRESSMAP) ADDRESS('*') USERSRC(NOACCESS)",
+        "REFRESH SECURITY TYPE(CONNAUTH)",
+        "DEFINE AUTHINFO(X) AUTHTYPE(IDPWOS)",
+        "DEFINE CHANNEL(X) CHLTYPE(SDR) XMITQ(Y)",
+    ],
+)
+def test_what_means_something_to_ibm_mq_only_is_set_aside(text):
+    assert one(text).set_aside
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "START LISTENER(X)",
+        "DEFINE QREMOTE(X)",
+        "DEFINE",
+        "DEFINE QLOCAL",
+        "DEFINE QLOCAL()",
+        "DEFINE QLOCAL(X",
+        "DEFINE QLOCAL(X) MAXDEPTH(10",
+        "DEFINE QLOCAL(X) MAXDEPTH(1) MAXDEPTH(2)",
+        "DEFINE QLOCAL(X) REPLACE NOREPLACE",
+        "DEFINE QLOCAL(X) NOSHARE SHARE",
+        "DEFINE QLOCAL(X) DESCR('open",
+        "DEFINE QLOCAL(X) )",
+        "NONSENSE",
+    ],
+)
+def test_what_cannot_be_read_names_its_line(text):
+    with pytest.raises(MQSCError, match="line 3"):
+        parse(f"* one\n\n{text}\n")
+
+
+@given(st.text(alphabet="DEFINE QLOCAL()'+-*;\n,Xx0", max_size=80))
+def test_any_text_is_read_or_refused(text):
+    try:
+        parse(text)
+    except MQSCError as refused:
+        said = str(refused)
+    else:
+        return
+    assert said.startswith("line ")
+
+
+def test_the_container_s_file_is_read():
+    commands = parse((ROOT / "docker" / "20-mqgroups.mqsc").read_text())
+    names = {command.name for command in commands if not command.set_aside}
+    assert {"MQGROUPS.STATUS.MODEL", "ORDERS", "FLIGHTS"} <= names
+    assert any(command.set_aside for command in commands)
+
+
+# --- carrying out
+
+
+@pytest.fixture
+def after(own_queue_manager, tmp_path, connect):
+    """A function: start, or restart, a queue manager with these commands; returns a connection to it."""
+    commands = tmp_path / "commands.mqsc"
+    started: list[EmbeddedQueueManager] = []
+
+    def start(text):
+        commands.write_text(text)
+        if started:
+            started[0].stop()
+            started[0].start()
+        else:
+            started.append(own_queue_manager(mqsc=[commands]))
+        return connect(to=started[0])
+
+    return start
+
+
+def inquire(connection, name, selector):
+    code, value = connection.open(name, MQOO_INQUIRE).inquire(selector)
+    assert code == OK
+    return value
+
+
+@pytest.mark.embedded
+def test_define_sets_and_the_rest_is_default(after):
+    connection = after("DEFINE QLOCAL(Q) MAXDEPTH(7) DEFPRTY(4) NOSHARE DEFSOPT(EXCL) DESCR('seven') DEFPSIST(YES)")
+    assert inquire(connection, "Q", MQIA_MAX_Q_DEPTH) == 7
+    assert inquire(connection, "Q", MQIA_DEF_PRIORITY) == 4
+    assert inquire(connection, "Q", MQIA_SHAREABILITY) == 0
+    assert inquire(connection, "Q", MQIA_DEF_INPUT_OPEN_OPTION) == MQOO_INPUT_EXCLUSIVE
+    assert inquire(connection, "Q", MQIA_DEF_PERSISTENCE) == 1
+    assert inquire(connection, "Q", MQCA_Q_DESC) == b"seven".ljust(64)
+    assert inquire(connection, "Q", MQIA_BACKOUT_THRESHOLD) == 0
+
+
+@pytest.mark.embedded
+def test_alter_changes_what_it_names_and_keeps_the_messages(after):
+    connection = after("DEFINE QLOCAL(Q) MAXDEPTH(7) DEFPRTY(4)")
+    assert connection.put1("Q", b"m", Persistence=1).code == OK
+    connection = after("ALTER QLOCAL(Q) MAXDEPTH(8)")
+    assert inquire(connection, "Q", MQIA_MAX_Q_DEPTH) == 8
+    assert inquire(connection, "Q", MQIA_DEF_PRIORITY) == 4
+    assert connection.depth("Q") == 1
+
+
+@pytest.mark.embedded
+def test_define_with_replace_sets_all_attributes_and_keeps_the_messages(after):
+    """The attributes that are not given get their default values (IBM MQ, topic q020770)."""
+    connection = after("DEFINE QLOCAL(Q) MAXDEPTH(7) DEFPRTY(4)")
+    assert connection.put1("Q", b"m", Persistence=1).code == OK
+    connection = after("DEFINE QLOCAL(Q) MAXDEPTH(8) REPLACE")
+    assert inquire(connection, "Q", MQIA_MAX_Q_DEPTH) == 8
+    assert inquire(connection, "Q", MQIA_DEF_PRIORITY) == 0
+    assert connection.depth("Q") == 1
+
+
+@pytest.mark.embedded
+def test_define_without_replace_leaves_what_is_there(after):
+    """IBM MQ reports it and goes on with the file; a start-up file is read at every start."""
+    after("DEFINE QLOCAL(Q) MAXDEPTH(7)")
+    connection = after("DEFINE QLOCAL(Q) MAXDEPTH(8)\nDEFINE QLOCAL(R)")
+    assert inquire(connection, "Q", MQIA_MAX_Q_DEPTH) == 7
+    assert connection.open("R", MQOO_OUTPUT).code == OK
+
+
+@pytest.mark.embedded
+def test_define_like_takes_the_attributes_of_another_queue(after):
+    connection = after("DEFINE QLOCAL(P) MAXDEPTH(7) DEFPRTY(4)\nDEFINE QLOCAL(Q) LIKE(P) DEFPRTY(5)")
+    assert inquire(connection, "Q", MQIA_MAX_Q_DEPTH) == 7
+    assert inquire(connection, "Q", MQIA_DEF_PRIORITY) == 5
+
+
+@pytest.mark.embedded
+def test_delete(after):
+    after("DEFINE QLOCAL(Q)")
+    connection = after("DELETE QLOCAL(Q)")
+    assert connection.open("Q", MQOO_OUTPUT).code == failed(MQRC_UNKNOWN_OBJECT_NAME)
+
+
+@pytest.mark.embedded
+def test_delete_with_purge_takes_the_messages(after):
+    connection = after("DEFINE QLOCAL(Q)")
+    assert connection.put1("Q", b"m", Persistence=1).code == OK
+    connection = after("DELETE QLOCAL(Q) PURGE\nDEFINE QLOCAL(Q)")
+    assert connection.depth("Q") == 0
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(
+    "text",
+    [
+        "* here\nALTER QLOCAL(NOBODY) MAXDEPTH(1)",
+        "* here\nDELETE QLOCAL(NOBODY)",
+        "* here\nDEFINE QLOCAL(Q) MAXDEPTH(-1)",
+        "* here\nDEFINE QLOCAL(Q) MAXDEPTH(MANY)",
+        "* here\nDEFINE QLOCAL(Q) MAXDEPTH(1000000000)",
+        "* here\nDEFINE QLOCAL(Q) DEFPRTY(10)",
+        "* here\nDEFINE QLOCAL(Q) DEFPSIST(MAYBE)",
+        "* here\nDEFINE QLOCAL(Q) NO.SUCH.KEYWORD(1)",
+        "* here\nDEFINE QLOCAL(Q) TARGET(X)",
+        "* here\nDEFINE QLOCAL(Q) LIKE(NOBODY)",
+        "* here\nDEFINE QALIAS(Q) MAXDEPTH(1)",
+        "* here\nDEFINE QLOCAL('no such name!')",
+        f"* here\nDEFINE QLOCAL({'X' * 49})",
+        "DEFINE QLOCAL(Q)\nDEFINE QALIAS(Q) TARGET(X) REPLACE",
+    ],
+)
+def test_a_command_that_cannot_be_carried_out_names_file_and_line(own_queue_manager, tmp_path, text):
+    commands = tmp_path / "wrong.mqsc"
+    commands.write_text(text)
+    with pytest.raises(EmbeddedQueueManagerError, match=r"wrong\.mqsc.*line 2"):
+        own_queue_manager(mqsc=[commands])
+
+
+@pytest.mark.embedded
+def test_delete_refuses_a_queue_with_messages(after):
+    connection = after("DEFINE QLOCAL(Q)")
+    assert connection.put1("Q", b"m", Persistence=1).code == OK
+    with pytest.raises(EmbeddedQueueManagerError, match="line 1"):
+        after("DELETE QLOCAL(Q)")
+
+
+@pytest.mark.embedded
+def test_a_server_connection_channel_is_a_way_in(own_queue_manager, tmp_path, mqi):
+    commands = tmp_path / "channel.mqsc"
+    commands.write_text("DEFINE CHANNEL(MY.SVRCONN) CHLTYPE(SVRCONN) REPLACE\n")
+    queue_manager = own_queue_manager(mqsc=[commands])
+    code, connection = mqi.connect("QM2", "MY.SVRCONN", queue_manager.conn_name)
+    assert code == OK
+    assert connection.disconnect() == OK

@@ -1,0 +1,192 @@
+"""What is still there after the queue manager was killed or stopped, and what is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqgroups.mqi.constants import (
+    MQCO_DELETE,
+    MQGMO_LOGICAL_ORDER,
+    MQGMO_SYNCPOINT,
+    MQMF_LAST_MSG_IN_GROUP,
+    MQMF_MSG_IN_GROUP,
+    MQOO_INPUT_SHARED,
+    MQOO_OUTPUT,
+    MQPER_NOT_PERSISTENT,
+    MQPER_PERSISTENT,
+    MQPMO_LOGICAL_ORDER,
+    MQPMO_SYNCPOINT,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_UNKNOWN_OBJECT_NAME,
+)
+from tests.fix_mqi import OK, failed
+
+Q = "TEST.LOCAL"
+PERSISTENT = {"Persistence": MQPER_PERSISTENT}
+
+pytestmark = pytest.mark.embedded
+
+
+@pytest.fixture
+def queue_manager(own_queue_manager):
+    """A queue manager to be killed."""
+    return own_queue_manager()
+
+
+@pytest.fixture
+def restart(queue_manager, connect):
+    """A function that ends the queue manager, by SIGKILL or in order, starts it again and connects to it."""
+
+    def end_and_start(how="kill"):
+        getattr(queue_manager, how)()
+        queue_manager.start()
+        return connect(to=queue_manager)
+
+    return end_and_start
+
+
+def visible(connection, name=Q):
+    return [answer.data for answer in connection.browse(name)]
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_persistent_messages_survive_and_others_do_not(connect, queue_manager, restart, how):
+    connection = connect(to=queue_manager)
+    for number, persistence in enumerate([MQPER_PERSISTENT, MQPER_NOT_PERSISTENT, MQPER_PERSISTENT]):
+        assert connection.put1(Q, b"%d" % number, Persistence=persistence).code == OK
+    connection = restart(how)
+    assert visible(connection) == [b"0", b"2"]
+    assert connection.depth(Q) == 2
+
+
+def test_persistence_as_q_def_survives_where_the_queue_says_so(connect, queue_manager, restart, mqi):
+    connection = connect(to=queue_manager)
+    assert connection.put1(Q, b"DEFPSIST(YES)").code == OK
+    assert connection.put1("TEST.BASE", b"DEFPSIST(NO)").code == OK
+    connection = restart()
+    assert visible(connection) == [b"DEFPSIST(YES)"]
+    assert visible(connection, "TEST.BASE") == []
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_an_open_unit_of_work_is_backed_out(connect, queue_manager, restart, how):
+    connection = connect(to=queue_manager)
+    assert connection.put1(Q, b"got", **PERSISTENT).code == OK
+    assert connection.open(Q, MQOO_INPUT_SHARED).get(MQGMO_SYNCPOINT).data == b"got"
+    assert connection.put1(Q, b"put", MQPMO_SYNCPOINT, **PERSISTENT).code == OK
+    connection = restart(how)
+    assert visible(connection) == [b"got"]
+    assert connection.depth(Q) == 1
+
+
+def test_a_committed_unit_of_work_is_whole(connect, queue_manager, restart):
+    connection = connect(to=queue_manager)
+    assert connection.put1(Q, b"got", **PERSISTENT).code == OK
+    assert connection.open(Q, MQOO_INPUT_SHARED).get(MQGMO_SYNCPOINT).data == b"got"
+    for number in range(50):
+        assert connection.put1(Q, b"%d" % number, MQPMO_SYNCPOINT, **PERSISTENT).code == OK
+    assert connection.commit() == OK
+    assert visible(restart()) == [b"%d" % number for number in range(50)]
+
+
+def test_a_message_got_outside_syncpoint_stays_away(connect, queue_manager, restart):
+    connection = connect(to=queue_manager)
+    for data in (b"1", b"2"):
+        assert connection.put1(Q, data, **PERSISTENT).code == OK
+    assert connection.open(Q, MQOO_INPUT_SHARED).get().data == b"1"
+    assert visible(restart()) == [b"2"]
+
+
+def test_descriptors_and_order_survive(connect, queue_manager, restart):
+    connection = connect(to=queue_manager)
+    for data, priority in ((b"low", 1), (b"high", 9), (b"high too", 9)):
+        answer = connection.put1(Q, data, Priority=priority, CorrelId=data.ljust(24), Format=b"MQSTR   ", **PERSISTENT)
+        assert answer.code == OK
+    before = [(found.data, found.md.pack()) for found in connection.browse(Q)]
+    assert [data for data, _ in before] == [b"high", b"high too", b"low"]
+    connection = restart()
+    assert [(found.data, found.md.pack()) for found in connection.browse(Q)] == before
+    assert connection.put1(Q, b"newest", Priority=9, **PERSISTENT).code == OK
+    assert visible(connection) == [b"high", b"high too", b"newest", b"low"]
+
+
+def test_backout_counts_are_hardened(connect, queue_manager, restart):
+    connection = connect(to=queue_manager)
+    assert connection.put1(Q, b"m", **PERSISTENT).code == OK
+    source = connection.open(Q, MQOO_INPUT_SHARED)
+    for _ in range(2):
+        assert source.get(MQGMO_SYNCPOINT).code == OK
+        assert connection.back_out() == OK
+    assert [answer.md.BackoutCount for answer in restart().browse(Q)] == [2]
+
+
+def test_a_group_is_gone_on_with_after_a_restart(connect, queue_manager, restart):
+    connection = connect(to=queue_manager)
+    out = connection.open(Q, MQOO_OUTPUT)
+    answer = out.put(b"1", MQPMO_LOGICAL_ORDER | MQPMO_SYNCPOINT, MsgFlags=MQMF_MSG_IN_GROUP, **PERSISTENT)
+    assert connection.commit() == OK
+    assert out.put(b"x", MQPMO_LOGICAL_ORDER | MQPMO_SYNCPOINT, MsgFlags=MQMF_MSG_IN_GROUP, **PERSISTENT).code == OK
+    connection = restart()
+    out = connection.open(Q, MQOO_OUTPUT)
+    fields = {"GroupId": answer.md.GroupId, "MsgSeqNumber": 2, "MsgFlags": MQMF_MSG_IN_GROUP}
+    assert out.put(b"2", MQPMO_SYNCPOINT, **fields, **PERSISTENT).code == OK
+    last = out.put(b"3", MQPMO_LOGICAL_ORDER | MQPMO_SYNCPOINT, MsgFlags=MQMF_LAST_MSG_IN_GROUP, **PERSISTENT)
+    assert last.place == (answer.md.GroupId, 3, 0)
+    assert connection.commit() == OK
+    source = connection.open(Q, MQOO_INPUT_SHARED)
+    assert [found.data for found in source.all(MQGMO_LOGICAL_ORDER)] == [b"1", b"2", b"3"]
+
+
+def test_group_ids_are_not_made_again_after_a_restart(connect, queue_manager, restart):
+    known = set()
+    connection = connect(to=queue_manager)
+    for _ in range(3):
+        for _ in range(20):
+            answer = connection.put1(Q, b"", MsgFlags=MQMF_MSG_IN_GROUP, **PERSISTENT)
+            assert answer.md.GroupId not in known
+            assert answer.md.MsgId not in known
+            known |= {answer.md.GroupId, answer.md.MsgId}
+        connection = restart()
+
+
+@pytest.mark.parametrize(("model", "expected"), [("MQGROUPS.TEST.MODEL", OK), ("TEST.TEMPORARY.MODEL", None)])
+def test_permanent_dynamic_queues_survive_and_temporary_ones_do_not(
+    connect, queue_manager, restart, mqi, model, expected
+):
+    connection = connect(to=queue_manager)
+    od = mqi.od(ObjectName=model.encode(), DynamicQName=b"DYNAMIC.Q")
+    handle = connection.open("", MQOO_OUTPUT, od=od)
+    assert handle.code == OK
+    if expected:
+        assert handle.put(b"m", **PERSISTENT).code == OK
+    connection = restart()
+    assert connection.open("DYNAMIC.Q", MQOO_OUTPUT).code == (expected or failed(MQRC_UNKNOWN_OBJECT_NAME))
+    if expected:
+        assert visible(connection, "DYNAMIC.Q") == [b"m"]
+
+
+def test_a_deleted_queue_stays_deleted_and_its_messages_with_it(connect, queue_manager, restart, mqi):
+    connection = connect(to=queue_manager)
+    od = mqi.od(ObjectName=b"MQGROUPS.TEST.MODEL", DynamicQName=b"DYNAMIC.Q")
+    handle = connection.open("", MQOO_OUTPUT | MQOO_INPUT_SHARED, od=od)
+    assert handle.put(b"m", **PERSISTENT).code == OK
+    assert handle.get().code == OK
+    assert handle.close(MQCO_DELETE) == OK
+    connection = restart()
+    assert connection.open("DYNAMIC.Q", MQOO_OUTPUT).code == failed(MQRC_UNKNOWN_OBJECT_NAME)
+
+
+def test_a_dead_queue_manager_breaks_the_connection(connect, queue_manager, restart):
+    connection = connect(to=queue_manager)
+    out = connection.open(Q, MQOO_OUTPUT)
+    restart()
+    assert out.put(b"").code == failed(MQRC_CONNECTION_BROKEN)
+    assert connection.commit().comp == 2
+
+
+def test_messages_survive_many_restarts(connect, queue_manager, restart):
+    connection = connect(to=queue_manager)
+    for number in range(4):
+        assert connection.put1(Q, b"%d" % number, **PERSISTENT).code == OK
+        connection = restart()
+        assert visible(connection) == [b"%d" % one for one in range(number + 1)]

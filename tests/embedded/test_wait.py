@@ -1,0 +1,203 @@
+"""MQGMO_WAIT: what ends the wait (IBM MQ for IBM i, topic "GMOPT", GMWT)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mqgroups.mqi.constants import (
+    MQGMO_BROWSE_FIRST,
+    MQGMO_BROWSE_MSG_UNDER_CURSOR,
+    MQGMO_BROWSE_NEXT,
+    MQGMO_LOGICAL_ORDER,
+    MQGMO_MSG_UNDER_CURSOR,
+    MQGMO_SYNCPOINT,
+    MQGMO_WAIT,
+    MQIA_INHIBIT_GET,
+    MQMF_LAST_MSG_IN_GROUP,
+    MQMF_MSG_IN_GROUP,
+    MQMO_MATCH_CORREL_ID,
+    MQOO_BROWSE,
+    MQOO_INPUT_EXCLUSIVE,
+    MQOO_INPUT_SHARED,
+    MQOO_OUTPUT,
+    MQOO_SET,
+    MQPMO_LOGICAL_ORDER,
+    MQPMO_SYNCPOINT,
+    MQQA_GET_ALLOWED,
+    MQQA_GET_INHIBITED,
+    MQRC_GET_INHIBITED,
+    MQRC_NO_MSG_UNDER_CURSOR,
+    MQRC_WAIT_INTERVAL_ERROR,
+    MQWI_UNLIMITED,
+)
+from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, PATIENCE_S, failed, wait_until
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def waiting_get(mq, background):
+    """A function that starts an MQGET which waits, in a thread, and returns when the queue manager has the call."""
+
+    def start(source, options=0, wait_ms=PATIENCE_MS, **more):
+        if not mq.is_embedded:
+            return background(source.get, options, wait_ms=wait_ms, **more)
+        before = mq.queue_manager.calls().get("MQGET", 0)
+        future = background(source.get, options, wait_ms=wait_ms, **more)
+        wait_until(lambda: mq.queue_manager.calls().get("MQGET", 0) > before)
+        return future
+
+    return start
+
+
+@pytest.mark.parametrize("wait_ms", [PATIENCE_MS, MQWI_UNLIMITED], ids=["interval", "unlimited"])
+@pytest.mark.parametrize("options", [0, MQGMO_LOGICAL_ORDER, MQGMO_SYNCPOINT, MQGMO_BROWSE_FIRST, MQGMO_BROWSE_NEXT])
+def test_an_arrival_ends_the_wait(connect, queue, waiting_get, options, wait_ms):
+    source = connect().open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
+    waiting = waiting_get(source, options, wait_ms)
+    assert connect().put1(queue, b"m").code == OK
+    answer = waiting.result(PATIENCE_S)
+    assert (answer.code, answer.data) == (OK, b"m")
+
+
+def test_what_is_there_is_got_at_once(connection, queue):
+    connection.put1(queue, b"m")
+    assert connection.open(queue, MQOO_INPUT_SHARED).get(wait_ms=PATIENCE_MS).data == b"m"
+
+
+def test_it_is_the_commit_that_ends_the_wait(connect, queue, waiting_get):
+    putter = connect()
+    source = connect().open(queue, MQOO_INPUT_SHARED)
+    assert putter.put1(queue, b"m", MQPMO_SYNCPOINT).code == OK
+    waiting = waiting_get(source)
+    assert not waiting.done()
+    assert putter.commit() == OK
+    assert waiting.result(PATIENCE_S).data == b"m"
+
+
+def test_a_message_given_back_ends_the_wait(connect, queue, waiting_get):
+    other = connect()
+    other.put1(queue, b"m")
+    assert other.open(queue, MQOO_INPUT_SHARED).get(MQGMO_SYNCPOINT).code == OK
+    waiting = waiting_get(connect().open(queue, MQOO_INPUT_SHARED))
+    assert other.back_out() == OK
+    answer = waiting.result(PATIENCE_S)
+    assert (answer.data, answer.md.BackoutCount) == (b"m", 1)
+
+
+@pytest.mark.parametrize("options", [0, MQGMO_LOGICAL_ORDER, MQGMO_BROWSE_FIRST])
+def test_the_interval_runs_out(connection, queue, options):
+    source = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
+    started = time.monotonic()
+    assert source.get(options, wait_ms=50).code == EMPTY
+    assert time.monotonic() - started >= 0.05
+
+
+def test_a_message_that_does_not_match_does_not_end_the_wait(connect, queue, waiting_get):
+    source = connect().open(queue, MQOO_INPUT_SHARED)
+    waiting = waiting_get(source, match=MQMO_MATCH_CORREL_ID, CorrelId=b"c" * 24)
+    other = connect()
+    assert other.put1(queue, b"not this", CorrelId=b"d" * 24).code == OK
+    assert other.put1(queue, b"this", CorrelId=b"c" * 24).code == OK
+    assert waiting.result(PATIENCE_S).data == b"this"
+
+
+def test_in_a_group_only_its_next_message_ends_the_wait(connect, queue, waiting_get):
+    putter = connect()
+    out = putter.open(queue, MQOO_OUTPUT)
+    out.put(b"1", MQPMO_LOGICAL_ORDER, MsgFlags=MQMF_MSG_IN_GROUP)
+    source = connect().open(queue, MQOO_INPUT_SHARED)
+    assert source.get(MQGMO_LOGICAL_ORDER).data == b"1"
+    waiting = waiting_get(source, MQGMO_LOGICAL_ORDER)
+    assert putter.put1(queue, b"another").code == OK
+    assert out.put(b"2", MQPMO_LOGICAL_ORDER, MsgFlags=MQMF_LAST_MSG_IN_GROUP).code == OK
+    assert waiting.result(PATIENCE_S).data == b"2"
+
+
+def test_one_message_ends_the_wait_of_one_getter(connect, queue, waiting_get):
+    sources = [connect().open(queue, MQOO_INPUT_SHARED) for _ in range(3)]
+    waiting = [waiting_get(source) for source in sources]
+    putter = connect()
+    for number in range(3):
+        assert putter.put1(queue, b"%d" % number).code == OK
+    assert sorted(future.result(PATIENCE_S).data for future in waiting) == [b"0", b"1", b"2"]
+
+
+def test_all_browsers_are_activated(connect, queue, waiting_get):
+    waiting = [waiting_get(connect().open(queue, MQOO_BROWSE), MQGMO_BROWSE_FIRST) for _ in range(3)]
+    assert connect().put1(queue, b"m").code == OK
+    assert [future.result(PATIENCE_S).data for future in waiting] == [b"m"] * 3
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["empty", "a message is there that does not match"])
+def test_get_inhibited_cancels_the_wait(connect, queue, waiting_get, there):
+    other = connect()
+    if there:
+        other.put1(queue, b"m")
+    waiting = waiting_get(
+        connect().open(queue, MQOO_INPUT_SHARED), match=MQMO_MATCH_CORREL_ID, CorrelId=b"nobody".ljust(24)
+    )
+    control = other.open(queue, MQOO_SET)
+    assert control.set(MQIA_INHIBIT_GET, MQQA_GET_INHIBITED) == OK
+    assert waiting.result(PATIENCE_S).code == failed(MQRC_GET_INHIBITED)
+    assert control.set(MQIA_INHIBIT_GET, MQQA_GET_ALLOWED) == OK
+
+
+@pytest.mark.parametrize("interval", [-2, -100])
+def test_an_interval_below_unlimited_is_refused(connection, queue, interval):
+    source = connection.open(queue, MQOO_INPUT_SHARED)
+    assert source.get(wait_ms=interval).code == failed(MQRC_WAIT_INTERVAL_ERROR)
+
+
+def test_wait_is_ignored_under_the_cursor(connection, queue):
+    """ "GMWT is ignored if specified with GMBRWC or GMMUC; no error is raised"."""
+    source = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
+    for options in (MQGMO_BROWSE_MSG_UNDER_CURSOR, MQGMO_MSG_UNDER_CURSOR):
+        assert source.get(options, wait_ms=MQWI_UNLIMITED).code == failed(MQRC_NO_MSG_UNDER_CURSOR)
+    connection.put1(queue, b"m")
+    assert source.get(MQGMO_BROWSE_FIRST).code == OK
+    assert source.get(MQGMO_BROWSE_MSG_UNDER_CURSOR | MQGMO_WAIT).data == b"m"
+    assert source.get(MQGMO_MSG_UNDER_CURSOR | MQGMO_WAIT).data == b"m"
+
+
+KILLED = """
+import sys
+from mqgroups.embedded.libmqm.build import build, load
+load(build())
+from tests.fix_mqi import Mqi, OK
+from mqgroups.mqi.constants import MQGMO_SYNCPOINT, MQOO_INPUT_EXCLUSIVE, MQPMO_SYNCPOINT, MQWI_UNLIMITED
+import importlib
+binding, q_mgr_name, channel, conn_name, queue, other = sys.argv[1:]
+code, connection = Mqi(importlib.import_module(binding)).connect(q_mgr_name, channel, conn_name)
+source = connection.open(queue, MQOO_INPUT_EXCLUSIVE)
+assert source.get(MQGMO_SYNCPOINT).code == OK
+assert connection.put1(other, b"never", MQPMO_SYNCPOINT).code == OK
+print("waiting", flush=True)
+source.get(MQGMO_SYNCPOINT, wait_ms=MQWI_UNLIMITED)
+"""
+
+
+@pytest.mark.embedded
+def test_a_client_killed_while_it_waits_is_backed_out_at_once(mq, mqi, connect, make_queue, waiting_get):
+    queue, other = make_queue(), make_queue()
+    connection = connect()
+    assert connection.put1(queue, b"m").code == OK
+    before = mq.queue_manager.calls().get("MQGET", 0)
+    command = [sys.executable, "-c", KILLED, mqi.name, mq.q_mgr_name, mq.channel, mq.conn_name, queue, other]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as client:
+        assert client.stdout is not None
+        assert client.stdout.readline() == "waiting\n"
+        wait_until(lambda: mq.queue_manager.calls().get("MQGET", 0) == before + 2)
+        assert connection.depth(queue) == 1
+        client.kill()
+    # The exclusive open lasts as long as the dead client's connection, and its unit of work ends with it.
+    wait_until(lambda: (source := connection.open(queue, MQOO_INPUT_EXCLUSIVE)).code == OK and source.close() == OK)
+    source = connection.open(queue, MQOO_INPUT_EXCLUSIVE)
+    answer = source.get()
+    assert (answer.data, answer.md.BackoutCount) == (b"m", 1)
+    assert connection.depth(other) == 0
