@@ -13,9 +13,9 @@ from collections.abc import Iterator
 
 from mqgroups.embedded.handle import Direction
 from mqgroups.embedded.logical_order import Identity, after, departure, next_to_get, statuses
-from mqgroups.embedded.message_properties import properties_wanted
 from mqgroups.embedded.opening import at_most_one
 from mqgroups.embedded.property_control import PROPERTY_OPTIONS, present
+from mqgroups.embedded.property_transfer import properties_wanted
 from mqgroups.embedded.queue import Match, Message
 from mqgroups.embedded.queue_manager import CCSID, Answer, Connection, Failed, QueueManager
 from mqgroups.embedded.structures import (

@@ -20,6 +20,13 @@ from collections.abc import Iterable
 
 from mqgroups.embedded import rfh2
 from mqgroups.embedded.properties import Property, PropertySet
+from mqgroups.embedded.property_folders import (
+    folders_of,
+    looks_like_properties,
+    parse_folder,
+    properties_of,
+    property_folders,
+)
 from mqgroups.embedded.property_names import PropertyError
 from mqgroups.embedded.property_values import UTF_8
 from mqgroups.mqi import constants as mq
@@ -77,13 +84,13 @@ def _describing(md: bytes, encoding: int, ccsid: int, format_: bytes) -> bytes:
 
 def kept(properties: Iterable[Property]) -> bytes:
     """Return properties as a message keeps them."""
-    return rfh2.variable_part(rfh2.folders_of(properties))
+    return rfh2.variable_part(folders_of(properties))
 
 
 def read(variable: bytes) -> list[Property]:
     """Return the properties that a message kept."""
-    folders = map(rfh2.parse_folder, rfh2.read_variable_part(variable))
-    return [one for folder in folders for one in rfh2.properties_of(folder)]
+    folders = map(parse_folder, rfh2.read_variable_part(variable))
+    return [one for folder in folders for one in properties_of(folder)]
 
 
 def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[bytes, bytes, PropertySet]:
@@ -115,7 +122,7 @@ def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[byt
         how = Delivery.IN_RFH2 if everything.is_compatible() else Delivery.DISCARDED
     if how is Delivery.IN_RFH2 and not apart:
         return md, data, PropertySet()
-    if any(rfh2.looks_like_properties(folder) for header in headers for folder in header.folders):
+    if any(looks_like_properties(folder) for header in headers for folder in header.folders):
         md, data = _without_properties(md, headers, body)
     if how is Delivery.IN_RFH2:
         header = rfh2.packed(kept(everything), *describes(md))
@@ -124,7 +131,7 @@ def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[byt
 
 
 def _properties(header: rfh2.Header) -> list[Property]:
-    return [one for folder in rfh2.property_folders(header.folders) for one in rfh2.properties_of(folder)]
+    return [one for folder in property_folders(header.folders) for one in properties_of(folder)]
 
 
 def _without_properties(md: bytes, headers: list[rfh2.Header], body: bytes) -> tuple[bytes, bytes]:
@@ -138,7 +145,7 @@ def _without_properties(md: bytes, headers: list[rfh2.Header], body: bytes) -> t
     described = (last.encoding, _inherited(headers, ccsid), last.format)
     data = body
     for header in reversed(headers):
-        others = [folder for folder in header.folders if not rfh2.looks_like_properties(folder)]
+        others = [folder for folder in header.folders if not looks_like_properties(folder)]
         if others or not header.folders:
             data = rfh2.packed(rfh2.variable_part(others), *described, header.flags) + data
             described = (mq.MQENC_NATIVE, UTF_8, mq.MQFMT_RF_HEADER_2)

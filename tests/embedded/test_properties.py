@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import struct
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mqgroups.embedded import message_properties
+from mqgroups.embedded import property_control as control
+from mqgroups.embedded.frames import decode_reply, encode_reply
+from mqgroups.embedded.queue_manager import Answer, Connection, Failed, QueueManager
+from mqgroups.embedded.verbs import BY_NAME
 from mqgroups.mqi.constants import (
     MQACTP_FORWARD,
     MQACTP_NEW,
@@ -481,3 +488,68 @@ def test_set_put_get_inquire_is_the_identity(connection, both, properties):
         assert (inquiry.code, inquiry.value) == (OK, value)
         assert type(inquiry.value) in (type(value), int)
     assert len(received.walk()) == len(properties)
+
+
+BLOBS = st.binary(max_size=70)
+I32 = st.one_of(st.sampled_from([-3, -1, 0, 1, 4, 64, 1024]), st.integers(-(2**31), 2**31 - 1))
+
+
+def structure(struc_id: bytes, length: int) -> st.SearchStrategy[bytes]:
+    """Anything, most often a structure of this kind."""
+    fields = st.lists(I32, min_size=(length - 8) // 4, max_size=(length - 8) // 4)
+    packed = fields.map(lambda values: struct.pack(f"<4si{len(values)}i", struc_id, 1, *values))
+    small = st.binary(min_size=length - 8, max_size=length - 8).map(
+        lambda raw: (
+            struct.pack("<4si", struc_id, 1) + bytes(byte & 3 if at % 4 == 0 else 0 for at, byte in enumerate(raw))
+        )
+    )
+    return st.one_of(small, packed, BLOBS)
+
+
+CALLS: dict[str, tuple[Callable[..., Answer], st.SearchStrategy[tuple[Any, ...]]]] = {
+    "MQSETMP": (
+        message_properties.set_property,
+        st.tuples(
+            structure(b"SMPO", 20), st.one_of(BLOBS, st.just(b"a")), I32, structure(b"PD  ", 24), I32, I32, BLOBS
+        ),
+    ),
+    "MQINQMP": (
+        message_properties.inquire_property,
+        st.tuples(structure(b"IMPO", 64), st.one_of(BLOBS, st.just(b"%")), I32, structure(b"PD  ", 24), I32, I32, I32),
+    ),
+    "MQDLTMP": (message_properties.delete_property, st.tuples(structure(b"DMPO", 12), BLOBS, I32)),
+}
+
+
+@pytest.fixture(scope="module")
+def q_mgr(tmp_path_factory):
+    made = QueueManager("QM3", tmp_path_factory.mktemp("properties"))
+    yield made
+    made.close()
+
+
+class NeverWaits:
+    def wait(self, timeout_s: float | None) -> None: ...
+
+    def wake(self) -> None: ...
+
+
+@given(
+    st.lists(st.sampled_from(sorted(CALLS)).flatmap(lambda name: st.tuples(st.just(name), CALLS[name][1])), max_size=8)
+)
+@settings(deadline=None, max_examples=300)
+def test_no_arguments_do_anything_but_answer(q_mgr, calls):
+    connection = Connection(NeverWaits(), "app", "test", 0, bytes(24))
+    message_properties.create_handle(q_mgr, connection, struct.pack("<4sii", b"CMHO", 1, 0))
+    (hmsg,) = connection.message_handles
+    for name, arguments in calls:
+        try:
+            comp, reason, values = CALLS[name][0](q_mgr, connection, hmsg, *arguments)
+        except Failed:
+            continue
+        # What the wire would carry
+        assert decode_reply(BY_NAME[name], encode_reply(BY_NAME[name], 1, comp, reason, values)[8:])[:2] == (
+            comp,
+            reason,
+        )
+        assert len(control.kept(connection.message_handles[hmsg].properties)) % 4 == 0

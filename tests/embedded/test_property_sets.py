@@ -6,12 +6,18 @@ import math
 import struct
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mqgroups.embedded import rfh2
 from mqgroups.embedded.properties import Property, PropertySet, combined
-from mqgroups.embedded.property_control import kept, read
+from mqgroups.embedded.property_control import Delivery, kept, present, read
+from mqgroups.embedded.property_folders import (
+    holds_properties,
+    looks_like_properties,
+    parse_folder,
+    properties_of,
+)
 from mqgroups.embedded.property_names import PropertyError, check_length, check_name, matcher, name_of, path_of
 from mqgroups.embedded.property_values import TYPES, convert, pack, unpack
 from mqgroups.mqi import constants as mq
@@ -368,8 +374,13 @@ def test_what_a_message_keeps_is_what_was_set(properties):
     some = PropertySet()
     for one in properties:
         assert refusal(some.set, one) in (None, mq.MQRC_MIXED_CONTENT_NOT_ALLOWED)
-    # Folders stand together; within one the order stays.
-    assert read(kept(some)) == sorted(some, key=lambda one: [each.path[0] for each in some].index(one.path[0]))
+    assert read(kept(some)) == grouped(some)
+
+
+def grouped(properties):
+    """Return properties with folders put together; within one the order stays."""
+    folders = [one.path[0] for one in properties]
+    return sorted(properties, key=lambda one: folders.index(one.path[0]))
 
 
 def test_a_nan_is_kept():
@@ -381,7 +392,7 @@ def test_a_nan_is_kept():
 @given(st.text(alphabet="<>/usr a='&;\"1\0", max_size=40))
 def test_no_folder_text_does_anything_but_parse_or_answer_2421(text):
     for folder in (text, f"<usr>{text}</usr>"):
-        reason = refusal(lambda text: rfh2.properties_of(rfh2.parse_folder(text)), folder)
+        reason = refusal(lambda text: properties_of(parse_folder(text)), folder)
         assert reason in (None, mq.MQRC_RFH_FORMAT_ERROR)
 
 
@@ -404,12 +415,40 @@ def test_no_bytes_do_anything_but_parse_or_answer_2334_or_2421(data):
     ],
 )
 def test_a_folder_reads_as_documented(folder, expected):
-    element = rfh2.parse_folder(folder)
-    assert rfh2.holds_properties(element)
-    assert [(name_of(one.path), one.value) for one in rfh2.properties_of(element)] == expected
+    element = parse_folder(folder)
+    assert holds_properties(element)
+    assert [(name_of(one.path), one.value) for one in properties_of(element)] == expected
+
+
+FORMS = st.text(alphabet="<>/ab ='\"&;#xD80.\0", max_size=30)
+
+
+@given(
+    st.lists(FORMS.map(lambda text: f"<usr>{text}</usr>"), max_size=2),
+    FORMS.map(lambda text: f"<q content='properties'>{text}</q>"),
+    st.lists(PROPERTIES, max_size=2),
+    st.sampled_from(Delivery),
+)
+@example([], "<q content='properties'><a dt='&apos;&lt;'>1</a></q>", [prop("b")], Delivery.IN_RFH2)
+@example([], "<q content='properties'><a><b>1</b></a></q>", [prop("q.a")], Delivery.IN_RFH2)
+@example(["<usr><a>&#xD800;</a></usr>"], "<q/>", [prop("b")], Delivery.IN_RFH2)
+def test_every_message_can_be_delivered_in_every_form(user, other, properties, how):
+    header = rfh2.packed(rfh2.variable_part([*user, other]), 546, 1208, mq.MQFMT_STRING)
+    md = struct.pack("<4s5i", b"MD  ", 2, 0, 0, 0, 0) + struct.pack("<ii8s", 546, 1208, mq.MQFMT_RF_HEADER_2)
+    md = md.ljust(364, b"\0")
+    apart = kept(properties)
+    got_md, got_data, in_handle = present(md, header + b"data", apart, how)
+    assert len(got_md) == 364
+    assert got_data.endswith(b"data")
+    assert in_handle.size() >= 0
+    if how is Delivery.IN_RFH2 and refusal(rfh2.check, header, 546, mq.MQFMT_RF_HEADER_2) is None:
+        # All of them are in the header now, as they were.
+        assert list(present(got_md, got_data, b"", Delivery.IN_HANDLE)[2]) == grouped(
+            present(md, header + b"data", apart, Delivery.IN_HANDLE)[2]
+        )
 
 
 @pytest.mark.parametrize("folder", ["<psc><Command>RegSub</Command></psc>", "<shop><a>x</a></shop>"])
 def test_other_folders_hold_no_properties(folder):
-    assert not rfh2.looks_like_properties(folder)
-    assert not rfh2.holds_properties(rfh2.parse_folder(folder))
+    assert not looks_like_properties(folder)
+    assert not holds_properties(parse_folder(folder))
