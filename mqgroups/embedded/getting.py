@@ -266,7 +266,8 @@ class _Get:
         md, data = delivered_descriptor(message.md, message.backout_count), message.data
         md, data, properties = present(md, data, message.properties, self.properties)
         if self.message_handle is not None:
-            self.message_handle.fill(md, properties)
+            self.message_handle.fill(md, properties.in_handle)
+        md, data = properties.with_header(md, data)
         if self.md.version == 1:
             md, data = as_version_1(md, data)
         truncated = len(data) > self.buffer_length

@@ -35,9 +35,9 @@ class MessageHandle:
         self.properties = PropertySet()
         self.md = None
 
-    def fill(self, md: bytes, properties: PropertySet) -> None:
-        """Take the descriptor and the properties of a message that was got."""
-        self.properties = properties
+    def fill(self, md: bytes, properties: PropertySet | None) -> None:
+        """Take the descriptor and the properties, if any, of a message that was got."""
+        self.properties = properties or PropertySet()
         self.md = md
 
     def descriptor_field(self, path: Path) -> Property:
