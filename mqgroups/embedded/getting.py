@@ -13,10 +13,10 @@ import time
 from mqgroups.embedded.conversion import convert
 from mqgroups.embedded.handle import Direction
 from mqgroups.embedded.logical_order import Identity, after, departure, next_to_get, statuses
-from mqgroups.embedded.message_properties import properties_wanted
 from mqgroups.embedded.opening import at_most_one
 from mqgroups.embedded.platform import NEEDS_GROUP_INDEX, Platform
 from mqgroups.embedded.property_control import PROPERTY_OPTIONS, present
+from mqgroups.embedded.property_transfer import properties_wanted
 from mqgroups.embedded.queue import Match, Message
 from mqgroups.embedded.queue_manager import CCSID, Answer, Connection, Failed, QueueManager
 from mqgroups.embedded.structures import (
@@ -333,10 +333,11 @@ class _Get:
         length = len(data)
         md, data, properties = present(md, data, first.properties, self.properties)
         if self.message_handle is not None:
-            self.message_handle.fill(md, properties)
+            self.message_handle.fill(md, properties.in_handle)
         unconverted = 0
         if self.options & mq.MQGMO_CONVERT and len(data) <= self.buffer_length:
             md, data, unconverted = self._converted(md, data)
+        md, data = properties.with_header(md, data)
         if self.md.version == 1:
             md, data = as_version_1(md, data)
         truncated = len(data) > self.buffer_length

@@ -1,12 +1,11 @@
-"""MQCRTMH, MQDLTMH, MQSETMP, MQINQMP and MQDLTMP, and what MQPUT and MQGET do with message handles.
+"""MQCRTMH, MQDLTMH, MQSETMP, MQINQMP and MQDLTMP.
 
 The verbs read structures, look the handle up and turn refusals of ``properties.py`` and its neighbours into reason codes;
-rules are not here.
+rules are not here, nor what MQPUT and MQGET do with message handles (``property_transfer.py``).
 
 Source: IBM MQ, topics "MQCRTMH", "MQDLTMH", "MQSETMP" (q101910), "MQINQMP" (q101850), "MQDLTMP" and the structures' own.
 Unverified: the order in which errors are found; that the cursor moves with MQRC_PROPERTY_VALUE_TOO_BIG where nothing was
-to be converted, as that reason's own topic (q044800) has it, and with MQIMPO_QUERY_LENGTH; that an action other than
-MQACTP_NEW without an original handle is MQRC_HMSG_ERROR.
+to be converted, as that reason's own topic (q044800) has it, and with MQIMPO_QUERY_LENGTH.
 """
 
 from __future__ import annotations
@@ -14,13 +13,9 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from mqgroups.embedded import rfh2
-from mqgroups.embedded.handle import Handle
-from mqgroups.embedded.logical_order import IS_SEGMENT
 from mqgroups.embedded.message_handle import MessageHandle
 from mqgroups.embedded.opening import at_most_one
-from mqgroups.embedded.properties import Property, combined
-from mqgroups.embedded.property_control import Delivery, delivery, kept
+from mqgroups.embedded.properties import Property
 from mqgroups.embedded.property_names import (
     DESCRIPTOR,
     PropertyError,
@@ -33,11 +28,7 @@ from mqgroups.embedded.property_names import (
 from mqgroups.embedded.property_values import UTF_8, convert, decode, pack, unpack
 from mqgroups.embedded.queue_manager import Answer, Connection, Failed, QueueManager
 from mqgroups.embedded.structures import (
-    GetMessageOptions,
-    MessageDescriptor,
-    PutMessageOptions,
     StructureError,
-    blank_padded,
     version_of,
 )
 from mqgroups.mqi import constants as mq
@@ -58,8 +49,6 @@ _SETS = frozenset(
     }
 )
 _VALIDATION = frozenset({mq.MQCMHO_DEFAULT_VALIDATION, mq.MQCMHO_VALIDATE, mq.MQCMHO_NO_VALIDATION})
-# The queue manager's own limit, whatever MAXPROPL says.
-_LONGEST_PROPERTIES = 104_857_600
 
 
 def _options(raw: bytes, struc_id: bytes, name: str, reason: int) -> int:
@@ -210,7 +199,7 @@ def _find(handle: MessageHandle, name: str, how: int) -> tuple[int | None, Prope
     """Return the property inquired and its place; a field of the descriptor has none and leaves the cursor alone."""
     path = path_of(name)
     if path[:2] == DESCRIPTOR and not name.endswith("%"):
-        return None, _descriptor_field(handle, path)
+        return None, handle.descriptor_field(path)
     return handle.properties.inquire(name, how)
 
 
@@ -248,23 +237,6 @@ def _answer(
     return mq.MQCC_WARNING if warning else mq.MQCC_OK, warning, [out, kind, len(raw), raw, name]
 
 
-_FIELDS = {"".join(map(str.capitalize, name.split("_"))): name for name in MessageDescriptor.__slots__[2:]}
-_BYTE_FIELDS = frozenset({"MsgId", "CorrelId", "AccountingToken", "GroupId"})
-
-
-def _descriptor_field(handle: MessageHandle, path: tuple[str, ...]) -> Property:
-    """Return a field of the descriptor of the message that was got, as ``Root.MQMD.MsgId``."""
-    field = path[2] if len(path) == 3 else ""
-    if handle.md is None or field not in _FIELDS:
-        raise PropertyError(mq.MQRC_PROPERTY_NOT_AVAILABLE)
-    value = getattr(MessageDescriptor(handle.md), _FIELDS[field])
-    if isinstance(value, int):
-        return Property(path, mq.MQTYPE_INT32, value)
-    if field in _BYTE_FIELDS:
-        return Property(path, mq.MQTYPE_BYTE_STRING, value)
-    return Property(path, mq.MQTYPE_STRING, value.decode("latin-1"))
-
-
 def delete_property(
     _q_mgr: QueueManager, connection: Connection, hmsg: int, dmpo: bytes, raw_name: bytes, name_ccsid: int
 ) -> Answer:
@@ -285,64 +257,3 @@ def delete_property(
     except PropertyError as error:
         raise Failed(error.reason) from error
     return mq.MQCC_OK, mq.MQRC_NONE, []
-
-
-# --- MQPUT and MQGET
-
-
-def properties_to_put(
-    q_mgr: QueueManager, connection: Connection, md: MessageDescriptor, pmo: PutMessageOptions, data: bytes
-) -> bytes:
-    """Return the properties of a message that is put, as it keeps them; checks MQRFH2 headers of the data.
-
-    Raises:
-        Failed: MQRC_HMSG_ERROR, MQRC_ACTION_ERROR, MQRC_PROPERTY_NAME_ERROR, MQRC_PROPERTIES_TOO_BIG, MQRC_RFH_ERROR,
-            MQRC_RFH_FORMAT_ERROR.
-    """
-    try:
-        if blank_padded(md.format, 8) == mq.MQFMT_RF_HEADER_2 and not md.msg_flags & IS_SEGMENT:
-            rfh2.check(data, md.encoding, mq.MQFMT_RF_HEADER_2)
-        if not (pmo.original_msg_handle or pmo.new_msg_handle or pmo.action):
-            return b""
-        given = [
-            connection.message_handle(hmsg) if hmsg else None for hmsg in (pmo.original_msg_handle, pmo.new_msg_handle)
-        ]
-        if pmo.action in (mq.MQACTP_FORWARD, mq.MQACTP_REPLY, mq.MQACTP_REPORT) and given[0] is None:
-            raise Failed(mq.MQRC_HMSG_ERROR)
-        for handle in filter(None, given):
-            handle.properties.reset_cursor()
-            if not handle.validates:
-                for one in handle.properties:
-                    check_name(".".join(one.path))
-        original, new = (handle.properties if handle is not None else () for handle in given)
-        result = combined(original, new, pmo.action)
-    except PropertyError as error:
-        raise Failed(error.reason) from error
-    limit = q_mgr.catalogue.q_mgr_values[mq.MQIA_MAX_PROPERTIES_LENGTH]
-    assert isinstance(limit, int)
-    if result.size() > (limit if limit >= 0 else _LONGEST_PROPERTIES):
-        raise Failed(mq.MQRC_PROPERTIES_TOO_BIG)
-    return kept(result)
-
-
-def properties_wanted(
-    connection: Connection, handle: Handle, gmo: GetMessageOptions
-) -> tuple[Delivery, MessageHandle | None]:
-    """Return what becomes of the properties of a message that is got, and the message handle they go to, if to any.
-
-    Raises:
-        Failed: MQRC_HMSG_ERROR.
-    """
-    given = connection.message_handle(gmo.msg_handle) if gmo.msg_handle else None
-    if gmo.options & mq.MQGMO_PROPERTIES_IN_HANDLE and given is None:
-        raise Failed(mq.MQRC_HMSG_ERROR)
-    control = (
-        mq.MQPROP_COMPATIBILITY if handle.opened_values is None else handle.opened_values[mq.MQIA_PROPERTY_CONTROL]
-    )
-    assert isinstance(control, int)
-    how = delivery(gmo.options, control, has_handle=given is not None)
-    if given is None or how not in (Delivery.IN_HANDLE, Delivery.OTHERS_IN_HANDLE):
-        return how, None
-    # What the handle holds goes before a message is looked for, also when none is found (topic q096760).
-    given.clear()
-    return how, given

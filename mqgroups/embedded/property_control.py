@@ -17,9 +17,17 @@ from __future__ import annotations
 import enum
 import struct
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from mqgroups.embedded import rfh2
 from mqgroups.embedded.properties import Property, PropertySet
+from mqgroups.embedded.property_folders import (
+    folders_of,
+    looks_like_properties,
+    parse_folder,
+    properties_of,
+    property_folders,
+)
 from mqgroups.embedded.property_names import PropertyError
 from mqgroups.embedded.property_values import UTF_8
 from mqgroups.mqi import constants as mq
@@ -77,17 +85,35 @@ def _describing(md: bytes, encoding: int, ccsid: int, format_: bytes) -> bytes:
 
 def kept(properties: Iterable[Property]) -> bytes:
     """Return properties as a message keeps them."""
-    return rfh2.variable_part(rfh2.folders_of(properties))
+    return rfh2.variable_part(folders_of(properties))
 
 
 def read(variable: bytes) -> list[Property]:
     """Return the properties that a message kept."""
-    folders = map(rfh2.parse_folder, rfh2.read_variable_part(variable))
-    return [one for folder in folders for one in rfh2.properties_of(folder)]
+    folders = map(parse_folder, rfh2.read_variable_part(variable))
+    return [one for folder in folders for one in properties_of(folder)]
 
 
-def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[bytes, bytes, PropertySet]:
-    """Return descriptor, data and handle properties of a message as it is delivered.
+@dataclass(frozen=True, slots=True)
+class Presented:
+    """Where the properties of a message go that is got: an MQRFH2 in front of its data, the handle, or neither."""
+
+    in_header: PropertySet | None = None
+    in_handle: PropertySet | None = None
+
+    def with_header(self, md: bytes, data: bytes) -> tuple[bytes, bytes]:
+        """Return descriptor and data with the MQRFH2 in front, if there is to be one: after the data was converted."""
+        if self.in_header is None:
+            return md, data
+        header = rfh2.packed(kept(self.in_header), *describes(md))
+        return _describing(md, mq.MQENC_NATIVE, UTF_8, mq.MQFMT_RF_HEADER_2), header + data
+
+
+_AS_IT_IS = Presented()
+
+
+def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[bytes, bytes, Presented]:
+    """Return descriptor and data of a message that is got, without the properties that go elsewhere, and these.
 
     Args:
         md: descriptor of the message, version 2.
@@ -97,12 +123,12 @@ def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[byt
     """
     encoding, _, format_ = describes(md)
     if not variable and format_ != mq.MQFMT_RF_HEADER_2:
-        return md, data, PropertySet()
-    apart = read(variable)
+        return md, data, _AS_IT_IS
     if how is Delivery.AS_PUT:
-        return md, data, PropertySet()
+        return md, data, _AS_IT_IS
+    apart = read(variable)
     if how is Delivery.OTHERS_IN_HANDLE:
-        return md, data, PropertySet(apart)
+        return md, data, Presented(in_handle=PropertySet(apart))
     try:
         headers, body = rfh2.split(data, encoding, format_)
         found = [one for header in headers for one in _properties(header)]
@@ -114,17 +140,16 @@ def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[byt
     if how is Delivery.IF_COMPATIBLE:
         how = Delivery.IN_RFH2 if everything.is_compatible() else Delivery.DISCARDED
     if how is Delivery.IN_RFH2 and not apart:
-        return md, data, PropertySet()
-    if any(rfh2.looks_like_properties(folder) for header in headers for folder in header.folders):
+        return md, data, _AS_IT_IS
+    if any(looks_like_properties(folder) for header in headers for folder in header.folders):
         md, data = _without_properties(md, headers, body)
     if how is Delivery.IN_RFH2:
-        header = rfh2.packed(kept(everything), *describes(md))
-        md, data = _describing(md, mq.MQENC_NATIVE, UTF_8, mq.MQFMT_RF_HEADER_2), header + data
-    return md, data, everything if how is Delivery.IN_HANDLE else PropertySet()
+        return md, data, Presented(in_header=everything)
+    return md, data, Presented(in_handle=everything) if how is Delivery.IN_HANDLE else _AS_IT_IS
 
 
 def _properties(header: rfh2.Header) -> list[Property]:
-    return [one for folder in rfh2.property_folders(header.folders) for one in rfh2.properties_of(folder)]
+    return [one for folder in property_folders(header.folders) for one in properties_of(folder)]
 
 
 def _without_properties(md: bytes, headers: list[rfh2.Header], body: bytes) -> tuple[bytes, bytes]:
@@ -138,7 +163,7 @@ def _without_properties(md: bytes, headers: list[rfh2.Header], body: bytes) -> t
     described = (last.encoding, _inherited(headers, ccsid), last.format)
     data = body
     for header in reversed(headers):
-        others = [folder for folder in header.folders if not rfh2.looks_like_properties(folder)]
+        others = [folder for folder in header.folders if not looks_like_properties(folder)]
         if others or not header.folders:
             data = rfh2.packed(rfh2.variable_part(others), *described, header.flags) + data
             described = (mq.MQENC_NATIVE, UTF_8, mq.MQFMT_RF_HEADER_2)

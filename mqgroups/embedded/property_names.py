@@ -125,7 +125,7 @@ def check_type(name: str, kind: int) -> None:
 def is_accessible(path: Path) -> bool:
     """Whether an element of an MQRFH2 folder is a property that the MQI shows ("MQRFH2 folder restrictions")."""
     folder, *rest = path
-    if any("." in part for part in rest):
+    if any("." in part for part in path):
         return False
     if folder != USER_FOLDER:
         return True

@@ -18,9 +18,9 @@ from mqgroups.embedded.logical_order import (
     put_refusal,
     stored_flags,
 )
-from mqgroups.embedded.message_properties import properties_to_put
 from mqgroups.embedded.opening import at_most_one, descriptor, open_queue
 from mqgroups.embedded.platform import ZOS_LOWEST_GROUP_PRIORITY, Platform
+from mqgroups.embedded.property_transfer import properties_to_put
 from mqgroups.embedded.queue import Message, Queue
 from mqgroups.embedded.queue_manager import CCSID, MAX_PRIORITY, Answer, Connection, Failed, QueueManager
 from mqgroups.embedded.structures import (
