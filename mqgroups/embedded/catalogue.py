@@ -179,9 +179,13 @@ class Catalogue:
             # A start-up file is read at every start; IBM MQ reports this one and goes on too.
             _log.info("line %d: %s exists and is not replaced", command.line, command.name)
             return
-        like = self._objects.get(parameters.pop("LIKE", ""))
-        values = dict(existing.values if existing else like.values if like else default_values(kind))
-        values = {k: v for k, v in values.items() if k in default_values(kind)}
+        # Unlike ALTER, REPLACE sets every attribute: those that are not given to their defaults ("DEFINE QLOCAL").
+        values = default_values(kind)
+        if "LIKE" in parameters:
+            like = self._objects.get(parameters.pop("LIKE"))
+            if like is None or like.type != kind:
+                raise _refused(command, f"there is no {command.kind} {command.parameters['LIKE']} to be like")
+            values.update(like.values)
         values.update(_attributes(command, kind, parameters, self._platform))
         if isinstance(existing, Queue):
             existing.values.update(values)

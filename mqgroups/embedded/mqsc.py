@@ -31,7 +31,8 @@ _CARRIED_OUT = {
     ("DEFINE", "CHANNEL"),
     ("ALTER", "QMGR"),
 }
-_TOKEN = re.compile(r"\s*(?:(?P<word>[A-Za-z0-9_$#%./*-]+)|(?P<open>\()|(?P<close>\))|(?P<comma>,))")
+# Between parameters a comma is as good as a blank.
+_TOKEN = re.compile(r"[\s,]*(?:(?P<word>[A-Za-z0-9_$#%./*-]+)|(?P<open>\()|(?P<close>\)))")
 _QUOTED = re.compile(r"\s*'((?:[^']|'')*)'")
 
 
@@ -97,7 +98,7 @@ class _Reader:
         return MQSCError(f"line {self.line}: {what} in {self.text.strip()[:80]!r}")
 
     def done(self) -> bool:
-        return not self.text[self.at :].strip()
+        return not self.text[self.at :].strip(" \t,")
 
     def word(self) -> str:
         match = _TOKEN.match(self.text, self.at)
@@ -141,6 +142,8 @@ def _command(line: int, text: str) -> Command:
         keyword = reader.word()
         if keyword in parameters:
             raise reader.error(f"{keyword} is given twice")
+        if "NO" + keyword in parameters or keyword.removeprefix("NO") in parameters:
+            raise reader.error(f"{keyword} contradicts what is given before")
         parameters[keyword] = reader.value() or ""
     if (verb, kind) in _SET_ASIDE or (kind == "CHANNEL" and parameters.get("CHLTYPE") != "SVRCONN"):
         return Command(verb, kind, name, parameters, line, set_aside=True)
