@@ -174,7 +174,7 @@ class Catalogue:
             # A start-up file is read at every start; IBM MQ reports this one and goes on too.
             _log.info("line %d: %s exists and is not replaced", command.line, command.name)
             return
-        # REPLACE sets every attribute, those that are not given to their defaults (IBM MQ, "DEFINE QLOCAL", the difference from ALTER).
+        # Unlike ALTER, REPLACE sets every attribute: those that are not given to their defaults ("DEFINE QLOCAL").
         values = default_values(kind)
         if "LIKE" in parameters:
             like = self._objects.get(parameters.pop("LIKE"))
