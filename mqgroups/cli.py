@@ -3,7 +3,9 @@
     mqgroups embedded build   compile the client library of the embedded queue manager
     mqgroups embedded run     serve an embedded queue manager until it is told to stop
     mqgroups embedded exec    run a program on an embedded queue manager of its own
-    mqgroups embedded fault   let something go wrong at an MQI call; also quiesce and calls
+    mqgroups embedded fault   let something go wrong at an MQI call
+    mqgroups embedded quiesce end a queue manager as endmqm does
+    mqgroups embedded calls   show how many MQI calls it has answered
 
 Exit codes: 0 done; 1 it did not work, and standard error says why; 2 the command was not understood. ``exec`` ends with
 the exit code of the program, 128 + n if signal n ended it, and 125, 126 or 127 if it never ran (see its help).

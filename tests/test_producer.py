@@ -718,7 +718,8 @@ def test_a_queue_full_at_the_first_message_of_a_unit_of_work_waits_without_a_com
 @pytest.mark.parametrize("reason", [mq.MQRC_Q_SPACE_NOT_AVAILABLE, mq.MQRC_STORAGE_MEDIUM_FULL])
 def test_storage_that_is_full_for_a_moment_is_waited_for(owner, faults, clock, reason):
     with owner.producer(owner.connect(sleep=clock.sleep), full_wait_s=5) as producer, producer.group() as group:
-        for nth in (2, 3):
+        # The second message, and again when it is tried once more; the third call is the status record in between.
+        for nth in (2, 4):
             faults.arm(Fault("answer", verb="MQPUT", nth=nth, reason=reason))
         for data in THIS:
             group.put(data)
