@@ -48,6 +48,8 @@ from mqgroups.mqi.constants import (
 # Longer than anything takes that is expected to happen.
 PATIENCE_S = 30
 PATIENCE_MS = PATIENCE_S * 1000
+# More messages than any test puts on a queue.
+MOST = 1000
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -260,6 +262,7 @@ class ObjectHandle:
         found = []
         while (answer := self.get(options, **more)).code == OK:
             found.append(answer)
+            assert len(found) <= MOST, "the same messages come round and round"
         assert answer.code == EMPTY
         return found
 

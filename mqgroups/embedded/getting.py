@@ -1,9 +1,8 @@
 """MQGET: which message, under which conditions, and what it does to the handle.
 
-``_find`` is the search of Table 16 with the match options, browse cursor and availability options; ``_deliver`` does
-what
-returning the message means. A call that finds nothing and may wait looks again each time something happens to the
-queue.
+``_find`` is the search of Table 16 with the match options, browse cursor, locks and availability options; ``_deliver``
+does what returning a message means. A call that finds nothing and may wait looks again each time something happens to
+the queue. Which options there are is in ``get_options.py``.
 """
 
 from __future__ import annotations
@@ -11,11 +10,18 @@ from __future__ import annotations
 import time
 
 from mqgroups.embedded.conversion import convert
+from mqgroups.embedded.get_options import (
+    BROWSES,
+    MATCHES,
+    MOVES_CURSOR,
+    UNDER_CURSOR,
+    WHOLE_LOGICAL_MESSAGE,
+    check_get_options,
+)
 from mqgroups.embedded.handle import Direction
 from mqgroups.embedded.logical_order import Identity, after, departure, next_to_get, statuses
-from mqgroups.embedded.opening import at_most_one
 from mqgroups.embedded.platform import NEEDS_GROUP_INDEX, Platform
-from mqgroups.embedded.property_control import PROPERTY_OPTIONS, present
+from mqgroups.embedded.property_control import present
 from mqgroups.embedded.property_transfer import properties_wanted
 from mqgroups.embedded.queue import Match, Message
 from mqgroups.embedded.queue_manager import CCSID, Answer, Connection, Failed, QueueManager
@@ -34,45 +40,6 @@ from mqgroups.embedded.structures import (
 )
 from mqgroups.mqi import constants as mq
 
-_MOVES_CURSOR = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_BROWSE_NEXT
-_BROWSES = _MOVES_CURSOR | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
-_UNDER_CURSOR = mq.MQGMO_BROWSE_MSG_UNDER_CURSOR | mq.MQGMO_MSG_UNDER_CURSOR
-_SYNCPOINTS = mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT | mq.MQGMO_NO_SYNCPOINT
-_MARKS = (
-    mq.MQGMO_MARK_BROWSE_HANDLE
-    | mq.MQGMO_MARK_BROWSE_CO_OP
-    | mq.MQGMO_UNMARK_BROWSE_CO_OP
-    | mq.MQGMO_UNMARK_BROWSE_HANDLE
-    | mq.MQGMO_UNMARKED_BROWSE_MSG
-)
-_NOT_YET = _MARKS | mq.MQGMO_SET_SIGNAL | mq.MQGMO_MARK_SKIP_BACKOUT
-_KNOWN = (
-    mq.MQGMO_WAIT
-    | mq.MQGMO_LOCK
-    | mq.MQGMO_UNLOCK
-    | mq.MQGMO_COMPLETE_MSG
-    | mq.MQGMO_FAIL_IF_QUIESCING
-    | _SYNCPOINTS
-    | _BROWSES
-    | PROPERTY_OPTIONS
-    | mq.MQGMO_MSG_UNDER_CURSOR
-    | mq.MQGMO_ACCEPT_TRUNCATED_MSG
-    | mq.MQGMO_CONVERT
-    | mq.MQGMO_LOGICAL_ORDER
-    | mq.MQGMO_ALL_MSGS_AVAILABLE
-    | mq.MQGMO_ALL_SEGMENTS_AVAILABLE
-    | _NOT_YET
-)
-_WHOLE_LOGICAL_MESSAGE = mq.MQGMO_COMPLETE_MSG | mq.MQGMO_ALL_MSGS_AVAILABLE | mq.MQGMO_ALL_SEGMENTS_AVAILABLE
-_MATCHES = (
-    mq.MQMO_MATCH_MSG_ID
-    | mq.MQMO_MATCH_CORREL_ID
-    | mq.MQMO_MATCH_GROUP_ID
-    | mq.MQMO_MATCH_MSG_SEQ_NUMBER
-    | mq.MQMO_MATCH_OFFSET
-    | mq.MQMO_MATCH_MSG_TOKEN
-)
-
 
 def get(
     q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, gmo_raw: bytes, buffer_length: int
@@ -89,7 +56,7 @@ def get(
     except StructureError as error:
         raise Failed(mq.MQRC_MD_ERROR) from error
     call = _Get(q_mgr, connection, hobj, md, gmo, buffer_length)
-    waits = gmo.options & mq.MQGMO_WAIT and not gmo.options & _UNDER_CURSOR
+    waits = gmo.options & mq.MQGMO_WAIT and not gmo.options & UNDER_CURSOR
     deadline = None
     if waits and gmo.wait_interval_ms != mq.MQWI_UNLIMITED:
         deadline = time.monotonic() + gmo.wait_interval_ms / 1000
@@ -145,9 +112,9 @@ class _Get:
         self.hobj = hobj
         self.md = md
         self.gmo = gmo
-        self.options = q_mgr.platform.get_options(gmo.options, _BROWSES)
+        self.options = q_mgr.platform.get_options(gmo.options, BROWSES)
         self.buffer_length = buffer_length
-        self.browses = bool(self.options & _BROWSES)
+        self.browses = bool(self.options & BROWSES)
         self.direction = Direction.BROWSE if self.browses else Direction.GET
         self.logical_order = bool(self.options & mq.MQGMO_LOGICAL_ORDER)
         with q_mgr.lock:
@@ -160,7 +127,7 @@ class _Get:
         """Raise Failed for what MQGET refuses before it looks at messages."""
         options, handle = self.options, self.handle
         check_get_options(options)
-        if self.gmo.match_options & ~_MATCHES:
+        if self.gmo.match_options & ~MATCHES:
             raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
         if self.gmo.match_options & mq.MQMO_MATCH_OFFSET and options & mq.MQGMO_COMPLETE_MSG:
             # "Any of the MQMO options but this" is documented; which reason it gets is not: unverified.
@@ -177,7 +144,7 @@ class _Get:
             raise Failed(mq.MQRC_WRONG_GMO_VERSION)
         if self.logical_order and self.md.version < 2:
             raise Failed(mq.MQRC_WRONG_MD_VERSION)
-        if options & (_BROWSES | mq.MQGMO_MSG_UNDER_CURSOR) and not handle.options & mq.MQOO_BROWSE:
+        if options & (BROWSES | mq.MQGMO_MSG_UNDER_CURSOR) and not handle.options & mq.MQOO_BROWSE:
             raise Failed(mq.MQRC_NOT_OPEN_FOR_BROWSE)
         if not self.browses and not handle.for_input:
             raise Failed(mq.MQRC_NOT_OPEN_FOR_INPUT)
@@ -217,7 +184,7 @@ class _Get:
             self.q_mgr.write_now((), expired)
         parts = self._find()
         if parts is None:
-            if self.options & _MOVES_CURSOR:
+            if self.options & MOVES_CURSOR:
                 # Before a wait begins, and with MQRC_NO_MSG_AVAILABLE, what was locked is not any more.
                 self.handle.unlock()
             return None
@@ -243,7 +210,7 @@ class _Get:
 
     def _find(self) -> list[Message] | None:
         options, handle = self.options, self.handle
-        if options & _UNDER_CURSOR:
+        if options & UNDER_CURSOR:
             return self._under_cursor()
         fresh = bool(options & mq.MQGMO_BROWSE_FIRST)
         if self.logical_order:
@@ -295,7 +262,7 @@ class _Get:
         """Return what an MQGET that may return this message returns: the message, its logical message, or None."""
         if not self._may_see(message):
             return None
-        if not self.options & _WHOLE_LOGICAL_MESSAGE:
+        if not self.options & WHOLE_LOGICAL_MESSAGE:
             return [message]
         parts = self.queue.logical_message(message)
         if not parts or not all(map(self._may_see, parts)):
@@ -386,7 +353,7 @@ class _Get:
 
     def _move_cursor(self, message: Message) -> None:
         handle = self.handle
-        if not self.options & _MOVES_CURSOR:
+        if not self.options & MOVES_CURSOR:
             return
         continues = self.logical_order and next_to_get(handle.states[Direction.BROWSE]) is not None
         if not continues or self.options & mq.MQGMO_BROWSE_FIRST:
@@ -441,24 +408,3 @@ def _alike(parts: list[Message]) -> tuple[list[Message], int]:
         if encoding != first[0]:
             return parts[:number], mq.MQRC_INCONSISTENT_ENCODINGS
     return parts, mq.MQRC_NONE
-
-
-def check_get_options(options: int) -> None:
-    """Raise Failed with MQRC_OPTIONS_ERROR for a combination that MQGET refuses (topic q103830)."""
-    syncpoint = options & (mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT)
-    if (
-        options & ~_KNOWN
-        or not at_most_one(options, _SYNCPOINTS)
-        or not at_most_one(options, _BROWSES | mq.MQGMO_MSG_UNDER_CURSOR)
-        or (syncpoint and options & (_BROWSES | mq.MQGMO_UNLOCK))
-        or (options & mq.MQGMO_SYNCPOINT and options & mq.MQGMO_LOCK)
-        or (options & mq.MQGMO_SYNCPOINT_IF_PERSISTENT and options & mq.MQGMO_COMPLETE_MSG)
-        or (options & mq.MQGMO_LOCK and not options & _BROWSES)
-        or (options & mq.MQGMO_UNLOCK and options & ~(mq.MQGMO_UNLOCK | mq.MQGMO_NO_SYNCPOINT))
-        or (options & mq.MQGMO_WAIT and options & mq.MQGMO_SET_SIGNAL)
-        or (options & mq.MQGMO_MARK_SKIP_BACKOUT and not options & mq.MQGMO_SYNCPOINT)
-        or not at_most_one(options, PROPERTY_OPTIONS)
-    ):
-        raise Failed(mq.MQRC_OPTIONS_ERROR)
-    if options & _NOT_YET:
-        raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
