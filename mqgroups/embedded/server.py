@@ -325,13 +325,16 @@ def run(
         OSError: a file cannot be read, or the address cannot be bound.
     """
     q_mgr = QueueManager(q_mgr_name, data, users, platform)
-    for path in mqsc:
-        try:
-            q_mgr.catalogue.run(parse(path.read_text()))
-        except MQSCError as error:
-            raise MQSCError(f"{path}: {error}") from error
-    server = Server(q_mgr)
-    bound_host, bound_port = server.listen(host, port)
+    with contextlib.ExitStack() as if_it_fails:
+        if_it_fails.callback(q_mgr.close)
+        for path in mqsc:
+            try:
+                q_mgr.catalogue.run(parse(path.read_text()))
+            except MQSCError as error:
+                raise MQSCError(f"{path}: {error}") from error
+        server = Server(q_mgr)
+        bound_host, bound_port = server.listen(host, port)
+        if_it_fails.pop_all()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: server.to_stop.set())
     if until is not None:
