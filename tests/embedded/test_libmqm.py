@@ -16,11 +16,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from mqgroups.embedded import EmbeddedQueueManager
 from mqgroups.embedded.frames import HEADER, FrameReader, decode_request, empty_reply_values, encode_reply
+from mqgroups.embedded.libmqm import build as build_module
 from mqgroups.embedded.libmqm.build import CLIENT_LIBRARY, SERVER_LIBRARY, BuildError, build
 from mqgroups.embedded.verbs import STRUCTURE_LENGTHS, Verb
 from mqgroups.mqi import constants as mq
@@ -93,6 +95,13 @@ class Caller:
         cno = bytearray(struct.pack("<4sii", b"CNO ", 1, options))
         buffer = (ctypes.c_char * len(cno)).from_buffer(cno)
         self.connected = self("MQCONNX", ctypes.create_string_buffer(b"QM1", 49), buffer, ctypes.byref(self.hconn))
+
+    @classmethod
+    def of(cls, library: ctypes.CDLL, hconn: int) -> Caller:
+        """Another thread's view of a handle."""
+        made = cls.__new__(cls)
+        made._library, made.hconn = library, ctypes.c_int32(hconn)
+        return made
 
     def __call__(self, verb: str, *arguments: object) -> tuple[int, int]:
         comp, reason = ctypes.c_int32(-1), ctypes.c_int32(-1)
@@ -222,6 +231,20 @@ def test_a_structure_of_unknown_version_is_sent_as_version_1(caller: Caller, pee
     assert seen[0][1] == buffer.raw[:324]
 
 
+def test_a_structure_of_another_name_is_sent_as_version_1(caller: Caller, peer: Peer) -> None:
+    # It says nothing about its own length: no more is read than the shortest has.
+    seen = []
+
+    def answer(verb: Verb, serial: int, values: list[object]) -> bytes:
+        seen.append(values)
+        return well_behaved(verb, serial, values)
+
+    peer.answer = answer
+    buffer = ctypes.create_string_buffer(struct.pack("<4si", b"GMO ", 2) + b"\x11" * 400)
+    assert caller("MQPUT", caller.hconn, 101, buffer, None, 0, None) == (0, 0)
+    assert seen[0][1] == buffer.raw[:324]
+
+
 def test_an_answer_of_another_length_changes_nothing(caller: Caller, peer: Peer) -> None:
     peer.answer = lambda verb, serial, _: encode_reply(verb, serial, 2, 2085, [0, b"\xee" * 1000])
     buffer = ctypes.create_string_buffer(struct.pack("<4si", b"OD  ", 1) + b"\x11" * 400)
@@ -236,6 +259,63 @@ def test_more_data_than_the_buffer_holds_is_cut(caller: Caller, peer: Peer) -> N
     buffer, length = ctypes.create_string_buffer(b"-" * 16, 16), ctypes.c_int32()
     assert caller("MQGET", caller.hconn, 101, None, None, 10, buffer, ctypes.byref(length)) == (0, 0)
     assert (buffer.raw, length.value) == (b"y" * 10 + b"-" * 6, 100)
+
+
+def test_the_longest_message_of_ibm_mq_can_be_put(caller: Caller, peer: Peer) -> None:
+    lengths = []
+
+    def answer(verb: Verb, serial: int, values: list[object]) -> bytes:
+        lengths.append(len(cast("bytes", values[-1])))
+        return well_behaved(verb, serial, values)
+
+    peer.answer = answer
+    longest = 100 * 1024 * 1024
+    data = ctypes.create_string_buffer(longest)
+    assert caller("MQPUT", caller.hconn, 101, None, None, longest, data) == (0, 0)
+    assert lengths == [longest]
+
+
+@pytest.mark.parametrize(
+    ("length", "reason"), [(-1, mq.MQRC_BUFFER_LENGTH_ERROR), (2**31 - 1, mq.MQRC_DATA_LENGTH_ERROR)]
+)
+def test_lengths_that_no_frame_can_carry_are_refused_and_the_connection_lives(
+    caller: Caller, length: int, reason: int
+) -> None:
+    data = ctypes.create_string_buffer(1)
+    assert caller("MQPUT", caller.hconn, 101, None, None, length, data) == (mq.MQCC_FAILED, reason)
+    assert caller("MQPUT1", caller.hconn, None, None, None, length, data) == (mq.MQCC_FAILED, reason)
+    assert caller.commit() == (0, 0)
+
+
+def test_a_null_pointer_is_no_buffer(caller: Caller) -> None:
+    # The queue manager would see an empty message, and take one off the queue for nothing.
+    refused = (mq.MQCC_FAILED, mq.MQRC_BUFFER_ERROR)
+    length = ctypes.c_int32(7)
+    assert caller("MQPUT", caller.hconn, 101, None, None, 5, None) == refused
+    assert caller("MQPUT1", caller.hconn, None, None, None, 5, None) == refused
+    assert caller("MQGET", caller.hconn, 101, None, None, 5, None, ctypes.byref(length)) == refused
+    assert length.value == 0
+
+
+@pytest.mark.parametrize("verb", ["MQINQ", "MQSET"])
+@pytest.mark.parametrize(
+    ("count", "reason"),
+    [(-1, mq.MQRC_SELECTOR_COUNT_ERROR), (257, mq.MQRC_SELECTOR_LIMIT_EXCEEDED), (2**31 - 1, 2066), (256, 0)],
+)
+def test_there_are_at_most_256_selectors(caller: Caller, verb: str, count: int, reason: int) -> None:
+    selectors = (ctypes.c_int32 * 257)()
+    codes = caller(verb, caller.hconn, 101, count, selectors, 0, None, 0, None)
+    assert codes == (mq.MQCC_FAILED if reason else mq.MQCC_OK, reason)
+    assert caller.commit() == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("integers", "characters", "reason"),
+    [(-1, 0, mq.MQRC_INT_ATTR_COUNT_ERROR), (0, -1, mq.MQRC_CHAR_ATTR_LENGTH_ERROR)],
+)
+def test_mqset_refuses_negative_lengths(caller: Caller, integers: int, characters: int, reason: int) -> None:
+    codes = caller("MQSET", caller.hconn, 101, 0, None, integers, None, characters, None)
+    assert codes == (mq.MQCC_FAILED, reason)
 
 
 BAD_REPLIES: dict[str, Answers] = {
@@ -307,6 +387,38 @@ def test_the_death_of_a_process_is_seen_although_its_forked_child_lives(peer: Pe
     process.stdin.close()
 
 
+def test_a_process_that_forks_while_it_connects_leaves_no_socket_to_its_child(peer: Peer) -> None:
+    # Given a process with a thread inside MQCONN, waiting for the answer
+    code = (
+        "import ctypes, os, signal, sys, threading\n"
+        f"library = ctypes.CDLL({str(build() / 'lib64' / CLIENT_LIBRARY)!r})\n"
+        "arguments = [ctypes.byref(ctypes.c_int32()) for _ in range(3)]\n"
+        "threading.Thread(target=lambda: library.MQCONN(b'QM1', *arguments), daemon=True).start()\n"
+        "sys.stdin.buffer.raw.readline()\n"
+        "if os.fork():\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "sys.stdin.read()\n"
+    )
+    asked, go_on = threading.Event(), threading.Event()
+
+    def answer(verb: Verb, serial: int, values: list[object]) -> bytes:
+        asked.set()
+        go_on.wait(10)
+        return well_behaved(verb, serial, values)
+
+    peer.answer = answer
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, bufsize=0)
+    assert process.stdin is not None
+    assert asked.wait(10)
+    # When it forks and is killed
+    process.stdin.write(b"now\n")
+    assert process.wait() == -9
+    go_on.set()
+    # Then the peer sees the end of the connection while the child still lives
+    assert peer.ended.wait(10)
+    process.stdin.close()
+
+
 @pytest.mark.parametrize(
     ("options", "codes"),
     [(0, (2, 2018)), (mq.MQCNO_HANDLE_SHARE_NONE, (2, 2018)), (mq.MQCNO_HANDLE_SHARE_BLOCK, (0, 0))],
@@ -336,11 +448,62 @@ def test_a_handle_shared_without_blocking_answers_2219_while_it_is_busy(library:
     thread = threading.Thread(target=caller.commit)
     thread.start()
     assert busy.wait(10)
-    assert caller.commit() == (mq.MQCC_FAILED, mq.MQRC_CALL_IN_PROGRESS)
+    in_progress, handle = (mq.MQCC_FAILED, mq.MQRC_CALL_IN_PROGRESS), caller.hconn.value
+    assert caller.commit() == in_progress
+    assert caller.disconnect() == in_progress
+    assert caller.hconn.value == handle
     go_on.set()
     thread.join()
     assert caller.commit() == (0, 0)
     caller.disconnect()
+
+
+def test_mqdisc_among_other_threads_calls_ends_the_handle_exactly_when_it_says_so(
+    library: ctypes.CDLL, peer: Peer
+) -> None:
+    for _ in range(50):
+        caller = Caller(library, mq.MQCNO_HANDLE_SHARE_NO_BLOCK)
+        known, other = caller.hconn.value, Caller.of(library, caller.hconn.value)
+        gone = threading.Event()
+
+        def call_until_gone(other: Caller = other, gone: threading.Event = gone) -> None:
+            while not gone.is_set():
+                other.commit()
+
+        thread = threading.Thread(target=call_until_gone)
+        thread.start()
+        while (codes := caller.disconnect()) == (mq.MQCC_FAILED, mq.MQRC_CALL_IN_PROGRESS):
+            if caller.hconn.value != known:
+                break
+        gone.set()
+        thread.join()
+        assert (codes, caller.hconn.value) == ((0, 0), mq.MQHC_UNUSABLE_HCONN)
+
+
+def test_a_disconnect_wakes_those_who_wait_for_their_turn_with_2018(library: ctypes.CDLL, peer: Peer) -> None:
+    # Given a handle shared with blocking, MQDISC under way on it
+    caller = Caller(library, mq.MQCNO_HANDLE_SHARE_BLOCK)
+    other = Caller.of(library, caller.hconn.value)
+    under_way, go_on = threading.Event(), threading.Event()
+
+    def answer(verb: Verb, serial: int, values: list[object]) -> bytes:
+        under_way.set()
+        go_on.wait(10)
+        return well_behaved(verb, serial, values)
+
+    peer.answer = answer
+    seen = []
+    disconnecting = threading.Thread(target=lambda: seen.append(caller.disconnect()))
+    disconnecting.start()
+    assert under_way.wait(10)
+    # When another thread calls, before it has ended or after
+    waiting = threading.Thread(target=lambda: seen.append(other.commit()))
+    waiting.start()
+    go_on.set()
+    disconnecting.join()
+    waiting.join()
+    # Then it is told that the handle is none
+    assert sorted(seen) == [(0, 0), (mq.MQCC_FAILED, mq.MQRC_HCONN_ERROR)]
 
 
 @pytest.mark.parametrize(
@@ -352,6 +515,11 @@ def test_a_handle_shared_without_blocking_answers_2219_while_it_is_busy(library:
         ("127.0.0.1(", 2539),
         ("(1414)", 2539),
         ("127.0.0.1(1414", 2539),
+        ("127.0.0.1(1414)x", 2539),
+        ("127.0.0.1 1414", 2539),
+        ("127.0.0.1(0)", 2539),
+        # The resolver of glibc would take the number modulo 65536.
+        ("127.0.0.1(66950)", 2539),
     ],
 )
 def test_addresses_that_lead_nowhere(
@@ -359,6 +527,78 @@ def test_addresses_that_lead_nowhere(
 ) -> None:
     monkeypatch.setenv("MQSERVER", f"CHANNEL/TCP/{address}")
     assert Caller(library).connected == (mq.MQCC_FAILED, reason)
+
+
+@pytest.mark.parametrize(
+    ("connection_name", "transport", "reason"),
+    [
+        ("127.0.0.1(1)", 2, mq.MQRC_HOST_NOT_AVAILABLE),
+        ("127.0.0.1(1)", 1, mq.MQRC_CD_ERROR),
+        ("", 2, mq.MQRC_CD_ERROR),
+        ("127.0.0.1(", 2, mq.MQRC_CD_ERROR),
+    ],
+)
+def test_a_channel_definition_that_cannot_be_read_answers_2277(
+    library: ctypes.CDLL, connection_name: str, transport: int, reason: int
+) -> None:
+    cd = _channel_definition(connection_name, transport)
+    assert _connect_by_cd(library, cd, user="") == (mq.MQCC_FAILED, reason)
+
+
+def test_channel_and_credentials_come_from_the_structures(
+    library: ctypes.CDLL, peer: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MQSERVER")
+    seen: dict[str, object] = {}
+
+    def answer(verb: Verb, serial: int, values: list[object]) -> bytes:
+        if verb.name != "MQCONNX":
+            return well_behaved(verb, serial, values)
+        seen.update(zip((field.name for field in verb.request), values, strict=True))
+        return encode_reply(verb, serial, 0, 0, [b"\xc1" * 24])
+
+    peer.answer = answer
+    cd = _channel_definition(f"127.0.0.1({peer.port})", 2)
+    assert _connect_by_cd(library, cd, user="app") == (0, 0)
+    assert (seen["channel_name"], seen["max_msg_length"]) == (b"DEV.APP.SVRCONN", 123_456)
+    assert (seen["user"], seen["password"], seen["q_mgr_name"]) == (b"app", b"secret", b"*QM1")
+
+
+def _channel_definition(connection_name: str, transport: int) -> ctypes.Array[ctypes.c_char]:
+    """MQCD Version 6, as long as the bindings pack it, with the fields that the library reads."""
+    cd = bytearray(1988)
+    struct.pack_into("<20sii", cd, 0, b"DEV.APP.SVRCONN".ljust(20), 6, 6)
+    struct.pack_into("<i", cd, 28, transport)
+    struct.pack_into("<i", cd, 844, 123_456)
+    struct.pack_into("<264s", cd, 1024, connection_name.encode().ljust(264))
+    return ctypes.create_string_buffer(bytes(cd), len(cd))
+
+
+def _connect_by_cd(library: ctypes.CDLL, cd: ctypes.Array[ctypes.c_char], user: str) -> tuple[int, int]:
+    """MQCONNX with MQCNO Version 5, MQCD by its pointer and the user's name and password by their offsets; then MQDISC.
+
+    Checks that ConnectionId is what the peer gave, and that nothing else of MQCNO changed.
+    """
+    csp = bytearray(56 + 32)
+    struct.pack_into("<4sii", csp, 0, b"CSP ", 1, 1 if user else 0)
+    struct.pack_into("<ii", csp, 24, 56, len(user))
+    struct.pack_into("<ii", csp, 48, 72, len("secret"))
+    struct.pack_into("<16s6s", csp, 56, user.encode(), b"secret")
+    csp_buffer = ctypes.create_string_buffer(bytes(csp), len(csp))
+    cno = bytearray(200)
+    struct.pack_into("<4sii", cno, 0, b"CNO ", 5, 0)
+    struct.pack_into("<Q", cno, 16, ctypes.addressof(cd))
+    struct.pack_into("<Q", cno, 192, ctypes.addressof(csp_buffer))
+    cno_buffer = ctypes.create_string_buffer(bytes(cno) + b"\x11" * 56, 256)
+    hconn, comp, reason = ctypes.c_int32(), ctypes.c_int32(), ctypes.c_int32()
+    codes = (ctypes.byref(comp), ctypes.byref(reason))
+    library.MQCONNX(ctypes.create_string_buffer(b"*QM1", 49), cno_buffer, ctypes.byref(hconn), *codes)
+    answered = comp.value, reason.value
+    cno[164:188] = (b"\xc1" if comp.value == 0 else b"\0") * 24
+    assert cno_buffer.raw == bytes(cno) + b"\x11" * 56
+    assert (hconn.value == mq.MQHC_UNUSABLE_HCONN) == (comp.value != 0)
+    library.MQDISC(ctypes.byref(hconn), *codes)
+    return answered
 
 
 def test_connection_names_are_tried_in_turn(library: ctypes.CDLL, peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -386,6 +626,43 @@ def test_builds_at_the_same_time_end_in_one_whole_result(tmp_path: Path) -> None
     assert [process.returncode for process in builds] == [0, 0, 0]
     assert len(results) == 1
     assert [path.name for path in tmp_path.iterdir()] == [Path(results.pop()).name]
+
+
+def test_a_build_that_comes_second_leaves_the_first_one_s_in_place(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # Given a build during which another process's build of the same is finished, and perhaps in use already
+    monkeypatch.setenv("MQGROUPS_CACHE", str(tmp_path))
+    compile_it = build_module._compile
+    firsts: list[int] = []
+
+    def compile_second(*arguments: object) -> None:
+        monkeypatch.setattr(build_module, "_compile", compile_it)
+        compile_it(*arguments)  # type: ignore[arg-type]
+        firsts.append(_inode(build()))
+
+    monkeypatch.setattr(build_module, "_compile", compile_second)
+    # When it ends, then that one was never away
+    assert [_inode(build())] == firsts
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def _inode(directory: Path) -> int:
+    return (directory / "lib64" / CLIENT_LIBRARY).stat().st_ino
+
+
+def test_a_directory_of_the_caller_s_takes_the_newest_build_and_nothing_foreign(tmp_path: Path) -> None:
+    target = tmp_path / "client"
+    assert build(target) == target
+    older = _inode(target)
+    build(target)
+    assert _inode(target) != older
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "thesis.tex").touch()
+    with pytest.raises(BuildError, match="something else"):
+        build(foreign)
+    assert {path.name for path in tmp_path.iterdir()} == {"client", "foreign"}
 
 
 def test_no_compiler_is_a_clear_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -142,6 +142,8 @@ def verbs_header() -> str:
         "#ifndef MQGROUPS_VERBS_H",
         "#define MQGROUPS_VERBS_H",
         "",
+        "#include <string.h>",
+        "",
         '#include "wire.h"',
         "",
         f'#define TABLE_DIGEST "{table_digest()}"',
@@ -154,10 +156,15 @@ def verbs_header() -> str:
 
 
 def _length_function(name: str, lengths: dict[int, int]) -> str:
+    # Every structure starts with its StrucId, the name without MQ, and its Version. What has another StrucId says nothing
+    # about its length: no more of it is read than the shortest has.
+    struc_id = name.removeprefix("MQ").ljust(4)
     cases = "".join(f"    case {version}: return {length};\n" for version, length in lengths.items())
     return (
-        f"static inline uint32_t length_of_{name}(int32_t version) {{\n    switch (version) {{\n{cases}"
-        f"    default: return {lengths[1]};\n    }}\n}}\n"
+        f"static inline uint32_t length_of_{name}(const void *structure) {{\n    int32_t version = 1;\n"
+        f'    if (memcmp(structure, "{struc_id}", 4) == 0) {{\n'
+        "        memcpy(&version, (const uint8_t *)structure + 4, sizeof version);\n    }\n"
+        f"    switch (version) {{\n{cases}    default: return {lengths[1]};\n    }}\n}}\n"
     )
 
 

@@ -3,14 +3,16 @@
  * The table's lock is held for look-ups only; a connection's own lock is held for the length of a call. Over fork the child
  * closes its copies of the sockets, so that the death of the parent reaches the queue manager although the child lives, and
  * forgets the table, so that an inherited handle is unknown. Handles are counted up and never given out twice, in neither
- * process. */
+ * process.
+ *
+ * A call ends by connection_leave or, if it is MQDISC, by connection_remove, which ends the handle before it gives up the
+ * reservation: no other thread's call comes between the answer to MQDISC and the end of the handle. */
 #define _GNU_SOURCE
 #include "connection.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define FIRST_HCONN 0x10000
 
@@ -20,9 +22,8 @@ struct connection {
     MQLONG options;
     uint64_t thread;
     struct wire wire;
-    bool broken;
     bool removed;
-    int users;
+    int users; /* threads in a call or waiting for their turn; counted under the table's lock */
     pthread_mutex_t call;
 };
 
@@ -40,41 +41,56 @@ static uint64_t this_thread(void) {
     return number;
 }
 
-static void before_fork(void) { pthread_mutex_lock(&table_lock); }
+static void before_fork(void) {
+    pthread_mutex_lock(&table_lock);
+    wires_before_fork();
+}
 
-static void after_fork_in_parent(void) { pthread_mutex_unlock(&table_lock); }
+static void after_fork_in_parent(void) {
+    wires_after_fork_in_parent();
+    pthread_mutex_unlock(&table_lock);
+}
 
 static void after_fork_in_child(void) {
+    wires_after_fork_in_child();
     for (struct connection *one = table; one != NULL;) {
         struct connection *next = one->next;
-        wire_close(&one->wire);
-        free(one);
+        /* The thread that is in a call does not exist here, and may have been half-way through a change of the reply's
+         * buffer: what is in use is left alone. */
+        if (one->users == 0) {
+            wire_close(&one->wire);
+            free(one);
+        }
         one = next;
     }
     table = NULL;
-    pthread_mutex_init(&table_lock, NULL);
+    pthread_mutex_unlock(&table_lock);
 }
 
 __attribute__((constructor)) static void watch_forks(void) {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-MQHCONN connection_add(int fd, MQLONG options) {
+struct connection *connection_new(MQLONG options) {
     struct connection *made = calloc(1, sizeof *made);
-    if (made == NULL) {
-        close(fd);
-        return MQHC_UNUSABLE_HCONN;
+    if (made != NULL) {
+        made->options = options;
+        made->thread = this_thread();
+        made->wire.fd = -1;
+        made->users = 1;
+        pthread_mutex_init(&made->call, NULL);
+        pthread_mutex_lock(&made->call);
     }
-    made->options = options;
-    made->thread = this_thread();
-    made->wire.fd = fd;
-    pthread_mutex_init(&made->call, NULL);
+    return made;
+}
+
+MQHCONN connection_publish(struct connection *connection) {
     pthread_mutex_lock(&table_lock);
-    made->hconn = next_hconn++;
-    made->next = table;
-    table = made;
+    connection->hconn = next_hconn++;
+    connection->next = table;
+    table = connection;
     pthread_mutex_unlock(&table_lock);
-    return made->hconn;
+    return connection->hconn;
 }
 
 /* With the table locked. */
@@ -87,15 +103,17 @@ static struct connection *find(MQHCONN hconn) {
     return NULL;
 }
 
-/* With the table locked: free a connection that nobody can find or uses any more. */
-static void free_unused(struct connection *connection) {
-    if (connection->removed && connection->users == 0) {
+/* One user less; the last one of a connection that nobody can find any more frees it. */
+static void release(struct connection *connection) {
+    pthread_mutex_lock(&table_lock);
+    if (--connection->users == 0 && connection->removed) {
         pthread_mutex_destroy(&connection->call);
         free(connection);
     }
+    pthread_mutex_unlock(&table_lock);
 }
 
-static struct connection *reserve(MQHCONN hconn, PMQLONG reason) {
+struct connection *connection_enter(MQHCONN hconn, PMQLONG reason) {
     pthread_mutex_lock(&table_lock);
     struct connection *found = find(hconn);
     MQLONG sharing = MQCNO_HANDLE_SHARE_BLOCK | MQCNO_HANDLE_SHARE_NO_BLOCK;
@@ -117,52 +135,29 @@ static struct connection *reserve(MQHCONN hconn, PMQLONG reason) {
     } else {
         *reason = MQRC_CALL_IN_PROGRESS;
     }
-    pthread_mutex_lock(&table_lock);
-    found->users--;
-    free_unused(found);
-    pthread_mutex_unlock(&table_lock);
+    release(found);
     return NULL;
-}
-
-struct connection *connection_enter(MQHCONN hconn, PMQLONG reason) {
-    struct connection *found = reserve(hconn, reason);
-    if (found != NULL && found->broken) {
-        connection_leave(found, false);
-        *reason = MQRC_CONNECTION_BROKEN;
-        return NULL;
-    }
-    return found;
 }
 
 struct wire *connection_wire(struct connection *connection) { return &connection->wire; }
 
 void connection_leave(struct connection *connection, bool wire_failed) {
     if (wire_failed) {
-        connection->broken = true;
         wire_close(&connection->wire);
     }
     pthread_mutex_unlock(&connection->call);
-    pthread_mutex_lock(&table_lock);
-    connection->users--;
-    free_unused(connection);
-    pthread_mutex_unlock(&table_lock);
+    release(connection);
 }
 
-bool connection_remove(MQHCONN hconn, PMQLONG reason) {
-    struct connection *found = reserve(hconn, reason);
-    if (found == NULL) {
-        return false;
-    }
+void connection_remove(struct connection *connection) {
     pthread_mutex_lock(&table_lock);
     for (struct connection **link = &table; *link != NULL; link = &(*link)->next) {
-        if (*link == found) {
-            *link = found->next;
+        if (*link == connection) {
+            *link = connection->next;
             break;
         }
     }
-    found->removed = true;
+    connection->removed = true;
     pthread_mutex_unlock(&table_lock);
-    wire_close(&found->wire);
-    connection_leave(found, false);
-    return true;
+    connection_leave(connection, true);
 }

@@ -8,20 +8,24 @@
 
 struct connection;
 
-/* Take a new connection into the table. Returns its handle, or MQHC_UNUSABLE_HCONN when memory is short; `fd` is closed
- * then. `options` are those of MQCNO: they say which threads may use the handle. */
-MQHCONN connection_add(int fd, MQLONG options);
+/* Make a connection that no handle names yet, reserved for this thread; NULL when memory is short. `options` are those of
+ * MQCNO: they say which threads may use the handle. To be ended by connection_publish and connection_leave, or by
+ * connection_remove. */
+struct connection *connection_new(MQLONG options);
+
+/* Give the connection its handle. */
+MQHCONN connection_publish(struct connection *connection);
 
 /* Reserve a connection for one call of this thread. On failure returns NULL and gives the reason: MQRC_HCONN_ERROR for a
- * handle that is unknown, came over fork, or is another thread's; MQRC_CALL_IN_PROGRESS; MQRC_CONNECTION_BROKEN. */
+ * handle that is unknown, came over fork, or is another thread's; MQRC_CALL_IN_PROGRESS. */
 struct connection *connection_enter(MQHCONN hconn, PMQLONG reason);
 
 struct wire *connection_wire(struct connection *connection);
 
-/* End the call. A connection whose wire failed stays known, and answers MQRC_CONNECTION_BROKEN from now on. */
+/* End the call. A connection whose wire failed stays known, and every call over its wire fails from now on. */
 void connection_leave(struct connection *connection, bool wire_failed);
 
-/* Forget a handle for good, whatever its state. Returns false with the reason as connection_enter does. */
-bool connection_remove(MQHCONN hconn, PMQLONG reason);
+/* End the call, and the connection with it: its handle is unknown from now on. */
+void connection_remove(struct connection *connection);
 
 #endif

@@ -27,6 +27,12 @@
 #define CD_CONNECTION_NAME 1024
 #define TRANSPORT_TCP 2
 
+/* The longest data of a call: more than the 100 MB of IBM MQ's longest message, with room for its structures in a frame. */
+#define MAX_DATA ((MQLONG)(WIRE_MAX_BODY - 1024 * 1024))
+/* IBM MQ, topic "MQINQ"; no selector has a value of more than 128 characters. */
+#define MAX_SELECTORS 256
+#define MAX_CHARACTERS (MAX_SELECTORS * 128)
+
 _Static_assert(sizeof(MQCHARV) == 24, "MQCHARV");
 _Static_assert(sizeof(MQCNO) == 200 && offsetof(MQCNO, ClientConnPtr) == 16, "MQCNO");
 _Static_assert(offsetof(MQCNO, SSLConfigPtr) == 152 && offsetof(MQCNO, ConnectionId) == 164, "MQCNO");
@@ -49,13 +55,8 @@ static struct blob name(const char *field, size_t length) {
 }
 
 /* A structure as long as its Version says; nothing at all for a NULL pointer. */
-static struct blob structure(const void *data, uint32_t (*length_of)(int32_t version)) {
-    if (data == NULL) {
-        return bytes(NULL, 0);
-    }
-    int32_t version;
-    memcpy(&version, (const uint8_t *)data + 4, sizeof version);
-    return bytes(data, length_of(version));
+static struct blob structure(const void *data, uint32_t (*length_of)(const void *structure)) {
+    return data == NULL ? bytes(NULL, 0) : bytes(data, length_of(data));
 }
 
 static void write_back(void *structure, struct blob sent, struct blob answered) {
@@ -114,27 +115,26 @@ static bool address_of_cd(struct address *address, const uint8_t *cd) {
     return transport == TRANSPORT_TCP && connections.length > 0;
 }
 
-/* Connect to the first that answers of `host(port),host(port)`; the port is 1414 where none is given. Returns the socket,
- * or -1 with MQRC_CHANNEL_CONFIG_ERROR for a name that cannot be read, MQRC_HOST_NOT_AVAILABLE when nobody answers. */
-static int connect_to(const char *connections, PMQLONG reason) {
+/* Connect to the first that answers of `host(port),host(port)`; the port is 1414 where none is given. Returns
+ * MQRC_HOST_NOT_AVAILABLE when nobody does, and `unreadable` if there is no name among them that can be read. */
+static MQLONG connect_to(struct wire *wire, const char *connections, MQLONG unreadable) {
     char list[265];
     snprintf(list, sizeof list, "%s", connections);
-    *reason = MQRC_CHANNEL_CONFIG_ERROR;
+    MQLONG reason = unreadable;
     char *rest = NULL;
     for (char *one = strtok_r(list, ",", &rest); one != NULL; one = strtok_r(NULL, ",", &rest)) {
-        char host[265], port[8] = "1414", closing;
-        int fields = sscanf(one, " %264[^( ] ( %7[0-9] %c", host, port, &closing);
-        bool without_port = fields == 1 && strchr(one, '(') == NULL;
-        if (!without_port && (fields != 3 || closing != ')')) {
+        char host[265], port[8] = "1414", opening, closing, more;
+        int fields = sscanf(one, " %264[^( ] %c %7[0-9] %c %c", host, &opening, port, &closing, &more);
+        bool with_port = fields == 4 && opening == '(' && closing == ')' && atoi(port) > 0 && atoi(port) <= 65535;
+        if (fields != 1 && !with_port) {
             continue;
         }
-        int fd = wire_connect(host, port);
-        if (fd >= 0) {
-            return fd;
+        if (wire_connect(wire, host, port)) {
+            return MQRC_NONE;
         }
-        *reason = MQRC_HOST_NOT_AVAILABLE;
+        reason = MQRC_HOST_NOT_AVAILABLE;
     }
-    return -1;
+    return reason;
 }
 
 /* What a pointer or, where it is NULL, an offset from the structure's start leads to; NULL for neither. */
@@ -162,6 +162,25 @@ static void credentials(const MQCNO *cno, struct blob *user, struct blob *passwo
     }
 }
 
+/* The handshake on a wire that is connected; false if that broke. */
+static bool introduce(struct wire *wire, const char *q_mgr_name, const char *channel, MQCNO *cno, int32_t max_msg_length,
+                      PMQLONG comp, PMQLONG reason) {
+    struct blob user, password;
+    credentials(cno, &user, &password);
+    struct answer_MQCONNX answer;
+    if (!call_MQCONNX(wire, bytes(TABLE_DIGEST, strlen(TABLE_DIGEST)), (int32_t)getpid(),
+                      name(program_invocation_short_name, 28), name(q_mgr_name, 48), name(channel, 20), user, password,
+                      cno != NULL ? cno->Options : MQCNO_NONE, max_msg_length, comp, reason, &answer)) {
+        return false;
+    }
+    if (*comp != MQCC_FAILED && cno != NULL && cno->Version >= MQCNO_VERSION_5) {
+        size_t room = sizeof cno->ConnectionId, length = answer.connection_id.length;
+        memset(cno->ConnectionId, 0, room);
+        memcpy(cno->ConnectionId, answer.connection_id.data, length < room ? length : room);
+    }
+    return true;
+}
+
 EXPORTED void MQCONNX(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason) {
     *Hconn = MQHC_UNUSABLE_HCONN;
     *CompCode = MQCC_FAILED;
@@ -178,7 +197,7 @@ EXPORTED void MQCONNX(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQL
     if (cd != NULL) {
         memcpy(&max_msg_length, cd + CD_MAX_MSG_LENGTH, sizeof max_msg_length);
         if (!address_of_cd(&address, cd)) {
-            *Reason = MQRC_CHANNEL_CONFIG_ERROR;
+            *Reason = MQRC_CD_ERROR;
             return;
         }
     } else if (!address_of_mqserver(&address)) {
@@ -186,36 +205,26 @@ EXPORTED void MQCONNX(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQL
         *Reason = MQRC_Q_MGR_NAME_ERROR;
         return;
     }
-    struct wire wire = {.fd = connect_to(address.connections, Reason)};
-    if (wire.fd < 0) {
+    struct connection *connection = connection_new(ConnectOpts != NULL ? ConnectOpts->Options : MQCNO_NONE);
+    if (connection == NULL) {
+        *Reason = MQRC_STORAGE_NOT_AVAILABLE;
         return;
     }
-    struct blob user, password;
-    credentials(ConnectOpts, &user, &password);
-    MQLONG options = ConnectOpts != NULL ? ConnectOpts->Options : MQCNO_NONE;
-    struct answer_MQCONNX answer;
-    bool answered = call_MQCONNX(&wire, bytes(TABLE_DIGEST, strlen(TABLE_DIGEST)), (int32_t)getpid(),
-                                 name(program_invocation_short_name, 28), name(QMgrName, 48),
-                                 name(address.channel, sizeof address.channel), user, password, options, max_msg_length,
-                                 CompCode, Reason, &answer);
-    if (!answered) {
+    struct wire *wire = connection_wire(connection);
+    /* Invalid data in MQCD has a reason code of its own (topic q043070). That an MQSERVER whose address cannot be read
+     * answers MQRC_CHANNEL_CONFIG_ERROR is our reading, not tried on IBM MQ. */
+    *Reason = connect_to(wire, address.connections, cd != NULL ? MQRC_CD_ERROR : MQRC_CHANNEL_CONFIG_ERROR);
+    if (*Reason == MQRC_NONE &&
+        !introduce(wire, QMgrName, address.channel, ConnectOpts, max_msg_length, CompCode, Reason)) {
         *CompCode = MQCC_FAILED;
         *Reason = MQRC_CONNECTION_BROKEN;
     }
-    if (*CompCode != MQCC_FAILED) {
-        *Hconn = connection_add(wire.fd, options);
-        if (*Hconn == MQHC_UNUSABLE_HCONN) {
-            *CompCode = MQCC_FAILED;
-            *Reason = MQRC_STORAGE_NOT_AVAILABLE;
-        } else if (ConnectOpts != NULL && ConnectOpts->Version >= MQCNO_VERSION_5) {
-            memset(ConnectOpts->ConnectionId, 0, sizeof ConnectOpts->ConnectionId);
-            memcpy(ConnectOpts->ConnectionId, answer.connection_id.data,
-                   answer.connection_id.length < sizeof ConnectOpts->ConnectionId ? answer.connection_id.length
-                                                                                  : sizeof ConnectOpts->ConnectionId);
-        }
-        wire.fd = -1;
+    if (*CompCode == MQCC_FAILED) {
+        connection_remove(connection);
+    } else {
+        *Hconn = connection_publish(connection);
+        connection_leave(connection, false);
     }
-    wire_close(&wire);
 }
 
 EXPORTED void MQCONN(PMQCHAR QMgrName, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason) {
@@ -223,11 +232,17 @@ EXPORTED void MQCONN(PMQCHAR QMgrName, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG
 }
 
 EXPORTED void MQDISC(PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason) {
-    WITH_CONNECTION(*Hconn, CompCode, Reason, call_MQDISC(wire, CompCode, Reason));
-    MQLONG ignored;
-    if (connection_remove(*Hconn, &ignored)) {
-        *Hconn = MQHC_UNUSABLE_HCONN;
+    struct connection *connection = connection_enter(*Hconn, Reason);
+    if (connection == NULL) {
+        *CompCode = MQCC_FAILED;
+        return;
     }
+    if (!call_MQDISC(connection_wire(connection), CompCode, Reason)) {
+        *CompCode = MQCC_FAILED;
+        *Reason = MQRC_CONNECTION_BROKEN;
+    }
+    connection_remove(connection);
+    *Hconn = MQHC_UNUSABLE_HCONN;
 }
 
 /* --- objects */
@@ -266,12 +281,31 @@ static bool copy_attributes(const struct answer_MQINQ *answer, MQLONG int_count,
     return true;
 }
 
+/* As many selectors, or values for them, as a call can have: what is beyond is not read. */
 static struct blob integers(const MQLONG *values, MQLONG count) {
+    count = count < MAX_SELECTORS ? count : MAX_SELECTORS;
     return bytes(values, count > 0 ? (size_t)count * sizeof *values : 0);
+}
+
+static bool fail(MQLONG code, PMQLONG comp, PMQLONG reason) {
+    *comp = MQCC_FAILED;
+    *reason = code;
+    return false;
+}
+
+/* Whether the number of selectors is one that a call can have. It does not travel by itself, so it is checked here. */
+static bool selectors_fit(MQLONG count, PMQLONG comp, PMQLONG reason) {
+    if (count < 0) {
+        return fail(MQRC_SELECTOR_COUNT_ERROR, comp, reason);
+    }
+    return count <= MAX_SELECTORS || fail(MQRC_SELECTOR_LIMIT_EXCEEDED, comp, reason);
 }
 
 EXPORTED void MQINQ(MQHCONN Hconn, MQHOBJ Hobj, MQLONG SelectorCount, PMQLONG Selectors, MQLONG IntAttrCount,
                     PMQLONG IntAttrs, MQLONG CharAttrLength, PMQCHAR CharAttrs, PMQLONG CompCode, PMQLONG Reason) {
+    if (!selectors_fit(SelectorCount, CompCode, Reason)) {
+        return;
+    }
     struct answer_MQINQ answer;
     WITH_CONNECTION(Hconn, CompCode, Reason,
                     call_MQINQ(wire, Hobj, integers(Selectors, SelectorCount), IntAttrCount, CharAttrLength, CompCode,
@@ -281,7 +315,14 @@ EXPORTED void MQINQ(MQHCONN Hconn, MQHOBJ Hobj, MQLONG SelectorCount, PMQLONG Se
 
 EXPORTED void MQSET(MQHCONN Hconn, MQHOBJ Hobj, MQLONG SelectorCount, PMQLONG Selectors, MQLONG IntAttrCount,
                     PMQLONG IntAttrs, MQLONG CharAttrLength, PMQCHAR CharAttrs, PMQLONG CompCode, PMQLONG Reason) {
-    struct blob characters = bytes(CharAttrs, CharAttrLength > 0 ? (size_t)CharAttrLength : 0);
+    if (!selectors_fit(SelectorCount, CompCode, Reason)) {
+        return;
+    }
+    if (IntAttrCount < 0 || CharAttrLength < 0) {
+        fail(IntAttrCount < 0 ? MQRC_INT_ATTR_COUNT_ERROR : MQRC_CHAR_ATTR_LENGTH_ERROR, CompCode, Reason);
+        return;
+    }
+    struct blob characters = bytes(CharAttrs, CharAttrLength < MAX_CHARACTERS ? (size_t)CharAttrLength : MAX_CHARACTERS);
     WITH_CONNECTION(Hconn, CompCode, Reason,
                     call_MQSET(wire, Hobj, integers(Selectors, SelectorCount), integers(IntAttrs, IntAttrCount), characters,
                                CompCode, Reason));
@@ -289,19 +330,21 @@ EXPORTED void MQSET(MQHCONN Hconn, MQHOBJ Hobj, MQLONG SelectorCount, PMQLONG Se
 
 /* --- messages */
 
-/* Whether a length can be sent at all; a frame has no room for others. */
-static bool length_fits(MQLONG length, PMQLONG comp, PMQLONG reason) {
-    if (length >= 0 && (uint32_t)length <= WIRE_MAX_BODY / 2) {
-        return true;
+/* Whether there is a message at the buffer that can be sent at all; the queue manager would not see what was wrong. No
+ * frame carries more than MAX_DATA: for a client that is a channel's limit, MQRC_DATA_LENGTH_ERROR (topic "2010"). */
+static bool message_fits(MQLONG length, const void *buffer, PMQLONG comp, PMQLONG reason) {
+    if (length < 0) {
+        return fail(MQRC_BUFFER_LENGTH_ERROR, comp, reason);
     }
-    *comp = MQCC_FAILED;
-    *reason = MQRC_BUFFER_LENGTH_ERROR;
-    return false;
+    if (length > 0 && buffer == NULL) {
+        return fail(MQRC_BUFFER_ERROR, comp, reason);
+    }
+    return length <= MAX_DATA || fail(MQRC_DATA_LENGTH_ERROR, comp, reason);
 }
 
 EXPORTED void MQPUT(MQHCONN Hconn, MQHOBJ Hobj, PMQVOID MsgDesc, PMQVOID PutMsgOpts, MQLONG BufferLength, PMQVOID Buffer,
                     PMQLONG CompCode, PMQLONG Reason) {
-    if (!length_fits(BufferLength, CompCode, Reason)) {
+    if (!message_fits(BufferLength, Buffer, CompCode, Reason)) {
         return;
     }
     struct blob md = structure(MsgDesc, length_of_MQMD), pmo = structure(PutMsgOpts, length_of_MQPMO);
@@ -314,7 +357,7 @@ EXPORTED void MQPUT(MQHCONN Hconn, MQHOBJ Hobj, PMQVOID MsgDesc, PMQVOID PutMsgO
 
 EXPORTED void MQPUT1(MQHCONN Hconn, PMQVOID ObjDesc, PMQVOID MsgDesc, PMQVOID PutMsgOpts, MQLONG BufferLength,
                      PMQVOID Buffer, PMQLONG CompCode, PMQLONG Reason) {
-    if (!length_fits(BufferLength, CompCode, Reason)) {
+    if (!message_fits(BufferLength, Buffer, CompCode, Reason)) {
         return;
     }
     struct blob od = structure(ObjDesc, length_of_MQOD);
@@ -341,10 +384,15 @@ EXPORTED void MQGET(MQHCONN Hconn, MQHOBJ Hobj, PMQVOID MsgDesc, PMQVOID GetMsgO
     struct blob md = structure(MsgDesc, length_of_MQMD), gmo = structure(GetMsgOpts, length_of_MQGMO);
     struct answer_MQGET answer;
     MQLONG length = 0;
-    WITH_CONNECTION(Hconn, CompCode, Reason,
-                    call_MQGET(wire, Hobj, md, gmo, BufferLength, CompCode, Reason, &answer) &&
-                        (write_back(MsgDesc, md, answer.md), write_back(GetMsgOpts, gmo, answer.gmo),
-                         copy_message(&answer, BufferLength, Buffer, &length)));
+    if (BufferLength > 0 && Buffer == NULL) {
+        /* The message would be taken off the queue and go nowhere. */
+        fail(MQRC_BUFFER_ERROR, CompCode, Reason);
+    } else {
+        WITH_CONNECTION(Hconn, CompCode, Reason,
+                        call_MQGET(wire, Hobj, md, gmo, BufferLength, CompCode, Reason, &answer) &&
+                            (write_back(MsgDesc, md, answer.md), write_back(GetMsgOpts, gmo, answer.gmo),
+                             copy_message(&answer, BufferLength, Buffer, &length)));
+    }
     if (DataLength != NULL) {
         *DataLength = length;
     }
@@ -452,12 +500,13 @@ EXPORTED void MQSETMP(MQHCONN Hconn, MQHMSG Hmsg, PMQVOID SetPropOpts, PMQVOID N
                       MQLONG ValueLength, PMQVOID Value, PMQLONG CompCode, PMQLONG Reason) {
     size_t length = 0;
     if (ValueLength > 0) {
-        if (!length_fits(ValueLength, CompCode, Reason)) {
+        if (ValueLength > MAX_DATA) {
+            fail(MQRC_BUFFER_LENGTH_ERROR, CompCode, Reason);
             return;
         }
         length = (size_t)ValueLength;
     } else if (ValueLength == MQVL_NULL_TERMINATED && Type == MQTYPE_STRING && Value != NULL) {
-        length = strnlen(Value, WIRE_MAX_BODY / 2);
+        length = strnlen(Value, MAX_DATA);
     }
     struct blob pd = structure(PropDesc, length_of_MQPD);
     struct answer_MQSETMP answer;

@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,6 +18,11 @@
 #define CONNECT_TIMEOUT_MS 5000
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames and structures are little-endian");
+
+/* The wires that have a socket, so that a forked child can close its copies, even that of a connection still being made.
+ * Sockets are opened and closed under the lock alone, so fork never comes between a number and what it stands for. */
+static pthread_mutex_t sockets_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct wire *open_wires;
 
 void request_begin(struct request *request) {
     request->small_length = HEADER_LENGTH;
@@ -115,26 +121,65 @@ static bool connect_in_time(int fd, const struct sockaddr *address, socklen_t le
     return fcntl(fd, F_SETFL, flags) == 0;
 }
 
-int wire_connect(const char *host, const char *port) {
+static bool open_socket(struct wire *wire, const struct addrinfo *address) {
+    pthread_mutex_lock(&sockets_lock);
+    wire->fd = socket(address->ai_family, address->ai_socktype | SOCK_CLOEXEC, address->ai_protocol);
+    bool opened = wire->fd >= 0;
+    if (opened) {
+        wire->next_open = open_wires;
+        open_wires = wire;
+    }
+    pthread_mutex_unlock(&sockets_lock);
+    return opened;
+}
+
+static void close_socket(struct wire *wire) {
+    pthread_mutex_lock(&sockets_lock);
+    for (struct wire **link = &open_wires; *link != NULL; link = &(*link)->next_open) {
+        if (*link == wire) {
+            *link = wire->next_open;
+            close(wire->fd);
+            wire->fd = -1;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&sockets_lock);
+}
+
+void wires_before_fork(void) { pthread_mutex_lock(&sockets_lock); }
+
+void wires_after_fork_in_parent(void) { pthread_mutex_unlock(&sockets_lock); }
+
+void wires_after_fork_in_child(void) {
+    for (struct wire *one = open_wires; one != NULL; one = one->next_open) {
+        close(one->fd);
+        one->fd = -1;
+    }
+    open_wires = NULL;
+    pthread_mutex_unlock(&sockets_lock);
+}
+
+bool wire_connect(struct wire *wire, const char *host, const char *port) {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
     if (getaddrinfo(host, port, &hints, &found) != 0) {
-        return -1;
+        return false;
     }
-    int fd = -1;
-    for (struct addrinfo *one = found; one != NULL && fd < 0; one = one->ai_next) {
-        fd = socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC, one->ai_protocol);
-        if (fd >= 0 && !connect_in_time(fd, one->ai_addr, one->ai_addrlen)) {
-            close(fd);
-            fd = -1;
+    bool connected = false;
+    for (struct addrinfo *one = found; one != NULL && !connected; one = one->ai_next) {
+        if (open_socket(wire, one)) {
+            connected = connect_in_time(wire->fd, one->ai_addr, one->ai_addrlen);
+            if (!connected) {
+                close_socket(wire);
+            }
         }
     }
     freeaddrinfo(found);
-    if (fd >= 0) {
+    if (connected) {
         int on = 1;
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        setsockopt(wire->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     }
-    return fd;
+    return connected;
 }
 
 static bool send_all(int fd, struct iovec *pieces, int count) {
@@ -190,7 +235,7 @@ static bool receive_until(struct wire *wire, size_t wanted) {
 }
 
 bool wire_call(struct wire *wire, uint16_t code, struct request *request, struct reply *reply) {
-    if (request->body_length > WIRE_MAX_BODY) {
+    if (wire->fd < 0 || request->body_length > WIRE_MAX_BODY) {
         return false;
     }
     uint32_t body_length = (uint32_t)request->body_length;
@@ -222,10 +267,7 @@ bool wire_call(struct wire *wire, uint16_t code, struct request *request, struct
 }
 
 void wire_close(struct wire *wire) {
-    if (wire->fd >= 0) {
-        close(wire->fd);
-        wire->fd = -1;
-    }
+    close_socket(wire);
     free(wire->body);
     wire->body = NULL;
     wire->capacity = 0;

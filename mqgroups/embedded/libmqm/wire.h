@@ -16,8 +16,10 @@ struct blob {
     uint32_t length;
 };
 
-/* One TCP connection to a queue manager. The reply's body stays in `body` until the next call. */
+/* One TCP connection to a queue manager, `fd` being -1 when there is none. The reply's body stays in `body` until the next
+ * call. Must not move while it is open. */
 struct wire {
+    struct wire *next_open;
     int fd;
     uint16_t serial;
     uint8_t *body;
@@ -51,12 +53,17 @@ int32_t reply_i32(struct reply *reply);
 int64_t reply_i64(struct reply *reply);
 struct blob reply_blob(struct reply *reply);
 
-/* Connect to host and port (numbers or names), trying every address; -1 if nobody answers. */
-int wire_connect(const char *host, const char *port);
+/* Connect to host and port (numbers or names), trying every address; false if nobody answers. */
+bool wire_connect(struct wire *wire, const char *host, const char *port);
 
 /* Send a request and receive its reply. False when the connection is lost or the peer sends what is no reply to it. */
 bool wire_call(struct wire *wire, uint16_t code, struct request *request, struct reply *reply);
 
 void wire_close(struct wire *wire);
+
+/* For pthread_atfork: the child closes the socket of every wire, in use or not. */
+void wires_before_fork(void);
+void wires_after_fork_in_parent(void);
+void wires_after_fork_in_child(void);
 
 #endif
