@@ -69,6 +69,7 @@ class CommandServer:
         self._q_mgr = q_mgr
         self._waiter = _Waiter()
         self._thread: threading.Thread | None = None
+        self._refused = mq.MQRC_NONE
 
     def start(self) -> None:
         """Open the command queue, before the first application can, and begin; raises Failed if that is not possible."""
@@ -100,9 +101,12 @@ class CommandServer:
         try:
             got = getting.get(self._q_mgr, connection, hobj, _ANY_MESSAGE, _GMO, _LONGEST_COMMAND)[2]
         except Failed as failed:
-            _log.warning("%s cannot be read: %s", COMMAND_QUEUE, failed)
+            if failed.reason != self._refused:
+                _log.warning("%s cannot be read: %s", COMMAND_QUEUE, failed)
+            self._refused = failed.reason
             self._waiter.wait(_RETRY_S)
             return
+        self._refused = mq.MQRC_NONE
         raw, data = got[0], got[3]
         assert isinstance(raw, bytes)
         assert isinstance(data, bytes)

@@ -26,6 +26,8 @@ OBJECT_NAME = re.compile(r"[A-Za-z0-9._/%]{1,48}")
 _CHANNEL_NAME = re.compile(r"[A-Za-z0-9._/%]{1,20}")
 DEFAULT_CHANNELS = ("SYSTEM.DEF.SVRCONN", "SYSTEM.AUTO.SVRCONN", "DEV.APP.SVRCONN", "DEV.ADMIN.SVRCONN")
 
+_MOST_NAMES = 256
+
 ObjectValue = int | str | list[str]
 ObjectValues = dict[int, ObjectValue]
 
@@ -119,12 +121,21 @@ def _checked(kind: Kind, values: Mapping[int, ObjectValue]) -> Mapping[int, Obje
     known = by_selector(ATTRIBUTES[kind])
     for selector, value in values.items():
         if kind is Kind.NAMELIST and selector == pcf.MQCA_NAMES:
+            _check_names(value)
             continue
         attribute = known.get(selector)
         problem = attribute.problem(value) if attribute else f"a {kind.value} has no attribute {selector}"
         if problem:
             raise CatalogueError(pcf.MQRCCF_ATTR_VALUE_ERROR, problem, selector)
     return values
+
+
+def _check_names(value: ObjectValue) -> None:
+    assert isinstance(value, list)
+    if len(value) > _MOST_NAMES:
+        raise CatalogueError(pcf.MQRCCF_CFSL_COUNT_ERROR, f"a namelist has at most {_MOST_NAMES} names", pcf.MQCA_NAMES)
+    if any(len(name) > mq.MQ_OBJECT_NAME_LENGTH for name in value):
+        raise CatalogueError(pcf.MQRCCF_CFSL_STRING_LENGTH_ERR, "a name is too long", pcf.MQCA_NAMES)
 
 
 def checked_q_mgr_values(values: Mapping[int, Value]) -> Mapping[int, Value]:

@@ -24,6 +24,8 @@ from mqgroups.mqi import constants as mq
 Value: TypeAlias = "int | str | bytes | tuple[int, ...] | tuple[str, ...] | tuple[Parameter, ...]"
 
 _INTEGER_ENCODING = 0xF
+# A list of empty strings takes no room in a message; as many as a namelist may have.
+_MOST_EMPTY_TEXTS = 256
 _BYTE_ORDERS = {1: ">", 2: "<"}
 _NATIVE = "<" if mq.MQENC_NATIVE == mq.MQENC_REVERSED else ">"
 _COMMAND_TYPES = frozenset({pcf.MQCFT_COMMAND, pcf.MQCFT_COMMAND_XR})
@@ -294,7 +296,7 @@ def _read_strings(body: bytes, order: str, identifier: int) -> tuple[Value, int]
     if length < 0:
         raise PCFError(pcf.MQRCCF_CFSL_STRING_LENGTH_ERR, identifier)
     packed = body[12:]
-    if not length * count <= len(packed) <= length * count + 3 or count > len(packed) + 1:
+    if not length * count <= len(packed) <= length * count + 3 or count > max(len(packed), _MOST_EMPTY_TEXTS):
         raise PCFError(pcf.MQRCCF_CFSL_LENGTH_ERROR, identifier)
     return tuple(_text(packed[at * length : (at + 1) * length]) for at in range(count)), 0
 

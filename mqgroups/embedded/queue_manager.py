@@ -149,8 +149,8 @@ class QueueManager:
         self.catalogue = Catalogue(self.store, platform)
         mqsc_commands.run(self.catalogue, parse(SYSTEM_MQSC))
         self.connections: dict[bytes, Connection] = {}
-        # What SET_AUTH_REC was told; nobody is held to it.
-        self.authority_records: list[dict[int, object]] = []
+        # What was said last about the authority of each profile; nobody is held to it.
+        self.authority_records: dict[tuple[str, str], dict[int, object]] = {}
         self.started = time.localtime()
         self._users = dict(users or {})
         self._hobjs = itertools.count(_FIRST_HOBJ)

@@ -89,6 +89,7 @@ class _Client:
 
     sock: socket.socket
     waiter: _SocketWaiter
+    address: str
     pid: int = 0
     appl_name: str = ""
     connection: Connection | None = None
@@ -134,14 +135,14 @@ class Server:
         assert self._listener is not None
         while True:
             try:
-                sock, _ = self._listener.accept()
+                sock, address = self._listener.accept()
             except OSError:
                 return
             with self._lock:
                 if self._stopping:
                     sock.close()
                     return
-                thread = threading.Thread(target=self._serve_client, args=(sock,), daemon=True)
+                thread = threading.Thread(target=self._serve_client, args=(sock, str(address[0])), daemon=True)
                 self._clients.add(sock)
                 self._threads.add(thread)
             thread.start()
@@ -176,9 +177,9 @@ class Server:
             self.command_server.stop()
         self.q_mgr.close()
 
-    def _serve_client(self, sock: socket.socket) -> None:
+    def _serve_client(self, sock: socket.socket, address: str) -> None:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        client = _Client(sock, _SocketWaiter(sock))
+        client = _Client(sock, _SocketWaiter(sock), address)
         try:
             self._answer_calls(client)
         except (ConnectionDropped, ConnectionGone, ConnectionError):
@@ -273,7 +274,7 @@ class Server:
             appl_name=client.appl_name,
             max_msg_length=max_msg_length,
             pid=client.pid,
-            conn_name=str(client.sock.getpeername()[0]),
+            conn_name=client.address,
             connect_options=options,
         )
         with self._lock:

@@ -52,5 +52,6 @@ COMMANDS: Mapping[int, Command] = {
     cf.MQCMD_INQUIRE_CHANNEL_NAMES: (objects.CHANNEL_NAMES, objects.channel_names),
     cf.MQCMD_INQUIRE_AUTH_INFO: (objects.INQUIRE_AUTH_INFO, objects.inquire_auth_info),
     cf.MQCMD_SET_AUTH_REC: (authority.SET_AUTH_REC, authority.set_auth_rec),
+    cf.MQCMD_SET_CHLAUTH_REC: (authority.SET_CHLAUTH_REC, authority.set_chlauth_rec),
     cf.MQCMD_DELETE_AUTH_REC: (authority.DELETE_AUTH_REC, authority.set_auth_rec),
 }
