@@ -32,6 +32,7 @@ pip() { "$VENV/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
 
 check_prerequisites() {
     command -v "$PYTHON" >/dev/null || fail "$PYTHON is missing: install Python 3.10 or newer, or name one: PYTHON=python3.12 make ..."
+    "$PYTHON" -c '' 2>/dev/null || fail "$PYTHON does not run: install Python 3.10 or newer, or name one: PYTHON=python3.12 make ..."
     "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
         fail "$("$PYTHON" --version) is too old: mqgroups needs Python 3.10 or newer. Name one: PYTHON=python3.12 make ..."
     "$PYTHON" -c 'import venv, ensurepip' 2>/dev/null ||

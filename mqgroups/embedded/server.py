@@ -336,15 +336,18 @@ def run(
         OSError: a file cannot be read, or the address cannot be bound.
     """
     q_mgr = QueueManager(q_mgr_name, data, users, platform)
-    for path in mqsc:
-        try:
-            mqsc_commands.run(q_mgr.catalogue, parse(path.read_text()))
-        except MQSCError as error:
-            raise MQSCError(f"{path}: {error}") from error
-    server = Server(q_mgr, command_server=CommandServer(q_mgr) if command_server else None)
-    bound_host, bound_port = server.listen(host, port)
-    if server.command_server is not None:
-        server.command_server.start()
+    with contextlib.ExitStack() as if_it_fails:
+        if_it_fails.callback(q_mgr.close)
+        for path in mqsc:
+            try:
+                mqsc_commands.run(q_mgr.catalogue, parse(path.read_text()))
+            except MQSCError as error:
+                raise MQSCError(f"{path}: {error}") from error
+        server = Server(q_mgr, command_server=CommandServer(q_mgr) if command_server else None)
+        bound_host, bound_port = server.listen(host, port)
+        if server.command_server is not None:
+            server.command_server.start()
+        if_it_fails.pop_all()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: server.to_stop.set())
     if until is not None:

@@ -81,6 +81,15 @@ class Store:
         self.is_full = False
         self._db = sqlite3.connect(directory / "queue-manager.db", check_same_thread=False, isolation_level=None)
         try:
+            self._prepare(directory)
+            self.identifier, self.q_mgr_values = self._q_mgr(directory, q_mgr_name)
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _prepare(self, directory: Path) -> None:
+        """Lock the database, and bring it to this program's schema."""
+        try:
             # One server at a time: a second one on the same directory is refused here, not found out later. The lock
             # goes with the process, however it ends.
             self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
@@ -100,6 +109,9 @@ class Store:
             ) from error
         except sqlite3.DatabaseError as error:
             raise StoreError(f"{directory}/queue-manager.db is not a database of this program: {error}") from error
+
+    def _q_mgr(self, directory: Path, q_mgr_name: str) -> tuple[str, dict[int, Value]]:
+        """Return the queue manager's identifier, made when it was created, and its attributes."""
         row = self._db.execute("SELECT name, identifier, attributes FROM queue_manager").fetchone()
         if row is None:
             # As IBM MQ does: the name and the moment of creation.
@@ -108,8 +120,7 @@ class Store:
             self._db.execute("INSERT INTO queue_manager VALUES (?, ?, ?)", row)
         if row[0] != q_mgr_name:
             raise StoreError(f"{directory} holds the data of queue manager {row[0]}, not of {q_mgr_name}")
-        self.identifier: str = row[1]
-        self.q_mgr_values: dict[int, Value] = _values(row[2])
+        return row[1], _values(row[2])
 
     def objects(self) -> list[StoredObject]:
         """Return all definitions."""

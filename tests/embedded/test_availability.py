@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from mqgroups.mqi.constants import (
     MQGI_NONE,
@@ -17,6 +19,7 @@ from mqgroups.mqi.constants import (
     MQMF_MSG_IN_GROUP,
     MQMF_SEGMENT,
     MQMO_MATCH_GROUP_ID,
+    MQMO_MATCH_MSG_ID,
     MQMO_MATCH_MSG_SEQ_NUMBER,
     MQOO_BROWSE,
     MQOO_INPUT_SHARED,
@@ -41,6 +44,7 @@ INCOMPLETE = {
     "one in the middle is missing": [(Y, 1, 0, MIG, b"y1"), (Y, 3, 0, LAST_MIG, b"y3")],
     "the first is missing": [(Y, 2, 0, MIG, b"y2"), (Y, 3, 0, LAST_MIG, b"y3")],
     "a duplicate is no substitute": [(Y, 1, 0, MIG, b"y1"), (Y, 1, 0, MIG, b"y1"), (Y, 3, 0, LAST_MIG, b"y3")],
+    "one beyond the last is no substitute": [(Y, 1, 0, MIG, b"y1"), (Y, 3, 0, LAST_MIG, b"y3"), (Y, 4, 0, MIG, b"y4")],
     "a segment is missing": [(Y, 1, 0, MIG | SEG, b"y1"), (Y, 2, 0, LAST_MIG, b"y2")],
 }
 COMPLETE = [(Z, 2, 0, LAST_MIG, b"z2"), (Z, 1, 0, MIG, b"z1")]
@@ -142,6 +146,40 @@ def test_a_segmented_group_is_available_when_all_of_it_is_there(connection, queu
     assert source.get(ALL | LO).code == EMPTY
     fill(connection, queue, whole[2])
     assert [answer.data for answer in source.all(ALL | LO)] == [b"y1", b"y", b"2"]
+
+
+@st.composite
+def pieces(draw):
+    """Physical messages of one group in any order, some left out, some twice; and whether the group is all there."""
+    last = draw(st.integers(1, 4))
+    whole = []
+    for seq in range(1, last + 1):
+        flag = LAST_MIG if seq == last else MIG
+        if draw(st.booleans()):
+            whole += [(seq, 0, flag | SEG), (seq, 1, flag | SEG), (seq, 2, flag | LAST_SEG)]
+        else:
+            whole.append((seq, 0, flag))
+    left_out = draw(st.sets(st.sampled_from(whole), max_size=1))
+    more = draw(st.lists(st.sampled_from([*whole, (last + 1, 0, MIG), (last + 2, 0, MIG)]), max_size=3))
+    there = [piece for piece in whole + more if piece not in left_out]
+    return draw(st.permutations(there)), draw(st.sets(st.integers(0, 9), max_size=2)), not left_out
+
+
+@given(case=pieces())
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_group_is_available_exactly_when_all_of_it_is_there(connection, queue, case):
+    there, taken, complete = case
+    fill(connection, queue, *((Y, seq, offset, flags, b"1") for seq, offset, flags in there))
+    source = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
+    # Whatever was taken away and given back does not count.
+    ids = [answer.md.MsgId for answer in connection.browse(queue)]
+    for index in taken & set(range(len(ids))):
+        assert source.get(MQGMO_SYNCPOINT, match=MQMO_MATCH_MSG_ID, MsgId=ids[index]).code == OK
+    assert connection.back_out() == OK
+    for order in (0, LO):
+        assert source.get(ALL | order | MQGMO_BROWSE_FIRST).code == (OK if complete else EMPTY)
+    source.all()
+    source.close()
 
 
 # --- all segments

@@ -340,6 +340,16 @@ def test_one_of_two_messages_with_one_sequence_number_is_got_in_logical_order(co
     assert connection.depth(queue) == 1
 
 
+@pytest.mark.parametrize("given_back", [False, True], ids=["as put", "after one was backed out"])
+def test_of_two_messages_with_one_sequence_number_the_first_on_the_queue_comes(connection, queue, given_back):
+    fill(connection, queue, (Y, 1, 0, MIG, b"y1"), (Y, 2, 0, MIG, b"first"), (Y, 2, 0, MIG, b"second"))
+    source = connection.open(queue, MQOO_INPUT_SHARED)
+    if given_back:
+        assert source.get(SYNC, match=MQMO_MATCH_MSG_SEQ_NUMBER, MsgSeqNumber=2).data == b"first"
+        assert connection.back_out() == OK
+    assert [source.get(LO).data for _ in range(2)] == [b"y1", b"first"]
+
+
 @pytest.mark.parametrize("browse", [0, MQGMO_BROWSE_FIRST])
 def test_logical_order_needs_structures_of_version_2(connection, queue, mqi, browse):
     fill(connection, queue, plain(b"a"))
