@@ -285,6 +285,16 @@ class Queue:
         """How many messages are just being put or got outside syncpoint: on their way to or from the disk."""
         return self.depth - len(self.available) - self.uncommitted
 
+    def oldest(self) -> Message | None:
+        """Return the available message that arrived first: one of those that are first of their priority."""
+        found = []
+        for priority in range(10):
+            first, behind = order_key(priority, 0), order_key(priority - 1, 0)
+            key = next(self.available.irange(first, behind, inclusive=(True, False)), None)
+            if key is not None:
+                found.append(self.available[key])
+        return min(found, key=lambda message: message.position, default=None)
+
     def count_puts(self, messages: int) -> None:
         """Count messages that were put, in a unit of work or not."""
         self.depth += messages

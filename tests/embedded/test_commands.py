@@ -33,6 +33,8 @@ from mqgroups.mqi.constants import (
     MQOO_INPUT_SHARED,
     MQOO_INQUIRE,
     MQOO_OUTPUT,
+    MQOO_SET_ALL_CONTEXT,
+    MQPMO_SET_ALL_CONTEXT,
     MQPMO_SYNCPOINT,
     MQQDT_PREDEFINED,
     MQQT_ALIAS,
@@ -356,6 +358,16 @@ def test_queue_status_counts_messages_handles_and_what_is_uncommitted(command, c
     assert row[cf.MQIACF_UNCOMMITTED_MSGS] == 2
     assert (row[MQIA_OPEN_INPUT_COUNT], row[MQIA_OPEN_OUTPUT_COUNT]) == (1, 1)
     assert 0 <= row[cf.MQIACF_OLDEST_MSG_AGE] < 60
+
+
+def test_the_age_is_that_of_the_message_that_came_first_whatever_its_priority(command, connect, made):
+    old = {"PutDate": b"20200101", "PutTime": b"00000000"}
+    connection = connect()
+    handle = connection.open(made.decode(), MQOO_OUTPUT | MQOO_SET_ALL_CONTEXT)
+    assert handle.put(b"m", MQPMO_SET_ALL_CONTEXT, Priority=1, **old).code == OK
+    assert handle.put(b"m", Priority=9).code == OK
+    (row,) = command("INQUIRE_Q_STATUS", {MQCA_Q_NAME: made})
+    assert row[cf.MQIACF_OLDEST_MSG_AGE] > 86_400
 
 
 def test_queue_status_of_handles_says_who_has_the_queue_open(command, connect, mq, made):

@@ -150,7 +150,7 @@ def _status(queue: Queue) -> dict[int, object]:
 
 def _oldest_age(queue: Queue) -> int:
     """Return how many seconds the oldest message has been there, by its PutDate and PutTime; -1 if that is not known."""
-    oldest = min(queue.available.values(), key=lambda message: message.position, default=None)
+    oldest = queue.oldest()
     if oldest is None:
         return 0
     try:
