@@ -46,6 +46,7 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
     """
     compiler = _compiler()
     header = verbs_header()
+    cached = target is None
     if target is None:
         target = _cache() / f"libmqm-{_digest(compiler, header, extra_flags)}"
         if (target / "lib64" / SERVER_LIBRARY).exists():
@@ -60,7 +61,7 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
         generated.mkdir()
         (generated / "verbs.h").write_text(header)
         _compile(compiler, made, generated, extra_flags)
-        _move(made, target)
+        _move(made, target, replaces=not cached)
     return target
 
 
@@ -117,7 +118,8 @@ def _run(command: list[str]) -> None:
         raise BuildError(f"the C library does not compile: {shlex.join(command)}\n{done.stderr.strip()}")
 
 
-def _move(made: Path, target: Path) -> None:
+def _move(made: Path, target: Path, *, replaces: bool) -> None:
+    """Give a finished build its name. In the cache what is there under that name is as good, whoever made it."""
     if target.exists() and not (target / "lib64" / SERVER_LIBRARY).exists() and any(target.iterdir()):
         raise BuildError(f"{target} exists and holds something else; give an empty or a new directory")
     try:
@@ -125,10 +127,9 @@ def _move(made: Path, target: Path) -> None:
     except OSError:
         if not (target / "lib64" / SERVER_LIBRARY).exists():
             raise
-        # Somebody else was first (cache), or an older build is there (a directory of the caller's): take its place.
-        old = made.parent / "old"
-        target.rename(old)
-        made.rename(target)
+        if replaces:
+            target.rename(made.parent / "old")
+            made.rename(target)
 
 
 # --- verbs.h
