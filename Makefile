@@ -11,7 +11,7 @@ RUN    := $(VENV)/bin/python
 export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-short test bench bench-short lint types format clean
+.PHONY: help setup demo demo-short test test-ibmmq bench bench-short lint types format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ demo-short: ## the same with three days
 
 test: setup ## all tests, in random order
 	@$(RUN) -m pytest $(PYTEST_ARGS)
+
+test-ibmmq: setup ## ibmmq's own test suite, unmodified, on the embedded queue manager
+	@bash tools/test-ibmmq.sh
 
 bench: setup ## the library against hand-written loops, on the embedded queue manager
 	@$(RUN) -m tests.bench $(BENCH_ARGS)

@@ -1,6 +1,6 @@
-"""Attributes of queues and of the queue manager: MQSC keyword, selector, default, and what values mean.
+"""Attributes of queues: MQSC keyword, selector, default, and what values mean.
 
-One table serves DEFINE, MQINQ and MQSET. An attribute that is listed is kept and inquired as on IBM MQ; which of them
+One table serves MQSC, PCF, MQINQ and MQSET. An attribute that is listed is kept and inquired as on IBM MQ; which of them
 change what the queue manager *does* is said in ``embedded/README.md``. Not here: MQSC syntax (``mqsc.py``).
 
 Source: IBM MQ, topics "Attributes for queues" and "DEFINE QLOCAL" and its siblings.
@@ -28,8 +28,9 @@ TYPE_NAMES = {LOCAL: "QLOCAL", MODEL: "QMODEL", ALIAS: "QALIAS"}
 class Attribute:
     """One attribute.
 
-    ``keywords`` maps words of MQSC to numbers; ``low`` and ``high`` bound a number; ``length`` is that of a character
-    attribute in MQINQ, 0 for an integer. ``types`` are the queue types that have it.
+    ``keywords`` maps words of MQSC to numbers, which are then all it may have, unless it takes a ``number_too``; ``low`` and
+    ``high`` bound a number; ``length`` is that of a character attribute in MQINQ, 0 for an integer. ``types`` are the queue
+    types that have it.
     """
 
     selector: int
@@ -41,6 +42,41 @@ class Attribute:
     high: int = 999_999_999
     length: int = 0
     zos_only: bool = False
+    number_too: bool = False
+
+    def problem(self, value: object) -> str:
+        """Return what is wrong with a value, or "" if the attribute may have it."""
+        if self.length:
+            if not isinstance(value, str):
+                return f"{self.keyword} takes characters"
+            if len(value) > self.length:
+                return f"{self.keyword} takes {self.length} characters, {len(value)} are given"
+            return ""
+        if not isinstance(value, int):
+            return f"{self.keyword} takes a number"
+        if value in self.keywords.values():
+            return ""
+        if self.keywords and not self.number_too:
+            return f"{self.keyword} takes one of {', '.join(map(str, sorted(self.keywords.values())))}, not {value}"
+        if not self.low <= value <= self.high:
+            return f"{self.keyword} takes a number from {self.low} to {self.high}, not {value}"
+        return ""
+
+    def value_of(self, text: str) -> Value:
+        """Return the value that a parameter of MQSC means; raises ValueError with what is wrong with it."""
+        if self.length:
+            value: Value = text
+        elif text in self.keywords:
+            return self.keywords[text]
+        elif self.keywords and not self.number_too:
+            raise ValueError(f"{self.keyword} takes one of {', '.join(self.keywords)}, not {text}")
+        elif not text.isdigit():
+            raise ValueError(f"{self.keyword} takes a number from {self.low} to {self.high}, not {text!r}")
+        else:
+            value = int(text)
+        if problem := self.problem(value):
+            raise ValueError(problem)
+        return value
 
 
 QUEUE_ATTRIBUTES: tuple[Attribute, ...] = (

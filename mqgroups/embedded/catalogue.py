@@ -1,60 +1,43 @@
-"""The objects of a queue manager: local, model and alias queues, by name; defining, altering, deleting, resolving them.
+"""The queues of a queue manager, of every type, by name: defining, altering, clearing, deleting, resolving them.
 
-It carries out MQSC commands and creates and deletes dynamic queues. Objects other than temporary dynamic queues are
-kept by the store. Not here: handles, messages.
+MQSC and PCF commands come down to the same methods here; it also creates and deletes dynamic queues, and has the queue
+manager's own attributes. Objects other than temporary dynamic queues are kept by the store. Not here: handles, messages, what
+a command looks like (``mqsc_commands.py``, ``commands/``), objects that are no queues (``objects.py``).
 """
 
 from __future__ import annotations
 
-import logging
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+import dataclasses
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from mqgroups.embedded import pcf_constants as pcf
 from mqgroups.embedded.attributes import (
-    BY_KEYWORD,
+    BY_SELECTOR,
     LOCAL,
     MODEL,
     TYPE_NAMES,
+    Attribute,
     Value,
     default_values,
 )
-from mqgroups.embedded.mqsc import Command, MQSCError
+from mqgroups.embedded.object_attributes import Q_MGR_ATTRIBUTES, defaults
+from mqgroups.embedded.objects import OBJECT_NAME, CatalogueError, Objects, checked_q_mgr_values
 from mqgroups.embedded.platform import Platform
 from mqgroups.embedded.queue import Queue
 from mqgroups.embedded.store import Store, StoredObject
 from mqgroups.mqi import constants as mq
 
-_log = logging.getLogger(__name__)
-
-_TYPES = {name: kind for kind, name in TYPE_NAMES.items()}
-_NAME = re.compile(r"[A-Za-z0-9._/%]{1,48}")
 # What the queue manager has without being asked: the models and defaults that programs expect to find.
 SYSTEM_MQSC = """
 DEFINE QMODEL(SYSTEM.DEFAULT.MODEL.QUEUE) DEFTYPE(TEMPDYN) NOSHARE DEFSOPT(EXCL)
 DEFINE QLOCAL(SYSTEM.DEFAULT.LOCAL.QUEUE)
 DEFINE QALIAS(SYSTEM.DEFAULT.ALIAS.QUEUE)
 DEFINE QLOCAL(SYSTEM.DEAD.LETTER.QUEUE) MAXDEPTH(999999999)
+DEFINE QLOCAL(SYSTEM.ADMIN.COMMAND.QUEUE) MAXDEPTH(3000) NOSHARE DEFSOPT(EXCL)
+DEFINE QMODEL(SYSTEM.MQSC.REPLY.QUEUE) DEFTYPE(TEMPDYN) NOSHARE DEFSOPT(EXCL)
 """
-DEFAULT_CHANNELS = frozenset({"SYSTEM.DEF.SVRCONN", "SYSTEM.AUTO.SVRCONN", "DEV.APP.SVRCONN", "DEV.ADMIN.SVRCONN"})
-
-_Q_MGR_KEYWORDS = {
-    "MAXUMSGS": (mq.MQIA_MAX_UNCOMMITTED_MSGS, 1, 999_999_999),
-    "MAXMSGL": (mq.MQIA_MAX_MSG_LENGTH, 32_768, 104_857_600),
-    "MAXHANDS": (mq.MQIA_MAX_HANDLES, 1, 999_999_999),
-    # NOLIMIT, the default, is none of these numbers.
-    "MAXPROPL": (mq.MQIA_MAX_PROPERTIES_LENGTH, 0, 104_857_600),
-    "DESCR": (mq.MQCA_Q_MGR_DESC, 0, 0),
-    "DEADQ": (mq.MQCA_DEAD_LETTER_Q_NAME, 0, 0),
-}
-
-
-class CatalogueError(Exception):
-    """A request that the catalogue refuses; ``reason`` is the MQI reason code."""
-
-    def __init__(self, reason: int) -> None:
-        super().__init__(mq.reason_name(reason))
-        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +47,7 @@ class Definition:
     name: str
     type: int
     values: dict[int, Value]
+    created: time.struct_time = field(default_factory=time.localtime)
 
 
 class Catalogue:
@@ -73,16 +57,8 @@ class Catalogue:
         self._store = store
         self._platform = platform
         self._objects: dict[str, Queue | Definition] = {}
-        self.channels: set[str] = set(DEFAULT_CHANNELS)
-        self.q_mgr_values: dict[int, Value] = {
-            mq.MQIA_MAX_UNCOMMITTED_MSGS: 10_000,
-            mq.MQIA_MAX_MSG_LENGTH: 4_194_304,
-            mq.MQIA_MAX_HANDLES: 256,
-            mq.MQIA_MAX_PROPERTIES_LENGTH: mq.MQPROP_UNRESTRICTED_LENGTH,
-            mq.MQCA_Q_MGR_DESC: "",
-            mq.MQCA_DEAD_LETTER_Q_NAME: "",
-            **store.q_mgr_values,
-        }
+        self.objects = Objects(store)
+        self.q_mgr_values: dict[int, Value] = {**defaults(Q_MGR_ATTRIBUTES), **store.q_mgr_values}
         for stored in store.objects():
             values = {**default_values(stored.type), **stored.values}
             self._objects[stored.name] = (
@@ -94,6 +70,10 @@ class Catalogue:
     def get(self, name: str) -> Queue | Definition | None:
         """Return the object of this name."""
         return self._objects.get(name)
+
+    def all(self) -> list[Queue | Definition]:
+        """Return all queues, of every type, in order of their names."""
+        return [self._objects[name] for name in sorted(self._objects)]
 
     def queues(self) -> list[Queue]:
         """Return the local queues."""
@@ -127,7 +107,7 @@ class Catalogue:
         name = dynamic_q_name
         if name.endswith("*"):
             name = (name[:-1][:33] + unique)[:48]
-        if not _NAME.fullmatch(name):
+        if not OBJECT_NAME.fullmatch(name):
             raise CatalogueError(mq.MQRC_DYNAMIC_Q_NAME_ERROR)
         if name in self._objects:
             raise CatalogueError(mq.MQRC_OBJECT_ALREADY_EXISTS)
@@ -148,89 +128,114 @@ class Catalogue:
         self._keep(self._objects[name])
         queue.wake()
 
-    def run(self, commands: Iterable[Command]) -> None:
-        """Carry out MQSC commands in order; raises MQSCError at the first that cannot be."""
-        for command in commands:
-            if command.set_aside:
-                _log.info("line %d: %s %s is for IBM MQ alone", command.line, command.verb, command.kind)
-            elif command.kind == "QMGR":
-                self._alter_q_mgr(command)
-            elif command.kind == "CHANNEL":
-                self.channels.add(command.name)
-            elif command.verb == "DEFINE":
-                self._define(command)
-            elif command.verb == "ALTER":
-                self._alter(command)
-            else:
-                self._delete(command)
+    # --- commands, from MQSC and PCF alike
 
-    def _define(self, command: Command) -> None:
-        kind = _TYPES[command.kind]
-        parameters = dict(command.parameters)
-        replaces = "REPLACE" in parameters
-        parameters.pop("REPLACE", None)
-        parameters.pop("NOREPLACE", None)
-        if not _NAME.fullmatch(command.name):
-            raise _refused(command, f"{command.name!r} is no legal object name")
-        existing = self._objects.get(command.name)
+    def define(
+        self, kind: int, name: str, values: Mapping[int, Value], *, like: str | None = None, replace: bool = False
+    ) -> None:
+        """Make a queue, with the attributes of another or with defaults where none are given.
+
+        Replacing sets every attribute, those that are not given to their defaults (topic "DEFINE QLOCAL"), and keeps the
+        messages.
+
+        Raises:
+            CatalogueError: MQRCCF_OBJECT_NAME_ERROR, MQRCCF_OBJECT_WRONG_TYPE, MQRCCF_OBJECT_ALREADY_EXISTS,
+                MQRC_UNKNOWN_OBJECT_NAME or MQRCCF_LIKE_OBJECT_WRONG_TYPE (of ``like``), MQRCCF_ATTR_VALUE_ERROR.
+        """
+        if not OBJECT_NAME.fullmatch(name):
+            raise CatalogueError(pcf.MQRCCF_OBJECT_NAME_ERROR, f"{name!r} is no legal object name")
+        existing = self._objects.get(name)
         if existing is not None and existing.type != kind:
-            raise _refused(command, f"{command.name} exists as a {TYPE_NAMES[existing.type]}")
-        if existing is not None and not replaces:
-            # A start-up file is read at every start; IBM MQ reports this one and goes on too.
-            _log.info("line %d: %s exists and is not replaced", command.line, command.name)
-            return
-        # Unlike ALTER, REPLACE sets every attribute: those that are not given to their defaults ("DEFINE QLOCAL").
-        values = default_values(kind)
-        if "LIKE" in parameters:
-            like = self._objects.get(parameters.pop("LIKE"))
-            if like is None or like.type != kind:
-                raise _refused(command, f"there is no {command.kind} {command.parameters['LIKE']} to be like")
-            values.update(like.values)
-        values.update(_attributes(command, kind, parameters, self._platform))
+            raise CatalogueError(pcf.MQRCCF_OBJECT_WRONG_TYPE, f"{name} exists as a {TYPE_NAMES[existing.type]}")
+        if existing is not None and not replace:
+            raise CatalogueError(pcf.MQRCCF_OBJECT_ALREADY_EXISTS, f"{name} exists")
+        merged = default_values(kind)
+        if like is not None:
+            model = self._objects.get(like)
+            if model is None or model.type != kind:
+                reason = mq.MQRC_UNKNOWN_OBJECT_NAME if model is None else pcf.MQRCCF_LIKE_OBJECT_WRONG_TYPE
+                raise CatalogueError(reason, f"there is no {TYPE_NAMES[kind]} {like} to be like")
+            merged.update(model.values)
+        merged.update(self._checked(kind, values))
         if isinstance(existing, Queue):
-            existing.values.update(values)
+            existing.values.update(merged)
             self.changed(existing.name, existing)
             return
-        made = Queue(command.name, values) if kind == LOCAL else Definition(command.name, kind, values)
-        self._objects[command.name] = made
+        made = Queue(name, merged) if kind == LOCAL else Definition(name, kind, merged)
+        self._objects[name] = made
         self._keep(made)
 
-    def _alter(self, command: Command) -> None:
-        found = self._objects.get(command.name)
-        if found is None or TYPE_NAMES[found.type] != command.kind:
-            raise _refused(command, f"there is no {command.kind} of this name")
-        values = _attributes(command, found.type, command.parameters, self._platform)
+    def alter(self, kind: int, name: str, values: Mapping[int, Value]) -> None:
+        """Change attributes of a queue; raises CatalogueError."""
+        found = self._of_type(kind, name)
+        checked = self._checked(kind, values)
         if isinstance(found, Queue):
-            found.values.update(values)
+            found.values.update(checked)
             self.changed(found.name, found)
             return
-        altered = replace(found, values={**found.values, **values})
-        self._objects[command.name] = altered
+        altered = dataclasses.replace(found, values={**found.values, **checked})
+        self._objects[name] = altered
         self._keep(altered)
 
-    def _delete(self, command: Command) -> None:
-        found = self._objects.get(command.name)
-        if found is None or TYPE_NAMES[found.type] != command.kind:
-            raise _refused(command, f"there is no {command.kind} of this name")
-        if isinstance(found, Queue):
-            if found.open_input_count or found.open_output_count:
-                raise _refused(command, f"{command.name} is open")
-            if found.depth and "PURGE" not in command.parameters:
-                raise _refused(command, f"{command.name} holds {found.depth} messages (PURGE deletes them too)")
-        self._forget(command.name)
+    def delete(self, kind: int | None, name: str, *, purge: bool = False) -> None:
+        """Delete a queue, of the given type unless that is None.
 
-    def _alter_q_mgr(self, command: Command) -> None:
-        for keyword, text in command.parameters.items():
-            known = _Q_MGR_KEYWORDS.get(keyword)
-            if known is None:
-                _log.info("line %d: ALTER QMGR %s is for IBM MQ alone", command.line, keyword)
-                continue
-            selector, low, high = known
-            if (keyword, text) == ("MAXPROPL", "NOLIMIT"):
-                self.q_mgr_values[selector] = mq.MQPROP_UNRESTRICTED_LENGTH
-                continue
-            self.q_mgr_values[selector] = _number(command, keyword, text, low, high) if high else text
+        Raises:
+            CatalogueError: MQRC_UNKNOWN_OBJECT_NAME, MQRCCF_OBJECT_WRONG_TYPE, MQRC_OBJECT_IN_USE, MQRC_Q_NOT_EMPTY.
+        """
+        found = self._of_type(kind, name)
+        if isinstance(found, Queue):
+            _check_idle(found)
+            if found.uncommitted or (found.depth and not purge):
+                why = f"{name} holds {found.depth} messages (PURGE deletes them too)"
+                raise CatalogueError(mq.MQRC_Q_NOT_EMPTY, why)
+        self._forget(name)
+
+    def clear(self, name: str) -> None:
+        """Delete all messages of a local queue.
+
+        Raises:
+            CatalogueError: MQRC_UNKNOWN_OBJECT_NAME, MQRCCF_Q_WRONG_TYPE, MQRC_OBJECT_IN_USE, MQRC_Q_NOT_EMPTY (there are
+                uncommitted messages).
+        """
+        found = self._of_type(None, name)
+        if not isinstance(found, Queue):
+            raise CatalogueError(pcf.MQRCCF_Q_WRONG_TYPE, f"{name} is a {TYPE_NAMES[found.type]} and holds no messages")
+        _check_idle(found)
+        if found.uncommitted:
+            raise CatalogueError(mq.MQRC_Q_NOT_EMPTY, f"{name} holds {found.uncommitted} uncommitted messages")
+        messages = list(found.available.values())
+        self._store.commit((), messages)
+        for message in messages:
+            found.withdraw(message)
+        found.depth -= len(messages)
+
+    def alter_q_mgr(self, values: Mapping[int, Value]) -> None:
+        """Change attributes of the queue manager; raises CatalogueError."""
+        self.q_mgr_values.update(checked_q_mgr_values(values))
         self._store.put_q_mgr_values(self.q_mgr_values)
+
+    def attribute(self, kind: int, attribute: Attribute | None) -> Attribute | None:
+        """Return the attribute if a queue of this type has it on this platform, else None."""
+        if attribute is None or kind not in attribute.types:
+            return None
+        return None if attribute.zos_only and self._platform is not Platform.ZOS else attribute
+
+    def _of_type(self, kind: int | None, name: str) -> Queue | Definition:
+        found = self._objects.get(name)
+        if found is None:
+            raise CatalogueError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"there is no queue {name}")
+        if kind is not None and found.type != kind:
+            raise CatalogueError(pcf.MQRCCF_OBJECT_WRONG_TYPE, f"{name} is a {TYPE_NAMES[found.type]}")
+        return found
+
+    def _checked(self, kind: int, values: Mapping[int, Value]) -> Mapping[int, Value]:
+        for selector, value in values.items():
+            attribute = self.attribute(kind, BY_SELECTOR.get(selector))
+            problem = attribute.problem(value) if attribute else f"{TYPE_NAMES[kind]} has no attribute {selector}"
+            if problem:
+                raise CatalogueError(pcf.MQRCCF_ATTR_VALUE_ERROR, problem, selector)
+        return values
 
     def _keep(self, found: Queue | Definition) -> None:
         definition_type = found.definition_type if isinstance(found, Queue) else 0
@@ -245,32 +250,7 @@ class Catalogue:
         self._store.delete_object(name)
 
 
-def _attributes(command: Command, kind: int, parameters: dict[str, str], platform: Platform) -> dict[int, Value]:
-    """Return the attributes that parameters set, by selector."""
-    values: dict[int, Value] = {}
-    for keyword, text in parameters.items():
-        attribute = BY_KEYWORD.get(keyword)
-        if attribute is None or kind not in attribute.types or (attribute.zos_only and platform is not Platform.ZOS):
-            raise _refused(command, f"{command.kind} has no attribute {keyword} here")
-        word = text or keyword
-        if attribute.length:
-            if len(text) > attribute.length:
-                raise _refused(command, f"{keyword} takes {attribute.length} characters, {len(text)} are given")
-            values[attribute.selector] = text
-        elif attribute.keywords:
-            if word not in attribute.keywords:
-                raise _refused(command, f"{keyword} takes one of {', '.join(attribute.keywords)}, not {word}")
-            values[attribute.selector] = attribute.keywords[word]
-        else:
-            values[attribute.selector] = _number(command, keyword, text, attribute.low, attribute.high)
-    return values
-
-
-def _number(command: Command, keyword: str, text: str, low: int, high: int) -> int:
-    if not text.isdigit() or not low <= int(text) <= high:
-        raise _refused(command, f"{keyword} takes a number from {low} to {high}, not {text!r}")
-    return int(text)
-
-
-def _refused(command: Command, why: str) -> MQSCError:
-    return MQSCError(f"line {command.line}: {command.verb} {command.kind}({command.name}): {why}")
+def _check_idle(queue: Queue) -> None:
+    """Raise CatalogueError with MQRC_OBJECT_IN_USE if a queue is open, or a message is just being put on it or got off."""
+    if queue.open_count or queue.in_transit:
+        raise CatalogueError(mq.MQRC_OBJECT_IN_USE, f"{queue.name} is open")

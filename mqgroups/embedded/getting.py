@@ -380,6 +380,7 @@ class _Get:
         self.q_mgr.keep_state(self.connection, self.handle, Direction.GET, in_unit_of_work)
         for part in parts:
             self.queue.withdraw(part)
+            self.queue.dequeued += 1
         if unit is not None:
             unit.add_gets(parts)
             self.queue.uncommitted += len(parts)

@@ -6,7 +6,8 @@ import struct
 import time
 from collections.abc import Container
 
-from mqgroups.embedded.attributes import ALIAS, BY_SELECTOR, LOCAL, Value, character_length
+from mqgroups.embedded.attributes import ALIAS, BY_SELECTOR, Value, character_length
+from mqgroups.embedded.catalogue import Definition
 from mqgroups.embedded.handle import Handle
 from mqgroups.embedded.queue import Queue
 from mqgroups.embedded.queue_manager import (
@@ -89,7 +90,7 @@ def inquire(
         if not handle.options & mq.MQOO_INQUIRE:
             raise Failed(mq.MQRC_NOT_OPEN_FOR_INQUIRE)
         selectors = _integers(selectors_raw)
-        known = _q_mgr_values(q_mgr) if handle.queue is None else _queue_values(handle, handle.queue)
+        known = q_mgr_values(q_mgr) if handle.queue is None else _queue_values(handle, handle.queue)
         integers: list[int] = []
         characters = b""
         warning = mq.MQRC_NONE
@@ -122,18 +123,21 @@ def inquire(
 
 def _queue_values(handle: Handle, queue: Queue) -> dict[int, Value]:
     """Return what MQINQ answers for a queue handle; an alias answers with its own attributes (topic "MQINQ")."""
-    values = dict(handle.opened_values or {})
-    values[mq.MQCA_Q_NAME] = handle.opened_name
-    stamp = time.strftime("%Y-%m-%d  %H.%M.%S", queue.created)
-    for day, hour in (
-        (mq.MQCA_CREATION_DATE, mq.MQCA_CREATION_TIME),
-        (mq.MQCA_ALTERATION_DATE, mq.MQCA_ALTERATION_TIME),
-    ):
-        values[day], values[hour] = stamp[:12], stamp[12:]
-    if handle.opened_values is not queue.values:
-        values[mq.MQIA_Q_TYPE] = ALIAS
+    if handle.opened_values is queue.values:
+        return {**object_values(queue), mq.MQCA_Q_NAME: handle.opened_name}
+    return {
+        **(handle.opened_values or {}),
+        **_dates(queue.created),
+        mq.MQCA_Q_NAME: handle.opened_name,
+        mq.MQIA_Q_TYPE: ALIAS,
+    }
+
+
+def object_values(queue: Queue | Definition) -> dict[int, Value]:
+    """Return all attributes of a queue, those that are computed as well, by selector."""
+    values = {**queue.values, **_dates(queue.created), mq.MQCA_Q_NAME: queue.name, mq.MQIA_Q_TYPE: queue.type}
+    if not isinstance(queue, Queue):
         return values
-    values[mq.MQIA_Q_TYPE] = LOCAL
     values[mq.MQIA_DEFINITION_TYPE] = queue.definition_type
     values[mq.MQIA_CURRENT_Q_DEPTH] = queue.depth
     values[mq.MQIA_OPEN_INPUT_COUNT] = queue.open_input_count
@@ -141,13 +145,23 @@ def _queue_values(handle: Handle, queue: Queue) -> dict[int, Value]:
     return values
 
 
-def _q_mgr_values(q_mgr: QueueManager) -> dict[int, Value]:
+def _dates(created: time.struct_time) -> dict[int, Value]:
+    stamp = time.strftime("%Y-%m-%d  %H.%M.%S", created)
+    return {
+        mq.MQCA_CREATION_DATE: stamp[:12],
+        mq.MQCA_CREATION_TIME: stamp[12:],
+        mq.MQCA_ALTERATION_DATE: stamp[:12],
+        mq.MQCA_ALTERATION_TIME: stamp[12:],
+    }
+
+
+def q_mgr_values(q_mgr: QueueManager) -> dict[int, Value]:
+    """Return all attributes of the queue manager, by selector."""
     return {
         **q_mgr.catalogue.q_mgr_values,
         mq.MQCA_Q_MGR_NAME: q_mgr.name,
         mq.MQCA_Q_MGR_IDENTIFIER: q_mgr.store.identifier,
         mq.MQCA_COMMAND_INPUT_Q_NAME: "SYSTEM.ADMIN.COMMAND.QUEUE",
-        mq.MQCA_DEF_XMIT_Q_NAME: "",
         mq.MQCA_VERSION: VERSION,
         mq.MQCA_INSTALLATION_NAME: "Embedded",
         mq.MQIA_CODED_CHAR_SET_ID: CCSID,

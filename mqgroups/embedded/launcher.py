@@ -46,6 +46,7 @@ class EmbeddedQueueManager:
         users: Mapping[str, str] | None = None,
         platform: Platform | str = Platform.UNIX,
         log_level: str = "WARNING",
+        command_server: bool = True,
     ) -> None:
         """Describe it; nothing is started yet.
 
@@ -57,6 +58,7 @@ class EmbeddedQueueManager:
             users: passwords by user; credentials that an application gives must be among them.
             platform: ``"unix"`` or ``"zos"``: whose rules apply where platforms differ.
             log_level: of the server's log on standard error.
+            command_server: whether it answers PCF commands on SYSTEM.ADMIN.COMMAND.QUEUE.
         """
         self.q_mgr_name = q_mgr_name
         self.channel = DEFAULT_CHANNEL
@@ -68,6 +70,7 @@ class EmbeddedQueueManager:
         self._users = dict(users or {})
         self._platform = Platform(platform)
         self._log_level = log_level
+        self._command_server = command_server
         self._process: subprocess.Popen[str] | None = None
         self._control: Control | None = None
 
@@ -122,6 +125,7 @@ class EmbeddedQueueManager:
             "users": self._users,
             "platform": self._platform.value,
             "log_level": self._log_level,
+            "command_server": self._command_server,
         }
         # Passwords go through the pipe: a command line is there for everybody to read.
         with contextlib.suppress(BrokenPipeError):

@@ -1,9 +1,10 @@
 """MQSC: reading the command files that define the queue manager's objects.
 
-The subset that users of this library write: DEFINE, ALTER and DELETE of QLOCAL, QMODEL and QALIAS, DEFINE CHANNEL of
-type SVRCONN, ALTER QMGR. Commands about security (SET AUTHREC, SET CHLAUTH, REFRESH SECURITY, DEFINE AUTHINFO) and
-other channels are read and set aside: they mean something to IBM MQ, and the same file must serve both. Anything else
-is an error that names its line. Not here: doing what a command says (``catalogue.py``).
+The subset that users of this library write: DEFINE, ALTER and DELETE of QLOCAL, QMODEL and QALIAS, CLEAR QLOCAL, DEFINE
+CHANNEL of type SVRCONN, ALTER QMGR, ALTER AUTHINFO of type IDPWOS. Other commands about security (SET AUTHREC, SET CHLAUTH,
+REFRESH SECURITY, DEFINE AUTHINFO) and other channels are read and set aside: they mean something to IBM MQ, and the same
+file must serve both. Anything else is an error that names its line. Not here: doing what a command says
+(``mqsc_commands.py``).
 
 Syntax as in IBM MQ, topic "Building command scripts": a command goes on after ``+`` (leading blanks of the next line
 dropped) or ``-`` (kept); ``*`` in the first column starts a comment; names in quotes keep their case, others are folded
@@ -23,14 +24,17 @@ _SET_ASIDE = {
     ("SET", "CHLAUTH"),
     ("REFRESH", "SECURITY"),
     ("DEFINE", "AUTHINFO"),
-    ("ALTER", "AUTHINFO"),
     ("ALTER", "CHANNEL"),
 }
 _CARRIED_OUT = {
     *((verb, kind) for verb in ("DEFINE", "ALTER", "DELETE") for kind in ("QLOCAL", "QMODEL", "QALIAS")),
+    ("CLEAR", "QLOCAL"),
     ("DEFINE", "CHANNEL"),
+    ("ALTER", "AUTHINFO"),
     ("ALTER", "QMGR"),
 }
+# Of these kinds there is one type only.
+_ONLY_TYPES = {"CHANNEL": ("CHLTYPE", "SVRCONN"), "AUTHINFO": ("AUTHTYPE", "IDPWOS")}
 # Between parameters a comma is as good as a blank.
 _TOKEN = re.compile(r"[\s,]*(?:(?P<word>[A-Za-z0-9_$#%./*-]+)|(?P<open>\()|(?P<close>\)))")
 _QUOTED = re.compile(r"\s*'((?:[^']|'')*)'")
@@ -130,6 +134,12 @@ class _Reader:
         return found
 
 
+def _is_of_another_type(kind: str, parameters: dict[str, str]) -> bool:
+    """Whether a command is about a type of channel or of authentication information that is not here."""
+    wanted = _ONLY_TYPES.get(kind)
+    return wanted is not None and parameters.get(wanted[0]) != wanted[1]
+
+
 def _command(line: int, text: str) -> Command:
     reader = _Reader(line, text)
     verb = reader.word()
@@ -145,7 +155,7 @@ def _command(line: int, text: str) -> Command:
         if "NO" + keyword in parameters or keyword.removeprefix("NO") in parameters:
             raise reader.error(f"{keyword} contradicts what is given before")
         parameters[keyword] = reader.value() or ""
-    if (verb, kind) in _SET_ASIDE or (kind == "CHANNEL" and parameters.get("CHLTYPE") != "SVRCONN"):
+    if (verb, kind) in _SET_ASIDE or _is_of_another_type(kind, parameters):
         return Command(verb, kind, name, parameters, line, set_aside=True)
     if (verb, kind) not in _CARRIED_OUT:
         raise reader.error(f"{verb} {kind} is not among the commands that the embedded queue manager knows")

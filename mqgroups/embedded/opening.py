@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from mqgroups.embedded.attributes import MODEL
-from mqgroups.embedded.catalogue import CatalogueError, Definition
+from mqgroups.embedded.catalogue import Definition
 from mqgroups.embedded.handle import INPUT, Direction, Handle
 from mqgroups.embedded.logical_order import close_warning
+from mqgroups.embedded.objects import CatalogueError
 from mqgroups.embedded.queue import Queue
 from mqgroups.embedded.queue_manager import Answer, Connection, Failed, QueueManager
 from mqgroups.embedded.structures import ObjectDescriptor, StructureError
@@ -113,6 +114,7 @@ def open_queue(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> tuple
     except CatalogueError as error:
         raise Failed(error.reason) from error
     exclusive = _claim_input(queue, options) if options & INPUT else False
+    queue.open_count += 1
     if options & mq.MQOO_OUTPUT:
         queue.open_output_count += 1
     handle = Handle(

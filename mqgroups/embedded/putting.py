@@ -241,7 +241,7 @@ def _put(
     if caller is not None:
         md.encoding, md.coded_char_set_id, md.format = caller
     q_mgr.keep_state(connection, handle, Direction.PUT, in_unit_of_work)
-    queue.depth += len(messages)
+    queue.count_puts(len(messages))
     if unit is not None:
         queue.uncommitted += len(messages)
         unit.add_put(messages)

@@ -262,6 +262,7 @@ class Queue:
         self.deleted = False
         self.depth = 0
         self.uncommitted = 0
+        self.open_count = 0
         self.open_input_count = 0
         self.open_output_count = 0
         self.exclusive_input = False
@@ -273,6 +274,32 @@ class Queue:
         # When available messages expire, with their keys; those that are gone meanwhile are passed over.
         self._expiring: list[tuple[float, int]] = []
         self.waiters: set[Callable[[], None]] = set()
+        # What RESET QSTATS tells and sets back: messages put and got, whether in a unit of work or not, and the time.
+        self.enqueued = 0
+        self.dequeued = 0
+        self.highest_depth = 0
+        self.statistics_since_s = time.monotonic()
+
+    @property
+    def in_transit(self) -> int:
+        """How many messages are just being put or got outside syncpoint: on their way to or from the disk."""
+        return self.depth - len(self.available) - self.uncommitted
+
+    def oldest(self) -> Message | None:
+        """Return the available message that arrived first: one of those that are first of their priority."""
+        found = []
+        for priority in range(10):
+            first, behind = order_key(priority, 0), order_key(priority - 1, 0)
+            key = next(self.available.irange(first, behind, inclusive=(True, False)), None)
+            if key is not None:
+                found.append(self.available[key])
+        return min(found, key=lambda message: message.position, default=None)
+
+    def count_puts(self, messages: int) -> None:
+        """Count messages that were put, in a unit of work or not."""
+        self.depth += messages
+        self.enqueued += messages
+        self.highest_depth = max(self.highest_depth, self.depth)
 
     def integer(self, selector: int) -> int:
         """Return an integer attribute."""

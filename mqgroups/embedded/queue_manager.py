@@ -13,17 +13,22 @@ from __future__ import annotations
 import hmac
 import itertools
 import logging
+import os
 import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from mqgroups.embedded import mqsc_commands
+from mqgroups.embedded import pcf_constants as pcf
 from mqgroups.embedded.catalogue import SYSTEM_MQSC, Catalogue
 from mqgroups.embedded.handle import Direction, Handle
 from mqgroups.embedded.message_handle import MessageHandle
 from mqgroups.embedded.mqsc import parse
+from mqgroups.embedded.object_attributes import Kind
 from mqgroups.embedded.platform import ZOS_HIGHEST_BACKOUT_COUNT, Platform
 from mqgroups.embedded.queue import Message, Queue
 from mqgroups.embedded.store import Store
@@ -39,6 +44,7 @@ VERSION = "09040000"
 CCSID = 1208
 MAX_PRIORITY = 9
 _FIRST_HOBJ = 101
+_LONGEST_MSG = 104_857_600
 
 Answer = tuple[int, int, list[object]]
 
@@ -65,15 +71,34 @@ class Waiter(Protocol):
         """End the current or the next ``wait``. May be called from any thread."""
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a connection comes from, as administrators see it; a program inside the queue manager has no channel."""
+
+    pid: int = 0
+    channel_name: str = ""
+    conn_name: str = ""
+    connect_options: int = 0
+
+
 class Connection:
     """One connection handle of an application."""
 
-    def __init__(self, waiter: Waiter, user: str, appl_name: str, max_msg_length: int, connection_id: bytes) -> None:
+    def __init__(
+        self,
+        waiter: Waiter,
+        user: str,
+        appl_name: str,
+        max_msg_length: int,
+        connection_id: bytes,
+        origin: Origin = Origin(),
+    ) -> None:
         self.waiter = waiter
         self.user = user
         self.appl_name = appl_name
         self.max_msg_length = max_msg_length
         self.connection_id = connection_id
+        self.origin = origin
         self.handles: dict[int, Handle] = {}
         self.message_handles: dict[int, MessageHandle] = {}
         self.unit_of_work: UnitOfWork | None = None
@@ -122,7 +147,11 @@ class QueueManager:
         self.lock = threading.RLock()
         self.store = Store(data, name)
         self.catalogue = Catalogue(self.store, platform)
-        self.catalogue.run(parse(SYSTEM_MQSC))
+        mqsc_commands.run(self.catalogue, parse(SYSTEM_MQSC))
+        self.connections: dict[bytes, Connection] = {}
+        # What was said last about the authority of each profile; nobody is held to it.
+        self.authority_records: dict[tuple[str, str], dict[int, object]] = {}
+        self.started = time.localtime()
         self._users = dict(users or {})
         self._hobjs = itertools.count(_FIRST_HOBJ)
         # Identifiers must never come again, also not after a restart: the clock starts the count, and no queue manager
@@ -169,6 +198,9 @@ class QueueManager:
         password: str,
         appl_name: str,
         max_msg_length: int,
+        pid: int = 0,
+        conn_name: str = "",
+        connect_options: int = 0,
     ) -> Connection:
         """MQCONNX.
 
@@ -179,16 +211,39 @@ class QueueManager:
             raise Failed(mq.MQRC_Q_MGR_QUIESCING)
         if q_mgr_name not in ("", "*", self.name, "*" + self.name):
             raise Failed(mq.MQRC_Q_MGR_NAME_ERROR)
-        if channel_name not in self.catalogue.channels:
+        if channel_name not in self.catalogue.objects.of(Kind.CHANNEL):
             raise Failed(mq.MQRC_UNKNOWN_CHANNEL_NAME)
-        if user:
+        check = self._client_check()
+        if check == pcf.MQCHK_REQUIRED and not user:
+            raise Failed(mq.MQRC_NOT_AUTHORIZED)
+        if user and check != pcf.MQCHK_NONE:
             known = self._users.get(user)
             if known is None or not hmac.compare_digest(known.encode(), password.encode()):
                 _log.info("user %s is unknown or gave another password", user)
                 raise Failed(mq.MQRC_NOT_AUTHORIZED)
         limit = self.max_msg_length()
         limit = min(limit, max_msg_length) if max_msg_length > 0 else limit
-        return Connection(waiter, user or "app", appl_name, limit, self.new_identifier())
+        origin = Origin(pid, channel_name, conn_name, connect_options)
+        return self._connected(Connection(waiter, user or "app", appl_name, limit, self.new_identifier(), origin))
+
+    def connect_program(self, waiter: Waiter, appl_name: str) -> Connection:
+        """Connect a program that is part of the queue manager itself."""
+        return self._connected(
+            Connection(waiter, "mqm", appl_name, _LONGEST_MSG, self.new_identifier(), Origin(os.getpid()))
+        )
+
+    def _connected(self, connection: Connection) -> Connection:
+        with self.lock:
+            self.connections[connection.connection_id] = connection
+        return connection
+
+    def _client_check(self) -> int:
+        """Return CHCKCLNT of the authentication information that CONNAUTH names; MQCHK_NONE if it names none."""
+        name = self.catalogue.q_mgr_values[pcf.MQCA_CONN_AUTH]
+        found = self.catalogue.objects.of(Kind.AUTH_INFO).get(str(name), {})
+        check = found.get(pcf.MQIA_CHECK_CLIENT_BINDING, pcf.MQCHK_NONE)
+        assert isinstance(check, int)
+        return check
 
     def disconnect(self, connection: Connection) -> Answer:
         """MQDISC: commits an open unit of work, then closes all handles (IBM MQ, topic "MQDISC")."""
@@ -207,6 +262,7 @@ class QueueManager:
                 self.release(handle)
             connection.handles.clear()
             connection.message_handles.clear()
+            self.connections.pop(connection.connection_id, None)
 
     def new_handle_number(self) -> int:
         """Return an object handle that was never given out before."""
@@ -217,6 +273,7 @@ class QueueManager:
         queue = handle.queue
         if queue is None:
             return
+        queue.open_count -= 1
         handle.unlock()
         if handle.for_input:
             queue.open_input_count -= 1

@@ -26,7 +26,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mqgroups.embedded import getting, inquiring, message_properties, opening, putting
+from mqgroups.embedded import getting, inquiring, message_properties, mqsc_commands, opening, putting
+from mqgroups.embedded.command_server import CommandServer
 from mqgroups.embedded.control import Control
 from mqgroups.embedded.faults import CallAnswered, ConnectionDropped, Fault, Faults
 from mqgroups.embedded.frames import FrameError, FrameReader, decode_request, empty_reply_values, encode_reply
@@ -88,6 +89,7 @@ class _Client:
 
     sock: socket.socket
     waiter: _SocketWaiter
+    address: str
     pid: int = 0
     appl_name: str = ""
     connection: Connection | None = None
@@ -100,6 +102,7 @@ class Server:
     q_mgr: QueueManager
     token: str = field(default_factory=lambda: secrets.token_hex(16))
     faults: Faults = field(default_factory=Faults)
+    command_server: CommandServer | None = None
 
     def __post_init__(self) -> None:
         self._clients: set[socket.socket] = set()
@@ -132,14 +135,14 @@ class Server:
         assert self._listener is not None
         while True:
             try:
-                sock, _ = self._listener.accept()
+                sock, address = self._listener.accept()
             except OSError:
                 return
             with self._lock:
                 if self._stopping:
                     sock.close()
                     return
-                thread = threading.Thread(target=self._serve_client, args=(sock,), daemon=True)
+                thread = threading.Thread(target=self._serve_client, args=(sock, str(address[0])), daemon=True)
                 self._clients.add(sock)
                 self._threads.add(thread)
             thread.start()
@@ -170,11 +173,13 @@ class Server:
                 sock.shutdown(socket.SHUT_RDWR)
         for thread in threads:
             thread.join()
+        if self.command_server is not None:
+            self.command_server.stop()
         self.q_mgr.close()
 
-    def _serve_client(self, sock: socket.socket) -> None:
+    def _serve_client(self, sock: socket.socket, address: str) -> None:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        client = _Client(sock, _SocketWaiter(sock))
+        client = _Client(sock, _SocketWaiter(sock), address)
         try:
             self._answer_calls(client)
         except (ConnectionDropped, ConnectionGone, ConnectionError):
@@ -252,7 +257,7 @@ class Server:
         channel_name: bytes,
         user: bytes,
         password: bytes,
-        _options: int,
+        options: int,
         max_msg_length: int,
     ) -> Answer:
         if digest.decode("ascii", "replace") != table_digest():
@@ -268,6 +273,9 @@ class Server:
             password=password.decode("utf-8", "replace"),
             appl_name=client.appl_name,
             max_msg_length=max_msg_length,
+            pid=client.pid,
+            conn_name=client.address,
+            connect_options=options,
         )
         with self._lock:
             self._connected.add(client.sock)
@@ -305,6 +313,8 @@ def run(
     platform: Platform = Platform.UNIX,
     ready: Callable[[str, int, Server], None] | None = None,
     until: Callable[[Callable[[], None]], None] | None = None,
+    *,
+    command_server: bool = True,
 ) -> None:
     """Serve a queue manager until SIGTERM or SIGINT.
 
@@ -318,6 +328,7 @@ def run(
         platform: whose rules apply where platforms differ.
         ready: called with host, port and server when connections are accepted.
         until: called with a function that stops the server; for a caller with another reason to stop.
+        command_server: whether PCF commands are answered.
 
     Raises:
         StoreError: the data directory cannot be used.
@@ -329,11 +340,13 @@ def run(
         if_it_fails.callback(q_mgr.close)
         for path in mqsc:
             try:
-                q_mgr.catalogue.run(parse(path.read_text()))
+                mqsc_commands.run(q_mgr.catalogue, parse(path.read_text()))
             except MQSCError as error:
                 raise MQSCError(f"{path}: {error}") from error
-        server = Server(q_mgr)
+        server = Server(q_mgr, command_server=CommandServer(q_mgr) if command_server else None)
         bound_host, bound_port = server.listen(host, port)
+        if server.command_server is not None:
+            server.command_server.start()
         if_it_fails.pop_all()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: server.to_stop.set())
@@ -374,6 +387,7 @@ def main() -> None:
             Platform(asked["platform"]),
             ready,
             until_input_ends,
+            command_server=asked["command_server"],
         )
     except Exception as error:
         # Who started it reads this line instead of the one that says it is ready.

@@ -11,9 +11,10 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mqgroups.embedded.attributes import Value
 from mqgroups.embedded.queue import Message
@@ -23,6 +24,9 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS queue_manager (name TEXT NOT NULL, identifier TEXT NOT NULL, attributes TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS object (
     name TEXT PRIMARY KEY, type INTEGER NOT NULL, definition_type INTEGER NOT NULL, attributes TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS other_object (
+    kind TEXT NOT NULL, name TEXT NOT NULL, attributes TEXT NOT NULL, PRIMARY KEY (kind, name)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS message (
     position INTEGER PRIMARY KEY, queue TEXT NOT NULL, priority INTEGER NOT NULL,
@@ -144,6 +148,21 @@ class Store:
             self._db.execute("DELETE FROM object WHERE name = ?", (name,))
             self._db.execute("DELETE FROM message WHERE queue = ?", (name,))
 
+    def other_objects(self) -> list[tuple[str, str, dict[int, Any]]]:
+        """Return what is no queue: kind, name, attributes."""
+        rows = self._db.execute("SELECT kind, name, attributes FROM other_object").fetchall()
+        return [(kind, name, _values(text)) for kind, name, text in rows]
+
+    def put_other_object(self, kind: str, name: str, values: Mapping[int, Any]) -> None:
+        """Keep what is no queue, in place of one of the same kind and name."""
+        with self._lock:
+            self._db.execute("INSERT OR REPLACE INTO other_object VALUES (?, ?, ?)", (kind, name, json.dumps(values)))
+
+    def delete_other_object(self, kind: str, name: str) -> None:
+        """Forget what is no queue."""
+        with self._lock:
+            self._db.execute("DELETE FROM other_object WHERE kind = ? AND name = ?", (kind, name))
+
     def put_q_mgr_values(self, values: dict[int, Value]) -> None:
         """Keep the queue manager's own attributes."""
         with self._lock:
@@ -184,5 +203,5 @@ class Store:
             self._db.close()
 
 
-def _values(text: str) -> dict[int, Value]:
+def _values(text: str) -> dict[int, Any]:
     return {int(selector): value for selector, value in json.loads(text).items()}

@@ -1,0 +1,57 @@
+"""The commands of programmable command formats (PCF), by number: which parameters each takes, and what it does.
+
+A command is a function of the queue manager and a request; it returns the parameters of each of its responses, or raises
+``PCFError`` or ``CatalogueError``. It is called under the queue manager's lock. ``command_server.py`` calls them.
+
+    request.py          parameters, generic names, filters, responses
+    queues.py           create, change, copy, delete, clear, inquire, statistics of queues
+    status.py           the status of queues and their handles, connections
+    objects.py          namelists, channels, authentication information
+    queue_manager.py    the queue manager itself; MQSC in PCF
+    authority.py        authority records, accepted and not enforced
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from mqgroups.embedded import pcf_constants as cf
+from mqgroups.embedded.commands import authority, objects, queue_manager, queues, status
+from mqgroups.embedded.commands.request import Request, Row, Shape
+from mqgroups.embedded.queue_manager import QueueManager
+
+Command = tuple[Shape, Callable[[QueueManager, Request], list[Row]]]
+
+COMMANDS: Mapping[int, Command] = {
+    cf.MQCMD_PING_Q_MGR: (queue_manager.PING, queue_manager.ping),
+    cf.MQCMD_INQUIRE_Q_MGR: (queue_manager.INQUIRE, queue_manager.inquire),
+    cf.MQCMD_CHANGE_Q_MGR: (queue_manager.CHANGE, queue_manager.change),
+    cf.MQCMD_INQUIRE_Q_MGR_STATUS: (queue_manager.STATUS, queue_manager.status),
+    cf.MQCMD_ESCAPE: (queue_manager.ESCAPE, queue_manager.escape),
+    cf.MQCMD_CREATE_Q: (queues.CREATE, queues.create),
+    cf.MQCMD_CHANGE_Q: (queues.CHANGE, queues.change),
+    cf.MQCMD_COPY_Q: (queues.COPY, queues.copy),
+    cf.MQCMD_DELETE_Q: (queues.DELETE, queues.delete),
+    cf.MQCMD_CLEAR_Q: (queues.CLEAR, queues.clear),
+    cf.MQCMD_INQUIRE_Q: (queues.INQUIRE, queues.inquire),
+    cf.MQCMD_INQUIRE_Q_NAMES: (queues.NAMES, queues.names),
+    cf.MQCMD_RESET_Q_STATS: (queues.RESET_STATS, queues.reset_statistics),
+    cf.MQCMD_INQUIRE_Q_STATUS: (status.QUEUE_STATUS, status.queue_status),
+    cf.MQCMD_INQUIRE_CONNECTION: (status.CONNECTION, status.connection),
+    cf.MQCMD_CREATE_NAMELIST: (objects.CREATE_NAMELIST, objects.create_namelist),
+    cf.MQCMD_CHANGE_NAMELIST: (objects.CHANGE_NAMELIST, objects.change_namelist),
+    cf.MQCMD_COPY_NAMELIST: (objects.COPY_NAMELIST, objects.copy_namelist),
+    cf.MQCMD_DELETE_NAMELIST: (objects.DELETE_NAMELIST, objects.delete_namelist),
+    cf.MQCMD_INQUIRE_NAMELIST: (objects.INQUIRE_NAMELIST, objects.inquire_namelist),
+    cf.MQCMD_INQUIRE_NAMELIST_NAMES: (objects.NAMELIST_NAMES, objects.namelist_names),
+    cf.MQCMD_CREATE_CHANNEL: (objects.CREATE_CHANNEL, objects.create_channel),
+    cf.MQCMD_CHANGE_CHANNEL: (objects.CHANGE_CHANNEL, objects.change_channel),
+    cf.MQCMD_COPY_CHANNEL: (objects.COPY_CHANNEL, objects.copy_channel),
+    cf.MQCMD_DELETE_CHANNEL: (objects.DELETE_CHANNEL, objects.delete_channel),
+    cf.MQCMD_INQUIRE_CHANNEL: (objects.INQUIRE_CHANNEL, objects.inquire_channel),
+    cf.MQCMD_INQUIRE_CHANNEL_NAMES: (objects.CHANNEL_NAMES, objects.channel_names),
+    cf.MQCMD_INQUIRE_AUTH_INFO: (objects.INQUIRE_AUTH_INFO, objects.inquire_auth_info),
+    cf.MQCMD_SET_AUTH_REC: (authority.SET_AUTH_REC, authority.set_auth_rec),
+    cf.MQCMD_SET_CHLAUTH_REC: (authority.SET_CHLAUTH_REC, authority.set_chlauth_rec),
+    cf.MQCMD_DELETE_AUTH_REC: (authority.DELETE_AUTH_REC, authority.set_auth_rec),
+}

@@ -1,0 +1,120 @@
+"""Carrying out MQSC commands: from keywords and words to the catalogue's methods.
+
+Not here: the syntax (``mqsc.py``), what defining or deleting means (``catalogue.py``, ``objects.py``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+
+from mqgroups.embedded.attributes import BY_KEYWORD, TYPE_NAMES, Attribute, Value
+from mqgroups.embedded.catalogue import Catalogue
+from mqgroups.embedded.mqsc import Command, MQSCError
+from mqgroups.embedded.object_attributes import ATTRIBUTES, Q_MGR_ATTRIBUTES, Kind, by_keyword
+from mqgroups.embedded.objects import CatalogueError
+
+_log = logging.getLogger(__name__)
+
+_TYPES = {name: kind for kind, name in TYPE_NAMES.items()}
+_KINDS = {"CHANNEL": Kind.CHANNEL, "AUTHINFO": Kind.AUTH_INFO}
+# These say what kind of object it is, and the parser has looked at them.
+_SUBTYPES = {"CHLTYPE", "AUTHTYPE"}
+# The last two are about authorities and about a queue that is not there.
+_DELETE_PARAMETERS = {"PURGE", "NOPURGE", "AUTHREC", "IGNSTATE"}
+
+
+def run(catalogue: Catalogue, commands: Iterable[Command]) -> None:
+    """Carry out commands in order; raises MQSCError at the first that cannot be."""
+    for command in commands:
+        try:
+            _run(catalogue, command)
+        except CatalogueError as error:
+            raise _refused(command, str(error)) from error
+
+
+def _run(catalogue: Catalogue, command: Command) -> None:
+    if command.set_aside:
+        _log.info("line %d: %s %s is for IBM MQ alone", command.line, command.verb, command.kind)
+    elif command.kind == "QMGR":
+        catalogue.alter_q_mgr(_known_values(command, by_keyword(Q_MGR_ATTRIBUTES), command.parameters))
+    elif command.kind in _KINDS:
+        _object(catalogue, command, _KINDS[command.kind])
+    elif command.verb == "CLEAR":
+        catalogue.clear(command.name)
+    elif command.verb == "DELETE":
+        _reject(command, command.parameters.keys() - _DELETE_PARAMETERS)
+        catalogue.delete(_TYPES[command.kind], command.name, purge="PURGE" in command.parameters)
+    else:
+        _queue(catalogue, command)
+
+
+def _queue(catalogue: Catalogue, command: Command) -> None:
+    kind = _TYPES[command.kind]
+    parameters, like, replace = _options(command)
+    values = _values(command, lambda keyword: catalogue.attribute(kind, BY_KEYWORD.get(keyword)), parameters)
+    if command.verb == "ALTER":
+        catalogue.alter(kind, command.name, values)
+        return
+    existing = catalogue.get(command.name)
+    if existing is not None and existing.type == kind and not replace:
+        # A start-up file is read at every start; IBM MQ reports this one and goes on too.
+        _log.info("line %d: %s exists and is not replaced", command.line, command.name)
+        return
+    catalogue.define(kind, command.name, values, like=like, replace=replace)
+
+
+def _object(catalogue: Catalogue, command: Command, kind: Kind) -> None:
+    parameters, like, replace = _options(command)
+    values = _known_values(command, by_keyword(ATTRIBUTES[kind]), parameters)
+    if command.verb == "ALTER":
+        if command.name in catalogue.objects.of(kind):
+            catalogue.objects.alter(kind, command.name, values)
+        else:
+            _log.info("line %d: %s %s is IBM MQ's alone", command.line, command.kind, command.name)
+    elif replace or command.name not in catalogue.objects.of(kind):
+        catalogue.objects.define(kind, command.name, values, like=like, replace=replace)
+
+
+def _options(command: Command) -> tuple[dict[str, str], str | None, bool]:
+    """Return the parameters that are attributes, the name in LIKE, and whether REPLACE is given."""
+    parameters = {keyword: text for keyword, text in command.parameters.items() if keyword not in _SUBTYPES}
+    replace = parameters.pop("REPLACE", None) is not None
+    parameters.pop("NOREPLACE", None)
+    return parameters, parameters.pop("LIKE", None), replace
+
+
+def _known_values(
+    command: Command, attributes: Mapping[str, Attribute], parameters: Mapping[str, str]
+) -> dict[int, Value]:
+    """Return the attributes that are known; others mean something to IBM MQ, and the same file must serve both."""
+    for keyword in parameters.keys() - attributes.keys():
+        _log.info("line %d: %s %s %s is for IBM MQ alone", command.line, command.verb, command.kind, keyword)
+    known = {keyword: text for keyword, text in parameters.items() if keyword in attributes}
+    return _values(command, attributes.get, known)
+
+
+def _values(
+    command: Command, attribute_of: Callable[[str], Attribute | None], parameters: Mapping[str, str]
+) -> dict[int, Value]:
+    """Return the attributes that parameters set, by selector."""
+    values: dict[int, Value] = {}
+    for keyword, text in parameters.items():
+        attribute = attribute_of(keyword)
+        if attribute is None:
+            raise _refused(command, f"{command.kind} has no attribute {keyword} here")
+        try:
+            # A keyword without value is the value: SHARE, NOTRIGGER.
+            values[attribute.selector] = attribute.value_of(text if text or attribute.length else keyword)
+        except ValueError as error:
+            raise _refused(command, str(error)) from error
+    return values
+
+
+def _reject(command: Command, keywords: Iterable[str]) -> None:
+    for keyword in keywords:
+        raise _refused(command, f"{command.verb} {command.kind} has no parameter {keyword} here")
+
+
+def _refused(command: Command, why: str) -> MQSCError:
+    return MQSCError(f"line {command.line}: {command.verb} {command.kind}({command.name}): {why}")

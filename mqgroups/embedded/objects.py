@@ -1,0 +1,150 @@
+"""Objects that are no queues: channels, namelists, authentication information; and how the catalogue refuses.
+
+They have names, attributes and a place in the store, and nothing else. Not here: queues (``catalogue.py``), what commands look
+like (``mqsc_commands.py``, ``commands/``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from mqgroups.embedded import pcf_constants as pcf
+from mqgroups.embedded.attributes import Value
+from mqgroups.embedded.object_attributes import (
+    ATTRIBUTES,
+    DEFAULT_AUTH_INFO,
+    Q_MGR_ATTRIBUTES,
+    Kind,
+    by_selector,
+    defaults,
+)
+from mqgroups.embedded.store import Store
+from mqgroups.mqi import constants as mq
+
+OBJECT_NAME = re.compile(r"[A-Za-z0-9._/%]{1,48}")
+_CHANNEL_NAME = re.compile(r"[A-Za-z0-9._/%]{1,20}")
+DEFAULT_CHANNELS = ("SYSTEM.DEF.SVRCONN", "SYSTEM.AUTO.SVRCONN", "DEV.APP.SVRCONN", "DEV.ADMIN.SVRCONN")
+
+_MOST_NAMES = 256
+
+ObjectValue = int | str | list[str]
+ObjectValues = dict[int, ObjectValue]
+
+# By kind: reason when it is not there, when it is there already, when its name is none.
+_REASONS = {
+    Kind.CHANNEL: (
+        pcf.MQRCCF_CHANNEL_NOT_FOUND,
+        pcf.MQRCCF_CHANNEL_ALREADY_EXISTS,
+        pcf.MQRCCF_CHANNEL_NAME_ERROR,
+    ),
+    Kind.NAMELIST: (mq.MQRC_UNKNOWN_OBJECT_NAME, pcf.MQRCCF_OBJECT_ALREADY_EXISTS, pcf.MQRCCF_OBJECT_NAME_ERROR),
+    Kind.AUTH_INFO: (mq.MQRC_UNKNOWN_OBJECT_NAME, pcf.MQRCCF_OBJECT_ALREADY_EXISTS, pcf.MQRCCF_OBJECT_NAME_ERROR),
+}
+
+
+class CatalogueError(Exception):
+    """A request that the catalogue refuses.
+
+    ``reason`` is the MQI's or PCF's reason code, ``selector`` the attribute it is about or 0, the text says it in words.
+    """
+
+    def __init__(self, reason: int, why: str = "", selector: int = 0) -> None:
+        super().__init__(why or pcf.pcf_reason_name(reason) or mq.reason_name(reason))
+        self.reason = reason
+        self.selector = selector
+
+
+class Objects:
+    """The channels, namelists and authentication information objects of one queue manager, by kind and name."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._objects: dict[Kind, dict[str, ObjectValues]] = {kind: {} for kind in Kind}
+        for name in DEFAULT_CHANNELS:
+            self._objects[Kind.CHANNEL][name] = _fresh(Kind.CHANNEL)
+        self._objects[Kind.AUTH_INFO][DEFAULT_AUTH_INFO] = _fresh(Kind.AUTH_INFO)
+        for kind, name, values in store.other_objects():
+            self._objects[Kind(kind)][name] = {**_fresh(Kind(kind)), **values}
+
+    def of(self, kind: Kind) -> Mapping[str, ObjectValues]:
+        """Return the objects of a kind, by name."""
+        return self._objects[kind]
+
+    def get(self, kind: Kind, name: str) -> ObjectValues:
+        """Return an object's attributes; raises CatalogueError if there is none of this name."""
+        found = self._objects[kind].get(name)
+        if found is None:
+            raise CatalogueError(_REASONS[kind][0], f"there is no {kind.value} {name}")
+        return found
+
+    def define(
+        self,
+        kind: Kind,
+        name: str,
+        values: Mapping[int, ObjectValue],
+        *,
+        like: str | None = None,
+        replace: bool = False,
+    ) -> None:
+        """Make an object, with the attributes of another or with defaults where none are given; raises CatalogueError."""
+        if not (_CHANNEL_NAME if kind is Kind.CHANNEL else OBJECT_NAME).fullmatch(name):
+            raise CatalogueError(_REASONS[kind][2], f"{name!r} is no legal name of a {kind.value}")
+        if name in self._objects[kind] and not replace:
+            raise CatalogueError(_REASONS[kind][1], f"{name} exists")
+        base = _fresh(kind) if like is None else self.get(kind, like)
+        self._put(kind, name, {**base, **_checked(kind, values)})
+
+    def alter(self, kind: Kind, name: str, values: Mapping[int, ObjectValue]) -> None:
+        """Change attributes of an object; raises CatalogueError."""
+        self._put(kind, name, {**self.get(kind, name), **_checked(kind, values)})
+
+    def delete(self, kind: Kind, name: str) -> None:
+        """Delete an object; raises CatalogueError. Connections that came through a channel stay."""
+        self.get(kind, name)
+        del self._objects[kind][name]
+        self._store.delete_other_object(kind.value, name)
+
+    def _put(self, kind: Kind, name: str, values: ObjectValues) -> None:
+        self._objects[kind][name] = values
+        self._store.put_other_object(kind.value, name, values)
+
+
+def _fresh(kind: Kind) -> ObjectValues:
+    values: ObjectValues = dict(defaults(ATTRIBUTES[kind]))
+    if kind is Kind.NAMELIST:
+        values[pcf.MQCA_NAMES] = []
+    return values
+
+
+def _checked(kind: Kind, values: Mapping[int, ObjectValue]) -> Mapping[int, ObjectValue]:
+    known = by_selector(ATTRIBUTES[kind])
+    for selector, value in values.items():
+        if kind is Kind.NAMELIST and selector == pcf.MQCA_NAMES:
+            _check_names(value)
+            continue
+        attribute = known.get(selector)
+        problem = attribute.problem(value) if attribute else f"a {kind.value} has no attribute {selector}"
+        if problem:
+            raise CatalogueError(pcf.MQRCCF_ATTR_VALUE_ERROR, problem, selector)
+    return values
+
+
+def _check_names(value: ObjectValue) -> None:
+    assert isinstance(value, list)
+    if len(value) > _MOST_NAMES:
+        raise CatalogueError(pcf.MQRCCF_CFSL_COUNT_ERROR, f"a namelist has at most {_MOST_NAMES} names", pcf.MQCA_NAMES)
+    if any(len(name) > mq.MQ_OBJECT_NAME_LENGTH for name in value):
+        raise CatalogueError(pcf.MQRCCF_CFSL_STRING_LENGTH_ERR, "a name is too long", pcf.MQCA_NAMES)
+
+
+def checked_q_mgr_values(values: Mapping[int, Value]) -> Mapping[int, Value]:
+    """Return attributes of the queue manager if it can have them; raises CatalogueError."""
+    known = by_selector(Q_MGR_ATTRIBUTES)
+    for selector, value in values.items():
+        problem = (
+            known[selector].problem(value) if selector in known else f"a queue manager has no attribute {selector}"
+        )
+        if problem:
+            raise CatalogueError(pcf.MQRCCF_ATTR_VALUE_ERROR, problem, selector)
+    return values
