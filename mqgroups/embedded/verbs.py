@@ -1,7 +1,7 @@
 """The verb table: every MQI call as it crosses from the C library to the queue manager.
 
 It is the single source of the wire format. ``libmqm/build.py`` turns it into ``verbs.h``, typed C functions that
-encode the requests and decode the replies, so the C compiler checks ``mqi.c`` against it; ``frames.py`` reads the same
+encode the requests and decode the replies, so the C compiler checks the library against it; ``frames.py`` reads the same
 table at run time; and the table's digest is part of the first frame of a connection, so a library built from another
 table is refused instead of misunderstood.
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from mqgroups.embedded.verbs import STRUCTURE_LENGTHS, VERBS, Field, Verb, table_digest
 
 _SOURCES = Path(__file__).parent
-_FLAGS = "-std=c11 -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -pthread".split()
+_FLAGS = "-std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -pthread".split()
 # What the dynamic loader knows the libraries by; both bindings name these.
 CLIENT_LIBRARY = "libmqic_r.so"
 SERVER_LIBRARY = "libmqm_r.so"

@@ -7,7 +7,6 @@
  *
  * A call ends by connection_leave or, if it is MQDISC, by connection_remove, which ends the handle before it gives up the
  * reservation: no other thread's call comes between the answer to MQDISC and the end of the handle. */
-#define _GNU_SOURCE
 #include "connection.h"
 
 #include <pthread.h>

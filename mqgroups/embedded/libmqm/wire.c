@@ -1,5 +1,4 @@
 /* Frames over TCP: what verbs.py describes, in C. Little-endian hosts only, as the rest of this library. */
-#define _GNU_SOURCE
 #include "wire.h"
 
 #include <errno.h>
