@@ -11,7 +11,7 @@ RUN    := $(VENV)/bin/python
 export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-short test test-ibmmq bench bench-short lint types format clean
+.PHONY: help setup demo demo-short test test-ibmmq bench bench-short load lint types format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ bench: setup ## the library against hand-written loops, on the embedded queue ma
 
 bench-short: setup ## the same in less time
 	@$(RUN) -m tests.bench --short $(BENCH_ARGS)
+
+load: setup ## a million persistent messages over fifty connections, and the memory of the queue manager (LOAD_ARGS)
+	@$(RUN) -m tests.bench.load $(LOAD_ARGS)
 
 lint: setup ## ruff: rules and format
 	@$(RUN) -m ruff check .

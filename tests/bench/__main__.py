@@ -1,7 +1,7 @@
 """Compare the library with loops written by hand: ``python -m tests.bench [--short] [--json FILE]``.
 
 One run measures all loops in turns on one queue manager, client and server pinned to one core, and reports medians and
-ratios. The queue manager counts the MQI calls.
+ratios. The queue manager counts the MQI calls. Then single calls are measured without Python on the client's side.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from rich.table import Table
 
 from mqgroups.embedded import EmbeddedQueueManager
 from mqgroups.embedded.libmqm.build import build, load
+from tests.bench import verbs
 
 MQSC = """
 DEFINE QLOCAL(BENCH) MAXDEPTH(999999999) DEFPSIST(YES) REPLACE
@@ -42,28 +43,27 @@ def _queue_manager() -> Iterator[EmbeddedQueueManager]:
             yield qmgr
 
 
-def _measure(messages: int, every: int, rounds: int) -> dict[str, dict[str, list[float]]]:
+def _measure(qmgr: EmbeddedQueueManager, messages: int, every: int, rounds: int) -> dict[str, dict[str, list[float]]]:
     """Return seconds of each round by direction and loop, and the calls of one put and one get by ``mqgroups``."""
     from tests.bench.loops import LOOPS
 
     payloads = [b"%099d" % number for number in range(messages)]
     times: dict[str, dict[str, list[float]]] = {way: {loop.name: [] for loop in LOOPS} for way in ("put", "get")}
     calls: dict[str, dict[str, list[float]]] = {way: {loop.name: [] for loop in LOOPS} for way in ("put", "get")}
-    with _queue_manager() as qmgr:
-        for number in range(rounds + 1):
-            # Another order in every round, so that no loop always runs behind the same one.
-            order = LOOPS[number % len(LOOPS) :] + LOOPS[: number % len(LOOPS)]
-            for kind in order:
-                loop = kind(qmgr)
-                for way, argument in (("put", payloads), ("get", messages)):
-                    qmgr.clear_faults()
-                    began = time.perf_counter()
-                    getattr(loop, way)(argument, every)
-                    took = time.perf_counter() - began
-                    if number:  # the first round warms up
-                        times[way][kind.name].append(took)
-                        calls[way][kind.name].append(sum(qmgr.calls().values()))
-                loop.close()
+    for number in range(rounds + 1):
+        # Another order in every round, so that no loop always runs behind the same one.
+        order = LOOPS[number % len(LOOPS) :] + LOOPS[: number % len(LOOPS)]
+        for kind in order:
+            loop = kind(qmgr)
+            for way, argument in (("put", payloads), ("get", messages)):
+                qmgr.clear_faults()
+                began = time.perf_counter()
+                getattr(loop, way)(argument, every)
+                took = time.perf_counter() - began
+                if number:  # the first round warms up
+                    times[way][kind.name].append(took)
+                    calls[way][kind.name].append(sum(qmgr.calls().values()))
+            loop.close()
     return {"put": times["put"], "get": times["get"], "put calls": calls["put"], "get calls": calls["get"]}
 
 
@@ -129,8 +129,13 @@ def main() -> None:
     load(build())
     # Many short rounds: what else runs on the machine changes from one second to the next, less so within a round.
     messages, every, rounds = (1_000, 250, 21) if arguments.short else (2_000, 500, 61)
-    results = _measure(messages, every, rounds)
-    summary = _report(Console(width=140), results, messages, every)
+    console = Console(width=140)
+    with _queue_manager() as qmgr:
+        results = _measure(qmgr, messages, every, rounds)
+        single = verbs.measure(qmgr, messages, 5 if arguments.short else 21)
+    summary = _report(console, results, messages, every)
+    verbs.report(console, single)
+    summary["verbs"] = single
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(json.dumps(summary, indent=2) + "\n")
     print(f"figures in {arguments.json}")
