@@ -25,7 +25,7 @@ from mqgroups.embedded.property_control import present
 from mqgroups.embedded.property_transfer import properties_wanted
 from mqgroups.embedded.queue import Match, Message
 from mqgroups.embedded.queue_manager import CCSID, Answer, Connection, Failed, QueueManager
-from mqgroups.embedded.reports import COD, discard_expired, forget, is_confirmed, publish, reports_on_delivery
+from mqgroups.embedded.reports import delivery_is_confirmed, discard_expired, forget, publish, reports_on_delivery
 from mqgroups.embedded.structures import (
     NO_GROUP,
     NO_ID,
@@ -372,7 +372,7 @@ class _Get:
             self.handle.lock(parts)
 
     def _remove(self, parts: list[Message], in_unit_of_work: bool) -> None:
-        reported = is_confirmed(COD, MessageDescriptor(parts[0].md))
+        reported = delivery_is_confirmed(parts[0])
         unit = self.q_mgr.unit_of_work(self.connection, len(parts) + reported) if in_unit_of_work else None
         if unit is None and len(parts) > 1 and parts[0].persistent and self.connection.unit_of_work:
             # Putting persistent segments together takes a unit of work, and the only one there is is the user's.
@@ -382,7 +382,7 @@ class _Get:
         for part in parts:
             self.queue.withdraw(part)
             self.queue.dequeued += 1
-        self._reports = reports_on_delivery(self.q_mgr, parts)
+        self._reports = reports_on_delivery(self.q_mgr, parts) if reported else []
         if unit is not None:
             unit.add_gets(parts)
             self.queue.uncommitted += len(parts)

@@ -25,7 +25,7 @@ _KNOWN = (
     | _READ_AHEAD
     | _NOT_YET
     | _PASS_OR_SET_CONTEXT
-    # Whose authority it is makes no difference where no authority is checked; context is not taken from AlternateUserId.
+    # No authority is checked, and AlternateUserId says nothing about context (topics q098140, q097700).
     | mq.MQOO_ALTERNATE_USER_AUTHORITY
     | mq.MQOO_SAVE_ALL_CONTEXT
     | mq.MQOO_FAIL_IF_QUIESCING

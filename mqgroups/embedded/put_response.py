@@ -10,8 +10,9 @@ Put1DefaultAlwaysSync=YES. Only for clients. Source: IBM MQ, topics "Using async
 
 Unverified: which fields come back (ApplIdentityData, PutApplType, PutApplName, ApplOriginData, and MsgId and CorrelId where
 they are made here); that DEFPRESP has no say in MQPUT1; that bad structures, handles and options are told at once; that no
-message here is ineligible; that a put that failed lets MQCMIT back out (MQCC_WARNING, MQRC_BACKED_OUT) unless its message was
-not persistent, and that other calls in the same unit of work go on until then.
+message here is ineligible; that a put that failed lets MQCMIT back out unless its message was not persistent, and that other
+calls in the same unit of work go on until then. MQCMIT then ends with MQCC_WARNING and MQRC_BACKED_OUT as the topics of both
+say; the one on MQPMO options, as remembered, has MQCC_FAILED for this case.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ _KNOWN = (
     | _RESPONSES
     | _CONTEXTS
     | _NOT_YET
-    # Whose authority it is makes no difference where no authority is checked; context is not taken from AlternateUserId.
+    # No authority is checked, and AlternateUserId says nothing about context (topics q098140, q097700).
     | mq.MQPMO_ALTERNATE_USER_AUTHORITY
     | mq.MQPMO_NEW_MSG_ID
     | mq.MQPMO_NEW_CORREL_ID
@@ -72,7 +72,7 @@ def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, p
     """MQPUT (IBM MQ, topic "MQPUT")."""
     md, pmo = _structures(md_raw, pmo_raw)
     with q_mgr.lock:
-        handle, queue = connection.queue_handle(hobj)
+        handle, _ = connection.queue_handle(hobj)
         if not handle.options & mq.MQOO_OUTPUT:
             raise Failed(mq.MQRC_NOT_OPEN_FOR_OUTPUT)
         if pmo.options & mq.MQPMO_ALTERNATE_USER_AUTHORITY:
@@ -81,7 +81,7 @@ def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, p
         check_context(connection, handle, pmo, put1=False)
 
     def told() -> Answer:
-        return _put_on_handle(q_mgr, connection, handle, queue, md, pmo, data)
+        return _put_on_handle(q_mgr, connection, hobj, md, pmo, data)
 
     if put_is_asynchronous(connection, pmo.options, handle.default_put_response):
         return put_without_telling(q_mgr, connection, handle.opened_name, md_raw, pmo, [], told)
@@ -91,13 +91,14 @@ def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, p
 def _put_on_handle(
     q_mgr: QueueManager,
     connection: Connection,
-    handle: Handle,
-    queue: Queue,
+    hobj: int,
     md: MessageDescriptor,
     pmo: PutMessageOptions,
     data: bytes,
 ) -> Answer:
     with q_mgr.lock:
+        # Once more: the queue may have been deleted since.
+        handle, queue = connection.queue_handle(hobj)
         state = handle.states[Direction.PUT]
         reason, messages = _put(q_mgr, connection, handle, queue, md, pmo, data)
     if not q_mgr.platform.puts_in_syncpoint(pmo.options):
@@ -268,7 +269,7 @@ def _put(
     if len(pieces) > 1 and not in_unit_of_work and connection.unit_of_work:
         # The segments have to appear together, and the only unit of work there is is the user's (topic q042870).
         raise Failed(mq.MQRC_UOW_NOT_AVAILABLE)
-    reported = len(pieces) if is_confirmed(COA, md) else 0
+    reported = len(pieces) if is_confirmed(COA, md.report, md.format) else 0
     unit = q_mgr.unit_of_work(connection, 1 + reported) if in_unit_of_work else None
 
     # From here on only the disk can refuse.

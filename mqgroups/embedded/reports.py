@@ -71,6 +71,8 @@ _OTHERS = (
     | mq.MQRO_DISCARD_MSG
     | mq.MQRO_PASS_DISCARD_AND_EXPIRY
 )
+_REPORT_AND_FORMAT = struct.Struct("<i20x8s")
+_REPORT_OFFSET = 8
 _DATA_LENGTH = 100
 _EXPIRY_OF_EXPIRY_REPORT = 600  # tenths of a second
 _DLH = struct.Struct("<4sii48s48sii8si28s8s8s")
@@ -104,23 +106,27 @@ def wants_reply_queue(report: int) -> bool:
     return bool(report & wanted) or any(kind.asked(report) for kind in _KINDS)
 
 
-def is_confirmed(kind: Kind, md: MessageDescriptor) -> bool:
-    """Whether the queue manager makes a report of this kind, COA or COD, for a message with this descriptor."""
-    return bool(kind.asked(md.report)) and md.format not in (mq.MQFMT_DEAD_LETTER_HEADER, mq.MQFMT_XMIT_Q_HEADER)
+def is_confirmed(kind: Kind, report: int, format_: bytes) -> bool:
+    """Whether the queue manager makes a report of this kind, COA or COD, for a message with this Report and Format."""
+    return bool(kind.asked(report)) and format_ not in (mq.MQFMT_DEAD_LETTER_HEADER, mq.MQFMT_XMIT_Q_HEADER)
+
+
+def delivery_is_confirmed(message: Message) -> bool:
+    """Whether there will be a COD report for this message."""
+    report, format_ = _REPORT_AND_FORMAT.unpack_from(message.md, _REPORT_OFFSET)
+    return is_confirmed(COD, report, format_)
 
 
 def reports_on_arrival(q_mgr: QueueManager, messages: Iterable[Message]) -> list[Message]:
-    """Return the COA reports of messages that are put now, counted on their queues but not yet available."""
+    """Return the COA reports of messages that are put now and ask for them, counted on their queues but not yet available."""
     made = []
     for message in messages:
-        md = MessageDescriptor(message.md)
-        if is_confirmed(COA, md):
-            made += _report(q_mgr, COA, md, message.data, message)
+        made += _report(q_mgr, COA, MessageDescriptor(message.md), message.data, message)
     return made
 
 
 def reports_on_delivery(q_mgr: QueueManager, parts: list[Message]) -> list[Message]:
-    """Return the COD report of one MQGET, counted on its queue but not yet available; nothing if none is asked for.
+    """Return the COD report of one MQGET of messages that ask for it, counted on its queue but not yet available.
 
     Segments that are got together are confirmed together (topic q022880).
     """
@@ -129,8 +135,6 @@ def reports_on_delivery(q_mgr: QueueManager, parts: list[Message]) -> list[Messa
     if len(parts) > 1 and last.msg_flags & mq.MQMF_LAST_SEGMENT:
         raw = as_only_segment(raw, first.msg_flags | mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT)
     md = MessageDescriptor(raw)
-    if not is_confirmed(COD, md):
-        return []
     md.original_length = sum(part.extent for part in parts)
     return _report(q_mgr, COD, md, b"".join(part.data for part in parts), first)
 

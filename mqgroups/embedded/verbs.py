@@ -50,8 +50,8 @@ def _verb(code: int, name: str, request: str = "", reply: str = "") -> Verb:
     return Verb(name, code, _fields(request), _fields(reply))
 
 
-# Selectors and integer attributes travel as blobs of native 32-bit integers. The verbs from MQSUB to
-# MQCTL carry nothing: the queue manager answers them with MQRC_FUNCTION_NOT_SUPPORTED. CONTROL is not an MQI verb; it is
+# Selectors and integer attributes travel as blobs of native 32-bit integers. Verbs from MQSUB to MQCTL
+# that carry nothing: the queue manager answers them with MQRC_FUNCTION_NOT_SUPPORTED. CONTROL is not an MQI verb; it is
 # how the Python side of the embedded queue manager counts calls and plants faults, and the C library never sends it.
 VERBS: tuple[Verb, ...] = (
     _verb(

@@ -10,13 +10,16 @@ from __future__ import annotations
 import pytest
 
 from mqgroups.mqi.constants import (
+    MQCA_Q_NAME,
     MQCC_FAILED,
     MQCC_OK,
     MQCC_WARNING,
     MQCI_NONE,
     MQGI_NONE,
     MQGMO_LOGICAL_ORDER,
+    MQIA_DEF_PUT_RESPONSE_TYPE,
     MQIA_INHIBIT_PUT,
+    MQIA_Q_TYPE,
     MQMF_LAST_MSG_IN_GROUP,
     MQMF_MSG_IN_GROUP,
     MQOO_INPUT_SHARED,
@@ -35,8 +38,10 @@ from mqgroups.mqi.constants import (
     MQPMO_SYNC_RESPONSE,
     MQPMO_SYNCPOINT,
     MQPRI_PRIORITY_AS_Q_DEF,
+    MQPRT_SYNC_RESPONSE,
     MQQA_PUT_ALLOWED,
     MQQA_PUT_INHIBITED,
+    MQQT_LOCAL,
     MQRC_BACKED_OUT,
     MQRC_HOBJ_ERROR,
     MQRC_NONE,
@@ -115,17 +120,26 @@ def test_defpresp_makes_puts_asynchronous_and_sync_response_overrules_it(connect
     assert connection.depth(small) == 3
 
 
-def test_defpresp_is_taken_when_the_queue_is_opened(connect, own_queue_manager, tmp_path):
-    q_mgr = own_queue_manager("QMA")
-    connection = connect(to=q_mgr)
-    before = connection.open("TEST.LOCAL", MQOO_OUTPUT)
-    mqsc = tmp_path / "async.mqsc"
-    mqsc.write_text("ALTER QLOCAL(TEST.LOCAL) DEFPRESP(ASYNC) PUT(DISABLED)\n")
+def test_defpresp_is_taken_when_the_queue_is_opened(connection, small, mq, binding):
+    q_mgr = mq.connect(binding)
+    pcf = binding.PCFExecute(q_mgr)
+    change = {MQCA_Q_NAME: small.encode(), MQIA_Q_TYPE: MQQT_LOCAL, MQIA_DEF_PUT_RESPONSE_TYPE: MQPRT_SYNC_RESPONSE}
+    before = fill(connection, small)
+    pcf.MQCMD_CHANGE_Q(change)
     assert before.put(b"m").code == OK
-    q_mgr.stop()
-    other = own_queue_manager("QMB", mqsc=[mqsc])
-    assert connect(to=other).open("TEST.LOCAL", MQOO_OUTPUT).put(b"m").code == OK
-    assert connect(to=other).depth("TEST.LOCAL") == 0
+    assert connection.open(small, MQOO_OUTPUT).put(b"m").code == failed(MQRC_Q_FULL)
+    assert connection.depth(small) == 3
+    pcf.disconnect()
+    q_mgr.disconnect()
+
+
+def test_an_alias_has_a_defpresp_of_its_own(connect, own_queue_manager, tmp_path):
+    mqsc = tmp_path / "alias.mqsc"
+    mqsc.write_text("DEFINE QLOCAL(BASE) PUT(DISABLED)\nDEFINE QALIAS(ALIAS) TARGET(BASE) DEFPRESP(ASYNC)\n")
+    connection = connect(to=own_queue_manager("QMA", mqsc=[mqsc]))
+    assert connection.open("ALIAS", MQOO_OUTPUT).put(b"m").code == OK
+    assert connection.open("BASE", MQOO_OUTPUT).put(b"m").code == failed(MQRC_PUT_INHIBITED)
+    assert connection.depth("BASE") == 0
 
 
 def test_response_as_q_def_is_synchronous_by_default(connection, queue, out):
