@@ -1,10 +1,10 @@
 """Report messages that the queue manager makes: confirm on arrival, confirm on delivery, expiration.
 
-The Report field of a message asks for them, and says how much of its data they carry and whose identifiers; they go to its
-ReplyToQ. What cannot be put there goes to the dead-letter queue with an MQDLH in front, unless the report says
-MQRO_DISCARD_MSG; what cannot be put there either is dropped with a line in the log. A report is part of what it reports on: in
-the unit of work of the put or the get, on disk in one go with it. Exception reports are the business of channels, which are
-not here: an application that puts to a queue of its own queue manager is told by reason code, and nobody else is.
+The Report field of a message asks for them, and says how much of its data they carry and whose identifiers. They go to its
+ReplyToQ, or else to the dead-letter queue, unless they say MQRO_DISCARD_MSG, or else are dropped with a line in the log. A
+report is part of what it reports on: in the unit of work of the put or the get, on disk in one go with it. Exception reports
+are the business of channels, which are not here: an application that puts to a queue of its own queue manager is told by
+reason code, and nobody else is.
 
 Source: IBM MQ, topics "Report" (q097680), "Structure of the report field", "OriginalLength" (q097590), "Reports and segmented
 messages" (q022880), "Feedback" (q097510), "Activity report MQMD" (q037020), "Conversion of report messages" (q107770).
@@ -13,27 +13,24 @@ MQRO_PASS_DISCARD_AND_EXPIRY; that properties come with a report that has data, 
 an MQDLH are neither confirmed on arrival nor on delivery; that a report which cannot be put changes nothing for the
 message it is about.
 
-Not here: the fields of an application's own reports (``putting.py``).
+Not here: where a report goes (``report_delivery.py``), the fields of an application's own reports (``putting.py``).
 """
 
 from __future__ import annotations
 
-import logging
 import struct
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mqgroups.embedded.logical_order import IS_SEGMENT
-from mqgroups.embedded.objects import CatalogueError
 from mqgroups.embedded.properties import combined
 from mqgroups.embedded.property_control import kept, read
 from mqgroups.embedded.queue import Message, Queue
-from mqgroups.embedded.queue_manager import CCSID, MAX_PRIORITY, Failed, QueueManager
+from mqgroups.embedded.queue_manager import Failed, QueueManager
+from mqgroups.embedded.report_delivery import DLH, DLH_FORMAT_OFFSET, delivered
 from mqgroups.embedded.structures import MessageDescriptor, as_only_segment, name_field, text_field
 from mqgroups.mqi import constants as mq
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +72,7 @@ _REPORT_AND_FORMAT = struct.Struct("<i20x8s")
 _REPORT_OFFSET = 8
 _DATA_LENGTH = 100
 _EXPIRY_OF_EXPIRY_REPORT = 600  # tenths of a second
-_DLH = struct.Struct("<4sii48s48sii8si28s8s8s")
-# Encoding, CodedCharSetId and Format of what comes behind: in an MQDLH, and in all headers that have a StrucLength.
-_DLH_FORMAT_OFFSET = 116
+# What all headers that have a StrucLength begin with: it, and Encoding, CodedCharSetId and Format of what comes behind.
 _HEADER = struct.Struct("<4siiii8s")
 
 
@@ -193,7 +188,7 @@ def _report(q_mgr: QueueManager, kind: Kind, about: MessageDescriptor, data: byt
         if option == kind.with_data:
             data = data[: _headers_length(about.format, data) + _DATA_LENGTH]
     md = _descriptor(q_mgr, kind, about, original)
-    return _deliver(q_mgr, md, data, properties, text_field(about.reply_to_q), text_field(about.reply_to_q_mgr))
+    return delivered(q_mgr, md, data, properties, text_field(about.reply_to_q), text_field(about.reply_to_q_mgr))
 
 
 def _headers_length(format_: bytes, data: bytes) -> int:
@@ -201,7 +196,7 @@ def _headers_length(format_: bytes, data: bytes) -> int:
     at = 0
     while True:
         if format_ == mq.MQFMT_DEAD_LETTER_HEADER:
-            length, format_offset = _DLH.size, _DLH_FORMAT_OFFSET
+            length, format_offset = DLH.size, DLH_FORMAT_OFFSET
         elif format_.startswith(b"MQH") and at + _HEADER.size <= len(data):
             length, format_offset = _HEADER.unpack_from(data, at)[2], 20
         else:
@@ -239,72 +234,3 @@ def _descriptor(q_mgr: QueueManager, kind: Kind, about: MessageDescriptor, origi
     if not md.msg_flags & IS_SEGMENT:
         md.original_length = mq.MQOL_UNDEFINED
     return md
-
-
-# --- where it goes
-
-
-def _deliver(
-    q_mgr: QueueManager, md: MessageDescriptor, data: bytes, properties: bytes, reply_to_q: str, reply_to_q_mgr: str
-) -> list[Message]:
-    try:
-        if reply_to_q_mgr not in ("", q_mgr.name):
-            raise Failed(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
-        return [_placed(q_mgr, reply_to_q, md, data, properties)]
-    except Failed as failed:
-        reason = failed.reason
-    if not md.report & mq.MQRO_DISCARD_MSG:
-        dead_letter_q = str(q_mgr.catalogue.q_mgr_values[mq.MQCA_DEAD_LETTER_Q_NAME])
-        header = _DLH.pack(
-            b"DLH ",
-            1,
-            reason,
-            name_field(reply_to_q),
-            name_field(reply_to_q_mgr or q_mgr.name),
-            md.encoding,
-            md.coded_char_set_id,
-            md.format,
-            md.put_appl_type,
-            md.put_appl_name,
-            md.put_date,
-            md.put_time,
-        )
-        md.encoding, md.coded_char_set_id, md.format = mq.MQENC_NATIVE, CCSID, mq.MQFMT_DEAD_LETTER_HEADER
-        try:
-            return [_placed(q_mgr, dead_letter_q, md, header + data, properties)]
-        except Failed as failed:
-            _log.warning(
-                "the dead-letter queue %r does not take a report: %s", dead_letter_q, mq.reason_name(failed.reason)
-            )
-    _log.warning("a report for %s is dropped: %s", reply_to_q, mq.reason_name(reason))
-    return []
-
-
-def _placed(q_mgr: QueueManager, name: str, md: MessageDescriptor, data: bytes, properties: bytes) -> Message:
-    """Return the message for a queue, counted on it; raises Failed with the reason why the queue does not take it."""
-    try:
-        queue, named = q_mgr.catalogue.resolve(name)
-    except CatalogueError as error:
-        raise Failed(error.reason) from error
-    persistent = md.persistence == mq.MQPER_PERSISTENT
-    if mq.MQQA_PUT_INHIBITED in (named.values[mq.MQIA_INHIBIT_PUT], queue.values[mq.MQIA_INHIBIT_PUT]):
-        raise Failed(mq.MQRC_PUT_INHIBITED)
-    if persistent and queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC:
-        raise Failed(mq.MQRC_PERSISTENT_NOT_ALLOWED)
-    if len(data) > queue.integer(mq.MQIA_MAX_MSG_LENGTH):
-        raise Failed(mq.MQRC_MSG_TOO_BIG_FOR_Q)
-    if queue.depth >= queue.integer(mq.MQIA_MAX_Q_DEPTH):
-        raise Failed(mq.MQRC_Q_FULL)
-    message = Message(
-        queue,
-        q_mgr.new_position(),
-        queue.delivery_priority(min(md.priority, MAX_PRIORITY)),
-        md.pack(2),
-        data,
-        group_fields=(md.group_id, md.msg_seq_number, md.offset, md.msg_flags),
-        persistent=persistent,
-        expires_at_s=None if md.expiry == mq.MQEI_UNLIMITED else time.time() + md.expiry / 10,
-    )
-    message.properties = properties
-    queue.count_puts(1)
-    return message

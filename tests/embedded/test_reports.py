@@ -13,6 +13,7 @@ import pytest
 from mqgroups.mqi.constants import (
     MQAT_QMGR,
     MQCC_WARNING,
+    MQCOPY_FORWARD,
     MQEI_UNLIMITED,
     MQENC_NATIVE,
     MQFB_COA,
@@ -64,6 +65,9 @@ from mqgroups.mqi.constants import (
     MQRO_PASS_MSG_ID,
 )
 from tests.fix_mqi import OK, Code, failed, text, wait_until, warning
+from tests.fix_properties import MessageHandle
+from tests.fix_properties import get as get_with_properties
+from tests.fix_properties import put as put_with_properties
 
 HOUR = 36_000  # in tenths of a second
 MINUTE = 600
@@ -185,6 +189,23 @@ def test_the_report_on_a_message_of_a_group_names_the_group(put, reports):
     assert report.place == place == (b"g" * 24, 4, 0)
     assert report.md.MsgFlags == MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP
     assert report.md.OriginalLength == MQOL_UNDEFINED
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"), [(MQRO_COA, []), (MQRO_COA_WITH_DATA, ["r"]), (MQRO_COA_WITH_FULL_DATA, ["r"])]
+)
+def test_properties_come_with_the_data_as_their_copy_options_say(connection, queue, replies, option, expected):
+    """Unverified, as reports.py says; the copy options of a property include reports by default."""
+    handle = MessageHandle(connection)
+    handle.set("reported", "r")
+    handle.set("not", "n", CopyOptions=MQCOPY_FORWARD)
+    answer = put_with_properties(
+        connection.open(queue, MQOO_OUTPUT), b"m", handle, Report=option, ReplyToQ=replies.encode()
+    )
+    assert answer.code == OK
+    got = MessageHandle(connection)
+    assert get_with_properties(connection.open(replies, MQOO_INPUT_SHARED), got).code == OK
+    assert got.all() == expected
 
 
 # --- when

@@ -43,20 +43,18 @@ steps = st.lists(
 
 @dataclass
 class Model:
-    """Messages as [number, report], reports by their Feedback, and what of it is put or got in the unit of work."""
+    """Messages as number and Report, reports as number of their step and Feedback; and what is put or got in the unit of work."""
 
-    messages: list = field(default_factory=list)
-    reports: list = field(default_factory=list)
-    put: list = field(default_factory=list)
-    got: list = field(default_factory=list)
-    new_reports: list = field(default_factory=list)
+    messages: list[tuple[int, int]] = field(default_factory=list)
+    reports: list[tuple[int, int]] = field(default_factory=list)
+    put: list[tuple[int, int]] = field(default_factory=list)
+    got: list[tuple[int, int]] = field(default_factory=list)
+    new_reports: list[tuple[int, int]] = field(default_factory=list)
     doomed: bool = False
 
     def end(self, *, commit):
         """End the unit of work."""
-        for number, *rest in self.put if commit else self.got:
-            self.messages.append((number, *rest))
-        self.messages.sort()
+        self.messages = sorted(self.messages + (self.put if commit else self.got))
         if commit:
             self.reports = sorted(self.reports + self.new_reports)
         self.put, self.got, self.new_reports, self.doomed = [], [], [], False

@@ -97,6 +97,15 @@ def test_only_reports_of_one_feedback_are_put_together(put_segments, connection,
     assert connection.depth(replies) == 0
 
 
+def test_a_report_of_another_feedback_does_not_fill_a_gap(connection, queue, reports, replies):
+    out, source = connection.open(queue, MQOO_OUTPUT), connection.open(queue, MQOO_INPUT_SHARED)
+    for flags, report in [(SEGMENT, MQRO_COA | MQRO_COD), (LAST, MQRO_COD)]:
+        assert out.put(b"m", MQPMO_LOGICAL_ORDER, MsgFlags=flags, Report=report, ReplyToQ=replies.encode()).code == OK
+    assert [source.get().code for _ in range(2)] == [OK, OK]
+    assert reports.get(MQGMO_COMPLETE_MSG).md.Feedback == MQFB_COD
+    assert [described(answer) for answer in connection.browse(replies)] == [(MQFB_COA, 0, SEGMENT, 1)]
+
+
 @pytest.mark.parametrize(
     ("report", "data"),
     [
