@@ -25,6 +25,7 @@ from mqgroups.embedded.property_control import present
 from mqgroups.embedded.property_transfer import properties_wanted
 from mqgroups.embedded.queue import Match, Message
 from mqgroups.embedded.queue_manager import CCSID, Answer, Connection, Failed, QueueManager
+from mqgroups.embedded.reports import delivery_is_confirmed, discard_expired, forget, publish, reports_on_delivery
 from mqgroups.embedded.structures import (
     NO_GROUP,
     NO_ID,
@@ -178,10 +179,7 @@ class _Get:
         for values in (self.handle.opened_values, self.queue.values):
             if values is not None and values[mq.MQIA_INHIBIT_GET] == mq.MQQA_GET_INHIBITED:
                 raise Failed(mq.MQRC_GET_INHIBITED)
-        expired = self.queue.expire(time.time())
-        if expired:
-            # Under the lock for once: it is seldom, and what is gone must not come back.
-            self.q_mgr.write_now((), expired)
+        discard_expired(self.q_mgr, self.queue)
         parts = self._find()
         if parts is None:
             if self.options & MOVES_CURSOR:
@@ -196,14 +194,16 @@ class _Get:
         if self.browses or self._in_unit_of_work(parts[0]) or answer[1] == mq.MQRC_TRUNCATED_MSG_FAILED:
             return answer
         try:
-            self.q_mgr.write_now((), parts)
+            self.q_mgr.write_now(self._reports, parts)
         except Failed:
             with self.q_mgr.lock:
                 self.handle.states[Direction.GET] = self._state_before
                 self.queue.make_available(parts)
+                forget(self._reports)
             raise
         with self.q_mgr.lock:
             self.queue.depth -= len(parts)
+            publish(self._reports)
         return answer
 
     # --- which messages
@@ -297,7 +297,7 @@ class _Get:
                 # The reassembled message reads as its own only segment.
                 flags |= mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT
             md, data = as_only_segment(md, flags), b"".join(part.data for part in parts)
-        length = len(data)
+        length = sum(part.extent for part in parts)
         md, data, properties = present(md, data, first.properties, self.properties)
         if self.message_handle is not None:
             self.message_handle.fill(md, properties.in_handle)
@@ -372,7 +372,8 @@ class _Get:
             self.handle.lock(parts)
 
     def _remove(self, parts: list[Message], in_unit_of_work: bool) -> None:
-        unit = self.q_mgr.unit_of_work(self.connection, len(parts)) if in_unit_of_work else None
+        reported = delivery_is_confirmed(parts[0])
+        unit = self.q_mgr.unit_of_work(self.connection, len(parts) + reported) if in_unit_of_work else None
         if unit is None and len(parts) > 1 and parts[0].persistent and self.connection.unit_of_work:
             # Putting persistent segments together takes a unit of work, and the only one there is is the user's.
             raise Failed(mq.MQRC_UOW_NOT_AVAILABLE)
@@ -381,9 +382,11 @@ class _Get:
         for part in parts:
             self.queue.withdraw(part)
             self.queue.dequeued += 1
+        self._reports = reports_on_delivery(self.q_mgr, parts) if reported else []
         if unit is not None:
             unit.add_gets(parts)
             self.queue.uncommitted += len(parts)
+            unit.add_reports(self._reports)
 
     def _converted(self, md: bytes, data: bytes) -> tuple[bytes, bytes, int]:
         """Return descriptor and data as asked for, or as they are with the reason why."""

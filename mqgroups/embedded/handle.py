@@ -30,13 +30,14 @@ class Handle:
     answers from: those of an alias are the alias's own. ``cursor`` is the place of the browse cursor, None before the
     first message; ``logical_cursor`` is the place of the first item of the group it is in, which is where that group
     stands in logical order; ``browsed_in_logical_order`` is how the last MQGMO_BROWSE_FIRST (or first
-    MQGMO_BROWSE_NEXT) went.
+    MQGMO_BROWSE_NEXT) went. ``default_put_response`` is DEFPRESP as it was at MQOPEN.
     """
 
     __slots__ = (
         "browsed_in_logical_order",
         "creates_dynamic",
         "cursor",
+        "default_put_response",
         "exclusive",
         "hobj",
         "locked",
@@ -59,6 +60,7 @@ class Handle:
         *,
         exclusive: bool = False,
         creates_dynamic: bool = False,
+        default_put_response: int = mq.MQPRT_SYNC_RESPONSE,
     ) -> None:
         self.hobj = hobj
         self.options = options
@@ -67,6 +69,7 @@ class Handle:
         self.opened_values = opened_values
         self.exclusive = exclusive
         self.creates_dynamic = creates_dynamic
+        self.default_put_response = default_put_response
         self.states = dict.fromkeys(Direction, GroupState())
         self.cursor: int | None = None
         self.logical_cursor: int | None = None

@@ -18,13 +18,15 @@ _USES = INPUT | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_SET
 _PASS_OR_SET_CONTEXT = (
     mq.MQOO_PASS_IDENTITY_CONTEXT | mq.MQOO_PASS_ALL_CONTEXT | mq.MQOO_SET_IDENTITY_CONTEXT | mq.MQOO_SET_ALL_CONTEXT
 )
-_NOT_YET = mq.MQOO_ALTERNATE_USER_AUTHORITY | mq.MQOO_CO_OP
+_NOT_YET = mq.MQOO_CO_OP
 _KNOWN = (
     _USES
     | _BIND
     | _READ_AHEAD
     | _NOT_YET
     | _PASS_OR_SET_CONTEXT
+    # No authority is checked, and AlternateUserId says nothing about context (topics q098140, q097700).
+    | mq.MQOO_ALTERNATE_USER_AUTHORITY
     | mq.MQOO_SAVE_ALL_CONTEXT
     | mq.MQOO_FAIL_IF_QUIESCING
     | mq.MQOO_RESOLVE_LOCAL_Q
@@ -117,6 +119,8 @@ def open_queue(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> tuple
     queue.open_count += 1
     if options & mq.MQOO_OUTPUT:
         queue.open_output_count += 1
+    default_put_response = values[mq.MQIA_DEF_PUT_RESPONSE_TYPE]
+    assert isinstance(default_put_response, int)
     handle = Handle(
         q_mgr.new_handle_number(),
         options,
@@ -125,6 +129,7 @@ def open_queue(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> tuple
         values,
         exclusive=exclusive,
         creates_dynamic=created,
+        default_put_response=default_put_response,
     )
     return handle, queue
 

@@ -11,6 +11,7 @@ Not here: who may get what (``getting.py``), units of work, disk. All methods ar
 from __future__ import annotations
 
 import heapq
+import struct
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,10 @@ from mqgroups.mqi import constants as mq
 if TYPE_CHECKING:
     from mqgroups.embedded.handle import Handle
 
+_MSG_TYPE_AND_FEEDBACK = struct.Struct("<i4xi")
+_MSG_TYPE_OFFSET = 12
+_ORIGINAL_LENGTH = struct.Struct("<i")
+_ORIGINAL_LENGTH_OFFSET = 360
 # Arrival positions count up from 1 for the whole queue manager; 56 bits last for 70 million years at a million a
 # second.
 _POSITION_BITS = 56
@@ -98,6 +103,21 @@ class Message:
     def starts_in_logical_order(self) -> bool:
         """Whether an MQGET in logical order with nothing open may return it: sequence number 1, offset 0."""
         return self.msg_seq_number == 1 and self.offset == 0
+
+    @property
+    def feedback(self) -> int:
+        """Feedback of a report message, -1 for any other."""
+        msg_type, feedback = _MSG_TYPE_AND_FEEDBACK.unpack_from(self.md, _MSG_TYPE_OFFSET)
+        return feedback if msg_type == mq.MQMT_REPORT else -1
+
+    @property
+    def extent(self) -> int:
+        """How many bytes of its logical message it stands for: those it has, or its OriginalLength if it is a report on a
+        segment (topic q022880)."""
+        if self.msg_flags & IS_SEGMENT and self.feedback >= 0:
+            original_length: int = _ORIGINAL_LENGTH.unpack_from(self.md, _ORIGINAL_LENGTH_OFFSET)[0]
+            return original_length
+        return len(self.data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,16 +227,20 @@ class Group:
         parts = self._parts.get(msg_seq_number)
         if not parts:
             return False
-        return not parts[0].msg_flags & IS_SEGMENT or bool(self.logical_message(msg_seq_number))
+        if not parts[0].msg_flags & IS_SEGMENT:
+            return True
+        return any(self.logical_message(msg_seq_number, feedback) for feedback in {part.feedback for part in parts})
 
-    def logical_message(self, msg_seq_number: int) -> list[Message]:
+    def logical_message(self, msg_seq_number: int, feedback: int) -> list[Message]:
         """Return the segments of a logical message by ascending offset, or nothing if one of them is not there.
 
-        A logical message that is not segmented is the one segment of itself.
+        A logical message that is not segmented is the one segment of itself. Segments that are reports go together if their
+        Feedback is the same (topic q022880).
         """
         by_offset: dict[int, Message] = {}
         for part in sorted(self.parts(msg_seq_number), key=_key):
-            by_offset.setdefault(part.offset, part)
+            if part.feedback == feedback:
+                by_offset.setdefault(part.offset, part)
         found: list[Message] = []
         offset = 0
         while offset in by_offset:
@@ -224,9 +248,9 @@ class Group:
             found.append(last)
             if last.msg_flags & mq.MQMF_LAST_SEGMENT or not last.msg_flags & IS_SEGMENT:
                 return found
-            if not last.data:
+            if not last.extent:
                 return []
-            offset += len(last.data)
+            offset += last.extent
         return []
 
     def is_complete(self) -> bool:
@@ -412,4 +436,4 @@ class Queue:
         if not message.msg_flags & IS_SEGMENT:
             return [message]
         group = self._groups.get(message.group_id)
-        return group.logical_message(message.msg_seq_number) if group is not None else []
+        return group.logical_message(message.msg_seq_number, message.feedback) if group is not None else []

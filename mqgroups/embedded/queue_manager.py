@@ -24,6 +24,7 @@ from typing import Protocol
 
 from mqgroups.embedded import mqsc_commands
 from mqgroups.embedded import pcf_constants as pcf
+from mqgroups.embedded.asynchronous_puts import PutStatus
 from mqgroups.embedded.catalogue import SYSTEM_MQSC, Catalogue
 from mqgroups.embedded.handle import Direction, Handle
 from mqgroups.embedded.message_handle import MessageHandle
@@ -73,12 +74,21 @@ class Waiter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a connection comes from, as administrators see it; a program inside the queue manager has no channel."""
+    """Where a connection comes from, as administrators see it; a program inside the queue manager has no channel.
+
+    ``put1_always_sync`` is the client's Put1DefaultAlwaysSync.
+    """
 
     pid: int = 0
     channel_name: str = ""
     conn_name: str = ""
     connect_options: int = 0
+    put1_always_sync: bool = False
+
+    @property
+    def is_client(self) -> bool:
+        """Whether an application came through a channel."""
+        return bool(self.channel_name)
 
 
 class Connection:
@@ -102,6 +112,7 @@ class Connection:
         self.handles: dict[int, Handle] = {}
         self.message_handles: dict[int, MessageHandle] = {}
         self.unit_of_work: UnitOfWork | None = None
+        self.put_status = PutStatus()
 
     def handle(self, hobj: int) -> Handle:
         """Return an open handle; raises Failed with MQRC_HOBJ_ERROR."""
@@ -201,6 +212,7 @@ class QueueManager:
         pid: int = 0,
         conn_name: str = "",
         connect_options: int = 0,
+        put1_always_sync: bool = False,
     ) -> Connection:
         """MQCONNX.
 
@@ -223,7 +235,7 @@ class QueueManager:
                 raise Failed(mq.MQRC_NOT_AUTHORIZED)
         limit = self.max_msg_length()
         limit = min(limit, max_msg_length) if max_msg_length > 0 else limit
-        origin = Origin(pid, channel_name, conn_name, connect_options)
+        origin = Origin(pid, channel_name, conn_name, connect_options, put1_always_sync)
         return self._connected(Connection(waiter, user or "app", appl_name, limit, self.new_identifier(), origin))
 
     def connect_program(self, waiter: Waiter, appl_name: str) -> Connection:
@@ -311,12 +323,21 @@ class QueueManager:
             raise Failed(mq.MQRC_SYNCPOINT_LIMIT_REACHED)
         return connection.unit_of_work
 
+    def doom(self, connection: Connection) -> None:
+        """Let the connection's unit of work, a new one if there is none, be backed out when it is to be committed."""
+        if connection.unit_of_work is None:
+            connection.unit_of_work = UnitOfWork()
+        connection.unit_of_work.doomed = True
+
     def commit(self, connection: Connection) -> Answer:
         """MQCMIT. When it answers MQCC_OK the unit of work is on disk and visible."""
         with self.lock:
             unit, connection.unit_of_work = connection.unit_of_work, None
         if unit is None:
             return mq.MQCC_OK, mq.MQRC_NONE, []
+        if unit.doomed:
+            self._give_back(unit)
+            return mq.MQCC_WARNING, mq.MQRC_BACKED_OUT, []
         try:
             self.store.commit(unit.puts, unit.gets)
         except sqlite3.Error:

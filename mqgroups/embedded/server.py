@@ -26,7 +26,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mqgroups.embedded import getting, inquiring, message_properties, mqsc_commands, opening, putting
+from mqgroups.embedded import (
+    getting,
+    inquiring,
+    message_properties,
+    mqsc_commands,
+    opening,
+    put_response,
+    putting,
+)
 from mqgroups.embedded.command_server import CommandServer
 from mqgroups.embedded.control import Control
 from mqgroups.embedded.faults import CallAnswered, ConnectionDropped, Fault, Faults
@@ -48,6 +56,7 @@ _VERBS: Mapping[str, Callable[..., Answer]] = {
     "MQGET": getting.get,
     "MQCMIT": QueueManager.commit,
     "MQBACK": QueueManager.back_out,
+    "MQSTAT": put_response.status,
     "MQINQ": inquiring.inquire,
     "MQSET": inquiring.set_attributes,
     "MQCRTMH": message_properties.create_handle,
@@ -259,6 +268,7 @@ class Server:
         password: bytes,
         options: int,
         max_msg_length: int,
+        put1_always_sync: int,
     ) -> Answer:
         if digest.decode("ascii", "replace") != table_digest():
             _log.warning("a library with another verb table is refused; run 'mqgroups embedded build' again")
@@ -276,6 +286,7 @@ class Server:
             pid=client.pid,
             conn_name=client.address,
             connect_options=options,
+            put1_always_sync=bool(put1_always_sync),
         )
         with self._lock:
             self._connected.add(client.sock)

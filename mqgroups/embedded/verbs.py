@@ -50,14 +50,15 @@ def _verb(code: int, name: str, request: str = "", reply: str = "") -> Verb:
     return Verb(name, code, _fields(request), _fields(reply))
 
 
-# Selectors and integer attributes travel as blobs of native 32-bit integers. The verbs from MQSUB to
-# MQCTL carry nothing: the queue manager answers them with MQRC_FUNCTION_NOT_SUPPORTED. CONTROL is not an MQI verb; it is
+# Selectors and integer attributes travel as blobs of native 32-bit integers. Verbs from MQSUB to MQCTL
+# that carry nothing: the queue manager answers them with MQRC_FUNCTION_NOT_SUPPORTED. CONTROL is not an MQI verb; it is
 # how the Python side of the embedded queue manager counts calls and plants faults, and the C library never sends it.
 VERBS: tuple[Verb, ...] = (
     _verb(
         1,
         "MQCONNX",
-        "table_digest pid:i32 appl_name q_mgr_name channel_name user password options:i32 max_msg_length:i32",
+        "table_digest pid:i32 appl_name q_mgr_name channel_name user password options:i32 max_msg_length:i32 "
+        "put1_always_sync:i32",
         "connection_id",
     ),
     _verb(2, "MQDISC"),
@@ -73,7 +74,7 @@ VERBS: tuple[Verb, ...] = (
     _verb(12, "MQSET", "hobj:i32 selectors int_attrs char_attrs"),
     _verb(13, "MQSUB"),
     _verb(14, "MQSUBRQ"),
-    _verb(15, "MQSTAT"),
+    _verb(15, "MQSTAT", "type:i32 sts", "sts"),
     _verb(16, "MQCB"),
     _verb(17, "MQCTL"),
     _verb(18, "MQCRTMH", "cmho", "hmsg:i64"),
@@ -105,6 +106,7 @@ STRUCTURE_LENGTHS: dict[str, dict[int, int]] = {
     "MQIMPO": {1: 64},
     "MQDMPO": {1: 12},
     "MQPD": {1: 24},
+    "MQSTS": {1: 224, 2: 280},
 }
 
 

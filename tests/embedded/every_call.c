@@ -223,8 +223,17 @@ int main(void) {
     expect("MQSUB", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
     MQSUBRQ(hconn, hsub, 1, NULL, &comp, &reason);
     expect("MQSUBRQ", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
+    for (MQLONG version = 1; version <= 2; version++) {
+        /* The structure ends where its memory ends. */
+        size_t size = version == 1 ? 224 : 280;
+        char *sts = malloc(size);
+        begin(sts, size, "STAT", version);
+        MQSTAT(hconn, 0, sts, &comp, &reason);
+        expect("MQSTAT", comp, reason, MQCC_OK, MQRC_NONE);
+        free(sts);
+    }
     MQSTAT(hconn, 0, NULL, &comp, &reason);
-    expect("MQSTAT", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
+    expect("MQSTAT without MQSTS", comp, reason, MQCC_FAILED, 2426);
     MQCB(hconn, 1, NULL, hobj, NULL, NULL, &comp, &reason);
     expect("MQCB", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
     MQCTL(hconn, 1, NULL, &comp, &reason);

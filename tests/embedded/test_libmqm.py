@@ -174,7 +174,7 @@ def test_structures_of_every_version_come_back_in_their_own_length(
     caller: Caller, peer: Peer, name: str, version: int
 ) -> None:
     # Given a buffer that is longer than its version says
-    struc_id = name[2:].encode().ljust(4)
+    struc_id = b"STAT" if name == "MQSTS" else name[2:].encode().ljust(4)
     buffer = ctypes.create_string_buffer(struct.pack("<4si", struc_id, version) + b"\x11" * 600, 608)
     sent: list[object] = []
 
@@ -205,6 +205,8 @@ def test_structures_of_every_version_come_back_in_their_own_length(
         codes = caller("MQCRTMH", caller.hconn, buffer, ctypes.byref(hmsg))
     elif name == "MQDMHO":
         codes = caller("MQDLTMH", caller.hconn, ctypes.byref(hmsg), buffer)
+    elif name == "MQSTS":
+        codes = caller("MQSTAT", caller.hconn, 0, buffer)
     else:
         codes = caller("MQPUT", caller.hconn, 101, buffer, None, 8, data)
     # Then exactly so many bytes of it were sent, and written

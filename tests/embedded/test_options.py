@@ -255,14 +255,6 @@ def test_mqget_does_not_do(connection, queue, mqi, options, match):
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("options", [MQPMO_ASYNC_RESPONSE], ids=hex)
-def test_mqput_does_not_do(connection, queue, options):
-    assert connection.open(queue, MQOO_OUTPUT).put(b"m", options).code.comp == 2
-    assert connection.put1(queue, b"m", options).code == NOT_SUPPORTED
-    assert connection.depth(queue) == 0
-
-
-@pytest.mark.embedded
 @pytest.mark.parametrize("object_type", [MQOT_TOPIC, MQOT_NAMELIST, MQOT_PROCESS])
 def test_mqopen_does_not_do(connection, mqi, object_type):
     options = MQOO_OUTPUT if object_type == MQOT_TOPIC else MQOO_INQUIRE
@@ -275,7 +267,6 @@ def test_verbs_that_are_not_there_say_so(connection, mqi):
     package, c, hconn = mqi.package, mqi.c, connection.hconn
     assert tuple(c.MQSUB(hconn, package.SD().pack(), 0)[-2:]) == (2, MQRC_FUNCTION_NOT_SUPPORTED)
     if mqi.name == "ibmmq":
-        assert tuple(c.MQSTAT(hconn, 0, package.STS().pack())[-2:]) == (2, MQRC_FUNCTION_NOT_SUPPORTED)
         assert tuple(c.MQSUBRQ(hconn, 1, 1, package.SRO().pack())[-2:]) == (2, MQRC_FUNCTION_NOT_SUPPORTED)
 
 

@@ -155,10 +155,13 @@ def verbs_header() -> str:
     return "\n".join(parts) + "\n"
 
 
+_STRUC_IDS = {"MQSTS": "STAT"}
+
+
 def _length_function(name: str, lengths: dict[int, int]) -> str:
-    # Every structure starts with its StrucId, the name without MQ, and its Version. What has another StrucId says nothing
-    # about its length: no more of it is read than the shortest has.
-    struc_id = name.removeprefix("MQ").ljust(4)
+    # Every structure starts with its StrucId, as a rule the name without MQ, and its Version. What has another StrucId says
+    # nothing about its length: no more of it is read than the shortest has.
+    struc_id = _STRUC_IDS.get(name, name.removeprefix("MQ")).ljust(4)
     cases = "".join(f"    case {version}: return {length};\n" for version, length in lengths.items())
     return (
         f"static inline uint32_t length_of_{name}(const void *structure) {{\n    int32_t version = 1;\n"

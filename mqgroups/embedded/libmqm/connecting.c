@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "configuration.h"
 #include "marshal.h"
 
 /* Offsets of MQCD, which programs fill themselves; it is only ever a pointer in the headers. */
@@ -98,7 +99,8 @@ static bool introduce(struct wire *wire, const char *q_mgr_name, const char *cha
     struct answer_MQCONNX answer;
     if (!call_MQCONNX(wire, bytes(TABLE_DIGEST, strlen(TABLE_DIGEST)), (int32_t)getpid(),
                       name(program_invocation_short_name, 28), name(q_mgr_name, 48), name(channel, 20), user, password,
-                      cno != NULL ? cno->Options : MQCNO_NONE, max_msg_length, comp, reason, &answer)) {
+                      cno != NULL ? cno->Options : MQCNO_NONE, max_msg_length, configured_put1_always_sync(), comp,
+                      reason, &answer)) {
         return false;
     }
     if (*comp != MQCC_FAILED && cno != NULL && cno->Version >= MQCNO_VERSION_5) {

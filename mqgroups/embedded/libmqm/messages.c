@@ -85,7 +85,9 @@ EXPORTED void MQBACK(MQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason) {
 }
 
 EXPORTED void MQSTAT(MQHCONN Hconn, MQLONG Type, PMQVOID Stat, PMQLONG CompCode, PMQLONG Reason) {
-    (void)Type;
-    (void)Stat;
-    WITH_CONNECTION(Hconn, CompCode, Reason, call_MQSTAT(wire, CompCode, Reason));
+    struct blob sts = structure(Stat, length_of_MQSTS);
+    struct answer_MQSTAT answer;
+    WITH_CONNECTION(Hconn, CompCode, Reason,
+                    call_MQSTAT(wire, Type, sts, CompCode, Reason, &answer) &&
+                        (write_back(Stat, sts, answer.sts), true));
 }
