@@ -26,7 +26,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mqgroups.embedded import getting, inquiring, message_properties, mqsc_commands, opening, putting
+from mqgroups.embedded import (
+    getting,
+    inquiring,
+    message_properties,
+    mqsc_commands,
+    opening,
+    publishing,
+    subscribing,
+)
 from mqgroups.embedded.command_server import CommandServer
 from mqgroups.embedded.control import Control
 from mqgroups.embedded.faults import CallAnswered, ConnectionDropped, Fault, Faults
@@ -43,13 +51,15 @@ _log = logging.getLogger(__name__)
 _VERBS: Mapping[str, Callable[..., Answer]] = {
     "MQOPEN": opening.open_object,
     "MQCLOSE": opening.close_object,
-    "MQPUT": putting.put,
-    "MQPUT1": putting.put1,
+    "MQPUT": publishing.put,
+    "MQPUT1": publishing.put1,
     "MQGET": getting.get,
     "MQCMIT": QueueManager.commit,
     "MQBACK": QueueManager.back_out,
     "MQINQ": inquiring.inquire,
     "MQSET": inquiring.set_attributes,
+    "MQSUB": subscribing.subscribe,
+    "MQSUBRQ": subscribing.request,
     "MQCRTMH": message_properties.create_handle,
     "MQDLTMH": message_properties.delete_handle,
     "MQSETMP": message_properties.set_property,
