@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 
 from mqgroups.embedded import pcf_constants as pcf
 from mqgroups.embedded import putting
-from mqgroups.embedded.context import check_context, set_context
+from mqgroups.embedded.context import IDENTITY, ORIGIN, check_context, set_context
 from mqgroups.embedded.handle import Handle
 from mqgroups.embedded.logical_order import IN_GROUP, IS_SEGMENT
 from mqgroups.embedded.objects import CatalogueError
@@ -120,8 +120,10 @@ def _publish(
         if not chosen and pmo.options & mq.MQPMO_WARN_IF_NO_SUBS_MATCHED:
             reason = mq.MQRC_NO_SUBS_MATCHED
         copies = _copies(q_mgr, topic, chosen, publication, body, properties)
-        messages = retained + copies
+        messages = retained + [message for _, message in copies]
         unit = q_mgr.unit_of_work(connection, len(messages)) if in_unit_of_work and messages else None
+        for subscription, _ in copies:
+            subscription.published += 1
         for message in messages:
             message.queue.count_puts(1)
             if unit is not None:
@@ -156,15 +158,7 @@ def _publication(
         md.msg_id = publication.msg_id = q_mgr.new_identifier()
     if pmo.options & mq.MQPMO_NEW_CORREL_ID:
         md.correl_id = publication.correl_id = q_mgr.new_identifier()
-    for field in (
-        "persistence",
-        "priority",
-        "put_date",
-        "put_time",
-        "put_appl_type",
-        "put_appl_name",
-        "user_identifier",
-    ):
+    for field in ("persistence", "priority", *IDENTITY, *ORIGIN):
         setattr(md, field, getattr(publication, field))
     if pmo.options & mq.MQPMO_SUPPRESS_REPLYTO:
         publication.reply_to_q = publication.reply_to_q_mgr = _NAMELESS
@@ -221,19 +215,19 @@ def _copies(
     publication: MessageDescriptor,
     body: bytes,
     properties: Sequence[Property],
-) -> list[Message]:
+) -> list[tuple[Subscription, Message]]:
     """Make the copies that can be delivered; raises Failed with MQRC_PUBLICATION_FAILURE if one is missing that the topic's
     PMSGDLV or NPMSGDLV asks for."""
     persistent = publication.persistence == mq.MQPER_PERSISTENT
     needed = topic.integer(mq.MQIA_PM_DELIVERY if persistent else mq.MQIA_NPM_DELIVERY)
-    copies: list[Message] = []
+    copies: list[tuple[Subscription, Message]] = []
     delivered: dict[Queue, int] = {}
     for subscription in chosen:
         queue = _destination(q_mgr, subscription, len(body), delivered)
         if queue is not None:
             delivered[queue] = delivered.get(queue, 0) + 1
-            copies.append(_copy(q_mgr, subscription, queue, topic.string, publication, body, properties))
-            subscription.published += 1
+            message = _copy(q_mgr, subscription, queue, topic.string, publication, body, properties)
+            copies.append((subscription, message))
         elif needed == pcf.MQDLV_ALL or (needed == pcf.MQDLV_ALL_DUR and subscription.attributes.is_(mq.MQSO_DURABLE)):
             raise Failed(mq.MQRC_PUBLICATION_FAILURE)
     return copies
@@ -339,7 +333,7 @@ def _retained_queue(q_mgr: QueueManager) -> Queue | None:
 
 
 def _latest(q_mgr: QueueManager, queue: Queue, key: bytes) -> Message | None:
-    """Return the retained publication of a topic; those it replaced are deleted."""
+    """Return the retained publication of a topic; those it replaced are deleted, under the lock: they must not come back."""
     expired = queue.expire(time.time())
     group = queue.group(key)
     found = sorted(group.members.values(), key=lambda message: message.position) if group is not None else []

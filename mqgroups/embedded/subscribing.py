@@ -209,8 +209,8 @@ class _Asked:
             appl_identity_data=sd.appl_identity_data if sets_context else "",
             level=sd.level,
         )
+        made = self.subscriptions.add(attributes)
         try:
-            made = self.subscriptions.add(attributes)
             if not options & (mq.MQSO_NEW_PUBLICATIONS_ONLY | mq.MQSO_PUBLICATIONS_ON_REQUEST):
                 send_retained(self.q_mgr, made)
         except Failed:
