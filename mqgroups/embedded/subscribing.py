@@ -1,7 +1,8 @@
 """MQSUB and MQSUBRQ.
 
 A subscription is identified by its name; it has one handle at most. What the queue manager returns of one that is resumed is
-written back into the MQSD. Not here: what subscriptions are (``subscription.py``), publications (``publishing.py``).
+written back into the MQSD. Not here: what subscriptions are (``subscription.py``), publications (``publishing.py``,
+``retained.py``).
 
 Source: IBM MQ, topics "MQSUB" (q101930), "Options (MQLONG) for MQSD" (q100080) and the other fields of MQSD, "MQSUBRQ" (q101940),
 "Rules for validating MQI options" (q103830), reason codes 2428, 2429, 2432, 2434, 2436, 2509, 2510, 2512, 2515, 2522. Unverified:
@@ -19,9 +20,9 @@ from mqgroups.embedded import pcf_constants as pcf
 from mqgroups.embedded.handle import INPUT, Handle
 from mqgroups.embedded.objects import CatalogueError
 from mqgroups.embedded.opening import at_most_one, check_handles_left, open_queue
-from mqgroups.embedded.publishing import send_retained
 from mqgroups.embedded.queue import Queue
 from mqgroups.embedded.queue_manager import MAX_PRIORITY, Answer, Connection, Failed, QueueManager
+from mqgroups.embedded.retained import send_retained
 from mqgroups.embedded.structures import (
     ObjectDescriptor,
     StructureError,

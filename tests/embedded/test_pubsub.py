@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 import pytest
 
@@ -252,7 +253,7 @@ def test_priority(connection, make_queue, topic):
 
 
 def test_identity_context_is_the_subscriber_s(connection, topic):
-    context = {"PubAccountingToken": b"T" * 32, "PubApplIdentityData": b"identity"}
+    context: Any = {"PubAccountingToken": b"T" * 32, "PubApplIdentityData": b"identity"}
     default = subscribe(connection, topic, **context)
     given = subscribe(connection, topic, MANAGED | MQSO_SET_IDENTITY_CONTEXT, **context)
     publish(connection, topic, b"m")
@@ -511,6 +512,33 @@ def test_what_survives_a_restart(own_queue_manager, connect, how):
     provided = subscribe(connection, options=MQSO_RESUME, name="provided")
     assert provided.received() == [b"before", b"retained", b"after"]
     assert subscribe(connection, "fruit/#").received() == [b"retained"]
+
+
+def test_a_managed_queue_that_outlived_its_subscription_is_gone_after_a_restart(own_queue_manager, connect):
+    target = own_queue_manager()
+    connection, other = connect(to=target), connect(to=target)
+    one = subscribe(connection, "fruit", DURABLE, name="one")
+    managed = text(one.queue.inquire(MQCA_Q_NAME)[1])
+    publish(other, "fruit", b"m", MQPMO_SYNCPOINT, Persistence=MQPER_PERSISTENT)
+    one.close(MQCO_REMOVE_SUB)
+    assert connection.open(managed, MQOO_INQUIRE).code == OK
+    target.kill()
+    target.start()
+    assert connect(to=target).open(managed, MQOO_INQUIRE).code == failed(MQRC_UNKNOWN_OBJECT_NAME)
+
+
+def test_the_bindings_own_classes(mq, binding, topic):
+    """A program as everybody writes it first, with the defaults of the binding's structures."""
+    q_mgr = mq.connect(binding)
+    sub = binding.Subscription(q_mgr)
+    sub.sub(sub_name=f"plain {topic}", topic_string=topic)
+    out = binding.Topic(q_mgr, topic_string=topic)
+    out.open(open_opts=MQOO_OUTPUT)
+    out.pub(b"hello")
+    out.close()
+    assert sub.get() == b"hello"
+    sub.close(sub_close_options=0, close_sub_queue=True)
+    q_mgr.disconnect()
 
 
 # --- what is refused

@@ -23,8 +23,8 @@ from mqgroups.embedded.commands.request import (
 )
 from mqgroups.embedded.object_attributes import SUBSCRIPTION_ATTRIBUTES
 from mqgroups.embedded.pcf import PCFError
-from mqgroups.embedded.publishing import send_retained
 from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.embedded.retained import send_retained
 from mqgroups.embedded.subscription import Subscription
 from mqgroups.embedded.subscription_commands import SubscriptionValue
 from mqgroups.embedded.topic_string import bytes_of, text_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mqgroups.embedded import pcf, publishing
+from mqgroups.embedded import pcf
 from mqgroups.embedded import pcf_constants as cf
 from mqgroups.embedded.commands.request import (
     Request,
@@ -26,6 +26,7 @@ from mqgroups.embedded.object_attributes import TOPIC_ATTRIBUTES, Kind
 from mqgroups.embedded.objects import ObjectValues
 from mqgroups.embedded.pcf import PCFError
 from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.embedded.retained import clear_retained, retained_topics
 from mqgroups.embedded.topic import topic_at
 from mqgroups.embedded.topic_string import bytes_of, text_of
 from mqgroups.mqi import constants as mq
@@ -123,7 +124,7 @@ def status(q_mgr: QueueManager, request: Request) -> list[Row]:
         for handle in connection.handles.values()
         if handle.topic_string == string
     ]
-    retained = string in publishing.retained_topics(q_mgr)
+    retained = string in retained_topics(q_mgr)
     topic = topic_at(q_mgr.catalogue.objects, string)
     has_object = q_mgr.catalogue.objects.get(Kind.TOPIC, topic.name)[mq.MQCA_TOPIC_STRING] == string
     if not (subscribers or publishers or retained or has_object):
@@ -163,7 +164,7 @@ def status(q_mgr: QueueManager, request: Request) -> list[Row]:
 def clear(q_mgr: QueueManager, request: Request) -> list[Row]:
     """MQCMD_CLEAR_TOPIC_STRING: delete the retained publication."""
     request.integer(cf.MQIACF_CLEAR_TYPE, (cf.MQCLRT_RETAINED,))
-    publishing.clear_retained(q_mgr, _topic_string(request))
+    clear_retained(q_mgr, _topic_string(request))
     return []
 
 
