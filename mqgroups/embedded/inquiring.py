@@ -90,7 +90,7 @@ def inquire(
         if not handle.options & mq.MQOO_INQUIRE:
             raise Failed(mq.MQRC_NOT_OPEN_FOR_INQUIRE)
         selectors = _integers(selectors_raw)
-        known = q_mgr_values(q_mgr) if handle.queue is None else _queue_values(handle, handle.queue)
+        known = _known_values(q_mgr, handle)
         integers: list[int] = []
         characters = b""
         warning = mq.MQRC_NONE
@@ -119,6 +119,13 @@ def inquire(
     packed = struct.pack(f"<{len(integers)}i", *integers)
     comp = mq.MQCC_WARNING if warning else mq.MQCC_OK
     return comp, warning, [packed, characters[:char_attr_length]]
+
+
+def _known_values(q_mgr: QueueManager, handle: Handle) -> dict[int, Value]:
+    if handle.topic_string:
+        # "MQINQ" has no selectors of topics; which reason it gives is unverified.
+        raise Failed(mq.MQRC_SELECTOR_ERROR)
+    return q_mgr_values(q_mgr) if handle.queue is None else _queue_values(handle, handle.queue)
 
 
 def _queue_values(handle: Handle, queue: Queue) -> dict[int, Value]:

@@ -1,9 +1,9 @@
 """MQSC: reading the command files that define the queue manager's objects.
 
-The subset that users of this library write: DEFINE, ALTER and DELETE of QLOCAL, QMODEL and QALIAS, CLEAR QLOCAL, DEFINE
-CHANNEL of type SVRCONN, ALTER QMGR, ALTER AUTHINFO of type IDPWOS. Other commands about security (SET AUTHREC, SET CHLAUTH,
-REFRESH SECURITY, DEFINE AUTHINFO) and other channels are read and set aside: they mean something to IBM MQ, and the same
-file must serve both. Anything else is an error that names its line. Not here: doing what a command says
+The subset that users of this library write: DEFINE, ALTER and DELETE of QLOCAL, QMODEL, QALIAS, TOPIC and SUB, CLEAR QLOCAL,
+DEFINE CHANNEL of type SVRCONN, ALTER QMGR, ALTER AUTHINFO of type IDPWOS. Other commands about security (SET AUTHREC, SET
+CHLAUTH, REFRESH SECURITY, DEFINE AUTHINFO) and other channels are read and set aside: they mean something to IBM MQ, and the
+same file must serve both. Anything else is an error that names its line. Not here: doing what a command says
 (``mqsc_commands.py``).
 
 Syntax as in IBM MQ, topic "Building command scripts": a command goes on after ``+`` (leading blanks of the next line
@@ -32,6 +32,7 @@ _CARRIED_OUT = {
     ("DEFINE", "CHANNEL"),
     ("ALTER", "AUTHINFO"),
     ("ALTER", "QMGR"),
+    *((verb, kind) for verb in ("DEFINE", "ALTER", "DELETE") for kind in ("TOPIC", "SUB")),
 }
 # Of these kinds there is one type only.
 _ONLY_TYPES = {"CHANNEL": ("CHLTYPE", "SVRCONN"), "AUTHINFO": ("AUTHTYPE", "IDPWOS")}

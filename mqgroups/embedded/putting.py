@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 
+from mqgroups.embedded.attributes import Value
 from mqgroups.embedded.context import PASSES, SETS, check_context, set_context
 from mqgroups.embedded.handle import Direction, Handle
 from mqgroups.embedded.logical_order import (
@@ -41,9 +42,10 @@ from mqgroups.mqi import constants as mq
 _SYNCPOINTS = mq.MQPMO_SYNCPOINT | mq.MQPMO_NO_SYNCPOINT
 _RESPONSES = mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE
 _CONTEXTS = PASSES | SETS | mq.MQPMO_DEFAULT_CONTEXT | mq.MQPMO_NO_CONTEXT
-_NOT_YET = (
-    mq.MQPMO_MD_FOR_OUTPUT_ONLY
-    | mq.MQPMO_RETAIN
+_NOT_YET = mq.MQPMO_MD_FOR_OUTPUT_ONLY
+# What means something to topics; with a queue it counts for nothing (unverified).
+_PUBLISHING = (
+    mq.MQPMO_RETAIN
     | mq.MQPMO_WARN_IF_NO_SUBS_MATCHED
     | mq.MQPMO_SCOPE_QMGR
     | mq.MQPMO_SUPPRESS_REPLYTO
@@ -54,6 +56,7 @@ _KNOWN = (
     | _RESPONSES
     | _CONTEXTS
     | _NOT_YET
+    | _PUBLISHING
     # No authority is checked, and AlternateUserId says nothing about context (topics q098140, q097700).
     | mq.MQPMO_ALTERNATE_USER_AUTHORITY
     | mq.MQPMO_NEW_MSG_ID
@@ -70,14 +73,14 @@ _SEGMENT_UNIT = 16
 
 def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, data: bytes) -> Answer:
     """MQPUT (IBM MQ, topic "MQPUT")."""
-    md, pmo = _structures(md_raw, pmo_raw)
+    md, pmo = put_structures(md_raw, pmo_raw)
     with q_mgr.lock:
         handle, _ = connection.queue_handle(hobj)
         if not handle.options & mq.MQOO_OUTPUT:
             raise Failed(mq.MQRC_NOT_OPEN_FOR_OUTPUT)
         if pmo.options & mq.MQPMO_ALTERNATE_USER_AUTHORITY:
             raise Failed(mq.MQRC_OPTIONS_ERROR)
-        _check_options(pmo)
+        check_put_options(pmo)
         check_context(connection, handle, pmo, put1=False)
 
     def told() -> Answer:
@@ -115,12 +118,12 @@ def put1(
 ) -> Answer:
     """MQPUT1 (IBM MQ, topic "MQPUT1"): open, put, close; without logical order and without checking group state."""
     od = descriptor(od_raw)
-    md, pmo = _structures(md_raw, pmo_raw)
+    md, pmo = put_structures(md_raw, pmo_raw)
     if od.object_type != mq.MQOT_Q:
         raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
     if pmo.options & mq.MQPMO_LOGICAL_ORDER:
         raise Failed(mq.MQRC_OPTIONS_ERROR)
-    _check_options(pmo)
+    check_put_options(pmo)
 
     def told() -> Answer:
         return _open_and_put(q_mgr, connection, od, md, pmo, data)
@@ -165,7 +168,8 @@ def _make_visible(q_mgr: QueueManager, messages: list[Message]) -> None:
             queue.make_available(together)
 
 
-def _structures(md_raw: bytes, pmo_raw: bytes) -> tuple[MessageDescriptor, PutMessageOptions]:
+def put_structures(md_raw: bytes, pmo_raw: bytes) -> tuple[MessageDescriptor, PutMessageOptions]:
+    """Return MQMD and MQPMO; raises Failed with MQRC_MD_ERROR or MQRC_PMO_ERROR."""
     try:
         md = MessageDescriptor(md_raw)
     except StructureError as error:
@@ -188,7 +192,7 @@ def _answer(
     return comp, reason, [*before, md.pack(md.version), pmo.answered(name_field(queue.name), q_mgr.name_bytes())]
 
 
-def _check_options(pmo: PutMessageOptions) -> None:
+def check_put_options(pmo: PutMessageOptions) -> None:
     """Raise Failed for MQPMO options that IBM MQ refuses (topic q103830) or that are not here yet."""
     options = pmo.options
     if (
@@ -237,7 +241,10 @@ def _put(
             raise Failed(mq.MQRC_MDE_ERROR) from error
     else:
         caller, body = None, data
-    warning = _resolve_descriptor(handle, queue, md)
+    defaults = handle.opened_values if handle.opened_values is not None else queue.values
+    warning = resolve_descriptor(md, defaults[mq.MQIA_DEF_PERSISTENCE], defaults[mq.MQIA_DEF_PRIORITY])
+    if md.persistence == mq.MQPER_PERSISTENT and queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC:
+        raise Failed(mq.MQRC_PERSISTENT_NOT_ALLOWED)
     persistent = md.persistence == mq.MQPER_PERSISTENT
     in_unit_of_work = q_mgr.platform.puts_in_syncpoint(pmo.options)
     _check_group_fields(md, body, logical_order=logical_order)
@@ -297,8 +304,8 @@ def _put(
     return warning, messages + reports
 
 
-def _resolve_descriptor(handle: Handle, queue: Queue, md: MessageDescriptor) -> int:
-    """Check the fields that have nothing to do with groups and fill in the queue's defaults; returns a warning or 0."""
+def resolve_descriptor(md: MessageDescriptor, persistence: Value, priority: Value) -> int:
+    """Check the fields that have nothing to do with groups and fill in the defaults; returns a warning or 0."""
     warning = check_report(md.report)
     if md.msg_type not in _MSG_TYPES and not mq.MQMT_APPL_FIRST <= md.msg_type <= mq.MQMT_APPL_LAST:
         raise Failed(mq.MQRC_MSG_TYPE_ERROR)
@@ -312,15 +319,12 @@ def _resolve_descriptor(handle: Handle, queue: Queue, md: MessageDescriptor) -> 
         raise Failed(mq.MQRC_EXPIRY_ERROR)
     if not 0 <= md.feedback <= mq.MQFB_APPL_LAST:
         raise Failed(mq.MQRC_FEEDBACK_ERROR)
-    defaults = handle.opened_values if handle.opened_values is not None else queue.values
     if md.persistence == mq.MQPER_PERSISTENCE_AS_Q_DEF:
-        md.persistence = defaults[mq.MQIA_DEF_PERSISTENCE]
+        md.persistence = persistence
     elif md.persistence not in (mq.MQPER_PERSISTENT, mq.MQPER_NOT_PERSISTENT):
         raise Failed(mq.MQRC_PERSISTENCE_ERROR)
-    if md.persistence == mq.MQPER_PERSISTENT and queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC:
-        raise Failed(mq.MQRC_PERSISTENT_NOT_ALLOWED)
     if md.priority == mq.MQPRI_PRIORITY_AS_Q_DEF:
-        md.priority = defaults[mq.MQIA_DEF_PRIORITY]
+        md.priority = priority
     elif md.priority < 0:
         raise Failed(mq.MQRC_PRIORITY_ERROR)
     elif md.priority > MAX_PRIORITY:

@@ -284,6 +284,8 @@ class Queue:
         self.definition_type = definition_type
         self.created = time.localtime()
         self.deleted = False
+        # Its managed subscription is gone; it goes as soon as nobody uses it.
+        self.abandoned = False
         self.depth = 0
         self.uncommitted = 0
         self.open_count = 0

@@ -282,6 +282,8 @@ class QueueManager:
 
     def release(self, handle: Handle) -> None:
         """Undo what an open handle counts on its queue; a temporary dynamic queue goes with the handle that made it."""
+        if handle.subscription is not None:
+            self.catalogue.subscriptions.closed(handle.subscription)
         queue = handle.queue
         if queue is None:
             return
@@ -294,6 +296,7 @@ class QueueManager:
             queue.open_output_count -= 1
         if handle.creates_dynamic and queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC and not queue.deleted:
             self.catalogue.delete_dynamic(queue)
+        self.catalogue.discard(queue)
 
     def quiesce(self) -> None:
         """Let nobody connect any more, and let calls that said FAIL_IF_QUIESCING fail, those that wait as well."""
@@ -349,6 +352,7 @@ class QueueManager:
                 queue.depth -= len(gets)
                 queue.uncommitted -= len(puts) + len(gets)
                 queue.make_available(puts)
+                self.catalogue.discard(queue)
         return mq.MQCC_OK, mq.MQRC_NONE, []
 
     def back_out(self, connection: Connection) -> Answer:
@@ -374,6 +378,7 @@ class QueueManager:
                 queue.depth -= len(puts)
                 queue.uncommitted -= len(puts) + len(gets)
                 queue.make_available(gets)
+                self.catalogue.discard(queue)
 
     def write_now(self, puts: Iterable[Message], gets: Iterable[Message]) -> None:
         """Make a put or get outside syncpoint durable; raises Failed when the disk refuses."""

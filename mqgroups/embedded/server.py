@@ -32,8 +32,9 @@ from mqgroups.embedded import (
     message_properties,
     mqsc_commands,
     opening,
+    publishing,
     put_response,
-    putting,
+    subscribing,
 )
 from mqgroups.embedded.command_server import CommandServer
 from mqgroups.embedded.control import Control
@@ -51,14 +52,16 @@ _log = logging.getLogger(__name__)
 _VERBS: Mapping[str, Callable[..., Answer]] = {
     "MQOPEN": opening.open_object,
     "MQCLOSE": opening.close_object,
-    "MQPUT": putting.put,
-    "MQPUT1": putting.put1,
+    "MQPUT": publishing.put,
+    "MQPUT1": publishing.put1,
     "MQGET": getting.get,
     "MQCMIT": QueueManager.commit,
     "MQBACK": QueueManager.back_out,
     "MQSTAT": put_response.status,
     "MQINQ": inquiring.inquire,
     "MQSET": inquiring.set_attributes,
+    "MQSUB": subscribing.subscribe,
+    "MQSUBRQ": subscribing.request,
     "MQCRTMH": message_properties.create_handle,
     "MQDLTMH": message_properties.delete_handle,
     "MQSETMP": message_properties.set_property,

@@ -50,9 +50,10 @@ def _verb(code: int, name: str, request: str = "", reply: str = "") -> Verb:
     return Verb(name, code, _fields(request), _fields(reply))
 
 
-# Selectors and integer attributes travel as blobs of native 32-bit integers. Verbs from MQSUB to MQCTL
-# that carry nothing: the queue manager answers them with MQRC_FUNCTION_NOT_SUPPORTED. CONTROL is not an MQI verb; it is
-# how the Python side of the embedded queue manager counts calls and plants faults, and the C library never sends it.
+# Selectors and integer attributes travel as blobs of native 32-bit integers. What an MQCHARV points at travels beside its
+# structure. Verbs from MQSUB to MQCTL that carry nothing: the queue manager answers them with
+# MQRC_FUNCTION_NOT_SUPPORTED. CONTROL is not an MQI verb; it is how the Python side of the embedded queue manager counts
+# calls and plants faults, and the C library never sends it.
 VERBS: tuple[Verb, ...] = (
     _verb(
         1,
@@ -62,18 +63,23 @@ VERBS: tuple[Verb, ...] = (
         "connection_id",
     ),
     _verb(2, "MQDISC"),
-    _verb(3, "MQOPEN", "od options:i32", "hobj:i32 od"),
+    _verb(3, "MQOPEN", "od options:i32 object_string", "hobj:i32 od res_object_string"),
     _verb(4, "MQCLOSE", "hobj:i32 options:i32"),
     _verb(5, "MQPUT", "hobj:i32 md pmo data", "md pmo"),
-    _verb(6, "MQPUT1", "od md pmo data", "od md pmo"),
+    _verb(6, "MQPUT1", "od md pmo data object_string", "od md pmo res_object_string"),
     _verb(7, "MQGET", "hobj:i32 md gmo buffer_length:i32", "md gmo data_length:i32 data"),
     _verb(8, "MQBEGIN"),
     _verb(9, "MQCMIT"),
     _verb(10, "MQBACK"),
     _verb(11, "MQINQ", "hobj:i32 selectors int_attr_count:i32 char_attr_length:i32", "int_attrs char_attrs"),
     _verb(12, "MQSET", "hobj:i32 selectors int_attrs char_attrs"),
-    _verb(13, "MQSUB"),
-    _verb(14, "MQSUBRQ"),
+    _verb(
+        13,
+        "MQSUB",
+        "sd hobj:i32 object_string sub_name sub_user_data",
+        "hobj:i32 hsub:i32 sd sub_user_data res_object_string",
+    ),
+    _verb(14, "MQSUBRQ", "hsub:i32 action:i32 sro", "sro"),
     _verb(15, "MQSTAT", "type:i32 sts", "sts"),
     _verb(16, "MQCB"),
     _verb(17, "MQCTL"),
@@ -107,6 +113,8 @@ STRUCTURE_LENGTHS: dict[str, dict[int, int]] = {
     "MQDMPO": {1: 12},
     "MQPD": {1: 24},
     "MQSTS": {1: 224, 2: 280},
+    "MQSD": {1: 344},
+    "MQSRO": {1: 16},
 }
 
 

@@ -152,9 +152,97 @@ static void message_properties(MQHCONN hconn) {
     free(longest);
 }
 
+/* Texts that end with the last byte of their memory, in structures that stand at odd addresses. */
+static void publish_and_subscribe(MQHCONN hconn) {
+    MQLONG comp, reason, length;
+    MQHOBJ hobj = 0, hsub, topic;
+    char *memory = malloc(sizeof(MQSD) + sizeof(MQOD) + 1), buffer[16];
+    char *sd = memory + 1, *od = sd + sizeof(MQSD);
+    char *string = malloc(9), *resolved = malloc(4);
+    MQCHARV text = {MQCHARV_DEFAULT};
+    MQSRO sro;
+    memcpy(string, "a/b/c/d/e", 9);
+
+    MQSUB(hconn, NULL, &hobj, &hsub, &comp, &reason);
+    expect("MQSUB without MQSD", comp, reason, MQCC_FAILED, 2424);
+    begin(sd, sizeof(MQSD), "SD  ", 1);
+    set_int(sd, 8, 2 | 0x20); /* MQSO_CREATE, MQSO_MANAGED */
+    set_int(sd, 112, -1);     /* SubExpiry */
+    set_int(sd, 216, -3);     /* PubPriority: as published */
+    text.VSLength = 9;
+    memcpy(sd + 120, &text, sizeof text);
+    MQSUB(hconn, sd, &hobj, &hsub, &comp, &reason);
+    expect("MQSUB without the text of ObjectString", comp, reason, MQCC_FAILED, 2441);
+    text.VSPtr = string;
+    memcpy(sd + 120, &text, sizeof text);
+    text.VSLength = -5;
+    memcpy(sd + 168, &text, sizeof text);
+    MQSUB(hconn, sd, &hobj, &hsub, &comp, &reason);
+    expect("MQSUB with SubUserData of negative length", comp, reason, MQCC_FAILED, 2431);
+    memset(sd + 168, 0, sizeof text);
+    text.VSPtr = resolved;
+    text.VSBufSize = 4;
+    text.VSLength = 0;
+    memcpy(sd + 320, &text, sizeof text);
+    MQSUB(hconn, sd, &hobj, &hsub, &comp, &reason);
+    expect("MQSUB", comp, reason, MQCC_OK, MQRC_NONE);
+    memcpy(&length, sd + 336, 4);
+    if (hobj <= 0 || hsub <= 0 || memcmp(resolved, "/d/e", 4) != 0 || length != 9) {
+        fprintf(stderr, "MQSUB: %d, %d, %.4s, %d\n", hobj, hsub, resolved, length);
+        failures++;
+    }
+
+    begin(od, sizeof(MQOD), "OD  ", 4);
+    set_int(od, 8, MQOT_TOPIC);
+    text.VSPtr = string;
+    text.VSBufSize = 0;
+    text.VSLength = 9;
+    memcpy(od + 344, &text, sizeof text);
+    memset(resolved, 'x', 4);
+    text.VSPtr = resolved;
+    text.VSBufSize = 3;
+    memcpy(od + 392, &text, sizeof text);
+    MQOPEN(hconn, od, 0x10, &topic, &comp, &reason);
+    expect("MQOPEN of a topic", comp, reason, MQCC_OK, MQRC_NONE);
+    if (memcmp(resolved, "d/ex", 4) != 0) {
+        fprintf(stderr, "MQOPEN of a topic: %.4s\n", resolved);
+        failures++;
+    }
+    MQMD md = new_md(2);
+    MQPMO pmo;
+    MQGMO gmo;
+    begin(&pmo, sizeof pmo, "PMO ", 1);
+    MQPUT(hconn, topic, &md, &pmo, 3, "one", &comp, &reason);
+    expect("MQPUT to a topic", comp, reason, MQCC_OK, MQRC_NONE);
+    md = new_md(2);
+    MQPUT1(hconn, od, &md, &pmo, 3, "two", &comp, &reason);
+    expect("MQPUT1 to a topic", comp, reason, MQCC_OK, MQRC_NONE);
+    for (int number = 0; number < 2; number++) {
+        md = new_md(2);
+        begin(&gmo, sizeof gmo, "GMO ", 1);
+        MQGET(hconn, hobj, &md, &gmo, sizeof buffer, buffer, &length, &comp, &reason);
+        expect("MQGET of a publication", comp, reason, MQCC_OK, MQRC_NONE);
+    }
+
+    begin(&sro, sizeof sro, "SRO ", 1);
+    MQSUBRQ(hconn, hsub, 1, &sro, &comp, &reason);
+    expect("MQSUBRQ of a subscription that gets everything", comp, reason, MQCC_FAILED, 2046);
+    MQSUBRQ(hconn, topic, 1, NULL, &comp, &reason);
+    expect("MQSUBRQ of a topic", comp, reason, MQCC_FAILED, 2019);
+    MQCLOSE(hconn, &topic, 0, &comp, &reason);
+    expect("MQCLOSE of a topic", comp, reason, MQCC_OK, MQRC_NONE);
+    MQCLOSE(hconn, &hsub, 0, &comp, &reason);
+    expect("MQCLOSE of a subscription", comp, reason, MQCC_OK, MQRC_NONE);
+    MQCLOSE(hconn, &hobj, 0, &comp, &reason);
+    expect("MQCLOSE of a managed queue", comp, reason, MQCC_OK, MQRC_NONE);
+    free(memory);
+    free(string);
+    free(resolved);
+}
+
 int main(void) {
     MQHCONN hconn;
-    MQHOBJ hobj, hsub;
+    MQHOBJ hobj;
     MQLONG comp, reason, length;
     char buffer[64], name[49] = "QM1";
     MQCNO cno = {MQCNO_DEFAULT};
@@ -219,10 +307,6 @@ int main(void) {
     MQBEGIN(hconn, NULL, &comp, &reason);
     expect("MQBEGIN", comp, reason, MQCC_FAILED, 2012);
 
-    MQSUB(hconn, NULL, &hobj, &hsub, &comp, &reason);
-    expect("MQSUB", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
-    MQSUBRQ(hconn, hsub, 1, NULL, &comp, &reason);
-    expect("MQSUBRQ", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
     for (MQLONG version = 1; version <= 2; version++) {
         /* The structure ends where its memory ends. */
         size_t size = version == 1 ? 224 : 280;
@@ -239,6 +323,7 @@ int main(void) {
     MQCTL(hconn, 1, NULL, &comp, &reason);
     expect("MQCTL", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
     message_properties(hconn);
+    publish_and_subscribe(hconn);
 
     pthread_t thread;
     pthread_create(&thread, NULL, call_from_another_thread, &hconn);

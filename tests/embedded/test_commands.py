@@ -449,7 +449,7 @@ def test_mqsc_in_pcf(command, name):
 
 
 def test_commands_that_are_not_here(command):
-    assert command.refusal("INQUIRE_SUBSCRIPTION") == failed(cf.MQRCCF_CFH_COMMAND_ERROR)
+    assert command.refusal("INQUIRE_SERVICE") == failed(cf.MQRCCF_CFH_COMMAND_ERROR)
     assert command.refusal("CHANGE_PROCESS") == failed(cf.MQRCCF_CFH_COMMAND_ERROR)
 
 

@@ -201,6 +201,13 @@ def test_structures_of_every_version_come_back_in_their_own_length(
         codes = caller("MQSETMP", caller.hconn, hmsg, buffer, None, None, 4, 4, data)
     elif name == "MQDMPO":
         codes = caller("MQDLTMP", caller.hconn, hmsg, buffer, None)
+    elif name == "MQSD":
+        # No texts: what points at them is zero.
+        for at, size in ((120, 72), (320, 24)):
+            ctypes.memset(ctypes.addressof(buffer) + at, 0, size)
+        codes = caller("MQSUB", caller.hconn, buffer, ctypes.byref(hobj), ctypes.byref(hobj))
+    elif name == "MQSRO":
+        codes = caller("MQSUBRQ", caller.hconn, 101, 1, buffer)
     elif name == "MQCMHO":
         codes = caller("MQCRTMH", caller.hconn, buffer, ctypes.byref(hmsg))
     elif name == "MQDMHO":
@@ -248,7 +255,7 @@ def test_a_structure_of_another_name_is_sent_as_version_1(caller: Caller, peer: 
 
 
 def test_an_answer_of_another_length_changes_nothing(caller: Caller, peer: Peer) -> None:
-    peer.answer = lambda verb, serial, _: encode_reply(verb, serial, 2, 2085, [0, b"\xee" * 1000])
+    peer.answer = lambda verb, serial, _: encode_reply(verb, serial, 2, 2085, [0, b"\xee" * 1000, b""])
     buffer = ctypes.create_string_buffer(struct.pack("<4si", b"OD  ", 1) + b"\x11" * 400)
     before, hobj = buffer.raw, ctypes.c_int32(5)
     assert caller("MQOPEN", caller.hconn, buffer, 16, ctypes.byref(hobj)) == (2, 2085)

@@ -49,7 +49,6 @@ from mqgroups.mqi.constants import (
     MQOO_SET_IDENTITY_CONTEXT,
     MQOT_NAMELIST,
     MQOT_PROCESS,
-    MQOT_TOPIC,
     MQPMO_ALTERNATE_USER_AUTHORITY,
     MQPMO_ASYNC_RESPONSE,
     MQPMO_DEFAULT_CONTEXT,
@@ -255,19 +254,10 @@ def test_mqget_does_not_do(connection, queue, mqi, options, match):
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("object_type", [MQOT_TOPIC, MQOT_NAMELIST, MQOT_PROCESS])
+@pytest.mark.parametrize("object_type", [MQOT_NAMELIST, MQOT_PROCESS])
 def test_mqopen_does_not_do(connection, mqi, object_type):
-    options = MQOO_OUTPUT if object_type == MQOT_TOPIC else MQOO_INQUIRE
     od = mqi.od(Version=4, ObjectType=object_type, ObjectName=b"ANYTHING")
-    assert connection.open("", options, od=od).code == NOT_SUPPORTED
-
-
-@pytest.mark.embedded
-def test_verbs_that_are_not_there_say_so(connection, mqi):
-    package, c, hconn = mqi.package, mqi.c, connection.hconn
-    assert tuple(c.MQSUB(hconn, package.SD().pack(), 0)[-2:]) == (2, MQRC_FUNCTION_NOT_SUPPORTED)
-    if mqi.name == "ibmmq":
-        assert tuple(c.MQSUBRQ(hconn, 1, 1, package.SRO().pack())[-2:]) == (2, MQRC_FUNCTION_NOT_SUPPORTED)
+    assert connection.open("", MQOO_INQUIRE, od=od).code == NOT_SUPPORTED
 
 
 @pytest.mark.embedded

@@ -7,6 +7,8 @@ A command is a function of the queue manager and a request; it returns the param
     queues.py           create, change, copy, delete, clear, inquire, statistics of queues
     status.py           the status of queues and their handles, connections
     objects.py          namelists, channels, authentication information
+    topics.py           topic objects, the status of topics, retained publications
+    subscriptions.py    subscriptions and their status
     queue_manager.py    the queue manager itself; MQSC in PCF
     authority.py        authority records, accepted and not enforced
 """
@@ -16,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from mqgroups.embedded import pcf_constants as cf
-from mqgroups.embedded.commands import authority, objects, queue_manager, queues, status
+from mqgroups.embedded.commands import authority, objects, queue_manager, queues, status, subscriptions, topics
 from mqgroups.embedded.commands.request import Request, Row, Shape
 from mqgroups.embedded.queue_manager import QueueManager
 
@@ -51,6 +53,19 @@ COMMANDS: Mapping[int, Command] = {
     cf.MQCMD_INQUIRE_CHANNEL: (objects.INQUIRE_CHANNEL, objects.inquire_channel),
     cf.MQCMD_INQUIRE_CHANNEL_NAMES: (objects.CHANNEL_NAMES, objects.channel_names),
     cf.MQCMD_INQUIRE_AUTH_INFO: (objects.INQUIRE_AUTH_INFO, objects.inquire_auth_info),
+    cf.MQCMD_CREATE_TOPIC: (topics.CREATE, topics.create),
+    cf.MQCMD_CHANGE_TOPIC: (topics.CHANGE, topics.change),
+    cf.MQCMD_COPY_TOPIC: (topics.COPY, topics.copy),
+    cf.MQCMD_DELETE_TOPIC: (topics.DELETE, topics.delete),
+    cf.MQCMD_INQUIRE_TOPIC: (topics.INQUIRE, topics.inquire),
+    cf.MQCMD_INQUIRE_TOPIC_NAMES: (topics.NAMES, topics.names),
+    cf.MQCMD_INQUIRE_TOPIC_STATUS: (topics.STATUS, topics.status),
+    cf.MQCMD_CLEAR_TOPIC_STRING: (topics.CLEAR, topics.clear),
+    cf.MQCMD_CREATE_SUBSCRIPTION: (subscriptions.CREATE, subscriptions.create),
+    cf.MQCMD_CHANGE_SUBSCRIPTION: (subscriptions.CHANGE, subscriptions.change),
+    cf.MQCMD_DELETE_SUBSCRIPTION: (subscriptions.DELETE, subscriptions.delete),
+    cf.MQCMD_INQUIRE_SUBSCRIPTION: (subscriptions.INQUIRE, subscriptions.inquire),
+    cf.MQCMD_INQUIRE_SUB_STATUS: (subscriptions.STATUS, subscriptions.status),
     cf.MQCMD_SET_AUTH_REC: (authority.SET_AUTH_REC, authority.set_auth_rec),
     cf.MQCMD_SET_CHLAUTH_REC: (authority.SET_CHLAUTH_REC, authority.set_chlauth_rec),
     cf.MQCMD_DELETE_AUTH_REC: (authority.DELETE_AUTH_REC, authority.set_auth_rec),

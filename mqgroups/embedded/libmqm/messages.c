@@ -36,8 +36,9 @@ EXPORTED void MQPUT1(MQHCONN Hconn, PMQVOID ObjDesc, PMQVOID MsgDesc, PMQVOID Pu
     struct answer_MQPUT1 answer;
     WITH_CONNECTION(
         Hconn, CompCode, Reason,
-        call_MQPUT1(wire, od, md, pmo, bytes(Buffer, (size_t)BufferLength), CompCode, Reason, &answer) &&
-            (write_back(ObjDesc, od, answer.od), write_back(MsgDesc, md, answer.md),
+        call_MQPUT1(wire, od, md, pmo, bytes(Buffer, (size_t)BufferLength), object_string(od), CompCode, Reason, &answer) &&
+            (write_back(ObjDesc, od, answer.od), write_text(od, OD_RES_OBJECT_STRING, answer.res_object_string),
+             write_back(MsgDesc, md, answer.md),
              write_back(PutMsgOpts, pmo, answer.pmo), true));
 }
 

@@ -67,6 +67,7 @@ typedef MQBYTE MQBYTE128[128];
 #define MQHO_UNUSABLE_HOBJ (-1)
 #define MQHM_UNUSABLE_HMSG (-1)
 #define MQHM_NONE 0
+#define MQOT_TOPIC 8
 
 #define MQIA_FIRST 1
 #define MQIA_LAST 2000
