@@ -30,7 +30,7 @@ class Handle:
     answers from: those of an alias are the alias's own. ``cursor`` is the place of the browse cursor, None before the
     first message; ``logical_cursor`` is the place of the first item of the group it is in, which is where that group
     stands in logical order; ``browsed_in_logical_order`` is how the last MQGMO_BROWSE_FIRST (or first
-    MQGMO_BROWSE_NEXT) went.
+    MQGMO_BROWSE_NEXT) went; ``waits`` is whether an MQGET of it waits just now.
     """
 
     __slots__ = (
@@ -47,6 +47,7 @@ class Handle:
         "queue",
         "saved_context",
         "states",
+        "waits",
     )
 
     def __init__(
@@ -73,6 +74,7 @@ class Handle:
         self.browsed_in_logical_order: bool | None = None
         self.locked: list[Message] = []
         self.saved_context: bytes | None = None
+        self.waits = False
 
     def lock(self, messages: list[Message]) -> None:
         """Make messages invisible to other handles."""

@@ -63,6 +63,7 @@ _KNOWN_INTEGERS = frozenset(
         mq.MQIA_COMMAND_LEVEL,
         mq.MQIA_MAX_PRIORITY,
         mq.MQIA_MAX_PROPERTIES_LENGTH,
+        mq.MQIA_MSG_MARK_BROWSE_INTERVAL,
         mq.MQIA_PLATFORM,
         mq.MQIA_SYNCPOINT,
     }

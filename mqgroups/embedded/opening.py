@@ -18,13 +18,14 @@ _USES = INPUT | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_SET
 _PASS_OR_SET_CONTEXT = (
     mq.MQOO_PASS_IDENTITY_CONTEXT | mq.MQOO_PASS_ALL_CONTEXT | mq.MQOO_SET_IDENTITY_CONTEXT | mq.MQOO_SET_ALL_CONTEXT
 )
-_NOT_YET = mq.MQOO_ALTERNATE_USER_AUTHORITY | mq.MQOO_CO_OP
+_NOT_YET = mq.MQOO_ALTERNATE_USER_AUTHORITY
 _KNOWN = (
     _USES
     | _BIND
     | _READ_AHEAD
     | _NOT_YET
     | _PASS_OR_SET_CONTEXT
+    | mq.MQOO_CO_OP
     | mq.MQOO_SAVE_ALL_CONTEXT
     | mq.MQOO_FAIL_IF_QUIESCING
     | mq.MQOO_RESOLVE_LOCAL_Q
@@ -126,6 +127,8 @@ def open_queue(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> tuple
         exclusive=exclusive,
         creates_dynamic=created,
     )
+    if options & mq.MQOO_CO_OP:
+        queue.marks.join(handle)
     return handle, queue
 
 

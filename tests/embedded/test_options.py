@@ -28,7 +28,6 @@ from mqgroups.mqi.constants import (
     MQGMO_SYNCPOINT_IF_PERSISTENT,
     MQGMO_UNLOCK,
     MQGMO_WAIT,
-    MQMO_MATCH_MSG_TOKEN,
     MQOO_BIND_NOT_FIXED,
     MQOO_BIND_ON_GROUP,
     MQOO_BIND_ON_OPEN,
@@ -239,17 +238,10 @@ def test_mqget_accepts(connection, queue, mqi, options):
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        (MQGMO_SET_SIGNAL, 0),
-        (MQGMO_NO_SYNCPOINT, MQMO_MATCH_MSG_TOKEN),
-    ],
-)
-def test_mqget_does_not_do(connection, queue, mqi, options, match):
+def test_mqget_knows_no_signals(connection, queue, mqi):
     connection.put1(queue, b"m")
     source = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
-    assert source.get(gmo=mqi.gmo(Version=3, Options=options, MatchOptions=match)).code == NOT_SUPPORTED
+    assert source.get(gmo=mqi.gmo(Options=MQGMO_SET_SIGNAL)).code == NOT_SUPPORTED
     assert [answer.data for answer in connection.browse(queue)] == [b"m"]
     assert source.close() == OK
 
