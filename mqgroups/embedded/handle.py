@@ -24,7 +24,7 @@ class Direction(enum.Enum):
 
 
 class Handle:
-    """One open object: a queue (through its own name or an alias) or, where ``queue`` is None, the queue manager.
+    """One open object: a queue, through its own name or an alias, or, where ``queue`` is None, what ``object_type`` says.
 
     ``opened_name`` is the name given to MQOPEN and ``opened_values`` the attributes of what it names, which MQINQ
     answers from: those of an alias are the alias's own. ``cursor`` is the place of the browse cursor, None before the
@@ -41,6 +41,7 @@ class Handle:
         "hobj",
         "locked",
         "logical_cursor",
+        "object_type",
         "opened_name",
         "opened_values",
         "options",
@@ -60,6 +61,7 @@ class Handle:
         *,
         exclusive: bool = False,
         creates_dynamic: bool = False,
+        object_type: int = mq.MQOT_Q,
     ) -> None:
         self.hobj = hobj
         self.options = options
@@ -68,6 +70,7 @@ class Handle:
         self.opened_values = opened_values
         self.exclusive = exclusive
         self.creates_dynamic = creates_dynamic
+        self.object_type = object_type
         self.states = dict.fromkeys(Direction, GroupState())
         self.cursor: int | None = None
         self.logical_cursor: int | None = None

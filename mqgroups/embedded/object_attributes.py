@@ -1,9 +1,10 @@
-"""Attributes of what is no queue: the queue manager, channels, namelists, authentication information.
+"""Attributes of what is no queue: the queue manager, channels, namelists, processes, authentication information.
 
 The same kind of table as ``attributes.py`` has for queues. Most of what is listed is kept and inquired and changes nothing;
 ``embedded/README.md`` says what does.
 
-Source: IBM MQ, topics "ALTER QMGR", "DEFINE CHANNEL" (SVRCONN), "DEFINE NAMELIST", "DEFINE AUTHINFO".
+Source: IBM MQ, topics "ALTER QMGR", "DEFINE CHANNEL" (SVRCONN), "DEFINE NAMELIST", "DEFINE PROCESS",
+"DEFINE AUTHINFO".
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Kind(enum.Enum):
 
     CHANNEL = "channel"
     NAMELIST = "namelist"
+    PROCESS = "process"
     AUTH_INFO = "authinfo"
 
 
@@ -102,6 +104,21 @@ CHANNEL_ATTRIBUTES: tuple[Attribute, ...] = (
 
 NAMELIST_ATTRIBUTES: tuple[Attribute, ...] = (_text(pcf.MQCA_NAMELIST_DESC, "DESCR", pcf.MQ_NAMELIST_DESC_LENGTH),)
 
+PROCESS_ATTRIBUTES: tuple[Attribute, ...] = (
+    _text(pcf.MQCA_PROCESS_DESC, "DESCR", pcf.MQ_PROCESS_DESC_LENGTH),
+    Attribute(
+        pcf.MQIA_APPL_TYPE,
+        "APPLTYPE",
+        mq.MQAT_UNIX,
+        _NONE,
+        {"UNIX": mq.MQAT_UNIX, "MVS": 2, "CICS": 1, "OS400": 8, "WINDOWS": 9, "WINDOWSNT": 11},
+        number_too=True,
+    ),
+    _text(pcf.MQCA_APPL_ID, "APPLICID", pcf.MQ_PROCESS_APPL_ID_LENGTH),
+    _text(pcf.MQCA_ENV_DATA, "ENVRDATA", pcf.MQ_PROCESS_ENV_DATA_LENGTH),
+    _text(pcf.MQCA_USER_DATA, "USERDATA", pcf.MQ_PROCESS_USER_DATA_LENGTH),
+)
+
 AUTH_INFO_ATTRIBUTES: tuple[Attribute, ...] = (
     _text(pcf.MQCA_AUTH_INFO_DESC, "DESCR", pcf.MQ_AUTH_INFO_DESC_LENGTH),
     _word(
@@ -128,6 +145,7 @@ AUTH_INFO_ATTRIBUTES: tuple[Attribute, ...] = (
 ATTRIBUTES: dict[Kind, tuple[Attribute, ...]] = {
     Kind.CHANNEL: CHANNEL_ATTRIBUTES,
     Kind.NAMELIST: NAMELIST_ATTRIBUTES,
+    Kind.PROCESS: PROCESS_ATTRIBUTES,
     Kind.AUTH_INFO: AUTH_INFO_ATTRIBUTES,
 }
 

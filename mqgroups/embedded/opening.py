@@ -6,6 +6,7 @@ from mqgroups.embedded.attributes import MODEL
 from mqgroups.embedded.catalogue import Definition
 from mqgroups.embedded.handle import INPUT, Direction, Handle
 from mqgroups.embedded.logical_order import close_warning
+from mqgroups.embedded.object_attributes import Kind
 from mqgroups.embedded.objects import CatalogueError
 from mqgroups.embedded.queue import Queue
 from mqgroups.embedded.queue_manager import Answer, Connection, Failed, QueueManager
@@ -32,6 +33,7 @@ _KNOWN = (
     | mq.MQOO_NO_MULTICAST
 )
 _CLOSE_OPTIONS = mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE
+_TO_INQUIRE = {mq.MQOT_NAMELIST: Kind.NAMELIST, mq.MQOT_PROCESS: Kind.PROCESS}
 
 
 def at_most_one(options: int, among: int) -> bool:
@@ -82,7 +84,10 @@ def open_object(q_mgr: QueueManager, connection: Connection, od_raw: bytes, opti
         elif od.object_type == mq.MQOT_Q:
             handle, queue = open_queue(q_mgr, od, options)
             answered = od.answered(handle.opened_name, queue.name, q_mgr.name)
-        elif od.object_type in (mq.MQOT_TOPIC, mq.MQOT_NAMELIST, mq.MQOT_PROCESS):
+        elif od.object_type in _TO_INQUIRE:
+            handle = _open_to_inquire(q_mgr, od, options)
+            answered = od.answered(od.object_name, "", q_mgr.name)
+        elif od.object_type == mq.MQOT_TOPIC:
             raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
         else:
             raise Failed(mq.MQRC_OBJECT_TYPE_ERROR)
@@ -95,7 +100,21 @@ def _open_q_mgr(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> Hand
         raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if od.object_name and od.object_name != q_mgr.name:
         raise Failed(mq.MQRC_OBJECT_NAME_ERROR)
-    return Handle(q_mgr.new_handle_number(), options)
+    return Handle(q_mgr.new_handle_number(), options, object_type=mq.MQOT_Q_MGR)
+
+
+def _open_to_inquire(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> Handle:
+    """Open a namelist or a process, of which MQINQ is all that can be asked."""
+    if options & (_USES & ~mq.MQOO_INQUIRE):
+        raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+    if od.object_q_mgr_name not in ("", q_mgr.name):
+        # Unverified: the name must be this queue manager's or blank (MQOD), and another gets this reason.
+        raise Failed(mq.MQRC_OBJECT_Q_MGR_NAME_ERROR)
+    try:
+        q_mgr.catalogue.objects.get(_TO_INQUIRE[od.object_type], od.object_name)
+    except CatalogueError as error:
+        raise Failed(error.reason) from error
+    return Handle(q_mgr.new_handle_number(), options, opened_name=od.object_name, object_type=od.object_type)
 
 
 def open_queue(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> tuple[Handle, Queue]:

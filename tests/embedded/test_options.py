@@ -46,8 +46,6 @@ from mqgroups.mqi.constants import (
     MQOO_SET,
     MQOO_SET_ALL_CONTEXT,
     MQOO_SET_IDENTITY_CONTEXT,
-    MQOT_NAMELIST,
-    MQOT_PROCESS,
     MQOT_TOPIC,
     MQPMO_ALTERNATE_USER_AUTHORITY,
     MQPMO_ASYNC_RESPONSE,
@@ -255,11 +253,9 @@ def test_mqput_does_not_do(connection, queue, options):
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("object_type", [MQOT_TOPIC, MQOT_NAMELIST, MQOT_PROCESS])
-def test_mqopen_does_not_do(connection, mqi, object_type):
-    options = MQOO_OUTPUT if object_type == MQOT_TOPIC else MQOO_INQUIRE
-    od = mqi.od(Version=4, ObjectType=object_type, ObjectName=b"ANYTHING")
-    assert connection.open("", options, od=od).code == NOT_SUPPORTED
+def test_mqopen_does_not_do(connection, mqi):
+    od = mqi.od(Version=4, ObjectType=MQOT_TOPIC, ObjectName=b"ANYTHING")
+    assert connection.open("", MQOO_OUTPUT, od=od).code == NOT_SUPPORTED
 
 
 @pytest.mark.embedded

@@ -227,7 +227,7 @@ def _how(handle: Handle) -> dict[int, object]:
 def _object(q_mgr: QueueManager, handle: Handle) -> dict[int, object]:
     return {
         cf.MQCACF_OBJECT_NAME: handle.opened_name or q_mgr.name,
-        cf.MQIACF_OBJECT_TYPE: mq.MQOT_Q_MGR if handle.queue is None else mq.MQOT_Q,
+        cf.MQIACF_OBJECT_TYPE: handle.object_type,
         cf.MQIACF_OPEN_OPTIONS: handle.options,
         cf.MQIACF_HANDLE_STATE: cf.MQHSTATE_ACTIVE if handle.waits else cf.MQHSTATE_INACTIVE,
     }
