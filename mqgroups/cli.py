@@ -332,7 +332,7 @@ def mqsc(data: Path, commands: Sequence[str], user: str) -> None:
 
         control = Control.of(data)
         load(build_library())
-        text = "\n".join(commands) if commands else click.get_text_stream("stdin").read()
+        text = "\n".join(commands) if commands else sys.stdin.read()
         name, password = next(iter(_users([user], None).items())) if user else (None, None)
         refused = 0
         with connect("", DEFAULT_CHANNEL, f"{control.host}({control.port})", user=name, password=password) as q_mgr:
