@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mqgroups.embedded import getting, opening, putting
+from mqgroups.embedded.queue_manager import ConnectionGone, QueueManager
 from mqgroups.embedded.waiting import Turn, WaitingCall, WaitingCalls
+from mqgroups.mqi import structures as st
 from mqgroups.mqi.constants import (
     MQGMO_BROWSE_FIRST,
     MQGMO_BROWSE_NEXT,
     MQGMO_LOCK,
     MQGMO_LOGICAL_ORDER,
+    MQGMO_NO_SYNCPOINT,
     MQGMO_SYNCPOINT,
+    MQGMO_WAIT,
     MQMF_LAST_MSG_IN_GROUP,
     MQMF_MSG_IN_GROUP,
     MQMO_MATCH_CORREL_ID,
@@ -29,6 +36,7 @@ from mqgroups.mqi.constants import (
     MQOO_INPUT_SHARED,
     MQOO_OUTPUT,
     MQPMO_LOGICAL_ORDER,
+    MQPMO_NO_SYNCPOINT,
     MQPMO_SYNCPOINT,
     MQWI_UNLIMITED,
 )
@@ -247,6 +255,46 @@ def test_requests_and_replies_never_miss_one_another(connect, make_queue, backgr
     for _ in answering:
         assert connect().put1(requests, b"end").code == OK
     assert sum(future.result(PATIENCE_S) for future in answering) == 6 * rounds
+
+
+# --- who is gone when the message comes
+
+
+class GoneWhenGiven:
+    """The waiter of an application that dies just when its wait has been satisfied."""
+
+    def __init__(self):
+        self.arrive: Callable[[], object] = list
+        self.woken = False
+
+    def wait(self, timeout_s):  # noqa: ARG002 - as Waiter has it
+        self.arrive()
+        raise ConnectionGone
+
+    def wake(self):
+        self.woken = True
+
+
+@pytest.mark.parametrize(("options", "backout_count"), [(MQGMO_NO_SYNCPOINT, 0), (MQGMO_SYNCPOINT, 1)])
+def test_what_was_given_to_who_is_gone_is_given_back(tmp_path, options, backout_count):
+    q_mgr = QueueManager("QM", tmp_path)
+    waiter = GoneWhenGiven()
+    gone, other = q_mgr.connect_program(waiter, "gone"), q_mgr.connect_program(GoneWhenGiven(), "other")
+    od = st.od("SYSTEM.DEFAULT.LOCAL.QUEUE")
+    pmo = bytes(st.pmo(MQPMO_NO_SYNCPOINT))
+    waiter.arrive = lambda: putting.put1(q_mgr, other, od, bytes(st.md()), pmo, b"m")
+    source: Any = opening.open_object(q_mgr, gone, od, MQOO_INPUT_SHARED)[2][0]
+    gmo = bytes(st.gmo(options | MQGMO_WAIT, wait_interval_ms=MQWI_UNLIMITED))
+    with pytest.raises(ConnectionGone):
+        getting.get(q_mgr, gone, source, bytes(st.md()), gmo, 100)
+    assert waiter.woken
+    q_mgr.drop(gone)
+    source = opening.open_object(q_mgr, other, od, MQOO_INPUT_SHARED)[2][0]
+    answer: Any = getting.get(q_mgr, other, source, bytes(st.md()), bytes(st.gmo(MQGMO_NO_SYNCPOINT)), 100)[2]
+    assert (answer[3], st.long_at(answer[0], st.MD_BACKOUT_COUNT)) == (b"m", backout_count)
+    assert sum(queue.depth for queue in q_mgr.catalogue.queues()) == 0
+    q_mgr.drop(other)
+    q_mgr.close()
 
 
 # --- turns
