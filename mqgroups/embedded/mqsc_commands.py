@@ -20,13 +20,19 @@ from mqgroups.embedded.object_attributes import (
     Kind,
     by_keyword,
 )
-from mqgroups.embedded.objects import CatalogueError
+from mqgroups.embedded.objects import CatalogueError, ObjectValue
 from mqgroups.mqi import constants as mq
 
 _log = logging.getLogger(__name__)
 
 _TYPES = {name: kind for kind, name in TYPE_NAMES.items()}
-_KINDS = {"CHANNEL": Kind.CHANNEL, "AUTHINFO": Kind.AUTH_INFO, "TOPIC": Kind.TOPIC}
+_KINDS = {
+    "CHANNEL": Kind.CHANNEL,
+    "AUTHINFO": Kind.AUTH_INFO,
+    "NAMELIST": Kind.NAMELIST,
+    "PROCESS": Kind.PROCESS,
+    "TOPIC": Kind.TOPIC,
+}
 # These say what kind of object it is, and the parser has looked at them.
 _SUBTYPES = {"CHLTYPE", "AUTHTYPE"}
 # The last two are about authorities and about a queue that is not there.
@@ -42,9 +48,18 @@ def run(catalogue: Catalogue, commands: Iterable[Command]) -> None:
             raise _refused(command, str(error)) from error
 
 
+def exists(catalogue: Catalogue, command: Command) -> bool:
+    """Whether the object that a command names is there."""
+    if command.kind in _KINDS:
+        return command.name in catalogue.objects.of(_KINDS[command.kind])
+    return catalogue.get(command.name) is not None
+
+
 def _run(catalogue: Catalogue, command: Command) -> None:
     if command.set_aside:
         _log.info("line %d: %s %s is for IBM MQ alone", command.line, command.verb, command.kind)
+    elif command.verb == "DISPLAY":
+        _log.info("line %d: nobody sees what DISPLAY %s shows", command.line, command.kind)
     elif command.kind == "QMGR":
         catalogue.alter_q_mgr(_known_values(command, by_keyword(Q_MGR_ATTRIBUTES), command.parameters))
     elif command.kind == "SUB":
@@ -76,12 +91,16 @@ def _queue(catalogue: Catalogue, command: Command) -> None:
 
 
 def _object(catalogue: Catalogue, command: Command, kind: Kind) -> None:
-    parameters, like, replace = _options(command)
-    values = _known_values(command, by_keyword(ATTRIBUTES[kind]), parameters)
     if command.verb == "DELETE":
         _reject(command, command.parameters.keys() - _DELETE_PARAMETERS)
         catalogue.objects.delete(kind, command.name)
-    elif command.verb == "ALTER":
+        return
+    parameters, like, replace = _options(command)
+    names = parameters.pop("NAMES", None) if kind is Kind.NAMELIST else None
+    values: dict[int, ObjectValue] = {**_known_values(command, by_keyword(ATTRIBUTES[kind]), parameters)}
+    if names is not None:
+        values[pcf.MQCA_NAMES] = [name.strip() for name in names.split(",") if name.strip()]
+    if command.verb == "ALTER":
         if kind is not Kind.AUTH_INFO or command.name in catalogue.objects.of(kind):
             catalogue.objects.alter(kind, command.name, values)
         else:

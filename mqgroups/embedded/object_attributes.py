@@ -1,9 +1,9 @@
-"""Attributes of what is no queue: the queue manager, channels, namelists, authentication information, topics.
+"""Attributes of what is no queue: the queue manager, channels, namelists, processes, authentication information, topics.
 
 The same kind of table as ``attributes.py`` has for queues. Most of what is listed is kept and inquired and changes nothing;
 ``embedded/README.md`` says what does.
 
-Source: IBM MQ, topics "ALTER QMGR", "DEFINE CHANNEL" (SVRCONN), "DEFINE NAMELIST", "DEFINE AUTHINFO",
+Source: IBM MQ, topics "ALTER QMGR", "DEFINE CHANNEL" (SVRCONN), "DEFINE NAMELIST", "DEFINE PROCESS", "DEFINE AUTHINFO",
 "DEFINE TOPIC".
 """
 
@@ -27,6 +27,7 @@ class Kind(enum.Enum):
 
     CHANNEL = "channel"
     NAMELIST = "namelist"
+    PROCESS = "process"
     AUTH_INFO = "authinfo"
     TOPIC = "topic"
 
@@ -58,6 +59,14 @@ Q_MGR_ATTRIBUTES: tuple[Attribute, ...] = (
         _NONE,
         {"NOLIMIT": mq.MQPROP_UNRESTRICTED_LENGTH},
         high=104_857_600,
+        number_too=True,
+    ),
+    Attribute(
+        mq.MQIA_MSG_MARK_BROWSE_INTERVAL,
+        "MARKINT",
+        5000,
+        _NONE,
+        {"NOLIMIT": mq.MQMMBI_UNLIMITED},
         number_too=True,
     ),
     _number(mq.MQIA_TRIGGER_INTERVAL, "TRIGINT", 999_999_999),
@@ -95,6 +104,21 @@ CHANNEL_ATTRIBUTES: tuple[Attribute, ...] = (
 )
 
 NAMELIST_ATTRIBUTES: tuple[Attribute, ...] = (_text(pcf.MQCA_NAMELIST_DESC, "DESCR", pcf.MQ_NAMELIST_DESC_LENGTH),)
+
+PROCESS_ATTRIBUTES: tuple[Attribute, ...] = (
+    _text(pcf.MQCA_PROCESS_DESC, "DESCR", pcf.MQ_PROCESS_DESC_LENGTH),
+    Attribute(
+        pcf.MQIA_APPL_TYPE,
+        "APPLTYPE",
+        mq.MQAT_UNIX,
+        _NONE,
+        {"UNIX": mq.MQAT_UNIX, "MVS": 2, "CICS": 1, "OS400": 8, "WINDOWS": 9, "WINDOWSNT": 11},
+        number_too=True,
+    ),
+    _text(pcf.MQCA_APPL_ID, "APPLICID", pcf.MQ_PROCESS_APPL_ID_LENGTH),
+    _text(pcf.MQCA_ENV_DATA, "ENVRDATA", pcf.MQ_PROCESS_ENV_DATA_LENGTH),
+    _text(pcf.MQCA_USER_DATA, "USERDATA", pcf.MQ_PROCESS_USER_DATA_LENGTH),
+)
 
 AUTH_INFO_ATTRIBUTES: tuple[Attribute, ...] = (
     _text(pcf.MQCA_AUTH_INFO_DESC, "DESCR", pcf.MQ_AUTH_INFO_DESC_LENGTH),
@@ -179,6 +203,7 @@ SUBSCRIPTION_ATTRIBUTES: tuple[Attribute, ...] = (
 ATTRIBUTES: dict[Kind, tuple[Attribute, ...]] = {
     Kind.CHANNEL: CHANNEL_ATTRIBUTES,
     Kind.NAMELIST: NAMELIST_ATTRIBUTES,
+    Kind.PROCESS: PROCESS_ATTRIBUTES,
     Kind.AUTH_INFO: AUTH_INFO_ATTRIBUTES,
     Kind.TOPIC: TOPIC_ATTRIBUTES,
 }

@@ -1,4 +1,5 @@
-"""Objects that are no queues: channels, namelists, authentication information, topics; and how the catalogue refuses.
+"""Objects that are no queues: channels, namelists, processes, authentication information, topics; and how the catalogue
+refuses.
 
 They have names, attributes and a place in the store, and nothing else. Not here: queues (``catalogue.py``), what commands look
 like (``mqsc_commands.py``, ``commands/``).
@@ -41,6 +42,7 @@ _REASONS = {
         pcf.MQRCCF_CHANNEL_NAME_ERROR,
     ),
     Kind.NAMELIST: (mq.MQRC_UNKNOWN_OBJECT_NAME, pcf.MQRCCF_OBJECT_ALREADY_EXISTS, pcf.MQRCCF_OBJECT_NAME_ERROR),
+    Kind.PROCESS: (mq.MQRC_UNKNOWN_OBJECT_NAME, pcf.MQRCCF_OBJECT_ALREADY_EXISTS, pcf.MQRCCF_OBJECT_NAME_ERROR),
     Kind.AUTH_INFO: (mq.MQRC_UNKNOWN_OBJECT_NAME, pcf.MQRCCF_OBJECT_ALREADY_EXISTS, pcf.MQRCCF_OBJECT_NAME_ERROR),
     Kind.TOPIC: (mq.MQRC_UNKNOWN_OBJECT_NAME, pcf.MQRCCF_OBJECT_ALREADY_EXISTS, pcf.MQRCCF_OBJECT_NAME_ERROR),
 }

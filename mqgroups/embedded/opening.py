@@ -10,6 +10,7 @@ from mqgroups.embedded.attributes import MODEL
 from mqgroups.embedded.catalogue import Definition
 from mqgroups.embedded.handle import INPUT, Direction, Handle
 from mqgroups.embedded.logical_order import close_warning
+from mqgroups.embedded.object_attributes import Kind
 from mqgroups.embedded.objects import CatalogueError
 from mqgroups.embedded.queue import Queue
 from mqgroups.embedded.queue_manager import Answer, Connection, Failed, QueueManager
@@ -25,15 +26,14 @@ _USES = INPUT | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_SET
 _PASS_OR_SET_CONTEXT = (
     mq.MQOO_PASS_IDENTITY_CONTEXT | mq.MQOO_PASS_ALL_CONTEXT | mq.MQOO_SET_IDENTITY_CONTEXT | mq.MQOO_SET_ALL_CONTEXT
 )
-_NOT_YET = mq.MQOO_CO_OP
 _KNOWN = (
     _USES
     | _BIND
     | _READ_AHEAD
-    | _NOT_YET
     | _PASS_OR_SET_CONTEXT
     # No authority is checked, and AlternateUserId says nothing about context (topics q098140, q097700).
     | mq.MQOO_ALTERNATE_USER_AUTHORITY
+    | mq.MQOO_CO_OP
     | mq.MQOO_SAVE_ALL_CONTEXT
     | mq.MQOO_FAIL_IF_QUIESCING
     | mq.MQOO_RESOLVE_LOCAL_Q
@@ -41,6 +41,7 @@ _KNOWN = (
 )
 _CLOSE_OPTIONS = mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE
 _CLOSE_SUB_OPTIONS = mq.MQCO_KEEP_SUB | mq.MQCO_REMOVE_SUB
+_TO_INQUIRE = {mq.MQOT_NAMELIST: Kind.NAMELIST, mq.MQOT_PROCESS: Kind.PROCESS}
 
 
 def at_most_one(options: int, among: int) -> bool:
@@ -61,8 +62,6 @@ def check_open_options(options: int) -> None:
         or (options & mq.MQOO_CO_OP and not options & mq.MQOO_BROWSE)
     ):
         raise Failed(mq.MQRC_OPTIONS_ERROR)
-    if options & _NOT_YET:
-        raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
 
 
 def descriptor(raw: bytes) -> ObjectDescriptor:
@@ -96,8 +95,9 @@ def open_object(
         elif od.object_type == mq.MQOT_Q:
             handle, queue = open_queue(q_mgr, od, options)
             answered = od.answered(handle.opened_name, queue.name, q_mgr.name)
-        elif od.object_type in (mq.MQOT_NAMELIST, mq.MQOT_PROCESS):
-            raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+        elif od.object_type in _TO_INQUIRE:
+            handle = _open_to_inquire(q_mgr, od, options)
+            answered = od.answered(od.object_name, "", q_mgr.name)
         else:
             raise Failed(mq.MQRC_OBJECT_TYPE_ERROR)
         connection.handles[handle.hobj] = handle
@@ -147,7 +147,21 @@ def _open_q_mgr(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> Hand
         raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if od.object_name and od.object_name != q_mgr.name:
         raise Failed(mq.MQRC_OBJECT_NAME_ERROR)
-    return Handle(q_mgr.new_handle_number(), options)
+    return Handle(q_mgr.new_handle_number(), options, object_type=mq.MQOT_Q_MGR)
+
+
+def _open_to_inquire(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> Handle:
+    """Open a namelist or a process, of which MQINQ is all that can be asked."""
+    if options & (_USES & ~mq.MQOO_INQUIRE):
+        raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+    if od.object_q_mgr_name not in ("", q_mgr.name):
+        # Unverified: the name must be this queue manager's or blank (MQOD), and another gets this reason.
+        raise Failed(mq.MQRC_OBJECT_Q_MGR_NAME_ERROR)
+    try:
+        q_mgr.catalogue.objects.get(_TO_INQUIRE[od.object_type], od.object_name)
+    except CatalogueError as error:
+        raise Failed(error.reason) from error
+    return Handle(q_mgr.new_handle_number(), options, opened_name=od.object_name, object_type=od.object_type)
 
 
 def open_queue(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> tuple[Handle, Queue]:
@@ -182,6 +196,8 @@ def open_queue(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> tuple
         creates_dynamic=created,
         default_put_response=default_put_response,
     )
+    if options & mq.MQOO_CO_OP:
+        queue.marks.join(handle)
     return handle, queue
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 import struct
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,9 @@ from sortedcontainers import SortedDict
 
 from mqgroups.embedded.attributes import LOCAL, Value
 from mqgroups.embedded.logical_order import IN_GROUP, IS_SEGMENT
+from mqgroups.embedded.marks import Marks
 from mqgroups.embedded.structures import NO_GROUP, NO_ID
+from mqgroups.embedded.waiting import WaitingCalls
 from mqgroups.mqi import constants as mq
 
 if TYPE_CHECKING:
@@ -129,6 +131,12 @@ class Match:
     group_id: bytes | None = None
     msg_seq_number: int | None = None
     offset: int | None = None
+    position: int | None = None
+
+    @property
+    def is_specific(self) -> bool:
+        """Whether it selects certain messages by an identifier."""
+        return (self.msg_id, self.correl_id, self.group_id, self.position) != (None, None, None, None)
 
     def accepts(self, message: Message) -> bool:
         """Whether the message has all the values."""
@@ -138,6 +146,7 @@ class Match:
             and (self.group_id is None or message.group_id == self.group_id)
             and (self.msg_seq_number is None or message.msg_seq_number == self.msg_seq_number)
             and (self.offset is None or message.offset == self.offset)
+            and (self.position is None or message.position == self.position)
         )
 
 
@@ -273,8 +282,7 @@ def _key(message: Message) -> int:
 class Queue:
     """A local queue, predefined or dynamic.
 
-    ``depth`` counts every message that is not gone: available, got or put in an open unit of work. ``waiters`` are
-    called, each once, when something about the queue changed that could satisfy or end a wait.
+    ``depth`` counts every message that is not gone: available, got or put in an open unit of work.
     """
 
     def __init__(self, name: str, values: dict[int, Value], definition_type: int = mq.MQQDT_PREDEFINED) -> None:
@@ -299,7 +307,8 @@ class Queue:
         self._groups: dict[bytes, Group] = {}
         # When available messages expire, with their keys; those that are gone meanwhile are passed over.
         self._expiring: list[tuple[float, int]] = []
-        self.waiters: set[Callable[[], None]] = set()
+        self.waiting = WaitingCalls()
+        self.marks = Marks()
         # What RESET QSTATS tells and sets back: messages put and got, whether in a unit of work or not, and the time.
         self.enqueued = 0
         self.dequeued = 0
@@ -360,6 +369,7 @@ class Queue:
         """Take an available message out of what MQGET finds. It still counts in ``depth``."""
         del self.available[message.key]
         message.locked_by = None
+        self.marks.forget(message)
         if message.starts_in_logical_order:
             del self._heads[message.key]
         self._by_msg_id.remove(message.msg_id, message)
@@ -387,9 +397,8 @@ class Queue:
         return expired
 
     def wake(self) -> None:
-        """Let every waiting MQGET look again."""
-        for waiter in tuple(self.waiters):
-            waiter()
+        """Let the MQGETs that wait look again, each in its turn: something changed that could satisfy or end a wait."""
+        self.waiting.look_again()
 
     def group(self, group_id: bytes) -> Group | None:
         """Return the available messages of a group."""
@@ -401,11 +410,13 @@ class Queue:
 
     def heads(self, match: Match, after_key: int | None = None) -> Iterator[Message]:
         """Yield what an MQGET in logical order may start with, in order: sequence number 1 and offset 0, matching."""
-        named = match.msg_id is not None or match.correl_id is not None or match.group_id is not None
-        source = self._narrowest(match) if named else self._heads
+        source = self._narrowest(match) if match.is_specific else self._heads
         return (m for m in self._select(source, match, after_key) if m.starts_in_logical_order)
 
     def _narrowest(self, match: Match) -> SortedDict[int, Message]:
+        if match.position is not None:
+            keys = (order_key(priority, match.position) for priority in range(10))
+            return SortedDict((key, self.available[key]) for key in keys if key in self.available)
         if match.msg_id is not None:
             return self._by_msg_id.bucket(match.msg_id)
         if match.group_id is not None and match.group_id != NO_GROUP:

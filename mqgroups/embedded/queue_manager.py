@@ -169,6 +169,8 @@ class QueueManager:
         # puts a thousand million messages a second.
         self._serial = itertools.count(time.time_ns())
         self._identifier_prefix = b"AMQ " + name.encode("latin-1")[:12].ljust(12)
+        # Positions come again after a restart, message tokens never do.
+        self.token_prefix = time.time_ns().to_bytes(8, "big")
         self._clock = (0, b"", b"")
         self._positions = itertools.count(self._restore_messages() + 1)
 
@@ -289,6 +291,8 @@ class QueueManager:
             return
         queue.open_count -= 1
         handle.unlock()
+        if queue.marks.leave(handle):
+            queue.wake()
         if handle.for_input:
             queue.open_input_count -= 1
             queue.exclusive_input = queue.exclusive_input and not handle.exclusive
@@ -418,6 +422,20 @@ class QueueManager:
             stamp = time.strftime("%Y%m%d%H%M%S", time.gmtime(hundredths // 100)).encode()
             self._clock = (hundredths, stamp[:8], stamp[8:] + b"%02d" % (hundredths % 100))
         return self._clock[1], self._clock[2]
+
+    def token(self, message: Message) -> bytes:
+        """Return the message token, 16 bytes: which message this is as long as the queue manager runs."""
+        return self.token_prefix + message.position.to_bytes(8, "big")
+
+    def position(self, token: bytes) -> int:
+        """Return the position of the message with this token; -1, which no message has, for a token of another run."""
+        return int.from_bytes(token[8:], "big") if token[:8] == self.token_prefix else -1
+
+    def mark_interval_ms(self) -> int:
+        """Return MARKINT, or MQMMBI_UNLIMITED."""
+        interval = self.catalogue.q_mgr_values[mq.MQIA_MSG_MARK_BROWSE_INTERVAL]
+        assert isinstance(interval, int)
+        return interval
 
     def max_msg_length(self) -> int:
         """Return the queue manager's MAXMSGL, which here is also that of every channel."""

@@ -199,7 +199,7 @@ def take_extension(md: MessageDescriptor, data: bytes) -> bytes:
 class GetMessageOptions:
     """MQGMO (IBM MQ, topic "MQGMO"). A version 1 structure matches MsgId and CorrelId and gets no statuses back."""
 
-    __slots__ = ("match_options", "msg_handle", "options", "raw", "version", "wait_interval_ms")
+    __slots__ = ("match_options", "msg_handle", "msg_token", "options", "raw", "version", "wait_interval_ms")
 
     def __init__(self, raw: bytes) -> None:
         """Read the structure; raises StructureError."""
@@ -209,6 +209,7 @@ class GetMessageOptions:
         self.match_options = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID
         if self.version >= 2:
             (self.match_options,) = _I32.unpack_from(raw, 72)
+        self.msg_token = raw[80:96] if self.version >= 3 else b""
         self.msg_handle = struct.unpack_from("<q", raw, 104)[0] if self.version >= 4 else 0
 
     def answered(self, resolved_q_name: bytes, statuses: bytes, token: bytes, returned_length: int) -> bytes:

@@ -28,7 +28,6 @@ from mqgroups.mqi.constants import (
     MQGMO_SYNCPOINT_IF_PERSISTENT,
     MQGMO_UNLOCK,
     MQGMO_WAIT,
-    MQMO_MATCH_MSG_TOKEN,
     MQOO_BIND_NOT_FIXED,
     MQOO_BIND_ON_GROUP,
     MQOO_BIND_ON_OPEN,
@@ -47,8 +46,6 @@ from mqgroups.mqi.constants import (
     MQOO_SET,
     MQOO_SET_ALL_CONTEXT,
     MQOO_SET_IDENTITY_CONTEXT,
-    MQOT_NAMELIST,
-    MQOT_PROCESS,
     MQPMO_ALTERNATE_USER_AUTHORITY,
     MQPMO_ASYNC_RESPONSE,
     MQPMO_DEFAULT_CONTEXT,
@@ -238,28 +235,15 @@ def test_mqget_accepts(connection, queue, mqi, options):
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        (MQGMO_SET_SIGNAL, 0),
-        (MQGMO_NO_SYNCPOINT, MQMO_MATCH_MSG_TOKEN),
-    ],
-)
-def test_mqget_does_not_do(connection, queue, mqi, options, match):
+def test_mqget_knows_no_signals(connection, queue, mqi):
     connection.put1(queue, b"m")
     source = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
-    assert source.get(gmo=mqi.gmo(Version=3, Options=options, MatchOptions=match)).code == NOT_SUPPORTED
+    assert source.get(gmo=mqi.gmo(Options=MQGMO_SET_SIGNAL)).code == NOT_SUPPORTED
     assert [answer.data for answer in connection.browse(queue)] == [b"m"]
     assert source.close() == OK
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("object_type", [MQOT_NAMELIST, MQOT_PROCESS])
-def test_mqopen_does_not_do(connection, mqi, object_type):
-    od = mqi.od(Version=4, ObjectType=object_type, ObjectName=b"ANYTHING")
-    assert connection.open("", MQOO_INQUIRE, od=od).code == NOT_SUPPORTED
-
-
 @pytest.mark.embedded
 def test_a_message_handle_that_is_none_is_refused(connection, queue, mqi):
     out = connection.open(queue, MQOO_OUTPUT | MQOO_INPUT_SHARED)

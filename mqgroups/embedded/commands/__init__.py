@@ -6,10 +6,11 @@ A command is a function of the queue manager and a request; it returns the param
     request.py          parameters, generic names, filters, responses
     queues.py           create, change, copy, delete, clear, inquire, statistics of queues
     status.py           the status of queues and their handles, connections
-    objects.py          namelists, channels, authentication information
+    objects.py          namelists, processes, channels, authentication information
     topics.py           topic objects, the status of topics, retained publications
     subscriptions.py    subscriptions and their status
-    queue_manager.py    the queue manager itself; MQSC in PCF
+    queue_manager.py    the queue manager itself
+    escape.py           MQSC in PCF; display.py, its DISPLAY commands
     authority.py        authority records, accepted and not enforced
 """
 
@@ -18,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from mqgroups.embedded import pcf_constants as cf
-from mqgroups.embedded.commands import authority, objects, queue_manager, queues, status, subscriptions, topics
+from mqgroups.embedded.commands import authority, escape, objects, queue_manager, queues, status, subscriptions, topics
 from mqgroups.embedded.commands.request import Request, Row, Shape
 from mqgroups.embedded.queue_manager import QueueManager
 
@@ -29,7 +30,7 @@ COMMANDS: Mapping[int, Command] = {
     cf.MQCMD_INQUIRE_Q_MGR: (queue_manager.INQUIRE, queue_manager.inquire),
     cf.MQCMD_CHANGE_Q_MGR: (queue_manager.CHANGE, queue_manager.change),
     cf.MQCMD_INQUIRE_Q_MGR_STATUS: (queue_manager.STATUS, queue_manager.status),
-    cf.MQCMD_ESCAPE: (queue_manager.ESCAPE, queue_manager.escape),
+    cf.MQCMD_ESCAPE: (escape.ESCAPE, escape.escape),
     cf.MQCMD_CREATE_Q: (queues.CREATE, queues.create),
     cf.MQCMD_CHANGE_Q: (queues.CHANGE, queues.change),
     cf.MQCMD_COPY_Q: (queues.COPY, queues.copy),
@@ -46,6 +47,7 @@ COMMANDS: Mapping[int, Command] = {
     cf.MQCMD_DELETE_NAMELIST: (objects.DELETE_NAMELIST, objects.delete_namelist),
     cf.MQCMD_INQUIRE_NAMELIST: (objects.INQUIRE_NAMELIST, objects.inquire_namelist),
     cf.MQCMD_INQUIRE_NAMELIST_NAMES: (objects.NAMELIST_NAMES, objects.namelist_names),
+    cf.MQCMD_INQUIRE_PROCESS: (objects.INQUIRE_PROCESS, objects.inquire_process),
     cf.MQCMD_CREATE_CHANNEL: (objects.CREATE_CHANNEL, objects.create_channel),
     cf.MQCMD_CHANGE_CHANNEL: (objects.CHANGE_CHANNEL, objects.change_channel),
     cf.MQCMD_COPY_CHANNEL: (objects.COPY_CHANNEL, objects.copy_channel),
