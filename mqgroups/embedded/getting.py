@@ -55,7 +55,7 @@ def get(
         md = MessageDescriptor(md_raw)
     except StructureError as error:
         raise Failed(mq.MQRC_MD_ERROR) from error
-    call = _Get(q_mgr, connection, hobj, md, gmo, buffer_length)
+    call = Get(q_mgr, connection, hobj, md, gmo, buffer_length)
     waits = gmo.options & mq.MQGMO_WAIT and not gmo.options & UNDER_CURSOR
     deadline = None
     if waits and gmo.wait_interval_ms != mq.MQWI_UNLIMITED:
@@ -91,7 +91,7 @@ def _unlock(q_mgr: QueueManager, connection: Connection, hobj: int, gmo: GetMess
     return mq.MQCC_WARNING if reason else mq.MQCC_OK, reason, [b"", gmo.raw, 0, b""]
 
 
-class _Get:
+class Get:
     """One MQGET call.
 
     What it finds are the physical messages of one logical message: with MQGMO_COMPLETE_MSG all of its segments, by
@@ -170,14 +170,21 @@ class _Get:
             offset=md.offset if chosen & mq.MQMO_MATCH_OFFSET else None,
         )
 
+    @property
+    def inhibited(self) -> bool:
+        """Whether MQGET is inhibited for the queue or for the alias that was opened."""
+        return any(
+            values is not None and values[mq.MQIA_INHIBIT_GET] == mq.MQQA_GET_INHIBITED
+            for values in (self.handle.opened_values, self.queue.values)
+        )
+
     def attempt(self) -> tuple[list[Message], Answer] | None:
         """Look once, under the lock. Returns the messages and the answer, or None if there is none now."""
         self.q_mgr.fail_if_quiescing(self.options & mq.MQGMO_FAIL_IF_QUIESCING)
         if self.queue.deleted:
             raise Failed(mq.MQRC_Q_DELETED)
-        for values in (self.handle.opened_values, self.queue.values):
-            if values is not None and values[mq.MQIA_INHIBIT_GET] == mq.MQQA_GET_INHIBITED:
-                raise Failed(mq.MQRC_GET_INHIBITED)
+        if self.inhibited:
+            raise Failed(mq.MQRC_GET_INHIBITED)
         expired = self.queue.expire(time.time())
         if expired:
             # Under the lock for once: it is seldom, and what is gone must not come back.
