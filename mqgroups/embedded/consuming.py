@@ -122,10 +122,9 @@ def _register(
     if operation & mq.MQOP_SUSPEND:
         made.state = mq.MQCS_SUSPENDED
     if before is not None:
-        # CallbackArea stays that of the first registration (topic q094580).
         _forget_message_handle(connection, before)
         state = before.state if operation == mq.MQOP_REGISTER else made.state
-        made = replace(made, area=before.area, state=state)
+        made = replace(made, state=state)
     consumption.callbacks[hobj] = made
     if before is None:
         consumption.owe(made, mq.MQCBDO_REGISTER_CALL, Context(mq.MQCBCT_REGISTER_CALL))
@@ -139,14 +138,14 @@ def _callback(q_mgr: QueueManager, connection: Connection, cbd: bytes, hobj: int
         version_of(cbd, b"CBD ", "MQCBD")
     except StructureError as error:
         raise Failed(mq.MQRC_CBD_ERROR) from error
-    kind, options, area, function, name, max_msg_length = struct.unpack_from("<iiqq128si", cbd, 8)
+    kind, options, function, name, max_msg_length = struct.unpack_from("<ii8xq128si", cbd, 8)
     if kind not in (mq.MQCBT_MESSAGE_CONSUMER, mq.MQCBT_EVENT_HANDLER):
         raise Failed(mq.MQRC_CALLBACK_TYPE_ERROR)
     if options & ~_CBD_OPTIONS:
         raise Failed(mq.MQRC_CBD_OPTIONS_ERROR)
     named = bool(text_field(name))
     if named == bool(function):
-        # Both are documented (topic q044930); that neither gets the same reason is unverified.
+        # One of them, neither both nor none (topic q094580).
         raise Failed(mq.MQRC_CALLBACK_ROUTINE_ERROR)
     if named:
         # Functions are not looked up in libraries here.
@@ -155,9 +154,9 @@ def _callback(q_mgr: QueueManager, connection: Connection, cbd: bytes, hobj: int
         raise Failed(mq.MQRC_MAX_MSG_LENGTH_ERROR)
     q_mgr.fail_if_quiescing(options & mq.MQCBDO_FAIL_IF_QUIESCING)
     if kind == mq.MQCBT_EVENT_HANDLER:
-        return Callback(hobj, options, area)
+        return Callback(hobj, options)
     longest = connection.max_msg_length if max_msg_length == mq.MQCBD_FULL_MSG_LENGTH else max_msg_length
-    callback = Callback(hobj, options, area, longest, md or _DEFAULT_MD, gmo or _DEFAULT_GMO)
+    callback = Callback(hobj, options, longest, md or _DEFAULT_MD, gmo or _DEFAULT_GMO)
     return _checked(q_mgr, connection, callback)
 
 
@@ -216,7 +215,7 @@ def control(q_mgr: QueueManager, connection: Connection, operation: int, ctlo: b
         version_of(ctlo, b"CTLO", "MQCTLO")
     except StructureError as error:
         raise Failed(mq.MQRC_CTLO_ERROR) from error
-    options, _, area = struct.unpack_from("<iiq", ctlo, 8)
+    (options,) = struct.unpack_from("<i", ctlo, 8)
     if options & ~(mq.MQCTLO_FAIL_IF_QUIESCING | mq.MQCTLO_THREAD_AFFINITY):
         raise Failed(mq.MQRC_OPTIONS_ERROR)
     perform = _CONTROLS.get(operation)
@@ -228,7 +227,6 @@ def control(q_mgr: QueueManager, connection: Connection, operation: int, ctlo: b
         before = consumption.state
         perform(consumption, bool(in_callback))
         if before is State.STOPPED and consumption.state is State.STARTED and not in_callback:
-            consumption.area = area
             consumption.begin()
     return mq.MQCC_OK, mq.MQRC_NONE, []
 

@@ -31,15 +31,14 @@ class State(enum.Enum):
 class Callback:
     """A message consumer, or the event handler, whose ``hobj`` is MQHO_NONE.
 
-    ``area`` is CallbackArea, a number that only the application understands. ``max_msg_length`` is resolved, bytes. ``state``
-    is MQCS_*: other than MQCS_NONE and MQCS_SUSPENDED_TEMPORARY no messages come until MQOP_RESUME. ``due_s`` is when a wait
-    with an interval ends, None while there is none; ``tells_empty`` whether one without is over as soon as there is no message.
-    ``browsed`` says that MQGMO_BROWSE_FIRST has been done where MQGMO_BROWSE_NEXT goes on.
+    ``max_msg_length`` is resolved, bytes. ``state`` is MQCS_*: other than MQCS_NONE and MQCS_SUSPENDED_TEMPORARY no messages
+    come until MQOP_RESUME. ``due_s`` is when a wait with an interval ends, None while there is none; ``tells_empty`` whether one
+    without is over as soon as there is no message. ``browsed`` says that MQGMO_BROWSE_FIRST has been done where
+    MQGMO_BROWSE_NEXT goes on.
     """
 
     hobj: int
     options: int
-    area: int
     max_msg_length: int = 0
     md: bytes = b""
     gmo: bytes = b""
@@ -81,7 +80,6 @@ class Consumption:
 
     state: State = State.STOPPED
     waits: bool = False
-    area: int = 0
     woken: bool = False
     told_quiescing: bool = False
     callbacks: dict[int, Callback] = field(default_factory=dict)
@@ -93,10 +91,13 @@ class Consumption:
         return [one for one in self.callbacks.values() if not one.handles_events]
 
     def packed(self, callback: Callback, context: Context, *, closed: bool = False) -> bytes:
-        """Return MQCBC, version 2. A handle that was closed is MQHO_UNUSABLE_HOBJ in it."""
+        """Return MQCBC, version 2, without the areas, which the C library keeps.
+
+        A handle that was closed is MQHO_UNUSABLE_HOBJ in it.
+        """
         hobj = mq.MQHO_UNUSABLE_HOBJ if closed else callback.hobj
         codes = (context.comp, context.reason, context.state, context.data_length, context.buffer_length)
-        return _MQCBC.pack(b"CBC ", 2, context.call_type, hobj, callback.area, self.area, *codes, 0, 0, 0)
+        return _MQCBC.pack(b"CBC ", 2, context.call_type, hobj, 0, 0, *codes, 0, 0, 0)
 
     def owe(self, callback: Callback, option: int, context: Context, *, closed: bool = False) -> None:
         """Owe a control call, if the callback asked for this kind."""

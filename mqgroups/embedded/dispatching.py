@@ -4,7 +4,7 @@ The C library has a thread that asks this and makes the callback; so functions a
 is decided here. Messages are got as MQGET gets them, for one consumer after the other; whoever got one is asked last the next
 time.
 
-Sources: IBM MQ, topics "MQCB" (q101720), "CallType" (q094380), "State" (q094450), "MaxMsgLength" (q094630). Unverified: that a
+Sources: IBM MQ, topics "MQCB" (q101720), "CallType" (q094380), "State" (q094450), "DataLength" (q094410). Unverified: that a
 message that stays on the queue because it is too long (MQRC_TRUNCATED_MSG_FAILED) is told again and again.
 """
 

@@ -237,7 +237,7 @@ def test_a_callback_puts_and_commits_in_the_unit_of_work_of_its_message(
 ):
     target = make_queue()
     out = connection.open(target, c.MQOO_OUTPUT)
-    codes = []
+    codes: list[Code] = []
 
     def forward(call):
         codes.append(out.put(call.data, c.MQPMO_SYNCPOINT).code)
@@ -300,7 +300,7 @@ def test_other_threads_are_refused_while_the_connection_is_started(callbacks, co
 def test_a_handle_that_is_not_shared_serves_its_own_callbacks(callbacks, connect, queue):
     connection = connect(options=c.MQCNO_HANDLE_SHARE_NONE)
     handle = connection.open(queue, c.MQOO_INPUT_SHARED | c.MQOO_OUTPUT)
-    codes = []
+    codes: list[Code] = []
     consumer = Callback(lambda _: codes.append(connection.commit()))
     handle.put(b"")
     callbacks.cb(connection, handle.hobj, consumer)
@@ -310,7 +310,7 @@ def test_a_handle_that_is_not_shared_serves_its_own_callbacks(callbacks, connect
 
 
 def test_a_connection_is_not_disconnected_by_its_own_callback(callbacks, connection, consumed):
-    codes = []
+    codes: list[Code] = []
     consumer = Callback(lambda _: codes.append(connection.disconnect()))
     consumed.put(b"")
     callbacks.cb(connection, consumed.hobj, consumer)
@@ -420,7 +420,7 @@ def test_a_callback_stops_its_connection(callbacks, connection, consumed, queue)
 
 
 def test_a_callback_takes_its_stop_back(callbacks, connection, consumed):
-    codes = []
+    codes: list[Code] = []
 
     def stop_and_start(call):
         if call.data == b"one":
@@ -535,7 +535,7 @@ def test_start_wait_ends_when_no_consumer_is_left(callbacks, connection, consume
 
 
 def test_start_wait_is_not_for_callbacks(callbacks, connection, connect, consumed):
-    codes = []
+    codes: list[Code] = []
     other = connect()
     consumer = Callback(lambda _: codes.extend(callbacks.ctl(one, c.MQOP_START_WAIT) for one in (connection, other)))
     consumed.put(b"")

@@ -9,19 +9,10 @@ _Static_assert(sizeof(MQCTLO) == 24 && offsetof(MQCTLO, ConnectionArea) == 16, "
 
 /* --- who is registered */
 
-/* The callback of an object handle, with connections_lock held; NULL if there is none. */
-static struct callback *find(struct consumption *consumption, MQHOBJ hobj) {
-    struct callback *one = consumption->callbacks;
-    while (one != NULL && one->hobj != hobj) {
-        one = one->next;
-    }
-    return one;
-}
-
 /* Room for a callback is made before the queue manager hears of it: afterwards it could not be refused any more. */
 static bool make_room(struct consumption *consumption, MQHOBJ hobj) {
     pthread_mutex_lock(&connections_lock);
-    struct callback *one = find(consumption, hobj);
+    struct callback *one = callback_of(consumption, hobj);
     if (one == NULL && (one = calloc(1, sizeof *one)) != NULL) {
         one->hobj = hobj;
         one->next = consumption->callbacks;
@@ -31,10 +22,10 @@ static bool make_room(struct consumption *consumption, MQHOBJ hobj) {
     return one != NULL;
 }
 
-/* Keep what MQOP_REGISTER said. Where a definition is replaced, CallbackArea stays what it was (topic q094580). */
+/* Keep what MQOP_REGISTER said. Where a definition is replaced, CallbackArea stays what it was (topic q094570). */
 static bool keep(struct consumption *consumption, const struct answer_MQCB *answer, const MQCBD *cbd) {
     pthread_mutex_lock(&connections_lock);
-    struct callback *one = find(consumption, answer->hobj);
+    struct callback *one = callback_of(consumption, answer->hobj);
     if (one != NULL) {
         if (cbd != NULL && answer->registered) {
             one->function = cbd->CallbackFunction;
@@ -90,7 +81,7 @@ void consumption_without(MQHCONN hconn, MQHOBJ hobj) {
         return;
     }
     pthread_mutex_lock(&connections_lock);
-    struct callback *one = find(connection_consumption(connection), hobj);
+    struct callback *one = callback_of(connection_consumption(connection), hobj);
     if (one != NULL) {
         one->registered = false;
     }
@@ -115,6 +106,8 @@ static bool begins(struct connection *connection, MQLONG operation, const MQCTLO
     *rested = consumption->dispatching;
     consumption->dispatching = true;
     consumption->started = false;
+    /* One that rests may take its time to wake up; until it says so again, it does not. */
+    consumption->resting = false;
     consumption->reason = MQRC_NONE;
     connection_give(connection, consumption->waits ? this_thread() : NOT_RUNNING_YET);
     dispatcher_wish(connection, RUN);

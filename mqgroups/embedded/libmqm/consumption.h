@@ -1,7 +1,7 @@
 /* Asynchronous consumption of messages: who is called back, and the dispatcher, the thread that does it.
  *
- * The queue manager decides which callback is next, with what (the internal call CALLBACK); this side owns the functions and
- * the thread. MQOP_START makes a dispatcher, MQOP_START_WAIT makes one of the thread that calls it. While it runs, the
+ * The queue manager decides which callback is next, with what (the internal call CALLBACK); this side owns the functions,
+ * their areas and the thread. MQOP_START makes a dispatcher, MQOP_START_WAIT makes one of the thread that calls it. While it runs, the
  * connection is given to it, so that calls of other threads are refused. It does what `wish` says:
  *
  *     RUN      wait for the next message or event
@@ -61,6 +61,9 @@ void consumption_without(MQHCONN hconn, MQHOBJ hobj);
 
 /* What CALLBACK is asked for, as in consuming.py. */
 enum { CALLBACK_OWED, CALLBACK_NEXT, CALLBACK_DEREGISTERED };
+
+/* The callback of an object handle, with connections_lock held; NULL if there is none. */
+struct callback *callback_of(struct consumption *consumption, MQHOBJ hobj);
 
 /* Make all callbacks that are owed, in this thread. */
 void callbacks_owed(struct connection *connection, int32_t asked);

@@ -8,6 +8,7 @@ _Static_assert(sizeof(MQCBC) == 64 && offsetof(MQCBC, CallbackArea) == 16 && off
 
 /* One callback to be made. Structures are as long as their longest version: that is what callbacks read. */
 struct call {
+    MQHOBJ hobj;
     MQCB_FUNCTION function;
     MQCBC context;
     MQMD md;
@@ -39,17 +40,24 @@ static bool copy_structure(void *structure, size_t room, struct blob from) {
     return from.length > 0;
 }
 
+struct callback *callback_of(struct consumption *consumption, MQHOBJ hobj) {
+    struct callback *one = consumption->callbacks;
+    while (one != NULL && one->hobj != hobj) {
+        one = one->next;
+    }
+    return one;
+}
+
 /* Copy an answer out of the wire, which calls from inside the callback will use. False if it names no callback. */
 static bool take_call(struct consumption *consumption, const struct answer_CALLBACK *answer, struct call *call) {
-    call->function = NULL;
-    pthread_mutex_lock(&connections_lock);
-    for (struct callback *one = consumption->callbacks; one != NULL; one = one->next) {
-        if (one->hobj == answer->hobj) {
-            call->function = one->function;
-        }
-    }
-    pthread_mutex_unlock(&connections_lock);
+    call->hobj = answer->hobj;
     copy_structure(&call->context, sizeof call->context, answer->cbc);
+    pthread_mutex_lock(&connections_lock);
+    const struct callback *callback = callback_of(consumption, call->hobj);
+    call->function = callback != NULL ? callback->function : NULL;
+    call->context.CallbackArea = callback != NULL ? callback->area : NULL;
+    call->context.ConnectionArea = consumption->connection_area;
+    pthread_mutex_unlock(&connections_lock);
     call->with_md = copy_structure(&call->md, sizeof call->md, answer->md);
     call->with_gmo = copy_structure(&call->gmo, sizeof call->gmo, answer->gmo);
     call->buffer = NULL;
@@ -58,7 +66,7 @@ static bool take_call(struct consumption *consumption, const struct answer_CALLB
         if (call->buffer != NULL) {
             memcpy(call->buffer, answer->buffer.data, answer->buffer.length);
         } else {
-            /* Topic q094630 has this reason for it. */
+            /* Topic q094410 has this reason for it. */
             call->context.BufferLength = 0;
             call->context.CompCode = MQCC_FAILED;
             call->context.Reason = MQRC_STORAGE_NOT_AVAILABLE;
@@ -124,6 +132,17 @@ static enum outcome fetch(struct connection *connection, int32_t asked, struct c
     return outcome;
 }
 
+/* What a callback changed in its areas is kept for the next call (topics q094370, q094400). */
+static void keep_areas(struct consumption *consumption, const struct call *call) {
+    pthread_mutex_lock(&connections_lock);
+    struct callback *callback = callback_of(consumption, call->hobj);
+    if (callback != NULL) {
+        callback->area = call->context.CallbackArea;
+    }
+    consumption->connection_area = call->context.ConnectionArea;
+    pthread_mutex_unlock(&connections_lock);
+}
+
 static void call_back(struct connection *connection, struct call *call) {
     /* An interpreter that is shutting down ends the thread in its callback. */
     pthread_cleanup_push(free, call->buffer);
@@ -132,6 +151,7 @@ static void call_back(struct connection *connection, struct call *call) {
                    call->buffer, &call->context);
     depth--;
     pthread_cleanup_pop(1);
+    keep_areas(connection_consumption(connection), call);
 }
 
 void callbacks_owed(struct connection *connection, int32_t asked) {
@@ -146,8 +166,8 @@ void callbacks_owed(struct connection *connection, int32_t asked) {
     }
 }
 
-/* The next callback that was not told that the connection is lost, as it is now. */
-static bool next_untold(struct consumption *consumption, struct callback *callback) {
+/* The call that tells the next callback, of those that were not told yet, that the connection is lost. */
+static bool next_untold(struct consumption *consumption, struct call *call, MQLONG *options) {
     pthread_mutex_lock(&connections_lock);
     struct callback *one = consumption->callbacks;
     while (one != NULL && (one->told || !one->registered)) {
@@ -155,7 +175,10 @@ static bool next_untold(struct consumption *consumption, struct callback *callba
     }
     if (one != NULL) {
         one->told = true;
-        *callback = *one;
+        *options = one->options;
+        *call = (struct call){.hobj = one->hobj, .function = one->function};
+        call->context = (MQCBC){{'C', 'B', 'C', ' '}, 2, MQCBCT_EVENT_CALL, one->hobj, one->area,
+                                consumption->connection_area, MQCC_FAILED, MQRC_CONNECTION_BROKEN, MQCS_STOPPED, 0, 0, 0, 0};
     }
     pthread_mutex_unlock(&connections_lock);
     return one != NULL;
@@ -163,16 +186,11 @@ static bool next_untold(struct consumption *consumption, struct callback *callba
 
 /* Tell all callbacks that the connection is lost: the queue manager cannot say it any more. */
 static void tell_broken(struct connection *connection) {
-    MQPTR area = connection_consumption(connection)->connection_area;
-    struct callback callback;
-    while (next_untold(connection_consumption(connection), &callback)) {
-        struct call call = {.function = callback.function};
-        const MQCBC event = {{'C', 'B', 'C', ' '}, 2, MQCBCT_EVENT_CALL, callback.hobj, callback.area, area,
-                             MQCC_FAILED, MQRC_CONNECTION_BROKEN, MQCS_STOPPED, 0, 0, 0, 0};
-        call.context = event;
+    struct call call;
+    MQLONG options;
+    while (next_untold(connection_consumption(connection), &call, &options)) {
         call_back(connection, &call);
-        if (callback.options & MQCBDO_STOP_CALL) {
-            call.context = event;
+        if (options & MQCBDO_STOP_CALL) {
             call.context.CallType = MQCBCT_STOP_CALL;
             call_back(connection, &call);
         }
@@ -191,13 +209,12 @@ void dispatcher_wish(struct connection *connection, enum wish wish) {
 bool dispatcher_pause(struct connection *connection) {
     struct consumption *consumption = connection_consumption(connection);
     pthread_mutex_lock(&connections_lock);
-    if (consumption->dispatching) {
+    while (consumption->dispatching && !consumption->resting) {
+        /* Again and again: a callback may say MQOP_START or MQOP_RESUME meanwhile. */
         if (consumption->wish == RUN) {
             dispatcher_wish(connection, PAUSE);
         }
-        while (consumption->dispatching && !consumption->resting) {
-            pthread_cond_wait(&consumption->changed, &connections_lock);
-        }
+        pthread_cond_wait(&consumption->changed, &connections_lock);
     }
     bool there = consumption->dispatching;
     pthread_mutex_unlock(&connections_lock);
@@ -216,10 +233,12 @@ static bool obey(struct connection *connection, enum wish seen) {
         } else if (seen == END || (seen == SUSPEND && consumption->waits)) {
             goes_on = false;
         } else {
-            consumption->resting = true;
-            connection_give(connection, NOBODY);
-            pthread_cond_broadcast(&consumption->changed);
             while (consumption->wish == PAUSE || (consumption->wish == SUSPEND && !consumption->waits)) {
+                if (!consumption->resting) {
+                    consumption->resting = true;
+                    connection_give(connection, NOBODY);
+                    pthread_cond_broadcast(&consumption->changed);
+                }
                 pthread_cond_wait(&consumption->changed, &connections_lock);
             }
             consumption->resting = false;
