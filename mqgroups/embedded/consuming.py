@@ -44,7 +44,7 @@ _OPERATIONS = {
 }
 _MARKS = mq.MQGMO_MARK_BROWSE_HANDLE | mq.MQGMO_MARK_BROWSE_CO_OP
 _FROM_THE_FIRST_ON = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_BROWSE_NEXT
-# MQMD_DEFAULT and MQGMO_DEFAULT of IBM's C header; for callbacks with MQGMO_FAIL_IF_QUIESCING.
+# MQMD_DEFAULT and MQGMO_DEFAULT of IBM's C header; that the latter has MQGMO_FAIL_IF_QUIESCING here is unverified.
 _DEFAULT_MD = struct.pack("<4siiiiiiii8sii", b"MD  ", 1, 0, 8, -1, 0, mq.MQENC_NATIVE, 0, 0, b" " * 8, -1, 2).ljust(
     324, b"\0"
 )
@@ -188,7 +188,7 @@ def get_for(q_mgr: QueueManager, connection: Connection, callback: Callback) -> 
     """Return the MQGET that the next message for this consumer is got with; raises Failed for what MQGET refuses."""
     gmo = GetMessageOptions(callback.gmo)
     if gmo.options & _FROM_THE_FIRST_ON == _FROM_THE_FIRST_ON:
-        # To the start of the queue, once, and on from there.
+        # To the start of the queue, once, and on from there: unverified.
         gmo.options &= ~(mq.MQGMO_BROWSE_FIRST if callback.browsed else mq.MQGMO_BROWSE_NEXT)
     try:
         md = MessageDescriptor(callback.md)

@@ -4,8 +4,9 @@ The C library has a thread that asks this and makes the callback; so functions a
 is decided here. Messages are got as MQGET gets them, for one consumer after the other; whoever got one is asked last the next
 time.
 
-Sources: IBM MQ, topics "MQCB" (q101720), "CallType" (q094380), "State" (q094450), "DataLength" (q094410). Unverified: that a
-message that stays on the queue because it is too long (MQRC_TRUNCATED_MSG_FAILED) is told again and again.
+Sources: IBM MQ, topics "MQCB" (q101720), "CallType" (q094380), "State" (q094450), "DataLength" (q094410). Unverified: what the
+wait options mean for a consumer; that a message that stays on the queue because it is too long
+(MQRC_TRUNCATED_MSG_FAILED) is told again and again.
 """
 
 from __future__ import annotations
