@@ -61,7 +61,7 @@ def get(
         md = MessageDescriptor(md_raw)
     except StructureError as error:
         raise Failed(mq.MQRC_MD_ERROR) from error
-    call = _Get(q_mgr, connection, hobj, md, gmo, buffer_length)
+    call = Get(q_mgr, connection, hobj, md, gmo, buffer_length)
     waits = gmo.options & mq.MQGMO_WAIT and not gmo.options & UNDER_CURSOR
     with q_mgr.lock:
         found = call.attempt()
@@ -74,7 +74,7 @@ def get(
     return call.finish(_wait(call, waiting) if found is None else found)
 
 
-def _wait(call: _Get, waiting: WaitingCall[_Found]) -> _Found:
+def _wait(call: Get, waiting: WaitingCall[_Found]) -> _Found:
     """Return what a waiting call is given before its interval is over. Raises Failed, ConnectionGone."""
     interval_ms = call.gmo.wait_interval_ms
     deadline_s = math.inf if interval_ms == mq.MQWI_UNLIMITED else time.monotonic() + interval_ms / 1000
@@ -110,7 +110,7 @@ def _unlock(q_mgr: QueueManager, connection: Connection, hobj: int, gmo: GetMess
     return mq.MQCC_WARNING if reason else mq.MQCC_OK, reason, [b"", gmo.raw, 0, b""]
 
 
-class _Get:
+class Get:
     """One MQGET call.
 
     What it finds are the physical messages of one logical message: with MQGMO_COMPLETE_MSG all of its segments, by
@@ -224,14 +224,21 @@ class _Get:
                 expiry_s = self.queue.marks.next_expiry_s(self.q_mgr.mark_interval_ms())
         return math.inf if expiry_s is None else expiry_s
 
+    @property
+    def inhibited(self) -> bool:
+        """Whether MQGET is inhibited for the queue or for the alias that was opened."""
+        return any(
+            values is not None and values[mq.MQIA_INHIBIT_GET] == mq.MQQA_GET_INHIBITED
+            for values in (self.handle.opened_values, self.queue.values)
+        )
+
     def attempt(self) -> _Found | None:
         """Look once, under the lock. Returns the messages and the answer, or None if there is none now."""
         self.q_mgr.fail_if_quiescing(self.options & mq.MQGMO_FAIL_IF_QUIESCING)
         if self.queue.deleted:
             raise Failed(mq.MQRC_Q_DELETED)
-        for values in (self.handle.opened_values, self.queue.values):
-            if values is not None and values[mq.MQIA_INHIBIT_GET] == mq.MQQA_GET_INHIBITED:
-                raise Failed(mq.MQRC_GET_INHIBITED)
+        if self.inhibited:
+            raise Failed(mq.MQRC_GET_INHIBITED)
         discard_expired(self.q_mgr, self.queue)
         self.queue.marks.expire(time.monotonic(), self.q_mgr.mark_interval_ms())
         parts = self._find()

@@ -26,6 +26,7 @@ from mqgroups.embedded import mqsc_commands
 from mqgroups.embedded import pcf_constants as pcf
 from mqgroups.embedded.asynchronous_puts import PutStatus
 from mqgroups.embedded.catalogue import SYSTEM_MQSC, Catalogue
+from mqgroups.embedded.consumption import Consumption
 from mqgroups.embedded.handle import Direction, Handle
 from mqgroups.embedded.message_handle import MessageHandle
 from mqgroups.embedded.mqsc import parse
@@ -62,11 +63,15 @@ class ConnectionGone(Exception):
     """The application went away while its call was waiting."""
 
 
+class Interrupted(ConnectionGone):
+    """The application sent something while its call was waiting, which only a CALLBACK expects."""
+
+
 class Waiter(Protocol):
     """How a waiting MQGET sleeps; the server provides it, because it also watches the socket."""
 
     def wait(self, timeout_s: float | None) -> None:
-        """Return when woken or after the time; raises ConnectionGone if the application is gone."""
+        """Return when woken or after the time; raises ConnectionGone if the application is gone, or Interrupted."""
 
     def wake(self) -> None:
         """End the current or the next ``wait``. May be called from any thread."""
@@ -113,6 +118,7 @@ class Connection:
         self.message_handles: dict[int, MessageHandle] = {}
         self.unit_of_work: UnitOfWork | None = None
         self.put_status = PutStatus()
+        self.consumption = Consumption()
 
     def handle(self, hobj: int) -> Handle:
         """Return an open handle; raises Failed with MQRC_HOBJ_ERROR."""
@@ -308,6 +314,9 @@ class QueueManager:
             self.quiescing = True
             for queue in self.catalogue.queues():
                 queue.wake()
+            for connection in self.connections.values():
+                # An event handler hears of it without any queue.
+                connection.waiter.wake()
 
     def fail_if_quiescing(self, asked: int) -> None:
         """Raise Failed with MQRC_Q_MGR_QUIESCING; ``asked`` are the option bits that ask for it, 0 if unset."""

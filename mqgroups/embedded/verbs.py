@@ -51,9 +51,9 @@ def _verb(code: int, name: str, request: str = "", reply: str = "") -> Verb:
 
 
 # Selectors and integer attributes travel as blobs of native 32-bit integers. What an MQCHARV points at travels beside its
-# structure. Verbs from MQSUB to MQCTL that carry nothing: the queue manager answers them with
-# MQRC_FUNCTION_NOT_SUPPORTED. CONTROL is not an MQI verb; it is how the Python side of the embedded queue manager counts
-# calls and plants faults, and the C library never sends it.
+# structure. Not MQI verbs: CALLBACK asks for the next callback that is to be made; WAKE, the only frame without an answer, ends
+# a CALLBACK that waits; CONTROL is how the Python side of the embedded queue manager counts calls and plants faults, and the C
+# library never sends it.
 VERBS: tuple[Verb, ...] = (
     _verb(
         1,
@@ -81,8 +81,8 @@ VERBS: tuple[Verb, ...] = (
     ),
     _verb(14, "MQSUBRQ", "hsub:i32 action:i32 sro", "sro"),
     _verb(15, "MQSTAT", "type:i32 sts", "sts"),
-    _verb(16, "MQCB"),
-    _verb(17, "MQCTL"),
+    _verb(16, "MQCB", "operation:i32 cbd hobj:i32 md gmo", "hobj:i32 registered:i32"),
+    _verb(17, "MQCTL", "operation:i32 ctlo in_callback:i32"),
     _verb(18, "MQCRTMH", "cmho", "hmsg:i64"),
     _verb(19, "MQDLTMH", "hmsg:i64 dmho"),
     _verb(20, "MQSETMP", "hmsg:i64 smpo name name_ccsid:i32 pd type:i32 value_length:i32 value", "pd"),
@@ -93,6 +93,8 @@ VERBS: tuple[Verb, ...] = (
         "impo pd type:i32 data_length:i32 value returned_name",
     ),
     _verb(22, "MQDLTMP", "hmsg:i64 dmpo name name_ccsid:i32"),
+    _verb(30, "CALLBACK", "asked:i32", "hobj:i32 cbc md gmo buffer"),
+    _verb(31, "WAKE"),
     _verb(100, "CONTROL", "token command", "answer"),
 )
 
@@ -106,6 +108,8 @@ STRUCTURE_LENGTHS: dict[str, dict[int, int]] = {
     "MQGMO": {1: 72, 2: 80, 3: 100, 4: 112},
     "MQPMO": {1: 128, 2: 160, 3: 184},
     "MQOD": {1: 168, 2: 208, 3: 344, 4: 424},
+    "MQCBD": {1: 168},
+    "MQCTLO": {1: 24},
     "MQCMHO": {1: 12},
     "MQDMHO": {1: 12},
     "MQSMPO": {1: 20},

@@ -240,6 +240,156 @@ static void publish_and_subscribe(MQHCONN hconn) {
     free(resolved);
 }
 
+/* What callbacks were called with, and what they do. */
+struct consumed {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    MQCTLO ctlo;
+    int types[9];
+    MQLONG length;
+    char data[64];
+};
+
+static void called(MQHCONN hconn, PMQVOID md, PMQVOID gmo, PMQVOID buffer, PMQCBC context) {
+    struct consumed *consumed = context->CallbackArea;
+    MQLONG comp, reason;
+    pthread_mutex_lock(&consumed->lock);
+    consumed->types[context->CallType]++;
+    if (context->CallType == MQCBCT_MSG_REMOVED) {
+        MQMD copy;
+        memcpy(&copy, md, sizeof copy);
+        consumed->length = context->DataLength;
+        memcpy(consumed->data, buffer, (size_t)context->BufferLength);
+        memset(buffer, 0, (size_t)context->BufferLength);
+        /* It begins anew at each start, and keeps what a callback makes of it. */
+        if (gmo == NULL || context->ConnectionArea != (char *)consumed + (consumed->types[MQCBCT_MSG_REMOVED] - 1) % 2) {
+            failures++;
+        }
+        context->ConnectionArea = (char *)consumed + 1;
+        MQCMIT(hconn, &comp, &reason);
+        expect("MQCMIT in a callback", comp, reason, MQCC_OK, MQRC_NONE);
+    }
+    pthread_cond_broadcast(&consumed->changed);
+    pthread_mutex_unlock(&consumed->lock);
+}
+
+static void wait_for(struct consumed *consumed, int type, int count) {
+    pthread_mutex_lock(&consumed->lock);
+    while (consumed->types[type] < count) {
+        pthread_cond_wait(&consumed->changed, &consumed->lock);
+    }
+    pthread_mutex_unlock(&consumed->lock);
+}
+
+/* Put from a connection of its own, so that the dispatcher is woken by a message. */
+static void put_from_elsewhere(char *q_mgr_name, MQOD *od) {
+    MQHCONN hconn;
+    MQLONG comp, reason;
+    MQPMO pmo;
+    MQMD md = new_md(2);
+    begin(&pmo, sizeof pmo, "PMO ", 3);
+    MQCONN(q_mgr_name, &hconn, &comp, &reason);
+    MQPUT1(hconn, od, &md, &pmo, 5, "hello", &comp, &reason);
+    expect("MQPUT1 to a consumer", comp, reason, MQCC_OK, MQRC_NONE);
+    MQDISC(&hconn, &comp, &reason);
+}
+
+static struct consumed consumed = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, {MQCTLO_DEFAULT}, {0}, 0, {0}};
+
+static void *stop_elsewhere(void *hconn) {
+    MQLONG comp, reason;
+    wait_for(&consumed, MQCBCT_START_CALL, 7);
+    MQCTL(*(MQHCONN *)hconn, MQOP_STOP, &consumed.ctlo, &comp, &reason);
+    expect("MQOP_STOP elsewhere", comp, reason, MQCC_OK, MQRC_NONE);
+    return NULL;
+}
+
+/* Consumers of two handles and an event handler; then MQDISC in the middle of it. */
+static void callbacks(char *q_mgr_name) {
+    MQCTLO *ctlo = &consumed.ctlo;
+    MQCBD cbd = {MQCBD_DEFAULT};
+    MQCNO cno = {MQCNO_DEFAULT};
+    cno.Options = MQCNO_HANDLE_SHARE_BLOCK;
+    MQHCONN hconn;
+    MQHOBJ hobj, other;
+    MQLONG comp, reason;
+    MQOD od;
+    MQGMO gmo;
+    MQMD md = new_md(1);
+    begin(&od, sizeof od, "OD  ", 4);
+    set_int(&od, 8, 1);
+    memcpy((char *)&od + 12, "EVERY.CALLBACK", 14);
+    begin(&gmo, sizeof gmo, "GMO ", 1);
+    set_int(&gmo, 8, 1 | 2);
+    set_int(&gmo, 12, -1);
+    ctlo->ConnectionArea = &consumed;
+    MQCONNX(q_mgr_name, &cno, &hconn, &comp, &reason);
+    MQOPEN(hconn, &od, 0x2 | 0x10, &hobj, &comp, &reason);
+    MQOPEN(hconn, &od, 0x2 | 0x10, &other, &comp, &reason);
+    expect("MQOPEN to consume", comp, reason, MQCC_OK, MQRC_NONE);
+
+    MQCB(hconn, MQOP_REGISTER, NULL, hobj, &md, &gmo, &comp, &reason);
+    expect("MQCB without MQCBD", comp, reason, MQCC_FAILED, 2444);
+    MQCB(hconn, MQOP_REGISTER, &cbd, hobj, &md, &gmo, &comp, &reason);
+    expect("MQCB without a function", comp, reason, MQCC_FAILED, 2486);
+    memcpy(cbd.CallbackName, "library(function)", 17);
+    MQCB(hconn, MQOP_REGISTER, &cbd, hobj, &md, &gmo, &comp, &reason);
+    expect("MQCB with a name", comp, reason, MQCC_FAILED, 2495);
+    memset(cbd.CallbackName, 0, sizeof cbd.CallbackName);
+    MQCB(hconn, MQOP_DEREGISTER, NULL, hobj, NULL, NULL, &comp, &reason);
+    expect("MQOP_DEREGISTER of nothing", comp, reason, MQCC_FAILED, 2448);
+    cbd.CallbackFunction = called;
+    cbd.CallbackArea = &consumed;
+    cbd.Options = MQCBDO_REGISTER_CALL | MQCBDO_START_CALL | MQCBDO_STOP_CALL | MQCBDO_DEREGISTER_CALL;
+    MQCB(hconn, MQOP_REGISTER, &cbd, hobj, &md, &gmo, &comp, &reason);
+    expect("MQCB", comp, reason, MQCC_OK, MQRC_NONE);
+    MQCB(hconn, MQOP_REGISTER, &cbd, other, NULL, NULL, &comp, &reason);
+    expect("MQCB with the defaults", comp, reason, MQCC_OK, MQRC_NONE);
+    cbd.CallbackType = MQCBT_EVENT_HANDLER;
+    MQCB(hconn, MQOP_REGISTER, &cbd, MQHO_NONE, NULL, NULL, &comp, &reason);
+    expect("MQCB of an event handler", comp, reason, MQCC_OK, MQRC_NONE);
+    MQCTL(hconn, MQOP_START, NULL, &comp, &reason);
+    expect("MQCTL without MQCTLO", comp, reason, MQCC_FAILED, 2445);
+    for (int round = 1; round <= 3; round++) {
+        MQCTL(hconn, MQOP_START, ctlo, &comp, &reason);
+        expect("MQOP_START", comp, reason, MQCC_OK, MQRC_NONE);
+        MQCMIT(hconn, &comp, &reason);
+        expect("MQCMIT while started", comp, reason, MQCC_FAILED, MQRC_HCONN_ASYNC_ACTIVE);
+        put_from_elsewhere(q_mgr_name, &od);
+        wait_for(&consumed, MQCBCT_MSG_REMOVED, 2 * round - 1);
+        MQCTL(hconn, MQOP_SUSPEND, ctlo, &comp, &reason);
+        expect("MQOP_SUSPEND", comp, reason, MQCC_OK, MQRC_NONE);
+        MQCTL(hconn, MQOP_RESUME, ctlo, &comp, &reason);
+        expect("MQOP_RESUME", comp, reason, MQCC_OK, MQRC_NONE);
+        put_from_elsewhere(q_mgr_name, &od);
+        wait_for(&consumed, MQCBCT_MSG_REMOVED, 2 * round);
+        MQCTL(hconn, MQOP_STOP, ctlo, &comp, &reason);
+        expect("MQOP_STOP", comp, reason, MQCC_OK, MQRC_NONE);
+    }
+    if (consumed.length != 5 || memcmp(consumed.data, "hello", 5) != 0) {
+        fprintf(stderr, "consumed: %d bytes, %.5s\n", consumed.length, consumed.data);
+        failures++;
+    }
+    MQCLOSE(hconn, &other, 0, &comp, &reason);
+    expect("MQCLOSE of a consumer", comp, reason, MQCC_OK, MQRC_NONE);
+    pthread_t thread;
+    pthread_create(&thread, NULL, stop_elsewhere, &hconn);
+    MQCTL(hconn, MQOP_START_WAIT, ctlo, &comp, &reason);
+    pthread_join(thread, NULL);
+    expect("MQOP_START_WAIT", comp, reason, MQCC_OK, MQRC_NONE);
+    MQCTL(hconn, MQOP_START, ctlo, &comp, &reason);
+    put_from_elsewhere(q_mgr_name, &od);
+    MQDISC(&hconn, &comp, &reason);
+    expect("MQDISC while started", comp, reason, MQCC_OK, MQRC_NONE);
+    static const int expected[9] = {0, 8, 8, 3, 3};
+    for (int type = MQCBCT_REGISTER_CALL; type <= MQCBCT_DEREGISTER_CALL; type++) {
+        if (consumed.types[type] != expected[type]) {
+            fprintf(stderr, "calls of type %d: %d\n", type, consumed.types[type]);
+            failures++;
+        }
+    }
+}
+
 int main(void) {
     MQHCONN hconn;
     MQHOBJ hobj;
@@ -318,12 +468,9 @@ int main(void) {
     }
     MQSTAT(hconn, 0, NULL, &comp, &reason);
     expect("MQSTAT without MQSTS", comp, reason, MQCC_FAILED, 2426);
-    MQCB(hconn, 1, NULL, hobj, NULL, NULL, &comp, &reason);
-    expect("MQCB", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
-    MQCTL(hconn, 1, NULL, &comp, &reason);
-    expect("MQCTL", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
     message_properties(hconn);
     publish_and_subscribe(hconn);
+    callbacks(name);
 
     pthread_t thread;
     pthread_create(&thread, NULL, call_from_another_thread, &hconn);

@@ -20,7 +20,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from mqgroups.embedded.verbs import STRUCTURE_LENGTHS, VERBS, Field, Verb, table_digest
+from mqgroups.embedded.verbs import BY_NAME, STRUCTURE_LENGTHS, VERBS, Field, Verb, table_digest
 
 _SOURCES = Path(__file__).parent
 _FLAGS = "-std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -pthread".split()
@@ -147,9 +147,10 @@ def verbs_header() -> str:
         '#include "wire.h"',
         "",
         f'#define TABLE_DIGEST "{table_digest()}"',
+        f"#define WAKE_CODE {BY_NAME['WAKE'].code}",
         "",
         *(_length_function(name, lengths) for name, lengths in STRUCTURE_LENGTHS.items()),
-        *(_call_function(verb) for verb in VERBS if verb.name != "CONTROL"),
+        *(_call_function(verb) for verb in VERBS if verb.name not in ("CONTROL", "WAKE")),
         "#endif",
     ]
     return "\n".join(parts) + "\n"

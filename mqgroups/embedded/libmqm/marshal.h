@@ -42,20 +42,20 @@ static inline void write_back(void *structure, struct blob sent, struct blob ans
 
 /* The frame of every call on a connection: reserve it, run `call`, give the codes back. `call` is an expression that is
  * false when the wire failed. */
-#define WITH_CONNECTION(hconn, comp, reason, call)                         \
-    do {                                                                   \
-        struct connection *connection = connection_enter((hconn), (reason)); \
-        if (connection == NULL) {                                          \
-            *(comp) = MQCC_FAILED;                                         \
-        } else {                                                           \
-            struct wire *wire = connection_wire(connection);               \
-            bool answered = (call);                                        \
-            if (!answered) {                                               \
-                *(comp) = MQCC_FAILED;                                     \
-                *(reason) = MQRC_CONNECTION_BROKEN;                        \
-            }                                                              \
-            connection_leave(connection, !answered);                       \
-        }                                                                  \
+#define WITH_CONNECTION(hconn, comp, reason, call)                       \
+    do {                                                                 \
+        struct connection *reserved = connection_enter((hconn), (reason)); \
+        if (reserved == NULL) {                                          \
+            *(comp) = MQCC_FAILED;                                       \
+        } else {                                                         \
+            struct wire *wire = connection_wire(reserved);               \
+            bool answered = (call);                                      \
+            if (!answered) {                                             \
+                *(comp) = MQCC_FAILED;                                   \
+                *(reason) = MQRC_CONNECTION_BROKEN;                      \
+            }                                                            \
+            connection_leave(reserved, !answered);                       \
+        }                                                                \
     } while (0)
 
 /* What a pointer or, where it is NULL, an offset from the structure's start leads to; NULL for neither. */

@@ -20,6 +20,7 @@ EXPORTED void MQOPEN(MQHCONN Hconn, PMQVOID ObjDesc, MQLONG Options, PMQHOBJ Hob
 EXPORTED void MQCLOSE(MQHCONN Hconn, PMQHOBJ Hobj, MQLONG Options, PMQLONG CompCode, PMQLONG Reason) {
     WITH_CONNECTION(Hconn, CompCode, Reason, call_MQCLOSE(wire, *Hobj, Options, CompCode, Reason));
     if (*CompCode != MQCC_FAILED) {
+        consumption_without(Hconn, *Hobj);
         *Hobj = MQHO_UNUSABLE_HOBJ;
     }
 }
