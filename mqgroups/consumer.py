@@ -11,6 +11,9 @@ A message counts as processed when the application asks for the one after it; on
 covers it, if one is due. So effects outside MQ happen at least once, never not at all, and after a crash
 ``group.resume_from`` and ``group.checkpoint`` tell what is committed. Leaving a loop early, or an exception in it,
 backs out to the last commit when the consumer is asked again or closed.
+
+When the connection is lost and this program lives, the consumer goes on by itself: what it finds not committed it gets
+again, without troubling the application with messages that it has processed.
 """
 
 from __future__ import annotations
@@ -18,15 +21,25 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from math import ceil, inf
 from types import TracebackType
 
 from mqgroups.config import ConsumerSettings
-from mqgroups.connection import Connection
+from mqgroups.connection import Connection, Queue
 from mqgroups.core.group import AT_START, GetPlan, GroupPosition, after_get, follows, next_get
 from mqgroups.core.model import MatchOption, Role
-from mqgroups.core.status import Checkpoint
-from mqgroups.errors import GroupIncomplete, GroupStalled, GroupUsage, MQGroupsError, MQIError, SegmentNotSupported
+from mqgroups.core.restart import Verdict
+from mqgroups.core.status import Checkpoint, StatusRecord
+from mqgroups.errors import (
+    GroupIncomplete,
+    GroupStalled,
+    GroupUsage,
+    MessagesTaken,
+    MQGroupsError,
+    MQIError,
+    SegmentNotSupported,
+)
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.message import Message
@@ -108,14 +121,14 @@ class GroupConsumer:
         self._ahead = 0
         # The MQGMO of every next get, while the handle retains the group.
         self._run: bytearray | None = None
+        # MsgIds of what was got in the open unit of work: what has to be got again after a lost connection.
+        self._unit: list[bytes] = []
         self._before_commit: BeforeCommit | None = None
         self._closed = False
         self._status = StatusQueue(connection, settings.status_queue, settings.status_model, settings.owner_wait_s)
         try:
             self._work = UnitsOfWork(connection, self._status, Role.GET, settings.name, settings.queue, settings.every)
-            self._queue = connection.open_queue(
-                settings.queue, _OPEN_OPTIONS, max_message_length=settings.max_message_length
-            )
+            self._queue = self._open()
         except BaseException:
             self._status.close()
             raise
@@ -193,18 +206,25 @@ class GroupConsumer:
         anchor = self._anchor
         return after_get(anchor, anchor.group_id, self._ahead) if self._ahead else anchor
 
+    def _open(self) -> Queue:
+        settings = self._settings
+        return self._connection.open_queue(
+            settings.queue, _OPEN_OPTIONS, max_message_length=settings.max_message_length
+        )
+
     def _next_group(self) -> GetGroup | None:
         if self._closed:
             raise GroupUsage(f"{self!r} is closed")
         # A group that was not got to its end: its last messages were never said to be processed.
         self._back_out(None)
+        self._work.recover(self._settle)
         committed = self._work.committed
         if not committed.at_start:
             checkpoint = self._work.committed_checkpoint
             self._group = GetGroup(self, committed.group_id, committed.msg_seq_number, checkpoint, None)
             return self._group
         try:
-            first = self._get(self._settings.wait_s)
+            first = self._first()
         except MQGroupsError as error:
             self._back_out(error)
             raise
@@ -214,16 +234,28 @@ class GroupConsumer:
         self._group = GetGroup(self, first.group_id, 0, None, first)
         return self._group
 
+    def _first(self) -> Message | None:
+        """Get the first message of the next group, waiting ``wait_s``."""
+        while True:
+            try:
+                return self._get(self._settings.wait_s)
+            except MQIError as error:
+                self._work.redo(error, self._settle)
+
     def _messages(self, group: GetGroup, message: Message | None) -> Iterator[Message]:
-        work, queue = self._work, self._queue
+        work = self._work
         try:
             while True:
                 if message is None:
-                    if work.messages == 0:
-                        work.begin()
-                    # While the plan is the same for every message, the core is not asked again and no clock is read.
-                    got = queue.get(_ANY_MESSAGE, self._run) if self._run else None
-                    message = self._accept(got) if got else self._next_member(group)
+                    try:
+                        if work.messages == 0:
+                            work.begin()
+                        # While the plan is the same for every message, the core is not asked again and no clock is read.
+                        got = self._queue.get(_ANY_MESSAGE, self._run) if self._run else None
+                        message = self._accept(got) if got else self._next_member(group)
+                    except MQIError as error:
+                        self._redo(error)
+                        continue
                 yield message
                 # The application asks for more: this message is processed.
                 if self._group is not group:
@@ -261,14 +293,14 @@ class GroupConsumer:
         """Get the message after the current position, waiting up to ``wait_s`` (``None``: for ever)."""
         if self._work.messages == 0:
             self._work.begin()
-        plan = next_get(self._position, complete_groups_only=self._settings.complete_groups_only)
-        md = _ANY_MESSAGE
-        if plan.match_options is not MatchOption.NONE:
-            md = st.md(group_id=plan.group_id, msg_seq_number=plan.msg_seq_number)
         deadline_s = inf if wait_s is None else time.monotonic() + wait_s
         left_s = inf if wait_s is None else wait_s
         while True:
             wait_ms = _LONGEST_WAIT_MS if left_s > _LONGEST_WAIT_MS / 1000 else ceil(left_s * 1000)
+            plan = next_get(self._position, complete_groups_only=self._settings.complete_groups_only)
+            md = _ANY_MESSAGE
+            if plan.match_options is not MatchOption.NONE:
+                md = st.md(group_id=plan.group_id, msg_seq_number=plan.msg_seq_number)
             got = self._queue.get(md, _gmo(plan, wait_ms))
             if got is not None:
                 return self._accept(got)
@@ -292,25 +324,80 @@ class GroupConsumer:
             self._anchor, self._ahead = after_get(self._position, group_id), 0
         else:
             self._ahead += 1
+        self._unit.append(md[st.MD_MSG_ID])
         return Message(data, md, gmo[st.GMO_GROUP_STATUS])
 
     def _syncpoint(self, group: GetGroup) -> None:
         if self._before_commit is not None:
             self._before_commit(group)
-        self._work.syncpoint(self._work.record(self._position))
+        self._commit(self._work.syncpoint)
 
     def _end_group(self, group: GetGroup) -> None:
         if self._before_commit is not None:
             self._before_commit(group)
-        self._work.complete(self._work.record(self._position))
+        self._commit(self._work.complete)
         self._anchor, self._ahead = AT_START, 0
         self._run = None
         self._group = None
+
+    def _commit(self, how: Callable[[StatusRecord], None]) -> None:
+        """End the unit of work with a record of the position."""
+        try:
+            how(self._work.record(self._position))
+        except MQIError as error:
+            self._redo(error, how)
+        self._unit.clear()
+
+    def _redo(self, error: MQIError, how: Callable[[StatusRecord], None] | None = None) -> None:
+        """Go on after a lost connection: get what was processed once more, and end the unit of work if that was due.
+
+        The application is not troubled: what it did with these messages it has done. It is not asked again before the
+        commit either, since it has said what there was to say.
+        """
+        processed, checkpoint = self._unit[: self._work.messages], self._work.checkpoint
+
+        def again() -> None:
+            if self._settle() is Verdict.COMMITTED:
+                return
+            self._work.checkpoint = checkpoint
+            for msg_id in processed:
+                self._get_again(msg_id)
+            if how is not None:
+                how(self._work.record(self._position))
+
+        self._work.redo(error, again)
+
+    def _settle(self) -> Verdict:
+        """Bring everything back to the last commit."""
+        verdict = self._work.settle()
+        self._run = None
+        self._unit.clear()
+        self._anchor, self._ahead = self._work.committed, 0
+        if self._queue.is_stale:
+            self._queue = self._open()
+        return verdict
+
+    def _get_again(self, msg_id: bytes) -> None:
+        """Get a message that was got before the connection was lost; it went back to where it was."""
+        work = self._work
+        if work.messages == 0:
+            work.begin()
+        plan = next_get(self._position, complete_groups_only=False)
+        match_options = plan.match_options
+        if self._position.at_start:
+            match_options |= MatchOption.MATCH_MSG_ID
+        md = st.md(msg_id=msg_id, group_id=plan.group_id, msg_seq_number=plan.msg_seq_number)
+        got = self._queue.get(md, _gmo(replace(plan, match_options=match_options), 0))
+        if got is None or got[1][st.MD_MSG_ID] != msg_id:
+            raise MessagesTaken(self._settings.queue, self._position.group_id, self._position.msg_seq_number + 1)
+        work.data_bytes += len(self._accept(got).data)
+        work.messages += 1
 
     def _back_out(self, error: Exception | None) -> None:
         """Go back to the last commit; tell ``error`` where that is."""
         self._group = None
         self._run = None
+        self._unit.clear()
         self._work.back_out(type(error).__name__ if error else "")
         self._anchor, self._ahead = self._work.committed, 0
         if isinstance(error, MQIError):
@@ -336,7 +423,8 @@ class GroupConsumer:
         try:
             self._work.back_out()
             self._anchor, self._ahead = self._work.committed, 0
-            if finish and self._connection.usable:
+            self._unit.clear()
+            if finish:
                 self._work.finish()
         finally:
             self._queue.close()

@@ -12,15 +12,18 @@
      │   ├─ StatusRecordForeign     of another name, role, queue or queue manager
      │   ├─ StatusRecordMissing     gone, although nobody else may touch it
      │   ├─ DuplicateStatusRecords  more than one
+     │   ├─ QueueManagerChanged     another queue manager answers where the lost one did
      │   └─ GroupIncomplete         a message of the group is not the next in sequence
      └─ EnvironmentFailure          what is around the program
          ├─ BindingMissing          no pymqi or ibmmq, or no MQ client library (also an ImportError)
+         ├─ OwnershipLost           another instance of the same name has taken over
+         ├─ MessagesTaken           another consumer took what a lost connection gave back
          ├─ GroupStalled            the next message of a group did not arrive in time
          ├─ SegmentNotSupported     a logical message came in segments
          └─ MQIError                a verb failed: verb, object name, completion code, reason code
              ├─ ConnectionBroken    the connection is gone, and with it the unit of work
              ├─ CommitOutcomeUnknown    MQCMIT failed in a way that leaves open whether it committed
-             ├─ UnitOfWorkBackedOut     MQCMIT answered that the queue manager has backed out (2003)
+             ├─ UnitOfWorkBackedOut     the queue manager has backed out by itself (2003)
              ├─ NotAuthorised       2035
              ├─ QueueMissing        2085
              ├─ QueueFull           2053, 2056, 2192
@@ -112,6 +115,19 @@ class DuplicateStatusRecords(StatusError):
     """There is more than one status record on the status queue."""
 
 
+class QueueManagerChanged(StatusError):
+    """A lost connection was made again, and another queue manager answered: what is on its queues says nothing here."""
+
+    def __init__(self, q_mgr_name: str, *, found: str, expected: str) -> None:
+        super().__init__(
+            f"queue manager {q_mgr_name} answered with identifier {found}, expected {expected}. The status queue is on the "
+            "one that was lost: connect to that one again, or, if it is gone for good, find out there what was committed",
+            status_queue="",
+            found=found,
+            expected=expected,
+        )
+
+
 class GroupIncomplete(StatusError):
     """A message of a group is not the next in sequence.
 
@@ -162,6 +178,51 @@ class GroupStalled(EnvironmentFailure):
         self.group_id = group_id
         self.msg_seq_number = msg_seq_number
         self.waited_s = waited_s
+
+
+class OwnershipLost(EnvironmentFailure):
+    """Another instance of the same name owns the status queue, or did while this one was cut off. This one has to stop.
+
+    Nothing of its unit of work is committed, nor can anything be.
+
+    Attributes:
+        name: of the producer or consumer.
+        status_queue: whose record shows it.
+        found: owner and epoch of that record; empty and 0 if there is none.
+        expected: owner and epoch of this instance.
+    """
+
+    def __init__(self, name: str, status_queue: str, found: tuple[str, int], expected: tuple[str, int]) -> None:
+        seen = f"a record of owner {found[0]}, epoch {found[1]}" if found[1] else "no record"
+        super().__init__(
+            f"{name} is another instance's by now: status queue {status_queue} holds {seen}, expected the record of "
+            f"owner {expected[0]}, epoch {expected[1]}. This instance was cut off from the queue manager, and what it had "
+            "not committed is backed out. End it; the other one goes on where the last commit was"
+        )
+        self.name = name
+        self.status_queue = status_queue
+        self.found = found
+        self.expected = expected
+
+
+class MessagesTaken(EnvironmentFailure):
+    """A consumer's connection was lost, its unit of work backed out, and another consumer took what it had processed.
+
+    What the application did with these messages is not committed, and the other consumer does it too.
+
+    Attributes:
+        queue, group_id, msg_seq_number: the first message that is gone.
+    """
+
+    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int) -> None:
+        super().__init__(
+            f"queue {queue}: message {msg_seq_number} of group {group_id.hex()} was processed here, went back to the queue "
+            "when the connection was lost, and is not there any more: another consumer has taken it and processes it as "
+            "well. Undo what was done with it, and go on with the next group"
+        )
+        self.queue = queue
+        self.group_id = group_id
+        self.msg_seq_number = msg_seq_number
 
 
 class SegmentNotSupported(EnvironmentFailure):
@@ -217,10 +278,10 @@ class ConnectionBroken(MQIError):
 
 
 class CommitOutcomeUnknown(MQIError):
-    """MQCMIT failed, and the unit of work may have been committed or backed out (IBM MQ, topic q040830).
+    """MQCMIT failed, the unit of work may have been committed or backed out (IBM MQ, topic q040830), and the status queue
+    could not be read in the time given.
 
-    Do not repeat the work: connect to the same queue manager again. The status record there tells which it was, unless
-    the group fitted one unit of work and no checkpoint was given; then the status queue is empty either way.
+    Do not repeat the work: connect to the same queue manager again. The status record there tells which it was.
     """
 
     remedy = (
@@ -233,7 +294,7 @@ class CommitOutcomeUnknown(MQIError):
 
 
 class UnitOfWorkBackedOut(MQIError):
-    """MQCMIT answered 2003: the queue manager has backed the unit of work out, definitely."""
+    """The queue manager has backed the unit of work out by itself, or will (2003): nothing of it is committed."""
 
     remedy = "The unit of work was backed out; do it again"
 
@@ -295,6 +356,7 @@ CLASSES: dict[int, type[MQIError]] = {
     mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR: MessageTooLong,
     mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL: MessageTooLong,
     mq.MQRC_SYNCPOINT_LIMIT_REACHED: SyncpointLimitReached,
+    mq.MQRC_BACKED_OUT: UnitOfWorkBackedOut,
 }
 
 # MQCMIT may have committed although it answered one of these (IBM MQ, topics q040830, q042210, q042450, q045480).
@@ -337,8 +399,6 @@ def mqi_error(verb: str, object_name: str, comp: int, reason: int) -> MQIError:
     cls: type[MQIError]
     if verb == "MQCMIT" and comp == mq.MQCC_FAILED and reason in COMMIT_OUTCOME_UNKNOWN:
         cls = CommitOutcomeUnknown
-    elif verb == "MQCMIT" and reason == mq.MQRC_BACKED_OUT:
-        cls = UnitOfWorkBackedOut
     else:
         cls = CLASSES.get(reason, MQIError)
     return cls(verb, object_name, comp, reason)

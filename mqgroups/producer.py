@@ -6,6 +6,9 @@ position when that succeeded. ``unit_of_work.UnitsOfWork`` ends each unit of wor
 The last message of a group has to say that it is the last, when it is put. Nobody knows that it is before the ``with``
 block ends, so one message is always held back: ``put`` puts the one before. ``resume_from`` counts committed messages
 only, so what is held back, or in an open unit of work, is put again after a crash.
+
+When the connection is lost and this program lives, the producer does the unit of work again by itself: it keeps the
+messages of the open one until it is committed.
 """
 
 from __future__ import annotations
@@ -14,11 +17,13 @@ import logging
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import TracebackType
+from typing import NamedTuple
 
 from mqgroups.config import ProducerSettings
 from mqgroups.connection import Connection, Queue
 from mqgroups.core.group import GroupPosition, after_put, next_put
 from mqgroups.core.model import Role
+from mqgroups.core.restart import Verdict
 from mqgroups.core.status import Checkpoint, StatusRecord
 from mqgroups.errors import EmptyGroup, GroupUsage, MQIError, QueueFull
 from mqgroups.mqi import constants as mq
@@ -49,6 +54,15 @@ _BYTES = Kind()
 _TEXT = Kind(mq.MQFMT_STRING, _UTF_8)
 
 
+class _Unsent(NamedTuple):
+    """A message of a unit of work that is not committed."""
+
+    data: bytes
+    kind: Kind
+    checkpoint: Checkpoint
+    last: bool
+
+
 class PutGroup:
     """A message group being put: what ``with producer.group() as group`` gives.
 
@@ -59,7 +73,7 @@ class PutGroup:
 
     def __init__(self, producer: GroupProducer, resume_from: int, checkpoint: Checkpoint) -> None:
         self._producer = producer
-        self._held: tuple[bytes, Kind, Checkpoint] | None = None
+        self._held: _Unsent | None = None
         self._ended = False
         self._failure: BaseException | None = None
         self.resume_from = resume_from
@@ -99,13 +113,13 @@ class PutGroup:
             kind = _with_format(kind, format)
         if correl_id is not None:
             kind = _with_correl_id(kind, correl_id)
-        held, self._held = self._held, (payload, kind, checkpoint)
+        held, self._held = self._held, _Unsent(payload, kind, checkpoint, last=False)
         if held is not None:
-            self._put(*held, last=False)
+            self._put(held)
 
-    def _put(self, data: bytes, kind: Kind, checkpoint: Checkpoint, *, last: bool) -> None:
+    def _put(self, message: _Unsent) -> None:
         try:
-            self._producer._put(data, kind, checkpoint, last)
+            self._producer._put(message)
         except BaseException as error:
             # An interrupted call (KeyboardInterrupt) too: nobody knows whether it put the message.
             self._failure = error
@@ -139,7 +153,7 @@ class PutGroup:
                 self._producer._back_out(None)
                 raise self._empty()
             held, self._held = self._held, None
-            self._put(*held, last=True)
+            self._put(held._replace(last=True))
         finally:
             self._ended = True
             self._producer._group = None
@@ -166,6 +180,8 @@ class GroupProducer:
         self._persistence = settings.persistence
         self._group: PutGroup | None = None
         self._group_id = mq.MQGI_NONE
+        # What is not committed yet, in order.
+        self._unit: list[_Unsent] = []
         self._resolved = ("", "")
         # MQMD templates by kind, for messages that are not the last, while the handle retains the group.
         self._run: dict[Kind, bytearray] = {}
@@ -174,8 +190,12 @@ class GroupProducer:
         self._status = StatusQueue(connection, settings.status_queue, settings.status_model, settings.owner_wait_s)
         try:
             self._work = UnitsOfWork(connection, self._status, Role.PUT, settings.name, settings.queue, settings.every)
+            resumed = self._work.resumed
+            if resumed:
+                self._persistence = resumed.persistence
+                self._resolved = (resumed.resolved_q_name, resumed.resolved_q_mgr_name)
             self._pinned = False
-            self._queue = self._open(self._work.resumed)
+            self._queue = self._open()
         except BaseException:
             self._status.close()
             raise
@@ -200,6 +220,7 @@ class GroupProducer:
             raise GroupUsage(f"{self!r} is closed")
         if self._group is not None:
             raise GroupUsage("the group before has not ended; use `with producer.group() as group:`")
+        self._work.recover(self._redo)
         committed = self._work.committed
         checkpoint = None if committed.at_start else self._work.committed_checkpoint
         self._group = PutGroup(self, committed.msg_seq_number, checkpoint)
@@ -243,7 +264,15 @@ class GroupProducer:
         committed, messages = self._work.committed, self._work.messages
         return after_put(committed, self._group_id, messages) if messages else committed
 
-    def _put(self, data: bytes, kind: Kind, checkpoint: Checkpoint, last: bool) -> None:
+    def _put(self, message: _Unsent) -> None:
+        self._unit.append(message)
+        try:
+            self._put_and_commit(message)
+        except MQIError as error:
+            self._work.redo(error, self._redo)
+
+    def _put_and_commit(self, message: _Unsent) -> None:
+        data, kind, checkpoint, last = message
         try:
             self._put_once(data, kind, last)
         except QueueFull:
@@ -251,9 +280,29 @@ class GroupProducer:
         if checkpoint is not None:
             self._work.checkpoint = checkpoint
         if last:
-            self._end_group()
+            self._work.complete(self._record())
+            self._unit.clear()
+            self._group_ended()
         elif self._work.due():
-            self._work.syncpoint(self._record())
+            self._syncpoint()
+
+    def _syncpoint(self) -> None:
+        messages = self._work.messages
+        self._work.syncpoint(self._record())
+        del self._unit[:messages]
+
+    def _redo(self) -> None:
+        """Go on after a lost connection: put again what turns out not to be committed."""
+        messages = self._work.messages
+        if self._work.settle() is Verdict.COMMITTED:
+            del self._unit[:messages]
+        self._run.clear()
+        if self._queue.is_stale:
+            self._queue = self._open()
+        if self._work.committed.at_start:
+            self._group_ended()
+        for message in tuple(self._unit):
+            self._put_and_commit(message)
 
     def _put_once(self, data: bytes, kind: Kind, last: bool) -> None:
         work = self._work
@@ -298,7 +347,7 @@ class GroupProducer:
     def _put_when_there_is_room(self, data: bytes, kind: Kind, last: bool) -> None:
         # What is in this unit of work is whole: committed, a consumer can take it, and that is what makes room.
         if self._work.messages:
-            self._work.syncpoint(self._record())
+            self._syncpoint()
         _log.info("%r waits for room on the queue", self)
         self._room(lambda: self._put_once(data, kind, last))
 
@@ -311,26 +360,24 @@ class GroupProducer:
             persistence=self._persistence,
         )
 
-    def _end_group(self) -> None:
-        self._work.complete(self._record())
+    def _group_ended(self) -> None:
         self._persistence = self._settings.persistence
+        self._resolved = ("", "")
         if self._pinned:
             # Only the rest of that group had to go where its beginning went.
             self._queue.close()
-            self._queue = self._open(None)
+            self._queue = self._open()
         self._run.clear()
 
-    def _open(self, resumed: StatusRecord | None) -> Queue:
+    def _open(self) -> Queue:
         """Open the queue; for the rest of a group that went to another queue manager, that one's instance of it.
 
         Otherwise MQOO_BIND_ON_GROUP might send the rest elsewhere: the first put after a restart goes without logical
         order, and such a put is workload-balanced as if not bound (IBM MQ, topic q027030; read, not tried on a
         cluster).
         """
-        if resumed:
-            self._persistence = resumed.persistence
-            self._resolved = (resumed.resolved_q_name, resumed.resolved_q_mgr_name)
-        self._pinned = resumed is not None and self._resolved[1] not in ("", self._connection.q_mgr_name)
+        elsewhere = self._resolved[1] not in ("", self._connection.q_mgr_name)
+        self._pinned = elsewhere and not self._work.committed.at_start
         if self._pinned:
             q_name, q_mgr_name = self._resolved
             return self._connection.open_queue(
@@ -341,6 +388,7 @@ class GroupProducer:
     def _back_out(self, error: BaseException | None) -> None:
         """Go back to the last commit; tell ``error`` where that is."""
         self._run.clear()
+        self._unit.clear()
         self._work.back_out(type(error).__name__ if error else "")
         if isinstance(error, MQIError):
             error.context = self._work.last_known_commit()
@@ -354,7 +402,8 @@ class GroupProducer:
             self._group = None
         try:
             self._work.back_out()
-            if finish and self._connection.usable:
+            self._unit.clear()
+            if finish:
                 self._work.finish()
         finally:
             self._queue.close()

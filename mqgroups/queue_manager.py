@@ -147,6 +147,7 @@ def connect(
     cipher_spec: str | None = None,
     key_repository: str | None = None,
     connect_wait_s: float = 0.0,
+    reconnect_wait_s: float = 60.0,
     sleep: Sleep = time.sleep,
 ) -> QueueManager:
     """Connect to a queue manager.
@@ -158,6 +159,9 @@ def connect(
         user, password: to be checked by the queue manager.
         cipher_spec, key_repository: for TLS.
         connect_wait_s: how long to go on trying while the queue manager is not there, seconds; 0 tries once.
+        reconnect_wait_s: how long to go on trying when the connection is lost, seconds. Producers and consumers find out
+            whether their unit of work was committed, do it again if not, and go on as if nothing had happened; 0 leaves
+            that to the application.
         sleep: how the waits between tries are done.
 
     Raises:
@@ -179,13 +183,15 @@ def connect(
         max_msg_length=_LONGEST_MESSAGE_BYTES,
     )
     patience = Patience(checked_seconds("connect_wait_s", connect_wait_s))
-    return QueueManager._connected(load_binding(), arguments, patience, sleep)
+    reconnect = Patience(checked_seconds("reconnect_wait_s", reconnect_wait_s))
+    return QueueManager._connected(load_binding(), arguments, patience, reconnect, sleep)
 
 
 def wrap(q_mgr: ConnectedQueueManager, *, sleep: Sleep = time.sleep) -> QueueManager:
     """Use a connection the application has made: a connected ``pymqi.QueueManager`` or ``ibmmq.QueueManager``.
 
-    Closing the result backs out what is not committed but does not disconnect. Two things stay with the application.
+    Closing the result backs out what is not committed but does not disconnect. It cannot be made again when it is lost;
+    the application connects and wraps again, and resumes. Two things stay with the application.
     Its object commits when it is collected with ``disconnect_on_exit=True``, the bindings' default (MQDISC commits):
     close producers and consumers first. And messages it puts or gets itself in syncpoint are in the same unit of work:
     they are committed and backed out with the group's.
@@ -194,7 +200,7 @@ def wrap(q_mgr: ConnectedQueueManager, *, sleep: Sleep = time.sleep) -> QueueMan
         ConfigurationError: it is neither, or not connected.
     """
     binding = binding_of(q_mgr)
-    return QueueManager(binding, binding.handle_of(q_mgr), owned=False, sleep=sleep)
+    return QueueManager(binding, binding.handle_of(q_mgr), sleep=sleep)
 
 
 def _status_queue(given: str | None, role: Role, name: str) -> str:

@@ -1,5 +1,9 @@
 """The status queue of one owner: opened exclusively, read once, its record replaced or taken away in each unit of work.
 
+From an owner's first call to its last there is one record of its own on the queue. So when a commit had no answer, the
+record tells what became of it, whichever unit of work it was; and an owner that finds another one's record, or none,
+knows that it was cut off and the name taken over.
+
 The exclusive open is lock and fence. A getter that dies leaves its record hidden until the queue manager notices, so an
 empty queue proves nothing while somebody else may have it open; MQRC_OBJECT_IN_USE (IBM MQ, topic q041130) means "the
 previous owner is not gone yet", and is waited for.
@@ -70,6 +74,35 @@ class StatusQueue:
         """Whether there is a record, as this unit of work sees it."""
         return self._current is not None
 
+    @property
+    def is_stale(self) -> bool:
+        """Whether the connection was made again since: ``reopen`` is due."""
+        return self._queue.is_stale
+
+    def reopen(self) -> None:
+        """Open the queue again on a connection that was made again; one try.
+
+        Raises:
+            OwnerActive: it is open elsewhere. The old connection may not be gone yet; or somebody has taken over, and
+                ``held_by`` tells.
+            QueueMissing: it was deleted.
+        """
+        try:
+            self._queue = self._open_as(self.name)
+        except MQIError as error:
+            if error.reason not in OWNER_ACTIVE:
+                raise
+            raise OwnerActive(error.verb, f"status queue {self.name}", error.comp, error.reason) from error
+
+    def held_by(self) -> StatusRecord | None:
+        """Return the committed record that can be seen while somebody else has the queue open; ``None`` if none can."""
+        queue = self._connection.open_queue(self.name, mq.MQOO_BROWSE, max_message_length=_LONGEST_RECORD_BYTES)
+        try:
+            got = queue.get(st.md(), _BROWSE_FIRST)
+            return self._decode(got[0]) if got else None
+        finally:
+            queue.close()
+
     def read(self) -> StatusRecord | None:
         """Browse the queue: return its one record, or ``None`` if it is empty.
 
@@ -80,6 +113,7 @@ class StatusQueue:
         """
         got = self._waiting(self._browse)
         if got is None:
+            self._committed = self._current = None
             return None
         data, md, _ = got
         if self._queue.get(st.md(), _BROWSE_NEXT) is not None:

@@ -1,44 +1,62 @@
 """One owner's units of work: each begun by its first message and ended by its status record and MQCMIT, or by MQBACK.
 
 What producer and consumer have in common: the same status queue, the same restart, the same rule of what is true after
-a commit and after a backout. ``committed`` is the only position that counts; it changes when MQCMIT has answered, and
-whoever backs out goes back to it.
+a commit and after a backout. ``committed`` is the only position that counts; it changes when MQCMIT has answered, or
+when the status queue has told what it would have answered; and whoever backs out goes back to it.
 
-    first unit of work of a group     messages, MQPUT record,               MQCMIT
-    each one between                  messages, MQGET record, MQPUT record, MQCMIT
-    the last                          messages, MQGET record,               MQCMIT
+    the owner's first       MQPUT record,                         MQCMIT
+    each with messages      messages, MQGET record, MQPUT record, MQCMIT
+    the last, on closing    MQGET record,                         MQCMIT
 
-so N messages in U units of work take N + 3U - 2 calls (U > 1), and N + 1 when one is enough. An owner that has given a
-checkpoint asks for a truth that survives the group: its groups end with a record instead, COMPLETED, which tells after
-a crash where it was. The next unit of work replaces it, and ``finish`` takes it away.
-
-Known limit. If MQCMIT of a group that fits *one* unit of work, without a checkpoint, ends in ``CommitOutcomeUnknown``,
-the status queue is empty whether it committed or not: there the application has to find out by other means, or give a
-checkpoint.
+so N messages in U units of work take N + 3U calls, and an owner five more. IBM's pattern gets by with 2 calls less a
+group, because it has no record before a group's first commit and none after its last; but then nothing on the queue
+tells whether that last one, or the only one of a small group, was committed; nor whether another instance has come
+and gone while this one was cut off. With a record of its own from the first call to the last, an owner can always tell,
+and goes on by itself: that is ``settle``.
 """
 
 from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from mqgroups import tracing
 from mqgroups.connection import Connection
 from mqgroups.core.group import AT_START, GroupPosition
 from mqgroups.core.model import Role
-from mqgroups.core.restart import Expectations, Mismatch, RestartAction, restart_action
-from mqgroups.core.status import Checkpoint, RecordState, StatusRecord
+from mqgroups.core.restart import Expectations, Mismatch, RestartAction, Verdict, commit_verdict, restart_action
+from mqgroups.core.status import Checkpoint, Mark, RecordState, StatusRecord
 from mqgroups.core.unit_of_work import Every, capped, syncpoint_due
-from mqgroups.errors import ConfigurationError, StatusRecordForeign
+from mqgroups.errors import (
+    CommitOutcomeUnknown,
+    ConfigurationError,
+    ConnectionBroken,
+    MQIError,
+    OwnerActive,
+    OwnershipLost,
+    QueueMissing,
+    StatusRecordForeign,
+)
+from mqgroups.mqi import constants as mq
+from mqgroups.retry import REDO_LATER, retrying
 from mqgroups.status_queue import StatusQueue
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """A commit that was asked for: the record it leaves, or none, and where the group stands then."""
+
+    record: StatusRecord | None
+    committed: GroupPosition
 
 
 class UnitsOfWork:
     """The units of work of one producer or consumer, one after the other.
 
     Attributes:
-        committed: the position of the last commit; ``AT_START`` between groups.
+        committed: the position of the last commit; ``AT_START`` between groups. Fresh handles do not retain it.
         committed_checkpoint: the application's checkpoint of the last commit, ``None`` if it gave none.
         resumed: the record found at the start if it tells of an interrupted group, else ``None``.
         messages, data_bytes: in the open unit of work. The driver counts them, after each call that succeeded.
@@ -49,11 +67,12 @@ class UnitsOfWork:
     def __init__(
         self, connection: Connection, status: StatusQueue, role: Role, name: str, queue: str, every: Every
     ) -> None:
-        """Read the status queue and find out where things stand.
+        """Read the status queue, find out where things stand, and put this owner's record on it.
 
         Raises:
             StatusError: the status queue does not hold what it should; nothing was changed.
             ConfigurationError: the queue manager's MAXUMSGS leaves no room for a message.
+            MQIError: a call failed.
         """
         try:
             self._every = capped(every, connection.max_uncommitted_msgs)
@@ -66,9 +85,15 @@ class UnitsOfWork:
         self._clock = time.monotonic if every.seconds is not None else _no_clock
         self._began_s = 0.0
         self._began_ns = 0
+        self._ending: _Ending | None = None
+        self._lost: OwnershipLost | None = None
         self.messages = 0
         self.data_bytes = 0
         self._start(status.read())
+        try:
+            self._claim()
+        except MQIError as error:
+            self.redo(error, self._claim_again)
 
     def _start(self, record: StatusRecord | None) -> None:
         decision = restart_action(record, self._expected)
@@ -83,10 +108,39 @@ class UnitsOfWork:
         if self.resumed:
             # The handle is fresh: it retains nothing of the group the record speaks of.
             self.committed = GroupPosition(self.resumed.group_id, self.resumed.msg_seq_number, retained=False)
+        self._record = record
+
+    def _claim(self) -> None:
+        """Put a record of this owner's in the place of what was found, with what that one says."""
+        own = self._record or replace(self.record(AT_START), state=RecordState.IDLE, unit_of_work=0)
+        own = replace(own, owner_id=self._owner_id, epoch=self.epoch)
+        self.begin()
+        try:
+            self._status.replace(own)
+            self._commit(own, self.committed)
+        except MQIError as error:
+            if not self._connection.can_redo(error):
+                self.back_out(type(error).__name__)
+            raise
+
+    def _claim_again(self) -> None:
+        if self.settle() is Verdict.BACKED_OUT:
+            self._claim()
 
     def begin(self) -> None:
-        """Claim the connection's unit of work. To be called before each unit of work's first call."""
+        """Claim the connection's unit of work. To be called before each unit of work's first call.
+
+        Raises:
+            OwnershipLost: it turned out before that another instance has this name.
+            ConnectionBroken: the connection is gone, or was made again since; ``redo``.
+            GroupUsage: the connection's unit of work is another producer's or consumer's.
+        """
+        if self._lost is not None:
+            raise self._lost
         self._connection.begin(self)
+        if self._status.is_stale:
+            self._connection.release(self)
+            raise self._gone()
         self._began_s = self._clock()
         self._began_ns = time.time_ns()
 
@@ -106,26 +160,27 @@ class UnitsOfWork:
     def syncpoint(self, record: StatusRecord) -> None:
         """End the unit of work in the middle of a group: ``record`` and MQCMIT."""
         self._status.replace(record)
-        self._commit(GroupPosition(record.group_id, record.msg_seq_number))
+        self._commit(record, GroupPosition(record.group_id, record.msg_seq_number))
 
     def complete(self, record: StatusRecord) -> None:
-        """End a group's last unit of work: take the record away, or leave it COMPLETED with a checkpoint; MQCMIT."""
-        if self.checkpoint is not None:
-            self._status.replace(replace(record, state=RecordState.COMPLETED))
-        else:
-            self._status.clear()
-        self._commit(AT_START, ended=record)
+        """End a group's last unit of work: the record, COMPLETED, and MQCMIT."""
+        record = replace(record, state=RecordState.COMPLETED)
+        self._status.replace(record)
+        self._commit(record, AT_START)
 
     def back_out(self, reason: str = "") -> None:
         """Back the open unit of work out, if there is one, and go back to the last commit."""
-        self._trace(self.committed, reason or "backed out")
         try:
             if self.is_open:
                 self._connection.back_out()
         finally:
             self._status.backed_out()
-            self.checkpoint = self.committed_checkpoint
-            self.messages = self.data_bytes = 0
+            self._forget(reason or "backed out")
+
+    def _forget(self, reason: str) -> None:
+        self._trace(self.committed, reason)
+        self.checkpoint = self.committed_checkpoint
+        self.messages = self.data_bytes = 0
 
     def record(self, position: GroupPosition) -> StatusRecord:
         """Return the record of a group that has come to ``position``; a producer adds where its messages go."""
@@ -150,11 +205,102 @@ class UnitsOfWork:
         return f"Message {self.committed.msg_seq_number} is the last of the group that is known to be committed"
 
     def finish(self) -> None:
-        """Take the record of a completed group away, in a unit of work of its own: nobody needs to know any more."""
-        if self.committed.at_start and self._status.has_record:
-            self.begin()
-            self._status.clear()
-            self._commit(AT_START)
+        """Take the record away unless a group is interrupted, in a unit of work of its own: nobody needs it any more."""
+        if self._lost is not None or not self.committed.at_start or not self._connection.can_go_on:
+            return
+        try:
+            self._finish()
+        except MQIError as error:
+            self.redo(error, self._finish_again)
+
+    def _finish(self) -> None:
+        self.begin()
+        self._status.clear()
+        self._commit(None, AT_START)
+
+    def _finish_again(self) -> None:
+        if self.settle() is Verdict.BACKED_OUT:
+            self._finish()
+
+    # --- after a commit without an answer, and after a connection that was lost
+
+    def redo(self, error: MQIError, again: Callable[[], object]) -> None:
+        """Do a unit of work again that ended in ``error``: as often as need be, while the connection's patience lasts.
+
+        Args:
+            error: raised if it is not one after which that can be done.
+            again: has to begin with ``settle``, which says whether there is anything to do again.
+
+        Raises:
+            OwnershipLost: another instance has this name by now.
+            CommitOutcomeUnknown: the status queue could not be read in the time given, and a commit was under way.
+            MQIError: the last error, if none was.
+        """
+        if not self._connection.can_redo(error):
+            raise error
+        try:
+            retrying(self._connection.reconnect, REDO_LATER, self._connection.sleep)(again)
+        except MQIError as last:
+            if self._ending is None or isinstance(last, CommitOutcomeUnknown):
+                raise
+            raise CommitOutcomeUnknown("MQCMIT", last.object_name, mq.MQCC_FAILED, error.reason, str(last)) from last
+
+    def recover(self, again: Callable[[], object]) -> None:
+        """Have ``again`` bring things back, if the connection was lost since the last unit of work; see ``redo``."""
+        if not self._connection.usable or self._status.is_stale:
+            self.redo(self._gone(), again)
+
+    def settle(self) -> Verdict:
+        """Bring connection and status queue back, and find out what became of the unit of work.
+
+        ``COMMITTED`` if a commit was under way and took effect: ``committed`` is where it went to. ``BACKED_OUT`` if not:
+        nothing since ``committed`` has happened.
+
+        Raises:
+            OwnershipLost: the record is not this owner's.
+            MQIError: not yet; to be called again.
+        """
+        self._connection.restore()
+        if self._status.is_stale:
+            self.committed = replace(self.committed, retained=False)
+            self._reopen_status()
+        elif self.is_open:
+            self._connection.back_out()
+        found = self._status.read()
+        before, ending = self._record, self._ending
+        after = before if ending is None else ending.record
+        verdict = commit_verdict(_mark(found), _mark(before), _mark(after))
+        if verdict is Verdict.OWNERSHIP_LOST:
+            raise self._ownership_lost(found)
+        if ending is not None and verdict is Verdict.COMMITTED:
+            self._committed(ending)
+            return verdict
+        self._ending = None
+        self._forget("connection lost")
+        return Verdict.BACKED_OUT
+
+    def _gone(self) -> ConnectionBroken:
+        return ConnectionBroken(
+            "the call", f"queue manager {self._connection.q_mgr_name}", mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN
+        )
+
+    def _reopen_status(self) -> None:
+        try:
+            self._status.reopen()
+        except OwnerActive:
+            holder = self._status.held_by()
+            if holder is not None and holder.owner_id != self._owner_id:
+                raise self._ownership_lost(holder) from None
+            raise
+        except QueueMissing:
+            raise self._ownership_lost(None) from None
+
+    def _ownership_lost(self, found: StatusRecord | None) -> OwnershipLost:
+        seen = (found.owner_id, found.epoch) if found else ("", 0)
+        name = f"{self._expected.role.value} {self._expected.name}"
+        self._lost = OwnershipLost(name, self._status.name, seen, (self._owner_id, self.epoch))
+        self._ending = None
+        return self._lost
 
     def __repr__(self) -> str:
         expected = self._expected
@@ -163,14 +309,21 @@ class UnitsOfWork:
             f"uow={self.number} messages={self.messages}>"
         )
 
-    def _commit(self, position: GroupPosition, ended: StatusRecord | None = None) -> None:
+    def _commit(self, record: StatusRecord | None, committed: GroupPosition) -> None:
+        ending = self._ending = _Ending(record, committed)
         self._connection.commit()
-        self._trace(GroupPosition(ended.group_id, ended.msg_seq_number) if ended else position)
         self._status.committed()
-        self.committed = position
-        self.committed_checkpoint = self.checkpoint
+        self._committed(ending)
+
+    def _committed(self, ending: _Ending) -> None:
+        record, self._ending = ending.record, None
+        self._record = record
+        self.committed = ending.committed
+        if record:
+            self._trace(GroupPosition(record.group_id, record.msg_seq_number))
+            self.number = record.unit_of_work + 1
+            self.checkpoint = self.committed_checkpoint = record.checkpoint
         self.messages = self.data_bytes = 0
-        self.number += 1
 
     def _trace(self, position: GroupPosition, error: str = "") -> None:
         if self.messages:
@@ -183,6 +336,10 @@ class UnitsOfWork:
 
 def _no_clock() -> float:
     return 0.0
+
+
+def _mark(record: StatusRecord | None) -> Mark | None:
+    return record.mark if record else None
 
 
 def _foreign(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign:

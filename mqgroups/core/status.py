@@ -25,6 +25,8 @@ SCHEMA = 1
 # bytes, or what JSON can say: str, int, float, bool, lists and dicts with str keys of these. None is no checkpoint.
 Checkpoint: TypeAlias = Any
 
+Mark: TypeAlias = tuple[str, int, int]
+
 _HEAD = b'{"sha256":"'
 _DIGEST_LENGTH = 64
 _NECK = b'",'
@@ -32,8 +34,9 @@ _BODY_AT = len(_HEAD) + _DIGEST_LENGTH + len(_NECK)
 
 
 class RecordState(Enum):
-    """What the record says of its group."""
+    """What the record says of its group: there was none yet, it goes on, it ended."""
 
+    IDLE = "idle"
     IN_GROUP = "in group"
     COMPLETED = "completed"
 
@@ -57,17 +60,17 @@ class RecordRejected(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class StatusRecord:
-    """What is committed of a group.
+    """What is committed of a group, and who owns the name.
 
     Attributes:
         role, name: whose record it is: the producer or the consumer of this name.
         state: whether the group goes on behind ``msg_seq_number`` or ended there.
         owner_id: the instance that wrote it, 32 hexadecimal digits.
         epoch: how many owners this record has had.
-        unit_of_work: the number of the unit of work that put it.
+        unit_of_work: the number of the last unit of work with messages; 0 before the first.
         queue: the queue as the application named it.
-        group_id: 24 bytes.
-        msg_seq_number: of the last committed message.
+        group_id: 24 bytes; ``GROUP_ID_NONE`` while there was no group.
+        msg_seq_number: of the last committed message; 0 while there was no group.
         offset: 0; for segments of a logical message.
         resolved_q_name, resolved_q_mgr_name: where the group's first message went, as MQPMO returned it; empty for a
             get.
@@ -91,6 +94,11 @@ class StatusRecord:
     persistence: Persistence = Persistence.PERSISTENT
     offset: int = 0
     checkpoint: Checkpoint = None
+
+    @property
+    def mark(self) -> Mark:
+        """What tells this record from every other one that was ever on its queue."""
+        return self.owner_id, self.epoch, self.unit_of_work
 
 
 def encode(record: StatusRecord) -> bytes:
@@ -144,7 +152,8 @@ def _from_values(values: dict[str, Any]) -> StatusRecord:
     values["checkpoint"] = _decode_checkpoint(values["checkpoint"])
     if len(values["group_id"]) != GROUP_ID_LENGTH:
         raise ValueError(f"group_id of {len(values['group_id'])} bytes")
-    if not 1 <= values["msg_seq_number"] <= MAX_MSG_SEQ_NUMBER:
+    least = 0 if values["state"] is RecordState.IDLE else 1
+    if not least <= values["msg_seq_number"] <= MAX_MSG_SEQ_NUMBER:
         raise ValueError(f"msg_seq_number {values['msg_seq_number']}")
     return StatusRecord(**values)
 

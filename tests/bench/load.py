@@ -155,7 +155,7 @@ def main() -> None:
     )
     for column in ("round", "puts/s", "gets/s", "full, MB", "drained, MB"):
         table.add_column(column, justify="right")
-    for number, row in enumerate(figures["rounds"], 1):  # type: ignore[arg-type, var-annotated]  # a list of figures
+    for number, row in enumerate(figures["rounds"], 1):
         table.add_row(str(number), *(f"{value:,}" for value in row.values()))
     console.print(table)
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
