@@ -15,6 +15,7 @@ import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -33,7 +34,7 @@ def _load_client() -> None:
     load(build())
 
 
-def _connect(address: tuple[str, str, str]):  # type: ignore[no-untyped-def]  # pymqi has no types
+def _connect(address: tuple[str, str, str]):
     import pymqi
 
     q_mgr = pymqi.QueueManager(None, disconnect_on_exit=False)
@@ -105,7 +106,7 @@ def _memory_mb(pid: int) -> float:
     raise RuntimeError(f"process {pid} has no VmRSS")
 
 
-def run(messages: int, connections: int) -> dict[str, object]:
+def run(messages: int, connections: int) -> dict[str, Any]:
     """Fill and drain twice; returns the figures. Raises RuntimeError unless every message came out exactly once."""
     shares = [range(number, messages, connections) for number in range(connections)]
     by_process = [shares[number::PROCESSES] for number in range(min(PROCESSES, connections))]
