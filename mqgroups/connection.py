@@ -116,7 +116,8 @@ class Queue:
         return value
 
     def close(self, options: int = mq.MQCO_NONE) -> None:
-        """MQCLOSE. Does nothing if the queue is closed or the connection gone; an unfinished group is no error.
+        """MQCLOSE. Does nothing if the queue is closed or the connection gone; an unfinished group is no error, nor is a
+        connection that is lost now: it takes the handle with it.
 
         Raises:
             MQIError: it failed. A close that should have deleted the queue leaves it open then.
@@ -125,7 +126,9 @@ class Queue:
             return
         comp, reason = self._connection.binding.MQCLOSE(self._hconn, self._hobj, options)
         if comp and not (comp == mq.MQCC_WARNING and reason in _UNFINISHED):
-            raise self._connection.failed("MQCLOSE", f"queue {self.name}", comp, reason)
+            error = self._connection.failed("MQCLOSE", f"queue {self.name}", comp, reason)
+            if not isinstance(error, ConnectionBroken) or options != mq.MQCO_NONE:
+                raise error
         self._hobj = None
 
 
@@ -206,6 +209,16 @@ class Connection:
     def can_redo(self, error: MQIError) -> bool:
         """Whether a unit of work that ended in ``error`` can be done again, on this connection or after ``restore``."""
         return self.can_go_on and self.reconnect.wait_s > 0 and error.reason in REDO
+
+    def reopening(self, open_all: Callable[[], None]) -> None:
+        """Call ``open_all``; if the connection is lost meanwhile, again on a new one, while patience lasts."""
+
+        def attempt() -> None:
+            if self.can_go_on:
+                self.restore()
+            open_all()
+
+        retrying(self.reconnect, REDO, self.sleep)(attempt)
 
     def restore(self) -> None:
         """Connect again if the connection is gone: one try. Everything that was open on it is stale then.

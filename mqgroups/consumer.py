@@ -125,6 +125,11 @@ class GroupConsumer:
         self._unit: list[bytes] = []
         self._before_commit: BeforeCommit | None = None
         self._closed = False
+        connection.reopening(self._start)
+
+    def _start(self) -> None:
+        """Open both queues and find out where things stand."""
+        connection, settings = self._connection, self._settings
         self._status = StatusQueue(connection, settings.status_queue, settings.status_model, settings.owner_wait_s)
         try:
             self._work = UnitsOfWork(connection, self._status, Role.GET, settings.name, settings.queue, settings.every)

@@ -187,6 +187,11 @@ class GroupProducer:
         self._run: dict[Kind, bytearray] = {}
         self._room = retrying(Patience(settings.full_wait_s), QUEUE_FULL, connection.sleep)
         self._closed = False
+        connection.reopening(self._start)
+
+    def _start(self) -> None:
+        """Open both queues and find out where things stand."""
+        connection, settings = self._connection, self._settings
         self._status = StatusQueue(connection, settings.status_queue, settings.status_model, settings.owner_wait_s)
         try:
             self._work = UnitsOfWork(connection, self._status, Role.PUT, settings.name, settings.queue, settings.every)
@@ -194,12 +199,11 @@ class GroupProducer:
             if resumed:
                 self._persistence = resumed.persistence
                 self._resolved = (resumed.resolved_q_name, resumed.resolved_q_mgr_name)
-            self._pinned = False
             self._queue = self._open()
         except BaseException:
             self._status.close()
             raise
-        if self._work.resumed:
+        if resumed:
             _log.info("%r resumes an interrupted group", self)
 
     @property

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 from mqgroups import tracing
 from mqgroups.connection import Connection
-from mqgroups.core.group import AT_START, GroupPosition
+from mqgroups.core.group import AT_START, GroupPosition, on_fresh_handle
 from mqgroups.core.model import Role
 from mqgroups.core.restart import Expectations, Mismatch, RestartAction, Verdict, commit_verdict, restart_action
 from mqgroups.core.status import Checkpoint, Mark, RecordState, StatusRecord
@@ -90,10 +90,7 @@ class UnitsOfWork:
         self.messages = 0
         self.data_bytes = 0
         self._start(status.read())
-        try:
-            self._claim()
-        except MQIError as error:
-            self.redo(error, self._claim_again)
+        self._claim()
 
     def _start(self, record: StatusRecord | None) -> None:
         decision = restart_action(record, self._expected)
@@ -106,8 +103,7 @@ class UnitsOfWork:
         self.resumed = record if decision.action is RestartAction.RESUME_GROUP else None
         self.committed = AT_START
         if self.resumed:
-            # The handle is fresh: it retains nothing of the group the record speaks of.
-            self.committed = GroupPosition(self.resumed.group_id, self.resumed.msg_seq_number, retained=False)
+            self.committed = on_fresh_handle(GroupPosition(self.resumed.group_id, self.resumed.msg_seq_number))
         self._record = record
 
     def _claim(self) -> None:
@@ -118,14 +114,9 @@ class UnitsOfWork:
         try:
             self._status.replace(own)
             self._commit(own, self.committed)
-        except MQIError as error:
-            if not self._connection.can_redo(error):
-                self.back_out(type(error).__name__)
+        except BaseException as error:
+            self.back_out(type(error).__name__)
             raise
-
-    def _claim_again(self) -> None:
-        if self.settle() is Verdict.BACKED_OUT:
-            self._claim()
 
     def begin(self) -> None:
         """Claim the connection's unit of work. To be called before each unit of work's first call.
@@ -247,7 +238,7 @@ class UnitsOfWork:
 
     def recover(self, again: Callable[[], object]) -> None:
         """Have ``again`` bring things back, if the connection was lost since the last unit of work; see ``redo``."""
-        if not self._connection.usable or self._status.is_stale:
+        if self._connection.can_go_on and (not self._connection.usable or self._status.is_stale):
             self.redo(self._gone(), again)
 
     def settle(self) -> Verdict:
@@ -262,8 +253,11 @@ class UnitsOfWork:
         """
         self._connection.restore()
         if self._status.is_stale:
-            self.committed = replace(self.committed, retained=False)
             self._reopen_status()
+            # The data queue's handle will be a fresh one as well, wherever the group turns out to stand.
+            self.committed = on_fresh_handle(self.committed)
+            if self._ending is not None:
+                self._ending = replace(self._ending, committed=on_fresh_handle(self._ending.committed))
         elif self.is_open:
             self._connection.back_out()
         found = self._status.read()

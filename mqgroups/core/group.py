@@ -24,7 +24,7 @@ the two agree.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mqgroups.core.model import GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER, MatchOption, MsgFlag
 
@@ -50,6 +50,11 @@ class GroupPosition:
 
 
 AT_START = GroupPosition()
+
+
+def on_fresh_handle(position: GroupPosition) -> GroupPosition:
+    """Return the same position on a queue handle that has just been opened: inside a group, it does not retain it."""
+    return position if position.at_start else replace(position, retained=False)
 
 
 @dataclass(frozen=True, slots=True)
