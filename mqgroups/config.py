@@ -24,6 +24,7 @@ class ProducerSettings:
     every: Every
     status_queue: str
     status_model: str
+    segmented_status: bool
     owner_wait_s: float
     full_wait_s: float
     persistence: Persistence
@@ -39,6 +40,7 @@ class ConsumerSettings:
     every: Every
     status_queue: str
     status_model: str
+    segmented_status: bool
     owner_wait_s: float
     wait_s: float | None
     group_wait_s: float

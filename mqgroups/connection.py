@@ -177,6 +177,7 @@ class Connection:
         hobj = self._open(st.od("", object_type=mq.MQOT_Q_MGR), mq.MQOO_INQUIRE, "the queue manager")[0]
         self.q_mgr_name = str(self._inquire(hobj, mq.MQCA_Q_MGR_NAME))
         self.q_mgr_identifier = str(self._inquire(hobj, mq.MQCA_Q_MGR_IDENTIFIER))
+        self.platform = int(self._inquire(hobj, mq.MQIA_PLATFORM))
         self.max_uncommitted_msgs = int(self._inquire(hobj, mq.MQIA_MAX_UNCOMMITTED_MSGS))
         self.binding.MQCLOSE(self.hconn, hobj, mq.MQCO_NONE)
 

@@ -130,7 +130,13 @@ class GroupConsumer:
     def _start(self) -> None:
         """Open both queues and find out where things stand."""
         connection, settings = self._connection, self._settings
-        self._status = StatusQueue(connection, settings.status_queue, settings.status_model, settings.owner_wait_s)
+        self._status = StatusQueue(
+            connection,
+            settings.status_queue,
+            settings.status_model,
+            settings.owner_wait_s,
+            segmented=settings.segmented_status,
+        )
         try:
             self._work = UnitsOfWork(connection, self._status, Role.GET, settings.name, settings.queue, settings.every)
             self._queue = self._open()

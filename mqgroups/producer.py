@@ -192,7 +192,13 @@ class GroupProducer:
     def _start(self) -> None:
         """Open both queues and find out where things stand."""
         connection, settings = self._connection, self._settings
-        self._status = StatusQueue(connection, settings.status_queue, settings.status_model, settings.owner_wait_s)
+        self._status = StatusQueue(
+            connection,
+            settings.status_queue,
+            settings.status_model,
+            settings.owner_wait_s,
+            segmented=settings.segmented_status,
+        )
         try:
             self._work = UnitsOfWork(connection, self._status, Role.PUT, settings.name, settings.queue, settings.every)
             resumed = self._work.resumed

@@ -25,6 +25,8 @@ from mqgroups.mqi.binding import binding_of, load_binding
 from mqgroups.producer import GroupProducer
 from mqgroups.retry import Patience, Sleep
 
+# In units of work of so many messages the MQGET that segmented records save is at least one call in 23.
+_SMALL_UNIT_OF_WORK = 20
 _LONGEST_MESSAGE_BYTES = 104_857_600
 # Reconnecting is this package's own: with the client's, MQPMO_LOGICAL_ORDER is refused (2547; IBM MQ, topic q045460).
 _CONNECT_OPTIONS = mq.MQCNO_RECONNECT_DISABLED | mq.MQCNO_HANDLE_SHARE_BLOCK
@@ -44,6 +46,7 @@ class QueueManager(Connection):
         every: int | Every = 100,
         status_queue: str | None = None,
         status_model: str = STATUS_MODEL,
+        status: str = "classic",
         owner_wait_s: float = 30.0,
         full_wait_s: float = 30.0,
         persistence: Persistence = Persistence.PERSISTENT,
@@ -59,6 +62,9 @@ class QueueManager(Connection):
             status_queue: where its status record is kept, on the connected queue manager; by default
                 ``MQGROUPS.PUT.<name>``.
             status_model: the model queue to make the status queue from if it does not exist.
+            status: ``"classic"`` gets each old record when it puts the new one; ``"segmented"`` puts records as segments of
+                one message, which saves that MQGET and is not there on z/OS; ``"auto"`` does so where units of work are
+                small. A name can change from one to the other at any start.
             owner_wait_s: how long to wait for an owner of the same name to go, seconds.
             full_wait_s: how long to wait for room on a full queue, seconds.
             persistence: of the messages. Messages that are not persistent are gone after the queue manager restarts,
@@ -73,12 +79,14 @@ class QueueManager(Connection):
         """
         if priority is not None and not 0 <= priority <= 9:
             raise ConfigurationError(f"priority must be 0 to 9, got {priority!r}")
+        checked = checked_every(every)
         settings = ProducerSettings(
             queue=checked_queue_name("queue", queue),
             name=checked_name(name),
-            every=checked_every(every),
+            every=checked,
             status_queue=_status_queue(status_queue, Role.PUT, name),
             status_model=checked_queue_name("status_model", status_model),
+            segmented_status=self._segmented(status, checked),
             owner_wait_s=checked_seconds("owner_wait_s", owner_wait_s),
             full_wait_s=checked_seconds("full_wait_s", full_wait_s),
             persistence=Persistence(persistence),
@@ -94,6 +102,7 @@ class QueueManager(Connection):
         every: int | Every = 100,
         status_queue: str | None = None,
         status_model: str = STATUS_MODEL,
+        status: str = "classic",
         owner_wait_s: float = 30.0,
         wait_s: float | None = None,
         group_wait_s: float = 300.0,
@@ -108,6 +117,7 @@ class QueueManager(Connection):
             every: when to take a syncpoint, as for a producer.
             status_queue: by default ``MQGROUPS.GET.<name>``.
             status_model: the model queue to make the status queue from if it does not exist.
+            status: how records are kept, as for a producer.
             owner_wait_s: how long to wait for an owner of the same name to go, seconds.
             wait_s: how long to wait for the next group before the iteration ends, seconds; ``None`` waits for ever.
             group_wait_s: how long to wait for the next message inside a group before ``GroupStalled``, seconds.
@@ -122,12 +132,14 @@ class QueueManager(Connection):
         """
         if max_message_length < 1:
             raise ConfigurationError(f"max_message_length must be at least 1 byte, got {max_message_length!r}")
+        checked = checked_every(every)
         settings = ConsumerSettings(
             queue=checked_queue_name("queue", queue),
             name=checked_name(name),
-            every=checked_every(every),
+            every=checked,
             status_queue=_status_queue(status_queue, Role.GET, name),
             status_model=checked_queue_name("status_model", status_model),
+            segmented_status=self._segmented(status, checked),
             owner_wait_s=checked_seconds("owner_wait_s", owner_wait_s),
             wait_s=None if wait_s is None else checked_seconds("wait_s", wait_s),
             group_wait_s=checked_seconds("group_wait_s", group_wait_s),
@@ -135,6 +147,20 @@ class QueueManager(Connection):
             max_message_length=max_message_length,
         )
         return GroupConsumer(self, settings)
+
+    def _segmented(self, status: str, every: Every) -> bool:
+        """Say whether status records are put as segments."""
+        if status not in ("classic", "segmented", "auto"):
+            raise ConfigurationError(f"status must be 'classic', 'segmented' or 'auto', got {status!r}")
+        if self.platform == mq.MQPL_ZOS:
+            if status == "segmented":
+                raise ConfigurationError(
+                    f"status='segmented': queue manager {self.q_mgr_name} is on z/OS, where messages have no segments. Use "
+                    "'classic', or 'auto'"
+                )
+            return False
+        small = every.messages is not None and every.messages <= _SMALL_UNIT_OF_WORK
+        return status == "segmented" or (status == "auto" and small)
 
 
 def connect(

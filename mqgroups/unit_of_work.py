@@ -74,8 +74,9 @@ class UnitsOfWork:
             ConfigurationError: the queue manager's MAXUMSGS leaves no room for a message.
             MQIError: a call failed.
         """
+        record = status.read()
         try:
-            self._every = capped(every, connection.max_uncommitted_msgs)
+            self._every = capped(every, connection.max_uncommitted_msgs, status.most_messages)
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
         self._connection = connection
@@ -89,7 +90,7 @@ class UnitsOfWork:
         self._lost: OwnershipLost | None = None
         self.messages = 0
         self.data_bytes = 0
-        self._start(status.read())
+        self._start(record)
         self._claim()
 
     def _start(self, record: StatusRecord | None) -> None:
@@ -206,11 +207,17 @@ class UnitsOfWork:
 
     def _finish(self) -> None:
         self.begin()
+        if not self._status.can_be_cleared and self._record is not None:
+            self._status.end_chain(self._record)
+            self._commit(self._record, AT_START)
+            self.begin()
         self._status.clear()
         self._commit(None, AT_START)
 
     def _finish_again(self) -> None:
-        if self.settle() is Verdict.BACKED_OUT:
+        # Not the verdict counts here but what is there: the two commits of a chain leave records of the same mark.
+        self.settle()
+        if self._status.has_record:
             self._finish()
 
     # --- after a commit without an answer, and after a connection that was lost

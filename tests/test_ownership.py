@@ -43,6 +43,7 @@ class Stopped:
             stdout=subprocess.PIPE,
             text=True,
         )
+        assert self._process.stdout is not None
         assert self._process.stdout.readline() == "six\n"
         os.kill(self._process.pid, signal.SIGSTOP)
         faults.control.disconnect(self._process.pid)

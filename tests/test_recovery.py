@@ -20,22 +20,23 @@ IN_DOUBT = [
     mq.MQRC_Q_MGR_QUIESCING,
 ]
 RECONNECTS = {"reconnect_wait_s": 30}
+statuses = pytest.mark.parametrize("status", ["classic", "segmented"])
 every_unit = pytest.mark.parametrize("every", [2, 100], ids=["four-units-of-work", "one-unit-of-work"])
 
 
-def put_all(owner, every, connection):
+def put_all(owner, every, connection, status):
     """Put one group in an application that knows of no trouble."""
-    with owner.producer(connection, every=every) as producer:
+    with owner.producer(connection, every=every, status=status) as producer:
         with producer.group() as group:
             for number, data in enumerate(THIS):
                 group.put(data, checkpoint=number)
         assert producer.checkpoint == len(THIS) - 1
 
 
-def get_all(owner, every, connection):
+def get_all(owner, every, connection, status):
     """Get all groups, likewise; returns the data that was handed out."""
     handled = []
-    with owner.consumer(connection, every=every) as consumer:
+    with owner.consumer(connection, every=every, status=status) as consumer:
         for group in consumer:
             for message in group:
                 handled.append(message.data)
@@ -57,15 +58,16 @@ def is_whole(owner):
 
 @pytest.mark.embedded
 @every_unit
+@statuses
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_producer_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, faults, when, every):
+def test_a_producer_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, faults, when, status, every):
     fired = nth = 1
     while fired:
         owner = make_owner()
         connection = owner.connect(**RECONNECTS)
         faults.clear_faults()
         faults.arm(Fault("drop", when, nth=nth))
-        put_all(owner, every, connection)
+        put_all(owner, every, connection, status)
         fired = faults.faults_fired()
         faults.clear_faults()
         assert is_whole(owner), (nth, owner.on_queue())
@@ -77,8 +79,9 @@ def test_a_producer_goes_on_by_itself_whatever_call_loses_the_connection(make_ow
 
 @pytest.mark.embedded
 @every_unit
+@statuses
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_consumer_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, faults, when, every):
+def test_a_consumer_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, faults, when, status, every):
     fired = nth = 1
     while fired:
         owner = make_owner()
@@ -86,7 +89,7 @@ def test_a_consumer_goes_on_by_itself_whatever_call_loses_the_connection(make_ow
         connection = owner.connect(**RECONNECTS)
         faults.clear_faults()
         faults.arm(Fault("drop", when, nth=nth))
-        handled = get_all(owner, every, connection)
+        handled = get_all(owner, every, connection, status)
         fired = faults.faults_fired()
         faults.clear_faults()
         assert handled == THIS, nth
@@ -98,31 +101,33 @@ def test_a_consumer_goes_on_by_itself_whatever_call_loses_the_connection(make_ow
 
 @pytest.mark.embedded
 @every_unit
+@statuses
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("reason", IN_DOUBT, ids=mq.reason_name)
-def test_every_commit_of_a_producer_gets_a_verdict(make_owner, faults, reason, when, every):
+def test_every_commit_of_a_producer_gets_a_verdict(make_owner, faults, reason, when, status, every):
     fired = nth = 1
     while fired:
         owner = make_owner()
         connection = owner.connect(**RECONNECTS)
         faults.clear_faults()
         faults.arm(Fault("answer", when, verb="MQCMIT", nth=nth, reason=reason))
-        put_all(owner, every, connection)
+        put_all(owner, every, connection, status)
         fired = faults.faults_fired()
         faults.clear_faults()
         assert is_whole(owner), (nth, owner.on_queue())
         assert owner.records("put") == []
         connection.close()
         nth += 1
-    # The claim, the units of work, the end, and one that is never reached.
-    assert nth == 1 + (6 if every == 2 else 3) + 1
+    # The claim, the units of work, the end, which is two for segments, and one that is never reached.
+    assert nth == 1 + (6 if every == 2 else 3) + (status == "segmented") + 1
 
 
 @pytest.mark.embedded
 @every_unit
+@statuses
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("reason", IN_DOUBT, ids=mq.reason_name)
-def test_every_commit_of_a_consumer_gets_a_verdict(make_owner, faults, reason, when, every):
+def test_every_commit_of_a_consumer_gets_a_verdict(make_owner, faults, reason, when, status, every):
     fired = nth = 1
     while fired:
         owner = make_owner()
@@ -130,11 +135,11 @@ def test_every_commit_of_a_consumer_gets_a_verdict(make_owner, faults, reason, w
         connection = owner.connect(**RECONNECTS)
         faults.clear_faults()
         faults.arm(Fault("answer", when, verb="MQCMIT", nth=nth, reason=reason))
-        handled = get_all(owner, every, connection)
+        handled = get_all(owner, every, connection, status)
         fired = faults.faults_fired()
         faults.clear_faults()
         assert handled == THIS, nth
         assert owner.data() == owner.records("get") == []
         connection.close()
         nth += 1
-    assert nth == 1 + (6 if every == 2 else 3) + 1
+    assert nth == 1 + (6 if every == 2 else 3) + (status == "segmented") + 1
