@@ -61,7 +61,7 @@ def start(job: Job) -> multiprocessing.process.BaseProcess:
 
 def _main(job: Job) -> None:
     try:
-        with mqgroups.connect(job.q_mgr_name, job.channel, job.conn_name) as connection:
+        with mqgroups.connect(job.q_mgr_name, job.channel, job.conn_name, reconnect_wait_s=0) as connection:
             (_put if job.role == "put" else _get)(job, connection)
     except MQIError:
         # As a program under a supervisor: end, be started again.
