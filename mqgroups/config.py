@@ -10,6 +10,8 @@ from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import ConfigurationError
 
 STATUS_MODEL = "MQGROUPS.STATUS.MODEL"
+# What a segment of a stream has where nothing is said: below every default limit on the length of a message.
+SEGMENT_BYTES = 1_048_576
 MAX_NAME_LENGTH = 35
 _MAX_QUEUE_NAME_LENGTH = 48
 _NOT_IN_MQ_NAMES = re.compile(r"[^A-Za-z0-9./_%]")
@@ -29,6 +31,7 @@ class ProducerSettings:
     full_wait_s: float
     persistence: Persistence
     priority: int
+    segment_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class ConsumerSettings:
     group_wait_s: float
     complete_groups_only: bool
     max_message_length: int
+    stream: bool
 
 
 def checked_name(name: str) -> str:

@@ -27,18 +27,18 @@ from types import TracebackType
 
 from mqgroups.config import ConsumerSettings
 from mqgroups.connection import Connection, Queue
-from mqgroups.core.group import AT_START, GetPlan, GroupPosition, after_get, follows, next_get
+from mqgroups.core.group import AT_START, GetPlan, GroupPosition, after_get, follows, inside_message, next_get
 from mqgroups.core.model import MatchOption, Role
 from mqgroups.core.restart import Verdict
 from mqgroups.core.status import Checkpoint, StatusRecord
 from mqgroups.errors import (
+    ConfigurationError,
     GroupIncomplete,
     GroupStalled,
     GroupUsage,
     MessagesTaken,
     MQGroupsError,
     MQIError,
-    SegmentNotSupported,
 )
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -121,6 +121,8 @@ class GroupConsumer:
         self._ahead = 0
         # The MQGMO of every next get, while the handle retains the group.
         self._run: bytearray | None = None
+        # The segment that was got last.
+        self._segment: Message
         # MsgIds of what was got in the open unit of work: what has to be got again after a lost connection.
         self._unit: list[bytes] = []
         self._before_commit: BeforeCommit | None = None
@@ -144,6 +146,13 @@ class GroupConsumer:
             self._status.close()
             raise
         self._anchor = self._work.committed
+        if self._anchor.offset and not settings.stream:
+            self._close(finish=False)
+            raise ConfigurationError(
+                f"{self!r} was interrupted after {self._anchor.offset} bytes of message {self._anchor.msg_seq_number + 1}, "
+                "between two segments. What is left of that message cannot be got as a whole: make the consumer with "
+                "stream=True"
+            )
         if self._work.resumed:
             _log.info("%r resumes an interrupted group", self)
 
@@ -258,19 +267,15 @@ class GroupConsumer:
         try:
             while True:
                 if message is None:
-                    try:
-                        if work.messages == 0:
-                            work.begin()
-                        # While the plan is the same for every message, the core is not asked again and no clock is read.
-                        got = self._queue.get(_ANY_MESSAGE, self._run) if self._run else None
-                        message = self._accept(got) if got else self._next_member(group)
-                    except MQIError as error:
-                        self._redo(error)
-                        continue
+                    message = self._take(group)
+                if not message.is_last_segment:
+                    message._following = lambda: self._next_segment(group)
+                    self._segment = message
                 yield message
                 # The application asks for more: this message is processed.
-                if self._group is not group:
-                    raise GroupUsage("the consumer has gone on to another group, or is closed")
+                self._check_current(group)
+                if not message.is_last_segment:
+                    message = self._last_segment(group)
                 work.messages += 1
                 work.data_bytes += len(message.data)
                 if message.is_last:
@@ -283,6 +288,43 @@ class GroupConsumer:
             if self._group is group:
                 self._back_out(error)
             raise
+
+    def _check_current(self, group: GetGroup) -> None:
+        if self._group is not group:
+            raise GroupUsage("the consumer has gone on to another group, or is closed")
+
+    def _take(self, group: GetGroup) -> Message:
+        """Get what follows in the group; on a new connection if this one is lost."""
+        while True:
+            try:
+                if self._work.messages == 0:
+                    self._work.begin()
+                # While the plan is the same for every message, the core is not asked again and no clock is read.
+                got = self._queue.get(_ANY_MESSAGE, self._run) if self._run else None
+                return self._accept(got) if got else self._next_member(group)
+            except MQIError as error:
+                self._redo(error)
+
+    def _next_segment(self, group: GetGroup) -> Message:
+        """Get the next segment; the one before is processed, so a syncpoint may come between them."""
+        self._check_current(group)
+        try:
+            self._work.messages += 1
+            self._work.data_bytes += len(self._segment.data)
+            if self._work.due():
+                self._syncpoint(group)
+            self._segment = self._take(group)
+        except Exception as error:
+            if self._group is group:
+                self._back_out(error)
+            raise
+        return self._segment
+
+    def _last_segment(self, group: GetGroup) -> Message:
+        """Get what the application did not want to see of a message."""
+        while not self._segment.is_last_segment:
+            self._next_segment(group)
+        return self._segment
 
     def _next_member(self, group: GetGroup) -> Message:
         """Get the next message of the group, waiting ``group_wait_s``."""
@@ -297,7 +339,7 @@ class GroupConsumer:
                 self._settings.queue, self._position.group_id, self._position.msg_seq_number + 1, waited_s
             )
         plan = next_get(self._position, complete_groups_only=False)
-        self._run = _gmo(plan, min(_LONGEST_WAIT_MS, ceil(waited_s * 1000)))
+        self._run = self._gmo(plan, min(_LONGEST_WAIT_MS, ceil(waited_s * 1000)))
         return message
 
     def _get(self, wait_s: float | None, group: GetGroup | None = None) -> Message | None:
@@ -311,8 +353,8 @@ class GroupConsumer:
             plan = next_get(self._position, complete_groups_only=self._settings.complete_groups_only)
             md = _ANY_MESSAGE
             if plan.match_options is not MatchOption.NONE:
-                md = st.md(group_id=plan.group_id, msg_seq_number=plan.msg_seq_number)
-            got = self._queue.get(md, _gmo(plan, wait_ms))
+                md = st.md(group_id=plan.group_id, msg_seq_number=plan.msg_seq_number, offset=plan.offset)
+            got = self._queue.get(md, self._gmo(plan, wait_ms))
             if got is not None:
                 return self._accept(got)
             left_s = deadline_s - time.monotonic()
@@ -322,21 +364,35 @@ class GroupConsumer:
                 self._syncpoint(group)
                 self._work.begin()
 
+    def _gmo(self, plan: GetPlan, wait_ms: int) -> bytearray:
+        options = _GET_OPTIONS
+        if not self._settings.stream:
+            options |= mq.MQGMO_COMPLETE_MSG
+        if plan.logical_order:
+            options |= mq.MQGMO_LOGICAL_ORDER
+        if plan.all_msgs_available:
+            options |= mq.MQGMO_ALL_MSGS_AVAILABLE
+        return st.gmo(options, match_options=plan.match_options, wait_interval_ms=wait_ms)
+
     def _accept(self, got: tuple[bytes, bytes, bytes]) -> Message:
         """Take a message for the next one of the group, if it is."""
         data, md, gmo = got
         group_id = md[st.MD_GROUP_ID]
         msg_seq_number = st.long_at(md, st.MD_MSG_SEQ_NUMBER)
-        if not follows(self._anchor, group_id, msg_seq_number - self._ahead):
-            raise self._incomplete(group_id, msg_seq_number)
-        if gmo[st.GMO_SEGMENT_STATUS] != mq.MQSS_NOT_A_SEGMENT:
-            raise SegmentNotSupported(self._settings.queue, group_id, msg_seq_number, st.long_at(md, st.MD_OFFSET))
-        if self._run is None:
-            self._anchor, self._ahead = after_get(self._position, group_id), 0
-        else:
+        segment_status = gmo[st.GMO_SEGMENT_STATUS]
+        if segment_status == mq.MQSS_NOT_A_SEGMENT and self._run is not None and not self._anchor.offset:
+            if not follows(self._anchor, group_id, msg_seq_number - self._ahead, 0):
+                raise self._incomplete(group_id, msg_seq_number, 0)
             self._ahead += 1
+        else:
+            position, offset = self._position, st.long_at(md, st.MD_OFFSET)
+            if not follows(position, group_id, msg_seq_number, offset):
+                raise self._incomplete(group_id, msg_seq_number, offset)
+            ends = segment_status != mq.MQSS_SEGMENT
+            self._anchor = after_get(position, group_id) if ends else inside_message(position, group_id, len(data))
+            self._ahead = 0
         self._unit.append(md[st.MD_MSG_ID])
-        return Message(data, md, gmo[st.GMO_GROUP_STATUS])
+        return Message(data, md, gmo[st.GMO_GROUP_STATUS], segment_status)
 
     def _syncpoint(self, group: GetGroup) -> None:
         if self._before_commit is not None:
@@ -397,8 +453,8 @@ class GroupConsumer:
         match_options = plan.match_options
         if self._position.at_start:
             match_options |= MatchOption.MATCH_MSG_ID
-        md = st.md(msg_id=msg_id, group_id=plan.group_id, msg_seq_number=plan.msg_seq_number)
-        got = self._queue.get(md, _gmo(replace(plan, match_options=match_options), 0))
+        md = st.md(msg_id=msg_id, group_id=plan.group_id, msg_seq_number=plan.msg_seq_number, offset=plan.offset)
+        got = self._queue.get(md, self._gmo(replace(plan, match_options=match_options), 0))
         if got is None or got[1][st.MD_MSG_ID] != msg_id:
             raise MessagesTaken(self._settings.queue, self._position.group_id, self._position.msg_seq_number + 1)
         work.data_bytes += len(self._accept(got).data)
@@ -414,14 +470,15 @@ class GroupConsumer:
         if isinstance(error, MQIError):
             error.context = ". ".join(part for part in (error.context, self._work.last_known_commit()) if part)
 
-    def _incomplete(self, group_id: bytes, msg_seq_number: int) -> GroupIncomplete:
-        expected = self._position.msg_seq_number + 1
+    def _incomplete(self, group_id: bytes, msg_seq_number: int, offset: int) -> GroupIncomplete:
+        position = self._position
+        expected = position.msg_seq_number + 1
         return GroupIncomplete(
-            f"queue {self._settings.queue}: expected message {expected} of group {self._position.group_id.hex()}, got "
-            f"message {msg_seq_number} of group {group_id.hex()}. It was backed out and is on the queue; browse the "
-            "group",
+            f"queue {self._settings.queue}: expected message {expected}{_at(position.offset)} of group "
+            f"{position.group_id.hex()}, got message {msg_seq_number}{_at(offset)} of group {group_id.hex()}. It was backed "
+            "out and is on the queue; browse the group",
             status_queue=self._settings.status_queue,
-            group_id=self._position.group_id,
+            group_id=position.group_id,
             found=msg_seq_number,
             expected=expected,
         )
@@ -442,10 +499,5 @@ class GroupConsumer:
             self._status.close(delete=delete)
 
 
-def _gmo(plan: GetPlan, wait_ms: int) -> bytearray:
-    options = _GET_OPTIONS
-    if plan.logical_order:
-        options |= mq.MQGMO_LOGICAL_ORDER
-    if plan.all_msgs_available:
-        options |= mq.MQGMO_ALL_MSGS_AVAILABLE
-    return st.gmo(options, match_options=plan.match_options, wait_interval_ms=wait_ms)
+def _at(offset: int) -> str:
+    return f" from offset {offset}" if offset else ""

@@ -19,7 +19,6 @@
          ├─ OwnershipLost           another instance of the same name has taken over
          ├─ MessagesTaken           another consumer took what a lost connection gave back
          ├─ GroupStalled            the next message of a group did not arrive in time
-         ├─ SegmentNotSupported     a logical message came in segments
          └─ MQIError                a verb failed: verb, object name, completion code, reason code
              ├─ ConnectionBroken    the connection is gone, and with it the unit of work
              ├─ CommitOutcomeUnknown    MQCMIT failed in a way that leaves open whether it committed
@@ -223,20 +222,6 @@ class MessagesTaken(EnvironmentFailure):
         self.queue = queue
         self.group_id = group_id
         self.msg_seq_number = msg_seq_number
-
-
-class SegmentNotSupported(EnvironmentFailure):
-    """A logical message came in segments, which this version does not put together."""
-
-    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, offset: int) -> None:
-        super().__init__(
-            f"message {msg_seq_number} of group {group_id.hex()} on queue {queue} is a segment (offset {offset}); this "
-            "version consumes whole logical messages only. It was backed out and is on the queue"
-        )
-        self.queue = queue
-        self.group_id = group_id
-        self.msg_seq_number = msg_seq_number
-        self.offset = offset
 
 
 class MQIError(EnvironmentFailure):

@@ -7,6 +7,10 @@ The last message of a group has to say that it is the last, when it is put. Nobo
 block ends, so one message is always held back: ``put`` puts the one before. ``resume_from`` counts committed messages
 only, so what is held back, or in an open unit of work, is put again after a crash.
 
+A message longer than ``segment_bytes``, or a stream, is put in segments. Units of work may end between them, so the memory
+that a message takes is that of a unit of work, however long it is. All segments have to say whether their message is the
+group's last, from the first one on, so of a stream the application has to say it.
+
 When the connection is lost and this program lives, the producer does the unit of work again by itself: it keeps the
 messages of the open one until it is committed.
 """
@@ -19,15 +23,16 @@ from functools import lru_cache
 from types import TracebackType
 from typing import NamedTuple
 
-from mqgroups.config import ProducerSettings
+from mqgroups.config import SEGMENT_BYTES, ProducerSettings
 from mqgroups.connection import Connection, Queue
-from mqgroups.core.group import GroupPosition, after_put, next_put
+from mqgroups.core.group import GroupPosition, Part, next_put
 from mqgroups.core.model import Role
 from mqgroups.core.restart import Verdict
 from mqgroups.core.status import Checkpoint, StatusRecord
 from mqgroups.errors import EmptyGroup, GroupUsage, MQIError, QueueFull
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.payload import Payload, Stream, is_stream, pieces
 from mqgroups.retry import QUEUE_FULL, Patience, retrying
 from mqgroups.status_queue import StatusQueue
 from mqgroups.unit_of_work import UnitsOfWork
@@ -54,13 +59,26 @@ _BYTES = Kind()
 _TEXT = Kind(mq.MQFMT_STRING, _UTF_8)
 
 
+class _Held(NamedTuple):
+    """A payload that is put when it is known whether it is the group's last."""
+
+    payload: bytes
+    kind: Kind
+    checkpoint: Checkpoint
+
+
 class _Unsent(NamedTuple):
-    """A message of a unit of work that is not committed."""
+    """A physical message of a unit of work that is not committed. ``last``: of the group's last message."""
 
     data: bytes
     kind: Kind
     checkpoint: Checkpoint
     last: bool
+    part: Part
+
+    @property
+    def ends_group(self) -> bool:
+        return self.last and self.part is not Part.SEGMENT
 
 
 class PutGroup:
@@ -68,21 +86,27 @@ class PutGroup:
 
     Attributes:
         resume_from: how many messages of this group are committed already; 0 in a new group.
+        resume_offset: how many bytes of the message after these are committed, if it was interrupted between its segments.
+            Give it from its beginning all the same; what is committed of it is passed over.
         checkpoint: the application's checkpoint of the last commit in this group, ``None`` in a new one.
     """
 
-    def __init__(self, producer: GroupProducer, resume_from: int, checkpoint: Checkpoint) -> None:
+    def __init__(self, producer: GroupProducer, committed: GroupPosition, checkpoint: Checkpoint) -> None:
         self._producer = producer
-        self._held: _Unsent | None = None
+        self._held: _Held | None = None
         self._ended = False
         self._failure: BaseException | None = None
-        self.resume_from = resume_from
+        # Of a message that was begun: what is committed of it, and whether its segments say that it is the last.
+        self._begun, self._begun_last = committed.offset, committed.in_last_message
+        self.resume_from = committed.msg_seq_number
+        self.resume_offset = committed.offset
         self.checkpoint = checkpoint
 
     def put(
         self,
-        payload: bytes | str,
+        payload: Payload,
         *,
+        last: bool | None = None,
         checkpoint: Checkpoint = None,
         format: str | None = None,
         correl_id: bytes | None = None,
@@ -90,7 +114,10 @@ class PutGroup:
         """Put the next message of the group; really the one before, see the module.
 
         Args:
-            payload: ``str`` goes as UTF-8 text (MQSTR, CCSID 1208), ``bytes`` as they are.
+            payload: ``str`` goes as UTF-8 text (MQSTR, CCSID 1208), ``bytes`` as they are. A stream (a binary file, or any
+                iterable of bytes) goes in segments, while it is read.
+            last: whether it is the group's last message. ``None`` leaves that to the end of the ``with`` block, which a
+                stream cannot wait for.
             checkpoint: bytes or a JSON value, committed with the unit of work this message is in; do not change it
                 afterwards. ``None`` leaves the checkpoint as it is.
             format: the message's format name, up to 8 characters, instead of MQSTR or none.
@@ -107,19 +134,48 @@ class PutGroup:
         kind = _BYTES
         if isinstance(payload, str):
             payload, kind = payload.encode(), _TEXT
+        elif is_stream(payload):
+            last = self._known(last)
         elif not isinstance(payload, bytes):
-            raise TypeError(f"a payload is bytes or str, got {type(payload).__name__}")
+            raise TypeError(f"a payload is bytes, str or a stream of bytes, got {type(payload).__name__}")
         if format is not None:
             kind = _with_format(kind, format)
         if correl_id is not None:
             kind = _with_correl_id(kind, correl_id)
-        held, self._held = self._held, _Unsent(payload, kind, checkpoint, last=False)
+        if last is None and not self._begun:
+            held, self._held = self._held, _Held(payload, kind, checkpoint)  # type: ignore[arg-type]  # no stream
+            if held is not None:
+                self._put(*held, last=False)
+            return
+        held, self._held = self._held, None
         if held is not None:
-            self._put(held)
+            self._put(*held, last=False)
+        last = self._known(last)
+        self._put(payload, kind, checkpoint, last=last)
+        if last:
+            self._end()
 
-    def _put(self, message: _Unsent) -> None:
+    def _known(self, last: bool | None) -> bool:
+        """Return whether the next message is the last: what is said, or what the segments say that there are."""
+        if self._begun:
+            if last is not None and last is not self._begun_last:
+                raise GroupUsage(
+                    f"message {self.resume_from + 1} was begun with last={self._begun_last}; its rest cannot say otherwise"
+                )
+            return self._begun_last
+        if last is None:
+            raise GroupUsage(
+                "of a stream it has to be said whether it is the group's last message: put(..., last=False)"
+            )
+        return last
+
+    def _put(self, payload: bytes | Stream, kind: Kind, checkpoint: Checkpoint, *, last: bool) -> None:
+        begun, self._begun = self._begun, 0
+        producer = self._producer
         try:
-            self._producer._put(message)
+            for data, part in pieces(payload, producer._segment_bytes(payload), begun):
+                whole = part is not Part.SEGMENT
+                producer._put(_Unsent(data, kind, checkpoint if whole else None, last, part))
         except BaseException as error:
             # An interrupted call (KeyboardInterrupt) too: nobody knows whether it put the message.
             self._failure = error
@@ -153,10 +209,13 @@ class PutGroup:
                 self._producer._back_out(None)
                 raise self._empty()
             held, self._held = self._held, None
-            self._put(held._replace(last=True))
+            self._put(*held, last=True)
         finally:
-            self._ended = True
-            self._producer._group = None
+            self._end()
+
+    def _end(self) -> None:
+        self._ended = True
+        self._producer._group = None
 
     def _empty(self) -> EmptyGroup:
         if self.resume_from == 0:
@@ -180,6 +239,10 @@ class GroupProducer:
         self._persistence = settings.persistence
         self._group: PutGroup | None = None
         self._group_id = mq.MQGI_NONE
+        # Since the last commit: messages put to their ends; how many bytes of the one after them, and is it the last?
+        self._messages = 0
+        self._offset = 0
+        self._in_last_message = False
         # What is not committed yet, in order.
         self._unit: list[_Unsent] = []
         self._resolved = ("", "")
@@ -233,7 +296,7 @@ class GroupProducer:
         self._work.recover(self._redo)
         committed = self._work.committed
         checkpoint = None if committed.at_start else self._work.committed_checkpoint
-        self._group = PutGroup(self, committed.msg_seq_number, checkpoint)
+        self._group = PutGroup(self, committed, checkpoint)
         return self._group
 
     def close(self) -> None:
@@ -271,8 +334,11 @@ class GroupProducer:
 
     @property
     def _position(self) -> GroupPosition:
-        committed, messages = self._work.committed, self._work.messages
-        return after_put(committed, self._group_id, messages) if messages else committed
+        committed = self._work.committed
+        if not self._work.messages:
+            return committed
+        number = committed.msg_seq_number + self._messages
+        return GroupPosition(self._group_id, number, self._offset, self._in_last_message and self._offset > 0)
 
     def _put(self, message: _Unsent) -> None:
         self._unit.append(message)
@@ -282,14 +348,13 @@ class GroupProducer:
             self._work.redo(error, self._redo)
 
     def _put_and_commit(self, message: _Unsent) -> None:
-        data, kind, checkpoint, last = message
         try:
-            self._put_once(data, kind, last)
+            self._put_once(message)
         except QueueFull:
-            self._put_when_there_is_room(data, kind, last)
-        if checkpoint is not None:
-            self._work.checkpoint = checkpoint
-        if last:
+            self._put_when_there_is_room(message)
+        if message.checkpoint is not None:
+            self._work.checkpoint = message.checkpoint
+        if message.ends_group:
             self._work.complete(self._record())
             self._unit.clear()
             self._group_ended()
@@ -314,14 +379,17 @@ class GroupProducer:
         for message in tuple(self._unit):
             self._put_and_commit(message)
 
-    def _put_once(self, data: bytes, kind: Kind, last: bool) -> None:
+    def _put_once(self, message: _Unsent) -> None:
+        data, kind, _, last, part = message
         work = self._work
         first = work.messages == 0
         if first:
             work.begin()
-        md = None if last else self._run.get(kind)
+            self._messages, self._offset = 0, work.committed.offset
+        whole = part is Part.WHOLE
+        md = None if last or not whole else self._run.get(kind)
         if md is None:
-            md, pmo = self._prepare(kind, last)
+            md, pmo = self._prepare(kind, last, part)
         else:
             pmo = _IN_LOGICAL_ORDER
         md_out, pmo_out = self._queue.put(md, pmo, data)
@@ -334,10 +402,16 @@ class GroupProducer:
                 )
         work.messages += 1
         work.data_bytes += len(data)
+        if part is Part.SEGMENT:
+            self._offset += len(data)
+            self._in_last_message = last
+        else:
+            self._messages += 1
+            self._offset = 0
 
-    def _prepare(self, kind: Kind, last: bool) -> tuple[bytearray, bytearray]:
+    def _prepare(self, kind: Kind, last: bool, part: Part) -> tuple[bytearray, bytearray]:
         """Return MQMD and MQPMO by the core's plan; keep the MQMD if the plan holds for the messages after it too."""
-        plan = next_put(self._position, last=last)
+        plan = next_put(self._position, last=last, part=part)
         md = st.md(
             format_name=kind.format_name,
             ccsid=kind.ccsid,
@@ -346,20 +420,33 @@ class GroupProducer:
             persistence=self._persistence,
             group_id=plan.group_id,
             msg_seq_number=plan.msg_seq_number,
+            offset=plan.offset,
             msg_flags=plan.msg_flags,
         )
         if not plan.logical_order:
             return md, _IN_PHYSICAL_ORDER
-        if not last and kind.correl_id == mq.MQCI_NONE:
+        if not last and part is Part.WHOLE and kind.correl_id == mq.MQCI_NONE:
             self._run[kind] = md
         return md, _IN_LOGICAL_ORDER
 
-    def _put_when_there_is_room(self, data: bytes, kind: Kind, last: bool) -> None:
+    def _put_when_there_is_room(self, message: _Unsent) -> None:
         # What is in this unit of work is whole: committed, a consumer can take it, and that is what makes room.
         if self._work.messages:
             self._syncpoint()
         _log.info("%r waits for room on the queue", self)
-        self._room(lambda: self._put_once(data, kind, last))
+        self._room(lambda: self._put_once(message))
+
+    def _segment_bytes(self, payload: bytes | Stream) -> int | None:
+        """How many bytes a segment of this payload has at the most; ``None`` if it is not cut."""
+        given = self._settings.segment_bytes
+        if isinstance(payload, bytes):
+            return given
+        if self._connection.platform == mq.MQPL_ZOS:
+            raise GroupUsage(
+                f"queue manager {self._connection.q_mgr_name} is on z/OS, where messages have no segments: give bytes, not a "
+                "stream"
+            )
+        return given or SEGMENT_BYTES
 
     def _record(self) -> StatusRecord:
         q_name, q_mgr_name = self._resolved

@@ -51,6 +51,7 @@ class QueueManager(Connection):
         full_wait_s: float = 30.0,
         persistence: Persistence = Persistence.PERSISTENT,
         priority: int | None = None,
+        segment_bytes: int | None = None,
     ) -> GroupProducer:
         """Return a producer that puts message groups to ``queue``.
 
@@ -70,6 +71,8 @@ class QueueManager(Connection):
             persistence: of the messages. Messages that are not persistent are gone after the queue manager restarts,
                 and what is left of their group cannot be consumed.
             priority: of the messages, 0 to 9; by default the queue's.
+            segment_bytes: put longer messages as segments of so many bytes; units of work may end between them. By default
+                only streams are put in segments, of 1 MiB. Not on z/OS.
 
         Raises:
             ConfigurationError: a setting cannot be.
@@ -79,6 +82,10 @@ class QueueManager(Connection):
         """
         if priority is not None and not 0 <= priority <= 9:
             raise ConfigurationError(f"priority must be 0 to 9, got {priority!r}")
+        if segment_bytes is not None:
+            if segment_bytes < 1:
+                raise ConfigurationError(f"segment_bytes must be at least 1, got {segment_bytes!r}")
+            self._refuse_on_zos(f"segment_bytes={segment_bytes}")
         checked = checked_every(every)
         settings = ProducerSettings(
             queue=checked_queue_name("queue", queue),
@@ -91,6 +98,7 @@ class QueueManager(Connection):
             full_wait_s=checked_seconds("full_wait_s", full_wait_s),
             persistence=Persistence(persistence),
             priority=mq.MQPRI_PRIORITY_AS_Q_DEF if priority is None else priority,
+            segment_bytes=segment_bytes,
         )
         return GroupProducer(self, settings)
 
@@ -108,6 +116,7 @@ class QueueManager(Connection):
         group_wait_s: float = 300.0,
         complete_groups_only: bool = False,
         max_message_length: int = _LONGEST_MESSAGE_BYTES,
+        stream: bool = False,
     ) -> GroupConsumer:
         """Return a consumer that gets message groups from ``queue``.
 
@@ -123,6 +132,8 @@ class QueueManager(Connection):
             group_wait_s: how long to wait for the next message inside a group before ``GroupStalled``, seconds.
             complete_groups_only: begin a group only when all its messages are on the queue (MQGMO_ALL_MSGS_AVAILABLE).
             max_message_length: the longest message to take, bytes. The buffer begins smaller and grows to what comes.
+            stream: take messages that were put in segments segment by segment (``Message.chunks``), with syncpoints between
+                them, instead of whole. Of such a message ``data`` is its first segment only.
 
         Raises:
             ConfigurationError: a setting cannot be.
@@ -145,6 +156,7 @@ class QueueManager(Connection):
             group_wait_s=checked_seconds("group_wait_s", group_wait_s),
             complete_groups_only=complete_groups_only,
             max_message_length=max_message_length,
+            stream=stream,
         )
         return GroupConsumer(self, settings)
 
@@ -152,15 +164,16 @@ class QueueManager(Connection):
         """Say whether status records are put as segments."""
         if status not in ("classic", "segmented", "auto"):
             raise ConfigurationError(f"status must be 'classic', 'segmented' or 'auto', got {status!r}")
-        if self.platform == mq.MQPL_ZOS:
-            if status == "segmented":
-                raise ConfigurationError(
-                    f"status='segmented': queue manager {self.q_mgr_name} is on z/OS, where messages have no segments. Use "
-                    "'classic', or 'auto'"
-                )
-            return False
+        if status == "segmented":
+            self._refuse_on_zos("status='segmented'")
         small = every.messages is not None and every.messages <= _SMALL_UNIT_OF_WORK
-        return status == "segmented" or (status == "auto" and small)
+        return status == "segmented" or (status == "auto" and small and self.platform != mq.MQPL_ZOS)
+
+    def _refuse_on_zos(self, setting: str) -> None:
+        if self.platform == mq.MQPL_ZOS:
+            raise ConfigurationError(
+                f"{setting}: queue manager {self.q_mgr_name} is on z/OS, where messages have no segments"
+            )
 
 
 def connect(

@@ -104,7 +104,7 @@ class UnitsOfWork:
         self.resumed = record if decision.action is RestartAction.RESUME_GROUP else None
         self.committed = AT_START
         if self.resumed:
-            self.committed = on_fresh_handle(GroupPosition(self.resumed.group_id, self.resumed.msg_seq_number))
+            self.committed = on_fresh_handle(_position(self.resumed))
         self._record = record
 
     def _claim(self) -> None:
@@ -152,7 +152,7 @@ class UnitsOfWork:
     def syncpoint(self, record: StatusRecord) -> None:
         """End the unit of work in the middle of a group: ``record`` and MQCMIT."""
         self._status.replace(record)
-        self._commit(record, GroupPosition(record.group_id, record.msg_seq_number))
+        self._commit(record, _position(record))
 
     def complete(self, record: StatusRecord) -> None:
         """End a group's last unit of work: the record, COMPLETED, and MQCMIT."""
@@ -186,6 +186,8 @@ class UnitsOfWork:
             queue=self._expected.queue,
             group_id=position.group_id,
             msg_seq_number=position.msg_seq_number,
+            offset=position.offset,
+            in_last_message=position.in_last_message,
             q_mgr_identifier=self._expected.q_mgr_identifier,
             checkpoint=self.checkpoint,
         )
@@ -321,7 +323,7 @@ class UnitsOfWork:
         self._record = record
         self.committed = ending.committed
         if record:
-            self._trace(GroupPosition(record.group_id, record.msg_seq_number))
+            self._trace(_position(record))
             self.number = record.unit_of_work + 1
             self.checkpoint = self.committed_checkpoint = record.checkpoint
         self.messages = self.data_bytes = 0
@@ -337,6 +339,10 @@ class UnitsOfWork:
 
 def _no_clock() -> float:
     return 0.0
+
+
+def _position(record: StatusRecord) -> GroupPosition:
+    return GroupPosition(record.group_id, record.msg_seq_number, record.offset, record.in_last_message)
 
 
 def _mark(record: StatusRecord | None) -> Mark | None:

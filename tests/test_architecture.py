@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[1] / "mqgroups"
 
 # What each part of the package may import of the package, at any depth of its source. A new module belongs in here.
 LOWEST = {"mqi.constants"}
-EDGE = {"connection", "status_queue", "unit_of_work", "retry", "config", "errors", "tracing", "mqi", "core"}
+EDGE = {"connection", "status_queue", "unit_of_work", "payload", "retry", "config", "errors", "tracing", "mqi", "core"}
 ALLOWED: dict[str, set[str]] = {
     "core": {"core"},
     "errors": LOWEST,
@@ -21,8 +21,9 @@ ALLOWED: dict[str, set[str]] = {
     "retry": {"errors", "mqi.constants"},
     "tracing": set(),
     "connection": {"errors", "retry", "mqi"},
-    "status_queue": {"connection", "core.status", "errors", "retry", "mqi"},
-    "unit_of_work": {"connection", "core", "errors", "status_queue", "tracing"},
+    "payload": {"core", "errors"},
+    "status_queue": {"connection", "core.status", "core.status_chain", "core.model", "errors", "retry", "mqi"},
+    "unit_of_work": {"connection", "core", "errors", "retry", "status_queue", "tracing", "mqi.constants"},
     "producer": EDGE,
     "consumer": EDGE,
     "queue_manager": EDGE | {"producer", "consumer"},

@@ -18,7 +18,7 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any, TypeAlias
 
-from mqgroups.core.model import GROUP_ID_LENGTH, MAX_MSG_SEQ_NUMBER, Persistence, Role
+from mqgroups.core.model import GROUP_ID_LENGTH, MAX_MSG_SEQ_NUMBER, MAX_OFFSET, Persistence, Role
 
 SCHEMA = 1
 
@@ -70,8 +70,9 @@ class StatusRecord:
         unit_of_work: the number of the last unit of work with messages; 0 before the first.
         queue: the queue as the application named it.
         group_id: 24 bytes; ``GROUP_ID_NONE`` while there was no group.
-        msg_seq_number: of the last committed message; 0 while there was no group.
-        offset: 0; for segments of a logical message.
+        msg_seq_number: of the last message committed to its end; 0 while there was none.
+        offset: how many bytes of the message after that one are committed, as segments.
+        in_last_message: whether that message is the group's last.
         resolved_q_name, resolved_q_mgr_name: where the group's first message went, as MQPMO returned it; empty for a
             get.
         q_mgr_identifier: of the queue manager that holds the status queue.
@@ -93,6 +94,7 @@ class StatusRecord:
     resolved_q_mgr_name: str = ""
     persistence: Persistence = Persistence.PERSISTENT
     offset: int = 0
+    in_last_message: bool = False
     checkpoint: Checkpoint = None
 
     @property
@@ -152,7 +154,9 @@ def _from_values(values: dict[str, Any]) -> StatusRecord:
     values["checkpoint"] = _decode_checkpoint(values["checkpoint"])
     if len(values["group_id"]) != GROUP_ID_LENGTH:
         raise ValueError(f"group_id of {len(values['group_id'])} bytes")
-    least = 0 if values["state"] is RecordState.IDLE else 1
+    if not 0 <= values["offset"] <= MAX_OFFSET:
+        raise ValueError(f"offset {values['offset']}")
+    least = 0 if values["state"] is RecordState.IDLE or values["offset"] else 1
     if not least <= values["msg_seq_number"] <= MAX_MSG_SEQ_NUMBER:
         raise ValueError(f"msg_seq_number {values['msg_seq_number']}")
     return StatusRecord(**values)

@@ -35,7 +35,11 @@ def _until_done(harm: Harm, job: Job) -> None:
 
 def _is_done(harm: Harm, job: Job) -> bool:
     """Whether an application without checkpoints, which cannot know it itself, has no more to do."""
-    if job.role == "put" and not job.checkpoints and not any(b'"state":"in group"' in data for data in harm.status(job)):
+    if (
+        job.role == "put"
+        and not job.checkpoints
+        and not any(b'"state":"in group"' in data for data in harm.status(job))
+    ):
         return harm.browse(job.queue).is_whole_group(job.messages)
     return False
 
