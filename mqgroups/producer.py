@@ -18,6 +18,7 @@ messages of the open one until it is committed.
 from __future__ import annotations
 
 import logging
+import sys
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import TracebackType
@@ -134,10 +135,10 @@ class PutGroup:
         kind = _BYTES
         if isinstance(payload, str):
             payload, kind = payload.encode(), _TEXT
-        elif is_stream(payload):
-            last = self._known(last)
         elif not isinstance(payload, bytes):
-            raise TypeError(f"a payload is bytes, str or a stream of bytes, got {type(payload).__name__}")
+            if not is_stream(payload):
+                raise TypeError(f"a payload is bytes, str or a stream of bytes, got {type(payload).__name__}")
+            last = self._known(last)
         if format is not None:
             kind = _with_format(kind, format)
         if correl_id is not None:
@@ -173,9 +174,12 @@ class PutGroup:
         begun, self._begun = self._begun, 0
         producer = self._producer
         try:
+            if not begun and isinstance(payload, bytes) and len(payload) <= producer._whole_bytes:
+                producer._put(_Unsent(payload, kind, checkpoint, last, Part.WHOLE))
+                return
             for data, part in pieces(payload, producer._segment_bytes(payload), begun):
-                whole = part is not Part.SEGMENT
-                producer._put(_Unsent(data, kind, checkpoint if whole else None, last, part))
+                ends = part is not Part.SEGMENT
+                producer._put(_Unsent(data, kind, checkpoint if ends else None, last, part))
         except BaseException as error:
             # An interrupted call (KeyboardInterrupt) too: nobody knows whether it put the message.
             self._failure = error
@@ -249,6 +253,8 @@ class GroupProducer:
         # MQMD templates by kind, for messages that are not the last, while the handle retains the group.
         self._run: dict[Kind, bytearray] = {}
         self._room = retrying(Patience(settings.full_wait_s), QUEUE_FULL, connection.sleep)
+        # What is longer is put in segments.
+        self._whole_bytes = settings.segment_bytes or sys.maxsize
         self._closed = False
         connection.reopening(self._start)
 
