@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mqgroups.core.model import Persistence, Role
 from mqgroups.core.unit_of_work import Every
-from mqgroups.errors import ConfigurationError
+from mqgroups.errors import ConfigurationError, GroupAbandoned
 
 STATUS_MODEL = "MQGROUPS.STATUS.MODEL"
 # What a segment of a stream has where nothing is said: below every default limit on the length of a message.
@@ -50,6 +51,7 @@ class ConsumerSettings:
     complete_groups_only: bool
     max_message_length: int
     stream: bool
+    on_abandon: Callable[[GroupAbandoned], None] | None
 
 
 def checked_name(name: str) -> str:

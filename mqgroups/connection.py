@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TypeVar
 
@@ -291,6 +291,13 @@ class Connection:
         shown = dynamic_q_name or name
         hobj, od_out = self._open(od, options | mq.MQOO_FAIL_IF_QUIESCING, f"queue {name}")
         return Queue(self, shown, hobj, od_out, max_message_length)
+
+    def message_handle(self, properties: Mapping[str, str | int]) -> int:
+        """Return a message handle with these properties; raises MQIError."""
+        hmsg, comp, reason = self.binding.message_handle(self.hconn, properties)
+        if comp == mq.MQCC_FAILED:
+            raise self.failed("MQSETMP", "a message handle", comp, reason)
+        return hmsg
 
     def begin(self, owner: object) -> None:
         """Claim the connection's unit of work for ``owner``, who then has to ``commit`` or ``back_out``.

@@ -33,6 +33,7 @@ from mqgroups.core.restart import Verdict
 from mqgroups.core.status import Checkpoint, StatusRecord
 from mqgroups.errors import (
     ConfigurationError,
+    GroupAbandoned,
     GroupIncomplete,
     GroupStalled,
     GroupUsage,
@@ -268,6 +269,8 @@ class GroupConsumer:
             while True:
                 if message is None:
                     message = self._take(group)
+                if (result := message.abandoned_with) is not None:
+                    raise self._abandoned(group, result)
                 if not message.is_last_segment:
                     message._following = lambda: self._next_segment(group)
                     self._segment = message
@@ -288,6 +291,16 @@ class GroupConsumer:
             if self._group is group:
                 self._back_out(error)
             raise
+
+    def _abandoned(self, group: GetGroup, result: int) -> GroupAbandoned:
+        """Consume the message that says so; returns the error that tells it."""
+        group_id, messages = group.group_id, self._position.msg_seq_number - 1
+        abandoned = GroupAbandoned(self._settings.queue, group_id, messages, result)
+        if self._settings.on_abandon is not None:
+            self._settings.on_abandon(abandoned)
+        self._work.messages += 1
+        self._end_group(group)
+        return abandoned
 
     def _check_current(self, group: GetGroup) -> None:
         if self._group is not group:

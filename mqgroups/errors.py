@@ -18,6 +18,7 @@
          ├─ BindingMissing          no pymqi or ibmmq, or no MQ client library (also an ImportError)
          ├─ OwnershipLost           another instance of the same name has taken over
          ├─ MessagesTaken           another consumer took what a lost connection gave back
+         ├─ GroupAbandoned          a producer ended a group without completing it
          ├─ GroupStalled            the next message of a group did not arrive in time
          └─ MQIError                a verb failed: verb, object name, completion code, reason code
              ├─ ConnectionBroken    the connection is gone, and with it the unit of work
@@ -222,6 +223,28 @@ class MessagesTaken(EnvironmentFailure):
         self.queue = queue
         self.group_id = group_id
         self.msg_seq_number = msg_seq_number
+
+
+class GroupAbandoned(EnvironmentFailure):
+    """The producer of a group has ended it without completing it: what was processed of it is not a whole.
+
+    The group is consumed, to its end and committed; iterate over the consumer again for the next one.
+
+    Attributes:
+        queue, group_id: which group, on which queue.
+        messages: how many messages of it there were.
+        result: what the producer gave.
+    """
+
+    def __init__(self, queue: str, group_id: bytes, messages: int, result: int) -> None:
+        super().__init__(
+            f"group {group_id.hex()} on queue {queue} was abandoned by its producer after {messages} messages, result "
+            f"{result}. Undo what was done with them; the next group can be got"
+        )
+        self.queue = queue
+        self.group_id = group_id
+        self.messages = messages
+        self.result = result
 
 
 class MQIError(EnvironmentFailure):

@@ -45,6 +45,7 @@ _PUT_OPTIONS = mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID
 _IN_LOGICAL_ORDER = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER)
 _IN_PHYSICAL_ORDER = st.pmo(_PUT_OPTIONS)
 _UTF_8 = 1208
+_HIGHEST_RESULT = mq.MQFB_APPL_LAST - mq.MQFB_APPL_FIRST
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +55,9 @@ class Kind:
     format_name: bytes = mq.MQFMT_NONE
     ccsid: int = mq.MQCCSI_Q_MGR
     correl_id: bytes = mq.MQCI_NONE
+    msg_type: int = mq.MQMT_DATAGRAM
+    feedback: int = mq.MQFB_NONE
+    properties: tuple[tuple[str, str | int], ...] = ()
 
 
 _BYTES = Kind()
@@ -154,6 +158,37 @@ class PutGroup:
         last = self._known(last)
         self._put(payload, kind, checkpoint, last=last)
         if last:
+            self._end()
+
+    def abandon(self, result: int = 0, reason: str = "") -> None:
+        """End the group without completing it: an empty last message says so, and consumers get ``GroupAbandoned``.
+
+        What is not committed of the group is backed out. If nothing of it is, nobody knows of it, and nothing is put.
+
+        Args:
+            result: the application's own, 0 or more; consumers see it.
+            reason: in words, for who looks at the message: its property ``mqgroups.Reason``.
+
+        Raises:
+            GroupUsage: the group has ended, or its last message is half put, and can only be put to its end.
+            MQGroupsError: what else goes wrong; the group is where it was, and ``producer.group()`` resumes it.
+        """
+        if self._ended:
+            raise self._not_open()
+        if not 0 <= result <= _HIGHEST_RESULT:
+            raise ValueError(f"the result of an abandoned group is 0 to {_HIGHEST_RESULT}, got {result!r}")
+        self._held = None
+        self._producer._back_out(None)
+        committed = self._producer._work.committed
+        try:
+            if committed.offset and committed.in_last_message:
+                raise GroupUsage(
+                    f"message {committed.msg_seq_number + 1} is the group's last and half put: consumers would take what is "
+                    "there for all of it. Put it to its end"
+                )
+            if not committed.at_start:
+                self._producer._abandon(result, reason)
+        finally:
             self._end()
 
     def _known(self, last: bool | None) -> bool:
@@ -353,6 +388,17 @@ class GroupProducer:
         except MQIError as error:
             self._work.redo(error, self._redo)
 
+    def _abandon(self, result: int, reason: str) -> None:
+        properties = (("mqgroups.Result", result), ("mqgroups.Reason", reason))
+        kind = Kind(msg_type=mq.MQMT_REPORT, feedback=mq.MQFB_APPL_FIRST + result, properties=properties)
+        try:
+            if self._work.committed.offset:
+                self._put(_Unsent(b"", _BYTES, None, False, Part.LAST_SEGMENT))
+            self._put(_Unsent(b"", kind, None, True, Part.WHOLE))
+        except BaseException as error:
+            self._back_out(error)
+            raise
+
     def _put_and_commit(self, message: _Unsent) -> None:
         try:
             self._put_once(message)
@@ -422,6 +468,8 @@ class GroupProducer:
             format_name=kind.format_name,
             ccsid=kind.ccsid,
             correl_id=kind.correl_id,
+            msg_type=kind.msg_type,
+            feedback=kind.feedback,
             priority=self._settings.priority,
             persistence=self._persistence,
             group_id=plan.group_id,
@@ -429,6 +477,9 @@ class GroupProducer:
             offset=plan.offset,
             msg_flags=plan.msg_flags,
         )
+        if kind.properties:
+            options = _PUT_OPTIONS | (mq.MQPMO_LOGICAL_ORDER if plan.logical_order else 0)
+            return md, st.pmo(options, self._connection.message_handle(dict(kind.properties)))
         if not plan.logical_order:
             return md, _IN_PHYSICAL_ORDER
         if not last and part is Part.WHOLE and kind.correl_id == mq.MQCI_NONE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from mqgroups.config import (
     STATUS_MODEL,
@@ -18,7 +19,7 @@ from mqgroups.connection import Connection
 from mqgroups.consumer import GroupConsumer
 from mqgroups.core.model import Persistence, Role
 from mqgroups.core.unit_of_work import Every
-from mqgroups.errors import ConfigurationError
+from mqgroups.errors import ConfigurationError, GroupAbandoned
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager
 from mqgroups.mqi.binding import binding_of, load_binding
@@ -117,6 +118,7 @@ class QueueManager(Connection):
         complete_groups_only: bool = False,
         max_message_length: int = _LONGEST_MESSAGE_BYTES,
         stream: bool = False,
+        on_abandon: Callable[[GroupAbandoned], None] | None = None,
     ) -> GroupConsumer:
         """Return a consumer that gets message groups from ``queue``.
 
@@ -134,6 +136,8 @@ class QueueManager(Connection):
             max_message_length: the longest message to take, bytes. The buffer begins smaller and grows to what comes.
             stream: take messages that were put in segments segment by segment (``Message.chunks``), with syncpoints between
                 them, instead of whole. Of such a message ``data`` is its first segment only.
+            on_abandon: called with what iterating over an abandoned group is about to raise, before that is committed: to
+                undo, durably, what was done with its messages. If it raises, the group comes again.
 
         Raises:
             ConfigurationError: a setting cannot be.
@@ -157,6 +161,7 @@ class QueueManager(Connection):
             complete_groups_only=complete_groups_only,
             max_message_length=max_message_length,
             stream=stream,
+            on_abandon=on_abandon,
         )
         return GroupConsumer(self, settings)
 

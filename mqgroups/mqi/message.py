@@ -85,6 +85,15 @@ class Message:
         return self._group_status == _LAST or self._group_status == _NOT_IN_GROUP
 
     @property
+    def abandoned_with(self) -> int | None:
+        """The result that its producer abandoned the group with, if this message says so: an empty report of an
+        application's own, the last of its group."""
+        if self.data or not self.is_last or st.long_at(self._md, st.MD_MSG_TYPE) != mq.MQMT_REPORT:
+            return None
+        result = st.long_at(self._md, st.MD_FEEDBACK) - mq.MQFB_APPL_FIRST
+        return result if result >= 0 else None
+
+    @property
     def in_group(self) -> bool:
         """Whether it belongs to a group at all."""
         return self._group_status != _NOT_IN_GROUP
