@@ -6,12 +6,13 @@
 
 PYTHON ?= python3
 VENV   ?= .venv
+EXAMPLES ?= 10000
 RUN    := $(VENV)/bin/python
 
 export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-short test test-ibmmq bench bench-short load lint types format clean
+.PHONY: help setup demo demo-short test test-ibmmq stateful bench bench-short load lint types format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +33,9 @@ test: setup ## all tests, in random order
 
 test-ibmmq: setup ## ibmmq's own test suite, unmodified, on the embedded queue manager
 	@bash tools/test-ibmmq.sh
+
+stateful: setup ## 10,000 random sequences of calls, each compared with a model step by step (EXAMPLES=100 for less)
+	@MQGROUPS_EXAMPLES=$(EXAMPLES) $(RUN) -m pytest tests/embedded/test_stateful.py --durations=2 $(PYTEST_ARGS)
 
 bench: setup ## the library against hand-written loops, on the embedded queue manager
 	@$(RUN) -m tests.bench $(BENCH_ARGS)

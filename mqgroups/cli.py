@@ -6,6 +6,7 @@
     mqgroups embedded fault   let something go wrong at an MQI call
     mqgroups embedded quiesce end a queue manager as endmqm does
     mqgroups embedded calls   show how many MQI calls it has answered
+    mqgroups embedded mqsc    let a queue manager carry out MQSC commands, as runmqsc does
 
 Exit codes: 0 done; 1 it did not work, and standard error says why; 2 the command was not understood. ``exec`` ends with
 the exit code of the program, 128 + n if signal n ended it, and 125, 126 or 127 if it never ran (see its help).
@@ -305,6 +306,43 @@ def calls(data: Path) -> None:
         counted = Control.of(data).calls()
     for verb, number in sorted(counted.items()):
         click.echo(f"{verb:8} {number}")
+
+
+@embedded.command()
+@_DATA
+@click.option("--command", "-c", "commands", multiple=True, metavar="TEXT", help="An MQSC command; may be repeated.")
+@click.option("--user", default="", metavar="NAME:VARIABLE", help="A user, and the variable that holds the password.")
+def mqsc(data: Path, commands: Sequence[str], user: str) -> None:
+    """Let a queue manager carry out MQSC commands: those of -c, or those on standard input.
+
+    \b
+        mqgroups embedded mqsc --data ./qm1 -c 'DISPLAY QLOCAL(*) CURDEPTH WHERE(CURDEPTH GT 0)'
+        mqgroups embedded mqsc --data ./qm1 < queues.mqsc
+
+    A command that is refused does not keep the next ones from being carried out; the exit code is 1 then.
+    """
+    with _one_message():
+        from mqgroups.embedded import Control
+        from mqgroups.embedded.launcher import DEFAULT_CHANNEL
+        from mqgroups.embedded.libmqm.build import build as build_library
+        from mqgroups.embedded.libmqm.build import load
+        from mqgroups.embedded.mqsc import statements
+        from mqgroups.mqsc_client import MQSCClient
+        from mqgroups.queue_manager import connect
+
+        control = Control.of(data)
+        load(build_library())
+        text = "\n".join(commands) if commands else sys.stdin.read()
+        name, password = next(iter(_users([user], None).items())) if user else (None, None)
+        refused = 0
+        with connect("", DEFAULT_CHANNEL, f"{control.host}({control.port})", user=name, password=password) as q_mgr:
+            client = MQSCClient(q_mgr)
+            for _, statement in statements(text):
+                done, answers = client.run(statement.strip())
+                refused += not done
+                for answer in answers:
+                    click.echo(answer, err=not done)
+    sys.exit(1 if refused else 0)
 
 
 def _run_program(command: Sequence[str], environment: Mapping[str, str]) -> int:

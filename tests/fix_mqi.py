@@ -20,7 +20,14 @@ from typing import Any
 
 import pytest
 
+from mqgroups.embedded.pcf_constants import (
+    MQHSTATE_ACTIVE,
+    MQIACF_HANDLE_STATE,
+    MQIACF_Q_HANDLE,
+    MQIACF_Q_STATUS_TYPE,
+)
 from mqgroups.mqi.constants import (
+    MQCA_Q_NAME,
     MQCC_FAILED,
     MQCC_OK,
     MQCC_WARNING,
@@ -371,6 +378,35 @@ def background():
             return future
 
         yield run
+
+
+@pytest.fixture
+def count_waiting(mq, binding):
+    """A function that returns how many MQGETs wait at a queue: handles that are active (DISPLAY QSTATUS, HSTATE)."""
+    q_mgr = mq.connect(binding)
+    commands = binding.PCFExecute(q_mgr)
+
+    def count(name: str) -> int:
+        asked = {MQCA_Q_NAME: name.encode(), MQIACF_Q_STATUS_TYPE: MQIACF_Q_HANDLE}
+        return sum(row[MQIACF_HANDLE_STATE] == MQHSTATE_ACTIVE for row in commands.MQCMD_INQUIRE_Q_STATUS(asked))
+
+    yield count
+    commands.disconnect()
+    q_mgr.disconnect()
+
+
+@pytest.fixture
+def waiting_get(background, count_waiting):
+    """A function that starts an MQGET which waits, in a thread, and returns when it does."""
+
+    def start(source: ObjectHandle, options: int = 0, wait_ms: int = PATIENCE_MS, **more: Any) -> Future[Answer]:
+        name = text(source.od.ObjectName)
+        before = count_waiting(name)
+        future = background(source.get, options, wait_ms=wait_ms, **more)
+        wait_until(lambda: count_waiting(name) > before)
+        return future
+
+    return start
 
 
 def wait_until(condition: Callable[[], bool]) -> None:

@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 
 IBMMQ=ibmmq==2.1.2
 DDT=ddt==1.7.2
-PASSES=93
+PASSES=103
 VENV=${VENV:-.venv}
 PYTHON=$(realpath -s "$VENV/bin/python")
 

@@ -157,6 +157,9 @@ QUEUE_ATTRIBUTES: tuple[Attribute, ...] = (
         {"PERMDYN": mq.MQQDT_PERMANENT_DYNAMIC, "TEMPDYN": mq.MQQDT_TEMPORARY_DYNAMIC},
     ),
     Attribute(mq.MQCA_BASE_Q_NAME, "TARGET", "", frozenset({ALIAS}), length=mq.MQ_Q_NAME_LENGTH),
+    Attribute(
+        mq.MQIA_BASE_TYPE, "TARGTYPE", mq.MQOT_Q, frozenset({ALIAS}), {"QUEUE": mq.MQOT_Q, "TOPIC": mq.MQOT_TOPIC}
+    ),
 )
 
 BY_KEYWORD: dict[str, Attribute] = {attribute.keyword: attribute for attribute in QUEUE_ATTRIBUTES}

@@ -27,6 +27,7 @@ from mqgroups.embedded.objects import OBJECT_NAME, CatalogueError, Objects, chec
 from mqgroups.embedded.platform import Platform
 from mqgroups.embedded.queue import Queue
 from mqgroups.embedded.store import Store, StoredObject
+from mqgroups.embedded.subscription import Subscriptions
 from mqgroups.mqi import constants as mq
 
 # What the queue manager has without being asked: the models and defaults that programs expect to find.
@@ -37,6 +38,13 @@ DEFINE QALIAS(SYSTEM.DEFAULT.ALIAS.QUEUE)
 DEFINE QLOCAL(SYSTEM.DEAD.LETTER.QUEUE) MAXDEPTH(999999999)
 DEFINE QLOCAL(SYSTEM.ADMIN.COMMAND.QUEUE) MAXDEPTH(3000) NOSHARE DEFSOPT(EXCL)
 DEFINE QMODEL(SYSTEM.MQSC.REPLY.QUEUE) DEFTYPE(TEMPDYN) NOSHARE DEFSOPT(EXCL)
+DEFINE QMODEL(SYSTEM.DURABLE.MODEL.QUEUE) DEFTYPE(PERMDYN) MAXDEPTH(999999999)
+DEFINE QMODEL(SYSTEM.NDURABLE.MODEL.QUEUE) DEFTYPE(TEMPDYN) MAXDEPTH(999999999)
+DEFINE QLOCAL(SYSTEM.RETAINED.PUB.QUEUE) MAXDEPTH(999999999)
+DEFINE TOPIC(SYSTEM.BASE.TOPIC) TOPICSTR('') PUB(ENABLED) SUB(ENABLED) DURSUB(YES) DEFPRTY(0) DEFPSIST(NO) DEFPRESP(SYNC) +
+  PMSGDLV(ALLDUR) NPMSGDLV(ALLAVAIL) PUBSCOPE(ALL) SUBSCOPE(ALL) USEDLQ(YES) +
+  MDURMDL(SYSTEM.DURABLE.MODEL.QUEUE) MNDURMDL(SYSTEM.NDURABLE.MODEL.QUEUE)
+DEFINE TOPIC(SYSTEM.DEFAULT.TOPIC) TOPICSTR('')
 """
 
 
@@ -66,6 +74,7 @@ class Catalogue:
                 if stored.type == LOCAL
                 else Definition(stored.name, stored.type, values)
             )
+        self.subscriptions = Subscriptions(store, self)
 
     def get(self, name: str) -> Queue | Definition | None:
         """Return the object of this name."""
@@ -118,6 +127,32 @@ class Catalogue:
         self._objects[name] = queue
         self._keep(queue)
         return queue
+
+    def create_managed(self, model_name: str, name: str, *, durable: bool) -> Queue:
+        """Create the queue of a managed subscription.
+
+        Raises:
+            CatalogueError: MQRC_INVALID_DESTINATION, the model queue is not there, or makes temporary queues for a durable
+                subscription (reason code 2522).
+        """
+        model = self._objects.get(model_name)
+        if not isinstance(model, Definition) or model.type != MODEL:
+            raise CatalogueError(mq.MQRC_INVALID_DESTINATION, f"there is no model queue {model_name}")
+        if durable and model.values[mq.MQIA_DEFINITION_TYPE] == mq.MQQDT_TEMPORARY_DYNAMIC:
+            raise CatalogueError(mq.MQRC_INVALID_DESTINATION, f"{model_name} makes temporary queues")
+        return self.create_dynamic(model, name, "")
+
+    def abandon(self, name: str) -> None:
+        """Delete a managed queue now, or when nobody uses it any more."""
+        queue = self._objects.get(name)
+        if isinstance(queue, Queue):
+            queue.abandoned = True
+            self.discard(queue)
+
+    def discard(self, queue: Queue) -> None:
+        """Delete a queue that is abandoned and that nobody uses."""
+        if queue.abandoned and not (queue.deleted or queue.open_count or queue.uncommitted or queue.in_transit):
+            self.delete_dynamic(queue)
 
     def delete_dynamic(self, queue: Queue) -> None:
         """Delete a dynamic queue with all that is on it."""

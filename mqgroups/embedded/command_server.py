@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from mqgroups.embedded import getting, opening, pcf, putting
 from mqgroups.embedded import pcf_constants as cf
 from mqgroups.embedded.commands import COMMANDS
-from mqgroups.embedded.commands.queue_manager import EscapeFailed, escape_text
+from mqgroups.embedded.commands.escape import EscapeFailed, escape_text
 from mqgroups.embedded.commands.request import Row
 from mqgroups.embedded.objects import CatalogueError
 from mqgroups.embedded.pcf import Header, PCFError

@@ -108,6 +108,11 @@ class FrameReader:
         self._sock = sock
         self._pending = b""
 
+    @property
+    def has_more(self) -> bool:
+        """Whether something of the next frame has been received already."""
+        return bool(self._pending)
+
     def read(self) -> tuple[int, int, bytes] | None:
         """Return verb code, serial and body of the next frame, or None when the peer is gone.
 

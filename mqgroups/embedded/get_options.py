@@ -11,14 +11,21 @@ MOVES_CURSOR = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_BROWSE_NEXT
 BROWSES = MOVES_CURSOR | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
 UNDER_CURSOR = mq.MQGMO_BROWSE_MSG_UNDER_CURSOR | mq.MQGMO_MSG_UNDER_CURSOR
 _SYNCPOINTS = mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT | mq.MQGMO_NO_SYNCPOINT
-_MARKS = (
-    mq.MQGMO_MARK_BROWSE_HANDLE
-    | mq.MQGMO_MARK_BROWSE_CO_OP
-    | mq.MQGMO_UNMARK_BROWSE_CO_OP
-    | mq.MQGMO_UNMARK_BROWSE_HANDLE
-    | mq.MQGMO_UNMARKED_BROWSE_MSG
+_UNMARKS = mq.MQGMO_UNMARK_BROWSE_HANDLE | mq.MQGMO_UNMARK_BROWSE_CO_OP
+_OF_HANDLE = mq.MQGMO_MARK_BROWSE_HANDLE | mq.MQGMO_UNMARK_BROWSE_HANDLE
+FOR_CO_OP = mq.MQGMO_MARK_BROWSE_CO_OP | mq.MQGMO_UNMARK_BROWSE_CO_OP
+_ABOUT_MARKS = _OF_HANDLE | FOR_CO_OP | mq.MQGMO_UNMARKED_BROWSE_MSG
+# Marks are of physical messages, one at a time.
+_NOT_WITH_MARKS = (
+    mq.MQGMO_ALL_MSGS_AVAILABLE
+    | mq.MQGMO_ALL_SEGMENTS_AVAILABLE
+    | mq.MQGMO_COMPLETE_MSG
+    | mq.MQGMO_LOGICAL_ORDER
+    | mq.MQGMO_LOCK
+    | mq.MQGMO_UNLOCK
 )
-_NOT_YET = _MARKS | mq.MQGMO_SET_SIGNAL | mq.MQGMO_MARK_SKIP_BACKOUT
+# Both are options of z/OS alone (topic "MQGMO options").
+_NOT_HERE = mq.MQGMO_SET_SIGNAL | mq.MQGMO_MARK_SKIP_BACKOUT
 _KNOWN = (
     mq.MQGMO_WAIT
     | mq.MQGMO_LOCK
@@ -34,7 +41,8 @@ _KNOWN = (
     | mq.MQGMO_LOGICAL_ORDER
     | mq.MQGMO_ALL_MSGS_AVAILABLE
     | mq.MQGMO_ALL_SEGMENTS_AVAILABLE
-    | _NOT_YET
+    | _ABOUT_MARKS
+    | _NOT_HERE
 )
 WHOLE_LOGICAL_MESSAGE = mq.MQGMO_COMPLETE_MSG | mq.MQGMO_ALL_MSGS_AVAILABLE | mq.MQGMO_ALL_SEGMENTS_AVAILABLE
 MATCHES = (
@@ -62,7 +70,21 @@ def check_get_options(options: int) -> None:
         or (options & mq.MQGMO_WAIT and options & mq.MQGMO_SET_SIGNAL)
         or (options & mq.MQGMO_MARK_SKIP_BACKOUT and not options & mq.MQGMO_SYNCPOINT)
         or not at_most_one(options, PROPERTY_OPTIONS)
+        or _contradict_marks(options)
     ):
         raise Failed(mq.MQRC_OPTIONS_ERROR)
-    if options & _NOT_YET:
+    if options & _NOT_HERE:
         raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+
+
+def _contradict_marks(options: int) -> bool:
+    """Whether options about marks go with others that they do not go with.
+
+    Unverified: which combinations these are is in topic "MQGMO options", but done from memory; and that they get this reason.
+    """
+    return bool(
+        (options & _ABOUT_MARKS and (not options & BROWSES or options & _NOT_WITH_MARKS))
+        or not at_most_one(options, FOR_CO_OP)
+        or not at_most_one(options, _OF_HANDLE)
+        or (options & _UNMARKS and options & mq.MQGMO_UNMARKED_BROWSE_MSG)
+    )

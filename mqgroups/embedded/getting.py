@@ -1,17 +1,19 @@
 """MQGET: which message, under which conditions, and what it does to the handle.
 
-``_find`` is the search of Table 16 with the match options, browse cursor, locks and availability options; ``_deliver``
-does what returning a message means. A call that finds nothing and may wait looks again each time something happens to
-the queue. Which options there are is in ``get_options.py``.
+``_find`` is the search of Table 16 with the match options, browse cursor, locks, marks and availability options;
+``_deliver`` does what returning a message means. A call that finds nothing and may wait looks again each time something
+happens to the queue. Which options there are is in ``get_options.py``, which waiting call looks first in ``waiting.py``.
 """
 
 from __future__ import annotations
 
+import math
 import time
 
 from mqgroups.embedded.conversion import convert
 from mqgroups.embedded.get_options import (
     BROWSES,
+    FOR_CO_OP,
     MATCHES,
     MOVES_CURSOR,
     UNDER_CURSOR,
@@ -25,6 +27,7 @@ from mqgroups.embedded.property_control import present
 from mqgroups.embedded.property_transfer import properties_wanted
 from mqgroups.embedded.queue import Match, Message
 from mqgroups.embedded.queue_manager import CCSID, Answer, Connection, Failed, QueueManager
+from mqgroups.embedded.reports import delivery_is_confirmed, discard_expired, forget, publish, reports_on_delivery
 from mqgroups.embedded.structures import (
     NO_GROUP,
     NO_ID,
@@ -38,7 +41,10 @@ from mqgroups.embedded.structures import (
     describing_data,
     name_field,
 )
+from mqgroups.embedded.waiting import Turn, WaitingCall
 from mqgroups.mqi import constants as mq
+
+_Found = tuple[list[Message], Answer]
 
 
 def get(
@@ -55,31 +61,44 @@ def get(
         md = MessageDescriptor(md_raw)
     except StructureError as error:
         raise Failed(mq.MQRC_MD_ERROR) from error
-    call = _Get(q_mgr, connection, hobj, md, gmo, buffer_length)
+    call = Get(q_mgr, connection, hobj, md, gmo, buffer_length)
     waits = gmo.options & mq.MQGMO_WAIT and not gmo.options & UNDER_CURSOR
-    deadline = None
-    if waits and gmo.wait_interval_ms != mq.MQWI_UNLIMITED:
-        deadline = time.monotonic() + gmo.wait_interval_ms / 1000
-    waiter = connection.waiter
-    waiting = False
-    try:
-        while True:
-            with q_mgr.lock:
-                answer = call.attempt()
-                if answer is None and waits:
-                    # Under the same lock, so that nothing arrives between looking and waiting.
-                    call.queue.waiters.add(waiter.wake)
-                    waiting = True
-            if answer is not None:
-                return call.finish(answer)
-            left = None if deadline is None else deadline - time.monotonic()
-            if not waits or (left is not None and left <= 0):
+    with q_mgr.lock:
+        found = call.attempt()
+        if found is None:
+            if not waits:
                 raise Failed(mq.MQRC_NO_MSG_AVAILABLE)
-            waiter.wait(left)
-    finally:
-        if waiting:
-            with q_mgr.lock:
-                call.queue.waiters.discard(waiter.wake)
+            # Under the same lock, so that nothing arrives between looking and waiting.
+            waiting = WaitingCall(call.turn(), call.attempt, connection.waiter.wake)
+            call.begin_wait(waiting)
+    return call.finish(_wait(call, waiting) if found is None else found)
+
+
+def _wait(call: Get, waiting: WaitingCall[_Found]) -> _Found:
+    """Return what a waiting call is given before its interval is over. Raises Failed, ConnectionGone."""
+    interval_ms = call.gmo.wait_interval_ms
+    deadline_s = math.inf if interval_ms == mq.MQWI_UNLIMITED else time.monotonic() + interval_ms / 1000
+    try:
+        while waiting.outcome is None and (now_s := time.monotonic()) < deadline_s:
+            until_s = min(deadline_s, call.next_expiry_of_marks_s())
+            call.connection.waiter.wait(None if until_s == math.inf else max(0.0, until_s - now_s))
+            if until_s < deadline_s and time.monotonic() >= until_s:
+                with call.q_mgr.lock:
+                    call.queue.wake()
+    except BaseException:
+        # The application is gone, most likely, and what it was just given is somebody else's.
+        with call.q_mgr.lock:
+            call.end_wait(waiting)
+            if isinstance(waiting.outcome, tuple):
+                call.give_back(*waiting.outcome)
+        raise
+    with call.q_mgr.lock:
+        call.end_wait(waiting)
+    if waiting.outcome is None:
+        raise Failed(mq.MQRC_NO_MSG_AVAILABLE)
+    if isinstance(waiting.outcome, Exception):
+        raise waiting.outcome
+    return waiting.outcome
 
 
 def _unlock(q_mgr: QueueManager, connection: Connection, hobj: int, gmo: GetMessageOptions) -> Answer:
@@ -91,7 +110,7 @@ def _unlock(q_mgr: QueueManager, connection: Connection, hobj: int, gmo: GetMess
     return mq.MQCC_WARNING if reason else mq.MQCC_OK, reason, [b"", gmo.raw, 0, b""]
 
 
-class _Get:
+class Get:
     """One MQGET call.
 
     What it finds are the physical messages of one logical message: with MQGMO_COMPLETE_MSG all of its segments, by
@@ -132,8 +151,9 @@ class _Get:
         if self.gmo.match_options & mq.MQMO_MATCH_OFFSET and options & mq.MQGMO_COMPLETE_MSG:
             # "Any of the MQMO options but this" is documented; which reason it gets is not: unverified.
             raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
-        if self.gmo.match_options & mq.MQMO_MATCH_MSG_TOKEN:
-            raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+        self._check_token()
+        if options & FOR_CO_OP and not handle.options & mq.MQOO_CO_OP:
+            raise Failed(mq.MQRC_OPTIONS_ERROR)
         if (
             self.q_mgr.platform is Platform.ZOS
             and options & NEEDS_GROUP_INDEX
@@ -159,6 +179,14 @@ class _Get:
         if options & mq.MQGMO_BROWSE_NEXT and handle.browsed_in_logical_order not in (None, self.logical_order):
             raise Failed(mq.MQRC_INCONSISTENT_BROWSE)
 
+    def _check_token(self) -> None:
+        """Raise Failed if the message token cannot be a criterion (topic q096770). It is none under the cursor."""
+        if self.gmo.match_options & mq.MQMO_MATCH_MSG_TOKEN and not self.options & UNDER_CURSOR:
+            if self.gmo.version < 3:
+                raise Failed(mq.MQRC_WRONG_GMO_VERSION)
+            if self.options & mq.MQGMO_WAIT:
+                raise Failed(mq.MQRC_MSG_TOKEN_ERROR)
+
     def _match(self) -> Match:
         """Return what the match options select; MQMI_NONE, MQCI_NONE and MQGI_NONE match anything (topic q096750)."""
         chosen, md = self.gmo.match_options, self.md
@@ -168,20 +196,51 @@ class _Get:
             group_id=md.group_id if chosen & mq.MQMO_MATCH_GROUP_ID and md.group_id != NO_GROUP else None,
             msg_seq_number=md.msg_seq_number if chosen & mq.MQMO_MATCH_MSG_SEQ_NUMBER else None,
             offset=md.offset if chosen & mq.MQMO_MATCH_OFFSET else None,
+            position=self.q_mgr.position(self.gmo.msg_token) if chosen & mq.MQMO_MATCH_MSG_TOKEN else None,
         )
 
-    def attempt(self) -> tuple[list[Message], Answer] | None:
+    def begin_wait(self, waiting: WaitingCall[_Found]) -> None:
+        """Let the queue know who waits."""
+        self.queue.waiting.add(waiting)
+        self.handle.waits = True
+
+    def end_wait(self, waiting: WaitingCall[_Found]) -> None:
+        """The wait is over, however it ended."""
+        self.queue.waiting.discard(waiting)
+        self.handle.waits = False
+
+    def turn(self) -> Turn:
+        """Return when this call looks among those that wait; one that locks is none that browses (q096780)."""
+        if self.browses and not self.options & mq.MQGMO_LOCK:
+            return Turn.BROWSE
+        continues = self.logical_order and next_to_get(self.handle.states[self.direction]) is not None
+        return Turn.SPECIFIC if continues or self.match != Match() else Turn.GENERAL
+
+    def next_expiry_of_marks_s(self) -> float:
+        """Return when the time alone can make a message retrievable; infinity if that cannot be."""
+        expiry_s = None
+        if self.options & mq.MQGMO_UNMARKED_BROWSE_MSG:
+            with self.q_mgr.lock:
+                expiry_s = self.queue.marks.next_expiry_s(self.q_mgr.mark_interval_ms())
+        return math.inf if expiry_s is None else expiry_s
+
+    @property
+    def inhibited(self) -> bool:
+        """Whether MQGET is inhibited for the queue or for the alias that was opened."""
+        return any(
+            values is not None and values[mq.MQIA_INHIBIT_GET] == mq.MQQA_GET_INHIBITED
+            for values in (self.handle.opened_values, self.queue.values)
+        )
+
+    def attempt(self) -> _Found | None:
         """Look once, under the lock. Returns the messages and the answer, or None if there is none now."""
         self.q_mgr.fail_if_quiescing(self.options & mq.MQGMO_FAIL_IF_QUIESCING)
         if self.queue.deleted:
             raise Failed(mq.MQRC_Q_DELETED)
-        for values in (self.handle.opened_values, self.queue.values):
-            if values is not None and values[mq.MQIA_INHIBIT_GET] == mq.MQQA_GET_INHIBITED:
-                raise Failed(mq.MQRC_GET_INHIBITED)
-        expired = self.queue.expire(time.time())
-        if expired:
-            # Under the lock for once: it is seldom, and what is gone must not come back.
-            self.q_mgr.write_now((), expired)
+        if self.inhibited:
+            raise Failed(mq.MQRC_GET_INHIBITED)
+        discard_expired(self.q_mgr, self.queue)
+        self.queue.marks.expire(time.monotonic(), self.q_mgr.mark_interval_ms())
         parts = self._find()
         if parts is None:
             if self.options & MOVES_CURSOR:
@@ -190,21 +249,32 @@ class _Get:
             return None
         return parts, self._deliver(parts)
 
-    def finish(self, found: tuple[list[Message], Answer]) -> Answer:
+    def finish(self, found: _Found) -> Answer:
         """Make a removal outside syncpoint durable, without the lock, before it is answered."""
         parts, answer = found
-        if self.browses or self._in_unit_of_work(parts[0]) or answer[1] == mq.MQRC_TRUNCATED_MSG_FAILED:
+        if not self._removed_for_good(parts, answer):
             return answer
         try:
-            self.q_mgr.write_now((), parts)
+            self.q_mgr.write_now(self._reports, parts)
         except Failed:
             with self.q_mgr.lock:
-                self.handle.states[Direction.GET] = self._state_before
-                self.queue.make_available(parts)
+                self.give_back(parts, answer)
             raise
         with self.q_mgr.lock:
             self.queue.depth -= len(parts)
+            publish(self._reports)
         return answer
+
+    def give_back(self, parts: list[Message], answer: Answer) -> None:
+        """Undo a removal outside syncpoint that was not answered. What is in a unit of work is backed out with it."""
+        if self._removed_for_good(parts, answer):
+            self.handle.states[Direction.GET] = self._state_before
+            self.queue.make_available(parts)
+            forget(self._reports)
+
+    def _removed_for_good(self, parts: list[Message], answer: Answer) -> bool:
+        """Whether the call removed messages outside syncpoint."""
+        return not (self.browses or self._in_unit_of_work(parts[0]) or answer[1] == mq.MQRC_TRUNCATED_MSG_FAILED)
 
     # --- which messages
 
@@ -222,6 +292,8 @@ class _Get:
         else:
             position = None if fresh or not self.browses else handle.cursor
             found = self.queue.candidates(self.match, position)
+        if options & mq.MQGMO_UNMARKED_BROWSE_MSG:
+            found = (message for message in found if not self.queue.marks.is_marked_for(message, handle))
         if options & mq.MQGMO_ALL_MSGS_AVAILABLE:
             found = filter(self.queue.group_is_available, found)
         return next(filter(None, map(self._retrievable, found)), None)
@@ -230,6 +302,9 @@ class _Get:
         """Return what the browse cursor points at, whatever the match options say."""
         message = self.queue.available.get(self.handle.cursor)
         if message is None or not self._may_see(message):
+            raise Failed(mq.MQRC_NO_MSG_UNDER_CURSOR)
+        if self.options & mq.MQGMO_UNMARKED_BROWSE_MSG and self.queue.marks.is_marked_for(message, self.handle):
+            # Unverified: no message is returned that is marked; which reason says so is not documented.
             raise Failed(mq.MQRC_NO_MSG_UNDER_CURSOR)
         if self.options & mq.MQGMO_COMPLETE_MSG and message.offset:
             raise Failed(mq.MQRC_INVALID_MSG_UNDER_CURSOR)
@@ -288,6 +363,8 @@ class _Get:
         handle, first = self.handle, parts[0]
         in_unit_of_work = self._in_unit_of_work(first)
         warning = mq.MQRC_NONE if self.browses else self._leaves(first, in_unit_of_work)
+        if self.options & mq.MQGMO_MARK_BROWSE_CO_OP and self.queue.marks.is_marked_for_set(first):
+            raise Failed(mq.MQRC_MSG_MARKED_BROWSE_CO_OP)
         parts, unlike = _alike(parts)
         flags = first.msg_flags
         left = None if first.expires_at_s is None else max(1, int((first.expires_at_s - time.time()) * 10))
@@ -297,7 +374,7 @@ class _Get:
                 # The reassembled message reads as its own only segment.
                 flags |= mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT
             md, data = as_only_segment(md, flags), b"".join(part.data for part in parts)
-        length = len(data)
+        length = sum(part.extent for part in parts)
         md, data, properties = present(md, data, first.properties, self.properties)
         if self.message_handle is not None:
             self.message_handle.fill(md, properties.in_handle)
@@ -316,6 +393,7 @@ class _Get:
             if self.browses:
                 self._move_cursor(first)
                 self._lock(parts)
+                self._mark(first)
             else:
                 self._remove(parts, in_unit_of_work)
                 if handle.options & mq.MQOO_SAVE_ALL_CONTEXT:
@@ -332,7 +410,7 @@ class _Get:
         gmo = self.gmo.answered(
             name_field(self.queue.name),
             statuses(flags),
-            first.position.to_bytes(16, "big"),
+            self.q_mgr.token(first),
             len(returned),
         )
         comp = mq.MQCC_WARNING if warning else mq.MQCC_OK
@@ -371,8 +449,21 @@ class _Get:
         if self.options & mq.MQGMO_LOCK:
             self.handle.lock(parts)
 
+    def _mark(self, message: Message) -> None:
+        """Put marks on what was browsed, or take them off, as the options ask."""
+        options, marks = self.options, self.queue.marks
+        if options & mq.MQGMO_MARK_BROWSE_HANDLE:
+            marks.mark(message, self.handle)
+        if options & mq.MQGMO_UNMARK_BROWSE_HANDLE:
+            marks.unmark(message, self.handle)
+        if options & mq.MQGMO_MARK_BROWSE_CO_OP:
+            marks.mark_for_set(message, time.monotonic())
+        if options & mq.MQGMO_UNMARK_BROWSE_CO_OP and marks.unmark_for_set(message):
+            self.queue.wake()
+
     def _remove(self, parts: list[Message], in_unit_of_work: bool) -> None:
-        unit = self.q_mgr.unit_of_work(self.connection, len(parts)) if in_unit_of_work else None
+        reported = delivery_is_confirmed(parts[0])
+        unit = self.q_mgr.unit_of_work(self.connection, len(parts) + reported) if in_unit_of_work else None
         if unit is None and len(parts) > 1 and parts[0].persistent and self.connection.unit_of_work:
             # Putting persistent segments together takes a unit of work, and the only one there is is the user's.
             raise Failed(mq.MQRC_UOW_NOT_AVAILABLE)
@@ -381,9 +472,11 @@ class _Get:
         for part in parts:
             self.queue.withdraw(part)
             self.queue.dequeued += 1
+        self._reports = reports_on_delivery(self.q_mgr, parts) if reported else []
         if unit is not None:
             unit.add_gets(parts)
             self.queue.uncommitted += len(parts)
+            unit.add_reports(self._reports)
 
     def _converted(self, md: bytes, data: bytes) -> tuple[bytes, bytes, int]:
         """Return descriptor and data as asked for, or as they are with the reason why."""

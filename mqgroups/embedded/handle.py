@@ -11,6 +11,7 @@ from mqgroups.mqi import constants as mq
 if TYPE_CHECKING:
     from mqgroups.embedded.attributes import Value
     from mqgroups.embedded.queue import Message, Queue
+    from mqgroups.embedded.subscription import Subscription
 
 INPUT = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
 
@@ -24,29 +25,36 @@ class Direction(enum.Enum):
 
 
 class Handle:
-    """One open object: a queue (through its own name or an alias) or, where ``queue`` is None, the queue manager.
+    """One open object: a queue, through its own name or an alias, or, where ``queue`` is None, what ``object_type`` says, a
+    topic or a subscription.
 
     ``opened_name`` is the name given to MQOPEN and ``opened_values`` the attributes of what it names, which MQINQ
     answers from: those of an alias are the alias's own. ``cursor`` is the place of the browse cursor, None before the
     first message; ``logical_cursor`` is the place of the first item of the group it is in, which is where that group
     stands in logical order; ``browsed_in_logical_order`` is how the last MQGMO_BROWSE_FIRST (or first
-    MQGMO_BROWSE_NEXT) went.
+    MQGMO_BROWSE_NEXT) went. ``default_put_response`` is DEFPRESP as it was at MQOPEN. ``topic_string`` is that of a topic,
+    ``subscription`` what MQSUB opened. ``waits`` is whether an MQGET of it waits just now.
     """
 
     __slots__ = (
         "browsed_in_logical_order",
         "creates_dynamic",
         "cursor",
+        "default_put_response",
         "exclusive",
         "hobj",
         "locked",
         "logical_cursor",
+        "object_type",
         "opened_name",
         "opened_values",
         "options",
         "queue",
         "saved_context",
         "states",
+        "subscription",
+        "topic_string",
+        "waits",
     )
 
     def __init__(
@@ -59,6 +67,10 @@ class Handle:
         *,
         exclusive: bool = False,
         creates_dynamic: bool = False,
+        default_put_response: int = mq.MQPRT_SYNC_RESPONSE,
+        topic_string: str = "",
+        subscription: Subscription | None = None,
+        object_type: int = mq.MQOT_Q,
     ) -> None:
         self.hobj = hobj
         self.options = options
@@ -67,12 +79,17 @@ class Handle:
         self.opened_values = opened_values
         self.exclusive = exclusive
         self.creates_dynamic = creates_dynamic
+        self.default_put_response = default_put_response
+        self.topic_string = topic_string
+        self.subscription = subscription
+        self.object_type = object_type
         self.states = dict.fromkeys(Direction, GroupState())
         self.cursor: int | None = None
         self.logical_cursor: int | None = None
         self.browsed_in_logical_order: bool | None = None
         self.locked: list[Message] = []
         self.saved_context: bytes | None = None
+        self.waits = False
 
     def lock(self, messages: list[Message]) -> None:
         """Make messages invisible to other handles."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Container
+from collections.abc import Container, Mapping
 
+from mqgroups.embedded import pcf_constants as pcf
 from mqgroups.embedded.attributes import ALIAS, BY_SELECTOR, Value, character_length
 from mqgroups.embedded.catalogue import Definition
 from mqgroups.embedded.handle import Handle
+from mqgroups.embedded.object_attributes import ATTRIBUTES, Kind
+from mqgroups.embedded.objects import CatalogueError, ObjectValue
 from mqgroups.embedded.queue import Queue
 from mqgroups.embedded.queue_manager import (
     CCSID,
@@ -63,10 +66,18 @@ _KNOWN_INTEGERS = frozenset(
         mq.MQIA_COMMAND_LEVEL,
         mq.MQIA_MAX_PRIORITY,
         mq.MQIA_MAX_PROPERTIES_LENGTH,
+        mq.MQIA_MSG_MARK_BROWSE_INTERVAL,
         mq.MQIA_PLATFORM,
         mq.MQIA_SYNCPOINT,
+        pcf.MQIA_NAME_COUNT,
+        pcf.MQIA_APPL_TYPE,
     }
 )
+_OF_OTHER_OBJECTS = {
+    pcf.MQCA_NAMELIST_NAME: mq.MQ_NAMELIST_NAME_LENGTH,
+    pcf.MQCA_NAMES: mq.MQ_OBJECT_NAME_LENGTH,
+    **{a.selector: a.length for kind in (Kind.NAMELIST, Kind.PROCESS) for a in ATTRIBUTES[kind] if a.length},
+}
 
 
 def _integers(raw: bytes) -> tuple[int, ...]:
@@ -90,7 +101,7 @@ def inquire(
         if not handle.options & mq.MQOO_INQUIRE:
             raise Failed(mq.MQRC_NOT_OPEN_FOR_INQUIRE)
         selectors = _integers(selectors_raw)
-        known = q_mgr_values(q_mgr) if handle.queue is None else _queue_values(handle, handle.queue)
+        known = _values(q_mgr, handle)
         integers: list[int] = []
         characters = b""
         warning = mq.MQRC_NONE
@@ -99,12 +110,14 @@ def inquire(
             if _is_integer(selector):
                 if value is None and selector not in _KNOWN_INTEGERS:
                     raise Failed(mq.MQRC_SELECTOR_ERROR)
-                integers.append(_NOT_APPLICABLE if value is None else int(value))
+                integers.append(value if isinstance(value, int) else _NOT_APPLICABLE)
             else:
-                length = character_length(selector)
+                length = character_length(selector) or _OF_OTHER_OBJECTS.get(selector, 0)
                 if not length:
                     raise Failed(mq.MQRC_SELECTOR_ERROR)
-                characters += b"*" * length if value is None else str(value).encode("latin-1").ljust(length)[:length]
+                # The names of a namelist are one attribute: each in its 48 characters, one behind the other.
+                texts = value if isinstance(value, list) else ["*" * length if value is None else str(value)]
+                characters += b"".join(text.encode("latin-1").ljust(length)[:length] for text in texts)
             if value is None:
                 warning = mq.MQRC_SELECTOR_NOT_FOR_TYPE
     if int_attr_count < 0:
@@ -119,6 +132,27 @@ def inquire(
     packed = struct.pack(f"<{len(integers)}i", *integers)
     comp = mq.MQCC_WARNING if warning else mq.MQCC_OK
     return comp, warning, [packed, characters[:char_attr_length]]
+
+
+def _values(q_mgr: QueueManager, handle: Handle) -> Mapping[int, ObjectValue]:
+    """Return what MQINQ answers for a handle; raises Failed if a namelist or a process is gone."""
+    if handle.topic_string:
+        # "MQINQ" has no selectors of topics; which reason it gives is unverified.
+        raise Failed(mq.MQRC_SELECTOR_ERROR)
+    if handle.queue is not None:
+        return _queue_values(handle, handle.queue)
+    if handle.object_type == mq.MQOT_Q_MGR:
+        return q_mgr_values(q_mgr)
+    kind = Kind.NAMELIST if handle.object_type == mq.MQOT_NAMELIST else Kind.PROCESS
+    try:
+        found = q_mgr.catalogue.objects.get(kind, handle.opened_name)
+    except CatalogueError as error:
+        raise Failed(error.reason) from error
+    if kind is Kind.PROCESS:
+        return {**found, mq.MQCA_PROCESS_NAME: handle.opened_name}
+    names = found[pcf.MQCA_NAMES]
+    assert isinstance(names, list)
+    return {**found, pcf.MQCA_NAMELIST_NAME: handle.opened_name, pcf.MQIA_NAME_COUNT: len(names)}
 
 
 def _queue_values(handle: Handle, queue: Queue) -> dict[int, Value]:

@@ -1,10 +1,10 @@
 """MQSC: reading the command files that define the queue manager's objects.
 
-The subset that users of this library write: DEFINE, ALTER and DELETE of QLOCAL, QMODEL and QALIAS, CLEAR QLOCAL, DEFINE
-CHANNEL of type SVRCONN, ALTER QMGR, ALTER AUTHINFO of type IDPWOS. Other commands about security (SET AUTHREC, SET CHLAUTH,
-REFRESH SECURITY, DEFINE AUTHINFO) and other channels are read and set aside: they mean something to IBM MQ, and the same
-file must serve both. Anything else is an error that names its line. Not here: doing what a command says
-(``mqsc_commands.py``).
+The subset that users of this library write: DEFINE, ALTER and DELETE of QLOCAL, QMODEL, QALIAS, TOPIC, SUB, NAMELIST and
+PROCESS, CLEAR QLOCAL, DEFINE CHANNEL of type SVRCONN, ALTER QMGR, ALTER AUTHINFO of type IDPWOS; and DISPLAY, where there is
+somebody to see it. Other commands about security (SET AUTHREC, SET CHLAUTH, REFRESH SECURITY, DEFINE AUTHINFO) and other
+channels are read and set aside: they mean something to IBM MQ, and the same file must serve both. Anything else is an error
+that names its line. Not here: doing what a command says (``mqsc_commands.py``, ``commands/display.py``).
 
 Syntax as in IBM MQ, topic "Building command scripts": a command goes on after ``+`` (leading blanks of the next line
 dropped) or ``-`` (kept); ``*`` in the first column starts a comment; names in quotes keep their case, others are folded
@@ -17,8 +17,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-_VERBS = {"DEF": "DEFINE", "ALT": "ALTER"}
-_OBJECTS = {"QL": "QLOCAL", "QM": "QMODEL", "QA": "QALIAS", "CHL": "CHANNEL"}
+_VERBS = {"DEF": "DEFINE", "ALT": "ALTER", "DIS": "DISPLAY"}
+_OBJECTS = {
+    "QL": "QLOCAL",
+    "QM": "QMODEL",
+    "QA": "QALIAS",
+    "Q": "QUEUE",
+    "QS": "QSTATUS",
+    "CHL": "CHANNEL",
+    "NL": "NAMELIST",
+    "PRO": "PROCESS",
+}
 _SET_ASIDE = {
     ("SET", "AUTHREC"),
     ("SET", "CHLAUTH"),
@@ -32,12 +41,19 @@ _CARRIED_OUT = {
     ("DEFINE", "CHANNEL"),
     ("ALTER", "AUTHINFO"),
     ("ALTER", "QMGR"),
+    *((verb, kind) for verb in ("DEFINE", "ALTER", "DELETE") for kind in ("NAMELIST", "PROCESS", "TOPIC", "SUB")),
+    *(("DISPLAY", kind) for kind in ("QUEUE", "QLOCAL", "QMODEL", "QALIAS", "QSTATUS", "QMGR")),
+    *(("DISPLAY", kind) for kind in ("CHANNEL", "NAMELIST", "PROCESS", "CONN")),
 }
 # Of these kinds there is one type only.
 _ONLY_TYPES = {"CHANNEL": ("CHLTYPE", "SVRCONN"), "AUTHINFO": ("AUTHTYPE", "IDPWOS")}
 # Between parameters a comma is as good as a blank.
 _TOKEN = re.compile(r"[\s,]*(?:(?P<word>[A-Za-z0-9_$#%./*-]+)|(?P<open>\()|(?P<close>\)))")
-_QUOTED = re.compile(r"\s*'((?:[^']|'')*)'")
+# What stands in parentheses: parentheses of its own are in quotes.
+_INSIDE = re.compile(r"(?:[^')]|'[^']*')*")
+_ITEM = re.compile(r"\s*'(?:[^']|'')*'\s*|[^',]+")
+_LIST = re.compile(rf"(?:{_ITEM.pattern})(?:,(?:{_ITEM.pattern}))*")
+_OUTSIDE_QUOTES = re.compile(r"'[^']*'|[^']+")
 
 
 class MQSCError(Exception):
@@ -57,11 +73,11 @@ class Command:
 
 
 def parse(text: str) -> list[Command]:
-    """Return the commands of a file, in order; raises MQSCError."""
-    return [_command(line, statement) for line, statement in _statements(text)]
+    """Return the commands of a text, in order; raises MQSCError."""
+    return [_command(line, statement) for line, statement in statements(text)]
 
 
-def _statements(text: str) -> Iterator[tuple[int, str]]:
+def statements(text: str) -> Iterator[tuple[int, str]]:
     """Yield (number of its first line, text) of every command."""
     gathered, first = "", 0
     for number, raw in enumerate(text.splitlines(), 1):
@@ -117,21 +133,22 @@ class _Reader:
         if not match or match["open"] is None:
             return None
         self.at = match.end()
-        quoted = _QUOTED.match(self.text, self.at)
-        if quoted:
-            self.at = quoted.end()
-            found = quoted[1].replace("''", "'")
-        else:
-            end = self.text.find(")", self.at)
-            if end < 0:
-                raise self.error("a parenthesis is not closed")
-            found = self.text[self.at : end].strip().upper()
-            self.at = end
+        inside = _INSIDE.match(self.text, self.at)
+        assert inside is not None
+        self.at = inside.end()
         match = _TOKEN.match(self.text, self.at)
         if not match or match["close"] is None:
             raise self.error("a parenthesis is not closed")
         self.at = match.end()
-        return found
+        return _unquoted(inside[0])
+
+
+def _unquoted(inside: str) -> str:
+    """Return what stands in parentheses: quoted text as it is, anything else in upper case; a list with commas between."""
+    if _LIST.fullmatch(inside):
+        items = (item[0].strip() for item in _ITEM.finditer(inside))
+        return ",".join(i[1:-1].replace("''", "'") if i.startswith("'") else i.upper() for i in items)
+    return _OUTSIDE_QUOTES.sub(lambda part: part[0] if part[0].startswith("'") else part[0].upper(), inside).strip()
 
 
 def _is_of_another_type(kind: str, parameters: dict[str, str]) -> bool:
@@ -155,7 +172,7 @@ def _command(line: int, text: str) -> Command:
         if "NO" + keyword in parameters or keyword.removeprefix("NO") in parameters:
             raise reader.error(f"{keyword} contradicts what is given before")
         parameters[keyword] = reader.value() or ""
-    if (verb, kind) in _SET_ASIDE or _is_of_another_type(kind, parameters):
+    if (verb, kind) in _SET_ASIDE or (verb != "DISPLAY" and _is_of_another_type(kind, parameters)):
         return Command(verb, kind, name, parameters, line, set_aside=True)
     if (verb, kind) not in _CARRIED_OUT:
         raise reader.error(f"{verb} {kind} is not among the commands that the embedded queue manager knows")

@@ -8,16 +8,31 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 
+from mqgroups.embedded import pcf_constants as pcf
+from mqgroups.embedded import subscription_commands
 from mqgroups.embedded.attributes import BY_KEYWORD, TYPE_NAMES, Attribute, Value
 from mqgroups.embedded.catalogue import Catalogue
 from mqgroups.embedded.mqsc import Command, MQSCError
-from mqgroups.embedded.object_attributes import ATTRIBUTES, Q_MGR_ATTRIBUTES, Kind, by_keyword
-from mqgroups.embedded.objects import CatalogueError
+from mqgroups.embedded.object_attributes import (
+    ATTRIBUTES,
+    Q_MGR_ATTRIBUTES,
+    SUBSCRIPTION_ATTRIBUTES,
+    Kind,
+    by_keyword,
+)
+from mqgroups.embedded.objects import CatalogueError, ObjectValue
+from mqgroups.mqi import constants as mq
 
 _log = logging.getLogger(__name__)
 
 _TYPES = {name: kind for kind, name in TYPE_NAMES.items()}
-_KINDS = {"CHANNEL": Kind.CHANNEL, "AUTHINFO": Kind.AUTH_INFO}
+_KINDS = {
+    "CHANNEL": Kind.CHANNEL,
+    "AUTHINFO": Kind.AUTH_INFO,
+    "NAMELIST": Kind.NAMELIST,
+    "PROCESS": Kind.PROCESS,
+    "TOPIC": Kind.TOPIC,
+}
 # These say what kind of object it is, and the parser has looked at them.
 _SUBTYPES = {"CHLTYPE", "AUTHTYPE"}
 # The last two are about authorities and about a queue that is not there.
@@ -33,11 +48,22 @@ def run(catalogue: Catalogue, commands: Iterable[Command]) -> None:
             raise _refused(command, str(error)) from error
 
 
+def exists(catalogue: Catalogue, command: Command) -> bool:
+    """Whether the object that a command names is there."""
+    if command.kind in _KINDS:
+        return command.name in catalogue.objects.of(_KINDS[command.kind])
+    return catalogue.get(command.name) is not None
+
+
 def _run(catalogue: Catalogue, command: Command) -> None:
     if command.set_aside:
         _log.info("line %d: %s %s is for IBM MQ alone", command.line, command.verb, command.kind)
+    elif command.verb == "DISPLAY":
+        _log.info("line %d: nobody sees what DISPLAY %s shows", command.line, command.kind)
     elif command.kind == "QMGR":
         catalogue.alter_q_mgr(_known_values(command, by_keyword(Q_MGR_ATTRIBUTES), command.parameters))
+    elif command.kind == "SUB":
+        _subscription(catalogue, command)
     elif command.kind in _KINDS:
         _object(catalogue, command, _KINDS[command.kind])
     elif command.verb == "CLEAR":
@@ -65,15 +91,48 @@ def _queue(catalogue: Catalogue, command: Command) -> None:
 
 
 def _object(catalogue: Catalogue, command: Command, kind: Kind) -> None:
+    if command.verb == "DELETE":
+        _reject(command, command.parameters.keys() - _DELETE_PARAMETERS)
+        catalogue.objects.delete(kind, command.name)
+        return
     parameters, like, replace = _options(command)
-    values = _known_values(command, by_keyword(ATTRIBUTES[kind]), parameters)
+    names = parameters.pop("NAMES", None) if kind is Kind.NAMELIST else None
+    values: dict[int, ObjectValue] = {**_known_values(command, by_keyword(ATTRIBUTES[kind]), parameters)}
+    if names is not None:
+        values[pcf.MQCA_NAMES] = [name.strip() for name in names.split(",") if name.strip()]
     if command.verb == "ALTER":
-        if command.name in catalogue.objects.of(kind):
+        if kind is not Kind.AUTH_INFO or command.name in catalogue.objects.of(kind):
             catalogue.objects.alter(kind, command.name, values)
         else:
             _log.info("line %d: %s %s is IBM MQ's alone", command.line, command.kind, command.name)
     elif replace or command.name not in catalogue.objects.of(kind):
         catalogue.objects.define(kind, command.name, values, like=like, replace=replace)
+
+
+def _subscription(catalogue: Catalogue, command: Command) -> None:
+    parameters, _, replace = _options(command)
+    correl_id = parameters.pop("DESTCORL", None)
+    values: dict[int, subscription_commands.SubscriptionValue] = {
+        **_known_values(command, by_keyword(SUBSCRIPTION_ATTRIBUTES), parameters)
+    }
+    if correl_id is not None:
+        try:
+            values[pcf.MQBACF_DESTINATION_CORREL_ID] = bytes.fromhex(correl_id)
+        except ValueError as error:
+            raise _refused(command, "DESTCORL takes hexadecimal digits") from error
+    existing = catalogue.subscriptions.named(command.name)
+    if command.verb == "DEFINE":
+        if existing is not None and not replace:
+            _log.info("line %d: %s exists and is not replaced", command.line, command.name)
+            return
+        subscription_commands.define(catalogue, command.name, values, replace=replace)
+        return
+    if existing is None:
+        raise CatalogueError(mq.MQRC_NO_SUBSCRIPTION, f"there is no subscription {command.name}")
+    if command.verb == "ALTER":
+        subscription_commands.alter(catalogue, existing, values)
+    else:
+        subscription_commands.delete(catalogue, existing)
 
 
 def _options(command: Command) -> tuple[dict[str, str], str | None, bool]:

@@ -1,9 +1,10 @@
-"""Attributes of what is no queue: the queue manager, channels, namelists, authentication information.
+"""Attributes of what is no queue: the queue manager, channels, namelists, processes, authentication information, topics.
 
 The same kind of table as ``attributes.py`` has for queues. Most of what is listed is kept and inquired and changes nothing;
 ``embedded/README.md`` says what does.
 
-Source: IBM MQ, topics "ALTER QMGR", "DEFINE CHANNEL" (SVRCONN), "DEFINE NAMELIST", "DEFINE AUTHINFO".
+Source: IBM MQ, topics "ALTER QMGR", "DEFINE CHANNEL" (SVRCONN), "DEFINE NAMELIST", "DEFINE PROCESS", "DEFINE AUTHINFO",
+"DEFINE TOPIC".
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ class Kind(enum.Enum):
 
     CHANNEL = "channel"
     NAMELIST = "namelist"
+    PROCESS = "process"
     AUTH_INFO = "authinfo"
+    TOPIC = "topic"
 
 
 def _text(selector: int, keyword: str, length: int, default: str = "") -> Attribute:
@@ -56,6 +59,14 @@ Q_MGR_ATTRIBUTES: tuple[Attribute, ...] = (
         _NONE,
         {"NOLIMIT": mq.MQPROP_UNRESTRICTED_LENGTH},
         high=104_857_600,
+        number_too=True,
+    ),
+    Attribute(
+        mq.MQIA_MSG_MARK_BROWSE_INTERVAL,
+        "MARKINT",
+        5000,
+        _NONE,
+        {"NOLIMIT": mq.MQMMBI_UNLIMITED},
         number_too=True,
     ),
     _number(mq.MQIA_TRIGGER_INTERVAL, "TRIGINT", 999_999_999),
@@ -94,6 +105,21 @@ CHANNEL_ATTRIBUTES: tuple[Attribute, ...] = (
 
 NAMELIST_ATTRIBUTES: tuple[Attribute, ...] = (_text(pcf.MQCA_NAMELIST_DESC, "DESCR", pcf.MQ_NAMELIST_DESC_LENGTH),)
 
+PROCESS_ATTRIBUTES: tuple[Attribute, ...] = (
+    _text(pcf.MQCA_PROCESS_DESC, "DESCR", pcf.MQ_PROCESS_DESC_LENGTH),
+    Attribute(
+        pcf.MQIA_APPL_TYPE,
+        "APPLTYPE",
+        mq.MQAT_UNIX,
+        _NONE,
+        {"UNIX": mq.MQAT_UNIX, "MVS": 2, "CICS": 1, "OS400": 8, "WINDOWS": 9, "WINDOWSNT": 11},
+        number_too=True,
+    ),
+    _text(pcf.MQCA_APPL_ID, "APPLICID", pcf.MQ_PROCESS_APPL_ID_LENGTH),
+    _text(pcf.MQCA_ENV_DATA, "ENVRDATA", pcf.MQ_PROCESS_ENV_DATA_LENGTH),
+    _text(pcf.MQCA_USER_DATA, "USERDATA", pcf.MQ_PROCESS_USER_DATA_LENGTH),
+)
+
 AUTH_INFO_ATTRIBUTES: tuple[Attribute, ...] = (
     _text(pcf.MQCA_AUTH_INFO_DESC, "DESCR", pcf.MQ_AUTH_INFO_DESC_LENGTH),
     _word(
@@ -117,10 +143,69 @@ AUTH_INFO_ATTRIBUTES: tuple[Attribute, ...] = (
     _word(pcf.MQIA_ADOPT_CONTEXT, "ADOPTCTX", 1, {"YES": 1, "NO": 0}),
 )
 
+_AS_PARENT_YES_NO = {"ASPARENT": -1, "YES": 1, "NO": 0}
+_DELIVERY = {
+    "ASPARENT": pcf.MQDLV_AS_PARENT,
+    "ALL": pcf.MQDLV_ALL,
+    "ALLDUR": pcf.MQDLV_ALL_DUR,
+    "ALLAVAIL": pcf.MQDLV_ALL_AVAIL,
+}
+_SCOPE = {"ASPARENT": pcf.MQSCOPE_AS_PARENT, "ALL": pcf.MQSCOPE_ALL, "QMGR": pcf.MQSCOPE_QMGR}
+# Every attribute whose value may be the parent's has it so by default; topic.py finds the parent's.
+TOPIC_ATTRIBUTES: tuple[Attribute, ...] = (
+    _text(mq.MQCA_TOPIC_STRING, "TOPICSTR", mq.MQ_TOPIC_STR_LENGTH),
+    _text(mq.MQCA_TOPIC_DESC, "DESCR", mq.MQ_TOPIC_DESC_LENGTH),
+    _word(mq.MQIA_INHIBIT_PUB, "PUB", 0, {"ASPARENT": 0, "DISABLED": 1, "ENABLED": 2}),
+    _word(mq.MQIA_INHIBIT_SUB, "SUB", 0, {"ASPARENT": 0, "DISABLED": 1, "ENABLED": 2}),
+    _word(mq.MQIA_DURABLE_SUB, "DURSUB", 0, {"ASPARENT": 0, "YES": 1, "NO": 2}),
+    Attribute(mq.MQIA_DEF_PRIORITY, "DEFPRTY", -2, _NONE, {"ASPARENT": -2}, high=9, number_too=True),
+    _word(mq.MQIA_TOPIC_DEF_PERSISTENCE, "DEFPSIST", -1, _AS_PARENT_YES_NO),
+    _word(mq.MQIA_DEF_PUT_RESPONSE_TYPE, "DEFPRESP", 0, {"ASPARENT": 0, "SYNC": 1, "ASYNC": 2}),
+    _text(mq.MQCA_MODEL_DURABLE_Q, "MDURMDL", mq.MQ_Q_NAME_LENGTH),
+    _text(mq.MQCA_MODEL_NON_DURABLE_Q, "MNDURMDL", mq.MQ_Q_NAME_LENGTH),
+    _word(mq.MQIA_PM_DELIVERY, "PMSGDLV", 0, _DELIVERY),
+    _word(mq.MQIA_NPM_DELIVERY, "NPMSGDLV", 0, _DELIVERY),
+    _word(pcf.MQIA_PUB_SCOPE, "PUBSCOPE", 1, _SCOPE),
+    _word(pcf.MQIA_SUB_SCOPE, "SUBSCOPE", 1, _SCOPE),
+    _word(pcf.MQIA_WILDCARD_OPERATION, "WILDCARD", 2, {"BLOCK": pcf.MQTA_BLOCK, "PASSTHRU": pcf.MQTA_PASSTHRU}),
+    _word(pcf.MQIA_USE_DEAD_LETTER_Q, "USEDLQ", 0, {"ASPARENT": 0, "NO": 1, "YES": 2}),
+    _text(mq.MQCA_CLUSTER_NAME, "CLUSTER", mq.MQ_CLUSTER_NAME_LENGTH),
+    _text(mq.MQCA_CUSTOM, "CUSTOM", mq.MQ_CUSTOM_LENGTH),
+)
+
+# Of DEFINE SUB; DESTCORL, which is a byte string, is not in this table. Selectors are PCF's parameter identifiers.
+SUBSCRIPTION_ATTRIBUTES: tuple[Attribute, ...] = (
+    _text(mq.MQCA_TOPIC_STRING, "TOPICSTR", mq.MQ_TOPIC_STR_LENGTH),
+    _text(mq.MQCA_TOPIC_NAME, "TOPICOBJ", mq.MQ_TOPIC_NAME_LENGTH),
+    _text(pcf.MQCACF_DESTINATION, "DEST", mq.MQ_Q_NAME_LENGTH),
+    _text(pcf.MQCACF_DESTINATION_Q_MGR, "DESTQMGR", mq.MQ_Q_MGR_NAME_LENGTH),
+    _word(pcf.MQIACF_DESTINATION_CLASS, "DESTCLAS", pcf.MQDC_PROVIDED, {"MANAGED": 1, "PROVIDED": 2}),
+    Attribute(pcf.MQIACF_EXPIRY, "EXPIRY", -1, _NONE, {"UNLIMITED": -1}, low=1, number_too=True),
+    _word(pcf.MQIACF_PUBSUB_PROPERTIES, "PSPROP", pcf.MQPSPROP_MSGPROP, {"NONE": 0, "MSGPROP": 3}),
+    Attribute(
+        pcf.MQIACF_PUB_PRIORITY,
+        "PUBPRTY",
+        mq.MQPRI_PRIORITY_AS_PUBLISHED,
+        _NONE,
+        {"ASPUB": mq.MQPRI_PRIORITY_AS_PUBLISHED, "ASQDEF": mq.MQPRI_PRIORITY_AS_Q_DEF},
+        high=9,
+        number_too=True,
+    ),
+    _word(pcf.MQIACF_REQUEST_ONLY, "REQONLY", pcf.MQRU_PUBLISH_ALL, {"YES": pcf.MQRU_PUBLISH_ON_REQUEST, "NO": 2}),
+    _number(pcf.MQIACF_SUB_LEVEL, "SUBLEVEL", 1, high=9),
+    _word(pcf.MQIACF_SUBSCRIPTION_SCOPE, "SUBSCOPE", pcf.MQTSCOPE_ALL, {"ALL": pcf.MQTSCOPE_ALL, "QMGR": 1}),
+    _text(pcf.MQCACF_SUB_USER_ID, "SUBUSER", mq.MQ_USER_ID_LENGTH),
+    _text(pcf.MQCACF_SUB_USER_DATA, "USERDATA", pcf.MQ_SUB_NAME_LENGTH),
+    _word(pcf.MQIACF_VARIABLE_USER_ID, "VARUSER", pcf.MQVU_ANY_USER, {"ANY": pcf.MQVU_ANY_USER, "FIXED": 1}),
+    _word(pcf.MQIACF_WILDCARD_SCHEMA, "WSCHEMA", pcf.MQWS_TOPIC, {"CHAR": pcf.MQWS_CHAR, "TOPIC": pcf.MQWS_TOPIC}),
+)
+
 ATTRIBUTES: dict[Kind, tuple[Attribute, ...]] = {
     Kind.CHANNEL: CHANNEL_ATTRIBUTES,
     Kind.NAMELIST: NAMELIST_ATTRIBUTES,
+    Kind.PROCESS: PROCESS_ATTRIBUTES,
     Kind.AUTH_INFO: AUTH_INFO_ATTRIBUTES,
+    Kind.TOPIC: TOPIC_ATTRIBUTES,
 }
 
 

@@ -1,4 +1,5 @@
-"""Objects that are no queues: channels, namelists, authentication information; and how the catalogue refuses.
+"""Objects that are no queues: channels, namelists, processes, authentication information, topics; and how the catalogue
+refuses.
 
 They have names, attributes and a place in the store, and nothing else. Not here: queues (``catalogue.py``), what commands look
 like (``mqsc_commands.py``, ``commands/``).
@@ -26,6 +27,8 @@ OBJECT_NAME = re.compile(r"[A-Za-z0-9._/%]{1,48}")
 _CHANNEL_NAME = re.compile(r"[A-Za-z0-9._/%]{1,20}")
 DEFAULT_CHANNELS = ("SYSTEM.DEF.SVRCONN", "SYSTEM.AUTO.SVRCONN", "DEV.APP.SVRCONN", "DEV.ADMIN.SVRCONN")
 
+BASE_TOPIC = "SYSTEM.BASE.TOPIC"
+_WITHOUT_TOPIC_STRING = frozenset({BASE_TOPIC, "SYSTEM.DEFAULT.TOPIC"})
 _MOST_NAMES = 256
 
 ObjectValue = int | str | list[str]
@@ -39,7 +42,9 @@ _REASONS = {
         pcf.MQRCCF_CHANNEL_NAME_ERROR,
     ),
     Kind.NAMELIST: (mq.MQRC_UNKNOWN_OBJECT_NAME, pcf.MQRCCF_OBJECT_ALREADY_EXISTS, pcf.MQRCCF_OBJECT_NAME_ERROR),
+    Kind.PROCESS: (mq.MQRC_UNKNOWN_OBJECT_NAME, pcf.MQRCCF_OBJECT_ALREADY_EXISTS, pcf.MQRCCF_OBJECT_NAME_ERROR),
     Kind.AUTH_INFO: (mq.MQRC_UNKNOWN_OBJECT_NAME, pcf.MQRCCF_OBJECT_ALREADY_EXISTS, pcf.MQRCCF_OBJECT_NAME_ERROR),
+    Kind.TOPIC: (mq.MQRC_UNKNOWN_OBJECT_NAME, pcf.MQRCCF_OBJECT_ALREADY_EXISTS, pcf.MQRCCF_OBJECT_NAME_ERROR),
 }
 
 
@@ -93,15 +98,22 @@ class Objects:
         if name in self._objects[kind] and not replace:
             raise CatalogueError(_REASONS[kind][1], f"{name} exists")
         base = _fresh(kind) if like is None else self.get(kind, like)
-        self._put(kind, name, {**base, **_checked(kind, values)})
+        made = {**base, **_checked(kind, values)}
+        if kind is Kind.TOPIC:
+            check_topic_string(self.of(kind), name, made)
+        self._put(kind, name, made)
 
     def alter(self, kind: Kind, name: str, values: Mapping[int, ObjectValue]) -> None:
         """Change attributes of an object; raises CatalogueError."""
+        if kind is Kind.TOPIC and mq.MQCA_TOPIC_STRING in values:
+            check_same_topic_string(self.get(kind, name), values)
         self._put(kind, name, {**self.get(kind, name), **_checked(kind, values)})
 
     def delete(self, kind: Kind, name: str) -> None:
         """Delete an object; raises CatalogueError. Connections that came through a channel stay."""
         self.get(kind, name)
+        if kind is Kind.TOPIC and name == BASE_TOPIC:
+            raise CatalogueError(mq.MQRC_OBJECT_IN_USE, f"{name} is the root of all topics")
         del self._objects[kind][name]
         self._store.delete_other_object(kind.value, name)
 
@@ -136,6 +148,28 @@ def _check_names(value: ObjectValue) -> None:
         raise CatalogueError(pcf.MQRCCF_CFSL_COUNT_ERROR, f"a namelist has at most {_MOST_NAMES} names", pcf.MQCA_NAMES)
     if any(len(name) > mq.MQ_OBJECT_NAME_LENGTH for name in value):
         raise CatalogueError(pcf.MQRCCF_CFSL_STRING_LENGTH_ERR, "a name is too long", pcf.MQCA_NAMES)
+
+
+def check_topic_string(topics: Mapping[str, ObjectValues], name: str, made: ObjectValues) -> None:
+    """Raise CatalogueError unless a new topic object has a topic string that it may have and no other has."""
+    topic_string = made[mq.MQCA_TOPIC_STRING]
+    if name in topics:
+        check_same_topic_string(topics[name], made)
+        return
+    if name in _WITHOUT_TOPIC_STRING:
+        return
+    if not topic_string or str(topic_string).endswith("/"):
+        raise CatalogueError(mq.MQRC_TOPIC_STRING_ERROR, f"{topic_string!r} is no topic string", mq.MQCA_TOPIC_STRING)
+    same = [other for other, values in topics.items() if values[mq.MQCA_TOPIC_STRING] == topic_string]
+    if same:
+        raise CatalogueError(pcf.MQRCCF_TOPICSTR_ALREADY_EXISTS, f"{same[0]} has this topic string")
+
+
+def check_same_topic_string(topic: ObjectValues, values: Mapping[int, ObjectValue]) -> None:
+    """Raise CatalogueError if a topic object would get another topic string, which it keeps for life."""
+    if values[mq.MQCA_TOPIC_STRING] != topic[mq.MQCA_TOPIC_STRING]:
+        why = f"TOPICSTR is {topic[mq.MQCA_TOPIC_STRING]} and cannot be altered"
+        raise CatalogueError(pcf.MQRCCF_TOPICSTR_ALREADY_EXISTS, why, mq.MQCA_TOPIC_STRING)
 
 
 def checked_q_mgr_values(values: Mapping[int, Value]) -> Mapping[int, Value]:

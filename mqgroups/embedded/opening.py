@@ -1,4 +1,8 @@
-"""MQOPEN and MQCLOSE."""
+"""MQOPEN and MQCLOSE.
+
+A topic is opened to publish (``publishing.py``). Unverified: that MQINQ of a topic's handle knows no selector, and that
+ObjectString counts for nothing where an alias queue leads to a topic.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,14 @@ from mqgroups.embedded.attributes import MODEL
 from mqgroups.embedded.catalogue import Definition
 from mqgroups.embedded.handle import INPUT, Direction, Handle
 from mqgroups.embedded.logical_order import close_warning
+from mqgroups.embedded.object_attributes import Kind
 from mqgroups.embedded.objects import CatalogueError
 from mqgroups.embedded.queue import Queue
 from mqgroups.embedded.queue_manager import Answer, Connection, Failed, QueueManager
 from mqgroups.embedded.structures import ObjectDescriptor, StructureError
+from mqgroups.embedded.subscription import MANAGED
+from mqgroups.embedded.topic import full_topic_string
+from mqgroups.embedded.topic_string import ADMIN_PREFIX, bytes_of, text_of
 from mqgroups.mqi import constants as mq
 
 _BIND = mq.MQOO_BIND_ON_OPEN | mq.MQOO_BIND_NOT_FIXED | mq.MQOO_BIND_ON_GROUP
@@ -18,19 +26,22 @@ _USES = INPUT | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_SET
 _PASS_OR_SET_CONTEXT = (
     mq.MQOO_PASS_IDENTITY_CONTEXT | mq.MQOO_PASS_ALL_CONTEXT | mq.MQOO_SET_IDENTITY_CONTEXT | mq.MQOO_SET_ALL_CONTEXT
 )
-_NOT_YET = mq.MQOO_ALTERNATE_USER_AUTHORITY | mq.MQOO_CO_OP
 _KNOWN = (
     _USES
     | _BIND
     | _READ_AHEAD
-    | _NOT_YET
     | _PASS_OR_SET_CONTEXT
+    # No authority is checked, and AlternateUserId says nothing about context (topics q098140, q097700).
+    | mq.MQOO_ALTERNATE_USER_AUTHORITY
+    | mq.MQOO_CO_OP
     | mq.MQOO_SAVE_ALL_CONTEXT
     | mq.MQOO_FAIL_IF_QUIESCING
     | mq.MQOO_RESOLVE_LOCAL_Q
     | mq.MQOO_NO_MULTICAST
 )
 _CLOSE_OPTIONS = mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE
+_CLOSE_SUB_OPTIONS = mq.MQCO_KEEP_SUB | mq.MQCO_REMOVE_SUB
+_TO_INQUIRE = {mq.MQOT_NAMELIST: Kind.NAMELIST, mq.MQOT_PROCESS: Kind.PROCESS}
 
 
 def at_most_one(options: int, among: int) -> bool:
@@ -51,8 +62,6 @@ def check_open_options(options: int) -> None:
         or (options & mq.MQOO_CO_OP and not options & mq.MQOO_BROWSE)
     ):
         raise Failed(mq.MQRC_OPTIONS_ERROR)
-    if options & _NOT_YET:
-        raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
 
 
 def descriptor(raw: bytes) -> ObjectDescriptor:
@@ -66,27 +75,71 @@ def descriptor(raw: bytes) -> ObjectDescriptor:
     return od
 
 
-def open_object(q_mgr: QueueManager, connection: Connection, od_raw: bytes, options: int) -> Answer:
+def open_object(
+    q_mgr: QueueManager, connection: Connection, od_raw: bytes, options: int, object_string: bytes = b""
+) -> Answer:
     """MQOPEN (IBM MQ, topic "MQOPEN")."""
     od = descriptor(od_raw)
     check_open_options(options)
     q_mgr.fail_if_quiescing(options & mq.MQOO_FAIL_IF_QUIESCING)
+    resolved = b""
     with q_mgr.lock:
-        limit = q_mgr.catalogue.q_mgr_values[mq.MQIA_MAX_HANDLES]
-        if isinstance(limit, int) and len(connection.handles) >= limit:
-            raise Failed(mq.MQRC_HANDLE_NOT_AVAILABLE)
-        if od.object_type == mq.MQOT_Q_MGR:
+        check_handles_left(q_mgr, connection)
+        topic_string = topic_string_of(q_mgr, od, object_string)
+        if topic_string is not None:
+            handle = open_topic(q_mgr, od, topic_string, options)
+            answered, resolved = od.answered_topic(bytes_of(topic_string))
+        elif od.object_type == mq.MQOT_Q_MGR:
             handle = _open_q_mgr(q_mgr, od, options)
             answered = od.answered(od.object_name, "", q_mgr.name)
         elif od.object_type == mq.MQOT_Q:
             handle, queue = open_queue(q_mgr, od, options)
             answered = od.answered(handle.opened_name, queue.name, q_mgr.name)
-        elif od.object_type in (mq.MQOT_TOPIC, mq.MQOT_NAMELIST, mq.MQOT_PROCESS):
-            raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+        elif od.object_type in _TO_INQUIRE:
+            handle = _open_to_inquire(q_mgr, od, options)
+            answered = od.answered(od.object_name, "", q_mgr.name)
         else:
             raise Failed(mq.MQRC_OBJECT_TYPE_ERROR)
         connection.handles[handle.hobj] = handle
-    return mq.MQCC_OK, mq.MQRC_NONE, [handle.hobj, answered]
+    return mq.MQCC_OK, mq.MQRC_NONE, [handle.hobj, answered, resolved]
+
+
+def check_handles_left(q_mgr: QueueManager, connection: Connection, wanted: int = 1) -> None:
+    """Raise Failed with MQRC_HANDLE_NOT_AVAILABLE if a connection may not have so many handles more (MAXHANDS)."""
+    limit = q_mgr.catalogue.q_mgr_values[mq.MQIA_MAX_HANDLES]
+    assert isinstance(limit, int)
+    if len(connection.handles) + wanted > limit:
+        raise Failed(mq.MQRC_HANDLE_NOT_AVAILABLE)
+
+
+def topic_string_of(q_mgr: QueueManager, od: ObjectDescriptor, object_string: bytes) -> str | None:
+    """Return the full topic string that an MQOD means, itself or by an alias queue; None if it means no topic.
+
+    Raises:
+        Failed: MQRC_OBJECT_STRING_ERROR, MQRC_UNKNOWN_OBJECT_NAME, MQRC_TOPIC_STRING_ERROR.
+    """
+    if od.object_type == mq.MQOT_TOPIC:
+        if not od.object_string.is_well_formed(object_string):
+            raise Failed(mq.MQRC_OBJECT_STRING_ERROR)
+        name, given = od.object_name, text_of(object_string, od.object_string.ccsid)
+    else:
+        alias = q_mgr.catalogue.get(od.object_name) if od.object_type == mq.MQOT_Q else None
+        if alias is None or alias.values.get(mq.MQIA_BASE_TYPE) != mq.MQOT_TOPIC:
+            return None
+        name, given = str(alias.values[mq.MQCA_BASE_Q_NAME]), ""
+    try:
+        return full_topic_string(q_mgr.catalogue.objects, name, given)
+    except CatalogueError as error:
+        raise Failed(error.reason) from error
+
+
+def open_topic(q_mgr: QueueManager, od: ObjectDescriptor, topic_string: str, options: int) -> Handle:
+    """Open a topic to publish; returns the handle, not yet in the connection."""
+    if options & (_USES & ~(mq.MQOO_OUTPUT | mq.MQOO_INQUIRE)):
+        raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+    if topic_string.startswith(ADMIN_PREFIX) and options & mq.MQOO_OUTPUT:
+        raise Failed(mq.MQRC_ADMIN_TOPIC_STRING_ERROR)
+    return Handle(q_mgr.new_handle_number(), options, opened_name=od.object_name, topic_string=topic_string)
 
 
 def _open_q_mgr(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> Handle:
@@ -94,7 +147,21 @@ def _open_q_mgr(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> Hand
         raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if od.object_name and od.object_name != q_mgr.name:
         raise Failed(mq.MQRC_OBJECT_NAME_ERROR)
-    return Handle(q_mgr.new_handle_number(), options)
+    return Handle(q_mgr.new_handle_number(), options, object_type=mq.MQOT_Q_MGR)
+
+
+def _open_to_inquire(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> Handle:
+    """Open a namelist or a process, of which MQINQ is all that can be asked."""
+    if options & (_USES & ~mq.MQOO_INQUIRE):
+        raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+    if od.object_q_mgr_name not in ("", q_mgr.name):
+        # Unverified: the name must be this queue manager's or blank (MQOD), and another gets this reason.
+        raise Failed(mq.MQRC_OBJECT_Q_MGR_NAME_ERROR)
+    try:
+        q_mgr.catalogue.objects.get(_TO_INQUIRE[od.object_type], od.object_name)
+    except CatalogueError as error:
+        raise Failed(error.reason) from error
+    return Handle(q_mgr.new_handle_number(), options, opened_name=od.object_name, object_type=od.object_type)
 
 
 def open_queue(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> tuple[Handle, Queue]:
@@ -117,6 +184,8 @@ def open_queue(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> tuple
     queue.open_count += 1
     if options & mq.MQOO_OUTPUT:
         queue.open_output_count += 1
+    default_put_response = values[mq.MQIA_DEF_PUT_RESPONSE_TYPE]
+    assert isinstance(default_put_response, int)
     handle = Handle(
         q_mgr.new_handle_number(),
         options,
@@ -125,7 +194,10 @@ def open_queue(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> tuple
         values,
         exclusive=exclusive,
         creates_dynamic=created,
+        default_put_response=default_put_response,
     )
+    if options & mq.MQOO_CO_OP:
+        queue.marks.join(handle)
     return handle, queue
 
 
@@ -150,8 +222,10 @@ def close_object(q_mgr: QueueManager, connection: Connection, hobj: int, options
     """MQCLOSE (IBM MQ, topic "MQCLOSE"). A group left unterminated in logical order is a warning (Tables 2 and 17)."""
     with q_mgr.lock:
         handle = connection.handle(hobj)
-        if options & ~(_CLOSE_OPTIONS | mq.MQCO_QUIESCE) or not at_most_one(options, _CLOSE_OPTIONS):
+        known = _CLOSE_OPTIONS | _CLOSE_SUB_OPTIONS
+        if options & ~(known | mq.MQCO_QUIESCE) or not at_most_one(options, known):
             raise Failed(mq.MQRC_OPTIONS_ERROR)
+        _close_subscription(q_mgr, handle, options & _CLOSE_SUB_OPTIONS)
         deletes = options & _CLOSE_OPTIONS
         if deletes:
             _check_deletion(handle, purge=bool(options & mq.MQCO_DELETE_PURGE))
@@ -166,10 +240,23 @@ def close_object(q_mgr: QueueManager, connection: Connection, hobj: int, options
     return mq.MQCC_WARNING if reason else mq.MQCC_OK, reason, []
 
 
+def _close_subscription(q_mgr: QueueManager, handle: Handle, option: int) -> None:
+    """Remove the subscription of a handle that is closed if so asked; raises Failed if that cannot be asked of it."""
+    if not option:
+        return
+    subscription = handle.subscription
+    if subscription is None:
+        raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+    if option == mq.MQCO_REMOVE_SUB:
+        q_mgr.catalogue.subscriptions.remove(subscription)
+    elif not subscription.attributes.is_(mq.MQSO_DURABLE):
+        raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+
+
 def _check_deletion(handle: Handle, *, purge: bool) -> None:
     """Raise Failed unless this handle may delete its queue on closing."""
     queue = handle.queue
-    if queue is None or queue.definition_type == mq.MQQDT_PREDEFINED:
+    if queue is None or queue.definition_type == mq.MQQDT_PREDEFINED or queue.name.startswith(MANAGED):
         raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if queue.deleted:
         return

@@ -36,6 +36,8 @@ _SYNONYMS: dict[str, Path] = {
     "JMSXGroupID": ("jms", "Gid"),
     "JMSXGroupSeq": ("jms", "Seq"),
     "MQTopicString": ("mqps", "Top"),
+    "MQSubUserData": ("mqps", "Sud"),
+    "MQIsRetained": ("mqps", "Ret"),
 }
 _NAMES = {path: name for name, path in _SYNONYMS.items()}
 # Those that an application may set, with their type.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
+from mqgroups.embedded.attributes import Value
 from mqgroups.embedded.context import PASSES, SETS, check_context, set_context
 from mqgroups.embedded.handle import Direction, Handle
 from mqgroups.embedded.logical_order import (
@@ -21,11 +23,14 @@ from mqgroups.embedded.logical_order import (
 from mqgroups.embedded.opening import at_most_one, descriptor, open_queue
 from mqgroups.embedded.platform import ZOS_LOWEST_GROUP_PRIORITY, Platform
 from mqgroups.embedded.property_transfer import properties_to_put
+from mqgroups.embedded.put_response import put1_is_asynchronous, put_is_asynchronous, put_without_telling
 from mqgroups.embedded.queue import Message, Queue
 from mqgroups.embedded.queue_manager import CCSID, MAX_PRIORITY, Answer, Connection, Failed, QueueManager
+from mqgroups.embedded.reports import COA, check_report, forget, is_confirmed, reports_on_arrival, wants_reply_queue
 from mqgroups.embedded.structures import (
     NO_ID,
     MessageDescriptor,
+    ObjectDescriptor,
     PutMessageOptions,
     StructureError,
     blank_padded,
@@ -37,11 +42,10 @@ from mqgroups.mqi import constants as mq
 _SYNCPOINTS = mq.MQPMO_SYNCPOINT | mq.MQPMO_NO_SYNCPOINT
 _RESPONSES = mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE
 _CONTEXTS = PASSES | SETS | mq.MQPMO_DEFAULT_CONTEXT | mq.MQPMO_NO_CONTEXT
-_NOT_YET = (
-    mq.MQPMO_ASYNC_RESPONSE
-    | mq.MQPMO_ALTERNATE_USER_AUTHORITY
-    | mq.MQPMO_MD_FOR_OUTPUT_ONLY
-    | mq.MQPMO_RETAIN
+_NOT_YET = mq.MQPMO_MD_FOR_OUTPUT_ONLY
+# What means something to topics; with a queue it counts for nothing (unverified).
+_PUBLISHING = (
+    mq.MQPMO_RETAIN
     | mq.MQPMO_WARN_IF_NO_SUBS_MATCHED
     | mq.MQPMO_SCOPE_QMGR
     | mq.MQPMO_SUPPRESS_REPLYTO
@@ -52,6 +56,9 @@ _KNOWN = (
     | _RESPONSES
     | _CONTEXTS
     | _NOT_YET
+    | _PUBLISHING
+    # No authority is checked, and AlternateUserId says nothing about context (topics q098140, q097700).
+    | mq.MQPMO_ALTERNATE_USER_AUTHORITY
     | mq.MQPMO_NEW_MSG_ID
     | mq.MQPMO_NEW_CORREL_ID
     | mq.MQPMO_FAIL_IF_QUIESCING
@@ -60,30 +67,46 @@ _KNOWN = (
 )
 _FLAGS = IN_GROUP | IS_SEGMENT | mq.MQMF_SEGMENTATION_ALLOWED
 _MSG_TYPES = frozenset({mq.MQMT_REQUEST, mq.MQMT_REPLY, mq.MQMT_REPORT, mq.MQMT_DATAGRAM})
-# Options that ask the queue manager to make a report message; it cannot yet.
-_REPORTS = (
-    mq.MQRO_EXCEPTION_WITH_FULL_DATA | mq.MQRO_EXPIRATION_WITH_FULL_DATA | mq.MQRO_COA_WITH_FULL_DATA
-) | mq.MQRO_COD_WITH_FULL_DATA
 _HIGHEST_NUMBER = 999_999_999
 _SEGMENT_UNIT = 16
 
 
 def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, data: bytes) -> Answer:
     """MQPUT (IBM MQ, topic "MQPUT")."""
-    md, pmo = _structures(md_raw, pmo_raw)
+    md, pmo = put_structures(md_raw, pmo_raw)
     with q_mgr.lock:
-        handle, queue = connection.queue_handle(hobj)
+        handle, _ = connection.queue_handle(hobj)
         if not handle.options & mq.MQOO_OUTPUT:
             raise Failed(mq.MQRC_NOT_OPEN_FOR_OUTPUT)
         if pmo.options & mq.MQPMO_ALTERNATE_USER_AUTHORITY:
             raise Failed(mq.MQRC_OPTIONS_ERROR)
-        _check_options(pmo)
+        check_put_options(pmo)
         check_context(connection, handle, pmo, put1=False)
+
+    def told() -> Answer:
+        return _put_on_handle(q_mgr, connection, hobj, md, pmo, data)
+
+    if put_is_asynchronous(connection, pmo.options, handle.default_put_response):
+        return put_without_telling(q_mgr, connection, handle.opened_name, md_raw, pmo, [], told)
+    return told()
+
+
+def _put_on_handle(
+    q_mgr: QueueManager,
+    connection: Connection,
+    hobj: int,
+    md: MessageDescriptor,
+    pmo: PutMessageOptions,
+    data: bytes,
+) -> Answer:
+    with q_mgr.lock:
+        # Once more: the queue may have been deleted since.
+        handle, queue = connection.queue_handle(hobj)
         state = handle.states[Direction.PUT]
         reason, messages = _put(q_mgr, connection, handle, queue, md, pmo, data)
     if not q_mgr.platform.puts_in_syncpoint(pmo.options):
         try:
-            _make_visible(q_mgr, queue, messages)
+            _make_visible(q_mgr, messages)
         except Failed:
             handle.states[Direction.PUT] = state
             raise
@@ -95,12 +118,29 @@ def put1(
 ) -> Answer:
     """MQPUT1 (IBM MQ, topic "MQPUT1"): open, put, close; without logical order and without checking group state."""
     od = descriptor(od_raw)
-    md, pmo = _structures(md_raw, pmo_raw)
+    md, pmo = put_structures(md_raw, pmo_raw)
     if od.object_type != mq.MQOT_Q:
         raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
     if pmo.options & mq.MQPMO_LOGICAL_ORDER:
         raise Failed(mq.MQRC_OPTIONS_ERROR)
-    _check_options(pmo)
+    check_put_options(pmo)
+
+    def told() -> Answer:
+        return _open_and_put(q_mgr, connection, od, md, pmo, data)
+
+    if put1_is_asynchronous(connection, pmo.options):
+        return put_without_telling(q_mgr, connection, od.object_name, md_raw, pmo, [od_raw], told)
+    return told()
+
+
+def _open_and_put(
+    q_mgr: QueueManager,
+    connection: Connection,
+    od: ObjectDescriptor,
+    md: MessageDescriptor,
+    pmo: PutMessageOptions,
+    data: bytes,
+) -> Answer:
     with q_mgr.lock:
         handle, queue = open_queue(q_mgr, od, mq.MQOO_OUTPUT)
         try:
@@ -111,23 +151,25 @@ def put1(
                 connection.unit_of_work.forget_state(handle, Direction.PUT)
             q_mgr.release(handle)
     if not q_mgr.platform.puts_in_syncpoint(pmo.options):
-        _make_visible(q_mgr, queue, messages)
+        _make_visible(q_mgr, messages)
     return _answer(q_mgr, queue, md, pmo, reason, [od.answered(handle.opened_name, queue.name, q_mgr.name)])
 
 
-def _make_visible(q_mgr: QueueManager, queue: Queue, messages: list[Message]) -> None:
+def _make_visible(q_mgr: QueueManager, messages: list[Message]) -> None:
     """End a put outside syncpoint: on disk if it is persistent, then for everybody to get."""
     try:
         q_mgr.write_now(messages, ())
     except Failed:
         with q_mgr.lock:
-            queue.depth -= len(messages)
+            forget(messages)
         raise
     with q_mgr.lock:
-        queue.make_available(messages)
+        for queue, together in itertools.groupby(messages, lambda message: message.queue):
+            queue.make_available(together)
 
 
-def _structures(md_raw: bytes, pmo_raw: bytes) -> tuple[MessageDescriptor, PutMessageOptions]:
+def put_structures(md_raw: bytes, pmo_raw: bytes) -> tuple[MessageDescriptor, PutMessageOptions]:
+    """Return MQMD and MQPMO; raises Failed with MQRC_MD_ERROR or MQRC_PMO_ERROR."""
     try:
         md = MessageDescriptor(md_raw)
     except StructureError as error:
@@ -150,7 +192,7 @@ def _answer(
     return comp, reason, [*before, md.pack(md.version), pmo.answered(name_field(queue.name), q_mgr.name_bytes())]
 
 
-def _check_options(pmo: PutMessageOptions) -> None:
+def check_put_options(pmo: PutMessageOptions) -> None:
     """Raise Failed for MQPMO options that IBM MQ refuses (topic q103830) or that are not here yet."""
     options = pmo.options
     if (
@@ -175,8 +217,8 @@ def _put(
 ) -> tuple[int, list[Message]]:
     """Make the message and count it; ``md`` becomes what MQPUT returns.
 
-    Returns the reason of a warning, or MQRC_NONE, and the message, several if it was split into segments: in the unit of
-    work, or, outside syncpoint, still to be made visible.
+    Returns the reason of a warning, or MQRC_NONE, and the message, several if it was split into segments, with the reports
+    on its arrival: in the unit of work, or, outside syncpoint, still to be made visible.
     """
     q_mgr.fail_if_quiescing(pmo.options & mq.MQPMO_FAIL_IF_QUIESCING)
     if handle.opened_values is not None and handle.opened_values[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED:
@@ -199,7 +241,10 @@ def _put(
             raise Failed(mq.MQRC_MDE_ERROR) from error
     else:
         caller, body = None, data
-    warning = _resolve_descriptor(handle, queue, md)
+    defaults = handle.opened_values if handle.opened_values is not None else queue.values
+    warning = resolve_descriptor(md, defaults[mq.MQIA_DEF_PERSISTENCE], defaults[mq.MQIA_DEF_PRIORITY])
+    if md.persistence == mq.MQPER_PERSISTENT and queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC:
+        raise Failed(mq.MQRC_PERSISTENT_NOT_ALLOWED)
     persistent = md.persistence == mq.MQPER_PERSISTENT
     in_unit_of_work = q_mgr.platform.puts_in_syncpoint(pmo.options)
     _check_group_fields(md, body, logical_order=logical_order)
@@ -231,7 +276,8 @@ def _put(
     if len(pieces) > 1 and not in_unit_of_work and connection.unit_of_work:
         # The segments have to appear together, and the only unit of work there is is the user's (topic q042870).
         raise Failed(mq.MQRC_UOW_NOT_AVAILABLE)
-    unit = q_mgr.unit_of_work(connection) if in_unit_of_work else None
+    reported = len(pieces) if is_confirmed(COA, md.report, md.format) else 0
+    unit = q_mgr.unit_of_work(connection, 1 + reported) if in_unit_of_work else None
 
     # From here on only the disk can refuse.
     if identity.group_id == NEW_GROUP_ID:
@@ -242,45 +288,43 @@ def _put(
         md.encoding, md.coded_char_set_id, md.format = caller
     q_mgr.keep_state(connection, handle, Direction.PUT, in_unit_of_work)
     queue.count_puts(len(messages))
+    reports = reports_on_arrival(q_mgr, messages) if reported else []
     if unit is not None:
         queue.uncommitted += len(messages)
         unit.add_put(messages)
+        unit.add_reports(reports)
     handle.states[Direction.PUT] = after(
         identity,
         stored_flags(md.msg_flags),
-        len(body),
+        sum(message.extent for message in messages),
         in_unit_of_work=in_unit_of_work,
         persistent=persistent,
         logical_order=logical_order,
     )
-    return warning, messages
+    return warning, messages + reports
 
 
-def _resolve_descriptor(handle: Handle, queue: Queue, md: MessageDescriptor) -> int:
-    """Check the fields that have nothing to do with groups and fill in the queue's defaults; returns a warning or 0."""
-    if md.report & _REPORTS:
-        raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+def resolve_descriptor(md: MessageDescriptor, persistence: Value, priority: Value) -> int:
+    """Check the fields that have nothing to do with groups and fill in the defaults; returns a warning or 0."""
+    warning = check_report(md.report)
     if md.msg_type not in _MSG_TYPES and not mq.MQMT_APPL_FIRST <= md.msg_type <= mq.MQMT_APPL_LAST:
         raise Failed(mq.MQRC_MSG_TYPE_ERROR)
     md.reply_to_q = blank_padded(md.reply_to_q, 48)
     md.reply_to_q_mgr = blank_padded(md.reply_to_q_mgr, 48)
     md.format = blank_padded(md.format, 8)
-    if md.msg_type == mq.MQMT_REQUEST and not md.reply_to_q.strip():
+    wants_reply = md.msg_type == mq.MQMT_REQUEST or wants_reply_queue(md.report)
+    if wants_reply and not md.reply_to_q.strip():
         raise Failed(mq.MQRC_MISSING_REPLY_TO_Q)
     if md.expiry <= 0 and md.expiry != mq.MQEI_UNLIMITED:
         raise Failed(mq.MQRC_EXPIRY_ERROR)
     if not 0 <= md.feedback <= mq.MQFB_APPL_LAST:
         raise Failed(mq.MQRC_FEEDBACK_ERROR)
-    defaults = handle.opened_values if handle.opened_values is not None else queue.values
     if md.persistence == mq.MQPER_PERSISTENCE_AS_Q_DEF:
-        md.persistence = defaults[mq.MQIA_DEF_PERSISTENCE]
+        md.persistence = persistence
     elif md.persistence not in (mq.MQPER_PERSISTENT, mq.MQPER_NOT_PERSISTENT):
         raise Failed(mq.MQRC_PERSISTENCE_ERROR)
-    if md.persistence == mq.MQPER_PERSISTENT and queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC:
-        raise Failed(mq.MQRC_PERSISTENT_NOT_ALLOWED)
-    warning = mq.MQRC_NONE
     if md.priority == mq.MQPRI_PRIORITY_AS_Q_DEF:
-        md.priority = defaults[mq.MQIA_DEF_PRIORITY]
+        md.priority = priority
     elif md.priority < 0:
         raise Failed(mq.MQRC_PRIORITY_ERROR)
     elif md.priority > MAX_PRIORITY:
@@ -299,10 +343,15 @@ def _check_group_fields(md: MessageDescriptor, body: bytes, *, logical_order: bo
             raise Failed(mq.MQRC_MSG_SEQ_NUMBER_ERROR)
         if flags & IS_SEGMENT and not 0 <= md.offset <= _HIGHEST_NUMBER:
             raise Failed(mq.MQRC_OFFSET_ERROR)
-    if flags & IS_SEGMENT and not body and not flags & mq.MQMF_LAST_SEGMENT:
+    if not flags & IS_SEGMENT:
+        return
+    not_last = not flags & mq.MQMF_LAST_SEGMENT
+    if md.msg_type == mq.MQMT_REPORT:
+        # Topic q097590. That such a segment may be empty, the data being another's, is unverified.
+        if md.original_length < max(len(body), not_last):
+            raise Failed(mq.MQRC_ORIGINAL_LENGTH_ERROR)
+    elif not body and not_last:
         raise Failed(mq.MQRC_SEGMENT_LENGTH_ZERO)
-    if md.msg_type == mq.MQMT_REPORT and flags & IS_SEGMENT:
-        raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
 
 
 def _pieces(queue: Queue, md: MessageDescriptor, body: bytes) -> list[bytes]:
@@ -348,11 +397,14 @@ def _messages(
     md.backout_count = 0
     md.group_id, md.msg_seq_number, md.offset = identity.group_id, identity.msg_seq_number, identity.offset
     set_context(q_mgr, connection, md, pmo)
-    returned = md.msg_id, md.msg_flags, md.coded_char_set_id
+    returned = md.msg_id, md.msg_flags, md.coded_char_set_id, md.reply_to_q_mgr
+    if md.reply_to_q.strip() and not md.reply_to_q_mgr.strip():
+        md.reply_to_q_mgr = q_mgr.name_bytes()
     md.msg_flags = stored_flags(md.msg_flags)
     if md.coded_char_set_id in (mq.MQCCSI_Q_MGR, mq.MQCCSI_INHERIT, mq.MQCCSI_APPL):
         md.coded_char_set_id = CCSID
     is_segment, ends = bool(md.msg_flags & IS_SEGMENT), md.msg_flags & mq.MQMF_LAST_SEGMENT
+    reports_on_segment, original_length = is_segment and md.msg_type == mq.MQMT_REPORT, md.original_length
     messages = []
     for number, piece in enumerate(pieces, 1):
         if len(pieces) > 1:
@@ -361,7 +413,10 @@ def _messages(
                 md.msg_flags |= mq.MQMF_LAST_SEGMENT
             if number > 1:
                 md.msg_id = q_mgr.new_identifier()
-        md.original_length = len(piece) if md.msg_flags & IS_SEGMENT else mq.MQOL_UNDEFINED
+        extent = len(piece)
+        if reports_on_segment and number == len(pieces):
+            extent = original_length - (md.offset - identity.offset)
+        md.original_length = extent if md.msg_flags & IS_SEGMENT else mq.MQOL_UNDEFINED
         messages.append(
             Message(
                 queue,
@@ -374,7 +429,7 @@ def _messages(
                 expires_at_s=None if md.expiry == mq.MQEI_UNLIMITED else time.time() + md.expiry / 10,
             )
         )
-        md.offset += len(piece)
-    md.msg_id, md.msg_flags, md.coded_char_set_id = returned
+        md.offset += extent
+    md.msg_id, md.msg_flags, md.coded_char_set_id, md.reply_to_q_mgr = returned
     md.offset = identity.offset
     return messages

@@ -11,8 +11,9 @@ Not here: who may get what (``getting.py``), units of work, disk. All methods ar
 from __future__ import annotations
 
 import heapq
+import struct
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,12 +21,18 @@ from sortedcontainers import SortedDict
 
 from mqgroups.embedded.attributes import LOCAL, Value
 from mqgroups.embedded.logical_order import IN_GROUP, IS_SEGMENT
+from mqgroups.embedded.marks import Marks
 from mqgroups.embedded.structures import NO_GROUP, NO_ID
+from mqgroups.embedded.waiting import WaitingCalls
 from mqgroups.mqi import constants as mq
 
 if TYPE_CHECKING:
     from mqgroups.embedded.handle import Handle
 
+_MSG_TYPE_AND_FEEDBACK = struct.Struct("<i4xi")
+_MSG_TYPE_OFFSET = 12
+_ORIGINAL_LENGTH = struct.Struct("<i")
+_ORIGINAL_LENGTH_OFFSET = 360
 # Arrival positions count up from 1 for the whole queue manager; 56 bits last for 70 million years at a million a
 # second.
 _POSITION_BITS = 56
@@ -99,6 +106,21 @@ class Message:
         """Whether an MQGET in logical order with nothing open may return it: sequence number 1, offset 0."""
         return self.msg_seq_number == 1 and self.offset == 0
 
+    @property
+    def feedback(self) -> int:
+        """Feedback of a report message, -1 for any other."""
+        msg_type, feedback = _MSG_TYPE_AND_FEEDBACK.unpack_from(self.md, _MSG_TYPE_OFFSET)
+        return feedback if msg_type == mq.MQMT_REPORT else -1
+
+    @property
+    def extent(self) -> int:
+        """How many bytes of its logical message it stands for: those it has, or its OriginalLength if it is a report on a
+        segment (topic q022880)."""
+        if self.msg_flags & IS_SEGMENT and self.feedback >= 0:
+            original_length: int = _ORIGINAL_LENGTH.unpack_from(self.md, _ORIGINAL_LENGTH_OFFSET)[0]
+            return original_length
+        return len(self.data)
+
 
 @dataclass(frozen=True, slots=True)
 class Match:
@@ -109,6 +131,12 @@ class Match:
     group_id: bytes | None = None
     msg_seq_number: int | None = None
     offset: int | None = None
+    position: int | None = None
+
+    @property
+    def is_specific(self) -> bool:
+        """Whether it selects certain messages by an identifier."""
+        return (self.msg_id, self.correl_id, self.group_id, self.position) != (None, None, None, None)
 
     def accepts(self, message: Message) -> bool:
         """Whether the message has all the values."""
@@ -118,6 +146,7 @@ class Match:
             and (self.group_id is None or message.group_id == self.group_id)
             and (self.msg_seq_number is None or message.msg_seq_number == self.msg_seq_number)
             and (self.offset is None or message.offset == self.offset)
+            and (self.position is None or message.position == self.position)
         )
 
 
@@ -207,16 +236,20 @@ class Group:
         parts = self._parts.get(msg_seq_number)
         if not parts:
             return False
-        return not parts[0].msg_flags & IS_SEGMENT or bool(self.logical_message(msg_seq_number))
+        if not parts[0].msg_flags & IS_SEGMENT:
+            return True
+        return any(self.logical_message(msg_seq_number, feedback) for feedback in {part.feedback for part in parts})
 
-    def logical_message(self, msg_seq_number: int) -> list[Message]:
+    def logical_message(self, msg_seq_number: int, feedback: int) -> list[Message]:
         """Return the segments of a logical message by ascending offset, or nothing if one of them is not there.
 
-        A logical message that is not segmented is the one segment of itself.
+        A logical message that is not segmented is the one segment of itself. Segments that are reports go together if their
+        Feedback is the same (topic q022880).
         """
         by_offset: dict[int, Message] = {}
         for part in sorted(self.parts(msg_seq_number), key=_key):
-            by_offset.setdefault(part.offset, part)
+            if part.feedback == feedback:
+                by_offset.setdefault(part.offset, part)
         found: list[Message] = []
         offset = 0
         while offset in by_offset:
@@ -224,9 +257,9 @@ class Group:
             found.append(last)
             if last.msg_flags & mq.MQMF_LAST_SEGMENT or not last.msg_flags & IS_SEGMENT:
                 return found
-            if not last.data:
+            if not last.extent:
                 return []
-            offset += len(last.data)
+            offset += last.extent
         return []
 
     def is_complete(self) -> bool:
@@ -249,8 +282,7 @@ def _key(message: Message) -> int:
 class Queue:
     """A local queue, predefined or dynamic.
 
-    ``depth`` counts every message that is not gone: available, got or put in an open unit of work. ``waiters`` are
-    called, each once, when something about the queue changed that could satisfy or end a wait.
+    ``depth`` counts every message that is not gone: available, got or put in an open unit of work.
     """
 
     def __init__(self, name: str, values: dict[int, Value], definition_type: int = mq.MQQDT_PREDEFINED) -> None:
@@ -260,6 +292,8 @@ class Queue:
         self.definition_type = definition_type
         self.created = time.localtime()
         self.deleted = False
+        # Its managed subscription is gone; it goes as soon as nobody uses it.
+        self.abandoned = False
         self.depth = 0
         self.uncommitted = 0
         self.open_count = 0
@@ -273,7 +307,8 @@ class Queue:
         self._groups: dict[bytes, Group] = {}
         # When available messages expire, with their keys; those that are gone meanwhile are passed over.
         self._expiring: list[tuple[float, int]] = []
-        self.waiters: set[Callable[[], None]] = set()
+        self.waiting = WaitingCalls()
+        self.marks = Marks()
         # What RESET QSTATS tells and sets back: messages put and got, whether in a unit of work or not, and the time.
         self.enqueued = 0
         self.dequeued = 0
@@ -334,6 +369,7 @@ class Queue:
         """Take an available message out of what MQGET finds. It still counts in ``depth``."""
         del self.available[message.key]
         message.locked_by = None
+        self.marks.forget(message)
         if message.starts_in_logical_order:
             del self._heads[message.key]
         self._by_msg_id.remove(message.msg_id, message)
@@ -361,9 +397,8 @@ class Queue:
         return expired
 
     def wake(self) -> None:
-        """Let every waiting MQGET look again."""
-        for waiter in tuple(self.waiters):
-            waiter()
+        """Let the MQGETs that wait look again, each in its turn: something changed that could satisfy or end a wait."""
+        self.waiting.look_again()
 
     def group(self, group_id: bytes) -> Group | None:
         """Return the available messages of a group."""
@@ -375,11 +410,13 @@ class Queue:
 
     def heads(self, match: Match, after_key: int | None = None) -> Iterator[Message]:
         """Yield what an MQGET in logical order may start with, in order: sequence number 1 and offset 0, matching."""
-        named = match.msg_id is not None or match.correl_id is not None or match.group_id is not None
-        source = self._narrowest(match) if named else self._heads
+        source = self._narrowest(match) if match.is_specific else self._heads
         return (m for m in self._select(source, match, after_key) if m.starts_in_logical_order)
 
     def _narrowest(self, match: Match) -> SortedDict[int, Message]:
+        if match.position is not None:
+            keys = (order_key(priority, match.position) for priority in range(10))
+            return SortedDict((key, self.available[key]) for key in keys if key in self.available)
         if match.msg_id is not None:
             return self._by_msg_id.bucket(match.msg_id)
         if match.group_id is not None and match.group_id != NO_GROUP:
@@ -412,4 +449,4 @@ class Queue:
         if not message.msg_flags & IS_SEGMENT:
             return [message]
         group = self._groups.get(message.group_id)
-        return group.logical_message(message.msg_seq_number) if group is not None else []
+        return group.logical_message(message.msg_seq_number, message.feedback) if group is not None else []

@@ -24,7 +24,9 @@ from typing import Protocol
 
 from mqgroups.embedded import mqsc_commands
 from mqgroups.embedded import pcf_constants as pcf
+from mqgroups.embedded.asynchronous_puts import PutStatus
 from mqgroups.embedded.catalogue import SYSTEM_MQSC, Catalogue
+from mqgroups.embedded.consumption import Consumption
 from mqgroups.embedded.handle import Direction, Handle
 from mqgroups.embedded.message_handle import MessageHandle
 from mqgroups.embedded.mqsc import parse
@@ -61,11 +63,15 @@ class ConnectionGone(Exception):
     """The application went away while its call was waiting."""
 
 
+class Interrupted(ConnectionGone):
+    """The application sent something while its call was waiting, which only a CALLBACK expects."""
+
+
 class Waiter(Protocol):
     """How a waiting MQGET sleeps; the server provides it, because it also watches the socket."""
 
     def wait(self, timeout_s: float | None) -> None:
-        """Return when woken or after the time; raises ConnectionGone if the application is gone."""
+        """Return when woken or after the time; raises ConnectionGone if the application is gone, or Interrupted."""
 
     def wake(self) -> None:
         """End the current or the next ``wait``. May be called from any thread."""
@@ -73,12 +79,21 @@ class Waiter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a connection comes from, as administrators see it; a program inside the queue manager has no channel."""
+    """Where a connection comes from, as administrators see it; a program inside the queue manager has no channel.
+
+    ``put1_always_sync`` is the client's Put1DefaultAlwaysSync.
+    """
 
     pid: int = 0
     channel_name: str = ""
     conn_name: str = ""
     connect_options: int = 0
+    put1_always_sync: bool = False
+
+    @property
+    def is_client(self) -> bool:
+        """Whether an application came through a channel."""
+        return bool(self.channel_name)
 
 
 class Connection:
@@ -102,6 +117,8 @@ class Connection:
         self.handles: dict[int, Handle] = {}
         self.message_handles: dict[int, MessageHandle] = {}
         self.unit_of_work: UnitOfWork | None = None
+        self.put_status = PutStatus()
+        self.consumption = Consumption()
 
     def handle(self, hobj: int) -> Handle:
         """Return an open handle; raises Failed with MQRC_HOBJ_ERROR."""
@@ -158,6 +175,8 @@ class QueueManager:
         # puts a thousand million messages a second.
         self._serial = itertools.count(time.time_ns())
         self._identifier_prefix = b"AMQ " + name.encode("latin-1")[:12].ljust(12)
+        # Positions come again after a restart, message tokens never do.
+        self.token_prefix = time.time_ns().to_bytes(8, "big")
         self._clock = (0, b"", b"")
         self._positions = itertools.count(self._restore_messages() + 1)
 
@@ -201,6 +220,7 @@ class QueueManager:
         pid: int = 0,
         conn_name: str = "",
         connect_options: int = 0,
+        put1_always_sync: bool = False,
     ) -> Connection:
         """MQCONNX.
 
@@ -223,7 +243,7 @@ class QueueManager:
                 raise Failed(mq.MQRC_NOT_AUTHORIZED)
         limit = self.max_msg_length()
         limit = min(limit, max_msg_length) if max_msg_length > 0 else limit
-        origin = Origin(pid, channel_name, conn_name, connect_options)
+        origin = Origin(pid, channel_name, conn_name, connect_options, put1_always_sync)
         return self._connected(Connection(waiter, user or "app", appl_name, limit, self.new_identifier(), origin))
 
     def connect_program(self, waiter: Waiter, appl_name: str) -> Connection:
@@ -270,11 +290,15 @@ class QueueManager:
 
     def release(self, handle: Handle) -> None:
         """Undo what an open handle counts on its queue; a temporary dynamic queue goes with the handle that made it."""
+        if handle.subscription is not None:
+            self.catalogue.subscriptions.closed(handle.subscription)
         queue = handle.queue
         if queue is None:
             return
         queue.open_count -= 1
         handle.unlock()
+        if queue.marks.leave(handle):
+            queue.wake()
         if handle.for_input:
             queue.open_input_count -= 1
             queue.exclusive_input = queue.exclusive_input and not handle.exclusive
@@ -282,6 +306,7 @@ class QueueManager:
             queue.open_output_count -= 1
         if handle.creates_dynamic and queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC and not queue.deleted:
             self.catalogue.delete_dynamic(queue)
+        self.catalogue.discard(queue)
 
     def quiesce(self) -> None:
         """Let nobody connect any more, and let calls that said FAIL_IF_QUIESCING fail, those that wait as well."""
@@ -289,6 +314,9 @@ class QueueManager:
             self.quiescing = True
             for queue in self.catalogue.queues():
                 queue.wake()
+            for connection in self.connections.values():
+                # An event handler hears of it without any queue.
+                connection.waiter.wake()
 
     def fail_if_quiescing(self, asked: int) -> None:
         """Raise Failed with MQRC_Q_MGR_QUIESCING; ``asked`` are the option bits that ask for it, 0 if unset."""
@@ -311,12 +339,21 @@ class QueueManager:
             raise Failed(mq.MQRC_SYNCPOINT_LIMIT_REACHED)
         return connection.unit_of_work
 
+    def doom(self, connection: Connection) -> None:
+        """Let the connection's unit of work, a new one if there is none, be backed out when it is to be committed."""
+        if connection.unit_of_work is None:
+            connection.unit_of_work = UnitOfWork()
+        connection.unit_of_work.doomed = True
+
     def commit(self, connection: Connection) -> Answer:
         """MQCMIT. When it answers MQCC_OK the unit of work is on disk and visible."""
         with self.lock:
             unit, connection.unit_of_work = connection.unit_of_work, None
         if unit is None:
             return mq.MQCC_OK, mq.MQRC_NONE, []
+        if unit.doomed:
+            self._give_back(unit)
+            return mq.MQCC_WARNING, mq.MQRC_BACKED_OUT, []
         try:
             self.store.commit(unit.puts, unit.gets)
         except sqlite3.Error:
@@ -328,6 +365,7 @@ class QueueManager:
                 queue.depth -= len(gets)
                 queue.uncommitted -= len(puts) + len(gets)
                 queue.make_available(puts)
+                self.catalogue.discard(queue)
         return mq.MQCC_OK, mq.MQRC_NONE, []
 
     def back_out(self, connection: Connection) -> Answer:
@@ -353,6 +391,7 @@ class QueueManager:
                 queue.depth -= len(puts)
                 queue.uncommitted -= len(puts) + len(gets)
                 queue.make_available(gets)
+                self.catalogue.discard(queue)
 
     def write_now(self, puts: Iterable[Message], gets: Iterable[Message]) -> None:
         """Make a put or get outside syncpoint durable; raises Failed when the disk refuses."""
@@ -392,6 +431,20 @@ class QueueManager:
             stamp = time.strftime("%Y%m%d%H%M%S", time.gmtime(hundredths // 100)).encode()
             self._clock = (hundredths, stamp[:8], stamp[8:] + b"%02d" % (hundredths % 100))
         return self._clock[1], self._clock[2]
+
+    def token(self, message: Message) -> bytes:
+        """Return the message token, 16 bytes: which message this is as long as the queue manager runs."""
+        return self.token_prefix + message.position.to_bytes(8, "big")
+
+    def position(self, token: bytes) -> int:
+        """Return the position of the message with this token; -1, which no message has, for a token of another run."""
+        return int.from_bytes(token[8:], "big") if token[:8] == self.token_prefix else -1
+
+    def mark_interval_ms(self) -> int:
+        """Return MARKINT, or MQMMBI_UNLIMITED."""
+        interval = self.catalogue.q_mgr_values[mq.MQIA_MSG_MARK_BROWSE_INTERVAL]
+        assert isinstance(interval, int)
+        return interval
 
     def max_msg_length(self) -> int:
         """Return the queue manager's MAXMSGL, which here is also that of every channel."""

@@ -26,14 +26,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mqgroups.embedded import getting, inquiring, message_properties, mqsc_commands, opening, putting
+from mqgroups.embedded import (
+    consuming,
+    dispatching,
+    getting,
+    inquiring,
+    message_properties,
+    mqsc_commands,
+    opening,
+    publishing,
+    put_response,
+    subscribing,
+)
 from mqgroups.embedded.command_server import CommandServer
 from mqgroups.embedded.control import Control
 from mqgroups.embedded.faults import CallAnswered, ConnectionDropped, Fault, Faults
 from mqgroups.embedded.frames import FrameError, FrameReader, decode_request, empty_reply_values, encode_reply
 from mqgroups.embedded.mqsc import MQSCError, parse
 from mqgroups.embedded.platform import Platform
-from mqgroups.embedded.queue_manager import Answer, Connection, ConnectionGone, Failed, QueueManager
+from mqgroups.embedded.queue_manager import Answer, Connection, ConnectionGone, Failed, Interrupted, QueueManager
 from mqgroups.embedded.structures import text_field
 from mqgroups.embedded.verbs import Verb, table_digest
 from mqgroups.mqi import constants as mq
@@ -42,14 +53,20 @@ _log = logging.getLogger(__name__)
 
 _VERBS: Mapping[str, Callable[..., Answer]] = {
     "MQOPEN": opening.open_object,
-    "MQCLOSE": opening.close_object,
-    "MQPUT": putting.put,
-    "MQPUT1": putting.put1,
+    "MQCLOSE": consuming.close_object,
+    "MQPUT": publishing.put,
+    "MQPUT1": publishing.put1,
     "MQGET": getting.get,
     "MQCMIT": QueueManager.commit,
     "MQBACK": QueueManager.back_out,
+    "MQSTAT": put_response.status,
     "MQINQ": inquiring.inquire,
     "MQSET": inquiring.set_attributes,
+    "MQSUB": subscribing.subscribe,
+    "MQSUBRQ": subscribing.request,
+    "MQCB": consuming.manage,
+    "MQCTL": consuming.control,
+    "CALLBACK": dispatching.next_callback,
     "MQCRTMH": message_properties.create_handle,
     "MQDLTMH": message_properties.delete_handle,
     "MQSETMP": message_properties.set_property,
@@ -62,6 +79,7 @@ class _SocketWaiter:
     """Sleeps until woken or until the peer of a socket is gone."""
 
     def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
         self._event = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._selector = selectors.DefaultSelector()
         self._selector.register(sock, selectors.EVENT_READ)
@@ -70,8 +88,8 @@ class _SocketWaiter:
     def wait(self, timeout_s: float | None) -> None:
         for key, _ in self._selector.select(timeout_s):
             if key.fd != self._event:
-                # Nothing may come while a call is under way; so this is the end of the connection.
-                raise ConnectionGone
+                # Nothing may come while a call is under way, except WAKE while a CALLBACK is.
+                raise Interrupted if self._sock.recv(1, socket.MSG_PEEK) else ConnectionGone
             with contextlib.suppress(BlockingIOError):
                 os.eventfd_read(self._event)
 
@@ -212,6 +230,11 @@ class Server:
         while (frame := reader.read()) is not None:
             code, serial, body = frame
             verb, values = decode_request(code, body)
+            if client.connection is not None and (verb.name == "WAKE" or reader.has_more):
+                # What comes behind a request is a WAKE as well. The socket does not show it any more.
+                client.connection.consumption.woken = True
+            if verb.name == "WAKE":
+                continue
             if verb.name == "CONTROL":
                 answer: Answer = self._control(*values)
             else:
@@ -267,6 +290,7 @@ class Server:
         password: bytes,
         options: int,
         max_msg_length: int,
+        put1_always_sync: int,
     ) -> Answer:
         if digest.decode("ascii", "replace") != table_digest():
             _log.warning("a library with another verb table is refused; run 'mqgroups embedded build' again")
@@ -284,6 +308,7 @@ class Server:
             pid=client.pid,
             conn_name=client.address,
             connect_options=options,
+            put1_always_sync=bool(put1_always_sync),
         )
         with self._lock:
             self._connected[client.sock] = client.pid

@@ -1,4 +1,4 @@
-"""The queue manager's disk: object definitions and committed persistent messages, in one SQLite database.
+"""The queue manager's disk: object definitions, durable subscriptions and committed persistent messages, in one SQLite database.
 
 A unit of work is one SQLite transaction. The database is in WAL mode with ``synchronous=FULL``: when ``commit``
 returns, the transaction is in a file that was fsynced, and a process killed at any moment before leaves nothing of it.
@@ -33,6 +33,7 @@ CREATE TABLE IF NOT EXISTS message (
     md BLOB NOT NULL, data BLOB NOT NULL, backout_count INTEGER NOT NULL, expires_at_s REAL,
     properties BLOB NOT NULL DEFAULT x''
 );
+CREATE TABLE IF NOT EXISTS subscription (sub_id BLOB PRIMARY KEY, attributes TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS message_queue ON message (queue);
 """
 # What makes data of a schema version data of the next one.
@@ -162,6 +163,22 @@ class Store:
         """Forget what is no queue."""
         with self._lock:
             self._db.execute("DELETE FROM other_object WHERE kind = ? AND name = ?", (kind, name))
+
+    def subscriptions(self) -> list[dict[str, Any]]:
+        """Return the attributes of all durable subscriptions."""
+        rows = self._db.execute("SELECT attributes FROM subscription ORDER BY sub_id").fetchall()
+        return [json.loads(text) for (text,) in rows]
+
+    def put_subscription(self, sub_id: bytes, attributes: dict[str, Any]) -> None:
+        """Keep a durable subscription, in place of the one of the same identifier."""
+        row = (sub_id, json.dumps(attributes))
+        with self._lock:
+            self._db.execute("INSERT OR REPLACE INTO subscription VALUES (?, ?)", row)
+
+    def delete_subscription(self, sub_id: bytes) -> None:
+        """Forget a durable subscription."""
+        with self._lock:
+            self._db.execute("DELETE FROM subscription WHERE sub_id = ?", (sub_id,))
 
     def put_q_mgr_values(self, values: dict[int, Value]) -> None:
         """Keep the queue manager's own attributes."""

@@ -1,4 +1,4 @@
-"""The MQI structures as they arrive and leave: MQMD, MQMDE, MQGMO, MQPMO, MQOD of every version.
+"""The MQI structures as they arrive and leave: MQMD, MQMDE, MQGMO, MQPMO, MQOD, MQSD of every version.
 
 Those of message properties are few fields each; ``message_properties.py`` reads them.
 
@@ -11,6 +11,7 @@ Not here: what the values mean for a call.
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from operator import attrgetter
 
 from mqgroups.embedded.verbs import STRUCTURE_LENGTHS
@@ -198,7 +199,7 @@ def take_extension(md: MessageDescriptor, data: bytes) -> bytes:
 class GetMessageOptions:
     """MQGMO (IBM MQ, topic "MQGMO"). A version 1 structure matches MsgId and CorrelId and gets no statuses back."""
 
-    __slots__ = ("match_options", "msg_handle", "options", "raw", "version", "wait_interval_ms")
+    __slots__ = ("match_options", "msg_handle", "msg_token", "options", "raw", "version", "wait_interval_ms")
 
     def __init__(self, raw: bytes) -> None:
         """Read the structure; raises StructureError."""
@@ -208,6 +209,7 @@ class GetMessageOptions:
         self.match_options = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID
         if self.version >= 2:
             (self.match_options,) = _I32.unpack_from(raw, 72)
+        self.msg_token = raw[80:96] if self.version >= 3 else b""
         self.msg_handle = struct.unpack_from("<q", raw, 104)[0] if self.version >= 4 else 0
 
     def answered(self, resolved_q_name: bytes, statuses: bytes, token: bytes, returned_length: int) -> bytes:
@@ -230,6 +232,7 @@ class PutMessageOptions:
         "new_msg_handle",
         "options",
         "original_msg_handle",
+        "pub_level",
         "raw",
         "recs_present",
         "version",
@@ -245,6 +248,7 @@ class PutMessageOptions:
         self.original_msg_handle, self.new_msg_handle, self.action = (
             struct.unpack_from("<qqi", raw, 160) if self.version >= 3 else (0, 0, mq.MQACTP_NEW)
         )
+        self.pub_level = _I32.unpack_from(raw, 180)[0] if self.version >= 3 else _HIGHEST_LEVEL
 
     def answered(self, resolved_q_name: bytes, resolved_q_mgr_name: bytes) -> bytes:
         """Return the structure with its output fields set: one known destination, and where the message went."""
@@ -252,7 +256,49 @@ class PutMessageOptions:
         return raw[:20] + _ONE_KNOWN_DESTINATION + resolved_q_name + resolved_q_mgr_name + raw[128:]
 
 
+_HIGHEST_LEVEL = 9
 _ONE_KNOWN_DESTINATION = struct.pack("<iii", 1, 0, 0)
+
+
+# The longest text of MQOD and MQSD.
+LONGEST_TEXT = 10_240
+_NULL_TERMINATED = -1
+_CHARV = struct.Struct("<qiiii")
+_CCSID_UTF_8 = 1208
+
+
+@dataclass(frozen=True, slots=True)
+class VariableString:
+    """MQCHARV in a structure: where the caller's text is and how long; the text itself travels beside the structure."""
+
+    pointer: int
+    offset: int
+    buffer_size: int
+    length: int
+    ccsid: int
+
+    def is_well_formed(self, text: bytes) -> bool:
+        """Whether it may describe this text, one byte of which is too many if it is cut."""
+        if self.pointer and self.offset:
+            return False
+        if self.length > 0 and not (self.pointer or self.offset):
+            return False
+        return self.length >= _NULL_TERMINATED and len(text) <= LONGEST_TEXT and self.length <= LONGEST_TEXT
+
+    @property
+    def room(self) -> int:
+        """How many bytes may be returned."""
+        return max(0, self.buffer_size) if self.pointer or self.offset else 0
+
+
+def variable_string(raw: bytes, at: int) -> VariableString:
+    """Return the MQCHARV at an offset of a structure."""
+    return VariableString(*_CHARV.unpack_from(raw, at))
+
+
+def with_length(raw: bytes, at: int, length: int) -> bytes:
+    """Return a structure whose MQCHARV at an offset describes returned text of this length, in UTF-8."""
+    return raw[: at + 16] + struct.pack("<ii", length, _CCSID_UTF_8) + raw[at + _CHARV.size :]
 
 
 class ObjectDescriptor:
@@ -263,9 +309,11 @@ class ObjectDescriptor:
         "has_selection_string",
         "object_name",
         "object_q_mgr_name",
+        "object_string",
         "object_type",
         "raw",
         "recs_present",
+        "res_object_string",
         "version",
     )
 
@@ -279,7 +327,10 @@ class ObjectDescriptor:
         self.dynamic_q_name = text_field(raw[108:156])
         self.recs_present = _I32.unpack_from(raw, 168)[0] if self.version >= 2 else 0
         self.has_selection_string = False
+        self.object_string = self.res_object_string = VariableString(0, 0, 0, 0, 0)
         if self.version >= 4:
+            self.object_string = variable_string(raw, _OD_OBJECT_STRING)
+            self.res_object_string = variable_string(raw, _OD_RES_OBJECT_STRING)
             pointer, offset, _, length, _ = struct.unpack_from("<qiiii", raw, 368)
             self.has_selection_string = bool((pointer or offset) and length)
 
@@ -292,3 +343,81 @@ class ObjectDescriptor:
         if self.version < 4:
             return raw
         return raw[:416] + _I32.pack(self.object_type) + raw[420:]
+
+    def answered_topic(self, topic_string: bytes) -> tuple[bytes, bytes]:
+        """Return the structure of a topic that was opened, and as much of its topic string, from the right, as there is
+        room for."""
+        if self.version < 4:
+            return self.raw, b""
+        raw = with_length(self.raw, _OD_RES_OBJECT_STRING, len(topic_string))
+        raw = raw[:416] + _I32.pack(mq.MQOT_TOPIC) + raw[420:]
+        return raw, rightmost(topic_string, self.res_object_string.room)
+
+
+_OD_OBJECT_STRING, _OD_RES_OBJECT_STRING = 344, 392
+
+
+def rightmost(text: bytes, room: int) -> bytes:
+    """Return as much of a text from its right end as there is room for."""
+    return text[max(0, len(text) - room) :] if room else b""
+
+
+class SubscriptionDescriptor:
+    """MQSD (IBM MQ, topic "MQSD")."""
+
+    __slots__ = (
+        "accounting_token",
+        "appl_identity_data",
+        "expiry",
+        "level",
+        "object_name",
+        "object_string",
+        "options",
+        "pub_priority",
+        "raw",
+        "res_object_string",
+        "selection_string",
+        "sub_correl_id",
+        "sub_name",
+        "sub_user_data",
+    )
+
+    def __init__(self, raw: bytes) -> None:
+        """Read the structure; raises StructureError."""
+        version_of(raw, b"SD  ", "MQSD")
+        self.raw = raw
+        (self.options,) = _I32.unpack_from(raw, 8)
+        self.object_name = text_field(raw[12:60])
+        (self.expiry,) = _I32.unpack_from(raw, 112)
+        self.object_string = variable_string(raw, 120)
+        self.sub_name = variable_string(raw, 144)
+        self.sub_user_data = variable_string(raw, 168)
+        self.sub_correl_id = raw[192:216]
+        (self.pub_priority,) = _I32.unpack_from(raw, 216)
+        self.accounting_token = raw[220:252]
+        self.appl_identity_data = text_field(raw[252:284])
+        self.selection_string = variable_string(raw, 288)
+        (self.level,) = _I32.unpack_from(raw, 312)
+        self.res_object_string = variable_string(raw, 320)
+
+    def answered(self, sub_correl_id: bytes, topic_string: bytes) -> tuple[bytes, bytes]:
+        """Return the structure of a subscription that was made, and of its topic string, from the right, what has room."""
+        raw = self.raw[:192] + sub_correl_id + self.raw[216:]
+        return with_length(raw, 320, len(topic_string)), rightmost(topic_string, self.res_object_string.room)
+
+    def resumed(
+        self,
+        options: int,
+        object_name: str,
+        expiry: int,
+        user_data: bytes,
+        pub_priority: int,
+        accounting_token: bytes,
+        appl_identity_data: str,
+        level: int,
+    ) -> bytes:
+        """Return the structure with the fields that resuming a subscription fills in."""
+        raw = self.raw[:8] + _I32.pack(options) + name_field(object_name) + self.raw[60:112] + _I32.pack(expiry)
+        raw += self.raw[116:216] + _I32.pack(pub_priority) + accounting_token + name_field(appl_identity_data, 32)
+        raw += self.raw[284:312] + _I32.pack(level) + self.raw[316:]
+        return with_length(raw, 168, len(user_data))

@@ -16,10 +16,14 @@ from mqgroups.embedded.queue import Message, Queue
 
 @dataclass(slots=True)
 class UnitOfWork:
-    """Messages put (not yet available) and got (no longer available), in the order of the calls."""
+    """Messages put (not yet available) and got (no longer available), in the order of the calls.
+
+    A ``doomed`` one cannot be committed any more: an asynchronous put in it failed.
+    """
 
     puts: list[Message] = field(default_factory=list)
     gets: list[Message] = field(default_factory=list)
+    doomed: bool = False
     _states: dict[tuple[Handle, Direction], GroupState] = field(default_factory=dict)
     _size: int = 0
 
@@ -31,6 +35,12 @@ class UnitOfWork:
         """Add what one MQPUT put."""
         self.puts.extend(messages)
         self._size += 1
+
+    def add_reports(self, reports: list[Message]) -> None:
+        """Add the reports that the queue manager made about what was put or got; each counts as a put."""
+        for report in reports:
+            report.queue.uncommitted += 1
+            self.add_put([report])
 
     def add_gets(self, messages: list[Message]) -> None:
         """Add what one MQGET got."""

@@ -50,32 +50,39 @@ def _verb(code: int, name: str, request: str = "", reply: str = "") -> Verb:
     return Verb(name, code, _fields(request), _fields(reply))
 
 
-# Selectors and integer attributes travel as blobs of native 32-bit integers. The verbs from MQSUB to
-# MQCTL carry nothing: the queue manager answers them with MQRC_FUNCTION_NOT_SUPPORTED. CONTROL is not an MQI verb; it is
-# how the Python side of the embedded queue manager counts calls and plants faults, and the C library never sends it.
+# Selectors and integer attributes travel as blobs of native 32-bit integers. What an MQCHARV points at travels beside its
+# structure. Not MQI verbs: CALLBACK asks for the next callback that is to be made; WAKE, the only frame without an answer, ends
+# a CALLBACK that waits; CONTROL is how the Python side of the embedded queue manager counts calls and plants faults, and the C
+# library never sends it.
 VERBS: tuple[Verb, ...] = (
     _verb(
         1,
         "MQCONNX",
-        "table_digest pid:i32 appl_name q_mgr_name channel_name user password options:i32 max_msg_length:i32",
+        "table_digest pid:i32 appl_name q_mgr_name channel_name user password options:i32 max_msg_length:i32 "
+        "put1_always_sync:i32",
         "connection_id",
     ),
     _verb(2, "MQDISC"),
-    _verb(3, "MQOPEN", "od options:i32", "hobj:i32 od"),
+    _verb(3, "MQOPEN", "od options:i32 object_string", "hobj:i32 od res_object_string"),
     _verb(4, "MQCLOSE", "hobj:i32 options:i32"),
     _verb(5, "MQPUT", "hobj:i32 md pmo data", "md pmo"),
-    _verb(6, "MQPUT1", "od md pmo data", "od md pmo"),
+    _verb(6, "MQPUT1", "od md pmo data object_string", "od md pmo res_object_string"),
     _verb(7, "MQGET", "hobj:i32 md gmo buffer_length:i32", "md gmo data_length:i32 data"),
     _verb(8, "MQBEGIN"),
     _verb(9, "MQCMIT"),
     _verb(10, "MQBACK"),
     _verb(11, "MQINQ", "hobj:i32 selectors int_attr_count:i32 char_attr_length:i32", "int_attrs char_attrs"),
     _verb(12, "MQSET", "hobj:i32 selectors int_attrs char_attrs"),
-    _verb(13, "MQSUB"),
-    _verb(14, "MQSUBRQ"),
-    _verb(15, "MQSTAT"),
-    _verb(16, "MQCB"),
-    _verb(17, "MQCTL"),
+    _verb(
+        13,
+        "MQSUB",
+        "sd hobj:i32 object_string sub_name sub_user_data",
+        "hobj:i32 hsub:i32 sd sub_user_data res_object_string",
+    ),
+    _verb(14, "MQSUBRQ", "hsub:i32 action:i32 sro", "sro"),
+    _verb(15, "MQSTAT", "type:i32 sts", "sts"),
+    _verb(16, "MQCB", "operation:i32 cbd hobj:i32 md gmo", "hobj:i32 registered:i32"),
+    _verb(17, "MQCTL", "operation:i32 ctlo in_callback:i32"),
     _verb(18, "MQCRTMH", "cmho", "hmsg:i64"),
     _verb(19, "MQDLTMH", "hmsg:i64 dmho"),
     _verb(20, "MQSETMP", "hmsg:i64 smpo name name_ccsid:i32 pd type:i32 value_length:i32 value", "pd"),
@@ -86,6 +93,8 @@ VERBS: tuple[Verb, ...] = (
         "impo pd type:i32 data_length:i32 value returned_name",
     ),
     _verb(22, "MQDLTMP", "hmsg:i64 dmpo name name_ccsid:i32"),
+    _verb(30, "CALLBACK", "asked:i32", "hobj:i32 cbc md gmo buffer"),
+    _verb(31, "WAKE"),
     _verb(100, "CONTROL", "token command", "answer"),
 )
 
@@ -99,12 +108,17 @@ STRUCTURE_LENGTHS: dict[str, dict[int, int]] = {
     "MQGMO": {1: 72, 2: 80, 3: 100, 4: 112},
     "MQPMO": {1: 128, 2: 160, 3: 184},
     "MQOD": {1: 168, 2: 208, 3: 344, 4: 424},
+    "MQCBD": {1: 168},
+    "MQCTLO": {1: 24},
     "MQCMHO": {1: 12},
     "MQDMHO": {1: 12},
     "MQSMPO": {1: 20},
     "MQIMPO": {1: 64},
     "MQDMPO": {1: 12},
     "MQPD": {1: 24},
+    "MQSTS": {1: 224, 2: 280},
+    "MQSD": {1: 344},
+    "MQSRO": {1: 16},
 }
 
 

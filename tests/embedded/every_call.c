@@ -152,9 +152,247 @@ static void message_properties(MQHCONN hconn) {
     free(longest);
 }
 
+/* Texts that end with the last byte of their memory, in structures that stand at odd addresses. */
+static void publish_and_subscribe(MQHCONN hconn) {
+    MQLONG comp, reason, length;
+    MQHOBJ hobj = 0, hsub, topic;
+    char *memory = malloc(sizeof(MQSD) + sizeof(MQOD) + 1), buffer[16];
+    char *sd = memory + 1, *od = sd + sizeof(MQSD);
+    char *string = malloc(9), *resolved = malloc(4);
+    MQCHARV text = {MQCHARV_DEFAULT};
+    MQSRO sro;
+    memcpy(string, "a/b/c/d/e", 9);
+
+    MQSUB(hconn, NULL, &hobj, &hsub, &comp, &reason);
+    expect("MQSUB without MQSD", comp, reason, MQCC_FAILED, 2424);
+    begin(sd, sizeof(MQSD), "SD  ", 1);
+    set_int(sd, 8, 2 | 0x20); /* MQSO_CREATE, MQSO_MANAGED */
+    set_int(sd, 112, -1);     /* SubExpiry */
+    set_int(sd, 216, -3);     /* PubPriority: as published */
+    text.VSLength = 9;
+    memcpy(sd + 120, &text, sizeof text);
+    MQSUB(hconn, sd, &hobj, &hsub, &comp, &reason);
+    expect("MQSUB without the text of ObjectString", comp, reason, MQCC_FAILED, 2441);
+    text.VSPtr = string;
+    memcpy(sd + 120, &text, sizeof text);
+    text.VSLength = -5;
+    memcpy(sd + 168, &text, sizeof text);
+    MQSUB(hconn, sd, &hobj, &hsub, &comp, &reason);
+    expect("MQSUB with SubUserData of negative length", comp, reason, MQCC_FAILED, 2431);
+    memset(sd + 168, 0, sizeof text);
+    text.VSPtr = resolved;
+    text.VSBufSize = 4;
+    text.VSLength = 0;
+    memcpy(sd + 320, &text, sizeof text);
+    MQSUB(hconn, sd, &hobj, &hsub, &comp, &reason);
+    expect("MQSUB", comp, reason, MQCC_OK, MQRC_NONE);
+    memcpy(&length, sd + 336, 4);
+    if (hobj <= 0 || hsub <= 0 || memcmp(resolved, "/d/e", 4) != 0 || length != 9) {
+        fprintf(stderr, "MQSUB: %d, %d, %.4s, %d\n", hobj, hsub, resolved, length);
+        failures++;
+    }
+
+    begin(od, sizeof(MQOD), "OD  ", 4);
+    set_int(od, 8, MQOT_TOPIC);
+    text.VSPtr = string;
+    text.VSBufSize = 0;
+    text.VSLength = 9;
+    memcpy(od + 344, &text, sizeof text);
+    memset(resolved, 'x', 4);
+    text.VSPtr = resolved;
+    text.VSBufSize = 3;
+    memcpy(od + 392, &text, sizeof text);
+    MQOPEN(hconn, od, 0x10, &topic, &comp, &reason);
+    expect("MQOPEN of a topic", comp, reason, MQCC_OK, MQRC_NONE);
+    if (memcmp(resolved, "d/ex", 4) != 0) {
+        fprintf(stderr, "MQOPEN of a topic: %.4s\n", resolved);
+        failures++;
+    }
+    MQMD md = new_md(2);
+    MQPMO pmo;
+    MQGMO gmo;
+    begin(&pmo, sizeof pmo, "PMO ", 1);
+    MQPUT(hconn, topic, &md, &pmo, 3, "one", &comp, &reason);
+    expect("MQPUT to a topic", comp, reason, MQCC_OK, MQRC_NONE);
+    md = new_md(2);
+    MQPUT1(hconn, od, &md, &pmo, 3, "two", &comp, &reason);
+    expect("MQPUT1 to a topic", comp, reason, MQCC_OK, MQRC_NONE);
+    for (int number = 0; number < 2; number++) {
+        md = new_md(2);
+        begin(&gmo, sizeof gmo, "GMO ", 1);
+        MQGET(hconn, hobj, &md, &gmo, sizeof buffer, buffer, &length, &comp, &reason);
+        expect("MQGET of a publication", comp, reason, MQCC_OK, MQRC_NONE);
+    }
+
+    begin(&sro, sizeof sro, "SRO ", 1);
+    MQSUBRQ(hconn, hsub, 1, &sro, &comp, &reason);
+    expect("MQSUBRQ of a subscription that gets everything", comp, reason, MQCC_FAILED, 2046);
+    MQSUBRQ(hconn, topic, 1, NULL, &comp, &reason);
+    expect("MQSUBRQ of a topic", comp, reason, MQCC_FAILED, 2019);
+    MQCLOSE(hconn, &topic, 0, &comp, &reason);
+    expect("MQCLOSE of a topic", comp, reason, MQCC_OK, MQRC_NONE);
+    MQCLOSE(hconn, &hsub, 0, &comp, &reason);
+    expect("MQCLOSE of a subscription", comp, reason, MQCC_OK, MQRC_NONE);
+    MQCLOSE(hconn, &hobj, 0, &comp, &reason);
+    expect("MQCLOSE of a managed queue", comp, reason, MQCC_OK, MQRC_NONE);
+    free(memory);
+    free(string);
+    free(resolved);
+}
+
+/* What callbacks were called with, and what they do. */
+struct consumed {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    MQCTLO ctlo;
+    int types[9];
+    MQLONG length;
+    char data[64];
+};
+
+static void called(MQHCONN hconn, PMQVOID md, PMQVOID gmo, PMQVOID buffer, PMQCBC context) {
+    struct consumed *consumed = context->CallbackArea;
+    MQLONG comp, reason;
+    pthread_mutex_lock(&consumed->lock);
+    consumed->types[context->CallType]++;
+    if (context->CallType == MQCBCT_MSG_REMOVED) {
+        MQMD copy;
+        memcpy(&copy, md, sizeof copy);
+        consumed->length = context->DataLength;
+        memcpy(consumed->data, buffer, (size_t)context->BufferLength);
+        memset(buffer, 0, (size_t)context->BufferLength);
+        /* It begins anew at each start, and keeps what a callback makes of it. */
+        if (gmo == NULL || context->ConnectionArea != (char *)consumed + (consumed->types[MQCBCT_MSG_REMOVED] - 1) % 2) {
+            failures++;
+        }
+        context->ConnectionArea = (char *)consumed + 1;
+        MQCMIT(hconn, &comp, &reason);
+        expect("MQCMIT in a callback", comp, reason, MQCC_OK, MQRC_NONE);
+    }
+    pthread_cond_broadcast(&consumed->changed);
+    pthread_mutex_unlock(&consumed->lock);
+}
+
+static void wait_for(struct consumed *consumed, int type, int count) {
+    pthread_mutex_lock(&consumed->lock);
+    while (consumed->types[type] < count) {
+        pthread_cond_wait(&consumed->changed, &consumed->lock);
+    }
+    pthread_mutex_unlock(&consumed->lock);
+}
+
+/* Put from a connection of its own, so that the dispatcher is woken by a message. */
+static void put_from_elsewhere(char *q_mgr_name, MQOD *od) {
+    MQHCONN hconn;
+    MQLONG comp, reason;
+    MQPMO pmo;
+    MQMD md = new_md(2);
+    begin(&pmo, sizeof pmo, "PMO ", 3);
+    MQCONN(q_mgr_name, &hconn, &comp, &reason);
+    MQPUT1(hconn, od, &md, &pmo, 5, "hello", &comp, &reason);
+    expect("MQPUT1 to a consumer", comp, reason, MQCC_OK, MQRC_NONE);
+    MQDISC(&hconn, &comp, &reason);
+}
+
+static struct consumed consumed = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, {MQCTLO_DEFAULT}, {0}, 0, {0}};
+
+static void *stop_elsewhere(void *hconn) {
+    MQLONG comp, reason;
+    wait_for(&consumed, MQCBCT_START_CALL, 7);
+    MQCTL(*(MQHCONN *)hconn, MQOP_STOP, &consumed.ctlo, &comp, &reason);
+    expect("MQOP_STOP elsewhere", comp, reason, MQCC_OK, MQRC_NONE);
+    return NULL;
+}
+
+/* Consumers of two handles and an event handler; then MQDISC in the middle of it. */
+static void callbacks(char *q_mgr_name) {
+    MQCTLO *ctlo = &consumed.ctlo;
+    MQCBD cbd = {MQCBD_DEFAULT};
+    MQCNO cno = {MQCNO_DEFAULT};
+    cno.Options = MQCNO_HANDLE_SHARE_BLOCK;
+    MQHCONN hconn;
+    MQHOBJ hobj, other;
+    MQLONG comp, reason;
+    MQOD od;
+    MQGMO gmo;
+    MQMD md = new_md(1);
+    begin(&od, sizeof od, "OD  ", 4);
+    set_int(&od, 8, 1);
+    memcpy((char *)&od + 12, "EVERY.CALLBACK", 14);
+    begin(&gmo, sizeof gmo, "GMO ", 1);
+    set_int(&gmo, 8, 1 | 2);
+    set_int(&gmo, 12, -1);
+    ctlo->ConnectionArea = &consumed;
+    MQCONNX(q_mgr_name, &cno, &hconn, &comp, &reason);
+    MQOPEN(hconn, &od, 0x2 | 0x10, &hobj, &comp, &reason);
+    MQOPEN(hconn, &od, 0x2 | 0x10, &other, &comp, &reason);
+    expect("MQOPEN to consume", comp, reason, MQCC_OK, MQRC_NONE);
+
+    MQCB(hconn, MQOP_REGISTER, NULL, hobj, &md, &gmo, &comp, &reason);
+    expect("MQCB without MQCBD", comp, reason, MQCC_FAILED, 2444);
+    MQCB(hconn, MQOP_REGISTER, &cbd, hobj, &md, &gmo, &comp, &reason);
+    expect("MQCB without a function", comp, reason, MQCC_FAILED, 2486);
+    memcpy(cbd.CallbackName, "library(function)", 17);
+    MQCB(hconn, MQOP_REGISTER, &cbd, hobj, &md, &gmo, &comp, &reason);
+    expect("MQCB with a name", comp, reason, MQCC_FAILED, 2495);
+    memset(cbd.CallbackName, 0, sizeof cbd.CallbackName);
+    MQCB(hconn, MQOP_DEREGISTER, NULL, hobj, NULL, NULL, &comp, &reason);
+    expect("MQOP_DEREGISTER of nothing", comp, reason, MQCC_FAILED, 2448);
+    cbd.CallbackFunction = called;
+    cbd.CallbackArea = &consumed;
+    cbd.Options = MQCBDO_REGISTER_CALL | MQCBDO_START_CALL | MQCBDO_STOP_CALL | MQCBDO_DEREGISTER_CALL;
+    MQCB(hconn, MQOP_REGISTER, &cbd, hobj, &md, &gmo, &comp, &reason);
+    expect("MQCB", comp, reason, MQCC_OK, MQRC_NONE);
+    MQCB(hconn, MQOP_REGISTER, &cbd, other, NULL, NULL, &comp, &reason);
+    expect("MQCB with the defaults", comp, reason, MQCC_OK, MQRC_NONE);
+    cbd.CallbackType = MQCBT_EVENT_HANDLER;
+    MQCB(hconn, MQOP_REGISTER, &cbd, MQHO_NONE, NULL, NULL, &comp, &reason);
+    expect("MQCB of an event handler", comp, reason, MQCC_OK, MQRC_NONE);
+    MQCTL(hconn, MQOP_START, NULL, &comp, &reason);
+    expect("MQCTL without MQCTLO", comp, reason, MQCC_FAILED, 2445);
+    for (int round = 1; round <= 3; round++) {
+        MQCTL(hconn, MQOP_START, ctlo, &comp, &reason);
+        expect("MQOP_START", comp, reason, MQCC_OK, MQRC_NONE);
+        MQCMIT(hconn, &comp, &reason);
+        expect("MQCMIT while started", comp, reason, MQCC_FAILED, MQRC_HCONN_ASYNC_ACTIVE);
+        put_from_elsewhere(q_mgr_name, &od);
+        wait_for(&consumed, MQCBCT_MSG_REMOVED, 2 * round - 1);
+        MQCTL(hconn, MQOP_SUSPEND, ctlo, &comp, &reason);
+        expect("MQOP_SUSPEND", comp, reason, MQCC_OK, MQRC_NONE);
+        MQCTL(hconn, MQOP_RESUME, ctlo, &comp, &reason);
+        expect("MQOP_RESUME", comp, reason, MQCC_OK, MQRC_NONE);
+        put_from_elsewhere(q_mgr_name, &od);
+        wait_for(&consumed, MQCBCT_MSG_REMOVED, 2 * round);
+        MQCTL(hconn, MQOP_STOP, ctlo, &comp, &reason);
+        expect("MQOP_STOP", comp, reason, MQCC_OK, MQRC_NONE);
+    }
+    if (consumed.length != 5 || memcmp(consumed.data, "hello", 5) != 0) {
+        fprintf(stderr, "consumed: %d bytes, %.5s\n", consumed.length, consumed.data);
+        failures++;
+    }
+    MQCLOSE(hconn, &other, 0, &comp, &reason);
+    expect("MQCLOSE of a consumer", comp, reason, MQCC_OK, MQRC_NONE);
+    pthread_t thread;
+    pthread_create(&thread, NULL, stop_elsewhere, &hconn);
+    MQCTL(hconn, MQOP_START_WAIT, ctlo, &comp, &reason);
+    pthread_join(thread, NULL);
+    expect("MQOP_START_WAIT", comp, reason, MQCC_OK, MQRC_NONE);
+    MQCTL(hconn, MQOP_START, ctlo, &comp, &reason);
+    put_from_elsewhere(q_mgr_name, &od);
+    MQDISC(&hconn, &comp, &reason);
+    expect("MQDISC while started", comp, reason, MQCC_OK, MQRC_NONE);
+    static const int expected[9] = {0, 8, 8, 3, 3};
+    for (int type = MQCBCT_REGISTER_CALL; type <= MQCBCT_DEREGISTER_CALL; type++) {
+        if (consumed.types[type] != expected[type]) {
+            fprintf(stderr, "calls of type %d: %d\n", type, consumed.types[type]);
+            failures++;
+        }
+    }
+}
+
 int main(void) {
     MQHCONN hconn;
-    MQHOBJ hobj, hsub;
+    MQHOBJ hobj;
     MQLONG comp, reason, length;
     char buffer[64], name[49] = "QM1";
     MQCNO cno = {MQCNO_DEFAULT};
@@ -219,17 +457,20 @@ int main(void) {
     MQBEGIN(hconn, NULL, &comp, &reason);
     expect("MQBEGIN", comp, reason, MQCC_FAILED, 2012);
 
-    MQSUB(hconn, NULL, &hobj, &hsub, &comp, &reason);
-    expect("MQSUB", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
-    MQSUBRQ(hconn, hsub, 1, NULL, &comp, &reason);
-    expect("MQSUBRQ", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
+    for (MQLONG version = 1; version <= 2; version++) {
+        /* The structure ends where its memory ends. */
+        size_t size = version == 1 ? 224 : 280;
+        char *sts = malloc(size);
+        begin(sts, size, "STAT", version);
+        MQSTAT(hconn, 0, sts, &comp, &reason);
+        expect("MQSTAT", comp, reason, MQCC_OK, MQRC_NONE);
+        free(sts);
+    }
     MQSTAT(hconn, 0, NULL, &comp, &reason);
-    expect("MQSTAT", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
-    MQCB(hconn, 1, NULL, hobj, NULL, NULL, &comp, &reason);
-    expect("MQCB", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
-    MQCTL(hconn, 1, NULL, &comp, &reason);
-    expect("MQCTL", comp, reason, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED);
+    expect("MQSTAT without MQSTS", comp, reason, MQCC_FAILED, 2426);
     message_properties(hconn);
+    publish_and_subscribe(hconn);
+    callbacks(name);
 
     pthread_t thread;
     pthread_create(&thread, NULL, call_from_another_thread, &hconn);

@@ -442,6 +442,9 @@ def test_mqsc_in_pcf(command, name):
     (row,) = command("ESCAPE", {cf.MQIACF_ESCAPE_TYPE: cf.MQET_MQSC, cf.MQCACF_ESCAPE_TEXT: text})
     assert b"DEFINE QLOCAL" in row[cf.MQCACF_ESCAPE_TEXT]
     assert command("INQUIRE_Q", {MQCA_Q_NAME: name})[0][MQIA_MAX_Q_DEPTH] == 7
+    wrong = {cf.MQIACF_ESCAPE_TYPE: cf.MQET_MQSC, cf.MQCACF_ESCAPE_TEXT: text}
+    assert command.refusal("ESCAPE", wrong) == failed(cf.MQRCCF_COMMAND_FAILED)
+    assert command.refusal("ESCAPE", {**wrong, cf.MQCACF_ESCAPE_TEXT: text + b" REPLACE"}) == OK
     wrong = {cf.MQIACF_ESCAPE_TYPE: cf.MQET_MQSC, cf.MQCACF_ESCAPE_TEXT: b"DEFINE NONSENSE"}
     assert command.refusal("ESCAPE", wrong) == failed(cf.MQRCCF_COMMAND_FAILED)
     wrong = {cf.MQIACF_ESCAPE_TYPE: 2, cf.MQCACF_ESCAPE_TEXT: b""}
@@ -449,7 +452,7 @@ def test_mqsc_in_pcf(command, name):
 
 
 def test_commands_that_are_not_here(command):
-    assert command.refusal("INQUIRE_SUBSCRIPTION") == failed(cf.MQRCCF_CFH_COMMAND_ERROR)
+    assert command.refusal("INQUIRE_SERVICE") == failed(cf.MQRCCF_CFH_COMMAND_ERROR)
     assert command.refusal("CHANGE_PROCESS") == failed(cf.MQRCCF_CFH_COMMAND_ERROR)
 
 

@@ -7,6 +7,7 @@ import pytest
 from mqgroups.mqi.constants import (
     MQAT_NO_CONTEXT,
     MQAT_UNIX,
+    MQOO_ALTERNATE_USER_AUTHORITY,
     MQOO_INPUT_SHARED,
     MQOO_OUTPUT,
     MQOO_PASS_ALL_CONTEXT,
@@ -14,6 +15,7 @@ from mqgroups.mqi.constants import (
     MQOO_SAVE_ALL_CONTEXT,
     MQOO_SET_ALL_CONTEXT,
     MQOO_SET_IDENTITY_CONTEXT,
+    MQPMO_ALTERNATE_USER_AUTHORITY,
     MQPMO_DEFAULT_CONTEXT,
     MQPMO_NO_CONTEXT,
     MQPMO_NO_SYNCPOINT,
@@ -156,6 +158,17 @@ def test_the_context_handle_must_have_been_opened_to_save_it(connection, queue, 
     plain = connection.open(queue, MQOO_INPUT_SHARED)
     for handle in (plain, out, None):
         assert put(out, MQPMO_PASS_ALL_CONTEXT, handle).code == failed(MQRC_CONTEXT_HANDLE_ERROR)
+
+
+def test_an_alternate_user_is_not_whom_the_message_is_from(connection, queue, mqi):
+    """AlternateUserId is for the authority to open only (topics q098140, q097700)."""
+    od = {"ObjectName": queue.encode(), "AlternateUserId": b"somebody".ljust(12)}
+    own = connection.put1(queue, b"m").md.UserIdentifier
+    out = connection.open("", MQOO_OUTPUT | MQOO_ALTERNATE_USER_AUTHORITY, od=mqi.od(**od))
+    assert (out.code, out.put(b"m").md.UserIdentifier) == (OK, own)
+    answer = connection.put1("", b"m", MQPMO_ALTERNATE_USER_AUTHORITY, od=mqi.od(**od))
+    assert (answer.code, answer.md.UserIdentifier) == (OK, own)
+    assert b"somebody".ljust(12) != own
 
 
 def test_mqput1_opens_for_what_it_needs(connection, queue):

@@ -146,7 +146,7 @@ def frame(name, *values, serial=1):
 
 def hello(digest=None):
     return frame(
-        "MQCONNX", (digest or table_digest()).encode(), 0, b"test_frames", b"QM1", b"DEV.APP.SVRCONN", b"", b"", 0, 0
+        "MQCONNX", (digest or table_digest()).encode(), 0, b"test_frames", b"QM1", b"DEV.APP.SVRCONN", b"", b"", 0, 0, 0
     )
 
 
@@ -209,14 +209,16 @@ def test_structures_of_any_length_are_refused_not_read_beyond(address, connectio
     for length in lengths:
         filling = (b"MD  \x02\0\0\0" + bytes(5000))[:length]
         requests = [
-            frame("MQOPEN", filling, 16, serial=2),
+            frame("MQOPEN", filling, 16, filling, serial=2),
             frame("MQPUT", 101, filling, filling, b"data", serial=3),
-            frame("MQPUT1", filling, filling, filling, b"data", serial=4),
+            frame("MQPUT1", filling, filling, filling, b"data", filling, serial=4),
             frame("MQGET", 101, filling, filling, 100, serial=5),
             frame("MQGET", 101, filling, filling, -1, serial=6),
             frame("MQINQ", 101, filling, -1, 2**31 - 1, serial=7),
             frame("MQSET", 101, filling, filling, filling, serial=8),
             frame("MQCLOSE", -1, -1, serial=9),
+            frame("MQSUB", filling, -1, filling, filling, filling, serial=10),
+            frame("MQSUBRQ", 101, 1, filling, serial=11),
         ]
         for request in requests:
             send(address, hello() + request)

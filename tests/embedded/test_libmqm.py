@@ -174,7 +174,7 @@ def test_structures_of_every_version_come_back_in_their_own_length(
     caller: Caller, peer: Peer, name: str, version: int
 ) -> None:
     # Given a buffer that is longer than its version says
-    struc_id = name[2:].encode().ljust(4)
+    struc_id = b"STAT" if name == "MQSTS" else name[2:].encode().ljust(4)
     buffer = ctypes.create_string_buffer(struct.pack("<4si", struc_id, version) + b"\x11" * 600, 608)
     sent: list[object] = []
 
@@ -201,17 +201,30 @@ def test_structures_of_every_version_come_back_in_their_own_length(
         codes = caller("MQSETMP", caller.hconn, hmsg, buffer, None, None, 4, 4, data)
     elif name == "MQDMPO":
         codes = caller("MQDLTMP", caller.hconn, hmsg, buffer, None)
+    elif name == "MQSD":
+        # No texts: what points at them is zero.
+        for at, size in ((120, 72), (320, 24)):
+            ctypes.memset(ctypes.addressof(buffer) + at, 0, size)
+        codes = caller("MQSUB", caller.hconn, buffer, ctypes.byref(hobj), ctypes.byref(hobj))
+    elif name == "MQSRO":
+        codes = caller("MQSUBRQ", caller.hconn, 101, 1, buffer)
+    elif name == "MQCBD":
+        codes = caller("MQCB", caller.hconn, mq.MQOP_SUSPEND, buffer, 101, None, None)
+    elif name == "MQCTLO":
+        codes = caller("MQCTL", caller.hconn, mq.MQOP_STOP, buffer)
     elif name == "MQCMHO":
         codes = caller("MQCRTMH", caller.hconn, buffer, ctypes.byref(hmsg))
     elif name == "MQDMHO":
         codes = caller("MQDLTMH", caller.hconn, ctypes.byref(hmsg), buffer)
+    elif name == "MQSTS":
+        codes = caller("MQSTAT", caller.hconn, 0, buffer)
     else:
         codes = caller("MQPUT", caller.hconn, 101, buffer, None, 8, data)
     # Then exactly so many bytes of it were sent, and written
     assert codes == (0, 0)
     valid = STRUCTURE_LENGTHS[name][version]
     assert valid in [len(value) for value in sent if isinstance(value, bytes)]
-    if name in ("MQCMHO", "MQDMHO", "MQSMPO", "MQDMPO"):
+    if name in ("MQCMHO", "MQDMHO", "MQSMPO", "MQDMPO", "MQCBD", "MQCTLO"):
         # These go in only.
         assert buffer.raw == struct.pack("<4si", struc_id, version) + b"\x11" * 600
     else:
@@ -246,7 +259,7 @@ def test_a_structure_of_another_name_is_sent_as_version_1(caller: Caller, peer: 
 
 
 def test_an_answer_of_another_length_changes_nothing(caller: Caller, peer: Peer) -> None:
-    peer.answer = lambda verb, serial, _: encode_reply(verb, serial, 2, 2085, [0, b"\xee" * 1000])
+    peer.answer = lambda verb, serial, _: encode_reply(verb, serial, 2, 2085, [0, b"\xee" * 1000, b""])
     buffer = ctypes.create_string_buffer(struct.pack("<4si", b"OD  ", 1) + b"\x11" * 400)
     before, hobj = buffer.raw, ctypes.c_int32(5)
     assert caller("MQOPEN", caller.hconn, buffer, 16, ctypes.byref(hobj)) == (2, 2085)
@@ -348,6 +361,31 @@ def test_unknown_handles_answer_2018(library: ctypes.CDLL, caller: Caller) -> No
         assert caller.commit() == (mq.MQCC_FAILED, mq.MQRC_HCONN_ERROR)
     caller.hconn = known
     assert caller.commit() == (0, 0)
+
+
+def test_a_server_that_accepts_and_says_nothing_ends_mqconnx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Given a library whose limit for the handshake is a second, and a server that never answers
+    directory = build(tmp_path / "impatient", extra_flags=["-DHANDSHAKE_TIMEOUT=1"])
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("MQSERVER", f"CHANNEL/TCP/127.0.0.1({silent.getsockname()[1]})")
+        # When an application connects, then it is told
+        connected = Caller(ctypes.CDLL(str(directory / "lib64" / CLIENT_LIBRARY))).connected
+    assert connected == (mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN)
+
+
+def test_the_limit_of_the_handshake_is_none_for_calls(tmp_path: Path, peer: Peer) -> None:
+    directory = build(tmp_path / "impatient", extra_flags=["-DHANDSHAKE_TIMEOUT=1"])
+    caller = Caller(ctypes.CDLL(str(directory / "lib64" / CLIENT_LIBRARY)))
+    silence = threading.Event()
+
+    def answer(verb: Verb, serial: int, values: list[object]) -> bytes:
+        silence.wait(1.5)
+        return well_behaved(verb, serial, values)
+
+    peer.answer = answer
+    assert caller.commit() == (mq.MQCC_OK, mq.MQRC_NONE)
+    silence.set()
+    caller.disconnect()
 
 
 def test_handles_are_never_given_out_twice(library: ctypes.CDLL, peer: Peer) -> None:
@@ -673,9 +711,10 @@ def test_no_compiler_is_a_clear_error(monkeypatch: pytest.MonkeyPatch, tmp_path:
         build()
 
 
-def test_every_call_is_clean_under_the_sanitizers(tmp_path: Path) -> None:
-    """AddressSanitizer (with leaks) and UndefinedBehaviorSanitizer, on a real embedded queue manager."""
-    flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
+@pytest.mark.parametrize("sanitizers", ["address,undefined", "thread"])
+def test_every_call_is_clean_under_the_sanitizers(tmp_path: Path, sanitizers: str) -> None:
+    """AddressSanitizer (with leaks) and UndefinedBehaviorSanitizer, then ThreadSanitizer, on a real embedded queue manager."""
+    flags = [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all", "-g"]
     directory = build(tmp_path / "sanitized", extra_flags=flags)
     program = tmp_path / "every_call"
     source = Path(__file__).with_name("every_call.c")
@@ -684,7 +723,7 @@ def test_every_call_is_clean_under_the_sanitizers(tmp_path: Path) -> None:
     command += [str(source), "-o", str(program), f"-L{lib}", "-lmqic_r", f"-Wl,-rpath,{lib}"]
     subprocess.run(command, check=True)
     mqsc = tmp_path / "every_call.mqsc"
-    mqsc.write_text("DEFINE QLOCAL(EVERY.CALL)\n")
+    mqsc.write_text("DEFINE QLOCAL(EVERY.CALL)\nDEFINE QLOCAL(EVERY.CALLBACK)\n")
     with EmbeddedQueueManager("QM1", mqsc=[mqsc]) as qmgr:
         environment = {**os.environ, "MQSERVER": f"{qmgr.channel}/TCP/{qmgr.conn_name}"}
         done = subprocess.run([str(program)], env=environment, capture_output=True, text=True, check=False)

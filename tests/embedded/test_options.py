@@ -28,7 +28,6 @@ from mqgroups.mqi.constants import (
     MQGMO_SYNCPOINT_IF_PERSISTENT,
     MQGMO_UNLOCK,
     MQGMO_WAIT,
-    MQMO_MATCH_MSG_TOKEN,
     MQOO_BIND_NOT_FIXED,
     MQOO_BIND_ON_GROUP,
     MQOO_BIND_ON_OPEN,
@@ -47,9 +46,6 @@ from mqgroups.mqi.constants import (
     MQOO_SET,
     MQOO_SET_ALL_CONTEXT,
     MQOO_SET_IDENTITY_CONTEXT,
-    MQOT_NAMELIST,
-    MQOT_PROCESS,
-    MQOT_TOPIC,
     MQPMO_ALTERNATE_USER_AUTHORITY,
     MQPMO_ASYNC_RESPONSE,
     MQPMO_DEFAULT_CONTEXT,
@@ -239,46 +235,15 @@ def test_mqget_accepts(connection, queue, mqi, options):
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        (MQGMO_SET_SIGNAL, 0),
-        (MQGMO_NO_SYNCPOINT, MQMO_MATCH_MSG_TOKEN),
-    ],
-)
-def test_mqget_does_not_do(connection, queue, mqi, options, match):
+def test_mqget_knows_no_signals(connection, queue, mqi):
     connection.put1(queue, b"m")
     source = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
-    assert source.get(gmo=mqi.gmo(Version=3, Options=options, MatchOptions=match)).code == NOT_SUPPORTED
+    assert source.get(gmo=mqi.gmo(Options=MQGMO_SET_SIGNAL)).code == NOT_SUPPORTED
     assert [answer.data for answer in connection.browse(queue)] == [b"m"]
     assert source.close() == OK
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("options", [MQPMO_ASYNC_RESPONSE], ids=hex)
-def test_mqput_does_not_do(connection, queue, options):
-    assert connection.open(queue, MQOO_OUTPUT).put(b"m", options).code.comp == 2
-    assert connection.put1(queue, b"m", options).code == NOT_SUPPORTED
-    assert connection.depth(queue) == 0
-
-
-@pytest.mark.embedded
-@pytest.mark.parametrize("object_type", [MQOT_TOPIC, MQOT_NAMELIST, MQOT_PROCESS])
-def test_mqopen_does_not_do(connection, mqi, object_type):
-    options = MQOO_OUTPUT if object_type == MQOT_TOPIC else MQOO_INQUIRE
-    od = mqi.od(Version=4, ObjectType=object_type, ObjectName=b"ANYTHING")
-    assert connection.open("", options, od=od).code == NOT_SUPPORTED
-
-
-@pytest.mark.embedded
-def test_verbs_that_are_not_there_say_so(connection, mqi):
-    package, c, hconn = mqi.package, mqi.c, connection.hconn
-    assert tuple(c.MQSUB(hconn, package.SD().pack(), 0)[-2:]) == (2, MQRC_FUNCTION_NOT_SUPPORTED)
-    if mqi.name == "ibmmq":
-        assert tuple(c.MQSTAT(hconn, 0, package.STS().pack())[-2:]) == (2, MQRC_FUNCTION_NOT_SUPPORTED)
-        assert tuple(c.MQSUBRQ(hconn, 1, 1, package.SRO().pack())[-2:]) == (2, MQRC_FUNCTION_NOT_SUPPORTED)
-
-
 @pytest.mark.embedded
 def test_a_message_handle_that_is_none_is_refused(connection, queue, mqi):
     out = connection.open(queue, MQOO_OUTPUT | MQOO_INPUT_SHARED)

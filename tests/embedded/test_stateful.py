@@ -17,7 +17,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from mqgroups.mqi.constants import (
     MQGI_NONE,
+    MQGMO_BROWSE_NEXT,
     MQGMO_LOGICAL_ORDER,
+    MQGMO_NO_SYNCPOINT,
     MQGMO_SYNCPOINT,
     MQIA_CURRENT_Q_DEPTH,
     MQMF_LAST_MSG_IN_GROUP,
@@ -27,6 +29,7 @@ from mqgroups.mqi.constants import (
     MQMF_SEGMENTATION_ALLOWED,
     MQMO_MATCH_GROUP_ID,
     MQMO_MATCH_MSG_SEQ_NUMBER,
+    MQMO_MATCH_MSG_TOKEN,
     MQMO_MATCH_OFFSET,
     MQOO_BROWSE,
     MQOO_INPUT_SHARED,
@@ -307,6 +310,28 @@ class QueueMachine(RuleBasedStateMachine):
         if answer.code.comp == 2:
             return
         assert found is not None
+        self.got(handle, found, answer, logical_order, syncpoint)
+
+    @precondition(lambda self: self.available())
+    @rule(which=st.integers(0, 3), number=st.integers(0, 99), syncpoint=st.booleans())
+    def get_by_token(self, which, number, syncpoint):
+        """The token picks any message there is, wherever it stands."""
+        handle = self.handles[which]
+        number %= len(self.available())
+        found = self.available()[number]
+        source = self.observer.open(self.queue, MQOO_BROWSE)
+        gmo = source.mqi.gmo(Version=3, Options=MQGMO_BROWSE_NEXT)
+        for _ in range(number + 1):
+            token = source.get(gmo=gmo).gmo.MsgToken
+        assert source.close() == OK
+        options = MQGMO_SYNCPOINT if syncpoint else MQGMO_NO_SYNCPOINT
+        gmo = source.mqi.gmo(Version=3, Options=options, MatchOptions=MQMO_MATCH_MSG_TOKEN, MsgToken=token)
+        answer = handle.real.get(gmo=gmo)
+        assert answer.code in permitted_without_logical_order(handle.kept["get"], found, None, syncpoint)
+        self.got(handle, found, answer, False, syncpoint)
+
+    def got(self, handle, found, answer, logical_order, syncpoint):
+        """A message was returned, which has to be the one that was found in the model."""
         assert (answer.place, answer.data, answer.md.MsgFlags) == (found.place, found.data, found.flags)
         assert (answer.md.BackoutCount, answer.md.Persistence) == (found.backouts, int(found.persistent))
         group = "L" if found.flags & LAST_MIG else "G" if found.flags & MIG else " "

@@ -40,21 +40,6 @@ from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, PATIENCE_S, failed, wait_until
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture
-def waiting_get(mq, background):
-    """A function that starts an MQGET which waits, in a thread, and returns when the queue manager has the call."""
-
-    def start(source, options=0, wait_ms=PATIENCE_MS, **more):
-        if not mq.is_embedded:
-            return background(source.get, options, wait_ms=wait_ms, **more)
-        before = mq.queue_manager.calls().get("MQGET", 0)
-        future = background(source.get, options, wait_ms=wait_ms, **more)
-        wait_until(lambda: mq.queue_manager.calls().get("MQGET", 0) > before)
-        return future
-
-    return start
-
-
 @pytest.mark.parametrize("wait_ms", [PATIENCE_MS, MQWI_UNLIMITED], ids=["interval", "unlimited"])
 @pytest.mark.parametrize("options", [0, MQGMO_LOGICAL_ORDER, MQGMO_SYNCPOINT, MQGMO_BROWSE_FIRST, MQGMO_BROWSE_NEXT])
 def test_an_arrival_ends_the_wait(connect, queue, waiting_get, options, wait_ms):

@@ -6,8 +6,11 @@ A command is a function of the queue manager and a request; it returns the param
     request.py          parameters, generic names, filters, responses
     queues.py           create, change, copy, delete, clear, inquire, statistics of queues
     status.py           the status of queues and their handles, connections
-    objects.py          namelists, channels, authentication information
-    queue_manager.py    the queue manager itself; MQSC in PCF
+    objects.py          namelists, processes, channels, authentication information
+    topics.py           topic objects, the status of topics, retained publications
+    subscriptions.py    subscriptions and their status
+    queue_manager.py    the queue manager itself
+    escape.py           MQSC in PCF; display.py, its DISPLAY commands
     authority.py        authority records, accepted and not enforced
 """
 
@@ -16,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from mqgroups.embedded import pcf_constants as cf
-from mqgroups.embedded.commands import authority, objects, queue_manager, queues, status
+from mqgroups.embedded.commands import authority, escape, objects, queue_manager, queues, status, subscriptions, topics
 from mqgroups.embedded.commands.request import Request, Row, Shape
 from mqgroups.embedded.queue_manager import QueueManager
 
@@ -27,7 +30,7 @@ COMMANDS: Mapping[int, Command] = {
     cf.MQCMD_INQUIRE_Q_MGR: (queue_manager.INQUIRE, queue_manager.inquire),
     cf.MQCMD_CHANGE_Q_MGR: (queue_manager.CHANGE, queue_manager.change),
     cf.MQCMD_INQUIRE_Q_MGR_STATUS: (queue_manager.STATUS, queue_manager.status),
-    cf.MQCMD_ESCAPE: (queue_manager.ESCAPE, queue_manager.escape),
+    cf.MQCMD_ESCAPE: (escape.ESCAPE, escape.escape),
     cf.MQCMD_CREATE_Q: (queues.CREATE, queues.create),
     cf.MQCMD_CHANGE_Q: (queues.CHANGE, queues.change),
     cf.MQCMD_COPY_Q: (queues.COPY, queues.copy),
@@ -44,6 +47,7 @@ COMMANDS: Mapping[int, Command] = {
     cf.MQCMD_DELETE_NAMELIST: (objects.DELETE_NAMELIST, objects.delete_namelist),
     cf.MQCMD_INQUIRE_NAMELIST: (objects.INQUIRE_NAMELIST, objects.inquire_namelist),
     cf.MQCMD_INQUIRE_NAMELIST_NAMES: (objects.NAMELIST_NAMES, objects.namelist_names),
+    cf.MQCMD_INQUIRE_PROCESS: (objects.INQUIRE_PROCESS, objects.inquire_process),
     cf.MQCMD_CREATE_CHANNEL: (objects.CREATE_CHANNEL, objects.create_channel),
     cf.MQCMD_CHANGE_CHANNEL: (objects.CHANGE_CHANNEL, objects.change_channel),
     cf.MQCMD_COPY_CHANNEL: (objects.COPY_CHANNEL, objects.copy_channel),
@@ -51,6 +55,19 @@ COMMANDS: Mapping[int, Command] = {
     cf.MQCMD_INQUIRE_CHANNEL: (objects.INQUIRE_CHANNEL, objects.inquire_channel),
     cf.MQCMD_INQUIRE_CHANNEL_NAMES: (objects.CHANNEL_NAMES, objects.channel_names),
     cf.MQCMD_INQUIRE_AUTH_INFO: (objects.INQUIRE_AUTH_INFO, objects.inquire_auth_info),
+    cf.MQCMD_CREATE_TOPIC: (topics.CREATE, topics.create),
+    cf.MQCMD_CHANGE_TOPIC: (topics.CHANGE, topics.change),
+    cf.MQCMD_COPY_TOPIC: (topics.COPY, topics.copy),
+    cf.MQCMD_DELETE_TOPIC: (topics.DELETE, topics.delete),
+    cf.MQCMD_INQUIRE_TOPIC: (topics.INQUIRE, topics.inquire),
+    cf.MQCMD_INQUIRE_TOPIC_NAMES: (topics.NAMES, topics.names),
+    cf.MQCMD_INQUIRE_TOPIC_STATUS: (topics.STATUS, topics.status),
+    cf.MQCMD_CLEAR_TOPIC_STRING: (topics.CLEAR, topics.clear),
+    cf.MQCMD_CREATE_SUBSCRIPTION: (subscriptions.CREATE, subscriptions.create),
+    cf.MQCMD_CHANGE_SUBSCRIPTION: (subscriptions.CHANGE, subscriptions.change),
+    cf.MQCMD_DELETE_SUBSCRIPTION: (subscriptions.DELETE, subscriptions.delete),
+    cf.MQCMD_INQUIRE_SUBSCRIPTION: (subscriptions.INQUIRE, subscriptions.inquire),
+    cf.MQCMD_INQUIRE_SUB_STATUS: (subscriptions.STATUS, subscriptions.status),
     cf.MQCMD_SET_AUTH_REC: (authority.SET_AUTH_REC, authority.set_auth_rec),
     cf.MQCMD_SET_CHLAUTH_REC: (authority.SET_CHLAUTH_REC, authority.set_chlauth_rec),
     cf.MQCMD_DELETE_AUTH_REC: (authority.DELETE_AUTH_REC, authority.set_auth_rec),

@@ -1,4 +1,4 @@
-"""Commands about what is no queue: namelists, channels, authentication information.
+"""Commands about what is no queue: namelists, processes (which MQSC defines), channels, authentication information.
 
 Source: IBM MQ, topics "Change, Copy, and Create Namelist" and its siblings for channels, "Inquire Authentication Information
 Object". Channels are of type SVRCONN only, authentication information of type IDPWOS only.
@@ -47,6 +47,7 @@ _NAMELIST_SELECTORS = frozenset(
 _CHANNEL_SELECTORS = frozenset(
     {cf.MQCACH_CHANNEL_NAME, cf.MQIACH_CHANNEL_TYPE} | {a.selector for a in ATTRIBUTES[Kind.CHANNEL]}
 )
+_PROCESS_SELECTORS = frozenset({mq.MQCA_PROCESS_NAME} | {a.selector for a in ATTRIBUTES[Kind.PROCESS]})
 _AUTH_INFO_SELECTORS = frozenset(
     {cf.MQCA_AUTH_INFO_NAME, cf.MQIA_AUTH_INFO_TYPE} | {a.selector for a in ATTRIBUTES[Kind.AUTH_INFO]}
 )
@@ -59,6 +60,7 @@ CHANGE_NAMELIST = Shape(text(cf.MQCA_NAMELIST_NAME), _NAMELIST)
 COPY_NAMELIST = Shape(text(cf.MQCACF_FROM_NAMELIST_NAME, cf.MQCACF_TO_NAMELIST_NAME), _NAMELIST + _REPLACE)
 DELETE_NAMELIST = Shape(text(cf.MQCA_NAMELIST_NAME), integer(cf.MQIACF_REMOVE_AUTHREC))
 INQUIRE_NAMELIST = Shape(text(cf.MQCA_NAMELIST_NAME), integers(cf.MQIACF_NAMELIST_ATTRS), filters=True)
+INQUIRE_PROCESS = Shape(text(mq.MQCA_PROCESS_NAME), integers(cf.MQIACF_PROCESS_ATTRS), filters=True)
 NAMELIST_NAMES = Shape(text(cf.MQCA_NAMELIST_NAME))
 
 CREATE_CHANNEL = Shape(text(cf.MQCACH_CHANNEL_NAME) + integer(cf.MQIACH_CHANNEL_TYPE), _CHANNEL + _REPLACE)
@@ -128,6 +130,16 @@ def namelist_names(q_mgr: QueueManager, request: Request) -> list[Row]:
     """MQCMD_INQUIRE_NAMELIST_NAMES."""
     names = [name for name, _ in _chosen(q_mgr, request, Kind.NAMELIST, cf.MQCA_NAMELIST_NAME)]
     return [[pcf.strings(cf.MQCACF_NAMELIST_NAMES, names, mq.MQ_OBJECT_NAME_LENGTH)]]
+
+
+def inquire_process(q_mgr: QueueManager, request: Request) -> list[Row]:
+    """MQCMD_INQUIRE_PROCESS."""
+    rows = []
+    for name, found in _chosen(q_mgr, request, Kind.PROCESS, mq.MQCA_PROCESS_NAME):
+        always = [pcf.string(mq.MQCA_PROCESS_NAME, name, mq.MQ_PROCESS_NAME_LENGTH)]
+        values = {**found, mq.MQCA_PROCESS_NAME: name}
+        rows += _rows(request, always, values, cf.MQIACF_PROCESS_ATTRS, _PROCESS_SELECTORS)
+    return _found(rows)
 
 
 # --- channels

@@ -1,26 +1,22 @@
-"""Commands about the queue manager itself, and MQSC wrapped in PCF.
+"""Commands about the queue manager itself.
 
-Source: IBM MQ, topics "Ping Queue Manager", "Inquire Queue Manager", "Change Queue Manager", "Inquire Queue Manager Status",
-"Escape".
+Source: IBM MQ, topics "Ping Queue Manager", "Inquire Queue Manager", "Change Queue Manager", "Inquire Queue Manager Status".
 """
 
 from __future__ import annotations
 
 import time
 
-from mqgroups.embedded import mqsc_commands, pcf
+from mqgroups.embedded import pcf
 from mqgroups.embedded import pcf_constants as cf
 from mqgroups.embedded.attributes import Value
 from mqgroups.embedded.commands.request import Request, Row, Shape, integer, integers, row, text
 from mqgroups.embedded.inquiring import q_mgr_values
-from mqgroups.embedded.mqsc import MQSCError, parse
 from mqgroups.embedded.object_attributes import Q_MGR_ATTRIBUTES
-from mqgroups.embedded.pcf import PCFError
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.mqi import constants as mq
 
 _LENGTHS = {attribute.selector: attribute.length for attribute in Q_MGR_ATTRIBUTES}
-_LONGEST_COMMAND = 32_768
 
 PING = Shape()
 INQUIRE = Shape((), integers(cf.MQIACF_Q_MGR_ATTRS))
@@ -32,7 +28,6 @@ CHANGE = Shape(
     ),
 )
 STATUS = Shape((), integers(cf.MQIACF_Q_MGR_STATUS_ATTRS))
-ESCAPE = Shape(integer(cf.MQIACF_ESCAPE_TYPE) + text(cf.MQCACF_ESCAPE_TEXT))
 
 
 def ping(_q_mgr: QueueManager, _request: Request) -> list[Row]:
@@ -71,31 +66,6 @@ def status(q_mgr: QueueManager, request: Request) -> list[Row]:
         cf.MQCACF_Q_MGR_START_TIME: time.strftime("%H.%M.%S", q_mgr.started),
     }
     return [row(_identity(q_mgr), values, wanted)]
-
-
-def escape(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_ESCAPE: the MQSC commands that command files may have. What cannot be done is said in the response's text."""
-    request.integer(cf.MQIACF_ESCAPE_TYPE, (cf.MQET_MQSC,), reason=cf.MQRCCF_ESCAPE_TYPE_ERROR)
-    commands = request.text(cf.MQCACF_ESCAPE_TEXT, _LONGEST_COMMAND)
-    try:
-        parsed = parse(commands)
-        mqsc_commands.run(q_mgr.catalogue, parsed)
-    except MQSCError as error:
-        raise EscapeFailed(str(error)) from error
-    return [escape_text(f"{command.verb} {command.kind}({command.name}): done") for command in parsed]
-
-
-class EscapeFailed(PCFError):
-    """An MQSC command that was refused; ``text`` says why."""
-
-    def __init__(self, said: str) -> None:
-        super().__init__(cf.MQRCCF_COMMAND_FAILED)
-        self.text = said
-
-
-def escape_text(said: str) -> Row:
-    """Return the parameters of a response to an escape command."""
-    return [pcf.integer(cf.MQIACF_ESCAPE_TYPE, cf.MQET_MQSC), pcf.string(cf.MQCACF_ESCAPE_TEXT, said)]
 
 
 def _identity(q_mgr: QueueManager) -> Row:

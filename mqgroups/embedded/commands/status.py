@@ -220,16 +220,17 @@ def _how(handle: Handle) -> dict[int, object]:
         cf.MQIACF_OPEN_INQUIRE: yes(mq.MQOO_INQUIRE),
         cf.MQIACF_OPEN_SET: yes(mq.MQOO_SET),
         cf.MQIACF_OPEN_OPTIONS: options,
-        cf.MQIACF_HANDLE_STATE: cf.MQHSTATE_INACTIVE,
+        cf.MQIACF_HANDLE_STATE: cf.MQHSTATE_ACTIVE if handle.waits else cf.MQHSTATE_INACTIVE,
     }
 
 
 def _object(q_mgr: QueueManager, handle: Handle) -> dict[int, object]:
+    is_topic = bool(handle.topic_string or handle.subscription)
     return {
-        cf.MQCACF_OBJECT_NAME: handle.opened_name or q_mgr.name,
-        cf.MQIACF_OBJECT_TYPE: mq.MQOT_Q_MGR if handle.queue is None else mq.MQOT_Q,
+        cf.MQCACF_OBJECT_NAME: handle.opened_name if is_topic else handle.opened_name or q_mgr.name,
+        cf.MQIACF_OBJECT_TYPE: mq.MQOT_TOPIC if is_topic else handle.object_type,
         cf.MQIACF_OPEN_OPTIONS: handle.options,
-        cf.MQIACF_HANDLE_STATE: cf.MQHSTATE_INACTIVE,
+        cf.MQIACF_HANDLE_STATE: cf.MQHSTATE_ACTIVE if handle.waits else cf.MQHSTATE_INACTIVE,
     }
 
 

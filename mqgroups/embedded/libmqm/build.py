@@ -20,7 +20,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from mqgroups.embedded.verbs import STRUCTURE_LENGTHS, VERBS, Field, Verb, table_digest
+from mqgroups.embedded.verbs import BY_NAME, STRUCTURE_LENGTHS, VERBS, Field, Verb, table_digest
 
 _SOURCES = Path(__file__).parent
 _FLAGS = "-std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -pthread".split()
@@ -147,18 +147,22 @@ def verbs_header() -> str:
         '#include "wire.h"',
         "",
         f'#define TABLE_DIGEST "{table_digest()}"',
+        f"#define WAKE_CODE {BY_NAME['WAKE'].code}",
         "",
         *(_length_function(name, lengths) for name, lengths in STRUCTURE_LENGTHS.items()),
-        *(_call_function(verb) for verb in VERBS if verb.name != "CONTROL"),
+        *(_call_function(verb) for verb in VERBS if verb.name not in ("CONTROL", "WAKE")),
         "#endif",
     ]
     return "\n".join(parts) + "\n"
 
 
+_STRUC_IDS = {"MQSTS": "STAT"}
+
+
 def _length_function(name: str, lengths: dict[int, int]) -> str:
-    # Every structure starts with its StrucId, the name without MQ, and its Version. What has another StrucId says nothing
-    # about its length: no more of it is read than the shortest has.
-    struc_id = name.removeprefix("MQ").ljust(4)
+    # Every structure starts with its StrucId, as a rule the name without MQ, and its Version. What has another StrucId says
+    # nothing about its length: no more of it is read than the shortest has.
+    struc_id = _STRUC_IDS.get(name, name.removeprefix("MQ")).ljust(4)
     cases = "".join(f"    case {version}: return {length};\n" for version, length in lengths.items())
     return (
         f"static inline uint32_t length_of_{name}(const void *structure) {{\n    int32_t version = 1;\n"

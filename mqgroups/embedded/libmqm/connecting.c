@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "configuration.h"
 #include "marshal.h"
 
 /* Offsets of MQCD, which programs fill themselves; it is only ever a pointer in the headers. */
@@ -14,6 +15,12 @@
 #define CD_MAX_MSG_LENGTH 844
 #define CD_CONNECTION_NAME 1024
 #define TRANSPORT_TCP 2
+
+/* Seconds. IBM MQ has Connect_Timeout for the socket alone (topic q016910); that a client gives up a peer which accepts and
+ * then says nothing, after how long, and with MQRC_CONNECTION_BROKEN, is our choice, not tried on IBM MQ. */
+#ifndef HANDSHAKE_TIMEOUT
+#define HANDSHAKE_TIMEOUT 60
+#endif
 
 _Static_assert(sizeof(MQCNO) == 200 && offsetof(MQCNO, ClientConnPtr) == 16, "MQCNO");
 _Static_assert(offsetof(MQCNO, SSLConfigPtr) == 152 && offsetof(MQCNO, ConnectionId) == 164, "MQCNO");
@@ -96,11 +103,14 @@ static bool introduce(struct wire *wire, const char *q_mgr_name, const char *cha
     struct blob user, password;
     credentials(cno, &user, &password);
     struct answer_MQCONNX answer;
+    wire_limit_silence(wire, HANDSHAKE_TIMEOUT);
     if (!call_MQCONNX(wire, bytes(TABLE_DIGEST, strlen(TABLE_DIGEST)), (int32_t)getpid(),
                       name(program_invocation_short_name, 28), name(q_mgr_name, 48), name(channel, 20), user, password,
-                      cno != NULL ? cno->Options : MQCNO_NONE, max_msg_length, comp, reason, &answer)) {
+                      cno != NULL ? cno->Options : MQCNO_NONE, max_msg_length, configured_put1_always_sync(), comp,
+                      reason, &answer)) {
         return false;
     }
+    wire_limit_silence(wire, 0);
     if (*comp != MQCC_FAILED && cno != NULL && cno->Version >= MQCNO_VERSION_5) {
         size_t room = sizeof cno->ConnectionId, length = answer.connection_id.length;
         memset(cno->ConnectionId, 0, room);
@@ -160,15 +170,21 @@ EXPORTED void MQCONN(PMQCHAR QMgrName, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG
 }
 
 EXPORTED void MQDISC(PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason) {
-    struct connection *connection = connection_enter(*Hconn, Reason);
-    if (connection == NULL) {
-        *CompCode = MQCC_FAILED;
+    *CompCode = MQCC_FAILED;
+    struct connection *held = connection_hold(*Hconn, Reason);
+    if (held == NULL) {
         return;
     }
-    if (!call_MQDISC(connection_wire(connection), CompCode, Reason)) {
-        *CompCode = MQCC_FAILED;
-        *Reason = MQRC_CONNECTION_BROKEN;
+    if (consumption_ends(held, Reason)) {
+        struct connection *connection = connection_enter(*Hconn, Reason);
+        if (connection != NULL) {
+            if (!call_MQDISC(connection_wire(connection), CompCode, Reason)) {
+                *CompCode = MQCC_FAILED;
+                *Reason = MQRC_CONNECTION_BROKEN;
+            }
+            connection_remove(connection);
+            *Hconn = MQHC_UNUSABLE_HCONN;
+        }
     }
-    connection_remove(connection);
-    *Hconn = MQHC_UNUSABLE_HCONN;
+    connection_release(held);
 }

@@ -1,15 +1,17 @@
 /* The table of connections.
  *
- * The table's lock is held for look-ups only; a connection's own lock is held for the length of a call. Over fork the child
- * closes its copies of the sockets, so that the death of the parent reaches the queue manager although the child lives, and
- * forgets the table, so that an inherited handle is unknown. Handles are counted up and never given out twice, in neither
- * process.
+ * One lock guards the table and the state of every connection in it, and is never held while a call is on the wire or a
+ * callback runs; for the length of a call a connection is reserved. Over fork the child closes its copies of the sockets, so
+ * that the death of the parent reaches the queue manager although the child lives, and forgets the table, so that an
+ * inherited handle is unknown. Handles are counted up and never given out twice, in neither process.
  *
  * A call ends by connection_leave or, if it is MQDISC, by connection_remove, which ends the handle before it gives up the
- * reservation: no other thread's call comes between the answer to MQDISC and the end of the handle. */
+ * reservation: no other thread's call comes between the answer to MQDISC and the end of the handle.
+ *
+ * While messages are consumed asynchronously a connection is given to one thread, and calls of others are refused, those
+ * that are waiting for their turn at that moment as well. */
 #include "connection.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -22,16 +24,18 @@ struct connection {
     uint64_t thread;
     struct wire wire;
     bool removed;
-    int users; /* threads in a call or waiting for their turn; counted under the table's lock */
-    pthread_mutex_t call;
+    bool in_call;
+    uint64_t given_to; /* the only thread that may call, or NOBODY */
+    int users;         /* threads in a call, waiting for their turn or holding the connection */
+    pthread_cond_t turn;
+    struct consumption consumption;
 };
 
-static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t connections_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct connection *table;
 static MQHCONN next_hconn = FIRST_HCONN;
 
-/* pthread_self comes again when a thread has ended; this number does not. */
-static uint64_t this_thread(void) {
+uint64_t this_thread(void) {
     static atomic_uint_fast64_t count;
     static _Thread_local uint64_t number;
     if (number == 0) {
@@ -41,13 +45,13 @@ static uint64_t this_thread(void) {
 }
 
 static void before_fork(void) {
-    pthread_mutex_lock(&table_lock);
+    pthread_mutex_lock(&connections_lock);
     wires_before_fork();
 }
 
 static void after_fork_in_parent(void) {
     wires_after_fork_in_parent();
-    pthread_mutex_unlock(&table_lock);
+    pthread_mutex_unlock(&connections_lock);
 }
 
 static void after_fork_in_child(void) {
@@ -58,12 +62,13 @@ static void after_fork_in_child(void) {
          * buffer: what is in use is left alone. */
         if (one->users == 0) {
             wire_close(&one->wire);
+            consumption_destroy(&one->consumption);
             free(one);
         }
         one = next;
     }
     table = NULL;
-    pthread_mutex_unlock(&table_lock);
+    pthread_mutex_unlock(&connections_lock);
 }
 
 __attribute__((constructor)) static void watch_forks(void) {
@@ -75,20 +80,21 @@ struct connection *connection_new(MQLONG options) {
     if (made != NULL) {
         made->options = options;
         made->thread = this_thread();
-        made->wire.fd = -1;
+        made->in_call = true;
         made->users = 1;
-        pthread_mutex_init(&made->call, NULL);
-        pthread_mutex_lock(&made->call);
+        wire_init(&made->wire);
+        pthread_cond_init(&made->turn, NULL);
+        consumption_init(&made->consumption);
     }
     return made;
 }
 
 MQHCONN connection_publish(struct connection *connection) {
-    pthread_mutex_lock(&table_lock);
+    pthread_mutex_lock(&connections_lock);
     connection->hconn = next_hconn++;
     connection->next = table;
     table = connection;
-    pthread_mutex_unlock(&table_lock);
+    pthread_mutex_unlock(&connections_lock);
     return connection->hconn;
 }
 
@@ -102,54 +108,123 @@ static struct connection *find(MQHCONN hconn) {
     return NULL;
 }
 
-/* One user less; the last one of a connection that nobody can find any more frees it. */
+/* Whether this thread may use the handle at all: a handle that is not shared belongs to who connected, and to the thread that
+ * it is given to. */
+static bool is_usable(const struct connection *connection) {
+    MQLONG sharing = MQCNO_HANDLE_SHARE_BLOCK | MQCNO_HANDLE_SHARE_NO_BLOCK;
+    uint64_t me = this_thread();
+    return connection->options & sharing || connection->thread == me || connection->given_to == me;
+}
+
+struct connection *connection_hold(MQHCONN hconn, PMQLONG reason) {
+    pthread_mutex_lock(&connections_lock);
+    struct connection *found = find(hconn);
+    if (found != NULL && is_usable(found)) {
+        found->users++;
+    } else {
+        found = NULL;
+        *reason = MQRC_HCONN_ERROR;
+    }
+    pthread_mutex_unlock(&connections_lock);
+    return found;
+}
+
+void connection_keep(struct connection *connection) {
+    pthread_mutex_lock(&connections_lock);
+    connection->users++;
+    pthread_mutex_unlock(&connections_lock);
+}
+
+/* One user less, with the table locked; the last one of a connection that nobody can find any more frees it. */
 static void release(struct connection *connection) {
-    pthread_mutex_lock(&table_lock);
     if (--connection->users == 0 && connection->removed) {
-        pthread_mutex_destroy(&connection->call);
+        pthread_cond_destroy(&connection->turn);
+        consumption_destroy(&connection->consumption);
+        wire_destroy(&connection->wire);
         free(connection);
     }
-    pthread_mutex_unlock(&table_lock);
+}
+
+void connection_release(struct connection *connection) {
+    pthread_mutex_lock(&connections_lock);
+    release(connection);
+    pthread_mutex_unlock(&connections_lock);
+}
+
+void connection_give(struct connection *connection, uint64_t thread) {
+    connection->given_to = thread;
+    pthread_cond_broadcast(&connection->turn);
+}
+
+bool connection_is_mine(struct connection *connection) {
+    pthread_mutex_lock(&connections_lock);
+    bool mine = connection->given_to == this_thread();
+    pthread_mutex_unlock(&connections_lock);
+    return mine;
+}
+
+/* Wait for this thread's turn, with the table locked. Returns MQRC_NONE or why it has none. */
+static MQLONG wait_for_turn(struct connection *connection) {
+    for (;;) {
+        if (connection->removed) {
+            return MQRC_HCONN_ERROR;
+        }
+        if (connection->given_to != NOBODY && connection->given_to != this_thread()) {
+            return MQRC_HCONN_ASYNC_ACTIVE;
+        }
+        if (!connection->in_call) {
+            return MQRC_NONE;
+        }
+        if (connection->options & MQCNO_HANDLE_SHARE_NO_BLOCK) {
+            return MQRC_CALL_IN_PROGRESS;
+        }
+        pthread_cond_wait(&connection->turn, &connections_lock);
+    }
 }
 
 struct connection *connection_enter(MQHCONN hconn, PMQLONG reason) {
-    pthread_mutex_lock(&table_lock);
-    struct connection *found = find(hconn);
-    MQLONG sharing = MQCNO_HANDLE_SHARE_BLOCK | MQCNO_HANDLE_SHARE_NO_BLOCK;
-    if (found == NULL || (!(found->options & sharing) && found->thread != this_thread())) {
-        pthread_mutex_unlock(&table_lock);
-        *reason = MQRC_HCONN_ERROR;
+    struct connection *found = connection_hold(hconn, reason);
+    if (found == NULL) {
         return NULL;
     }
-    found->users++;
-    pthread_mutex_unlock(&table_lock);
-    bool blocks = !(found->options & MQCNO_HANDLE_SHARE_NO_BLOCK);
-    if (blocks ? pthread_mutex_lock(&found->call) == 0 : pthread_mutex_trylock(&found->call) == 0) {
-        if (!found->removed) {
-            return found;
-        }
-        /* Another thread disconnected while this one waited for its turn. */
-        pthread_mutex_unlock(&found->call);
-        *reason = MQRC_HCONN_ERROR;
+    pthread_mutex_lock(&connections_lock);
+    MQLONG refused = wait_for_turn(found);
+    if (refused == MQRC_NONE) {
+        found->in_call = true;
     } else {
-        *reason = MQRC_CALL_IN_PROGRESS;
+        *reason = refused;
+        release(found);
+        found = NULL;
     }
-    release(found);
-    return NULL;
+    pthread_mutex_unlock(&connections_lock);
+    return found;
 }
 
+MQHCONN connection_handle(const struct connection *connection) { return connection->hconn; }
+
+struct consumption *connection_consumption(struct connection *connection) { return &connection->consumption; }
+
 struct wire *connection_wire(struct connection *connection) { return &connection->wire; }
+
+/* End the reservation, with the table locked. */
+static void leave(struct connection *connection) {
+    connection->in_call = false;
+    pthread_cond_broadcast(&connection->turn);
+    release(connection);
+}
 
 void connection_leave(struct connection *connection, bool wire_failed) {
     if (wire_failed) {
         wire_close(&connection->wire);
     }
-    pthread_mutex_unlock(&connection->call);
-    release(connection);
+    pthread_mutex_lock(&connections_lock);
+    leave(connection);
+    pthread_mutex_unlock(&connections_lock);
 }
 
 void connection_remove(struct connection *connection) {
-    pthread_mutex_lock(&table_lock);
+    wire_close(&connection->wire);
+    pthread_mutex_lock(&connections_lock);
     for (struct connection **link = &table; *link != NULL; link = &(*link)->next) {
         if (*link == connection) {
             *link = connection->next;
@@ -157,6 +232,6 @@ void connection_remove(struct connection *connection) {
         }
     }
     connection->removed = true;
-    pthread_mutex_unlock(&table_lock);
-    connection_leave(connection, true);
+    leave(connection);
+    pthread_mutex_unlock(&connections_lock);
 }

@@ -42,20 +42,20 @@ static inline void write_back(void *structure, struct blob sent, struct blob ans
 
 /* The frame of every call on a connection: reserve it, run `call`, give the codes back. `call` is an expression that is
  * false when the wire failed. */
-#define WITH_CONNECTION(hconn, comp, reason, call)                         \
-    do {                                                                   \
-        struct connection *connection = connection_enter((hconn), (reason)); \
-        if (connection == NULL) {                                          \
-            *(comp) = MQCC_FAILED;                                         \
-        } else {                                                           \
-            struct wire *wire = connection_wire(connection);               \
-            bool answered = (call);                                        \
-            if (!answered) {                                               \
-                *(comp) = MQCC_FAILED;                                     \
-                *(reason) = MQRC_CONNECTION_BROKEN;                        \
-            }                                                              \
-            connection_leave(connection, !answered);                       \
-        }                                                                  \
+#define WITH_CONNECTION(hconn, comp, reason, call)                       \
+    do {                                                                 \
+        struct connection *reserved = connection_enter((hconn), (reason)); \
+        if (reserved == NULL) {                                          \
+            *(comp) = MQCC_FAILED;                                       \
+        } else {                                                         \
+            struct wire *wire = connection_wire(reserved);               \
+            bool answered = (call);                                      \
+            if (!answered) {                                             \
+                *(comp) = MQCC_FAILED;                                   \
+                *(reason) = MQRC_CONNECTION_BROKEN;                      \
+            }                                                            \
+            connection_leave(reserved, !answered);                       \
+        }                                                                \
     } while (0)
 
 /* What a pointer or, where it is NULL, an offset from the structure's start leads to; NULL for neither. */
@@ -64,6 +64,64 @@ static inline const uint8_t *pointed_at(const void *structure, const void *point
         return pointer;
     }
     return offset != 0 ? (const uint8_t *)structure + offset : NULL;
+}
+
+/* The longest text that an MQCHARV of MQOD or MQSD may have, and where these structures have theirs. They may stand anywhere
+ * in memory, so an MQCHARV is copied out. */
+#define MAX_CHARV 10240
+#define OD_OBJECT_STRING 344
+#define OD_RES_OBJECT_STRING 392
+#define SD_OBJECT_STRING 120
+#define SD_SUB_NAME 144
+#define SD_SUB_USER_DATA 168
+#define SD_RES_OBJECT_STRING 320
+
+/* The text of an MQCHARV. `structure` is what its offset counts from. A longer one than may be is cut behind what tells the
+ * queue manager that it is too long; so is none that says it has no end. */
+static inline struct blob charv_text(const void *structure, const MQCHARV *value, size_t longest) {
+    const char *text = (const char *)pointed_at(structure, value->VSPtr, value->VSOffset);
+    if (text == NULL) {
+        return bytes(NULL, 0);
+    }
+    if (value->VSLength == MQVS_NULL_TERMINATED) {
+        return bytes(text, strnlen(text, longest + 1));
+    }
+    if (value->VSLength < 0) {
+        return bytes(NULL, 0);
+    }
+    return bytes(text, (size_t)value->VSLength <= longest ? (size_t)value->VSLength : longest + 1);
+}
+
+/* The text of the MQCHARV at an offset of a structure that was found to be as long as `sent`; nothing if that is too short. */
+static inline struct blob text_in(struct blob sent, size_t offset) {
+    MQCHARV value;
+    if (sent.length < offset + sizeof value) {
+        return bytes(NULL, 0);
+    }
+    memcpy(&value, (const uint8_t *)sent.data + offset, sizeof value);
+    return charv_text(sent.data, &value, MAX_CHARV);
+}
+
+/* Copy text into the buffer that the MQCHARV there describes; its VSLength comes back with the structure. */
+static inline void write_text(struct blob sent, size_t offset, struct blob text) {
+    MQCHARV value;
+    if (sent.length < offset + sizeof value || text.length == 0) {
+        return;
+    }
+    memcpy(&value, (const uint8_t *)sent.data + offset, sizeof value);
+    void *buffer = (void *)pointed_at(sent.data, value.VSPtr, value.VSOffset);
+    if (buffer != NULL && value.VSBufSize > 0) {
+        memcpy(buffer, text.data, text.length < (size_t)value.VSBufSize ? text.length : (size_t)value.VSBufSize);
+    }
+}
+
+/* ObjectString of an MQOD. It counts for topics alone; programs that open queues need not have set it. */
+static inline struct blob object_string(struct blob od) {
+    MQLONG type = 0;
+    if (od.length >= 12) {
+        memcpy(&type, (const uint8_t *)od.data + 8, sizeof type);
+    }
+    return type == MQOT_TOPIC ? text_in(od, OD_OBJECT_STRING) : bytes(NULL, 0);
 }
 
 static inline bool fail(MQLONG code, PMQLONG comp, PMQLONG reason) {

@@ -36,8 +36,9 @@ EXPORTED void MQPUT1(MQHCONN Hconn, PMQVOID ObjDesc, PMQVOID MsgDesc, PMQVOID Pu
     struct answer_MQPUT1 answer;
     WITH_CONNECTION(
         Hconn, CompCode, Reason,
-        call_MQPUT1(wire, od, md, pmo, bytes(Buffer, (size_t)BufferLength), CompCode, Reason, &answer) &&
-            (write_back(ObjDesc, od, answer.od), write_back(MsgDesc, md, answer.md),
+        call_MQPUT1(wire, od, md, pmo, bytes(Buffer, (size_t)BufferLength), object_string(od), CompCode, Reason, &answer) &&
+            (write_back(ObjDesc, od, answer.od), write_text(od, OD_RES_OBJECT_STRING, answer.res_object_string),
+             write_back(MsgDesc, md, answer.md),
              write_back(PutMsgOpts, pmo, answer.pmo), true));
 }
 
@@ -85,7 +86,9 @@ EXPORTED void MQBACK(MQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason) {
 }
 
 EXPORTED void MQSTAT(MQHCONN Hconn, MQLONG Type, PMQVOID Stat, PMQLONG CompCode, PMQLONG Reason) {
-    (void)Type;
-    (void)Stat;
-    WITH_CONNECTION(Hconn, CompCode, Reason, call_MQSTAT(wire, CompCode, Reason));
+    struct blob sts = structure(Stat, length_of_MQSTS);
+    struct answer_MQSTAT answer;
+    WITH_CONNECTION(Hconn, CompCode, Reason,
+                    call_MQSTAT(wire, Type, sts, CompCode, Reason, &answer) &&
+                        (write_back(Stat, sts, answer.sts), true));
 }

@@ -9,8 +9,9 @@ EXPORTED void MQOPEN(MQHCONN Hconn, PMQVOID ObjDesc, MQLONG Options, PMQHOBJ Hob
     struct blob od = structure(ObjDesc, length_of_MQOD);
     struct answer_MQOPEN answer = {.hobj = MQHO_UNUSABLE_HOBJ};
     *Hobj = MQHO_UNUSABLE_HOBJ;
-    WITH_CONNECTION(Hconn, CompCode, Reason, call_MQOPEN(wire, od, Options, CompCode, Reason, &answer) &&
-                                                 (write_back(ObjDesc, od, answer.od), true));
+    WITH_CONNECTION(Hconn, CompCode, Reason, call_MQOPEN(wire, od, Options, object_string(od), CompCode, Reason, &answer) &&
+                                                 (write_back(ObjDesc, od, answer.od),
+                                                  write_text(od, OD_RES_OBJECT_STRING, answer.res_object_string), true));
     if (*CompCode != MQCC_FAILED) {
         *Hobj = answer.hobj;
     }
@@ -19,6 +20,7 @@ EXPORTED void MQOPEN(MQHCONN Hconn, PMQVOID ObjDesc, MQLONG Options, PMQHOBJ Hob
 EXPORTED void MQCLOSE(MQHCONN Hconn, PMQHOBJ Hobj, MQLONG Options, PMQLONG CompCode, PMQLONG Reason) {
     WITH_CONNECTION(Hconn, CompCode, Reason, call_MQCLOSE(wire, *Hobj, Options, CompCode, Reason));
     if (*CompCode != MQCC_FAILED) {
+        consumption_without(Hconn, *Hobj);
         *Hobj = MQHO_UNUSABLE_HOBJ;
     }
 }

@@ -4,21 +4,8 @@
 _Static_assert(sizeof(MQCHARV) == 24, "MQCHARV");
 _Static_assert(sizeof(MQIMPO) == 64 && sizeof(MQPD) == 24 && sizeof(MQBO) == 12, "property structures");
 
-/* The text of an MQCHARV, at its pointer or else its offset. A longer one than any name is cut behind what tells the queue
- * manager that it is too long; so is none that says it has no end. */
 static struct blob name_text(const MQCHARV *name) {
-    const char *text = name == NULL ? NULL : (const char *)pointed_at(name, name->VSPtr, name->VSOffset);
-    size_t longest = MQ_MAX_PROPERTY_NAME_LENGTH + 1;
-    if (text == NULL) {
-        return bytes(NULL, 0);
-    }
-    if (name->VSLength == MQVS_NULL_TERMINATED) {
-        return bytes(text, strnlen(text, longest));
-    }
-    if (name->VSLength < 0) {
-        return bytes(NULL, 0);
-    }
-    return bytes(text, (size_t)name->VSLength < longest ? (size_t)name->VSLength : longest);
+    return name == NULL ? bytes(NULL, 0) : charv_text(name, name, MQ_MAX_PROPERTY_NAME_LENGTH);
 }
 
 static MQLONG name_ccsid(const MQCHARV *name) { return name == NULL ? 0 : name->VSCCSID; }

@@ -1,16 +1,28 @@
 /* MQSUB, MQSUBRQ. */
 #include "marshal.h"
 
+_Static_assert(SD_RES_OBJECT_STRING + sizeof(MQCHARV) == sizeof(MQSD), "MQSD");
+_Static_assert(OD_RES_OBJECT_STRING + sizeof(MQCHARV) < sizeof(MQOD), "MQOD");
+
 EXPORTED void MQSUB(MQHCONN Hconn, PMQVOID SubDesc, PMQHOBJ Hobj, PMQHOBJ Hsub, PMQLONG CompCode, PMQLONG Reason) {
-    (void)SubDesc;
-    (void)Hobj;
+    struct blob sd = structure(SubDesc, length_of_MQSD);
+    struct answer_MQSUB answer = {.hobj = *Hobj, .hsub = MQHO_UNUSABLE_HOBJ};
     *Hsub = MQHO_UNUSABLE_HOBJ;
-    WITH_CONNECTION(Hconn, CompCode, Reason, call_MQSUB(wire, CompCode, Reason));
+    WITH_CONNECTION(
+        Hconn, CompCode, Reason,
+        call_MQSUB(wire, sd, *Hobj, text_in(sd, SD_OBJECT_STRING), text_in(sd, SD_SUB_NAME), text_in(sd, SD_SUB_USER_DATA),
+                   CompCode, Reason, &answer) &&
+            (write_back(SubDesc, sd, answer.sd), write_text(sd, SD_SUB_USER_DATA, answer.sub_user_data),
+             write_text(sd, SD_RES_OBJECT_STRING, answer.res_object_string), true));
+    if (*CompCode != MQCC_FAILED) {
+        *Hobj = answer.hobj;
+        *Hsub = answer.hsub;
+    }
 }
 
 EXPORTED void MQSUBRQ(MQHCONN Hconn, MQHOBJ Hsub, MQLONG Action, PMQVOID SubRqOpts, PMQLONG CompCode, PMQLONG Reason) {
-    (void)Hsub;
-    (void)Action;
-    (void)SubRqOpts;
-    WITH_CONNECTION(Hconn, CompCode, Reason, call_MQSUBRQ(wire, CompCode, Reason));
+    struct blob sro = structure(SubRqOpts, length_of_MQSRO);
+    struct answer_MQSUBRQ answer;
+    WITH_CONNECTION(Hconn, CompCode, Reason, call_MQSUBRQ(wire, Hsub, Action, sro, CompCode, Reason, &answer) &&
+                                                 (write_back(SubRqOpts, sro, answer.sro), true));
 }

@@ -7,7 +7,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -158,6 +157,12 @@ void wires_after_fork_in_child(void) {
     pthread_mutex_unlock(&sockets_lock);
 }
 
+void wire_init(struct wire *wire) {
+    memset(wire, 0, sizeof *wire);
+    wire->fd = -1;
+    pthread_mutex_init(&wire->sending, NULL);
+}
+
 bool wire_connect(struct wire *wire, const char *host, const char *port) {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
@@ -243,7 +248,10 @@ bool wire_call(struct wire *wire, uint16_t code, struct request *request, struct
     memcpy(request->small + 4, &code, 2);
     memcpy(request->small + 6, &serial, 2);
     end_small_piece(request);
-    if (!send_all(wire->fd, request->pieces, request->piece_count)) {
+    pthread_mutex_lock(&wire->sending);
+    bool sent = send_all(wire->fd, request->pieces, request->piece_count);
+    pthread_mutex_unlock(&wire->sending);
+    if (!sent) {
         return false;
     }
     wire->length = 0;
@@ -265,9 +273,27 @@ bool wire_call(struct wire *wire, uint16_t code, struct request *request, struct
     return true;
 }
 
+void wire_notify(struct wire *wire, uint16_t code) {
+    uint8_t header[HEADER_LENGTH] = {0};
+    memcpy(header + 4, &code, 2);
+    struct iovec piece = {.iov_base = header, .iov_len = sizeof header};
+    pthread_mutex_lock(&wire->sending);
+    /* A connection that is lost shows in the call that waits. */
+    (void)send_all(wire->fd, &piece, 1);
+    pthread_mutex_unlock(&wire->sending);
+}
+
+void wire_limit_silence(struct wire *wire, int seconds) {
+    struct timeval limit = {.tv_sec = seconds};
+    setsockopt(wire->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    setsockopt(wire->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+}
+
 void wire_close(struct wire *wire) {
     close_socket(wire);
     free(wire->body);
     wire->body = NULL;
     wire->capacity = 0;
 }
+
+void wire_destroy(struct wire *wire) { pthread_mutex_destroy(&wire->sending); }

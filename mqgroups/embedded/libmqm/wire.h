@@ -2,6 +2,7 @@
 #ifndef MQGROUPS_WIRE_H
 #define MQGROUPS_WIRE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,7 @@ struct wire {
     uint8_t *body;
     size_t capacity;
     size_t length;
+    pthread_mutex_t sending; /* so that wire_notify does not cut a request in two */
 };
 
 /* A request being gathered: small fields are copied to `small`, blobs are only pointed at. */
@@ -53,13 +55,25 @@ int32_t reply_i32(struct reply *reply);
 int64_t reply_i64(struct reply *reply);
 struct blob reply_blob(struct reply *reply);
 
+void wire_init(struct wire *wire);
+
 /* Connect to host and port (numbers or names), trying every address; false if nobody answers. */
 bool wire_connect(struct wire *wire, const char *host, const char *port);
 
 /* Send a request and receive its reply. False when the connection is lost or the peer sends what is no reply to it. */
 bool wire_call(struct wire *wire, uint16_t code, struct request *request, struct reply *reply);
 
+/* Send a frame without a body that is not answered. May be called while another thread is in wire_call, as long as that keeps
+ * the wire open. */
+void wire_notify(struct wire *wire, uint16_t code);
+
+/* Give up calls whose answer is silent for so many seconds; 0 for never. */
+void wire_limit_silence(struct wire *wire, int seconds);
+
 void wire_close(struct wire *wire);
+
+/* Only for a wire that is closed. */
+void wire_destroy(struct wire *wire);
 
 /* For pthread_atfork: the child closes the socket of every wire, in use or not. */
 void wires_before_fork(void);

@@ -49,6 +49,7 @@ typedef MQBYTE MQBYTE128[128];
 #define MQRC_CHAR_ATTR_LENGTH_ERROR 2006
 #define MQRC_CONNECTION_BROKEN 2009
 #define MQRC_DATA_LENGTH_ERROR 2010
+#define MQRC_ENVIRONMENT_ERROR 2012
 #define MQRC_HCONN_ERROR 2018
 #define MQRC_INT_ATTR_COUNT_ERROR 2021
 #define MQRC_Q_MGR_NAME_ERROR 2058
@@ -59,14 +60,20 @@ typedef MQBYTE MQBYTE128[128];
 #define MQRC_CALL_IN_PROGRESS 2219
 #define MQRC_CD_ERROR 2277
 #define MQRC_FUNCTION_NOT_SUPPORTED 2298
+#define MQRC_NO_CALLBACKS_ACTIVE 2446
+#define MQRC_HCONN_ASYNC_ACTIVE 2500
+#define MQRC_CONNECTION_SUSPENDED 2521
+#define MQRC_CONNECTION_STOPPED 2528
 #define MQRC_HOST_NOT_AVAILABLE 2538
 #define MQRC_CHANNEL_CONFIG_ERROR 2539
 
 #define MQHC_UNUSABLE_HCONN (-1)
 #define MQHC_UNASSOCIATED_HCONN (-3)
 #define MQHO_UNUSABLE_HOBJ (-1)
+#define MQHO_NONE 0
 #define MQHM_UNUSABLE_HMSG (-1)
 #define MQHM_NONE 0
+#define MQOT_TOPIC 8
 
 #define MQIA_FIRST 1
 #define MQIA_LAST 2000
@@ -181,6 +188,67 @@ typedef struct {
     MQLONG CopyOptions;
 } MQPD;
 #define MQPD_DEFAULT {'P', 'D', ' ', ' '}, 1, 0, 1, 0, 22
+
+typedef struct {
+    MQCHAR4 StrucId;
+    MQLONG Version;
+    MQLONG CallType;
+    MQHOBJ Hobj;
+    MQPTR CallbackArea;
+    MQPTR ConnectionArea;
+    MQLONG CompCode;
+    MQLONG Reason;
+    MQLONG State;
+    MQLONG DataLength;
+    MQLONG BufferLength;
+    MQLONG Flags;
+    MQLONG ReconnectDelay;
+} MQCBC, *PMQCBC;
+#define MQCBCT_START_CALL 1
+#define MQCBCT_STOP_CALL 2
+#define MQCBCT_REGISTER_CALL 3
+#define MQCBCT_DEREGISTER_CALL 4
+#define MQCBCT_EVENT_CALL 5
+#define MQCBCT_MSG_REMOVED 6
+#define MQCBCT_MSG_NOT_REMOVED 7
+#define MQCS_STOPPED 4
+
+typedef void (*MQCB_FUNCTION)(MQHCONN Hconn, PMQVOID MsgDesc, PMQVOID GetMsgOpts, PMQVOID Buffer, PMQCBC Context);
+
+typedef struct {
+    MQCHAR4 StrucId;
+    MQLONG Version;
+    MQLONG CallbackType;
+    MQLONG Options;
+    MQPTR CallbackArea;
+    MQCB_FUNCTION CallbackFunction;
+    MQCHAR CallbackName[128];
+    MQLONG MaxMsgLength;
+} MQCBD, *PMQCBD;
+#define MQCBD_DEFAULT {'C', 'B', 'D', ' '}, 1, 1, 0, NULL, NULL, {0}, -1
+#define MQCBT_MESSAGE_CONSUMER 1
+#define MQCBT_EVENT_HANDLER 2
+#define MQCBDO_START_CALL 0x00000001
+#define MQCBDO_STOP_CALL 0x00000004
+#define MQCBDO_REGISTER_CALL 0x00000100
+#define MQCBDO_DEREGISTER_CALL 0x00000200
+
+typedef struct {
+    MQCHAR4 StrucId;
+    MQLONG Version;
+    MQLONG Options;
+    MQLONG Reserved;
+    MQPTR ConnectionArea;
+} MQCTLO, *PMQCTLO;
+#define MQCTLO_DEFAULT {'C', 'T', 'L', 'O'}, 1, 0, 0, NULL
+
+#define MQOP_START 0x00000001
+#define MQOP_START_WAIT 0x00000002
+#define MQOP_STOP 0x00000004
+#define MQOP_REGISTER 0x00000100
+#define MQOP_DEREGISTER 0x00000200
+#define MQOP_SUSPEND 0x00010000
+#define MQOP_RESUME 0x00020000
 
 void MQBACK(MQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason);
 void MQBEGIN(MQHCONN Hconn, PMQVOID BeginOptions, PMQLONG CompCode, PMQLONG Reason);

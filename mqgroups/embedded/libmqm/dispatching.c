@@ -1,0 +1,318 @@
+/* The dispatcher: gets what is to be told to whom, and calls back. No lock is held then: a callback may take any of its own,
+ * the interpreter's for one, and may make calls. */
+#include <stdlib.h>
+
+#include "marshal.h"
+
+_Static_assert(sizeof(MQCBC) == 64 && offsetof(MQCBC, CallbackArea) == 16 && offsetof(MQCBC, CompCode) == 32, "MQCBC");
+
+/* One callback to be made. Structures are as long as their longest version: that is what callbacks read. */
+struct call {
+    MQHOBJ hobj;
+    MQCB_FUNCTION function;
+    MQCBC context;
+    MQMD md;
+    MQGMO gmo;
+    bool with_md, with_gmo;
+    void *buffer;
+};
+
+enum outcome { FETCHED, NOTHING, REFUSED, BROKEN };
+
+static _Thread_local int depth;
+
+bool is_in_callback(void) { return depth > 0; }
+
+void consumption_init(struct consumption *consumption) { pthread_cond_init(&consumption->changed, NULL); }
+
+void consumption_destroy(struct consumption *consumption) {
+    for (struct callback *one = consumption->callbacks; one != NULL;) {
+        struct callback *next = one->next;
+        free(one);
+        one = next;
+    }
+    pthread_cond_destroy(&consumption->changed);
+}
+
+static bool copy_structure(void *structure, size_t room, struct blob from) {
+    memset(structure, 0, room);
+    memcpy(structure, from.length > 0 ? from.data : "", from.length < room ? from.length : room);
+    return from.length > 0;
+}
+
+struct callback *callback_of(struct consumption *consumption, MQHOBJ hobj) {
+    struct callback *one = consumption->callbacks;
+    while (one != NULL && one->hobj != hobj) {
+        one = one->next;
+    }
+    return one;
+}
+
+/* Copy an answer out of the wire, which calls from inside the callback will use. False if it names no callback. */
+static bool take_call(struct consumption *consumption, const struct answer_CALLBACK *answer, struct call *call) {
+    call->hobj = answer->hobj;
+    copy_structure(&call->context, sizeof call->context, answer->cbc);
+    pthread_mutex_lock(&connections_lock);
+    const struct callback *callback = callback_of(consumption, call->hobj);
+    call->function = callback != NULL ? callback->function : NULL;
+    call->context.CallbackArea = callback != NULL ? callback->area : NULL;
+    call->context.ConnectionArea = consumption->connection_area;
+    pthread_mutex_unlock(&connections_lock);
+    call->with_md = copy_structure(&call->md, sizeof call->md, answer->md);
+    call->with_gmo = copy_structure(&call->gmo, sizeof call->gmo, answer->gmo);
+    call->buffer = NULL;
+    if (answer->buffer.length > 0) {
+        call->buffer = malloc(answer->buffer.length);
+        if (call->buffer != NULL) {
+            memcpy(call->buffer, answer->buffer.data, answer->buffer.length);
+        } else {
+            /* Topic q094410 has this reason for it. */
+            call->context.BufferLength = 0;
+            call->context.CompCode = MQCC_FAILED;
+            call->context.Reason = MQRC_STORAGE_NOT_AVAILABLE;
+        }
+    }
+    return call->function != NULL;
+}
+
+/* Forget callbacks that are not registered any more; nothing is owed. */
+static void sweep(struct consumption *consumption) {
+    pthread_mutex_lock(&connections_lock);
+    for (struct callback **link = &consumption->callbacks; *link != NULL;) {
+        struct callback *one = *link;
+        if (one->registered) {
+            link = &one->next;
+        } else {
+            *link = one->next;
+            free(one);
+        }
+    }
+    pthread_mutex_unlock(&connections_lock);
+}
+
+/* Whether the dispatcher may go to sleep now; from then on whoever changes the wish wakes it. */
+static bool falls_asleep(struct consumption *consumption) {
+    pthread_mutex_lock(&connections_lock);
+    consumption->asleep = consumption->wish == RUN;
+    bool asleep = consumption->asleep;
+    pthread_mutex_unlock(&connections_lock);
+    return asleep;
+}
+
+static void is_awake(struct consumption *consumption) {
+    pthread_mutex_lock(&connections_lock);
+    consumption->asleep = false;
+    pthread_mutex_unlock(&connections_lock);
+}
+
+/* Ask for the next callback. With REFUSED a reason comes back. */
+static enum outcome fetch(struct connection *connection, int32_t asked, struct call *call, PMQLONG reason) {
+    struct consumption *consumption = connection_consumption(connection);
+    if (connection_enter(connection_handle(connection), reason) == NULL) {
+        return REFUSED;
+    }
+    if (asked == CALLBACK_NEXT && !falls_asleep(consumption)) {
+        connection_leave(connection, false);
+        return NOTHING;
+    }
+    struct answer_CALLBACK answer;
+    MQLONG comp;
+    enum outcome outcome = BROKEN;
+    bool answered = call_CALLBACK(connection_wire(connection), asked, &comp, reason, &answer);
+    /* Before the wire may be closed: WAKE must not be sent on it then. */
+    is_awake(consumption);
+    if (answered && comp == MQCC_FAILED) {
+        outcome = REFUSED;
+    } else if (answered && answer.hobj == MQHO_UNUSABLE_HOBJ) {
+        outcome = NOTHING;
+    } else if (answered && take_call(consumption, &answer, call)) {
+        outcome = FETCHED;
+    }
+    connection_leave(connection, outcome == BROKEN);
+    return outcome;
+}
+
+/* What a callback changed in its areas is kept for the next call (topics q094370, q094400). */
+static void keep_areas(struct consumption *consumption, const struct call *call) {
+    pthread_mutex_lock(&connections_lock);
+    struct callback *callback = callback_of(consumption, call->hobj);
+    if (callback != NULL) {
+        callback->area = call->context.CallbackArea;
+    }
+    consumption->connection_area = call->context.ConnectionArea;
+    pthread_mutex_unlock(&connections_lock);
+}
+
+static void call_back(struct connection *connection, struct call *call) {
+    /* An interpreter that is shutting down ends the thread in its callback. */
+    pthread_cleanup_push(free, call->buffer);
+    depth++;
+    call->function(connection_handle(connection), call->with_md ? &call->md : NULL, call->with_gmo ? &call->gmo : NULL,
+                   call->buffer, &call->context);
+    depth--;
+    pthread_cleanup_pop(1);
+    keep_areas(connection_consumption(connection), call);
+}
+
+void callbacks_owed(struct connection *connection, int32_t asked) {
+    struct call call;
+    MQLONG reason;
+    enum outcome outcome;
+    while ((outcome = fetch(connection, asked, &call, &reason)) == FETCHED) {
+        call_back(connection, &call);
+    }
+    if (outcome == NOTHING) {
+        sweep(connection_consumption(connection));
+    }
+}
+
+/* The call that tells the next callback, of those that were not told yet, that the connection is lost. */
+static bool next_untold(struct consumption *consumption, struct call *call, MQLONG *options) {
+    pthread_mutex_lock(&connections_lock);
+    struct callback *one = consumption->callbacks;
+    while (one != NULL && (one->told || !one->registered)) {
+        one = one->next;
+    }
+    if (one != NULL) {
+        one->told = true;
+        *options = one->options;
+        *call = (struct call){.hobj = one->hobj, .function = one->function};
+        call->context = (MQCBC){{'C', 'B', 'C', ' '}, 2, MQCBCT_EVENT_CALL, one->hobj, one->area,
+                                consumption->connection_area, MQCC_FAILED, MQRC_CONNECTION_BROKEN, MQCS_STOPPED, 0, 0, 0, 0};
+    }
+    pthread_mutex_unlock(&connections_lock);
+    return one != NULL;
+}
+
+/* Tell all callbacks that the connection is lost: the queue manager cannot say it any more. */
+static void tell_broken(struct connection *connection) {
+    struct call call;
+    MQLONG options;
+    while (next_untold(connection_consumption(connection), &call, &options)) {
+        call_back(connection, &call);
+        if (options & MQCBDO_STOP_CALL) {
+            call.context.CallType = MQCBCT_STOP_CALL;
+            call_back(connection, &call);
+        }
+    }
+}
+
+void dispatcher_wish(struct connection *connection, enum wish wish) {
+    struct consumption *consumption = connection_consumption(connection);
+    consumption->wish = wish;
+    if (consumption->asleep) {
+        wire_notify(connection_wire(connection), WAKE_CODE);
+    }
+    pthread_cond_broadcast(&consumption->changed);
+}
+
+bool dispatcher_pause(struct connection *connection) {
+    struct consumption *consumption = connection_consumption(connection);
+    pthread_mutex_lock(&connections_lock);
+    while (consumption->dispatching && !consumption->resting) {
+        /* Again and again: a callback may say MQOP_START or MQOP_RESUME meanwhile. */
+        if (consumption->wish == RUN) {
+            dispatcher_wish(connection, PAUSE);
+        }
+        pthread_cond_wait(&consumption->changed, &connections_lock);
+    }
+    bool there = consumption->dispatching;
+    pthread_mutex_unlock(&connections_lock);
+    return there;
+}
+
+/* Do as the wish says, now that nothing is owed. Returns false when the dispatcher is to end. */
+static bool obey(struct connection *connection, enum wish seen) {
+    struct consumption *consumption = connection_consumption(connection);
+    pthread_mutex_lock(&connections_lock);
+    bool goes_on = true;
+    if (consumption->wish == seen) {
+        if (seen == RUN) {
+            consumption->started = true;
+            pthread_cond_broadcast(&consumption->changed);
+        } else if (seen == END || (seen == SUSPEND && consumption->waits)) {
+            goes_on = false;
+        } else {
+            while (consumption->wish == PAUSE || (consumption->wish == SUSPEND && !consumption->waits)) {
+                if (!consumption->resting) {
+                    consumption->resting = true;
+                    connection_give(connection, NOBODY);
+                    pthread_cond_broadcast(&consumption->changed);
+                }
+                pthread_cond_wait(&consumption->changed, &connections_lock);
+            }
+            consumption->resting = false;
+            connection_give(connection, this_thread());
+        }
+    }
+    pthread_mutex_unlock(&connections_lock);
+    return goes_on;
+}
+
+MQLONG dispatch(struct connection *connection) {
+    struct consumption *consumption = connection_consumption(connection);
+    struct call call;
+    MQLONG reason;
+    for (;;) {
+        pthread_mutex_lock(&connections_lock);
+        enum wish wish = consumption->wish;
+        int32_t asked = wish == RUN && consumption->started ? CALLBACK_NEXT : CALLBACK_OWED;
+        pthread_mutex_unlock(&connections_lock);
+        switch (fetch(connection, asked, &call, &reason)) {
+        case FETCHED:
+            call_back(connection, &call);
+            break;
+        case NOTHING:
+            if (asked == CALLBACK_OWED) {
+                sweep(consumption);
+                if (!obey(connection, wish)) {
+                    return MQRC_NONE;
+                }
+            }
+            break;
+        case REFUSED:
+            return reason;
+        case BROKEN:
+            tell_broken(connection);
+            return MQRC_CONNECTION_BROKEN;
+        }
+    }
+}
+
+/* The thread ends, by itself or by an interpreter that is shutting down. */
+static void has_ended(void *argument) {
+    struct connection *connection = argument;
+    struct consumption *consumption = connection_consumption(connection);
+    pthread_mutex_lock(&connections_lock);
+    consumption->dispatching = false;
+    connection_give(connection, NOBODY);
+    pthread_cond_broadcast(&consumption->changed);
+    pthread_mutex_unlock(&connections_lock);
+    connection_release(connection);
+}
+
+static void *run(void *argument) {
+    struct connection *connection = argument;
+    struct consumption *consumption = connection_consumption(connection);
+    pthread_cleanup_push(has_ended, connection);
+    pthread_mutex_lock(&connections_lock);
+    connection_give(connection, this_thread());
+    pthread_mutex_unlock(&connections_lock);
+    MQLONG reason = dispatch(connection);
+    pthread_mutex_lock(&connections_lock);
+    consumption->reason = reason;
+    pthread_mutex_unlock(&connections_lock);
+    pthread_cleanup_pop(1);
+    return NULL;
+}
+
+bool dispatcher_start(struct connection *connection) {
+    pthread_t thread;
+    connection_keep(connection);
+    if (pthread_create(&thread, NULL, run, connection) != 0) {
+        has_ended(connection);
+        return false;
+    }
+    pthread_detach(thread);
+    return true;
+}

@@ -1,0 +1,254 @@
+"""DISPLAY of MQSC, in PCF Escape commands and by ``mqgroups embedded mqsc``."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from mqgroups.embedded import pcf_constants as cf
+from mqgroups.embedded.mqsc import parse
+from mqgroups.mqi.constants import MQOO_INPUT_SHARED, MQOO_OUTPUT, MQPMO_SYNCPOINT
+from tests.fix_mqi import OK
+
+pytestmark = pytest.mark.embedded
+
+MQSC = """
+DEFINE QLOCAL(D.ONE) DESCR('The first, (of two)') MAXDEPTH(10) NOSHARE DEFPSIST(YES)
+DEFINE QLOCAL(D.TWO) MAXDEPTH(20) TRIGGER
+DEFINE QALIAS(D.ALIAS) TARGET(D.ONE)
+DEFINE QMODEL(D.MODEL) DEFTYPE(PERMDYN)
+DEFINE NAMELIST(D.NAMES) NAMES(D.ONE, D.TWO)
+DEFINE NAMELIST(D.NONE)
+DEFINE PROCESS(D.PROCESS) APPLICID('/bin/true')
+ALTER QMGR MARKINT(NOLIMIT)
+"""
+
+
+@pytest.fixture
+def q_mgr(own_queue_manager, tmp_path):
+    mqsc = tmp_path / "objects.mqsc"
+    mqsc.write_text(MQSC)
+    return own_queue_manager(mqsc=[mqsc])
+
+
+@pytest.fixture
+def escape(q_mgr, binding, connect):
+    """A function that sends MQSC commands and returns the texts of the answers, or None where they are refused."""
+    connected = binding.QueueManager(None, disconnect_on_exit=False)
+    connected.connect_tcp_client("", binding.CD(), q_mgr.channel, q_mgr.conn_name, None, None)
+    commands = binding.PCFExecute(connected)
+
+    def escape(text):
+        asked = {cf.MQIACF_ESCAPE_TYPE: cf.MQET_MQSC, cf.MQCACF_ESCAPE_TEXT: text.encode()}
+        try:
+            rows = commands.MQCMD_ESCAPE(asked)
+        except binding.MQMIError as error:
+            if error.reason != cf.MQRCCF_COMMAND_FAILED:
+                raise
+            return None
+        return [row[cf.MQCACF_ESCAPE_TEXT].rstrip(b" \0").decode() for row in rows]
+
+    yield escape
+    commands.disconnect()
+    connected.disconnect()
+
+
+def lines(texts):
+    return [text.splitlines() for text in texts]
+
+
+def names(texts):
+    return [
+        name
+        for text in texts or []
+        for name in re.findall(r"^   (?:QUEUE|NAMELIST|PROCESS|CHANNEL)\((.*?)\)", text, re.M)
+    ]
+
+
+def test_two_columns_and_nothing_but_what_is_asked_for(escape):
+    first, second = lines(escape("DISPLAY QLOCAL(D.*) MAXDEPTH CURDEPTH"))
+    assert first == [
+        "AMQ8409I: Details of a queue.",
+        "   QUEUE(D.ONE)                            TYPE(QLOCAL)",
+        "   MAXDEPTH(10)                            CURDEPTH(0)",
+    ]
+    assert second[1:] == [
+        "   QUEUE(D.TWO)                            TYPE(QLOCAL)",
+        "   MAXDEPTH(20)                            CURDEPTH(0)",
+    ]
+
+
+def test_what_is_too_long_has_a_line_of_its_own(escape):
+    assert escape("DIS CHANNEL(DEV.APP.SVRCONN) DESCR")[0].count("\n") == 2
+    assert escape("DIS QMGR CONNAUTH DESCR")[0].splitlines()[1:] == [
+        "   QMNAME(QM2)                             DESCR( )",
+        "   CONNAUTH(SYSTEM.DEFAULT.AUTHINFO.IDPWOS)",
+    ]
+
+
+def test_a_generic_name_alone_shows_names_and_types(escape):
+    (shown,) = lines(escape("DIS QUEUE(D.A*)"))
+    assert shown[1:] == ["   QUEUE(D.ALIAS)                          TYPE(QALIAS)"]
+
+
+@pytest.mark.parametrize("command", ["DIS QL(D.ONE)", "DIS Q(D.ON*) ALL"])
+def test_a_full_name_shows_all_and_so_does_all(escape, command):
+    (text,) = escape(command)
+    expected = {
+        "DESCR(The first, (of two))",
+        "NOSHARE",
+        "DEFPSIST(YES)",
+        "DEFTYPE(PREDEFINED)",
+        "NOTRIGGER",
+        "GET(ENABLED)",
+    }
+    assert all(item in text for item in expected)
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("DIS QUEUE(D.*)", ["D.ALIAS", "D.MODEL", "D.ONE", "D.TWO"]),
+        ("DIS QUEUE(D.*) TYPE(QMODEL)", ["D.MODEL"]),
+        ("DIS QMODEL(D.*)", ["D.MODEL"]),
+        ("DIS QALIAS(D.*) TARGET", ["D.ALIAS"]),
+        ("DIS QL(D.*) WHERE(MAXDEPTH GT 10)", ["D.TWO"]),
+        ("DIS QL(D.*) WHERE(MAXDEPTH LE 10)", ["D.ONE"]),
+        ("DIS QL(D.*) WHERE(DESCR LK 'The first*')", ["D.ONE"]),
+        ("DIS QL(D.*) WHERE(DESCR EQ 'The first, (of two)')", ["D.ONE"]),
+        ("DIS QL(D.*) WHERE(DEFPSIST EQ YES)", ["D.ONE"]),
+        ("DIS NAMELIST(D.*)", ["D.NAMES", "D.NONE"]),
+        ("DIS NL(D.*) WHERE(NAMES CT D.TWO)", ["D.NAMES"]),
+        ("DIS NL(*) WHERE(NAMCOUNT NE 0) NAMES", ["D.NAMES", "TEST.NAMELIST"]),
+        ("DIS PROCESS(D.*) APPLICID", ["D.PROCESS"]),
+        ("DIS CHL(DEV.AP*) CHLTYPE(SVRCONN) MAXMSGL", ["DEV.APP.SVRCONN"]),
+    ],
+)
+def test_which_are_found(escape, command, found):
+    assert names(escape(command)) == found
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "DIS QL(D.NOTHING)",
+        "DIS QL(D.*) NONSENSE",
+        "DIS QL(D.*) WHERE(MAXDEPTH IS 10)",
+        "DIS QL(D.*) WHERE(MAXDEPTH GT MANY)",
+        "DIS QL(D.*) WHERE(NONSENSE EQ 1)",
+        "DIS QL(D.*) WHERE(MAXDEPTH GT 1000)",
+        "DIS QUEUE(D.*) TYPE(NONSENSE)",
+        "DIS QSTATUS(*D)",
+        "DIS QL",
+        "DIS LISTENER(*)",
+    ],
+)
+def test_what_is_refused(escape, command):
+    assert escape(command) is None
+
+
+def test_names_of_a_namelist_are_all_shown(escape):
+    assert "NAMES(D.ONE, D.TWO)" in escape("DIS NL(D.NAMES)")[0]
+
+
+def test_the_queue_manager(escape):
+    (shown,) = lines(escape("DIS QMGR MARKINT SYNCPT"))
+    assert shown == [
+        "AMQ8408I: Details of a queue manager.",
+        "   QMNAME(QM2)                             MARKINT(NOLIMIT)",
+        "   SYNCPT",
+    ]
+
+
+def test_the_status_of_a_queue_and_of_its_handles(escape, connect, q_mgr):
+    application = connect(q_mgr)
+    handle = application.open("D.TWO", MQOO_INPUT_SHARED | MQOO_OUTPUT)
+    assert handle.put(b"m", MQPMO_SYNCPOINT).code == OK
+    (shown,) = lines(escape("DIS QS(D.TWO) CURDEPTH UNCOM IPPROCS OPPROCS"))
+    assert shown == [
+        "AMQ8450I: Details of the status of a queue.",
+        "   QUEUE(D.TWO)                            TYPE(QUEUE)",
+        "   CURDEPTH(1)                             IPPROCS(1)",
+        "   OPPROCS(1)                              UNCOM(YES)",
+    ]
+    (shown,) = lines(escape("DIS QS(D.TWO) TYPE(HANDLE) INPUT OUTPUT BROWSE HSTATE"))
+    assert shown[1:] == [
+        "   QUEUE(D.TWO)                            TYPE(HANDLE)",
+        "   INPUT(SHARED)                           OUTPUT(YES)",
+        "   BROWSE(NO)                              HSTATE(INACTIVE)",
+    ]
+
+
+def test_a_handle_that_waits_is_active(escape, connect, q_mgr, background):
+    source = connect(q_mgr).open("D.TWO", MQOO_INPUT_SHARED)
+    waiting = background(source.get, wait_ms=30_000)
+    while not escape("DIS QS(D.TWO) TYPE(HANDLE) WHERE(HSTATE EQ ACTIVE)"):
+        assert not waiting.done()
+    assert connect(q_mgr).put1("D.TWO", b"m").code == OK
+    assert waiting.result(30).data == b"m"
+    assert escape("DIS QS(D.TWO) TYPE(HANDLE) WHERE(HSTATE EQ ACTIVE)") is None
+
+
+def test_connections_and_what_they_have_open(escape, connect, q_mgr):
+    connect(q_mgr).open("D.TWO", MQOO_OUTPUT)
+    handles = escape("DIS CONN(*) TYPE(HANDLE) OBJNAME OBJTYPE")
+    (mine,) = [text for text in handles if "OBJNAME(D.TWO)" in text]
+    assert "OBJTYPE(QUEUE)" in mine
+    (number,) = re.findall(r" CONN\(([0-9A-F]{16})\)", mine)
+    assert len(escape(f"DIS CONN({number})")) == 1
+    assert "CHANNEL(DEV.APP.SVRCONN)" in escape(f"DIS CONN({number}) ALL")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "parameters"),
+    [
+        ("NAMES('a b', C, 'd')", {"NAMES": "a b,C,d"}),
+        ("NAMES(a, b)", {"NAMES": "A,B"}),
+        ("WHERE(descr lk 'it''s (b)*')", {"WHERE": "DESCR LK 'it''s (b)*'"}),
+        ("DESCR('a, b')", {"DESCR": "a, b"}),
+        ("DESCR('')", {"DESCR": ""}),
+    ],
+)
+def test_lists_and_quotes_within_parentheses(text, parameters):
+    (command,) = parse(f"ALTER NAMELIST(N) {text}")
+    assert command.parameters == parameters
+
+
+def test_a_command_file_may_have_it_and_shows_nothing(own_queue_manager, tmp_path):
+    mqsc = tmp_path / "display.mqsc"
+    mqsc.write_text("DISPLAY QUEUE(*)\n")
+    assert own_queue_manager(mqsc=[mqsc]).is_running
+
+
+# --- the command line
+
+
+def mqsc(q_mgr, *arguments, text=""):
+    command = [sys.executable, "-m", "mqgroups", "embedded", "mqsc", "--data", str(q_mgr.data), *arguments]
+    return subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_mqsc_shows_what_is_asked_with_c(q_mgr):
+    done = mqsc(q_mgr, "-c", "DIS QL(D.ONE) MAXDEPTH", "-c", "DIS QL(D.TWO) MAXDEPTH")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("AMQ8409I") == 2
+    assert "MAXDEPTH(10)" in done.stdout
+
+
+def test_mqsc_goes_on_after_a_command_that_is_refused(q_mgr):
+    text = "* a comment\nDEFINE QLOCAL(D.NEW) +\n  MAXDEPTH(3)\nDEFINE QLOCAL(D.NEW)\nDIS QL(D.NEW) MAXDEPTH\n"
+    done = mqsc(q_mgr, text=text)
+    assert done.returncode == 1
+    assert "DEFINE QLOCAL(D.NEW): done" in done.stdout
+    assert "MAXDEPTH(3)" in done.stdout
+    assert done.stderr.startswith("AMQ8150E: DEFINE QLOCAL(D.NEW)")
+
+
+def test_mqsc_says_so_when_nobody_is_there(tmp_path):
+    command = [sys.executable, "-m", "mqgroups", "embedded", "mqsc", "--data", str(tmp_path), "-c", "DIS QMGR"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("mqgroups: no embedded queue manager runs on")
