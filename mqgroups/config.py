@@ -51,6 +51,7 @@ class ConsumerSettings:
     complete_groups_only: bool
     max_message_length: int
     stream: bool
+    poison: str
     on_abandon: Callable[[GroupAbandoned], None] | None
 
 

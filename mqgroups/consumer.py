@@ -20,26 +20,31 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import ceil, inf
 from types import TracebackType
 
+from mqgroups.backout_queue import BackoutQueue
 from mqgroups.config import ConsumerSettings
 from mqgroups.connection import Connection, Queue
 from mqgroups.core.group import AT_START, GetPlan, GroupPosition, after_get, follows, inside_message, next_get
 from mqgroups.core.model import MatchOption, Role
+from mqgroups.core.poison import Suspect, Treatment, treatment
 from mqgroups.core.restart import Verdict
 from mqgroups.core.status import Checkpoint, StatusRecord
 from mqgroups.errors import (
     ConfigurationError,
     GroupAbandoned,
     GroupIncomplete,
+    GroupQuarantined,
     GroupStalled,
     GroupUsage,
     MessagesTaken,
     MQGroupsError,
     MQIError,
+    PoisonMessage,
+    QueueInhibited,
 )
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -49,7 +54,9 @@ from mqgroups.unit_of_work import UnitsOfWork
 
 _log = logging.getLogger("mqgroups.consumer")
 
-_OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_NO_READ_AHEAD
+_OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
+# How long to wait before a queue is asked again whose gets are inhibited: a call would not wait.
+_INHIBITED_PAUSE_S = 0.2
 _GET_OPTIONS = mq.MQGMO_SYNCPOINT | mq.MQGMO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING
 # One MQGET waits no longer than this, so that Ctrl-C and signal handlers are served, and a unit of work that ends by
 # its age does end while no message comes.
@@ -122,6 +129,8 @@ class GroupConsumer:
         self._ahead = 0
         # The MQGMO of every next get, while the handle retains the group.
         self._run: bytearray | None = None
+        # Whether the message that was got has to be the only one of its unit of work.
+        self._alone = False
         # The segment that was got last.
         self._segment: Message
         # MsgIds of what was got in the open unit of work: what has to be got again after a lost connection.
@@ -143,6 +152,7 @@ class GroupConsumer:
         try:
             self._work = UnitsOfWork(connection, self._status, Role.GET, settings.name, settings.queue, settings.every)
             self._queue = self._open()
+            self._backout = self._find_backout_queue()
         except BaseException:
             self._status.close()
             raise
@@ -233,6 +243,14 @@ class GroupConsumer:
             settings.queue, _OPEN_OPTIONS, max_message_length=settings.max_message_length
         )
 
+    def _find_backout_queue(self) -> BackoutQueue | None:
+        """Return where poison goes; ``None`` if nobody looks at backout counts."""
+        policy = self._settings.poison
+        if policy == "ignore" and not self._work.quarantine:
+            return None
+        found = BackoutQueue(self._connection, self._queue, needed=policy != "halt")
+        return found if found.threshold or self._work.quarantine else None
+
     def _next_group(self) -> GetGroup | None:
         if self._closed:
             raise GroupUsage(f"{self!r} is closed")
@@ -271,6 +289,15 @@ class GroupConsumer:
                     message = self._take(group)
                 if (result := message.abandoned_with) is not None:
                     raise self._abandoned(group, result)
+                if work.quarantine:
+                    raise self._quarantined(group, message)
+                if self._backout and message.backout_count >= self._backout.threshold:
+                    kept = self._treated(group, message)
+                    if kept is None:
+                        if self._group is not group:
+                            return
+                        message = None
+                        continue
                 if not message.is_last_segment:
                     message._following = lambda: self._next_segment(group)
                     self._segment = message
@@ -284,7 +311,10 @@ class GroupConsumer:
                 if message.is_last:
                     self._end_group(group)
                     return
-                if work.due():
+                if self._alone:
+                    work.suspect = None
+                    self._syncpoint(group)
+                elif work.due():
                     self._syncpoint(group)
                 message = None
         except Exception as error:
@@ -302,6 +332,83 @@ class GroupConsumer:
         self._end_group(group)
         return abandoned
 
+    # --- messages that cannot be processed
+
+    def _treated(self, group: GetGroup, message: Message) -> Message | None:
+        """Look at a message that was backed out too often; returns it if it is to be processed."""
+        assert self._backout is not None
+        work, count = self._work, message.backout_count
+        how = treatment(
+            message.group_id,
+            message.msg_seq_number,
+            count,
+            threshold=self._backout.threshold,
+            suspect=work.suspect,
+        )
+        if how is Treatment.PROCESS_ALONE:
+            self._alone = True
+            return message
+        if how is Treatment.ISOLATE:
+            suspect = Suspect(message.group_id, message.msg_seq_number, count + 1)
+            self._isolate(suspect)
+            return None
+        queue, policy = self._settings.queue, self._settings.poison
+        if policy == "halt":
+            raise PoisonMessage(queue, message.group_id, message.msg_seq_number, count, self._backout.threshold)
+        if policy == "quarantine":
+            raise self._quarantined(group, message)
+        self._backout.take(message)
+        _log.warning(
+            "queue %s: message %d of group %s was backed out %d times and is moved to %s",
+            queue,
+            message.msg_seq_number,
+            message.group_id.hex(),
+            count,
+            self._backout.name,
+        )
+        work.messages += 1
+        work.suspect = None
+        if message.is_last:
+            self._end_group(group)
+        else:
+            self._syncpoint(group)
+        return None
+
+    def _isolate(self, suspect: Suspect) -> None:
+        """Commit what was processed before a suspect, with a note of it; the suspect itself goes back to the queue."""
+        processed, checkpoint = self._unit[: self._work.messages], self._work.checkpoint
+
+        def note() -> None:
+            self._work.suspect = suspect
+            if processed:
+                self._work.syncpoint(self._work.record(self._position))
+            else:
+                self._work.note()
+
+        self._work.back_out("a message is suspected")
+        self._set_back()
+        try:
+            self._again(processed, checkpoint, note)
+        except MQIError as error:
+            self._redo_with(error, processed, checkpoint, note)
+        self._unit.clear()
+
+    def _quarantined(self, group: GetGroup, message: Message) -> GroupQuarantined:
+        """Move what is left of a group to the backout queue; returns the error that tells it."""
+        assert self._backout is not None
+        group_id, first = message.group_id, message.msg_seq_number
+        while True:
+            self._work.quarantine = True
+            self._backout.take(message)
+            self._work.messages += 1
+            if message.is_last:
+                break
+            if self._work.due():
+                self._syncpoint(group)
+            message = self._take(group)
+        self._end_group(group)
+        return GroupQuarantined(self._settings.queue, group_id, first, self._backout.name)
+
     def _check_current(self, group: GetGroup) -> None:
         if self._group is not group:
             raise GroupUsage("the consumer has gone on to another group, or is closed")
@@ -313,10 +420,17 @@ class GroupConsumer:
                 if self._work.messages == 0:
                     self._work.begin()
                 # While the plan is the same for every message, the core is not asked again and no clock is read.
-                got = self._queue.get(_ANY_MESSAGE, self._run) if self._run else None
+                got = self._got_next() if self._run else None
                 return self._accept(got) if got else self._next_member(group)
             except MQIError as error:
                 self._redo(error)
+
+    def _got_next(self) -> tuple[bytes, bytes, bytes] | None:
+        assert self._run is not None
+        try:
+            return self._queue.get(_ANY_MESSAGE, self._run)
+        except QueueInhibited:
+            return None  # the slow way waits for that too
 
     def _next_segment(self, group: GetGroup) -> Message:
         """Get the next segment; the one before is processed, so a syncpoint may come between them."""
@@ -367,12 +481,22 @@ class GroupConsumer:
             md = _ANY_MESSAGE
             if plan.match_options is not MatchOption.NONE:
                 md = st.md(group_id=plan.group_id, msg_seq_number=plan.msg_seq_number, offset=plan.offset)
-            got = self._queue.get(md, self._gmo(plan, wait_ms))
-            if got is not None:
-                return self._accept(got)
+            inhibited = None
+            try:
+                got = self._queue.get(md, self._gmo(plan, wait_ms))
+                if got is not None:
+                    return self._accept(got)
+            except QueueInhibited as error:
+                # It ends a wait at once, whatever is there; an operator will allow gets again.
+                inhibited = error
             left_s = deadline_s - time.monotonic()
             if left_s <= 0:
+                if inhibited is not None:
+                    raise inhibited
                 return None
+            if inhibited is not None:
+                self._connection.sleep(min(left_s, _INHIBITED_PAUSE_S))
+                left_s = deadline_s - time.monotonic()
             if group is not None and self._work.due():
                 self._syncpoint(group)
                 self._work.begin()
@@ -427,6 +551,7 @@ class GroupConsumer:
         except MQIError as error:
             self._redo(error, how)
         self._unit.clear()
+        self._alone = False
 
     def _redo(self, error: MQIError, how: Callable[[StatusRecord], None] | None = None) -> None:
         """Go on after a lost connection: get what was processed once more, and end the unit of work if that was due.
@@ -435,27 +560,45 @@ class GroupConsumer:
         commit either, since it has said what there was to say.
         """
         processed, checkpoint = self._unit[: self._work.messages], self._work.checkpoint
+        quarantine = self._work.quarantine
 
-        def again() -> None:
-            if self._settle() is Verdict.COMMITTED:
-                return
-            self._work.checkpoint = checkpoint
-            for msg_id in processed:
-                self._get_again(msg_id)
+        def then() -> None:
+            self._work.quarantine = quarantine
             if how is not None:
                 how(self._work.record(self._position))
 
+        self._redo_with(error, processed, checkpoint, then)
+
+    def _redo_with(
+        self, error: MQIError, processed: Sequence[bytes], checkpoint: Checkpoint, then: Callable[[], None]
+    ) -> None:
+        def again() -> None:
+            if self._settle() is Verdict.BACKED_OUT:
+                self._again(processed, checkpoint, then)
+
         self._work.redo(error, again)
+
+    def _again(self, processed: Sequence[bytes], checkpoint: Checkpoint, then: Callable[[], None]) -> None:
+        """Get again what was processed, and go on as before."""
+        self._work.checkpoint = checkpoint
+        for msg_id in processed:
+            self._get_again(msg_id)
+        then()
 
     def _settle(self) -> Verdict:
         """Bring everything back to the last commit."""
         verdict = self._work.settle()
+        self._set_back()
+        return verdict
+
+    def _set_back(self) -> None:
+        """Forget what was got since the last commit; open the queue again if need be."""
         self._run = None
         self._unit.clear()
+        self._alone = False
         self._anchor, self._ahead = self._work.committed, 0
         if self._queue.is_stale:
             self._queue = self._open()
-        return verdict
 
     def _get_again(self, msg_id: bytes) -> None:
         """Get a message that was got before the connection was lost; it went back to where it was."""
@@ -508,6 +651,8 @@ class GroupConsumer:
             if finish:
                 self._work.finish()
         finally:
+            if self._backout is not None:
+                self._backout.close()
             self._queue.close()
             self._status.close(delete=delete)
 

@@ -19,6 +19,8 @@
          ├─ OwnershipLost           another instance of the same name has taken over
          ├─ MessagesTaken           another consumer took what a lost connection gave back
          ├─ GroupAbandoned          a producer ended a group without completing it
+         ├─ PoisonMessage           a message fails whenever it is processed
+         ├─ GroupQuarantined        such a message, and the rest of its group, went to the backout queue
          ├─ GroupStalled            the next message of a group did not arrive in time
          └─ MQIError                a verb failed: verb, object name, completion code, reason code
              ├─ ConnectionBroken    the connection is gone, and with it the unit of work
@@ -245,6 +247,49 @@ class GroupAbandoned(EnvironmentFailure):
         self.group_id = group_id
         self.messages = messages
         self.result = result
+
+
+class PoisonMessage(EnvironmentFailure):
+    """A message was processed alone and failed, and has reached the queue's backout threshold. It stays on the queue.
+
+    Attributes:
+        queue, group_id, msg_seq_number: which message.
+        backout_count, threshold: how often it was backed out, and BOTHRESH of the queue.
+    """
+
+    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, backout_count: int, threshold: int) -> None:
+        super().__init__(
+            f"message {msg_seq_number} of group {group_id.hex()} on queue {queue} fails whenever it is processed: it was backed "
+            f"out {backout_count} times, the last time alone, and BOTHRESH is {threshold}. It is on the queue. Correct the "
+            "program, or let the consumer move it: poison='skip' or poison='quarantine'"
+        )
+        self.queue = queue
+        self.group_id = group_id
+        self.msg_seq_number = msg_seq_number
+        self.backout_count = backout_count
+        self.threshold = threshold
+
+
+class GroupQuarantined(EnvironmentFailure):
+    """A message of a group is poison; it and all that follow it are on the backout queue, as they were.
+
+    What was processed before it is committed. Iterate over the consumer again for the next group.
+
+    Attributes:
+        queue, group_id: which group, from which queue.
+        msg_seq_number: of the first message that was moved.
+        backout_queue: where it is.
+    """
+
+    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, backout_queue: str) -> None:
+        super().__init__(
+            f"group {group_id.hex()} of queue {queue} was moved to {backout_queue} from message {msg_seq_number} on, because "
+            "that message fails whenever it is processed. The messages before it were consumed; the next group can be got"
+        )
+        self.queue = queue
+        self.group_id = group_id
+        self.msg_seq_number = msg_seq_number
+        self.backout_queue = backout_queue
 
 
 class MQIError(EnvironmentFailure):

@@ -118,6 +118,7 @@ class QueueManager(Connection):
         complete_groups_only: bool = False,
         max_message_length: int = _LONGEST_MESSAGE_BYTES,
         stream: bool = False,
+        poison: str = "halt",
         on_abandon: Callable[[GroupAbandoned], None] | None = None,
     ) -> GroupConsumer:
         """Return a consumer that gets message groups from ``queue``.
@@ -136,6 +137,10 @@ class QueueManager(Connection):
             max_message_length: the longest message to take, bytes. The buffer begins smaller and grows to what comes.
             stream: take messages that were put in segments segment by segment (``Message.chunks``), with syncpoints between
                 them, instead of whole. Of such a message ``data`` is its first segment only.
+            poison: what to do with a message that fails whenever it is processed, as far as the queue has a BOTHRESH: found by
+                its backout count, and by processing it in a unit of work of its own. ``"halt"`` raises ``PoisonMessage``,
+                ``"skip"`` moves it to the queue's BOQNAME, ``"quarantine"`` moves the rest of its group there and raises
+                ``GroupQuarantined``; ``"ignore"`` does not ask.
             on_abandon: called with what iterating over an abandoned group is about to raise, before that is committed: to
                 undo, durably, what was done with its messages. If it raises, the group comes again.
 
@@ -147,6 +152,10 @@ class QueueManager(Connection):
         """
         if max_message_length < 1:
             raise ConfigurationError(f"max_message_length must be at least 1 byte, got {max_message_length!r}")
+        if poison not in ("halt", "skip", "quarantine", "ignore"):
+            raise ConfigurationError(f"poison must be 'halt', 'skip', 'quarantine' or 'ignore', got {poison!r}")
+        if stream and poison in ("skip", "quarantine"):
+            raise ConfigurationError(f"poison={poison!r} moves whole messages; with stream=True use 'halt' or 'ignore'")
         checked = checked_every(every)
         settings = ConsumerSettings(
             queue=checked_queue_name("queue", queue),
@@ -161,6 +170,7 @@ class QueueManager(Connection):
             complete_groups_only=complete_groups_only,
             max_message_length=max_message_length,
             stream=stream,
+            poison=poison,
             on_abandon=on_abandon,
         )
         return GroupConsumer(self, settings)

@@ -26,6 +26,7 @@ from mqgroups import tracing
 from mqgroups.connection import Connection
 from mqgroups.core.group import AT_START, GroupPosition, on_fresh_handle
 from mqgroups.core.model import Role
+from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import Expectations, Mismatch, RestartAction, Verdict, commit_verdict, restart_action
 from mqgroups.core.status import Checkpoint, Mark, RecordState, StatusRecord
 from mqgroups.core.unit_of_work import Every, capped, syncpoint_due
@@ -61,6 +62,7 @@ class UnitsOfWork:
         resumed: the record found at the start if it tells of an interrupted group, else ``None``.
         messages, data_bytes: in the open unit of work. The driver counts them, after each call that succeeded.
         checkpoint: what the next syncpoint commits; the driver sets it.
+        suspect, quarantine: likewise, of the record.
         number: of the open or next unit of work.
     """
 
@@ -99,13 +101,20 @@ class UnitsOfWork:
             raise _foreign(self._status.name, decision.mismatch)
         self.epoch = record.epoch + 1 if record else 1
         self.number = record.unit_of_work + 1 if record else 1
-        self.checkpoint: Checkpoint = record.checkpoint if record else None
+        self._record = record
+        self._set_aside()
         self.committed_checkpoint: Checkpoint = self.checkpoint
         self.resumed = record if decision.action is RestartAction.RESUME_GROUP else None
         self.committed = AT_START
         if self.resumed:
             self.committed = on_fresh_handle(_position(self.resumed))
-        self._record = record
+
+    def _set_aside(self) -> None:
+        """Forget what was to be committed: what the record says counts."""
+        record = self._record
+        self.checkpoint: Checkpoint = record.checkpoint if record else None
+        self.suspect: Suspect | None = record.suspect if record else None
+        self.quarantine = record.quarantine if record else False
 
     def _claim(self) -> None:
         """Put a record of this owner's in the place of what was found, with what that one says."""
@@ -154,9 +163,17 @@ class UnitsOfWork:
         self._status.replace(record)
         self._commit(record, _position(record))
 
+    def note(self) -> None:
+        """Commit what the record has to say besides the position, in a unit of work of its own."""
+        assert self._record is not None
+        self.begin()
+        record = replace(self._record, suspect=self.suspect, quarantine=self.quarantine)
+        self._status.replace(record)
+        self._commit(record, self.committed)
+
     def complete(self, record: StatusRecord) -> None:
         """End a group's last unit of work: the record, COMPLETED, and MQCMIT."""
-        record = replace(record, state=RecordState.COMPLETED)
+        record = replace(record, state=RecordState.COMPLETED, suspect=None, quarantine=False)
         self._status.replace(record)
         self._commit(record, AT_START)
 
@@ -171,7 +188,7 @@ class UnitsOfWork:
 
     def _forget(self, reason: str) -> None:
         self._trace(self.committed, reason)
-        self.checkpoint = self.committed_checkpoint
+        self._set_aside()
         self.messages = self.data_bytes = 0
 
     def record(self, position: GroupPosition) -> StatusRecord:
@@ -188,6 +205,8 @@ class UnitsOfWork:
             msg_seq_number=position.msg_seq_number,
             offset=position.offset,
             in_last_message=position.in_last_message,
+            suspect=self.suspect,
+            quarantine=self.quarantine,
             q_mgr_identifier=self._expected.q_mgr_identifier,
             checkpoint=self.checkpoint,
         )
@@ -199,8 +218,12 @@ class UnitsOfWork:
         return f"Message {self.committed.msg_seq_number} is the last of the group that is known to be committed"
 
     def finish(self) -> None:
-        """Take the record away unless a group is interrupted, in a unit of work of its own: nobody needs it any more."""
-        if self._lost is not None or not self.committed.at_start or not self._connection.can_go_on:
+        """Take the record away, in a unit of work of its own, if nobody needs it any more.
+
+        It stays where a group is interrupted, and where it knows of a suspect.
+        """
+        speaks = not self.committed.at_start or self.suspect is not None
+        if self._lost is not None or speaks or not self._connection.can_go_on:
             return
         try:
             self._finish()
@@ -276,7 +299,7 @@ class UnitsOfWork:
         if verdict is Verdict.OWNERSHIP_LOST:
             raise self._ownership_lost(found)
         if ending is not None and verdict is Verdict.COMMITTED:
-            self._committed(ending)
+            self._committed(replace(ending, record=found))
             return verdict
         self._ending = None
         self._forget("connection lost")
@@ -325,7 +348,8 @@ class UnitsOfWork:
         if record:
             self._trace(_position(record))
             self.number = record.unit_of_work + 1
-            self.checkpoint = self.committed_checkpoint = record.checkpoint
+            self._set_aside()
+            self.committed_checkpoint = record.checkpoint
         self.messages = self.data_bytes = 0
 
     def _trace(self, position: GroupPosition, error: str = "") -> None:

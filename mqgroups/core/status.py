@@ -19,6 +19,7 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from mqgroups.core.model import GROUP_ID_LENGTH, MAX_MSG_SEQ_NUMBER, MAX_OFFSET, Persistence, Role
+from mqgroups.core.poison import Suspect
 
 SCHEMA = 1
 
@@ -73,6 +74,8 @@ class StatusRecord:
         msg_seq_number: of the last message committed to its end; 0 while there was none.
         offset: how many bytes of the message after that one are committed, as segments.
         in_last_message: whether that message is the group's last.
+        suspect: the message that is processed alone, to see whether it is poison.
+        quarantine: whether what is left of the group goes to the backout queue.
         resolved_q_name, resolved_q_mgr_name: where the group's first message went, as MQPMO returned it; empty for a
             get.
         q_mgr_identifier: of the queue manager that holds the status queue.
@@ -95,6 +98,8 @@ class StatusRecord:
     persistence: Persistence = Persistence.PERSISTENT
     offset: int = 0
     in_last_message: bool = False
+    suspect: Suspect | None = None
+    quarantine: bool = False
     checkpoint: Checkpoint = None
 
     @property
@@ -116,6 +121,7 @@ def encode(record: StatusRecord) -> bytes:
         "state": record.state.value,
         "group_id": record.group_id.hex(),
         "persistence": int(record.persistence),
+        "suspect": _encode_suspect(record.suspect),
         "checkpoint": _encode_checkpoint(record.checkpoint),
     }
     body = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")[1:]
@@ -152,6 +158,7 @@ def _from_values(values: dict[str, Any]) -> StatusRecord:
     values["persistence"] = Persistence(values["persistence"])
     values["group_id"] = bytes.fromhex(values["group_id"])
     values["checkpoint"] = _decode_checkpoint(values["checkpoint"])
+    values["suspect"] = _decode_suspect(values["suspect"])
     if len(values["group_id"]) != GROUP_ID_LENGTH:
         raise ValueError(f"group_id of {len(values['group_id'])} bytes")
     if not 0 <= values["offset"] <= MAX_OFFSET:
@@ -160,6 +167,17 @@ def _from_values(values: dict[str, Any]) -> StatusRecord:
     if not least <= values["msg_seq_number"] <= MAX_MSG_SEQ_NUMBER:
         raise ValueError(f"msg_seq_number {values['msg_seq_number']}")
     return StatusRecord(**values)
+
+
+def _encode_suspect(suspect: Suspect | None) -> list[Any] | None:
+    return None if suspect is None else [suspect.group_id.hex(), suspect.msg_seq_number, suspect.backout_count]
+
+
+def _decode_suspect(value: list[Any] | None) -> Suspect | None:
+    if value is None:
+        return None
+    group_id, msg_seq_number, backout_count = value
+    return Suspect(bytes.fromhex(group_id), msg_seq_number, backout_count)
 
 
 def _encode_checkpoint(checkpoint: Checkpoint) -> dict[str, Any] | None:

@@ -64,6 +64,11 @@ class Message:
         return self._segment_status != mq.MQSS_SEGMENT
 
     @property
+    def descriptor(self) -> bytearray:
+        """The MQMD as it was got (364 bytes), to put the message again with."""
+        return bytearray(self._md)
+
+    @property
     def text(self) -> str:
         """The data as text, by the message's CCSID.
 
