@@ -37,6 +37,7 @@ from mqgroups.consumer import GetGroup, GroupConsumer
 from mqgroups.core.model import GroupStatus, MsgFlag, Persistence
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import MQGroupsError
+from mqgroups.hooks import InDoubt, Resumed
 from mqgroups.mqi.message import Message
 from mqgroups.producer import GroupProducer, PutGroup
 from mqgroups.queue_manager import QueueManager, connect, wrap
@@ -48,12 +49,14 @@ __all__ = [
     "GroupConsumer",
     "GroupProducer",
     "GroupStatus",
+    "InDoubt",
     "MQGroupsError",
     "Message",
     "MsgFlag",
     "Persistence",
     "PutGroup",
     "QueueManager",
+    "Resumed",
     "connect",
     "errors",
     "wrap",

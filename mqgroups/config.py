@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mqgroups.core.model import Persistence, Role
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import ConfigurationError
+from mqgroups.hooks import Hooks
 
 STATUS_MODEL = "MQGROUPS.STATUS.MODEL"
 # What a segment of a stream has where nothing is said: below every default limit on the length of a message.
@@ -32,6 +33,7 @@ class ProducerSettings:
     persistence: Persistence
     priority: int
     segment_bytes: int | None
+    hooks: Hooks
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class ConsumerSettings:
     complete_groups_only: bool
     max_message_length: int
     stream: bool
+    hooks: Hooks
 
 
 def checked_name(name: str) -> str:

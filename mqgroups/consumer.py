@@ -128,6 +128,11 @@ class GroupConsumer:
         self._before_commit: BeforeCommit | None = None
         self._closed = False
         connection.reopening(self._start)
+        try:
+            self._work.tell_resumed()
+        except BaseException:
+            self._close(finish=False)
+            raise
 
     def _start(self) -> None:
         """Open both queues and find out where things stand."""
@@ -140,7 +145,9 @@ class GroupConsumer:
             segmented=settings.segmented_status,
         )
         try:
-            self._work = UnitsOfWork(connection, self._status, Role.GET, settings.name, settings.queue, settings.every)
+            self._work = UnitsOfWork(
+                connection, self._status, Role.GET, settings.name, settings.queue, settings.every, settings.hooks
+            )
             self._queue = self._open()
         except BaseException:
             self._status.close()

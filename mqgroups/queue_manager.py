@@ -19,6 +19,7 @@ from mqgroups.consumer import GroupConsumer
 from mqgroups.core.model import Persistence, Role
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import ConfigurationError
+from mqgroups.hooks import Hooks, OnInDoubt, OnResume
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager
 from mqgroups.mqi.binding import binding_of, load_binding
@@ -52,6 +53,8 @@ class QueueManager(Connection):
         persistence: Persistence = Persistence.PERSISTENT,
         priority: int | None = None,
         segment_bytes: int | None = None,
+        on_resume: OnResume | None = None,
+        on_in_doubt: OnInDoubt | None = None,
     ) -> GroupProducer:
         """Return a producer that puts message groups to ``queue``.
 
@@ -73,6 +76,10 @@ class QueueManager(Connection):
             priority: of the messages, 0 to 9; by default the queue's.
             segment_bytes: put longer messages as segments of so many bytes; units of work may end between them. By default
                 only streams are put in segments, of 1 MiB. Not on z/OS.
+            on_resume: called once, before this returns, if an interrupted group was found. What it raises comes out of
+                here; the group stays as it was found.
+            on_in_doubt: called when MQCMIT of messages had no answer and it is known what became of them; once for each.
+                What it raises comes out of the call that was under way; ``group()`` goes on after the last commit.
 
         Raises:
             ConfigurationError: a setting cannot be.
@@ -99,6 +106,7 @@ class QueueManager(Connection):
             persistence=Persistence(persistence),
             priority=mq.MQPRI_PRIORITY_AS_Q_DEF if priority is None else priority,
             segment_bytes=segment_bytes,
+            hooks=Hooks(on_resume, on_in_doubt),
         )
         return GroupProducer(self, settings)
 
@@ -117,6 +125,8 @@ class QueueManager(Connection):
         complete_groups_only: bool = False,
         max_message_length: int = _LONGEST_MESSAGE_BYTES,
         stream: bool = False,
+        on_resume: OnResume | None = None,
+        on_in_doubt: OnInDoubt | None = None,
     ) -> GroupConsumer:
         """Return a consumer that gets message groups from ``queue``.
 
@@ -134,6 +144,7 @@ class QueueManager(Connection):
             max_message_length: the longest message to take, bytes. The buffer begins smaller and grows to what comes.
             stream: take messages that were put in segments segment by segment (``Message.chunks``), with syncpoints between
                 them, instead of whole. Of such a message ``data`` is its first segment only.
+            on_resume, on_in_doubt: as for a producer.
 
         Raises:
             ConfigurationError: a setting cannot be.
@@ -157,6 +168,7 @@ class QueueManager(Connection):
             complete_groups_only=complete_groups_only,
             max_message_length=max_message_length,
             stream=stream,
+            hooks=Hooks(on_resume, on_in_doubt),
         )
         return GroupConsumer(self, settings)
 
