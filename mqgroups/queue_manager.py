@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Literal
 
 from mqgroups.config import (
     STATUS_MODEL,
@@ -24,6 +25,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager
 from mqgroups.mqi.binding import binding_of, load_binding
 from mqgroups.producer import GroupProducer
+from mqgroups.recovery import OwnerStatus, inspect_owner
 from mqgroups.retry import Patience, Sleep
 
 # In units of work of so many messages the MQGET that segmented records save is at least one call in 23.
@@ -171,6 +173,47 @@ class QueueManager(Connection):
             hooks=Hooks(on_resume, on_in_doubt),
         )
         return GroupConsumer(self, settings)
+
+    def inspect_owner(
+        self,
+        name: str,
+        role: Literal["put", "get"],
+        *,
+        queue: str | None = None,
+        status_queue: str | None = None,
+        status_model: str | None = STATUS_MODEL,
+        wait_s: float = 0.0,
+        tidy: bool = False,
+    ) -> OwnerStatus:
+        """Say what a start of the producer or consumer of this name would find, without being one.
+
+        Args:
+            name: of the producer or consumer.
+            role: ``"put"`` for a producer, ``"get"`` for a consumer.
+            queue: which it puts to or gets from, to be compared with its record; by default that is not looked at.
+            status_queue: by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
+            status_model: the model queue its status queue would be made from. It is tried where the status queue does not
+                exist: the queue is made and deleted again. ``None`` does not try.
+            wait_s: how long to wait for another owner of this name to go, seconds.
+            tidy: take a record away that says nothing any more: of no group, or of a completed one without a checkpoint.
+
+        Raises:
+            ConfigurationError: a name or role cannot be.
+            StatusError: the status queue is not what it must be, and a start would be refused; nothing was changed.
+            MQIError: a call failed.
+        """
+        if role not in ("put", "get"):
+            raise ConfigurationError(f"role must be 'put' or 'get', got {role!r}")
+        return inspect_owner(
+            self,
+            Role(role),
+            checked_name(name),
+            queue=None if queue is None else checked_queue_name("queue", queue),
+            status_queue=_status_queue(status_queue, Role(role), name),
+            status_model="" if status_model is None else checked_queue_name("status_model", status_model),
+            wait_s=checked_seconds("wait_s", wait_s),
+            tidy=tidy,
+        )
 
     def _segmented(self, status: str, every: Every) -> bool:
         """Say whether status records are put as segments."""

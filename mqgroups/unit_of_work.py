@@ -111,7 +111,7 @@ class UnitsOfWork:
     def _start(self, record: StatusRecord | None) -> None:
         decision = restart_action(record, self._expected)
         if decision.mismatch is not None:
-            raise _foreign(self._status.name, decision.mismatch)
+            raise foreign_record(self._status.name, decision.mismatch)
         self.epoch = record.epoch + 1 if record else 1
         self.number = record.unit_of_work + 1 if record else 1
         self.checkpoint: Checkpoint = record.checkpoint if record else None
@@ -410,7 +410,8 @@ def _mark(record: StatusRecord | None) -> Mark | None:
     return record.mark if record else None
 
 
-def _foreign(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign:
+def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign:
+    """Return the error for a status record that is somebody else's."""
     return StatusRecordForeign(
         f"the status record on status queue {status_queue} is of {mismatch.field} {mismatch.found!r}, expected "
         f"{mismatch.expected!r}. Somebody else's group was interrupted there, or this program is pointed at the wrong "

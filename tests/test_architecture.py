@@ -39,7 +39,8 @@ ALLOWED: dict[str, set[str]] = {
     "unit_of_work": {"connection", "core", "errors", "hooks", "retry", "status_queue", "tracing", "mqi.constants"},
     "producer": EDGE,
     "consumer": EDGE,
-    "queue_manager": EDGE | {"producer", "consumer"},
+    "recovery": EDGE,
+    "queue_manager": EDGE | {"producer", "consumer", "recovery"},
     "embedded": {"embedded", "mqi.constants"},
 }
 # Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.
