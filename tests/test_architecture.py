@@ -41,6 +41,7 @@ ALLOWED: dict[str, set[str]] = {
     "consumer": EDGE,
     "recovery": EDGE,
     "queue_manager": EDGE | {"producer", "consumer", "recovery"},
+    "cli_recover": {"config", "core.status", "errors", "queue_manager", "recovery"},
     "embedded": {"embedded", "mqi.constants"},
 }
 # Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.
