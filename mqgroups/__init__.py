@@ -35,11 +35,14 @@ from mqgroups import errors
 from mqgroups.connection import Connection
 from mqgroups.consumer import GetGroup, GroupConsumer
 from mqgroups.core.model import GroupStatus, MsgFlag, Persistence
+from mqgroups.core.status import StatusRecord
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import MQGroupsError
+from mqgroups.hooks import InDoubt, Resumed
 from mqgroups.mqi.message import Message
 from mqgroups.producer import GroupProducer, PutGroup
 from mqgroups.queue_manager import QueueManager, connect, wrap
+from mqgroups.recovery import OwnerState, OwnerStatus
 
 __all__ = [
     "Connection",
@@ -48,12 +51,17 @@ __all__ = [
     "GroupConsumer",
     "GroupProducer",
     "GroupStatus",
+    "InDoubt",
     "MQGroupsError",
     "Message",
     "MsgFlag",
+    "OwnerState",
+    "OwnerStatus",
     "Persistence",
     "PutGroup",
     "QueueManager",
+    "Resumed",
+    "StatusRecord",
     "connect",
     "errors",
     "wrap",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from mqgroups.core.model import Persistence, Role
 from mqgroups.core.unit_of_work import Every
-from mqgroups.errors import ConfigurationError, GroupAbandoned
+from mqgroups.errors import ConfigurationError
+from mqgroups.hooks import Hooks
 
 STATUS_MODEL = "MQGROUPS.STATUS.MODEL"
 # What a segment of a stream has where nothing is said: below every default limit on the length of a message.
@@ -33,6 +33,7 @@ class ProducerSettings:
     persistence: Persistence
     priority: int
     segment_bytes: int | None
+    hooks: Hooks
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class ConsumerSettings:
     max_message_length: int
     stream: bool
     poison: str
-    on_abandon: Callable[[GroupAbandoned], None] | None
+    hooks: Hooks
 
 
 def checked_name(name: str) -> str:

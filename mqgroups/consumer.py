@@ -138,6 +138,11 @@ class GroupConsumer:
         self._before_commit: BeforeCommit | None = None
         self._closed = False
         connection.reopening(self._start)
+        try:
+            self._work.tell_resumed()
+        except BaseException:
+            self._close(finish=False)
+            raise
 
     def _start(self) -> None:
         """Open both queues and find out where things stand."""
@@ -150,7 +155,9 @@ class GroupConsumer:
             segmented=settings.segmented_status,
         )
         try:
-            self._work = UnitsOfWork(connection, self._status, Role.GET, settings.name, settings.queue, settings.every)
+            self._work = UnitsOfWork(
+                connection, self._status, Role.GET, settings.name, settings.queue, settings.every, settings.hooks
+            )
             self._queue = self._open()
             self._backout = self._find_backout_queue()
         except BaseException:
@@ -326,8 +333,8 @@ class GroupConsumer:
         """Consume the message that says so; returns the error that tells it."""
         group_id, messages = group.group_id, self._position.msg_seq_number - 1
         abandoned = GroupAbandoned(self._settings.queue, group_id, messages, result)
-        if self._settings.on_abandon is not None:
-            self._settings.on_abandon(abandoned)
+        if self._settings.hooks.on_abandon is not None:
+            self._settings.hooks.on_abandon(abandoned)
         self._work.messages += 1
         self._end_group(group)
         return abandoned

@@ -292,6 +292,11 @@ class GroupProducer:
         self._whole_bytes = settings.segment_bytes or sys.maxsize
         self._closed = False
         connection.reopening(self._start)
+        try:
+            self._work.tell_resumed()
+        except BaseException:
+            self._close(finish=False)
+            raise
 
     def _start(self) -> None:
         """Open both queues and find out where things stand."""
@@ -304,7 +309,9 @@ class GroupProducer:
             segmented=settings.segmented_status,
         )
         try:
-            self._work = UnitsOfWork(connection, self._status, Role.PUT, settings.name, settings.queue, settings.every)
+            self._work = UnitsOfWork(
+                connection, self._status, Role.PUT, settings.name, settings.queue, settings.every, settings.hooks
+            )
             resumed = self._work.resumed
             if resumed:
                 self._persistence = resumed.persistence

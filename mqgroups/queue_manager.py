@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from typing import Literal
 
 from mqgroups.config import (
     STATUS_MODEL,
@@ -19,11 +19,13 @@ from mqgroups.connection import Connection
 from mqgroups.consumer import GroupConsumer
 from mqgroups.core.model import Persistence, Role
 from mqgroups.core.unit_of_work import Every
-from mqgroups.errors import ConfigurationError, GroupAbandoned
+from mqgroups.errors import ConfigurationError
+from mqgroups.hooks import Hooks, OnAbandon, OnInDoubt, OnResume
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager
 from mqgroups.mqi.binding import binding_of, load_binding
 from mqgroups.producer import GroupProducer
+from mqgroups.recovery import OwnerStatus, inspect_owner
 from mqgroups.retry import Patience, Sleep
 
 # In units of work of so many messages the MQGET that segmented records save is at least one call in 23.
@@ -53,6 +55,8 @@ class QueueManager(Connection):
         persistence: Persistence = Persistence.PERSISTENT,
         priority: int | None = None,
         segment_bytes: int | None = None,
+        on_resume: OnResume | None = None,
+        on_in_doubt: OnInDoubt | None = None,
     ) -> GroupProducer:
         """Return a producer that puts message groups to ``queue``.
 
@@ -74,6 +78,10 @@ class QueueManager(Connection):
             priority: of the messages, 0 to 9; by default the queue's.
             segment_bytes: put longer messages as segments of so many bytes; units of work may end between them. By default
                 only streams are put in segments, of 1 MiB. Not on z/OS.
+            on_resume: called once, before this returns, if an interrupted group was found. What it raises comes out of
+                here; the group stays as it was found.
+            on_in_doubt: called when MQCMIT of messages had no answer and it is known what became of them; once for each.
+                What it raises comes out of the call that was under way; ``group()`` goes on after the last commit.
 
         Raises:
             ConfigurationError: a setting cannot be.
@@ -100,6 +108,7 @@ class QueueManager(Connection):
             persistence=Persistence(persistence),
             priority=mq.MQPRI_PRIORITY_AS_Q_DEF if priority is None else priority,
             segment_bytes=segment_bytes,
+            hooks=Hooks(on_resume, on_in_doubt),
         )
         return GroupProducer(self, settings)
 
@@ -119,7 +128,9 @@ class QueueManager(Connection):
         max_message_length: int = _LONGEST_MESSAGE_BYTES,
         stream: bool = False,
         poison: str = "halt",
-        on_abandon: Callable[[GroupAbandoned], None] | None = None,
+        on_abandon: OnAbandon | None = None,
+        on_resume: OnResume | None = None,
+        on_in_doubt: OnInDoubt | None = None,
     ) -> GroupConsumer:
         """Return a consumer that gets message groups from ``queue``.
 
@@ -143,6 +154,7 @@ class QueueManager(Connection):
                 ``GroupQuarantined``; ``"ignore"`` does not ask.
             on_abandon: called with what iterating over an abandoned group is about to raise, before that is committed: to
                 undo, durably, what was done with its messages. If it raises, the group comes again.
+            on_resume, on_in_doubt: as for a producer.
 
         Raises:
             ConfigurationError: a setting cannot be.
@@ -171,9 +183,50 @@ class QueueManager(Connection):
             max_message_length=max_message_length,
             stream=stream,
             poison=poison,
-            on_abandon=on_abandon,
+            hooks=Hooks(on_resume, on_in_doubt, on_abandon),
         )
         return GroupConsumer(self, settings)
+
+    def inspect_owner(
+        self,
+        name: str,
+        role: Literal["put", "get"],
+        *,
+        queue: str | None = None,
+        status_queue: str | None = None,
+        status_model: str | None = STATUS_MODEL,
+        wait_s: float = 0.0,
+        tidy: bool = False,
+    ) -> OwnerStatus:
+        """Say what a start of the producer or consumer of this name would find, without being one.
+
+        Args:
+            name: of the producer or consumer.
+            role: ``"put"`` for a producer, ``"get"`` for a consumer.
+            queue: which it puts to or gets from, to be compared with its record; by default that is not looked at.
+            status_queue: by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
+            status_model: the model queue its status queue would be made from. It is tried where the status queue does not
+                exist: the queue is made and deleted again. ``None`` does not try.
+            wait_s: how long to wait for another owner of this name to go, seconds.
+            tidy: take a record away that says nothing any more: of no group, or of a completed one without a checkpoint.
+
+        Raises:
+            ConfigurationError: a name or role cannot be.
+            StatusError: the status queue is not what it must be, and a start would be refused; nothing was changed.
+            MQIError: a call failed.
+        """
+        if role not in ("put", "get"):
+            raise ConfigurationError(f"role must be 'put' or 'get', got {role!r}")
+        return inspect_owner(
+            self,
+            Role(role),
+            checked_name(name),
+            queue=None if queue is None else checked_queue_name("queue", queue),
+            status_queue=_status_queue(status_queue, Role(role), name),
+            status_model="" if status_model is None else checked_queue_name("status_model", status_model),
+            wait_s=checked_seconds("wait_s", wait_s),
+            tidy=tidy,
+        )
 
     def _segmented(self, status: str, every: Every) -> bool:
         """Say whether status records are put as segments."""

@@ -66,12 +66,17 @@ class StatusQueue:
         """Open the status queue, making it from the model queue if it does not exist. ``segmented``: records are put as
         segments of one logical message (``core.status_chain``), which saves an MQGET for most of them.
 
+        Attributes:
+            was_made: whether it did not exist.
+
         Raises:
             OwnerActive: somebody else has it open, and still had after ``owner_wait_s``.
+            QueueMissing: it does not exist, and ``model`` is empty.
             StatusQueueUnusable: it does not exist and there is no model queue; or it would not outlive this connection.
             MQIError: it cannot be opened.
         """
         self.name = name
+        self.was_made = False
         self._connection = connection
         self._patience = Patience(owner_wait_s)
         self._waiting = retrying(self._patience, OWNER_ACTIVE, connection.sleep)
@@ -122,14 +127,7 @@ class StatusQueue:
 
     def held_by(self) -> StatusRecord | None:
         """Return the committed record that can be seen while somebody else has the queue open; ``None`` if none can."""
-        queue = self._connection.open_queue(self.name, mq.MQOO_BROWSE, max_message_length=_LONGEST_RECORD_BYTES)
-        last, options = None, _BROWSE_FIRST
-        try:
-            while (got := queue.get(st.md(), options)) is not None:
-                last, options = got, _BROWSE_NEXT
-            return self._decode(last[0]) if last else None
-        finally:
-            queue.close()
+        return held_by(self._connection, self.name)
 
     def read(self) -> StatusRecord | None:
         """Browse the queue: return its record, of a chain of segments the last one, or ``None`` if it is empty.
@@ -161,7 +159,7 @@ class StatusQueue:
         self._current = self._committed
         record = None
         for number in order:
-            record = self._decode(browsed[number][0])
+            record = _decode(self.name, browsed[number][0])
         return record
 
     def replace(self, record: StatusRecord) -> None:
@@ -249,9 +247,12 @@ class StatusQueue:
         try:
             return self._open_as(self.name)
         except QueueMissing:
-            pass
+            if not model:
+                raise
         try:
-            return self._open_as(model, dynamic_q_name=self.name)
+            queue = self._open_as(model, dynamic_q_name=self.name)
+            self.was_made = True
+            return queue
         except QueueMissing as error:
             raise StatusQueueUnusable(
                 f"status queue {self.name} does not exist, and neither does the model queue {model} to make it from. "
@@ -288,7 +289,7 @@ class StatusQueue:
                 found.append(got)
                 options = _BROWSE_NEXT
         except MessageTooLong as error:
-            raise self._corrupt(str(error), f"at most {_LONGEST_RECORD_BYTES} bytes") from error
+            raise _corrupt(self.name, str(error), f"at most {_LONGEST_RECORD_BYTES} bytes") from error
         if not found and self._queue.inquire(mq.MQIA_CURRENT_Q_DEPTH) != 0:
             # Empty to the eye, but not empty: a unit of work that is not resolved yet hides its record.
             raise self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE)
@@ -296,7 +297,7 @@ class StatusQueue:
 
     def _broken(self, error: ChainBroken) -> StatusError:
         if not error.several:
-            return self._corrupt(error.found, error.expected)
+            return _corrupt(self.name, error.found, error.expected)
         depth = self._queue.inquire(mq.MQIA_CURRENT_Q_DEPTH)
         return DuplicateStatusRecords(
             f"status queue {self.name} holds {depth} messages, expected one status record. Two owners have used it, or "
@@ -307,29 +308,48 @@ class StatusQueue:
             expected=1,
         )
 
-    def _corrupt(self, found: str, expected: str) -> StatusRecordCorrupt:
-        return StatusRecordCorrupt(
-            f"status queue {self.name}: found {found}, expected {expected}. It was left where it is. Find out what put it; "
-            "only when the group it may speak of is known to be whole, or was cleared up by hand, remove it",
-            status_queue=self.name,
-            found=found,
-            expected=expected,
-        )
-
-    def _decode(self, data: bytes) -> StatusRecord:
-        try:
-            return decode(data)
-        except RecordRejected as error:
-            if error.because is RejectedBecause.VERSION:
-                raise StatusRecordVersion(
-                    f"status queue {self.name}: {error}. Go on with the version of mqgroups that wrote it",
-                    status_queue=self.name,
-                    found=error.found,
-                    expected=error.expected,
-                ) from error
-            raise self._corrupt(error.found, error.expected) from error
-
     def _in_use(self, verb: str, reason: int) -> OwnerActive:
         error = OwnerActive(verb, f"status queue {self.name}", mq.MQCC_FAILED, reason)
         error.context = f"Waited {self._patience.wait_s:g} s"
         return error
+
+
+def held_by(connection: Connection, name: str) -> StatusRecord | None:
+    """Return the committed record that can be seen on a status queue that somebody else has open; ``None`` if none can.
+
+    Raises:
+        StatusError: what is seen is not a status record of this version.
+        MQIError: a call failed.
+    """
+    queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=_LONGEST_RECORD_BYTES)
+    last, options = None, _BROWSE_FIRST
+    try:
+        while (got := queue.get(st.md(), options)) is not None:
+            last, options = got, _BROWSE_NEXT
+        return _decode(name, last[0]) if last else None
+    finally:
+        queue.close()
+
+
+def _decode(name: str, data: bytes) -> StatusRecord:
+    try:
+        return decode(data)
+    except RecordRejected as error:
+        if error.because is RejectedBecause.VERSION:
+            raise StatusRecordVersion(
+                f"status queue {name}: {error}. Go on with the version of mqgroups that wrote it",
+                status_queue=name,
+                found=error.found,
+                expected=error.expected,
+            ) from error
+        raise _corrupt(name, error.found, error.expected) from error
+
+
+def _corrupt(name: str, found: str, expected: str) -> StatusRecordCorrupt:
+    return StatusRecordCorrupt(
+        f"status queue {name}: found {found}, expected {expected}. It was left where it is. Find out what put it; "
+        "only when the group it may speak of is known to be whole, or was cleared up by hand, remove it",
+        status_queue=name,
+        found=found,
+        expected=expected,
+    )

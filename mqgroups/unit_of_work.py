@@ -40,6 +40,7 @@ from mqgroups.errors import (
     QueueMissing,
     StatusRecordForeign,
 )
+from mqgroups.hooks import Hooks, InDoubt, Resumed
 from mqgroups.mqi import constants as mq
 from mqgroups.retry import REDO_LATER, retrying
 from mqgroups.status_queue import StatusQueue
@@ -47,10 +48,15 @@ from mqgroups.status_queue import StatusQueue
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
-    """A commit that was asked for: the record it leaves, or none, and where the group stands then."""
+    """A commit that was asked for: the record it leaves, or none, where the group stands then, and of how many messages.
+
+    ``in_doubt`` is the reason code with which it failed, if its answer was lost.
+    """
 
     record: StatusRecord | None
     committed: GroupPosition
+    messages: int
+    in_doubt: int = 0
 
 
 class UnitsOfWork:
@@ -67,7 +73,14 @@ class UnitsOfWork:
     """
 
     def __init__(
-        self, connection: Connection, status: StatusQueue, role: Role, name: str, queue: str, every: Every
+        self,
+        connection: Connection,
+        status: StatusQueue,
+        role: Role,
+        name: str,
+        queue: str,
+        every: Every,
+        hooks: Hooks,
     ) -> None:
         """Read the status queue, find out where things stand, and put this owner's record on it.
 
@@ -90,6 +103,8 @@ class UnitsOfWork:
         self._began_ns = 0
         self._ending: _Ending | None = None
         self._lost: OwnershipLost | None = None
+        self._hooks = hooks
+        self._verdicts: list[InDoubt] = []
         self.messages = 0
         self.data_bytes = 0
         self._start(record)
@@ -98,7 +113,7 @@ class UnitsOfWork:
     def _start(self, record: StatusRecord | None) -> None:
         decision = restart_action(record, self._expected)
         if decision.mismatch is not None:
-            raise _foreign(self._status.name, decision.mismatch)
+            raise foreign_record(self._status.name, decision.mismatch)
         self.epoch = record.epoch + 1 if record else 1
         self.number = record.unit_of_work + 1 if record else 1
         self._record = record
@@ -127,6 +142,24 @@ class UnitsOfWork:
         except BaseException as error:
             self.back_out(type(error).__name__)
             raise
+
+    def tell_resumed(self) -> None:
+        """Tell the application if an interrupted group was found."""
+        found, on_resume = self.resumed, self._hooks.on_resume
+        if found and on_resume:
+            on_resume(
+                Resumed(
+                    role=found.role.value,
+                    name=found.name,
+                    queue=found.queue,
+                    group_id=found.group_id,
+                    msg_seq_number=found.msg_seq_number,
+                    offset=found.offset,
+                    checkpoint=found.checkpoint,
+                    epoch=self.epoch,
+                    unit_of_work=found.unit_of_work,
+                )
+            )
 
     def begin(self) -> None:
         """Claim the connection's unit of work. To be called before each unit of work's first call.
@@ -240,9 +273,10 @@ class UnitsOfWork:
         self._commit(None, AT_START)
 
     def _finish_again(self) -> None:
-        # Not the verdict counts here but what is there: the two commits of a chain leave records of the same mark.
+        # Not the verdict counts here but what is there: the two commits of a chain leave records of the same mark. And a
+        # commit that was in doubt before closing may turn out to have left a group interrupted.
         self.settle()
-        if self._status.has_record:
+        if self._status.has_record and self.committed.at_start:
             self._finish()
 
     # --- after a commit without an answer, and after a connection that was lost
@@ -267,6 +301,9 @@ class UnitsOfWork:
             if self._ending is None or isinstance(last, CommitOutcomeUnknown):
                 raise
             raise CommitOutcomeUnknown("MQCMIT", last.object_name, mq.MQCC_FAILED, error.reason, str(last)) from last
+        finally:
+            # Not before: what a function of the application's raises must find everything in order.
+            self._tell_verdicts()
 
     def recover(self, again: Callable[[], object]) -> None:
         """Have ``again`` bring things back, if the connection was lost since the last unit of work; see ``redo``."""
@@ -298,12 +335,32 @@ class UnitsOfWork:
         verdict = commit_verdict(_mark(found), _mark(before), _mark(after))
         if verdict is Verdict.OWNERSHIP_LOST:
             raise self._ownership_lost(found)
+        if ending is not None and ending.in_doubt and ending.messages:
+            self._verdicts.append(self._in_doubt(ending, verdict))
         if ending is not None and verdict is Verdict.COMMITTED:
             self._committed(replace(ending, record=found))
             return verdict
         self._ending = None
         self._forget("connection lost")
         return Verdict.BACKED_OUT
+
+    def _in_doubt(self, ending: _Ending, verdict: Verdict) -> InDoubt:
+        expected = self._expected
+        return InDoubt(
+            role=expected.role.value,
+            name=expected.name,
+            queue=expected.queue,
+            unit_of_work=self.number,
+            messages=ending.messages,
+            reason=ending.in_doubt,
+            verdict="committed" if verdict is Verdict.COMMITTED else "backed out",
+        )
+
+    def _tell_verdicts(self) -> None:
+        while self._verdicts:
+            verdict = self._verdicts.pop(0)
+            if self._hooks.on_in_doubt:
+                self._hooks.on_in_doubt(verdict)
 
     def _gone(self) -> ConnectionBroken:
         return ConnectionBroken(
@@ -336,8 +393,12 @@ class UnitsOfWork:
         )
 
     def _commit(self, record: StatusRecord | None, committed: GroupPosition) -> None:
-        ending = self._ending = _Ending(record, committed)
-        self._connection.commit()
+        ending = self._ending = _Ending(record, committed, self.messages)
+        try:
+            self._connection.commit()
+        except (CommitOutcomeUnknown, ConnectionBroken) as error:
+            self._ending = replace(ending, in_doubt=error.reason)
+            raise
         self._status.committed()
         self._committed(ending)
 
@@ -373,7 +434,8 @@ def _mark(record: StatusRecord | None) -> Mark | None:
     return record.mark if record else None
 
 
-def _foreign(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign:
+def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign:
+    """Return the error for a status record that is somebody else's."""
     return StatusRecordForeign(
         f"the status record on status queue {status_queue} is of {mismatch.field} {mismatch.found!r}, expected "
         f"{mismatch.expected!r}. Somebody else's group was interrupted there, or this program is pointed at the wrong "

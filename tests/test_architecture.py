@@ -12,21 +12,38 @@ PACKAGE = Path(__file__).parents[1] / "mqgroups"
 
 # What each part of the package may import of the package, at any depth of its source. A new module belongs in here.
 LOWEST = {"mqi.constants"}
-EDGE = {"connection", "status_queue", "unit_of_work", "payload", "retry", "config", "errors", "tracing", "mqi", "core"}
+EDGE = {
+    "connection",
+    "status_queue",
+    "unit_of_work",
+    "payload",
+    "backout_queue",
+    "retry",
+    "config",
+    "errors",
+    "hooks",
+    "tracing",
+    "mqi",
+    "core",
+}
 ALLOWED: dict[str, set[str]] = {
     "core": {"core"},
     "errors": LOWEST,
     "mqi": {"mqi", "errors"},
-    "config": {"errors", "core"},
+    "hooks": {"core", "errors"},
+    "config": {"errors", "core", "hooks"},
     "retry": {"errors", "mqi.constants"},
     "tracing": set(),
     "connection": {"errors", "retry", "mqi"},
     "payload": {"core", "errors"},
+    "backout_queue": {"connection", "errors", "mqi"},
     "status_queue": {"connection", "core.status", "core.status_chain", "core.model", "errors", "retry", "mqi"},
-    "unit_of_work": {"connection", "core", "errors", "retry", "status_queue", "tracing", "mqi.constants"},
+    "unit_of_work": {"connection", "core", "errors", "hooks", "retry", "status_queue", "tracing", "mqi.constants"},
     "producer": EDGE,
     "consumer": EDGE,
-    "queue_manager": EDGE | {"producer", "consumer"},
+    "recovery": EDGE,
+    "queue_manager": EDGE | {"producer", "consumer", "recovery"},
+    "cli_recover": {"config", "core.status", "errors", "queue_manager", "recovery"},
     "embedded": {"embedded", "mqi.constants"},
 }
 # Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.
