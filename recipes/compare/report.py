@@ -64,7 +64,7 @@ def by_kind(outcomes: Sequence[Outcome]) -> list[list[str]]:
             tally = _tally(
                 outcome for outcome in outcomes if (outcome.case.approach, outcome.case.kind) == (approach, kind)
             )
-            row.append(f"{tally.wronged} of {tally.cases}" if tally.cases else "–")
+            row.append(f"{tally.wronged} of {tally.cases}" if tally.cases else "none")
         table.append(row)
     return table
 
