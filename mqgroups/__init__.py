@@ -40,6 +40,7 @@ from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import MQGroupsError
 from mqgroups.hooks import InDoubt, Resumed
 from mqgroups.mqi.message import Message
+from mqgroups.pipe import GroupPipe, OutgoingGroup
 from mqgroups.producer import GroupProducer, PutGroup
 from mqgroups.queue_manager import QueueManager, connect, wrap
 from mqgroups.recovery import OwnerState, OwnerStatus
@@ -49,11 +50,13 @@ __all__ = [
     "Every",
     "GetGroup",
     "GroupConsumer",
+    "GroupPipe",
     "GroupProducer",
     "GroupStatus",
     "InDoubt",
     "MQGroupsError",
     "Message",
+    "OutgoingGroup",
     "MsgFlag",
     "OwnerState",
     "OwnerStatus",

@@ -319,6 +319,10 @@ class Connection:
         if self._unit_of_work_of is owner:
             self._unit_of_work_of = None
 
+    def is_in_use_beside(self, owner: object) -> bool:
+        """Whether somebody other than ``owner`` has claimed the unit of work."""
+        return self._unit_of_work_of is not None and self._unit_of_work_of is not owner
+
     def has_unit_of_work(self, owner: object) -> bool:
         """Whether ``owner`` has claimed the unit of work and not ended it."""
         return self._unit_of_work_of is owner

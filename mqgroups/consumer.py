@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import ceil, inf
 from types import TracebackType
+from typing import Protocol
 
 from mqgroups.backout_queue import BackoutQueue
 from mqgroups.config import ConsumerSettings
@@ -32,7 +33,7 @@ from mqgroups.core.group import AT_START, GetPlan, GroupPosition, after_get, fol
 from mqgroups.core.model import MatchOption, Role
 from mqgroups.core.poison import Suspect, Treatment, treatment
 from mqgroups.core.restart import Verdict
-from mqgroups.core.status import Checkpoint, StatusRecord
+from mqgroups.core.status import Checkpoint
 from mqgroups.errors import (
     ConfigurationError,
     GroupAbandoned,
@@ -64,6 +65,14 @@ _LONGEST_WAIT_MS = 1000
 _ANY_MESSAGE = st.md()
 
 BeforeCommit = Callable[["GetGroup"], None]
+
+
+class Partner(Protocol):
+    """Who puts in the consumer's units of work, each time before their status record."""
+
+    def stage(self, *, ended: bool, failed_with: int | None) -> None: ...
+    def committed(self) -> None: ...
+    def back_out(self) -> None: ...
 
 
 class GetGroup:
@@ -129,6 +138,10 @@ class GroupConsumer:
         self._ahead = 0
         # The MQGMO of every next get, while the handle retains the group.
         self._run: bytearray | None = None
+        # Messages of this unit of work that go to the backout queue with its commit.
+        self._moved: list[Message] = []
+        # What else is put in the consumer's units of work: a pipe's outgoing group.
+        self._partner: Partner | None = None
         # Whether the message that was got has to be the only one of its unit of work.
         self._alone = False
         # The segment that was got last.
@@ -336,7 +349,7 @@ class GroupConsumer:
         if self._settings.hooks.on_abandon is not None:
             self._settings.hooks.on_abandon(abandoned)
         self._work.messages += 1
-        self._end_group(group)
+        self._end_group(group, failed_with=result)
         return abandoned
 
     # --- messages that cannot be processed
@@ -364,7 +377,7 @@ class GroupConsumer:
             raise PoisonMessage(queue, message.group_id, message.msg_seq_number, count, self._backout.threshold)
         if policy == "quarantine":
             raise self._quarantined(group, message)
-        self._backout.take(message)
+        self._moved.append(message)
         _log.warning(
             "queue %s: message %d of group %s was backed out %d times and is moved to %s",
             queue,
@@ -406,14 +419,14 @@ class GroupConsumer:
         group_id, first = message.group_id, message.msg_seq_number
         while True:
             self._work.quarantine = True
-            self._backout.take(message)
+            self._moved.append(message)
             self._work.messages += 1
             if message.is_last:
                 break
             if self._work.due():
                 self._syncpoint(group)
             message = self._take(group)
-        self._end_group(group)
+        self._end_group(group, failed_with=0)
         return GroupQuarantined(self._settings.queue, group_id, first, self._backout.name)
 
     def _check_current(self, group: GetGroup) -> None:
@@ -541,26 +554,42 @@ class GroupConsumer:
     def _syncpoint(self, group: GetGroup) -> None:
         if self._before_commit is not None:
             self._before_commit(group)
-        self._commit(self._work.syncpoint)
+        self._commit(ended=False)
 
-    def _end_group(self, group: GetGroup) -> None:
+    def _end_group(self, group: GetGroup, failed_with: int | None = None) -> None:
         if self._before_commit is not None:
             self._before_commit(group)
-        self._commit(self._work.complete)
+        self._commit(ended=True, failed_with=failed_with)
         self._anchor, self._ahead = AT_START, 0
         self._run = None
         self._group = None
 
-    def _commit(self, how: Callable[[StatusRecord], None]) -> None:
-        """End the unit of work with a record of the position."""
-        try:
-            how(self._work.record(self._position))
-        except MQIError as error:
-            self._redo(error, how)
-        self._unit.clear()
-        self._alone = False
+    def _commit(self, *, ended: bool, failed_with: int | None = None) -> None:
+        """End the unit of work: what is to be put in it, a record of the position, MQCMIT."""
 
-    def _redo(self, error: MQIError, how: Callable[[StatusRecord], None] | None = None) -> None:
+        def commit() -> None:
+            for message in self._moved:
+                assert self._backout is not None
+                self._backout.take(message)
+            if self._partner is not None:
+                self._partner.stage(ended=ended, failed_with=failed_with)
+            record = self._work.record(self._position)
+            if ended:
+                self._work.complete(record)
+            else:
+                self._work.syncpoint(record)
+
+        try:
+            commit()
+        except MQIError as error:
+            self._redo(error, commit)
+        self._unit.clear()
+        self._moved.clear()
+        self._alone = False
+        if self._partner is not None:
+            self._partner.committed()
+
+    def _redo(self, error: MQIError, commit: Callable[[], None] | None = None) -> None:
         """Go on after a lost connection: get what was processed once more, and end the unit of work if that was due.
 
         The application is not troubled: what it did with these messages it has done. It is not asked again before the
@@ -571,8 +600,8 @@ class GroupConsumer:
 
         def then() -> None:
             self._work.quarantine = quarantine
-            if how is not None:
-                how(self._work.record(self._position))
+            if commit is not None:
+                commit()
 
         self._redo_with(error, processed, checkpoint, then)
 
@@ -628,6 +657,9 @@ class GroupConsumer:
         self._group = None
         self._run = None
         self._unit.clear()
+        self._moved.clear()
+        if self._partner is not None:
+            self._partner.back_out()
         self._work.back_out(type(error).__name__ if error else "")
         self._anchor, self._ahead = self._work.committed, 0
         if isinstance(error, MQIError):

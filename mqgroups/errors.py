@@ -12,6 +12,7 @@
      │   ├─ StatusRecordForeign     of another name, role, queue or queue manager
      │   ├─ StatusRecordMissing     gone, although nobody else may touch it
      │   ├─ DuplicateStatusRecords  more than one
+     │   ├─ StatusRecordsDisagree   those of a pipe, which are committed together, speak of different moments
      │   ├─ QueueManagerChanged     another queue manager answers where the lost one did
      │   └─ GroupIncomplete         a message of the group is not the next in sequence
      └─ EnvironmentFailure          what is around the program
@@ -115,6 +116,10 @@ class StatusRecordMissing(StatusError):
 
 class DuplicateStatusRecords(StatusError):
     """There is more than one status record on the status queue."""
+
+
+class StatusRecordsDisagree(StatusError):
+    """The status records of the two sides of a pipe cannot both be of its last commit."""
 
 
 class QueueManagerChanged(StatusError):

@@ -76,3 +76,6 @@ class Hooks:
     on_resume: OnResume | None = None
     on_in_doubt: OnInDoubt | None = None
     on_abandon: OnAbandon | None = None
+
+
+NO_HOOKS = Hooks()

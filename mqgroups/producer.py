@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import TracebackType
@@ -29,7 +30,7 @@ from mqgroups.connection import Connection, Queue
 from mqgroups.core.group import GroupPosition, Part, next_put
 from mqgroups.core.model import Role
 from mqgroups.core.restart import Verdict
-from mqgroups.core.status import Checkpoint, StatusRecord
+from mqgroups.core.status import Checkpoint, RecordState, StatusRecord
 from mqgroups.errors import EmptyGroup, GroupUsage, MQIError, QueueFull
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -72,7 +73,7 @@ class _Held(NamedTuple):
     checkpoint: Checkpoint
 
 
-class _Unsent(NamedTuple):
+class Unsent(NamedTuple):
     """A physical message of a unit of work that is not committed. ``last``: of the group's last message."""
 
     data: bytes
@@ -137,16 +138,13 @@ class PutGroup:
         if self._ended or self._failure is not None:
             raise self._not_open()
         kind = _BYTES
-        if isinstance(payload, str):
-            payload, kind = payload.encode(), _TEXT
-        elif not isinstance(payload, bytes):
+        if isinstance(payload, (bytes, str)):
+            payload, kind = kind_of(payload, format, correl_id)
+        else:
             if not is_stream(payload):
                 raise TypeError(f"a payload is bytes, str or a stream of bytes, got {type(payload).__name__}")
             last = self._known(last)
-        if format is not None:
-            kind = _with_format(kind, format)
-        if correl_id is not None:
-            kind = _with_correl_id(kind, correl_id)
+            _, kind = kind_of(b"", format, correl_id)
         if last is None and not self._begun:
             held, self._held = self._held, _Held(payload, kind, checkpoint)  # type: ignore[arg-type]  # no stream
             if held is not None:
@@ -210,11 +208,11 @@ class PutGroup:
         producer = self._producer
         try:
             if not begun and isinstance(payload, bytes) and len(payload) <= producer._whole_bytes:
-                producer._put(_Unsent(payload, kind, checkpoint, last, Part.WHOLE))
+                producer._put(Unsent(payload, kind, checkpoint, last, Part.WHOLE))
                 return
             for data, part in pieces(payload, producer._segment_bytes(payload), begun):
                 ends = part is not Part.SEGMENT
-                producer._put(_Unsent(data, kind, checkpoint if ends else None, last, part))
+                producer._put(Unsent(data, kind, checkpoint if ends else None, last, part))
         except BaseException as error:
             # An interrupted call (KeyboardInterrupt) too: nobody knows whether it put the message.
             self._failure = error
@@ -272,9 +270,10 @@ class PutGroup:
 class GroupProducer:
     """Puts message groups to one queue, under a name that survives a crash. Made by ``QueueManager.group_producer``."""
 
-    def __init__(self, connection: Connection, settings: ProducerSettings) -> None:
+    def __init__(self, connection: Connection, settings: ProducerSettings, leader: UnitsOfWork | None = None) -> None:
         self._connection = connection
         self._settings = settings
+        self._leader = leader
         self._persistence = settings.persistence
         self._group: PutGroup | None = None
         self._group_id = mq.MQGI_NONE
@@ -283,7 +282,7 @@ class GroupProducer:
         self._offset = 0
         self._in_last_message = False
         # What is not committed yet, in order.
-        self._unit: list[_Unsent] = []
+        self._unit: list[Unsent] = []
         self._resolved = ("", "")
         # MQMD templates by kind, for messages that are not the last, while the handle retains the group.
         self._run: dict[Kind, bytearray] = {}
@@ -310,7 +309,14 @@ class GroupProducer:
         )
         try:
             self._work = UnitsOfWork(
-                connection, self._status, Role.PUT, settings.name, settings.queue, settings.every, settings.hooks
+                connection,
+                self._status,
+                Role.PUT,
+                settings.name,
+                settings.queue,
+                settings.every,
+                settings.hooks,
+                self._leader,
             )
             resumed = self._work.resumed
             if resumed:
@@ -388,7 +394,7 @@ class GroupProducer:
         number = committed.msg_seq_number + self._messages
         return GroupPosition(self._group_id, number, self._offset, self._in_last_message and self._offset > 0)
 
-    def _put(self, message: _Unsent) -> None:
+    def _put(self, message: Unsent) -> None:
         self._unit.append(message)
         try:
             self._put_and_commit(message)
@@ -396,17 +402,38 @@ class GroupProducer:
             self._work.redo(error, self._redo)
 
     def _abandon(self, result: int, reason: str) -> None:
-        properties = (("mqgroups.Result", result), ("mqgroups.Reason", reason))
-        kind = Kind(msg_type=mq.MQMT_REPORT, feedback=mq.MQFB_APPL_FIRST + result, properties=properties)
         try:
             if self._work.committed.offset:
-                self._put(_Unsent(b"", _BYTES, None, False, Part.LAST_SEGMENT))
-            self._put(_Unsent(b"", kind, None, True, Part.WHOLE))
+                self._put(Unsent(b"", _BYTES, None, False, Part.LAST_SEGMENT))
+            self._put(self._abandonment(result, reason))
         except BaseException as error:
             self._back_out(error)
             raise
 
-    def _put_and_commit(self, message: _Unsent) -> None:
+    def _abandonment(self, result: int, reason: str) -> Unsent:
+        properties = (("mqgroups.Result", result), ("mqgroups.Reason", reason))
+        kind = Kind(msg_type=mq.MQMT_REPORT, feedback=mq.MQFB_APPL_FIRST + result, properties=properties)
+        return Unsent(b"", kind, None, True, Part.WHOLE)
+
+    # --- with a leader: see pipe.py
+
+    def _stage(self, messages: Sequence[Unsent]) -> None:
+        """Put messages and their record in the leader's unit of work; also again, after ``settle``."""
+        self._run.clear()
+        if self._queue.is_stale:
+            self._queue = self._open()
+        work = self._work
+        for message in messages:
+            self._room(lambda message=message: self._put_once(message))
+        if messages:
+            record = self._record()
+            work.stage(replace(record, state=RecordState.COMPLETED) if messages[-1].last else record)
+
+    def _staged_is_committed(self) -> None:
+        if self._work.committed.at_start:
+            self._group_ended()
+
+    def _put_and_commit(self, message: Unsent) -> None:
         try:
             self._put_once(message)
         except QueueFull:
@@ -438,7 +465,7 @@ class GroupProducer:
         for message in tuple(self._unit):
             self._put_and_commit(message)
 
-    def _put_once(self, message: _Unsent) -> None:
+    def _put_once(self, message: Unsent) -> None:
         data, kind, _, last, part = message
         work = self._work
         first = work.messages == 0
@@ -493,7 +520,7 @@ class GroupProducer:
             self._run[kind] = md
         return md, _IN_LOGICAL_ORDER
 
-    def _put_when_there_is_room(self, message: _Unsent) -> None:
+    def _put_when_there_is_room(self, message: Unsent) -> None:
         # What is in this unit of work is whole: committed, a consumer can take it, and that is what makes room.
         if self._work.messages:
             self._syncpoint()
@@ -569,6 +596,22 @@ class GroupProducer:
         finally:
             self._queue.close()
             self._status.close(delete=delete)
+
+
+def kind_of(payload: bytes | str, format: str | None, correl_id: bytes | None) -> tuple[bytes, Kind]:
+    """Return a payload as bytes, and what its MQMD says of it.
+
+    Raises:
+        ValueError: the format's name or the CorrelId has a length that it cannot have.
+    """
+    kind = _BYTES
+    if isinstance(payload, str):
+        payload, kind = payload.encode(), _TEXT
+    if format is not None:
+        kind = _with_format(kind, format)
+    if correl_id is not None:
+        kind = _with_correl_id(kind, correl_id)
+    return payload, kind
 
 
 @lru_cache(maxsize=64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Literal
 
 from mqgroups.config import (
@@ -18,18 +19,22 @@ from mqgroups.config import (
 from mqgroups.connection import Connection
 from mqgroups.consumer import GroupConsumer
 from mqgroups.core.model import Persistence, Role
+from mqgroups.core.status_chain import MOST_SEGMENTS
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import ConfigurationError
-from mqgroups.hooks import Hooks, OnAbandon, OnInDoubt, OnResume
+from mqgroups.hooks import NO_HOOKS, Hooks, OnAbandon, OnInDoubt, OnResume
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager
 from mqgroups.mqi.binding import binding_of, load_binding
+from mqgroups.pipe import GroupPipe
 from mqgroups.producer import GroupProducer
 from mqgroups.recovery import OwnerStatus, inspect_owner
 from mqgroups.retry import Patience, Sleep
 
 # In units of work of so many messages the MQGET that segmented records save is at least one call in 23.
 _SMALL_UNIT_OF_WORK = 20
+# Two records that are replaced, at their most costly, and the message that may have to end the outgoing group.
+_STATUS_MESSAGES_OF_A_PIPE = 2 * (1 + MOST_SEGMENTS) + 1
 _LONGEST_MESSAGE_BYTES = 104_857_600
 # Reconnecting is this package's own: with the client's, MQPMO_LOGICAL_ORDER is refused (2547; IBM MQ, topic q045460).
 _CONNECT_OPTIONS = mq.MQCNO_RECONNECT_DISABLED | mq.MQCNO_HANDLE_SHARE_BLOCK
@@ -89,28 +94,59 @@ class QueueManager(Connection):
             OwnerActive: another instance of this name has it.
             MQIError: a queue cannot be opened.
         """
+        settings = self._producer_settings(
+            queue,
+            name=name,
+            every=checked_every(every),
+            status_queue=status_queue,
+            status_model=status_model,
+            status=status,
+            owner_wait_s=owner_wait_s,
+            full_wait_s=full_wait_s,
+            persistence=persistence,
+            priority=priority,
+            segment_bytes=segment_bytes,
+            hooks=Hooks(on_resume, on_in_doubt),
+        )
+        return GroupProducer(self, settings)
+
+    def _producer_settings(
+        self,
+        queue: str,
+        *,
+        name: str,
+        every: Every,
+        status_model: str,
+        status: str,
+        owner_wait_s: float,
+        full_wait_s: float,
+        persistence: Persistence,
+        priority: int | None,
+        status_queue: str | None = None,
+        segment_bytes: int | None = None,
+        hooks: Hooks = NO_HOOKS,
+    ) -> ProducerSettings:
+        """Return what a producer is told, checked; raises ConfigurationError."""
         if priority is not None and not 0 <= priority <= 9:
             raise ConfigurationError(f"priority must be 0 to 9, got {priority!r}")
         if segment_bytes is not None:
             if segment_bytes < 1:
                 raise ConfigurationError(f"segment_bytes must be at least 1, got {segment_bytes!r}")
             self._refuse_on_zos(f"segment_bytes={segment_bytes}")
-        checked = checked_every(every)
-        settings = ProducerSettings(
+        return ProducerSettings(
             queue=checked_queue_name("queue", queue),
             name=checked_name(name),
-            every=checked,
+            every=every,
             status_queue=_status_queue(status_queue, Role.PUT, name),
             status_model=checked_queue_name("status_model", status_model),
-            segmented_status=self._segmented(status, checked),
+            segmented_status=self._segmented(status, every),
             owner_wait_s=checked_seconds("owner_wait_s", owner_wait_s),
             full_wait_s=checked_seconds("full_wait_s", full_wait_s),
             persistence=Persistence(persistence),
             priority=mq.MQPRI_PRIORITY_AS_Q_DEF if priority is None else priority,
             segment_bytes=segment_bytes,
-            hooks=Hooks(on_resume, on_in_doubt),
+            hooks=hooks,
         )
-        return GroupProducer(self, settings)
 
     def group_consumer(
         self,
@@ -227,6 +263,74 @@ class QueueManager(Connection):
             wait_s=checked_seconds("wait_s", wait_s),
             tidy=tidy,
         )
+
+    def group_pipe(
+        self,
+        source: str,
+        target: str,
+        *,
+        name: str,
+        every: int | Every = 100,
+        status_model: str = STATUS_MODEL,
+        status: str = "classic",
+        owner_wait_s: float = 30.0,
+        wait_s: float | None = None,
+        group_wait_s: float = 300.0,
+        complete_groups_only: bool = False,
+        poison: str = "halt",
+        full_wait_s: float = 30.0,
+        persistence: Persistence = Persistence.PERSISTENT,
+        priority: int | None = None,
+        on_abandon: OnAbandon | None = None,
+        on_resume: OnResume | None = None,
+        on_in_doubt: OnInDoubt | None = None,
+    ) -> GroupPipe:
+        """Return a pipe that gets groups from ``source`` and puts groups made from them to ``target``, exactly once.
+
+        It is a consumer and a producer of the same name with one unit of work; the arguments are theirs. ``every`` counts the
+        messages that are got; a unit of work also ends before what is put in it goes beyond MAXUMSGS.
+
+        Raises:
+            StatusRecordsDisagree: the two status records are not of the same commit.
+            ConfigurationError, StatusError, OwnerActive, MQIError: as for a consumer and a producer.
+        """
+        checked = checked_every(every)
+        # Half of what a unit of work may have is for what is put.
+        room = max(1, self.max_uncommitted_msgs // 2 - _STATUS_MESSAGES_OF_A_PIPE)
+        checked = replace(checked, messages=min(checked.messages or room, room))
+
+        def make_consumer() -> GroupConsumer:
+            return self.group_consumer(
+                source,
+                name=name,
+                every=checked,
+                status_model=status_model,
+                status=status,
+                owner_wait_s=owner_wait_s,
+                wait_s=wait_s,
+                group_wait_s=group_wait_s,
+                complete_groups_only=complete_groups_only,
+                poison=poison,
+                on_abandon=on_abandon,
+                on_resume=on_resume,
+                on_in_doubt=on_in_doubt,
+            )
+
+        def make_producer(consumer: GroupConsumer) -> GroupProducer:
+            settings = self._producer_settings(
+                target,
+                name=name,
+                every=checked,
+                status_model=status_model,
+                status=status,
+                owner_wait_s=owner_wait_s,
+                full_wait_s=full_wait_s,
+                persistence=persistence,
+                priority=priority,
+            )
+            return GroupProducer(self, settings, consumer._work)
+
+        return GroupPipe(self, make_consumer, make_producer)
 
     def _segmented(self, status: str, every: Every) -> bool:
         """Say whether status records are put as segments."""

@@ -17,6 +17,7 @@ and goes on by itself: that is ``settle``.
 
 from __future__ import annotations
 
+import logging
 import time
 import uuid
 from collections.abc import Callable
@@ -44,6 +45,8 @@ from mqgroups.hooks import Hooks, InDoubt, Resumed
 from mqgroups.mqi import constants as mq
 from mqgroups.retry import REDO_LATER, retrying
 from mqgroups.status_queue import StatusQueue
+
+_log = logging.getLogger("mqgroups")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +84,12 @@ class UnitsOfWork:
         queue: str,
         every: Every,
         hooks: Hooks,
+        leader: UnitsOfWork | None = None,
     ) -> None:
         """Read the status queue, find out where things stand, and put this owner's record on it.
+
+        With a ``leader`` there is one unit of work for both: this one's record is put with ``stage``, and the leader
+        commits, backs out and settles.
 
         Raises:
             StatusError: the status queue does not hold what it should; nothing was changed.
@@ -94,8 +101,11 @@ class UnitsOfWork:
             self._every = capped(every, connection.max_uncommitted_msgs, status.most_messages)
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
+        # Half of what there is room for: how many more one message brings is known when they are there.
+        self._most_beside = (connection.max_uncommitted_msgs - 2 * status.most_messages) // 2
         self._connection = connection
         self._status = status
+        self._leader = self
         self._expected = Expectations(role, name, queue, connection.q_mgr_identifier)
         self._owner_id = uuid.uuid4().hex
         self._clock = time.monotonic if every.seconds is not None else _no_clock
@@ -103,12 +113,18 @@ class UnitsOfWork:
         self._began_ns = 0
         self._ending: _Ending | None = None
         self._lost: OwnershipLost | None = None
+        self._follower: UnitsOfWork | None = None
+        # Messages that will be put in this unit of work besides those that are counted.
+        self.beside = 0
         self._hooks = hooks
         self._verdicts: list[InDoubt] = []
         self.messages = 0
         self.data_bytes = 0
         self._start(record)
         self._claim()
+        if leader is not None:
+            leader._follower = self
+            self._leader = leader
 
     def _start(self, record: StatusRecord | None) -> None:
         decision = restart_action(record, self._expected)
@@ -171,9 +187,9 @@ class UnitsOfWork:
         """
         if self._lost is not None:
             raise self._lost
-        self._connection.begin(self)
+        self._connection.begin(self._leader)
         if self._status.is_stale:
-            self._connection.release(self)
+            self._connection.release(self._leader)
             raise self._gone()
         self._began_s = self._clock()
         self._began_ns = time.time_ns()
@@ -189,6 +205,8 @@ class UnitsOfWork:
 
     def due(self) -> bool:
         """Whether the open unit of work has to end now."""
+        if self.beside >= self._most_beside:
+            return self.messages > 0
         return syncpoint_due(self._every, self.messages, self.data_bytes, self._clock() - self._began_s)
 
     def syncpoint(self, record: StatusRecord) -> None:
@@ -210,14 +228,26 @@ class UnitsOfWork:
         self._status.replace(record)
         self._commit(record, AT_START)
 
+    def stage(self, record: StatusRecord) -> None:
+        """Put a record that the leader commits; ``IN_GROUP`` in the middle of a group, ``COMPLETED`` at its end."""
+        self._status.replace(record)
+        goes_on = record.state is RecordState.IN_GROUP
+        self._ending = _Ending(record, _position(record) if goes_on else AT_START, self.messages)
+
     def back_out(self, reason: str = "") -> None:
         """Back the open unit of work out, if there is one, and go back to the last commit."""
         try:
             if self.is_open:
                 self._connection.back_out()
         finally:
-            self._status.backed_out()
-            self._forget(reason or "backed out")
+            for one in self._together():
+                one._status.backed_out()
+                one._forget(reason or "backed out")
+                if one is not self:
+                    one._ending = None
+
+    def _together(self) -> list[UnitsOfWork]:
+        return [self] if self._follower is None else [self, self._follower]
 
     def _forget(self, reason: str) -> None:
         self._trace(self.committed, reason)
@@ -253,10 +283,14 @@ class UnitsOfWork:
     def finish(self) -> None:
         """Take the record away, in a unit of work of its own, if nobody needs it any more.
 
-        It stays where a group is interrupted, and where it knows of a suspect.
+        It stays where a group is interrupted, and where it knows of a suspect. It also stays where there is no unit of work
+        to be had, on a connection that is lost or in whose unit of work somebody else is; then the next owner takes it away.
         """
         speaks = not self.committed.at_start or self.suspect is not None
         if self._lost is not None or speaks or not self._connection.can_go_on:
+            return
+        if self._connection.is_in_use_beside(self._leader):
+            _log.warning("%r leaves its record: the connection's unit of work is another one's", self)
             return
         try:
             self._finish()
@@ -321,14 +355,37 @@ class UnitsOfWork:
             MQIError: not yet; to be called again.
         """
         self._connection.restore()
-        if self._status.is_stale:
-            self._reopen_status()
-            # The data queue's handle will be a fresh one as well, wherever the group turns out to stand.
-            self.committed = on_fresh_handle(self.committed)
-            if self._ending is not None:
-                self._ending = replace(self._ending, committed=on_fresh_handle(self._ending.committed))
-        elif self.is_open:
+        if self._connection.has_unit_of_work(self._leader):
             self._connection.back_out()
+        for one in self._together():
+            one._bring_back()
+        verdict = self._settle()
+        if self._follower is not None:
+            self._follower._settle_as(verdict)
+        return verdict
+
+    def _bring_back(self) -> None:
+        """Open the status queue again if need be."""
+        if not self._status.is_stale:
+            return
+        self._reopen_status()
+        # The data queue's handle will be a fresh one as well, wherever the group turns out to stand.
+        self.committed = on_fresh_handle(self.committed)
+        if self._ending is not None:
+            self._ending = replace(self._ending, committed=on_fresh_handle(self._ending.committed))
+
+    def _settle_as(self, verdict: Verdict) -> None:
+        """The leader knows what became of the unit of work; this one's record has to say the same."""
+        found, ending = self._status.read(), self._ending
+        if verdict is Verdict.COMMITTED and ending is not None and _mark(found) == _mark(ending.record):
+            self._committed(replace(ending, record=found))
+        elif _mark(found) == _mark(self._record):
+            self._ending = None
+            self._forget("connection lost")
+        else:
+            raise self._ownership_lost(found)
+
+    def _settle(self) -> Verdict:
         found = self._status.read()
         before, ending = self._record, self._ending
         after = before if ending is None else ending.record
@@ -401,6 +458,10 @@ class UnitsOfWork:
             raise
         self._status.committed()
         self._committed(ending)
+        follower = self._follower
+        if follower is not None and follower._ending is not None:
+            follower._status.committed()
+            follower._committed(follower._ending)
 
     def _committed(self, ending: _Ending) -> None:
         record, self._ending = ending.record, None

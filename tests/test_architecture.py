@@ -40,9 +40,10 @@ ALLOWED: dict[str, set[str]] = {
     "status_queue": {"connection", "core.status", "core.status_chain", "core.model", "errors", "retry", "mqi"},
     "unit_of_work": {"connection", "core", "errors", "hooks", "retry", "status_queue", "tracing", "mqi.constants"},
     "producer": EDGE,
+    "pipe": EDGE | {"producer", "consumer"},
     "consumer": EDGE,
     "recovery": EDGE,
-    "queue_manager": EDGE | {"producer", "consumer", "recovery"},
+    "queue_manager": EDGE | {"producer", "consumer", "pipe", "recovery"},
     "cli_recover": {"config", "core.status", "errors", "queue_manager", "recovery"},
     "embedded": {"embedded", "mqi.constants"},
 }

@@ -5,6 +5,7 @@ BOTHRESH and BOQNAME are the queue's; the queue manager does nothing with them (
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import pickle
 
@@ -12,6 +13,7 @@ import pytest
 
 from mqgroups import errors
 from mqgroups.core.status import decode
+from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 
 THIS = [b"%d" % number for number in range(8)]
@@ -32,8 +34,13 @@ def backout_queue(poisoned):
     name = "TEST.BACKOUT"
     assert poisoned.on_queue(name) == []
     yield name
-    handle = poisoned.eye.open(name, mq.MQOO_INPUT_SHARED)
-    while handle.get(gmo=poisoned.eye.mqi.gmo(Options=mq.MQGMO_NO_SYNCPOINT)).code.comp == mq.MQCC_OK:
+    empty(poisoned, name)
+
+
+def empty(owner, name):
+    """Get all messages of a queue."""
+    handle = owner.eye.open(name, mq.MQOO_INPUT_SHARED)
+    while handle.get(gmo=owner.eye.mqi.gmo(Options=mq.MQGMO_NO_SYNCPOINT)).code.comp == mq.MQCC_OK:
         pass
     handle.close()
 
@@ -220,3 +227,36 @@ def test_a_queue_whose_gets_are_inhibited_is_waited_for(owner, clock):
 def test_the_errors_pickle(error):
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.__dict__) == (str(error), error.__dict__)
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("policy", ["skip", "quarantine"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_what_is_moved_is_moved_once_whatever_call_loses_the_connection(make_owner, faults, when, policy):
+    for nth in itertools.count(1):
+        owner = make_owner(model="TEST.BACKOUT.MODEL")
+        owner.put_raw_group(THIS)
+        with pytest.raises(errors.PoisonMessage):
+            Application(owner).run()
+        # The message is known for what it is; now it is moved, on a connection that is lost at one call.
+        connection = owner.connect(reconnect_wait_s=30)
+        faults.clear_faults()
+        faults.arm(Fault("drop", when, nth=nth))
+        done = []
+        with (
+            owner.consumer(connection, every=3, poison=policy) as consumer,
+            contextlib.suppress(errors.GroupQuarantined),
+        ):
+            for group in consumer:
+                done += [message.data for message in group]
+        fired = faults.faults_fired()
+        faults.clear_faults()
+        moved = owner.on_queue("TEST.BACKOUT")
+        assert [one.data for one in moved] == (THIS[4:5] if policy == "skip" else THIS[4:]), nth
+        assert done == (THIS[5:] if policy == "skip" else []), nth
+        assert owner.data() == owner.records("get") == []
+        empty(owner, "TEST.BACKOUT")
+        connection.close()
+        if not fired:
+            assert nth > 8
+            return
