@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from recipes.compare.campaign import KINDS, Outcome
@@ -21,7 +21,7 @@ class Tally:
     torn: int = 0
     wrong: int = 0
     wronged: int = 0
-    grouped: bool = field(default=True)
+    grouped: bool = True
 
     def add(self, outcome: Outcome) -> None:
         """Count one case."""
