@@ -21,12 +21,14 @@ The whole, from the application down:
           ├───────────────────────────────────┘
      unit_of_work.py    messages + status record + MQCMIT, or MQBACK, and what is true afterwards
      status_queue.py    one record, opened exclusively, replaced in the same unit of work
-     connection.py      the verbs; completion and reason codes become results or errors (errors.py) here
+     connection.py      the verbs; completion and reason codes become results or errors (errors.py) here; connects again
+     pipe.py            a consumer and a producer in the same units of work
      mqi/               structures, constants, and the C layer of pymqi or ibmmq
      ═══════════════    C MQI: IBM MQ, or the embedded queue manager (embedded/) for development and tests
 
 What is committed is told by one status record, in the same unit of work as the messages it speaks of. It is the only
-thing that is believed after a crash, and while nothing is interrupted the status queue is empty.
+thing that is believed after a crash or a commit without an answer. It is there while its owner works, and while a group
+is interrupted; else the status queue is empty.
 """
 
 from __future__ import annotations

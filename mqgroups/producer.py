@@ -579,7 +579,7 @@ class GroupProducer:
         self._unit.clear()
         self._work.back_out(type(error).__name__ if error else "")
         if isinstance(error, MQIError):
-            error.context = self._work.last_known_commit()
+            error.context = ". ".join(part for part in (error.context, self._work.last_known_commit()) if part)
 
     def _close(self, *, finish: bool, delete: bool = False) -> None:
         if self._closed:
