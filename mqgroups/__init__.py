@@ -35,15 +35,17 @@ from __future__ import annotations
 
 from mqgroups import errors
 from mqgroups.connection import Connection
-from mqgroups.consumer import GetGroup, GroupConsumer
+from mqgroups.consumer import GroupConsumer
 from mqgroups.core.model import GroupStatus, MsgFlag, Persistence
 from mqgroups.core.status import StatusRecord
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import MQGroupsError
+from mqgroups.get_group import GetGroup
 from mqgroups.hooks import InDoubt, Resumed
 from mqgroups.mqi.message import Message
 from mqgroups.pipe import GroupPipe, OutgoingGroup
-from mqgroups.producer import GroupProducer, PutGroup
+from mqgroups.producer import GroupProducer
+from mqgroups.put_group import PutGroup
 from mqgroups.queue_manager import QueueManager, connect, wrap
 from mqgroups.recovery import OwnerState, OwnerStatus
 

@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from mqgroups.connection import Connection
-from mqgroups.consumer import GetGroup, GroupConsumer
+from mqgroups.consumer import GroupConsumer
 from mqgroups.core.group import Part
 from mqgroups.errors import GroupUsage, StatusRecordsDisagree
-from mqgroups.producer import GroupProducer, Kind, Unsent, kind_of
-
-_EMPTY = Kind()
+from mqgroups.get_group import GetGroup
+from mqgroups.payload import BYTES, Kind, Unsent, abandonment, kind_of
+from mqgroups.producer import GroupProducer
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +124,9 @@ class GroupPipe:
             if ended and messages:
                 messages[-1] = messages[-1]._replace(last=True)
             elif ended and begun:
-                messages = [Unsent(b"", _EMPTY, None, True, Part.WHOLE)]
+                messages = [Unsent(b"", BYTES, None, True, Part.WHOLE)]
         elif begun:
-            messages = [producer._abandonment(failed_with, "its incoming group was not completed")]
+            messages = [abandonment(failed_with, "its incoming group was not completed")]
         producer._stage(messages)
 
     def committed(self) -> None:

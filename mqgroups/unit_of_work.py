@@ -205,7 +205,7 @@ class UnitsOfWork:
 
     def due(self) -> bool:
         """Whether the open unit of work has to end now."""
-        if self.beside >= self._most_beside:
+        if self.beside and self.beside >= self._most_beside:
             return self.messages > 0
         return syncpoint_due(self._every, self.messages, self.data_bytes, self._clock() - self._began_s)
 
