@@ -424,8 +424,12 @@ class GroupConsumer:
         processed, checkpoint = self._unit[: self._work.messages], self._work.checkpoint
 
         def again() -> None:
-            if self._settle() is Verdict.COMMITTED:
-                return
+            nonlocal how
+            if self._work.settle() is Verdict.COMMITTED:
+                # To be remembered: if the next call loses the connection too, nothing is in doubt any more.
+                processed.clear()
+                how = None
+            self._go_back()
             self._work.checkpoint = checkpoint
             for msg_id in processed:
                 self._get_again(msg_id)
@@ -434,15 +438,17 @@ class GroupConsumer:
 
         self._work.redo(error, again)
 
-    def _settle(self) -> Verdict:
-        """Bring everything back to the last commit."""
-        verdict = self._work.settle()
+    def _settle(self) -> None:
+        """Find out what is committed, and bring everything back to there."""
+        self._work.settle()
+        self._go_back()
+
+    def _go_back(self) -> None:
         self._run = None
         self._unit.clear()
         self._anchor, self._ahead = self._work.committed, 0
         if self._queue.is_stale:
             self._queue = self._open()
-        return verdict
 
     def _get_again(self, msg_id: bytes) -> None:
         """Get a message that was got before the connection was lost; it went back to where it was."""

@@ -72,7 +72,7 @@ class Watch:
 
         binding: Binding = self  # type: ignore[assignment]  # the verbs are set one by one
         mqgroups.queue_manager.load_binding = lambda: binding  # type: ignore[attr-defined]
-        UnitsOfWork.settle = settle  # type: ignore[method-assign]
+        UnitsOfWork.settle = settle  # type: ignore[assignment, method-assign]
 
     def begin(self, program: Program | None, reader: Reader | None) -> Watched:
         """Begin anew; without a reader verdicts are not looked at."""
