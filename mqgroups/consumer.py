@@ -559,8 +559,14 @@ class GroupConsumer:
     def _redo_with(
         self, error: MQIError, processed: Sequence[bytes], checkpoint: Checkpoint, then: Callable[[], None]
     ) -> None:
+        is_committed = False
+
         def again() -> None:
-            if self._settle() is Verdict.BACKED_OUT:
+            nonlocal is_committed
+            # To be remembered: if the next call loses the connection too, nothing is in doubt any more.
+            is_committed = self._work.settle() is Verdict.COMMITTED or is_committed
+            self._set_back()
+            if not is_committed:
                 self._again(processed, checkpoint, then)
 
         self._work.redo(error, again)
@@ -572,11 +578,10 @@ class GroupConsumer:
             self._get_again(msg_id)
         then()
 
-    def _settle(self) -> Verdict:
-        """Bring everything back to the last commit."""
-        verdict = self._work.settle()
+    def _settle(self) -> None:
+        """Find out what is committed, and bring everything back to there."""
+        self._work.settle()
         self._set_back()
-        return verdict
 
     def _set_back(self) -> None:
         """Forget what was got since the last commit; open the queue again if need be."""

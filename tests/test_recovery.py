@@ -268,3 +268,16 @@ def test_an_idle_connection_that_was_lost_is_noticed_and_made_again(owner, fault
                     group.put(data)
     assert owner.data() == THIS * 3
     assert connection.generation == 3
+
+
+@pytest.mark.embedded
+def test_a_commit_found_to_have_taken_effect_stays_so_when_the_connection_is_lost_once_more(owner, faults):
+    owner.put_raw_group(THIS)
+    connection = owner.connect(**RECONNECTS)
+    faults.clear_faults()
+    # The first commit claims the name. Of the second the answer is lost, and then that of opening the queue again.
+    faults.arm(Fault("drop", "after", verb="MQCMIT", nth=2))
+    faults.arm(Fault("drop", "after", verb="MQOPEN", nth=6))
+    assert get_all(owner, 2, connection, "classic") == THIS
+    assert faults.faults_fired() == 2
+    assert owner.data() == owner.records("get") == []

@@ -11,12 +11,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from mqgroups.embedded.libmqm.build import build, load
-
-load(build())
-
-import mqgroups  # noqa: E402 - the library must be loaded before a binding is imported
-from mqgroups.errors import MQIError  # noqa: E402
+import mqgroups
+from mqgroups.errors import MQIError
 
 ENVIRONMENT_FAILED = 3
 _context = multiprocessing.get_context("forkserver")
