@@ -263,6 +263,9 @@ class Connection:
         error = mqi_error(verb, object_name, comp, reason)
         if isinstance(error, ConnectionBroken):
             self._broken = True
+        if reason == mq.MQRC_HCONN_ERROR:
+            # The handle is another process's or thread's: it is for them to connect again.
+            self.reconnect = NEVER
         return error
 
     def open_queue(

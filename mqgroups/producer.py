@@ -29,12 +29,12 @@ from mqgroups.core.group import GroupPosition, Part, next_put
 from mqgroups.core.model import Role
 from mqgroups.core.restart import Verdict
 from mqgroups.core.status import Checkpoint, RecordState, StatusRecord
-from mqgroups.errors import GroupUsage, MQIError, QueueFull
+from mqgroups.errors import GroupUsage, MQIError, QueueFull, QueueInhibited
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.payload import BYTES, Kind, Stream, Unsent, abandonment
 from mqgroups.put_group import PutGroup
-from mqgroups.retry import QUEUE_FULL, Patience, retrying
+from mqgroups.retry import NO_ROOM, Patience, retrying
 from mqgroups.status_queue import StatusQueue
 from mqgroups.unit_of_work import UnitsOfWork
 
@@ -65,7 +65,7 @@ class GroupProducer:
         self._resolved = ("", "")
         # MQMD templates by kind, for messages that are not the last, while the handle retains the group.
         self._run: dict[Kind, bytearray] = {}
-        self._room = retrying(Patience(settings.full_wait_s), QUEUE_FULL, connection.sleep)
+        self._room = retrying(Patience(settings.full_wait_s), NO_ROOM, connection.sleep)
         # What is longer is put in segments.
         self._whole_bytes = settings.segment_bytes or sys.maxsize
         self._closed = False
@@ -210,7 +210,7 @@ class GroupProducer:
     def _put_and_commit(self, message: Unsent) -> None:
         try:
             self._put_once(message)
-        except QueueFull:
+        except (QueueFull, QueueInhibited):
             self._put_when_there_is_room(message)
         if message.checkpoint is not None:
             self._work.checkpoint = message.checkpoint

@@ -68,7 +68,8 @@ class PutGroup:
             correl_id: the message's CorrelId, 24 bytes.
 
         Raises:
-            QueueFull: the queue stayed full for ``full_wait_s``. What was put before is committed.
+            QueueFull, QueueInhibited: the queue stayed full, or its puts inhibited, for ``full_wait_s``. What was put before
+                is committed.
             GroupUsage: the group has ended, or has failed before; or the checkpoint cannot be kept.
             MQGroupsError: what else goes wrong. The unit of work is backed out; leave the ``with`` block, and the next
                 ``producer.group()`` goes on after the last commit.

@@ -77,7 +77,7 @@ class QueueManager(Connection):
                 one message, which saves that MQGET and is not there on z/OS; ``"auto"`` does so where units of work are
                 small. A name can change from one to the other at any start.
             owner_wait_s: how long to wait for an owner of the same name to go, seconds.
-            full_wait_s: how long to wait for room on a full queue, seconds.
+            full_wait_s: how long to wait for room on a full queue, or for puts to be allowed again, seconds.
             persistence: of the messages. Messages that are not persistent are gone after the queue manager restarts,
                 and what is left of their group cannot be consumed.
             priority: of the messages, 0 to 9; by default the queue's.

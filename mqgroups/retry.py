@@ -41,8 +41,8 @@ REDO = (CONNECT_LATER - {mq.MQRC_MAX_CONNS_LIMIT_REACHED, mq.MQRC_STANDBY_Q_MGR}
 }
 # What may go wrong in doing so, and still come right.
 REDO_LATER = REDO | CONNECT_LATER | OWNER_ACTIVE
-# A consumer will make room, or an operator.
-QUEUE_FULL = frozenset({mq.MQRC_Q_FULL, mq.MQRC_Q_SPACE_NOT_AVAILABLE, mq.MQRC_STORAGE_MEDIUM_FULL})
+# A consumer will make room, or an operator will, or will allow puts again.
+NO_ROOM = frozenset({mq.MQRC_Q_FULL, mq.MQRC_Q_SPACE_NOT_AVAILABLE, mq.MQRC_STORAGE_MEDIUM_FULL, mq.MQRC_PUT_INHIBITED})
 
 
 @dataclass(frozen=True, slots=True)
