@@ -2,7 +2,7 @@
 #
 #   PYTHON=python3.12 make test      with another Python (VENV=.venv-3.12 keeps the environments apart)
 #   make setup MQ_CLIENT=/opt/mqm    pymqi built against IBM's own client library
-#   make demo DEMO_ARGS=--all        more for the program that a target runs; so BENCH_ARGS, PYTEST_ARGS
+#   make demo DEMO_ARGS=--all        more for the program that a target runs; so BENCH_ARGS, COMPARE_ARGS, PYTEST_ARGS
 
 PYTHON ?= python3
 VENV   ?= .venv
@@ -12,10 +12,10 @@ RUN    := $(VENV)/bin/python
 export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-short test test-ibmmq stateful bench bench-short load lint types format clean
+.PHONY: help setup demo demo-short test test-ibmmq stateful bench bench-short compare compare-short load lint types format clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Python environment, C library, pymqi and ibmmq
 	@bash tools/setup.sh
@@ -43,6 +43,14 @@ bench: setup ## the library against hand-written loops, on the embedded queue ma
 bench-short: setup ## the same in less time
 	@$(RUN) -m tests.bench --short $(BENCH_ARGS)
 
+compare: ## the same faults against four ways to put a group; writes the figures into recipes/why.md (COMPARE_ARGS)
+	@bash tools/setup.sh compare
+	@$(RUN) -m recipes.compare $(COMPARE_ARGS)
+
+compare-short: ## the same with a few of the faults, for the table alone
+	@bash tools/setup.sh compare
+	@$(RUN) -m recipes.compare --short $(COMPARE_ARGS)
+
 load: setup ## a million persistent messages over fifty connections, and the memory of the queue manager (LOAD_ARGS)
 	@$(RUN) -m tests.bench.load $(LOAD_ARGS)
 
@@ -50,7 +58,7 @@ lint: setup ## ruff: rules and format
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
 
-types: setup ## mypy: strict for the package and the examples
+types: setup ## mypy: strict for the package, the examples and the recipes
 	@$(RUN) -m mypy
 
 format: setup ## let ruff put the code in order

@@ -21,39 +21,54 @@ The whole, from the application down:
           ├───────────────────────────────────┘
      unit_of_work.py    messages + status record + MQCMIT, or MQBACK, and what is true afterwards
      status_queue.py    one record, opened exclusively, replaced in the same unit of work
-     connection.py      the verbs; completion and reason codes become results or errors (errors.py) here
+     connection.py      the verbs; completion and reason codes become results or errors (errors.py) here; connects again
+     pipe.py            a consumer and a producer in the same units of work
      mqi/               structures, constants, and the C layer of pymqi or ibmmq
      ═══════════════    C MQI: IBM MQ, or the embedded queue manager (embedded/) for development and tests
 
 What is committed is told by one status record, in the same unit of work as the messages it speaks of. It is the only
-thing that is believed after a crash, and while nothing is interrupted the status queue is empty.
+thing that is believed after a crash or a commit without an answer. It is there while its owner works, and while a group
+is interrupted; else the status queue is empty.
 """
 
 from __future__ import annotations
 
 from mqgroups import errors
 from mqgroups.connection import Connection
-from mqgroups.consumer import GetGroup, GroupConsumer
+from mqgroups.consumer import GroupConsumer
 from mqgroups.core.model import GroupStatus, MsgFlag, Persistence
+from mqgroups.core.status import StatusRecord
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import MQGroupsError
+from mqgroups.get_group import GetGroup
+from mqgroups.hooks import InDoubt, Resumed
 from mqgroups.mqi.message import Message
-from mqgroups.producer import GroupProducer, PutGroup
+from mqgroups.pipe import GroupPipe, OutgoingGroup
+from mqgroups.producer import GroupProducer
+from mqgroups.put_group import PutGroup
 from mqgroups.queue_manager import QueueManager, connect, wrap
+from mqgroups.recovery import OwnerState, OwnerStatus
 
 __all__ = [
     "Connection",
     "Every",
     "GetGroup",
     "GroupConsumer",
+    "GroupPipe",
     "GroupProducer",
     "GroupStatus",
+    "InDoubt",
     "MQGroupsError",
     "Message",
+    "OutgoingGroup",
     "MsgFlag",
+    "OwnerState",
+    "OwnerStatus",
     "Persistence",
     "PutGroup",
     "QueueManager",
+    "Resumed",
+    "StatusRecord",
     "connect",
     "errors",
     "wrap",

@@ -1,5 +1,6 @@
 """The command ``mqgroups``. A leaf: it turns words into calls, and errors into one message and an exit code.
 
+    mqgroups recover          look at a producer's or consumer's status queue before it is started (cli_recover.py)
     mqgroups embedded build   compile the client library of the embedded queue manager
     mqgroups embedded run     serve an embedded queue manager until it is told to stop
     mqgroups embedded exec    run a program on an embedded queue manager of its own
@@ -9,7 +10,8 @@
     mqgroups embedded mqsc    let a queue manager carry out MQSC commands, as runmqsc does
 
 Exit codes: 0 done; 1 it did not work, and standard error says why; 2 the command was not understood. ``exec`` ends with
-the exit code of the program, 128 + n if signal n ended it, and 125, 126 or 127 if it never ran (see its help).
+the exit code of the program, 128 + n if signal n ended it, and 125, 126 or 127 if it never ran (see its help). ``recover``
+has exit codes for what it found (see its help).
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 from rich.logging import RichHandler
+
+from mqgroups.cli_recover import recover
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,6 +123,9 @@ def _queue_manager_options(command: _Command) -> _Command:
 @click.version_option(package_name="mqgroups", message="mqgroups %(version)s")
 def main() -> None:
     """IBM MQ message groups that span several units of work."""
+
+
+main.add_command(recover)
 
 
 @main.group()

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from mqgroups.core.model import Persistence, Role
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import ConfigurationError
+from mqgroups.hooks import Hooks
 
 STATUS_MODEL = "MQGROUPS.STATUS.MODEL"
+# What a segment of a stream has where nothing is said: below every default limit on the length of a message.
+SEGMENT_BYTES = 1_048_576
 MAX_NAME_LENGTH = 35
 _MAX_QUEUE_NAME_LENGTH = 48
 _NOT_IN_MQ_NAMES = re.compile(r"[^A-Za-z0-9./_%]")
@@ -24,10 +27,13 @@ class ProducerSettings:
     every: Every
     status_queue: str
     status_model: str
+    segmented_status: bool
     owner_wait_s: float
     full_wait_s: float
     persistence: Persistence
     priority: int
+    segment_bytes: int | None
+    hooks: Hooks
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +45,15 @@ class ConsumerSettings:
     every: Every
     status_queue: str
     status_model: str
+    segmented_status: bool
     owner_wait_s: float
     wait_s: float | None
     group_wait_s: float
     complete_groups_only: bool
     max_message_length: int
+    stream: bool
+    poison: str
+    hooks: Hooks
 
 
 def checked_name(name: str) -> str:

@@ -8,6 +8,9 @@ MQDISC commits (IBM MQ, topic q106120). Therefore nothing here disconnects on ga
 first, and if MQBACK cannot be done on a living connection there is no MQDISC at all: the queue manager backs out a
 connection that just goes away.
 
+A connection that is lost can be made again (``restore``), to the same queue manager. It is another one then: what was
+open on the old one is stale, and its owners open it again, each before its next unit of work.
+
 Not here: which message comes next (``core``), and when to commit (``producer.py``, ``consumer.py``).
 """
 
@@ -15,14 +18,23 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TypeVar
 
-from mqgroups.errors import CommitOutcomeUnknown, ConnectionBroken, GroupUsage, MessageTooLong, MQIError, mqi_error
+from mqgroups.errors import (
+    CommitOutcomeUnknown,
+    ConnectionBroken,
+    GroupUsage,
+    MessageTooLong,
+    MQIError,
+    QueueManagerChanged,
+    mqi_error,
+)
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.abc import Binding, ConnectArguments
-from mqgroups.retry import CONNECT_LATER, Patience, Sleep, retrying
+from mqgroups.retry import CONNECT_LATER, NEVER, REDO, Patience, Sleep, retrying
 
 _log = logging.getLogger("mqgroups")
 _ConnectionT = TypeVar("_ConnectionT", bound="Connection")
@@ -43,11 +55,17 @@ class Queue:
         self.name = name
         self.object_name = st.name_at(od, st.OD_OBJECT_NAME)
         self._hconn = connection.hconn
+        self._generation = connection.generation
         self._hobj: int | None = hobj
         self._mqput = connection.binding.MQPUT
         self._mqget = connection.binding.MQGET
         self._max_message_length = max_message_length
         self._buffer_bytes = min(_SMALLEST_BUFFER_BYTES, max_message_length)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the connection was made again since: the queue has to be opened again."""
+        return self._generation != self._connection.generation
 
     def put(self, md: bytearray, pmo: bytearray, data: bytes) -> tuple[bytes, bytes]:
         """MQPUT: return MQMD and MQPMO as the queue manager filled them; the templates ``md`` and ``pmo`` stay as they are.
@@ -98,64 +116,142 @@ class Queue:
         return value
 
     def close(self, options: int = mq.MQCO_NONE) -> None:
-        """MQCLOSE. Does nothing if the queue is closed or the connection gone; an unfinished group is no error.
+        """MQCLOSE. Does nothing if the queue is closed or the connection gone; an unfinished group is no error, nor is a
+        connection that is lost now: it takes the handle with it.
 
         Raises:
             MQIError: it failed. A close that should have deleted the queue leaves it open then.
         """
-        if self._hobj is None or not self._connection.usable:
+        if self._hobj is None or self.is_stale or not self._connection.usable:
             return
         comp, reason = self._connection.binding.MQCLOSE(self._hconn, self._hobj, options)
         if comp and not (comp == mq.MQCC_WARNING and reason in _UNFINISHED):
-            raise self._connection.failed("MQCLOSE", f"queue {self.name}", comp, reason)
+            error = self._connection.failed("MQCLOSE", f"queue {self.name}", comp, reason)
+            if not isinstance(error, ConnectionBroken) or options != mq.MQCO_NONE:
+                raise error
         self._hobj = None
 
 
 class Connection:
     """A connection to a queue manager. Leaving its ``with`` block backs out what is not committed, and disconnects."""
 
-    def __init__(self, binding: Binding, hconn: int, *, owned: bool, sleep: Sleep = time.sleep) -> None:
+    def __init__(
+        self,
+        binding: Binding,
+        hconn: int,
+        *,
+        connect: Callable[[], int] | None = None,
+        reconnect: Patience = NEVER,
+        sleep: Sleep = time.sleep,
+    ) -> None:
         """Take a connection handle over.
 
         Args:
             binding: whose handle it is.
             hconn: from MQCONNX.
-            owned: whether ``close`` disconnects; a handle of the application's own is left connected.
+            connect: makes such a handle, or fails; ``None`` for a handle of the application's own, which ``close`` leaves
+                connected and which is not made again.
+            reconnect: how long to go on trying when the connection is lost; 0 is not at all.
             sleep: how waiting is done between tries.
+
+        Attributes:
+            generation: how many times it was made again.
         """
         self.binding = binding
         self.hconn = hconn
+        self.reconnect = reconnect
         self.sleep = sleep
-        self._owned = owned
+        self.generation = 0
+        self._connect = connect
         self._closed = False
         self._broken = False
         self._unit_of_work_of: object | None = None
         self.q_mgr_name = ""
         try:
-            hobj = self._open(st.od("", object_type=mq.MQOT_Q_MGR), mq.MQOO_INQUIRE, "the queue manager")[0]
-            self.q_mgr_name = str(self._inquire(hobj, mq.MQCA_Q_MGR_NAME))
-            self.q_mgr_identifier = str(self._inquire(hobj, mq.MQCA_Q_MGR_IDENTIFIER))
-            self.max_uncommitted_msgs = int(self._inquire(hobj, mq.MQIA_MAX_UNCOMMITTED_MSGS))
-            binding.MQCLOSE(hconn, hobj, mq.MQCO_NONE)
+            self._inquire_q_mgr()
         except BaseException:
             self.close()
             raise
 
+    def _inquire_q_mgr(self) -> None:
+        hobj = self._open(st.od("", object_type=mq.MQOT_Q_MGR), mq.MQOO_INQUIRE, "the queue manager")[0]
+        self.q_mgr_name = str(self._inquire(hobj, mq.MQCA_Q_MGR_NAME))
+        self.q_mgr_identifier = str(self._inquire(hobj, mq.MQCA_Q_MGR_IDENTIFIER))
+        self.platform = int(self._inquire(hobj, mq.MQIA_PLATFORM))
+        self.max_uncommitted_msgs = int(self._inquire(hobj, mq.MQIA_MAX_UNCOMMITTED_MSGS))
+        self.binding.MQCLOSE(self.hconn, hobj, mq.MQCO_NONE)
+
     @classmethod
     def _connected(
-        cls: type[_ConnectionT], binding: Binding, arguments: ConnectArguments, patience: Patience, sleep: Sleep
+        cls: type[_ConnectionT],
+        binding: Binding,
+        arguments: ConnectArguments,
+        patience: Patience,
+        reconnect: Patience,
+        sleep: Sleep,
     ) -> _ConnectionT:
         """MQCONNX, tried again while the queue manager is not there."""
 
-        def attempt() -> int:
+        def connect() -> int:
             hconn, comp, reason = binding.connect(arguments)
             if comp == mq.MQCC_FAILED:
                 where = f" at {arguments.conn_name}" if arguments.conn_name else ""
                 raise mqi_error("MQCONNX", f"queue manager {arguments.q_mgr_name}{where}", comp, reason)
             return hconn
 
-        hconn = retrying(patience, CONNECT_LATER, sleep)(attempt)
-        return cls(binding, hconn, owned=True, sleep=sleep)
+        hconn = retrying(patience, CONNECT_LATER, sleep)(connect)
+        return cls(binding, hconn, connect=connect, reconnect=reconnect, sleep=sleep)
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether verbs can be called, now or after ``restore``."""
+        return self.usable or (self._connect is not None and not self._closed and self.reconnect.wait_s > 0)
+
+    def can_redo(self, error: MQIError) -> bool:
+        """Whether a unit of work that ended in ``error`` can be done again, on this connection or after ``restore``."""
+        return self.can_go_on and self.reconnect.wait_s > 0 and error.reason in REDO
+
+    def reopening(self, open_all: Callable[[], None]) -> None:
+        """Call ``open_all``; if the connection is lost meanwhile, again on a new one, while patience lasts."""
+
+        def attempt() -> None:
+            if self.can_go_on:
+                self.restore()
+            open_all()
+
+        retrying(self.reconnect, REDO, self.sleep)(attempt)
+
+    def restore(self) -> None:
+        """Connect again if the connection is gone: one try. Everything that was open on it is stale then.
+
+        Raises:
+            QueueManagerChanged: another queue manager answers at that address.
+            MQIError: it cannot be connected to.
+        """
+        if not self._broken:
+            return
+        assert self._connect is not None
+        identifier = self.q_mgr_identifier
+        self._abandon()
+        self.hconn = self._connect()
+        self._broken = False
+        self.generation += 1
+        self._unit_of_work_of = None
+        self._inquire_q_mgr()
+        if self.q_mgr_identifier != identifier:
+            found, self.q_mgr_identifier = self.q_mgr_identifier, identifier
+            self._broken = True
+            raise QueueManagerChanged(self.q_mgr_name, found=found, expected=identifier)
+        _log.info("%r is connected again", self)
+
+    def _abandon(self) -> None:
+        """Let the queue manager know, if it can be reached, that the old connection is not used any more."""
+        hconn, self.hconn = self.hconn, mq.MQHC_UNUSABLE_HCONN
+        if hconn != mq.MQHC_UNUSABLE_HCONN:
+            comp, reason = self.binding.MQBACK(hconn)
+            # Where MQBACK fails on a connection that lives, MQDISC would commit.
+            if comp != mq.MQCC_FAILED or reason in _NO_CONNECTION:
+                self.binding.MQDISC(hconn)
 
     @property
     def usable(self) -> bool:
@@ -167,6 +263,9 @@ class Connection:
         error = mqi_error(verb, object_name, comp, reason)
         if isinstance(error, ConnectionBroken):
             self._broken = True
+        if reason == mq.MQRC_HCONN_ERROR:
+            # The handle is another process's or thread's: it is for them to connect again.
+            self.reconnect = NEVER
         return error
 
     def open_queue(
@@ -196,6 +295,13 @@ class Connection:
         hobj, od_out = self._open(od, options | mq.MQOO_FAIL_IF_QUIESCING, f"queue {name}")
         return Queue(self, shown, hobj, od_out, max_message_length)
 
+    def message_handle(self, properties: Mapping[str, str | int]) -> int:
+        """Return a message handle with these properties; raises MQIError."""
+        hmsg, comp, reason = self.binding.message_handle(self.hconn, properties)
+        if comp == mq.MQCC_FAILED:
+            raise self.failed("MQSETMP", "a message handle", comp, reason)
+        return hmsg
+
     def begin(self, owner: object) -> None:
         """Claim the connection's unit of work for ``owner``, who then has to ``commit`` or ``back_out``.
 
@@ -215,6 +321,10 @@ class Connection:
         """Give the unit of work back without a call: nothing was put or got in it."""
         if self._unit_of_work_of is owner:
             self._unit_of_work_of = None
+
+    def is_in_use_beside(self, owner: object) -> bool:
+        """Whether somebody other than ``owner`` has claimed the unit of work."""
+        return self._unit_of_work_of is not None and self._unit_of_work_of is not owner
 
     def has_unit_of_work(self, owner: object) -> bool:
         """Whether ``owner`` has claimed the unit of work and not ended it."""
@@ -263,7 +373,7 @@ class Connection:
         if self._closed:
             return
         try:
-            if self._owned or self._broken or self._unit_of_work_of is not None:
+            if self._connect is not None or self._broken or self._unit_of_work_of is not None:
                 self.back_out()
         except MQIError as error:
             # Still connected, and not backed out: MQDISC would commit. Dropped without it, the queue manager backs out.
@@ -271,7 +381,7 @@ class Connection:
             self._closed = True
             return
         self._closed = True
-        if self._owned:
+        if self._connect is not None:
             comp, reason = self.binding.MQDISC(self.hconn)
             if comp and not self._broken:
                 _log.debug("MQDISC from %s: %s", self.q_mgr_name, mq.reason_name(reason))

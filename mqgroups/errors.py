@@ -12,15 +12,21 @@
      │   ├─ StatusRecordForeign     of another name, role, queue or queue manager
      │   ├─ StatusRecordMissing     gone, although nobody else may touch it
      │   ├─ DuplicateStatusRecords  more than one
+     │   ├─ StatusRecordsDisagree   those of a pipe, which are committed together, speak of different moments
+     │   ├─ QueueManagerChanged     another queue manager answers where the lost one did
      │   └─ GroupIncomplete         a message of the group is not the next in sequence
      └─ EnvironmentFailure          what is around the program
          ├─ BindingMissing          no pymqi or ibmmq, or no MQ client library (also an ImportError)
+         ├─ OwnershipLost           another instance of the same name has taken over
+         ├─ MessagesTaken           another consumer took what a lost connection gave back
+         ├─ GroupAbandoned          a producer ended a group without completing it
+         ├─ PoisonMessage           a message fails whenever it is processed
+         ├─ GroupQuarantined        such a message, and the rest of its group, went to the backout queue
          ├─ GroupStalled            the next message of a group did not arrive in time
-         ├─ SegmentNotSupported     a logical message came in segments
          └─ MQIError                a verb failed: verb, object name, completion code, reason code
              ├─ ConnectionBroken    the connection is gone, and with it the unit of work
              ├─ CommitOutcomeUnknown    MQCMIT failed in a way that leaves open whether it committed
-             ├─ UnitOfWorkBackedOut     MQCMIT answered that the queue manager has backed out (2003)
+             ├─ UnitOfWorkBackedOut     the queue manager has backed out by itself (2003)
              ├─ NotAuthorised       2035
              ├─ QueueMissing        2085
              ├─ QueueFull           2053, 2056, 2192
@@ -112,6 +118,23 @@ class DuplicateStatusRecords(StatusError):
     """There is more than one status record on the status queue."""
 
 
+class StatusRecordsDisagree(StatusError):
+    """The status records of the two sides of a pipe cannot both be of its last commit."""
+
+
+class QueueManagerChanged(StatusError):
+    """A lost connection was made again, and another queue manager answered: what is on its queues says nothing here."""
+
+    def __init__(self, q_mgr_name: str, *, found: str, expected: str) -> None:
+        super().__init__(
+            f"queue manager {q_mgr_name} answered with identifier {found}, expected {expected}. The status queue is on the "
+            "one that was lost: connect to that one again, or, if it is gone for good, find out there what was committed",
+            status_queue="",
+            found=found,
+            expected=expected,
+        )
+
+
 class GroupIncomplete(StatusError):
     """A message of a group is not the next in sequence.
 
@@ -164,18 +187,114 @@ class GroupStalled(EnvironmentFailure):
         self.waited_s = waited_s
 
 
-class SegmentNotSupported(EnvironmentFailure):
-    """A logical message came in segments, which this version does not put together."""
+class OwnershipLost(EnvironmentFailure):
+    """Another instance of the same name owns the status queue, or did while this one was cut off. This one has to stop.
 
-    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, offset: int) -> None:
+    Nothing of its unit of work is committed, nor can anything be.
+
+    Attributes:
+        name: of the producer or consumer.
+        status_queue: whose record shows it.
+        found: owner and epoch of that record; empty and 0 if there is none.
+        expected: owner and epoch of this instance.
+    """
+
+    def __init__(self, name: str, status_queue: str, found: tuple[str, int], expected: tuple[str, int]) -> None:
+        seen = f"a record of owner {found[0]}, epoch {found[1]}" if found[1] else "no record"
         super().__init__(
-            f"message {msg_seq_number} of group {group_id.hex()} on queue {queue} is a segment (offset {offset}); this "
-            "version consumes whole logical messages only. It was backed out and is on the queue"
+            f"{name} is another instance's by now: status queue {status_queue} holds {seen}, expected the record of "
+            f"owner {expected[0]}, epoch {expected[1]}. This instance was cut off from the queue manager, and what it had "
+            "not committed is backed out. End it; the other one goes on where the last commit was"
+        )
+        self.name = name
+        self.status_queue = status_queue
+        self.found = found
+        self.expected = expected
+
+
+class MessagesTaken(EnvironmentFailure):
+    """A consumer's connection was lost, its unit of work backed out, and another consumer took what it had processed.
+
+    What the application did with these messages is not committed, and the other consumer does it too.
+
+    Attributes:
+        queue, group_id, msg_seq_number: the first message that is gone.
+    """
+
+    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int) -> None:
+        super().__init__(
+            f"queue {queue}: message {msg_seq_number} of group {group_id.hex()} was processed here, went back to the queue "
+            "when the connection was lost, and is not there any more: another consumer has taken it and processes it as "
+            "well. Undo what was done with it, and go on with the next group"
         )
         self.queue = queue
         self.group_id = group_id
         self.msg_seq_number = msg_seq_number
-        self.offset = offset
+
+
+class GroupAbandoned(EnvironmentFailure):
+    """The producer of a group has ended it without completing it: what was processed of it is not a whole.
+
+    The group is consumed, to its end and committed; iterate over the consumer again for the next one.
+
+    Attributes:
+        queue, group_id: which group, on which queue.
+        messages: how many messages of it there were.
+        result: what the producer gave.
+    """
+
+    def __init__(self, queue: str, group_id: bytes, messages: int, result: int) -> None:
+        super().__init__(
+            f"group {group_id.hex()} on queue {queue} was abandoned by its producer after {messages} messages, result "
+            f"{result}. Undo what was done with them; the next group can be got"
+        )
+        self.queue = queue
+        self.group_id = group_id
+        self.messages = messages
+        self.result = result
+
+
+class PoisonMessage(EnvironmentFailure):
+    """A message was processed alone and failed, and has reached the queue's backout threshold. It stays on the queue.
+
+    Attributes:
+        queue, group_id, msg_seq_number: which message.
+        backout_count, threshold: how often it was backed out, and BOTHRESH of the queue.
+    """
+
+    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, backout_count: int, threshold: int) -> None:
+        super().__init__(
+            f"message {msg_seq_number} of group {group_id.hex()} on queue {queue} fails whenever it is processed: it was backed "
+            f"out {backout_count} times, the last time alone, and BOTHRESH is {threshold}. It is on the queue. Correct the "
+            "program, or let the consumer move it: poison='skip' or poison='quarantine'"
+        )
+        self.queue = queue
+        self.group_id = group_id
+        self.msg_seq_number = msg_seq_number
+        self.backout_count = backout_count
+        self.threshold = threshold
+
+
+class GroupQuarantined(EnvironmentFailure):
+    """A message of a group is poison; it and all that follow it are on the backout queue, as they were.
+
+    What was processed before it is committed. Iterate over the consumer again for the next group.
+
+    Attributes:
+        queue, group_id: which group, from which queue.
+        msg_seq_number: of the first message that was moved.
+        backout_queue: where it is.
+    """
+
+    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, backout_queue: str) -> None:
+        super().__init__(
+            f"group {group_id.hex()} of queue {queue} was moved to {backout_queue} from message {msg_seq_number} on, because "
+            "that message fails whenever it is processed. The messages before it were consumed; the next group can be got"
+        )
+        self.queue = queue
+        self.group_id = group_id
+        self.msg_seq_number = msg_seq_number
+        self.backout_queue = backout_queue
 
 
 class MQIError(EnvironmentFailure):
@@ -217,10 +336,10 @@ class ConnectionBroken(MQIError):
 
 
 class CommitOutcomeUnknown(MQIError):
-    """MQCMIT failed, and the unit of work may have been committed or backed out (IBM MQ, topic q040830).
+    """MQCMIT failed, the unit of work may have been committed or backed out (IBM MQ, topic q040830), and the status queue
+    could not be read in the time given.
 
-    Do not repeat the work: connect to the same queue manager again. The status record there tells which it was, unless
-    the group fitted one unit of work and no checkpoint was given; then the status queue is empty either way.
+    Do not repeat the work: connect to the same queue manager again. The status record there tells which it was.
     """
 
     remedy = (
@@ -233,7 +352,7 @@ class CommitOutcomeUnknown(MQIError):
 
 
 class UnitOfWorkBackedOut(MQIError):
-    """MQCMIT answered 2003: the queue manager has backed the unit of work out, definitely."""
+    """The queue manager has backed the unit of work out by itself, or will (2003): nothing of it is committed."""
 
     remedy = "The unit of work was backed out; do it again"
 
@@ -295,6 +414,7 @@ CLASSES: dict[int, type[MQIError]] = {
     mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR: MessageTooLong,
     mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL: MessageTooLong,
     mq.MQRC_SYNCPOINT_LIMIT_REACHED: SyncpointLimitReached,
+    mq.MQRC_BACKED_OUT: UnitOfWorkBackedOut,
 }
 
 # MQCMIT may have committed although it answered one of these (IBM MQ, topics q040830, q042210, q042450, q045480).
@@ -337,8 +457,6 @@ def mqi_error(verb: str, object_name: str, comp: int, reason: int) -> MQIError:
     cls: type[MQIError]
     if verb == "MQCMIT" and comp == mq.MQCC_FAILED and reason in COMMIT_OUTCOME_UNKNOWN:
         cls = CommitOutcomeUnknown
-    elif verb == "MQCMIT" and reason == mq.MQRC_BACKED_OUT:
-        cls = UnitOfWorkBackedOut
     else:
         cls = CLASSES.get(reason, MQIError)
     return cls(verb, object_name, comp, reason)

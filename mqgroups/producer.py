@@ -6,24 +6,35 @@ position when that succeeded. ``unit_of_work.UnitsOfWork`` ends each unit of wor
 The last message of a group has to say that it is the last, when it is put. Nobody knows that it is before the ``with``
 block ends, so one message is always held back: ``put`` puts the one before. ``resume_from`` counts committed messages
 only, so what is held back, or in an open unit of work, is put again after a crash.
+
+A message longer than ``segment_bytes``, or a stream, is put in segments. Units of work may end between them, so the memory
+that a message takes is that of a unit of work, however long it is. All segments have to say whether their message is the
+group's last, from the first one on, so of a stream the application has to say it.
+
+When the connection is lost and this program lives, the producer does the unit of work again by itself: it keeps the
+messages of the open one until it is committed.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
-from functools import lru_cache
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from types import TracebackType
 
-from mqgroups.config import ProducerSettings
+from mqgroups.config import SEGMENT_BYTES, ProducerSettings
 from mqgroups.connection import Connection, Queue
-from mqgroups.core.group import GroupPosition, after_put, next_put
+from mqgroups.core.group import GroupPosition, Part, next_put
 from mqgroups.core.model import Role
-from mqgroups.core.status import Checkpoint, StatusRecord
-from mqgroups.errors import EmptyGroup, GroupUsage, MQIError, QueueFull
+from mqgroups.core.restart import Verdict
+from mqgroups.core.status import Checkpoint, RecordState, StatusRecord
+from mqgroups.errors import GroupUsage, MQIError, QueueFull, QueueInhibited
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.retry import QUEUE_FULL, Patience, retrying
+from mqgroups.payload import BYTES, Kind, Stream, Unsent, abandonment
+from mqgroups.put_group import PutGroup
+from mqgroups.retry import NO_ROOM, Patience, retrying
 from mqgroups.status_queue import StatusQueue
 from mqgroups.unit_of_work import UnitsOfWork
 
@@ -33,153 +44,68 @@ _OPEN_OPTIONS = mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP
 _PUT_OPTIONS = mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING
 _IN_LOGICAL_ORDER = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER)
 _IN_PHYSICAL_ORDER = st.pmo(_PUT_OPTIONS)
-_UTF_8 = 1208
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Kind:
-    """What messages of one kind have in common in their MQMD. Compared by identity: it is looked up for each message."""
-
-    format_name: bytes = mq.MQFMT_NONE
-    ccsid: int = mq.MQCCSI_Q_MGR
-    correl_id: bytes = mq.MQCI_NONE
-
-
-_BYTES = Kind()
-_TEXT = Kind(mq.MQFMT_STRING, _UTF_8)
-
-
-class PutGroup:
-    """A message group being put: what ``with producer.group() as group`` gives.
-
-    Attributes:
-        resume_from: how many messages of this group are committed already; 0 in a new group.
-        checkpoint: the application's checkpoint of the last commit in this group, ``None`` in a new one.
-    """
-
-    def __init__(self, producer: GroupProducer, resume_from: int, checkpoint: Checkpoint) -> None:
-        self._producer = producer
-        self._held: tuple[bytes, Kind, Checkpoint] | None = None
-        self._ended = False
-        self._failure: BaseException | None = None
-        self.resume_from = resume_from
-        self.checkpoint = checkpoint
-
-    def put(
-        self,
-        payload: bytes | str,
-        *,
-        checkpoint: Checkpoint = None,
-        format: str | None = None,
-        correl_id: bytes | None = None,
-    ) -> None:
-        """Put the next message of the group; really the one before, see the module.
-
-        Args:
-            payload: ``str`` goes as UTF-8 text (MQSTR, CCSID 1208), ``bytes`` as they are.
-            checkpoint: bytes or a JSON value, committed with the unit of work this message is in; do not change it
-                afterwards. ``None`` leaves the checkpoint as it is.
-            format: the message's format name, up to 8 characters, instead of MQSTR or none.
-            correl_id: the message's CorrelId, 24 bytes.
-
-        Raises:
-            QueueFull: the queue stayed full for ``full_wait_s``. What was put before is committed.
-            GroupUsage: the group has ended, or has failed before; or the checkpoint cannot be kept.
-            MQGroupsError: what else goes wrong. The unit of work is backed out; leave the ``with`` block, and the next
-                ``producer.group()`` goes on after the last commit.
-        """
-        if self._ended or self._failure is not None:
-            raise self._not_open()
-        kind = _BYTES
-        if isinstance(payload, str):
-            payload, kind = payload.encode(), _TEXT
-        elif not isinstance(payload, bytes):
-            raise TypeError(f"a payload is bytes or str, got {type(payload).__name__}")
-        if format is not None:
-            kind = _with_format(kind, format)
-        if correl_id is not None:
-            kind = _with_correl_id(kind, correl_id)
-        held, self._held = self._held, (payload, kind, checkpoint)
-        if held is not None:
-            self._put(*held, last=False)
-
-    def _put(self, data: bytes, kind: Kind, checkpoint: Checkpoint, *, last: bool) -> None:
-        try:
-            self._producer._put(data, kind, checkpoint, last)
-        except BaseException as error:
-            # An interrupted call (KeyboardInterrupt) too: nobody knows whether it put the message.
-            self._failure = error
-            self._producer._back_out(error)
-            raise
-
-    def _not_open(self) -> GroupUsage:
-        if self._failure is not None:
-            return GroupUsage(
-                f"this group stopped with {type(self._failure).__name__}; leave its with block, and the next "
-                f"producer.group() resumes it: {self._failure}"
-            )
-        return GroupUsage("this group has ended; producer.group() begins the next one")
-
-    def __enter__(self) -> PutGroup:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if self._ended:
-            return
-        try:
-            if error is not None:
-                if self._failure is None:
-                    self._producer._back_out(None)
-                return
-            if self._failure is not None:
-                raise self._not_open()
-            if self._held is None:
-                self._producer._back_out(None)
-                raise self._empty()
-            held, self._held = self._held, None
-            self._put(*held, last=True)
-        finally:
-            self._ended = True
-            self._producer._group = None
-
-    def _empty(self) -> EmptyGroup:
-        if self.resume_from == 0:
-            return EmptyGroup("a group needs at least one message; nothing was put")
-        return EmptyGroup(
-            f"the group was resumed after {self.resume_from} messages and ended without another one, so its last "
-            "message is missing; the group stays resumable. Put what follows after group.resume_from"
-        )
-
-    def __repr__(self) -> str:
-        state = "failed" if self._failure else "ended" if self._ended else "open"
-        return f"<PutGroup resume_from={self.resume_from} {state} of {self._producer!r}>"
 
 
 class GroupProducer:
     """Puts message groups to one queue, under a name that survives a crash. Made by ``QueueManager.group_producer``."""
 
-    def __init__(self, connection: Connection, settings: ProducerSettings) -> None:
+    def __init__(self, connection: Connection, settings: ProducerSettings, leader: UnitsOfWork | None = None) -> None:
         self._connection = connection
         self._settings = settings
+        self._leader = leader
         self._persistence = settings.persistence
         self._group: PutGroup | None = None
         self._group_id = mq.MQGI_NONE
+        # Since the last commit: messages put to their ends; how many bytes of the one after them, and is it the last?
+        self._messages = 0
+        self._offset = 0
+        self._in_last_message = False
+        # What is not committed yet, in order.
+        self._unit: list[Unsent] = []
         self._resolved = ("", "")
         # MQMD templates by kind, for messages that are not the last, while the handle retains the group.
         self._run: dict[Kind, bytearray] = {}
-        self._room = retrying(Patience(settings.full_wait_s), QUEUE_FULL, connection.sleep)
+        self._room = retrying(Patience(settings.full_wait_s), NO_ROOM, connection.sleep)
+        # What is longer is put in segments.
+        self._whole_bytes = settings.segment_bytes or sys.maxsize
         self._closed = False
-        self._status = StatusQueue(connection, settings.status_queue, settings.status_model, settings.owner_wait_s)
+        connection.reopening(self._start)
         try:
-            self._work = UnitsOfWork(connection, self._status, Role.PUT, settings.name, settings.queue, settings.every)
-            self._pinned = False
-            self._queue = self._open(self._work.resumed)
+            self._work.tell_resumed()
+        except BaseException:
+            self._close(finish=False)
+            raise
+
+    def _start(self) -> None:
+        """Open both queues and find out where things stand."""
+        connection, settings = self._connection, self._settings
+        self._status = StatusQueue(
+            connection,
+            settings.status_queue,
+            settings.status_model,
+            settings.owner_wait_s,
+            segmented=settings.segmented_status,
+        )
+        try:
+            self._work = UnitsOfWork(
+                connection,
+                self._status,
+                Role.PUT,
+                settings.name,
+                settings.queue,
+                settings.every,
+                settings.hooks,
+                self._leader,
+            )
+            resumed = self._work.resumed
+            if resumed:
+                self._persistence = resumed.persistence
+                self._resolved = (resumed.resolved_q_name, resumed.resolved_q_mgr_name)
+            self._queue = self._open()
         except BaseException:
             self._status.close()
             raise
-        if self._work.resumed:
+        if resumed:
             _log.info("%r resumes an interrupted group", self)
 
     @property
@@ -200,9 +126,10 @@ class GroupProducer:
             raise GroupUsage(f"{self!r} is closed")
         if self._group is not None:
             raise GroupUsage("the group before has not ended; use `with producer.group() as group:`")
+        self._work.recover(self._redo)
         committed = self._work.committed
         checkpoint = None if committed.at_start else self._work.committed_checkpoint
-        self._group = PutGroup(self, committed.msg_seq_number, checkpoint)
+        self._group = PutGroup(self, committed, checkpoint)
         return self._group
 
     def close(self) -> None:
@@ -240,29 +167,89 @@ class GroupProducer:
 
     @property
     def _position(self) -> GroupPosition:
-        committed, messages = self._work.committed, self._work.messages
-        return after_put(committed, self._group_id, messages) if messages else committed
+        committed = self._work.committed
+        if not self._work.messages:
+            return committed
+        number = committed.msg_seq_number + self._messages
+        return GroupPosition(self._group_id, number, self._offset, self._in_last_message and self._offset > 0)
 
-    def _put(self, data: bytes, kind: Kind, checkpoint: Checkpoint, last: bool) -> None:
+    def _put(self, message: Unsent) -> None:
+        self._unit.append(message)
         try:
-            self._put_once(data, kind, last)
-        except QueueFull:
-            self._put_when_there_is_room(data, kind, last)
-        if checkpoint is not None:
-            self._work.checkpoint = checkpoint
-        if last:
-            self._end_group()
-        elif self._work.due():
-            self._work.syncpoint(self._record())
+            self._put_and_commit(message)
+        except MQIError as error:
+            self._work.redo(error, self._redo)
 
-    def _put_once(self, data: bytes, kind: Kind, last: bool) -> None:
+    def _abandon(self, result: int, reason: str) -> None:
+        try:
+            if self._work.committed.offset:
+                self._put(Unsent(b"", BYTES, None, False, Part.LAST_SEGMENT))
+            self._put(abandonment(result, reason))
+        except BaseException as error:
+            self._back_out(error)
+            raise
+
+    # --- with a leader: see pipe.py
+
+    def _stage(self, messages: Sequence[Unsent]) -> None:
+        """Put messages and their record in the leader's unit of work; also again, after ``settle``."""
+        self._run.clear()
+        if self._queue.is_stale:
+            self._queue = self._open()
+        work = self._work
+        for message in messages:
+            self._room(lambda message=message: self._put_once(message))
+        if messages:
+            record = self._record()
+            work.stage(replace(record, state=RecordState.COMPLETED) if messages[-1].last else record)
+
+    def _staged_is_committed(self) -> None:
+        if self._work.committed.at_start:
+            self._group_ended()
+
+    def _put_and_commit(self, message: Unsent) -> None:
+        try:
+            self._put_once(message)
+        except (QueueFull, QueueInhibited):
+            self._put_when_there_is_room(message)
+        if message.checkpoint is not None:
+            self._work.checkpoint = message.checkpoint
+        if message.ends_group:
+            self._work.complete(self._record())
+            self._unit.clear()
+            self._group_ended()
+        elif self._work.due():
+            self._syncpoint()
+
+    def _syncpoint(self) -> None:
+        messages = self._work.messages
+        self._work.syncpoint(self._record())
+        del self._unit[:messages]
+
+    def _redo(self) -> None:
+        """Go on after a lost connection: put again what turns out not to be committed."""
+        messages = self._work.messages
+        if self._work.settle() is Verdict.COMMITTED:
+            del self._unit[:messages]
+        self._run.clear()
+        if self._queue.is_stale:
+            self._queue = self._open()
+        if self._work.committed.at_start:
+            self._group_ended()
+        for message in tuple(self._unit):
+            self._put_and_commit(message)
+
+    def _put_once(self, message: Unsent) -> None:
+        data, kind, _, last, part = message
         work = self._work
         first = work.messages == 0
         if first:
             work.begin()
-        md = None if last else self._run.get(kind)
+            self._messages, self._offset = 0, work.committed.offset
+        whole = part is Part.WHOLE
+        md = None if last or not whole else self._run.get(kind)
         if md is None:
-            md, pmo = self._prepare(kind, last)
+            md, pmo = self._prepare(kind, last, part)
         else:
             pmo = _IN_LOGICAL_ORDER
         md_out, pmo_out = self._queue.put(md, pmo, data)
@@ -275,32 +262,56 @@ class GroupProducer:
                 )
         work.messages += 1
         work.data_bytes += len(data)
+        if part is Part.SEGMENT:
+            self._offset += len(data)
+            self._in_last_message = last
+        else:
+            self._messages += 1
+            self._offset = 0
 
-    def _prepare(self, kind: Kind, last: bool) -> tuple[bytearray, bytearray]:
+    def _prepare(self, kind: Kind, last: bool, part: Part) -> tuple[bytearray, bytearray]:
         """Return MQMD and MQPMO by the core's plan; keep the MQMD if the plan holds for the messages after it too."""
-        plan = next_put(self._position, last=last)
+        plan = next_put(self._position, last=last, part=part)
         md = st.md(
             format_name=kind.format_name,
             ccsid=kind.ccsid,
             correl_id=kind.correl_id,
+            msg_type=kind.msg_type,
+            feedback=kind.feedback,
             priority=self._settings.priority,
             persistence=self._persistence,
             group_id=plan.group_id,
             msg_seq_number=plan.msg_seq_number,
+            offset=plan.offset,
             msg_flags=plan.msg_flags,
         )
+        if kind.properties:
+            options = _PUT_OPTIONS | (mq.MQPMO_LOGICAL_ORDER if plan.logical_order else 0)
+            return md, st.pmo(options, self._connection.message_handle(dict(kind.properties)))
         if not plan.logical_order:
             return md, _IN_PHYSICAL_ORDER
-        if not last and kind.correl_id == mq.MQCI_NONE:
+        if not last and part is Part.WHOLE and kind.correl_id == mq.MQCI_NONE:
             self._run[kind] = md
         return md, _IN_LOGICAL_ORDER
 
-    def _put_when_there_is_room(self, data: bytes, kind: Kind, last: bool) -> None:
+    def _put_when_there_is_room(self, message: Unsent) -> None:
         # What is in this unit of work is whole: committed, a consumer can take it, and that is what makes room.
         if self._work.messages:
-            self._work.syncpoint(self._record())
+            self._syncpoint()
         _log.info("%r waits for room on the queue", self)
-        self._room(lambda: self._put_once(data, kind, last))
+        self._room(lambda: self._put_once(message))
+
+    def _segment_bytes(self, payload: bytes | Stream) -> int | None:
+        """How many bytes a segment of this payload has at the most; ``None`` if it is not cut."""
+        given = self._settings.segment_bytes
+        if isinstance(payload, bytes):
+            return given
+        if self._connection.platform == mq.MQPL_ZOS:
+            raise GroupUsage(
+                f"queue manager {self._connection.q_mgr_name} is on z/OS, where messages have no segments: give bytes, not a "
+                "stream"
+            )
+        return given or SEGMENT_BYTES
 
     def _record(self) -> StatusRecord:
         q_name, q_mgr_name = self._resolved
@@ -311,26 +322,24 @@ class GroupProducer:
             persistence=self._persistence,
         )
 
-    def _end_group(self) -> None:
-        self._work.complete(self._record())
+    def _group_ended(self) -> None:
         self._persistence = self._settings.persistence
+        self._resolved = ("", "")
         if self._pinned:
             # Only the rest of that group had to go where its beginning went.
             self._queue.close()
-            self._queue = self._open(None)
+            self._queue = self._open()
         self._run.clear()
 
-    def _open(self, resumed: StatusRecord | None) -> Queue:
+    def _open(self) -> Queue:
         """Open the queue; for the rest of a group that went to another queue manager, that one's instance of it.
 
         Otherwise MQOO_BIND_ON_GROUP might send the rest elsewhere: the first put after a restart goes without logical
         order, and such a put is workload-balanced as if not bound (IBM MQ, topic q027030; read, not tried on a
         cluster).
         """
-        if resumed:
-            self._persistence = resumed.persistence
-            self._resolved = (resumed.resolved_q_name, resumed.resolved_q_mgr_name)
-        self._pinned = resumed is not None and self._resolved[1] not in ("", self._connection.q_mgr_name)
+        elsewhere = self._resolved[1] not in ("", self._connection.q_mgr_name)
+        self._pinned = elsewhere and not self._work.committed.at_start
         if self._pinned:
             q_name, q_mgr_name = self._resolved
             return self._connection.open_queue(
@@ -341,9 +350,10 @@ class GroupProducer:
     def _back_out(self, error: BaseException | None) -> None:
         """Go back to the last commit; tell ``error`` where that is."""
         self._run.clear()
+        self._unit.clear()
         self._work.back_out(type(error).__name__ if error else "")
         if isinstance(error, MQIError):
-            error.context = self._work.last_known_commit()
+            error.context = ". ".join(part for part in (error.context, self._work.last_known_commit()) if part)
 
     def _close(self, *, finish: bool, delete: bool = False) -> None:
         if self._closed:
@@ -354,22 +364,9 @@ class GroupProducer:
             self._group = None
         try:
             self._work.back_out()
-            if finish and self._connection.usable:
+            self._unit.clear()
+            if finish:
                 self._work.finish()
         finally:
             self._queue.close()
             self._status.close(delete=delete)
-
-
-@lru_cache(maxsize=64)
-def _with_format(kind: Kind, format_name: str) -> Kind:
-    encoded = format_name.encode()
-    if len(encoded) > mq.MQ_FORMAT_LENGTH:
-        raise ValueError(f"format {format_name!r} is longer than {mq.MQ_FORMAT_LENGTH} characters")
-    return replace(kind, format_name=encoded.ljust(mq.MQ_FORMAT_LENGTH))
-
-
-def _with_correl_id(kind: Kind, correl_id: bytes) -> Kind:
-    if len(correl_id) != mq.MQ_CORREL_ID_LENGTH:
-        raise ValueError(f"correl_id has {len(correl_id)} bytes; it must have {mq.MQ_CORREL_ID_LENGTH}")
-    return replace(kind, correl_id=correl_id)

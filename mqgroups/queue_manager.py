@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from typing import Literal
 
 from mqgroups.config import (
     STATUS_MODEL,
@@ -17,14 +19,22 @@ from mqgroups.config import (
 from mqgroups.connection import Connection
 from mqgroups.consumer import GroupConsumer
 from mqgroups.core.model import Persistence, Role
+from mqgroups.core.status_chain import MOST_SEGMENTS
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import ConfigurationError
+from mqgroups.hooks import NO_HOOKS, Hooks, OnAbandon, OnInDoubt, OnResume
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager
 from mqgroups.mqi.binding import binding_of, load_binding
+from mqgroups.pipe import GroupPipe
 from mqgroups.producer import GroupProducer
+from mqgroups.recovery import OwnerStatus, inspect_owner
 from mqgroups.retry import Patience, Sleep
 
+# In units of work of so many messages the MQGET that segmented records save is at least one call in 23.
+_SMALL_UNIT_OF_WORK = 20
+# Two records that are replaced, at their most costly, and the message that may have to end the outgoing group.
+_STATUS_MESSAGES_OF_A_PIPE = 2 * (1 + MOST_SEGMENTS) + 1
 _LONGEST_MESSAGE_BYTES = 104_857_600
 # Reconnecting is this package's own: with the client's, MQPMO_LOGICAL_ORDER is refused (2547; IBM MQ, topic q045460).
 _CONNECT_OPTIONS = mq.MQCNO_RECONNECT_DISABLED | mq.MQCNO_HANDLE_SHARE_BLOCK
@@ -44,10 +54,14 @@ class QueueManager(Connection):
         every: int | Every = 100,
         status_queue: str | None = None,
         status_model: str = STATUS_MODEL,
+        status: str = "classic",
         owner_wait_s: float = 30.0,
         full_wait_s: float = 30.0,
         persistence: Persistence = Persistence.PERSISTENT,
         priority: int | None = None,
+        segment_bytes: int | None = None,
+        on_resume: OnResume | None = None,
+        on_in_doubt: OnInDoubt | None = None,
     ) -> GroupProducer:
         """Return a producer that puts message groups to ``queue``.
 
@@ -59,11 +73,20 @@ class QueueManager(Connection):
             status_queue: where its status record is kept, on the connected queue manager; by default
                 ``MQGROUPS.PUT.<name>``.
             status_model: the model queue to make the status queue from if it does not exist.
+            status: ``"classic"`` gets each old record when it puts the new one; ``"segmented"`` puts records as segments of
+                one message, which saves that MQGET and is not there on z/OS; ``"auto"`` does so where units of work are
+                small. A name can change from one to the other at any start.
             owner_wait_s: how long to wait for an owner of the same name to go, seconds.
-            full_wait_s: how long to wait for room on a full queue, seconds.
+            full_wait_s: how long to wait for room on a full queue, or for puts to be allowed again, seconds.
             persistence: of the messages. Messages that are not persistent are gone after the queue manager restarts,
                 and what is left of their group cannot be consumed.
             priority: of the messages, 0 to 9; by default the queue's.
+            segment_bytes: put longer messages as segments of so many bytes; units of work may end between them. By default
+                only streams are put in segments, of 1 MiB. Not on z/OS.
+            on_resume: called once, before this returns, if an interrupted group was found. What it raises comes out of
+                here; the group stays as it was found.
+            on_in_doubt: called when MQCMIT of messages had no answer and it is known what became of them; once for each.
+                What it raises comes out of the call that was under way; ``group()`` goes on after the last commit.
 
         Raises:
             ConfigurationError: a setting cannot be.
@@ -71,20 +94,59 @@ class QueueManager(Connection):
             OwnerActive: another instance of this name has it.
             MQIError: a queue cannot be opened.
         """
+        settings = self._producer_settings(
+            queue,
+            name=name,
+            every=checked_every(every),
+            status_queue=status_queue,
+            status_model=status_model,
+            status=status,
+            owner_wait_s=owner_wait_s,
+            full_wait_s=full_wait_s,
+            persistence=persistence,
+            priority=priority,
+            segment_bytes=segment_bytes,
+            hooks=Hooks(on_resume, on_in_doubt),
+        )
+        return GroupProducer(self, settings)
+
+    def _producer_settings(
+        self,
+        queue: str,
+        *,
+        name: str,
+        every: Every,
+        status_model: str,
+        status: str,
+        owner_wait_s: float,
+        full_wait_s: float,
+        persistence: Persistence,
+        priority: int | None,
+        status_queue: str | None = None,
+        segment_bytes: int | None = None,
+        hooks: Hooks = NO_HOOKS,
+    ) -> ProducerSettings:
+        """Return what a producer is told, checked; raises ConfigurationError."""
         if priority is not None and not 0 <= priority <= 9:
             raise ConfigurationError(f"priority must be 0 to 9, got {priority!r}")
-        settings = ProducerSettings(
+        if segment_bytes is not None:
+            if segment_bytes < 1:
+                raise ConfigurationError(f"segment_bytes must be at least 1, got {segment_bytes!r}")
+            self._refuse_on_zos(f"segment_bytes={segment_bytes}")
+        return ProducerSettings(
             queue=checked_queue_name("queue", queue),
             name=checked_name(name),
-            every=checked_every(every),
+            every=every,
             status_queue=_status_queue(status_queue, Role.PUT, name),
             status_model=checked_queue_name("status_model", status_model),
+            segmented_status=self._segmented(status, every),
             owner_wait_s=checked_seconds("owner_wait_s", owner_wait_s),
             full_wait_s=checked_seconds("full_wait_s", full_wait_s),
             persistence=Persistence(persistence),
             priority=mq.MQPRI_PRIORITY_AS_Q_DEF if priority is None else priority,
+            segment_bytes=segment_bytes,
+            hooks=hooks,
         )
-        return GroupProducer(self, settings)
 
     def group_consumer(
         self,
@@ -94,11 +156,17 @@ class QueueManager(Connection):
         every: int | Every = 100,
         status_queue: str | None = None,
         status_model: str = STATUS_MODEL,
+        status: str = "classic",
         owner_wait_s: float = 30.0,
         wait_s: float | None = None,
         group_wait_s: float = 300.0,
         complete_groups_only: bool = False,
         max_message_length: int = _LONGEST_MESSAGE_BYTES,
+        stream: bool = False,
+        poison: str = "halt",
+        on_abandon: OnAbandon | None = None,
+        on_resume: OnResume | None = None,
+        on_in_doubt: OnInDoubt | None = None,
     ) -> GroupConsumer:
         """Return a consumer that gets message groups from ``queue``.
 
@@ -108,11 +176,21 @@ class QueueManager(Connection):
             every: when to take a syncpoint, as for a producer.
             status_queue: by default ``MQGROUPS.GET.<name>``.
             status_model: the model queue to make the status queue from if it does not exist.
+            status: how records are kept, as for a producer.
             owner_wait_s: how long to wait for an owner of the same name to go, seconds.
             wait_s: how long to wait for the next group before the iteration ends, seconds; ``None`` waits for ever.
             group_wait_s: how long to wait for the next message inside a group before ``GroupStalled``, seconds.
             complete_groups_only: begin a group only when all its messages are on the queue (MQGMO_ALL_MSGS_AVAILABLE).
             max_message_length: the longest message to take, bytes. The buffer begins smaller and grows to what comes.
+            stream: take messages that were put in segments segment by segment (``Message.chunks``), with syncpoints between
+                them, instead of whole. Of such a message ``data`` is its first segment only.
+            poison: what to do with a message that fails whenever it is processed, as far as the queue has a BOTHRESH: found by
+                its backout count, and by processing it in a unit of work of its own. ``"halt"`` raises ``PoisonMessage``,
+                ``"skip"`` moves it to the queue's BOQNAME, ``"quarantine"`` moves the rest of its group there and raises
+                ``GroupQuarantined``; ``"ignore"`` does not ask.
+            on_abandon: called with what iterating over an abandoned group is about to raise, before that is committed: to
+                undo, durably, what was done with its messages. If it raises, the group comes again.
+            on_resume, on_in_doubt: as for a producer.
 
         Raises:
             ConfigurationError: a setting cannot be.
@@ -122,19 +200,152 @@ class QueueManager(Connection):
         """
         if max_message_length < 1:
             raise ConfigurationError(f"max_message_length must be at least 1 byte, got {max_message_length!r}")
+        if poison not in ("halt", "skip", "quarantine", "ignore"):
+            raise ConfigurationError(f"poison must be 'halt', 'skip', 'quarantine' or 'ignore', got {poison!r}")
+        if stream and poison in ("skip", "quarantine"):
+            raise ConfigurationError(f"poison={poison!r} moves whole messages; with stream=True use 'halt' or 'ignore'")
+        checked = checked_every(every)
         settings = ConsumerSettings(
             queue=checked_queue_name("queue", queue),
             name=checked_name(name),
-            every=checked_every(every),
+            every=checked,
             status_queue=_status_queue(status_queue, Role.GET, name),
             status_model=checked_queue_name("status_model", status_model),
+            segmented_status=self._segmented(status, checked),
             owner_wait_s=checked_seconds("owner_wait_s", owner_wait_s),
             wait_s=None if wait_s is None else checked_seconds("wait_s", wait_s),
             group_wait_s=checked_seconds("group_wait_s", group_wait_s),
             complete_groups_only=complete_groups_only,
             max_message_length=max_message_length,
+            stream=stream,
+            poison=poison,
+            hooks=Hooks(on_resume, on_in_doubt, on_abandon),
         )
         return GroupConsumer(self, settings)
+
+    def inspect_owner(
+        self,
+        name: str,
+        role: Literal["put", "get"],
+        *,
+        queue: str | None = None,
+        status_queue: str | None = None,
+        status_model: str | None = STATUS_MODEL,
+        wait_s: float = 0.0,
+        tidy: bool = False,
+    ) -> OwnerStatus:
+        """Say what a start of the producer or consumer of this name would find, without being one.
+
+        Args:
+            name: of the producer or consumer.
+            role: ``"put"`` for a producer, ``"get"`` for a consumer.
+            queue: which it puts to or gets from, to be compared with its record; by default that is not looked at.
+            status_queue: by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
+            status_model: the model queue its status queue would be made from. It is tried where the status queue does not
+                exist: the queue is made and deleted again. ``None`` does not try.
+            wait_s: how long to wait for another owner of this name to go, seconds.
+            tidy: take a record away that says nothing any more: of no group, or of a completed one without a checkpoint.
+
+        Raises:
+            ConfigurationError: a name or role cannot be.
+            StatusError: the status queue is not what it must be, and a start would be refused; nothing was changed.
+            MQIError: a call failed.
+        """
+        if role not in ("put", "get"):
+            raise ConfigurationError(f"role must be 'put' or 'get', got {role!r}")
+        return inspect_owner(
+            self,
+            Role(role),
+            checked_name(name),
+            queue=None if queue is None else checked_queue_name("queue", queue),
+            status_queue=_status_queue(status_queue, Role(role), name),
+            status_model="" if status_model is None else checked_queue_name("status_model", status_model),
+            wait_s=checked_seconds("wait_s", wait_s),
+            tidy=tidy,
+        )
+
+    def group_pipe(
+        self,
+        source: str,
+        target: str,
+        *,
+        name: str,
+        every: int | Every = 100,
+        status_model: str = STATUS_MODEL,
+        status: str = "classic",
+        owner_wait_s: float = 30.0,
+        wait_s: float | None = None,
+        group_wait_s: float = 300.0,
+        complete_groups_only: bool = False,
+        poison: str = "halt",
+        full_wait_s: float = 30.0,
+        persistence: Persistence = Persistence.PERSISTENT,
+        priority: int | None = None,
+        on_abandon: OnAbandon | None = None,
+        on_resume: OnResume | None = None,
+        on_in_doubt: OnInDoubt | None = None,
+    ) -> GroupPipe:
+        """Return a pipe that gets groups from ``source`` and puts groups made from them to ``target``, exactly once.
+
+        It is a consumer and a producer of the same name with one unit of work; the arguments are theirs. ``every`` counts the
+        messages that are got; a unit of work also ends before what is put in it goes beyond MAXUMSGS.
+
+        Raises:
+            StatusRecordsDisagree: the two status records are not of the same commit.
+            ConfigurationError, StatusError, OwnerActive, MQIError: as for a consumer and a producer.
+        """
+        checked = checked_every(every)
+        # Half of what a unit of work may have is for what is put.
+        room = max(1, self.max_uncommitted_msgs // 2 - _STATUS_MESSAGES_OF_A_PIPE)
+        checked = replace(checked, messages=min(checked.messages or room, room))
+
+        def make_consumer() -> GroupConsumer:
+            return self.group_consumer(
+                source,
+                name=name,
+                every=checked,
+                status_model=status_model,
+                status=status,
+                owner_wait_s=owner_wait_s,
+                wait_s=wait_s,
+                group_wait_s=group_wait_s,
+                complete_groups_only=complete_groups_only,
+                poison=poison,
+                on_abandon=on_abandon,
+                on_resume=on_resume,
+                on_in_doubt=on_in_doubt,
+            )
+
+        def make_producer(consumer: GroupConsumer) -> GroupProducer:
+            settings = self._producer_settings(
+                target,
+                name=name,
+                every=checked,
+                status_model=status_model,
+                status=status,
+                owner_wait_s=owner_wait_s,
+                full_wait_s=full_wait_s,
+                persistence=persistence,
+                priority=priority,
+            )
+            return GroupProducer(self, settings, consumer._work)
+
+        return GroupPipe(self, make_consumer, make_producer)
+
+    def _segmented(self, status: str, every: Every) -> bool:
+        """Say whether status records are put as segments."""
+        if status not in ("classic", "segmented", "auto"):
+            raise ConfigurationError(f"status must be 'classic', 'segmented' or 'auto', got {status!r}")
+        if status == "segmented":
+            self._refuse_on_zos("status='segmented'")
+        small = every.messages is not None and every.messages <= _SMALL_UNIT_OF_WORK
+        return status == "segmented" or (status == "auto" and small and self.platform != mq.MQPL_ZOS)
+
+    def _refuse_on_zos(self, setting: str) -> None:
+        if self.platform == mq.MQPL_ZOS:
+            raise ConfigurationError(
+                f"{setting}: queue manager {self.q_mgr_name} is on z/OS, where messages have no segments"
+            )
 
 
 def connect(
@@ -147,6 +358,7 @@ def connect(
     cipher_spec: str | None = None,
     key_repository: str | None = None,
     connect_wait_s: float = 0.0,
+    reconnect_wait_s: float = 60.0,
     sleep: Sleep = time.sleep,
 ) -> QueueManager:
     """Connect to a queue manager.
@@ -158,6 +370,9 @@ def connect(
         user, password: to be checked by the queue manager.
         cipher_spec, key_repository: for TLS.
         connect_wait_s: how long to go on trying while the queue manager is not there, seconds; 0 tries once.
+        reconnect_wait_s: how long to go on trying when the connection is lost, seconds. Producers and consumers find out
+            whether their unit of work was committed, do it again if not, and go on as if nothing had happened; 0 leaves
+            that to the application.
         sleep: how the waits between tries are done.
 
     Raises:
@@ -179,13 +394,15 @@ def connect(
         max_msg_length=_LONGEST_MESSAGE_BYTES,
     )
     patience = Patience(checked_seconds("connect_wait_s", connect_wait_s))
-    return QueueManager._connected(load_binding(), arguments, patience, sleep)
+    reconnect = Patience(checked_seconds("reconnect_wait_s", reconnect_wait_s))
+    return QueueManager._connected(load_binding(), arguments, patience, reconnect, sleep)
 
 
 def wrap(q_mgr: ConnectedQueueManager, *, sleep: Sleep = time.sleep) -> QueueManager:
     """Use a connection the application has made: a connected ``pymqi.QueueManager`` or ``ibmmq.QueueManager``.
 
-    Closing the result backs out what is not committed but does not disconnect. Two things stay with the application.
+    Closing the result backs out what is not committed but does not disconnect. It cannot be made again when it is lost;
+    the application connects and wraps again, and resumes. Two things stay with the application.
     Its object commits when it is collected with ``disconnect_on_exit=True``, the bindings' default (MQDISC commits):
     close producers and consumers first. And messages it puts or gets itself in syncpoint are in the same unit of work:
     they are committed and backed out with the group's.
@@ -194,7 +411,7 @@ def wrap(q_mgr: ConnectedQueueManager, *, sleep: Sleep = time.sleep) -> QueueMan
         ConfigurationError: it is neither, or not connected.
     """
     binding = binding_of(q_mgr)
-    return QueueManager(binding, binding.handle_of(q_mgr), owned=False, sleep=sleep)
+    return QueueManager(binding, binding.handle_of(q_mgr), sleep=sleep)
 
 
 def _status_queue(given: str | None, role: Role, name: str) -> str:

@@ -33,8 +33,16 @@ CONNECT_LATER = frozenset(
 )
 # The previous owner of a status queue has it open still.
 OWNER_ACTIVE = frozenset({mq.MQRC_OBJECT_IN_USE})
-# A consumer will make room, or an operator.
-QUEUE_FULL = frozenset({mq.MQRC_Q_FULL, mq.MQRC_Q_SPACE_NOT_AVAILABLE, mq.MQRC_STORAGE_MEDIUM_FULL})
+# After these a unit of work is done again, once it is known that it was not committed: the connection is gone, or the queue
+# manager has backed out.
+REDO = (CONNECT_LATER - {mq.MQRC_MAX_CONNS_LIMIT_REACHED, mq.MQRC_STANDBY_Q_MGR}) | {
+    mq.MQRC_CALL_INTERRUPTED,
+    mq.MQRC_BACKED_OUT,
+}
+# What may go wrong in doing so, and still come right.
+REDO_LATER = REDO | CONNECT_LATER | OWNER_ACTIVE
+# A consumer will make room, or an operator will, or will allow puts again.
+NO_ROOM = frozenset({mq.MQRC_Q_FULL, mq.MQRC_Q_SPACE_NOT_AVAILABLE, mq.MQRC_STORAGE_MEDIUM_FULL, mq.MQRC_PUT_INHIBITED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,9 @@ class Patience:
     wait_s: float
     first_s: float = 0.02
     longest_s: float = 1.0
+
+
+NEVER = Patience(0)
 
 
 def retrying(patience: Patience, reasons: frozenset[int], sleep: Sleep) -> tenacity.Retrying:

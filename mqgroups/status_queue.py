@@ -1,5 +1,9 @@
 """The status queue of one owner: opened exclusively, read once, its record replaced or taken away in each unit of work.
 
+From an owner's first call to its last there is one record of its own on the queue. So when a commit had no answer, the
+record tells what became of it, whichever unit of work it was; and an owner that finds another one's record, or none,
+knows that it was cut off and the name taken over.
+
 The exclusive open is lock and fence. A getter that dies leaves its record hidden until the queue manager notices, so an
 empty queue proves nothing while somebody else may have it open; MQRC_OBJECT_IN_USE (IBM MQ, topic q041130) means "the
 previous owner is not gone yet", and is waited for.
@@ -11,13 +15,26 @@ backs out and says ``backed_out``.
 from __future__ import annotations
 
 from mqgroups.connection import Connection, Queue
+from mqgroups.core.model import MsgFlag
 from mqgroups.core.status import RecordRejected, RejectedBecause, StatusRecord, decode, encode
+from mqgroups.core.status_chain import (
+    MOST_SEGMENTS,
+    ChainBroken,
+    Kept,
+    Lying,
+    RecordPut,
+    after_record_put,
+    kept,
+    next_record_put,
+)
 from mqgroups.errors import (
     DuplicateStatusRecords,
     GroupUsage,
+    MessageTooLong,
     MQIError,
     OwnerActive,
     QueueMissing,
+    StatusError,
     StatusQueueUnusable,
     StatusRecordCorrupt,
     StatusRecordMissing,
@@ -31,6 +48,10 @@ _OPEN_OPTIONS = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.M
 _LONGEST_RECORD_BYTES = 16_777_216
 _PUT = st.pmo(mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING)
 _TAKE = st.gmo(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING, match_options=mq.MQMO_MATCH_MSG_ID)
+_TAKE_CHAIN = st.gmo(
+    mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_COMPLETE_MSG,
+    match_options=mq.MQMO_MATCH_GROUP_ID,
+)
 _BROWSE_FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 _BROWSE_NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 _RECORD_MD = st.md(format_name=mq.MQFMT_STRING, ccsid=1208)
@@ -39,20 +60,29 @@ _RECORD_MD = st.md(format_name=mq.MQFMT_STRING, ccsid=1208)
 class StatusQueue:
     """An owner's status queue, open and its own."""
 
-    def __init__(self, connection: Connection, name: str, model: str, owner_wait_s: float) -> None:
-        """Open the status queue, making it from the model queue if it does not exist.
+    def __init__(
+        self, connection: Connection, name: str, model: str, owner_wait_s: float, *, segmented: bool = False
+    ) -> None:
+        """Open the status queue, making it from the model queue if it does not exist. ``segmented``: records are put as
+        segments of one logical message (``core.status_chain``), which saves an MQGET for most of them.
+
+        Attributes:
+            was_made: whether it did not exist.
 
         Raises:
             OwnerActive: somebody else has it open, and still had after ``owner_wait_s``.
+            QueueMissing: it does not exist, and ``model`` is empty.
             StatusQueueUnusable: it does not exist and there is no model queue; or it would not outlive this connection.
             MQIError: it cannot be opened.
         """
         self.name = name
+        self.was_made = False
         self._connection = connection
         self._patience = Patience(owner_wait_s)
         self._waiting = retrying(self._patience, OWNER_ACTIVE, connection.sleep)
-        self._committed: bytes | None = None
-        self._current: bytes | None = None
+        self._segmented = segmented
+        self._committed: Kept | None = None
+        self._current: Kept | None = None
         try:
             self._queue = self._waiting(lambda: self._open(model))
         except MQIError as error:
@@ -70,29 +100,67 @@ class StatusQueue:
         """Whether there is a record, as this unit of work sees it."""
         return self._current is not None
 
+    @property
+    def most_messages(self) -> int:
+        """How many messages, at the most, are put and got on this queue in one unit of work."""
+        return 1 + (MOST_SEGMENTS if self._segmented or (self._current and self._current.segments) else 1)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the connection was made again since: ``reopen`` is due."""
+        return self._queue.is_stale
+
+    def reopen(self) -> None:
+        """Open the queue again on a connection that was made again; one try.
+
+        Raises:
+            OwnerActive: it is open elsewhere. The old connection may not be gone yet; or somebody has taken over, and
+                ``held_by`` tells.
+            QueueMissing: it was deleted.
+        """
+        try:
+            self._queue = self._open_as(self.name)
+        except MQIError as error:
+            if error.reason not in OWNER_ACTIVE:
+                raise
+            raise OwnerActive(error.verb, f"status queue {self.name}", error.comp, error.reason) from error
+
+    def held_by(self) -> StatusRecord | None:
+        """Return the committed record that can be seen while somebody else has the queue open; ``None`` if none can."""
+        return held_by(self._connection, self.name)
+
     def read(self) -> StatusRecord | None:
-        """Browse the queue: return its one record, or ``None`` if it is empty.
+        """Browse the queue: return its record, of a chain of segments the last one, or ``None`` if it is empty.
 
         Raises:
             StatusRecordCorrupt, StatusRecordVersion: what is there cannot be read; it stays where it is.
-            DuplicateStatusRecords: there is more than one message.
+            DuplicateStatusRecords: there is more than one record or chain.
             OwnerActive: the queue has a message that nobody can see: it is in somebody's unit of work.
         """
-        got = self._waiting(self._browse)
-        if got is None:
-            return None
-        data, md, _ = got
-        if self._queue.get(st.md(), _BROWSE_NEXT) is not None:
-            raise DuplicateStatusRecords(
-                f"status queue {self.name} holds {self._queue.inquire(mq.MQIA_CURRENT_Q_DEPTH)} messages, expected at "
-                "most 1. Two owners have used it, or something else puts to it: browse it, keep the record with the "
-                "highest epoch and unit_of_work, and remove the others",
-                status_queue=self.name,
-                found=self._queue.inquire(mq.MQIA_CURRENT_Q_DEPTH),
-                expected=1,
+        browsed = self._waiting(self._browse)
+        lying = [
+            Lying(
+                md[st.MD_MSG_ID],
+                md[st.MD_GROUP_ID],
+                st.long_at(md, st.MD_OFFSET),
+                len(data),
+                MsgFlag(st.long_at(md, st.MD_MSG_FLAGS)),
             )
-        self._committed = self._current = md[st.MD_MSG_ID]
-        return self._decode(data)
+            for data, md, _ in browsed
+        ]
+        try:
+            found = kept(lying)
+        except ChainBroken as error:
+            raise self._broken(error) from error
+        if found is None:
+            self._committed = self._current = None
+            return None
+        self._committed, order = found
+        self._current = self._committed
+        record = None
+        for number in order:
+            record = _decode(self.name, browsed[number][0])
+        return record
 
     def replace(self, record: StatusRecord) -> None:
         """Put ``record`` in the place of the one there is. The caller has to commit or back out.
@@ -102,6 +170,18 @@ class StatusQueue:
             StatusRecordMissing: the record there was is gone.
             MQIError: a call failed.
         """
+        self._put(record, next_record_put(self._current, segmented=self._segmented))
+
+    @property
+    def can_be_cleared(self) -> bool:
+        """Whether ``clear`` can be called: a chain of segments has to be ended first, in a unit of work before."""
+        return self._current is None or not self._current.is_open
+
+    def end_chain(self, record: StatusRecord) -> None:
+        """Put ``record`` as the last segment. The caller has to commit or back out."""
+        self._put(record, next_record_put(self._current, segmented=False))
+
+    def _put(self, record: StatusRecord, put: RecordPut) -> None:
         try:
             data = encode(record)
         except (TypeError, ValueError, RecursionError) as error:
@@ -109,9 +189,19 @@ class StatusQueue:
                 f"the checkpoint ({type(record.checkpoint).__name__}) cannot be kept: it must be bytes or a JSON value "
                 f"({error})"
             ) from error
-        self.clear()
-        md, _ = self._queue.put(_RECORD_MD, _PUT, data)
-        self._current = md[st.MD_MSG_ID]
+        if put.takes:
+            self.clear()
+        md = _RECORD_MD
+        if put.msg_flags:
+            md = st.md(
+                format_name=mq.MQFMT_STRING,
+                ccsid=1208,
+                group_id=put.group_id,
+                offset=put.offset,
+                msg_flags=put.msg_flags,
+            )
+        md_out, _ = self._queue.put(md, _PUT, data)
+        self._current = after_record_put(self._current, put, md_out[st.MD_MSG_ID], md_out[st.MD_GROUP_ID], len(data))
 
     def clear(self) -> None:
         """Get the record, if there is one. The caller has to commit or back out.
@@ -120,15 +210,20 @@ class StatusQueue:
             StatusRecordMissing: the record there was is gone.
             MQIError: the call failed.
         """
-        if self._current is None:
+        current = self._current
+        if current is None:
             return
-        if self._queue.get(st.md(msg_id=self._current), _TAKE) is None:
+        if current.segments:
+            got = self._queue.get(st.md(group_id=current.group_id), _TAKE_CHAIN)
+        else:
+            got = self._queue.get(st.md(msg_id=current.msg_id), _TAKE)
+        if got is None:
             raise StatusRecordMissing(
                 f"the status record this owner put is not on status queue {self.name} any more, although it is open "
                 "exclusively. Something else gets from the queue: find it; the unit of work is backed out",
                 status_queue=self.name,
                 found=None,
-                expected=self._current.hex(),
+                expected=current.msg_id.hex(),
             )
         self._current = None
 
@@ -152,9 +247,12 @@ class StatusQueue:
         try:
             return self._open_as(self.name)
         except QueueMissing:
-            pass
+            if not model:
+                raise
         try:
-            return self._open_as(model, dynamic_q_name=self.name)
+            queue = self._open_as(model, dynamic_q_name=self.name)
+            self.was_made = True
+            return queue
         except QueueMissing as error:
             raise StatusQueueUnusable(
                 f"status queue {self.name} does not exist, and neither does the model queue {model} to make it from. "
@@ -182,35 +280,76 @@ class StatusQueue:
                 expected="predefined or permanent dynamic",
             )
 
-    def _browse(self) -> tuple[bytes, bytes, bytes] | None:
-        got = self._queue.get(st.md(), _BROWSE_FIRST)
-        if got is None and self._queue.inquire(mq.MQIA_CURRENT_Q_DEPTH) != 0:
+    def _browse(self) -> list[tuple[bytes, bytes, bytes]]:
+        found: list[tuple[bytes, bytes, bytes]] = []
+        options = _BROWSE_FIRST
+        try:
+            # More messages than that are no chain of this package's, whatever they are.
+            while len(found) <= MOST_SEGMENTS and (got := self._queue.get(st.md(), options)) is not None:
+                found.append(got)
+                options = _BROWSE_NEXT
+        except MessageTooLong as error:
+            raise _corrupt(self.name, str(error), f"at most {_LONGEST_RECORD_BYTES} bytes") from error
+        if not found and self._queue.inquire(mq.MQIA_CURRENT_Q_DEPTH) != 0:
             # Empty to the eye, but not empty: a unit of work that is not resolved yet hides its record.
             raise self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE)
-        return got
+        return found
 
-    def _decode(self, data: bytes) -> StatusRecord:
-        try:
-            return decode(data)
-        except RecordRejected as error:
-            found_on = f"status queue {self.name}: {error}. "
-            if error.because is RejectedBecause.VERSION:
-                raise StatusRecordVersion(
-                    found_on + "Go on with the version of mqgroups that wrote it",
-                    status_queue=self.name,
-                    found=error.found,
-                    expected=error.expected,
-                ) from error
-            raise StatusRecordCorrupt(
-                found_on
-                + "It was left where it is. Find out what put it; only when the group it may speak of is known to be "
-                "whole, or was cleared up by hand, remove it",
-                status_queue=self.name,
-                found=error.found,
-                expected=error.expected,
-            ) from error
+    def _broken(self, error: ChainBroken) -> StatusError:
+        if not error.several:
+            return _corrupt(self.name, error.found, error.expected)
+        depth = self._queue.inquire(mq.MQIA_CURRENT_Q_DEPTH)
+        return DuplicateStatusRecords(
+            f"status queue {self.name} holds {depth} messages, expected one status record. Two owners have used it, or "
+            "something else puts to it: browse it, keep the record with the highest epoch and unit_of_work, and remove "
+            "the others",
+            status_queue=self.name,
+            found=depth,
+            expected=1,
+        )
 
     def _in_use(self, verb: str, reason: int) -> OwnerActive:
         error = OwnerActive(verb, f"status queue {self.name}", mq.MQCC_FAILED, reason)
         error.context = f"Waited {self._patience.wait_s:g} s"
         return error
+
+
+def held_by(connection: Connection, name: str) -> StatusRecord | None:
+    """Return the committed record that can be seen on a status queue that somebody else has open; ``None`` if none can.
+
+    Raises:
+        StatusError: what is seen is not a status record of this version.
+        MQIError: a call failed.
+    """
+    queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=_LONGEST_RECORD_BYTES)
+    last, options = None, _BROWSE_FIRST
+    try:
+        while (got := queue.get(st.md(), options)) is not None:
+            last, options = got, _BROWSE_NEXT
+        return _decode(name, last[0]) if last else None
+    finally:
+        queue.close()
+
+
+def _decode(name: str, data: bytes) -> StatusRecord:
+    try:
+        return decode(data)
+    except RecordRejected as error:
+        if error.because is RejectedBecause.VERSION:
+            raise StatusRecordVersion(
+                f"status queue {name}: {error}. Go on with the version of mqgroups that wrote it",
+                status_queue=name,
+                found=error.found,
+                expected=error.expected,
+            ) from error
+        raise _corrupt(name, error.found, error.expected) from error
+
+
+def _corrupt(name: str, found: str, expected: str) -> StatusRecordCorrupt:
+    return StatusRecordCorrupt(
+        f"status queue {name}: found {found}, expected {expected}. It was left where it is. Find out what put it; "
+        "only when the group it may speak of is known to be whole, or was cleared up by hand, remove it",
+        status_queue=name,
+        found=found,
+        expected=expected,
+    )

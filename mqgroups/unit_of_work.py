@@ -1,92 +1,196 @@
 """One owner's units of work: each begun by its first message and ended by its status record and MQCMIT, or by MQBACK.
 
 What producer and consumer have in common: the same status queue, the same restart, the same rule of what is true after
-a commit and after a backout. ``committed`` is the only position that counts; it changes when MQCMIT has answered, and
-whoever backs out goes back to it.
+a commit and after a backout. ``committed`` is the only position that counts; it changes when MQCMIT has answered, or
+when the status queue has told what it would have answered; and whoever backs out goes back to it.
 
-    first unit of work of a group     messages, MQPUT record,               MQCMIT
-    each one between                  messages, MQGET record, MQPUT record, MQCMIT
-    the last                          messages, MQGET record,               MQCMIT
+    the owner's first       MQPUT record,                         MQCMIT
+    each with messages      messages, MQGET record, MQPUT record, MQCMIT
+    the last, on closing    MQGET record,                         MQCMIT
 
-so N messages in U units of work take N + 3U - 2 calls (U > 1), and N + 1 when one is enough. An owner that has given a
-checkpoint asks for a truth that survives the group: its groups end with a record instead, COMPLETED, which tells after
-a crash where it was. The next unit of work replaces it, and ``finish`` takes it away.
-
-Known limit. If MQCMIT of a group that fits *one* unit of work, without a checkpoint, ends in ``CommitOutcomeUnknown``,
-the status queue is empty whether it committed or not: there the application has to find out by other means, or give a
-checkpoint.
+so N messages in U units of work take N + 3U calls, and an owner five more. IBM's pattern gets by with 2 calls less a
+group, because it has no record before a group's first commit and none after its last; but then nothing on the queue
+tells whether that last one, or the only one of a small group, was committed; nor whether another instance has come
+and gone while this one was cut off. With a record of its own from the first call to the last, an owner can always tell,
+and goes on by itself: that is ``settle``.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 import uuid
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from mqgroups import tracing
 from mqgroups.connection import Connection
-from mqgroups.core.group import AT_START, GroupPosition
+from mqgroups.core.group import AT_START, GroupPosition, on_fresh_handle
 from mqgroups.core.model import Role
-from mqgroups.core.restart import Expectations, Mismatch, RestartAction, restart_action
-from mqgroups.core.status import Checkpoint, RecordState, StatusRecord
+from mqgroups.core.poison import Suspect
+from mqgroups.core.restart import Expectations, Mismatch, RestartAction, Verdict, commit_verdict, restart_action
+from mqgroups.core.status import Checkpoint, Mark, RecordState, StatusRecord
 from mqgroups.core.unit_of_work import Every, capped, syncpoint_due
-from mqgroups.errors import ConfigurationError, StatusRecordForeign
+from mqgroups.errors import (
+    CommitOutcomeUnknown,
+    ConfigurationError,
+    ConnectionBroken,
+    MQIError,
+    OwnerActive,
+    OwnershipLost,
+    QueueMissing,
+    StatusRecordForeign,
+)
+from mqgroups.hooks import Hooks, InDoubt, Resumed
+from mqgroups.mqi import constants as mq
+from mqgroups.retry import REDO_LATER, retrying
 from mqgroups.status_queue import StatusQueue
+
+_log = logging.getLogger("mqgroups")
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """A commit that was asked for: the record it leaves, or none, where the group stands then, and of how many messages.
+
+    ``in_doubt`` is the reason code with which it failed, if its answer was lost.
+    """
+
+    record: StatusRecord | None
+    committed: GroupPosition
+    messages: int
+    in_doubt: int = 0
 
 
 class UnitsOfWork:
     """The units of work of one producer or consumer, one after the other.
 
     Attributes:
-        committed: the position of the last commit; ``AT_START`` between groups.
+        committed: the position of the last commit; ``AT_START`` between groups. Fresh handles do not retain it.
         committed_checkpoint: the application's checkpoint of the last commit, ``None`` if it gave none.
         resumed: the record found at the start if it tells of an interrupted group, else ``None``.
         messages, data_bytes: in the open unit of work. The driver counts them, after each call that succeeded.
         checkpoint: what the next syncpoint commits; the driver sets it.
+        suspect, quarantine: likewise, of the record.
         number: of the open or next unit of work.
     """
 
     def __init__(
-        self, connection: Connection, status: StatusQueue, role: Role, name: str, queue: str, every: Every
+        self,
+        connection: Connection,
+        status: StatusQueue,
+        role: Role,
+        name: str,
+        queue: str,
+        every: Every,
+        hooks: Hooks,
+        leader: UnitsOfWork | None = None,
     ) -> None:
-        """Read the status queue and find out where things stand.
+        """Read the status queue, find out where things stand, and put this owner's record on it.
+
+        With a ``leader`` there is one unit of work for both: this one's record is put with ``stage``, and the leader
+        commits, backs out and settles.
 
         Raises:
             StatusError: the status queue does not hold what it should; nothing was changed.
             ConfigurationError: the queue manager's MAXUMSGS leaves no room for a message.
+            MQIError: a call failed.
         """
+        record = status.read()
         try:
-            self._every = capped(every, connection.max_uncommitted_msgs)
+            self._every = capped(every, connection.max_uncommitted_msgs, status.most_messages)
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
+        # Half of what there is room for: how many more one message brings is known when they are there.
+        self._most_beside = (connection.max_uncommitted_msgs - 2 * status.most_messages) // 2
         self._connection = connection
         self._status = status
+        self._leader = self
         self._expected = Expectations(role, name, queue, connection.q_mgr_identifier)
         self._owner_id = uuid.uuid4().hex
         self._clock = time.monotonic if every.seconds is not None else _no_clock
         self._began_s = 0.0
         self._began_ns = 0
+        self._ending: _Ending | None = None
+        self._lost: OwnershipLost | None = None
+        self._follower: UnitsOfWork | None = None
+        # Messages that will be put in this unit of work besides those that are counted.
+        self.beside = 0
+        self._hooks = hooks
+        self._verdicts: list[InDoubt] = []
         self.messages = 0
         self.data_bytes = 0
-        self._start(status.read())
+        self._start(record)
+        self._claim()
+        if leader is not None:
+            leader._follower = self
+            self._leader = leader
 
     def _start(self, record: StatusRecord | None) -> None:
         decision = restart_action(record, self._expected)
         if decision.mismatch is not None:
-            raise _foreign(self._status.name, decision.mismatch)
+            raise foreign_record(self._status.name, decision.mismatch)
         self.epoch = record.epoch + 1 if record else 1
         self.number = record.unit_of_work + 1 if record else 1
-        self.checkpoint: Checkpoint = record.checkpoint if record else None
+        self._record = record
+        self._set_aside()
         self.committed_checkpoint: Checkpoint = self.checkpoint
         self.resumed = record if decision.action is RestartAction.RESUME_GROUP else None
         self.committed = AT_START
         if self.resumed:
-            # The handle is fresh: it retains nothing of the group the record speaks of.
-            self.committed = GroupPosition(self.resumed.group_id, self.resumed.msg_seq_number, retained=False)
+            self.committed = on_fresh_handle(_position(self.resumed))
+
+    def _set_aside(self) -> None:
+        """Forget what was to be committed: what the record says counts."""
+        record = self._record
+        self.checkpoint: Checkpoint = record.checkpoint if record else None
+        self.suspect: Suspect | None = record.suspect if record else None
+        self.quarantine = record.quarantine if record else False
+
+    def _claim(self) -> None:
+        """Put a record of this owner's in the place of what was found, with what that one says."""
+        own = self._record or replace(self.record(AT_START), state=RecordState.IDLE, unit_of_work=0)
+        own = replace(own, owner_id=self._owner_id, epoch=self.epoch)
+        self.begin()
+        try:
+            self._status.replace(own)
+            self._commit(own, self.committed)
+        except BaseException as error:
+            self.back_out(type(error).__name__)
+            raise
+
+    def tell_resumed(self) -> None:
+        """Tell the application if an interrupted group was found."""
+        found, on_resume = self.resumed, self._hooks.on_resume
+        if found and on_resume:
+            on_resume(
+                Resumed(
+                    role=found.role.value,
+                    name=found.name,
+                    queue=found.queue,
+                    group_id=found.group_id,
+                    msg_seq_number=found.msg_seq_number,
+                    offset=found.offset,
+                    checkpoint=found.checkpoint,
+                    epoch=self.epoch,
+                    unit_of_work=found.unit_of_work,
+                )
+            )
 
     def begin(self) -> None:
-        """Claim the connection's unit of work. To be called before each unit of work's first call."""
-        self._connection.begin(self)
+        """Claim the connection's unit of work. To be called before each unit of work's first call.
+
+        Raises:
+            OwnershipLost: it turned out before that another instance has this name.
+            ConnectionBroken: the connection is gone, or was made again since; ``redo``.
+            GroupUsage: the connection's unit of work is another producer's or consumer's.
+        """
+        if self._lost is not None:
+            raise self._lost
+        self._connection.begin(self._leader)
+        if self._status.is_stale:
+            self._connection.release(self._leader)
+            raise self._gone()
         self._began_s = self._clock()
         self._began_ns = time.time_ns()
 
@@ -101,31 +205,54 @@ class UnitsOfWork:
 
     def due(self) -> bool:
         """Whether the open unit of work has to end now."""
+        if self.beside and self.beside >= self._most_beside:
+            return self.messages > 0
         return syncpoint_due(self._every, self.messages, self.data_bytes, self._clock() - self._began_s)
 
     def syncpoint(self, record: StatusRecord) -> None:
         """End the unit of work in the middle of a group: ``record`` and MQCMIT."""
         self._status.replace(record)
-        self._commit(GroupPosition(record.group_id, record.msg_seq_number))
+        self._commit(record, _position(record))
+
+    def note(self) -> None:
+        """Commit what the record has to say besides the position, in a unit of work of its own."""
+        assert self._record is not None
+        self.begin()
+        record = replace(self._record, suspect=self.suspect, quarantine=self.quarantine)
+        self._status.replace(record)
+        self._commit(record, self.committed)
 
     def complete(self, record: StatusRecord) -> None:
-        """End a group's last unit of work: take the record away, or leave it COMPLETED with a checkpoint; MQCMIT."""
-        if self.checkpoint is not None:
-            self._status.replace(replace(record, state=RecordState.COMPLETED))
-        else:
-            self._status.clear()
-        self._commit(AT_START, ended=record)
+        """End a group's last unit of work: the record, COMPLETED, and MQCMIT."""
+        record = replace(record, state=RecordState.COMPLETED, suspect=None, quarantine=False)
+        self._status.replace(record)
+        self._commit(record, AT_START)
+
+    def stage(self, record: StatusRecord) -> None:
+        """Put a record that the leader commits; ``IN_GROUP`` in the middle of a group, ``COMPLETED`` at its end."""
+        self._status.replace(record)
+        goes_on = record.state is RecordState.IN_GROUP
+        self._ending = _Ending(record, _position(record) if goes_on else AT_START, self.messages)
 
     def back_out(self, reason: str = "") -> None:
         """Back the open unit of work out, if there is one, and go back to the last commit."""
-        self._trace(self.committed, reason or "backed out")
         try:
             if self.is_open:
                 self._connection.back_out()
         finally:
-            self._status.backed_out()
-            self.checkpoint = self.committed_checkpoint
-            self.messages = self.data_bytes = 0
+            for one in self._together():
+                one._status.backed_out()
+                one._forget(reason or "backed out")
+                if one is not self:
+                    one._ending = None
+
+    def _together(self) -> list[UnitsOfWork]:
+        return [self] if self._follower is None else [self, self._follower]
+
+    def _forget(self, reason: str) -> None:
+        self._trace(self.committed, reason)
+        self._set_aside()
+        self.messages = self.data_bytes = 0
 
     def record(self, position: GroupPosition) -> StatusRecord:
         """Return the record of a group that has come to ``position``; a producer adds where its messages go."""
@@ -139,6 +266,10 @@ class UnitsOfWork:
             queue=self._expected.queue,
             group_id=position.group_id,
             msg_seq_number=position.msg_seq_number,
+            offset=position.offset,
+            in_last_message=position.in_last_message,
+            suspect=self.suspect,
+            quarantine=self.quarantine,
             q_mgr_identifier=self._expected.q_mgr_identifier,
             checkpoint=self.checkpoint,
         )
@@ -150,11 +281,166 @@ class UnitsOfWork:
         return f"Message {self.committed.msg_seq_number} is the last of the group that is known to be committed"
 
     def finish(self) -> None:
-        """Take the record of a completed group away, in a unit of work of its own: nobody needs to know any more."""
-        if self.committed.at_start and self._status.has_record:
+        """Take the record away, in a unit of work of its own, if nobody needs it any more.
+
+        It stays where a group is interrupted, and where it knows of a suspect. It also stays where there is no unit of work
+        to be had, on a connection that is lost or in whose unit of work somebody else is; then the next owner takes it away.
+        """
+        speaks = not self.committed.at_start or self.suspect is not None
+        if self._lost is not None or speaks or not self._connection.can_go_on:
+            return
+        if self._connection.is_in_use_beside(self._leader):
+            _log.warning("%r leaves its record: the connection's unit of work is another one's", self)
+            return
+        try:
+            self._finish()
+        except MQIError as error:
+            self.redo(error, self._finish_again)
+
+    def _finish(self) -> None:
+        self.begin()
+        if not self._status.can_be_cleared and self._record is not None:
+            self._status.end_chain(self._record)
+            self._commit(self._record, AT_START)
             self.begin()
-            self._status.clear()
-            self._commit(AT_START)
+        self._status.clear()
+        self._commit(None, AT_START)
+
+    def _finish_again(self) -> None:
+        # Not the verdict counts here but what is there: the two commits of a chain leave records of the same mark. And a
+        # commit that was in doubt before closing may turn out to have left a group interrupted.
+        self.settle()
+        if self._status.has_record and self.committed.at_start:
+            self._finish()
+
+    # --- after a commit without an answer, and after a connection that was lost
+
+    def redo(self, error: MQIError, again: Callable[[], object]) -> None:
+        """Do a unit of work again that ended in ``error``: as often as need be, while the connection's patience lasts.
+
+        Args:
+            error: raised if it is not one after which that can be done.
+            again: has to begin with ``settle``, which says whether there is anything to do again.
+
+        Raises:
+            OwnershipLost: another instance has this name by now.
+            CommitOutcomeUnknown: the status queue could not be read in the time given, and a commit was under way.
+            MQIError: the last error, if none was.
+        """
+        if not self._connection.can_redo(error):
+            raise error
+        try:
+            retrying(self._connection.reconnect, REDO_LATER, self._connection.sleep)(again)
+        except MQIError as last:
+            if self._ending is None or isinstance(last, CommitOutcomeUnknown):
+                raise
+            raise CommitOutcomeUnknown("MQCMIT", last.object_name, mq.MQCC_FAILED, error.reason, str(last)) from last
+        finally:
+            # Not before: what a function of the application's raises must find everything in order.
+            self._tell_verdicts()
+
+    def recover(self, again: Callable[[], object]) -> None:
+        """Have ``again`` bring things back, if the connection was lost since the last unit of work; see ``redo``."""
+        if self._connection.can_go_on and (not self._connection.usable or self._status.is_stale):
+            self.redo(self._gone(), again)
+
+    def settle(self) -> Verdict:
+        """Bring connection and status queue back, and find out what became of the unit of work.
+
+        ``COMMITTED`` if a commit was under way and took effect: ``committed`` is where it went to. ``BACKED_OUT`` if not:
+        nothing since ``committed`` has happened.
+
+        Raises:
+            OwnershipLost: the record is not this owner's.
+            MQIError: not yet; to be called again.
+        """
+        self._connection.restore()
+        if self._connection.has_unit_of_work(self._leader):
+            self._connection.back_out()
+        for one in self._together():
+            one._bring_back()
+        verdict = self._settle()
+        if self._follower is not None:
+            self._follower._settle_as(verdict)
+        return verdict
+
+    def _bring_back(self) -> None:
+        """Open the status queue again if need be."""
+        if not self._status.is_stale:
+            return
+        self._reopen_status()
+        # The data queue's handle will be a fresh one as well, wherever the group turns out to stand.
+        self.committed = on_fresh_handle(self.committed)
+        if self._ending is not None:
+            self._ending = replace(self._ending, committed=on_fresh_handle(self._ending.committed))
+
+    def _settle_as(self, verdict: Verdict) -> None:
+        """The leader knows what became of the unit of work; this one's record has to say the same."""
+        found, ending = self._status.read(), self._ending
+        if verdict is Verdict.COMMITTED and ending is not None and _mark(found) == _mark(ending.record):
+            self._committed(replace(ending, record=found))
+        elif _mark(found) == _mark(self._record):
+            self._ending = None
+            self._forget("connection lost")
+        else:
+            raise self._ownership_lost(found)
+
+    def _settle(self) -> Verdict:
+        found = self._status.read()
+        before, ending = self._record, self._ending
+        after = before if ending is None else ending.record
+        verdict = commit_verdict(_mark(found), _mark(before), _mark(after))
+        if verdict is Verdict.OWNERSHIP_LOST:
+            raise self._ownership_lost(found)
+        if ending is not None and ending.in_doubt and ending.messages:
+            self._verdicts.append(self._in_doubt(ending, verdict))
+        if ending is not None and verdict is Verdict.COMMITTED:
+            self._committed(replace(ending, record=found))
+            return verdict
+        self._ending = None
+        self._forget("connection lost")
+        return Verdict.BACKED_OUT
+
+    def _in_doubt(self, ending: _Ending, verdict: Verdict) -> InDoubt:
+        expected = self._expected
+        return InDoubt(
+            role=expected.role.value,
+            name=expected.name,
+            queue=expected.queue,
+            unit_of_work=self.number,
+            messages=ending.messages,
+            reason=ending.in_doubt,
+            verdict="committed" if verdict is Verdict.COMMITTED else "backed out",
+        )
+
+    def _tell_verdicts(self) -> None:
+        while self._verdicts:
+            verdict = self._verdicts.pop(0)
+            if self._hooks.on_in_doubt:
+                self._hooks.on_in_doubt(verdict)
+
+    def _gone(self) -> ConnectionBroken:
+        return ConnectionBroken(
+            "the call", f"queue manager {self._connection.q_mgr_name}", mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN
+        )
+
+    def _reopen_status(self) -> None:
+        try:
+            self._status.reopen()
+        except OwnerActive:
+            holder = self._status.held_by()
+            if holder is not None and holder.owner_id != self._owner_id:
+                raise self._ownership_lost(holder) from None
+            raise
+        except QueueMissing:
+            raise self._ownership_lost(None) from None
+
+    def _ownership_lost(self, found: StatusRecord | None) -> OwnershipLost:
+        seen = (found.owner_id, found.epoch) if found else ("", 0)
+        name = f"{self._expected.role.value} {self._expected.name}"
+        self._lost = OwnershipLost(name, self._status.name, seen, (self._owner_id, self.epoch))
+        self._ending = None
+        return self._lost
 
     def __repr__(self) -> str:
         expected = self._expected
@@ -163,14 +449,30 @@ class UnitsOfWork:
             f"uow={self.number} messages={self.messages}>"
         )
 
-    def _commit(self, position: GroupPosition, ended: StatusRecord | None = None) -> None:
-        self._connection.commit()
-        self._trace(GroupPosition(ended.group_id, ended.msg_seq_number) if ended else position)
+    def _commit(self, record: StatusRecord | None, committed: GroupPosition) -> None:
+        ending = self._ending = _Ending(record, committed, self.messages)
+        try:
+            self._connection.commit()
+        except (CommitOutcomeUnknown, ConnectionBroken) as error:
+            self._ending = replace(ending, in_doubt=error.reason)
+            raise
         self._status.committed()
-        self.committed = position
-        self.committed_checkpoint = self.checkpoint
+        self._committed(ending)
+        follower = self._follower
+        if follower is not None and follower._ending is not None:
+            follower._status.committed()
+            follower._committed(follower._ending)
+
+    def _committed(self, ending: _Ending) -> None:
+        record, self._ending = ending.record, None
+        self._record = record
+        self.committed = ending.committed
+        if record:
+            self._trace(_position(record))
+            self.number = record.unit_of_work + 1
+            self._set_aside()
+            self.committed_checkpoint = record.checkpoint
         self.messages = self.data_bytes = 0
-        self.number += 1
 
     def _trace(self, position: GroupPosition, error: str = "") -> None:
         if self.messages:
@@ -185,7 +487,16 @@ def _no_clock() -> float:
     return 0.0
 
 
-def _foreign(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign:
+def _position(record: StatusRecord) -> GroupPosition:
+    return GroupPosition(record.group_id, record.msg_seq_number, record.offset, record.in_last_message)
+
+
+def _mark(record: StatusRecord | None) -> Mark | None:
+    return record.mark if record else None
+
+
+def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign:
+    """Return the error for a status record that is somebody else's."""
     return StatusRecordForeign(
         f"the status record on status queue {status_queue} is of {mismatch.field} {mismatch.found!r}, expected "
         f"{mismatch.expected!r}. Somebody else's group was interrupted there, or this program is pointed at the wrong "

@@ -66,7 +66,8 @@ class Owner:
         """Connect once more; what is still connected after the test is closed."""
         credentials = {"user": getattr(self.target, "user", None), "password": getattr(self.target, "password", None)}
         target = self.target
-        connection = mqgroups.connect(target.q_mgr_name, target.channel, target.conn_name, **{**credentials, **more})
+        settings = {"reconnect_wait_s": 0, **credentials, **more}
+        connection = mqgroups.connect(target.q_mgr_name, target.channel, target.conn_name, **settings)
         self._connections.append(connection)
         return connection
 

@@ -12,20 +12,41 @@ PACKAGE = Path(__file__).parents[1] / "mqgroups"
 
 # What each part of the package may import of the package, at any depth of its source. A new module belongs in here.
 LOWEST = {"mqi.constants"}
-EDGE = {"connection", "status_queue", "unit_of_work", "retry", "config", "errors", "tracing", "mqi", "core"}
+EDGE = {
+    "connection",
+    "status_queue",
+    "unit_of_work",
+    "payload",
+    "backout_queue",
+    "retry",
+    "config",
+    "errors",
+    "hooks",
+    "tracing",
+    "mqi",
+    "core",
+}
 ALLOWED: dict[str, set[str]] = {
     "core": {"core"},
     "errors": LOWEST,
     "mqi": {"mqi", "errors"},
-    "config": {"errors", "core"},
+    "hooks": {"core", "errors"},
+    "config": {"errors", "core", "hooks"},
     "retry": {"errors", "mqi.constants"},
     "tracing": set(),
     "connection": {"errors", "retry", "mqi"},
-    "status_queue": {"connection", "core.status", "errors", "retry", "mqi"},
-    "unit_of_work": {"connection", "core", "errors", "status_queue", "tracing"},
-    "producer": EDGE,
-    "consumer": EDGE,
-    "queue_manager": EDGE | {"producer", "consumer"},
+    "payload": {"core", "errors", "mqi.constants"},
+    "backout_queue": {"connection", "errors", "mqi"},
+    "status_queue": {"connection", "core.status", "core.status_chain", "core.model", "errors", "retry", "mqi"},
+    "unit_of_work": {"connection", "core", "errors", "hooks", "retry", "status_queue", "tracing", "mqi.constants"},
+    "put_group": {"core", "errors", "payload", "producer"},
+    "get_group": {"core", "errors", "mqi", "consumer"},
+    "producer": EDGE | {"put_group"},
+    "pipe": EDGE | {"producer", "consumer", "get_group"},
+    "consumer": EDGE | {"get_group"},
+    "recovery": EDGE,
+    "queue_manager": EDGE | {"producer", "consumer", "pipe", "recovery"},
+    "cli_recover": {"config", "core.status", "errors", "queue_manager", "recovery"},
     "embedded": {"embedded", "mqi.constants"},
 }
 # Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.

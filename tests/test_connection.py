@@ -193,7 +193,7 @@ def test_closing_backs_out_before_it_disconnects(owner, count_calls):
         mq.MQRC_Q_MGR_NOT_AVAILABLE,
         mq.MQRC_HCONN_ERROR,
         mq.MQRC_CONNECTION_BROKEN,
-        mq.MQRC_PUT_INHIBITED,
+        mq.MQRC_RESOURCE_PROBLEM,
     ],
     ids=mq.reason_name,
 )

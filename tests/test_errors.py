@@ -15,7 +15,9 @@ SAMPLES = [
     errors.GroupIncomplete("a message", status_queue="S", group_id=bytes(24), found=3, expected=2),
     errors.BindingMissing("pymqi", "the Python package pymqi is not installed"),
     errors.GroupStalled("ORDERS", bytes(24), 7, 300.0),
-    errors.SegmentNotSupported("ORDERS", bytes(24), 7, 4096),
+    errors.OwnershipLost("put N", "MQGROUPS.PUT.N", ("b" * 32, 2), ("a" * 32, 1)),
+    errors.MessagesTaken("ORDERS", bytes(24), 7),
+    errors.QueueManagerChanged("QM1", found="QM1_2", expected="QM1_1"),
     errors.mqi_error("MQPUT", "queue ORDERS", mq.MQCC_FAILED, mq.MQRC_Q_FULL),
     errors.mqi_error("MQCMIT", "queue manager QM1", mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN),
 ]

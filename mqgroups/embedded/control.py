@@ -77,6 +77,10 @@ class Control:
         """End as ``endmqm`` does: MQRC_Q_MGR_QUIESCING for who asks for it, and the end when the last one disconnects."""
         self._do("quiesce")
 
+    def disconnect(self, pid: int) -> None:
+        """Drop the connections of a process, as happens to a client that does not answer for its heartbeat interval."""
+        self._do("disconnect", pid=pid)
+
     def _do(self, what: str, **arguments: Any) -> dict[str, Any]:
         verb = BY_NAME["CONTROL"]
         command = json.dumps({"do": what, **arguments}).encode()

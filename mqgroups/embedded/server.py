@@ -128,7 +128,8 @@ class Server:
         self._lock = threading.Lock()
         self._listener: socket.socket | None = None
         self._stopping = False
-        self._connected: set[socket.socket] = set()
+        # The process at the other end of each connection.
+        self._connected: dict[socket.socket, int] = {}
         # Set when it is time to stop: a signal came, or it quiesced and the last application is gone.
         self.to_stop = threading.Event()
 
@@ -169,6 +170,13 @@ class Server:
         """End as ``endmqm`` does: nobody new, and when the last application has disconnected the server stops."""
         self.q_mgr.quiesce()
         self._stop_when_idle()
+
+    def disconnect(self, pid: int) -> None:
+        """Drop the connections of a process, which backs their units of work out."""
+        with self._lock:
+            for sock in [sock for sock, owner in self._connected.items() if owner == pid]:
+                with contextlib.suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
 
     def _stop_when_idle(self) -> None:
         with self._lock:
@@ -213,7 +221,7 @@ class Server:
             sock.close()
             with self._lock:
                 self._clients.discard(sock)
-                self._connected.discard(sock)
+                self._connected.pop(sock, None)
                 self._threads.discard(threading.current_thread())
             self._stop_when_idle()
 
@@ -303,11 +311,11 @@ class Server:
             put1_always_sync=bool(put1_always_sync),
         )
         with self._lock:
-            self._connected.add(client.sock)
+            self._connected[client.sock] = client.pid
         return mq.MQCC_OK, mq.MQRC_NONE, [client.connection.connection_id]
 
     def _control(self, token: bytes, command: bytes) -> Answer:
-        """Serve the control verb: counts of calls, faults, a full log, quiescing."""
+        """Serve the control verb: counts of calls, faults, a full log, quiescing, connections."""
         if not secrets.compare_digest(token, self.token.encode()):
             raise ConnectionDropped("a control command without the token")
         asked: dict[str, Any] = json.loads(command)
@@ -321,6 +329,8 @@ class Server:
             self.q_mgr.store.is_full = asked["full"]
         elif what == "quiesce":
             self.quiesce()
+        elif what == "disconnect":
+            self.disconnect(asked["pid"])
         elif what == "count":
             answer = {"calls": dict(self.faults.calls), "fired": self.faults.fired}
         else:

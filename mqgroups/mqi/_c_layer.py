@@ -6,7 +6,7 @@ descends from the other. The C functions are kept as they are: no Python runs be
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mqgroups.errors import ConfigurationError
@@ -20,6 +20,7 @@ class CLayer:
     def __init__(self, name: str, package: Any, c_module: Any) -> None:
         self.name = name
         self._package = package
+        self._c = c_module
         self.MQOPEN: Callable[[int, bytes, int], tuple[int, bytes, int, int]] = c_module.MQOPEN
         self.MQCLOSE: Callable[[int, int, int], tuple[int, int]] = c_module.MQCLOSE
         self.MQPUT: Callable[[int, int, bytes, bytes, bytes], tuple[bytes, bytes, int, int]] = c_module.MQPUT
@@ -60,6 +61,23 @@ class CLayer:
             hconn = q_mgr.get_handle() if error.comp == mq.MQCC_WARNING else mq.MQHC_UNUSABLE_HCONN
             return hconn, error.comp, error.reason
         return q_mgr.get_handle(), mq.MQCC_OK, mq.MQRC_NONE
+
+    def message_handle(self, hconn: int, properties: Mapping[str, str | int]) -> tuple[int, int, int]:
+        """MQCRTMH and MQSETMP: return (hmsg, comp, reason) of a message handle with these properties.
+
+        It lives as long as the connection: pymqi has no MQDLTMH.
+        """
+        package, c = self._package, self._c
+        hmsg, comp, reason = c.MQCRTMH(hconn, package.CMHO().pack())
+        for name, value in properties.items():
+            if comp == mq.MQCC_FAILED:
+                break
+            kind, length = (
+                (mq.MQTYPE_INT32, 4) if isinstance(value, int) else (mq.MQTYPE_STRING, mq.MQVL_NULL_TERMINATED)
+            )
+            smpo, pd = package.SMPO().pack(), package.PD().pack()
+            comp, reason = c.MQSETMP(hconn, hmsg, smpo, name.encode(), pd, kind, value, length)
+        return hmsg, comp, reason
 
     def handle_of(self, q_mgr: ConnectedQueueManager) -> int:
         """Return the connection handle of a QueueManager object of this binding.

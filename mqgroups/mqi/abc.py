@@ -9,7 +9,7 @@ Structures cross this seam packed (``structures.py``), names as ``str``, everyth
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -74,6 +74,9 @@ class Binding(Protocol):
 
     def connect(self, arguments: ConnectArguments) -> tuple[int, int, int]:
         """MQCONNX: return (hconn, comp, reason)."""
+
+    def message_handle(self, hconn: int, properties: Mapping[str, str | int]) -> tuple[int, int, int]:
+        """MQCRTMH and MQSETMP: return (hmsg, comp, reason) of a message handle with these properties."""
 
     def handle_of(self, q_mgr: ConnectedQueueManager) -> int:
         """Return the connection handle of a QueueManager object of this binding; ConfigurationError if it has none."""

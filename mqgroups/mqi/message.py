@@ -6,6 +6,7 @@ A consumer makes one of these for every message, so nothing is unpacked before s
 from __future__ import annotations
 
 import codecs
+from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 
 from mqgroups.mqi import constants as mq
@@ -29,13 +30,43 @@ _NOT_IN_GROUP = mq.MQGS_NOT_IN_GROUP
 class Message:
     """One logical message, as the queue manager returned it."""
 
-    __slots__ = ("_group_status", "_md", "data")
+    __slots__ = ("_following", "_group_status", "_md", "_segment_status", "data")
 
-    def __init__(self, data: bytes, md: bytes, group_status: int) -> None:
-        """Take MQGET's outputs: the data, the MQMD (364 bytes), and GroupStatus from the MQGMO."""
+    def __init__(self, data: bytes, md: bytes, group_status: int, segment_status: int = mq.MQSS_NOT_A_SEGMENT) -> None:
+        """Take MQGET's outputs: the data, the MQMD (364 bytes), GroupStatus and SegmentStatus from the MQGMO."""
         self.data = data
         self._md = md
         self._group_status = group_status
+        self._segment_status = segment_status
+        self._following: Callable[[], Message] | None = None
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the data, of a message that comes in segments one segment after the other; to be called once.
+
+        A consumer made with ``stream=True`` gets each segment when it is asked for, and may take a syncpoint before: asking
+        says that the segment before is processed. After a crash in the middle of a message the first chunk is the first
+        segment that is not committed, at ``offset``.
+        """
+        yield self.data
+        message = self
+        while message.is_segment and not message.is_last_segment and self._following is not None:
+            message = self._following()
+            yield message.data
+
+    @property
+    def is_segment(self) -> bool:
+        """Whether it is a segment of a message, or a message that was put together from its segments."""
+        return self._segment_status != mq.MQSS_NOT_A_SEGMENT
+
+    @property
+    def is_last_segment(self) -> bool:
+        """Whether nothing of its logical message follows."""
+        return self._segment_status != mq.MQSS_SEGMENT
+
+    @property
+    def descriptor(self) -> bytearray:
+        """The MQMD as it was got (364 bytes), to put the message again with."""
+        return bytearray(self._md)
 
     @property
     def text(self) -> str:
@@ -57,6 +88,15 @@ class Message:
     def is_last(self) -> bool:
         """Whether it is the last message of its group; a message not in a group is a group of its own."""
         return self._group_status == _LAST or self._group_status == _NOT_IN_GROUP
+
+    @property
+    def abandoned_with(self) -> int | None:
+        """The result that its producer abandoned the group with, if this message says so: an empty report of an
+        application's own, the last of its group."""
+        if self.data or not self.is_last or st.long_at(self._md, st.MD_MSG_TYPE) != mq.MQMT_REPORT:
+            return None
+        result = st.long_at(self._md, st.MD_FEEDBACK) - mq.MQFB_APPL_FIRST
+        return result if result >= 0 else None
 
     @property
     def in_group(self) -> bool:

@@ -25,6 +25,8 @@ _GMO = struct.Struct("4s5i48si4s16siiq")
 _OD = struct.Struct("4s2i48s48s48s12s6iPP40s48s48sP4iP4iP4ii4x")
 
 # Offsets of the fields that are read back or changed, in bytes.
+MD_MSG_TYPE = 12
+MD_FEEDBACK = 20
 MD_ENCODING = 24
 MD_CODED_CHAR_SET_ID = 28
 MD_FORMAT = slice(32, 40)
@@ -61,16 +63,18 @@ def md(
     msg_seq_number: int = 1,
     offset: int = 0,
     msg_flags: int = mq.MQMF_NONE,
+    msg_type: int = mq.MQMT_DATAGRAM,
+    feedback: int = mq.MQFB_NONE,
 ) -> bytearray:
-    """Return an MQMD of Version 2: a datagram that never expires. Version 1 knows no groups."""
+    """Return an MQMD of Version 2: by default a datagram, that never expires. Version 1 knows no groups."""
     return bytearray(
         _MD.pack(
             b"MD  ",
             2,
             mq.MQRO_NONE,
-            mq.MQMT_DATAGRAM,
+            msg_type,
             mq.MQEI_UNLIMITED,
-            mq.MQFB_NONE,
+            feedback,
             mq.MQENC_NATIVE,
             ccsid,
             format_name,
@@ -98,9 +102,12 @@ def md(
     )
 
 
-def pmo(options: int) -> bytearray:
-    """Return an MQPMO of Version 2 with these MQPMO_* options."""
-    return bytearray(_PMO.pack(b"PMO ", 2, options, -1, 0, 0, 0, 0, b"", b"", 0, 0, 0, 0, 0, 0, 0, 0, 0, 9))
+def pmo(options: int, msg_handle: int = mq.MQHM_NONE) -> bytearray:
+    """Return an MQPMO with these MQPMO_* options, of Version 2, or 3 with a handle of message properties."""
+    version = 2 if msg_handle == mq.MQHM_NONE else 3
+    return bytearray(
+        _PMO.pack(b"PMO ", version, options, -1, 0, 0, 0, 0, b"", b"", 0, 0, 0, 0, 0, 0, msg_handle, 0, 0, 9)
+    )
 
 
 def gmo(options: int, *, match_options: int = mq.MQMO_NONE, wait_interval_ms: int = 0) -> bytearray:

@@ -1,13 +1,15 @@
 """The three ways to put and get a group across units of work that the benchmark compares.
 
-``Ours`` is the library. ``Raw`` makes the same MQI calls by hand as cheaply as Python can: the bindings' C functions
-with structures packed beforehand. ``Pymqi`` is what IBM's pseudo-code becomes when it is typed with pymqi's classes.
+``Ours`` is the library. ``Raw`` makes the MQI calls of IBM's pseudo-code by hand as cheaply as Python can: the bindings' C
+functions with structures packed beforehand. ``Pymqi`` is what IBM's pseudo-code becomes when it is typed with pymqi's classes.
 """
 
 from __future__ import annotations
 
+import abc
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 import pymqi
@@ -23,13 +25,20 @@ _GET = CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_FAIL_IF_QUIESCING
 _GET_NEXT = _GET | CMQC.MQGMO_WAIT | CMQC.MQGMO_LOGICAL_ORDER
 
 
+Work = Callable[[], None]
+
+
 class Loop(Protocol):
-    """One way to do it. A loop is made, does one group, and is closed; making and closing are not timed."""
+    """One way to do it. A loop is made, does one group, and is closed.
+
+    ``put`` and ``get`` are context managers: entering opens the queues, leaving closes them, and what they give is called to do
+    the work. Only that is timed.
+    """
 
     name: str
 
-    def put(self, payloads: Sequence[bytes], every: int) -> None: ...
-    def get(self, messages: int, every: int) -> None: ...
+    def put(self, payloads: Sequence[bytes], every: int) -> AbstractContextManager[Work]: ...
+    def get(self, messages: int, every: int) -> AbstractContextManager[Work]: ...
     def close(self) -> None: ...
 
 
@@ -41,39 +50,64 @@ class Ours:
     def __init__(self, qmgr: EmbeddedQueueManager) -> None:
         self._connection = mqgroups.connect(qmgr.q_mgr_name, qmgr.channel, qmgr.conn_name)
 
-    def put(self, payloads: Sequence[bytes], every: int) -> None:
-        with (
-            self._connection.group_producer(QUEUE, name="BENCH", every=every, status_queue=STATUS) as producer,
-            producer.group() as group,
-        ):
-            for payload in payloads:
-                group.put(payload)
+    @contextmanager
+    def put(self, payloads: Sequence[bytes], every: int) -> Iterator[Work]:
+        with self._connection.group_producer(QUEUE, name="BENCH", every=every, status_queue=STATUS) as producer:
 
-    def get(self, messages: int, every: int) -> None:
-        with self._connection.group_consumer(
-            QUEUE, name="BENCH", every=every, status_queue=STATUS, wait_s=0
-        ) as consumer:
-            got = 0
-            for group in consumer:
-                for message in group:
+            def work() -> None:
+                with producer.group() as group:
+                    for payload in payloads:
+                        group.put(payload)
+
+            yield work
+
+    @contextmanager
+    def get(self, messages: int, every: int) -> Iterator[Work]:
+        with self._connection.group_consumer(QUEUE, name="BENCH", every=every, status_queue=STATUS) as consumer:
+
+            def work() -> None:
+                got = 0
+                for message in next(iter(consumer)):
                     message.data  # noqa: B018 - what an application does at the least
                     got += 1
-        assert got == messages, f"{got} messages got, {messages} put"
+                assert got == messages, f"{got} messages got, {messages} put"
+
+            yield work
 
     def close(self) -> None:
         self._connection.close()
 
 
-class _ByHand:
+class _ByHand(abc.ABC):
     """Connection and queues of the two loops that are written by hand."""
 
     def __init__(self, qmgr: EmbeddedQueueManager) -> None:
         self._qmgr = pymqi.QueueManager(None, disconnect_on_exit=False)
         self._qmgr.connect_tcp_client(qmgr.q_mgr_name, pymqi.CD(), qmgr.channel, qmgr.conn_name)
 
-    def _open(self, options: int) -> tuple[pymqi.Queue, pymqi.Queue]:
-        status = CMQC.MQOO_INPUT_EXCLUSIVE | CMQC.MQOO_OUTPUT
-        return pymqi.Queue(self._qmgr, QUEUE, options), pymqi.Queue(self._qmgr, STATUS, status)
+    @contextmanager
+    def _open(self, options: int) -> Iterator[tuple[pymqi.Queue, pymqi.Queue]]:
+        status_options = CMQC.MQOO_INPUT_EXCLUSIVE | CMQC.MQOO_OUTPUT
+        queue, status = pymqi.Queue(self._qmgr, QUEUE, options), pymqi.Queue(self._qmgr, STATUS, status_options)
+        yield queue, status
+        queue.close()
+        status.close()
+
+    @contextmanager
+    def put(self, payloads: Sequence[bytes], every: int) -> Iterator[Work]:
+        with self._open(CMQC.MQOO_OUTPUT) as (queue, status):
+            yield lambda: self._put(queue, status, payloads, every)
+
+    @contextmanager
+    def get(self, messages: int, every: int) -> Iterator[Work]:
+        with self._open(CMQC.MQOO_INPUT_SHARED) as (queue, status):
+            yield lambda: self._get(queue, status, messages, every)
+
+    @abc.abstractmethod
+    def _put(self, queue: pymqi.Queue, status: pymqi.Queue, payloads: Sequence[bytes], every: int) -> None: ...
+
+    @abc.abstractmethod
+    def _get(self, queue: pymqi.Queue, status: pymqi.Queue, messages: int, every: int) -> None: ...
 
     def close(self) -> None:
         self._qmgr.backout()
@@ -81,12 +115,11 @@ class _ByHand:
 
 
 class Raw(_ByHand):
-    """The same MQI calls with nothing around them."""
+    """The MQI calls with nothing around them."""
 
     name = "raw loop"
 
-    def put(self, payloads: Sequence[bytes], every: int) -> None:
-        queue, status = self._open(CMQC.MQOO_OUTPUT)
+    def _put(self, queue: pymqi.Queue, status: pymqi.Queue, payloads: Sequence[bytes], every: int) -> None:
         hconn, hobj, hstatus = self._qmgr.get_handle(), queue.get_handle(), status.get_handle()
         mqput, mqget, mqcmit = pymqe.MQPUT, pymqe.MQGET, pymqe.MQCMIT
         md = pymqi.MD(Version=2, Persistence=1)
@@ -111,11 +144,8 @@ class Raw(_ByHand):
                 if mqcmit(hconn)[0]:
                     raise RuntimeError("MQCMIT")
                 first = False
-        queue.close()
-        status.close()
 
-    def get(self, messages: int, every: int) -> None:
-        queue, status = self._open(CMQC.MQOO_INPUT_SHARED)
+    def _get(self, queue: pymqi.Queue, status: pymqi.Queue, messages: int, every: int) -> None:
         hconn, hobj, hstatus = self._qmgr.get_handle(), queue.get_handle(), status.get_handle()
         mqput, mqget, mqcmit = pymqe.MQPUT, pymqe.MQGET, pymqe.MQCMIT
         md = bytearray(pymqi.MD(Version=2).pack())
@@ -136,8 +166,6 @@ class Raw(_ByHand):
                 if mqcmit(hconn)[0]:
                     raise RuntimeError("MQCMIT")
                 first = False
-        queue.close()
-        status.close()
 
 
 class Pymqi(_ByHand):
@@ -145,8 +173,7 @@ class Pymqi(_ByHand):
 
     name = "pymqi loop"
 
-    def put(self, payloads: Sequence[bytes], every: int) -> None:
-        queue, status = self._open(CMQC.MQOO_OUTPUT)
+    def _put(self, queue: pymqi.Queue, status: pymqi.Queue, payloads: Sequence[bytes], every: int) -> None:
         end, first = len(payloads), True
         for number, payload in enumerate(payloads, 1):
             flag = CMQC.MQMF_MSG_IN_GROUP if number < end else CMQC.MQMF_LAST_MSG_IN_GROUP
@@ -156,11 +183,8 @@ class Pymqi(_ByHand):
             if number % every == 0 or number == end:
                 self._keep_status(status, md, first=first, last=number == end)
                 first = False
-        queue.close()
-        status.close()
 
-    def get(self, messages: int, every: int) -> None:
-        queue, status = self._open(CMQC.MQOO_INPUT_SHARED)
+    def _get(self, queue: pymqi.Queue, status: pymqi.Queue, messages: int, every: int) -> None:
         first = True
         for number in range(1, messages + 1):
             md = pymqi.MD(Version=2)
@@ -169,8 +193,6 @@ class Pymqi(_ByHand):
             if number % every == 0 or number == messages:
                 self._keep_status(status, md, first=first, last=number == messages)
                 first = False
-        queue.close()
-        status.close()
 
     def _keep_status(self, status: pymqi.Queue, md: pymqi.MD, *, first: bool, last: bool) -> None:
         if not first:

@@ -40,12 +40,12 @@ def test_a_limit_that_cannot_be_is_refused(limits):
     [(Every(messages=100), 100), (Every(messages=20_000), 9_998), (Every(seconds=1), 9_998)],
 )
 def test_the_status_record_always_has_room_under_maxumsgs(every, messages):
-    assert capped(every, 10_000).messages == messages
+    assert capped(every, 10_000, 2).messages == messages
 
 
 def test_a_maxumsgs_without_room_for_a_message_is_refused():
     with pytest.raises(ValueError, match="MAXUMSGS is 2"):
-        capped(Every(messages=1), 2)
+        capped(Every(messages=1), 2, 2)
 
 
 @given(every=st.integers(1, 50), n=st.integers(2, 300))

@@ -11,12 +11,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from mqgroups.embedded.libmqm.build import build, load
-
-load(build())
-
-import mqgroups  # noqa: E402 - the library must be loaded before a binding is imported
-from mqgroups.errors import MQIError  # noqa: E402
+import mqgroups
+from mqgroups.errors import MQIError
 
 ENVIRONMENT_FAILED = 3
 _context = multiprocessing.get_context("forkserver")
@@ -61,7 +57,7 @@ def start(job: Job) -> multiprocessing.process.BaseProcess:
 
 def _main(job: Job) -> None:
     try:
-        with mqgroups.connect(job.q_mgr_name, job.channel, job.conn_name) as connection:
+        with mqgroups.connect(job.q_mgr_name, job.channel, job.conn_name, reconnect_wait_s=0) as connection:
             (_put if job.role == "put" else _get)(job, connection)
     except MQIError:
         # As a program under a supervisor: end, be started again.

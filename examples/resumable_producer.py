@@ -1,0 +1,89 @@
+"""Put the lines of a file to queue ORDERS, a group for each 1,000, under a supervisor that starts this program again if it dies.
+
+    mqgroups embedded exec --data DIR -- python examples/resumable_producer.py INPUT
+
+The checkpoint is the position in the file, committed with the lines before it; so whatever dies when, every line is put
+once. When all are, INPUT becomes INPUT.put, *before* the producer is closed: closing takes the last group's record off the status
+queue, and with it the checkpoint. systemd/ has a unit for it. It connects as `mqgroups recover` does, by MQGROUPS_Q_MGR_NAME,
+_CONN_NAME, _CHANNEL, _USER and _PASSWORD.
+
+Exit codes: 0 done; 75 start it again, and it goes on; 1 somebody has to look.
+"""
+
+import logging
+import os
+import sys
+from pathlib import Path
+
+import mqgroups
+from mqgroups.errors import EnvironmentFailure, MQGroupsError
+
+LINES_A_GROUP = 1000
+EXIT_TRY_AGAIN = 75
+
+log = logging.getLogger("resumable_producer")
+
+
+def put_lines(producer: mqgroups.GroupProducer, path: Path) -> None:
+    with path.open("rb") as lines:
+        lines.seek(producer.checkpoint or 0)
+        line = lines.readline()
+        while line:
+            with producer.group() as group:  # the interrupted one, if there is one
+                for _ in range(group.resume_from, LINES_A_GROUP):
+                    group.put(line.rstrip(b"\n"), checkpoint=lines.tell())
+                    line = lines.readline()
+                    if not line:
+                        break
+
+
+def make_durable(directory: Path) -> None:
+    """Make the entries of a directory survive a crash of the machine."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    os.fsync(descriptor)
+    os.close(descriptor)
+
+
+def resumed(found: mqgroups.Resumed) -> None:
+    log.warning("resuming a group after message %d, input position %s", found.msg_seq_number, found.checkpoint)
+
+
+def in_doubt(doubt: mqgroups.InDoubt) -> None:
+    log.warning("MQCMIT of %d messages had no answer (%d): %s", doubt.messages, doubt.reason, doubt.verdict)
+
+
+def connect() -> mqgroups.QueueManager:
+    conn_name = os.environ.get("MQGROUPS_CONN_NAME")  # without it, MQSERVER or a CCDT says where to go
+    return mqgroups.connect(
+        os.environ.get("MQGROUPS_Q_MGR_NAME", "QM1"),
+        os.environ.get("MQGROUPS_CHANNEL", "DEV.APP.SVRCONN") if conn_name else None,
+        conn_name,
+        user=os.environ.get("MQGROUPS_USER"),
+        password=os.environ.get("MQGROUPS_PASSWORD"),
+    )
+
+
+def main(path: Path) -> int:
+    try:
+        with (
+            connect() as q_mgr,
+            q_mgr.group_producer(
+                "ORDERS", name="lines.loader", every=100, on_resume=resumed, on_in_doubt=in_doubt
+            ) as producer,
+        ):
+            if path.exists():
+                put_lines(producer, path)
+                path.rename(f"{path}.put")
+                make_durable(path.parent)
+    except EnvironmentFailure as error:
+        log.error("%s", error)
+        return EXIT_TRY_AGAIN
+    except MQGroupsError as error:
+        log.error("%s", error)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    logging.basicConfig(format="%(name)s: %(message)s")
+    sys.exit(main(Path(sys.argv[1])))

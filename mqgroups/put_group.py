@@ -1,0 +1,206 @@
+"""PutGroup: a message group as an application puts it, message after message.
+
+What it holds back and why is told in ``producer.py``, which puts.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple
+
+from mqgroups.core.group import GroupPosition, Part
+from mqgroups.core.status import Checkpoint
+from mqgroups.errors import EmptyGroup, GroupUsage
+from mqgroups.payload import BYTES, HIGHEST_RESULT, Kind, Payload, Stream, Unsent, is_stream, kind_of, pieces
+
+if TYPE_CHECKING:
+    from mqgroups.producer import GroupProducer
+
+
+class Held(NamedTuple):
+    """A payload that is put when it is known whether it is the group's last."""
+
+    payload: bytes
+    kind: Kind
+    checkpoint: Checkpoint
+
+
+class PutGroup:
+    """A message group being put: what ``with producer.group() as group`` gives.
+
+    Attributes:
+        resume_from: how many messages of this group are committed already; 0 in a new group.
+        resume_offset: how many bytes of the message after these are committed, if it was interrupted between its segments.
+            Give it from its beginning all the same; what is committed of it is passed over.
+        checkpoint: the application's checkpoint of the last commit in this group, ``None`` in a new one.
+    """
+
+    def __init__(self, producer: GroupProducer, committed: GroupPosition, checkpoint: Checkpoint) -> None:
+        self._producer = producer
+        self._held: Held | None = None
+        self._ended = False
+        self._failure: BaseException | None = None
+        # Of a message that was begun: what is committed of it, and whether its segments say that it is the last.
+        self._begun, self._begun_last = committed.offset, committed.in_last_message
+        self.resume_from = committed.msg_seq_number
+        self.resume_offset = committed.offset
+        self.checkpoint = checkpoint
+
+    def put(
+        self,
+        payload: Payload,
+        *,
+        last: bool | None = None,
+        checkpoint: Checkpoint = None,
+        format: str | None = None,
+        correl_id: bytes | None = None,
+    ) -> None:
+        """Put the next message of the group; really the one before, see the module.
+
+        Args:
+            payload: ``str`` goes as UTF-8 text (MQSTR, CCSID 1208), ``bytes`` as they are. A stream (a binary file, or any
+                iterable of bytes) goes in segments, while it is read.
+            last: whether it is the group's last message. ``None`` leaves that to the end of the ``with`` block, which a
+                stream cannot wait for.
+            checkpoint: bytes or a JSON value, committed with the unit of work this message is in; do not change it
+                afterwards. ``None`` leaves the checkpoint as it is.
+            format: the message's format name, up to 8 characters, instead of MQSTR or none.
+            correl_id: the message's CorrelId, 24 bytes.
+
+        Raises:
+            QueueFull, QueueInhibited: the queue stayed full, or its puts inhibited, for ``full_wait_s``. What was put before
+                is committed.
+            GroupUsage: the group has ended, or has failed before; or the checkpoint cannot be kept.
+            MQGroupsError: what else goes wrong. The unit of work is backed out; leave the ``with`` block, and the next
+                ``producer.group()`` goes on after the last commit.
+        """
+        if self._ended or self._failure is not None:
+            raise self._not_open()
+        kind = BYTES
+        if isinstance(payload, (bytes, str)):
+            payload, kind = kind_of(payload, format, correl_id)
+        else:
+            if not is_stream(payload):
+                raise TypeError(f"a payload is bytes, str or a stream of bytes, got {type(payload).__name__}")
+            last = self._known(last)
+            _, kind = kind_of(b"", format, correl_id)
+        if last is None and not self._begun:
+            held, self._held = self._held, Held(payload, kind, checkpoint)  # type: ignore[arg-type]  # no stream
+            if held is not None:
+                self._put(*held, last=False)
+            return
+        held, self._held = self._held, None
+        if held is not None:
+            self._put(*held, last=False)
+        last = self._known(last)
+        self._put(payload, kind, checkpoint, last=last)
+        if last:
+            self._end()
+
+    def abandon(self, result: int = 0, reason: str = "") -> None:
+        """End the group without completing it: an empty last message says so, and consumers get ``GroupAbandoned``.
+
+        What is not committed of the group is backed out. If nothing of it is, nobody knows of it, and nothing is put.
+
+        Args:
+            result: the application's own, 0 or more; consumers see it.
+            reason: in words, for who looks at the message: its property ``mqgroups.Reason``.
+
+        Raises:
+            GroupUsage: the group has ended, or its last message is half put, and can only be put to its end.
+            MQGroupsError: what else goes wrong; the group is where it was, and ``producer.group()`` resumes it.
+        """
+        if self._ended:
+            raise self._not_open()
+        if not 0 <= result <= HIGHEST_RESULT:
+            raise ValueError(f"the result of an abandoned group is 0 to {HIGHEST_RESULT}, got {result!r}")
+        self._held = None
+        self._producer._back_out(None)
+        committed = self._producer._work.committed
+        try:
+            if committed.offset and committed.in_last_message:
+                raise GroupUsage(
+                    f"message {committed.msg_seq_number + 1} is the group's last and half put: consumers would take what is "
+                    "there for all of it. Put it to its end"
+                )
+            if not committed.at_start:
+                self._producer._abandon(result, reason)
+        finally:
+            self._end()
+
+    def _known(self, last: bool | None) -> bool:
+        """Return whether the next message is the last: what is said, or what the segments say that there are."""
+        if self._begun:
+            if last is not None and last is not self._begun_last:
+                raise GroupUsage(
+                    f"message {self.resume_from + 1} was begun with last={self._begun_last}; its rest cannot say otherwise"
+                )
+            return self._begun_last
+        if last is None:
+            raise GroupUsage(
+                "of a stream it has to be said whether it is the group's last message: put(..., last=False)"
+            )
+        return last
+
+    def _put(self, payload: bytes | Stream, kind: Kind, checkpoint: Checkpoint, *, last: bool) -> None:
+        begun, self._begun = self._begun, 0
+        producer = self._producer
+        try:
+            if not begun and isinstance(payload, bytes) and len(payload) <= producer._whole_bytes:
+                producer._put(Unsent(payload, kind, checkpoint, last, Part.WHOLE))
+                return
+            for data, part in pieces(payload, producer._segment_bytes(payload), begun):
+                ends = part is not Part.SEGMENT
+                producer._put(Unsent(data, kind, checkpoint if ends else None, last, part))
+        except BaseException as error:
+            # An interrupted call (KeyboardInterrupt) too: nobody knows whether it put the message.
+            self._failure = error
+            self._producer._back_out(error)
+            raise
+
+    def _not_open(self) -> GroupUsage:
+        if self._failure is not None:
+            return GroupUsage(
+                f"this group stopped with {type(self._failure).__name__}; leave its with block, and the next "
+                f"producer.group() resumes it: {self._failure}"
+            )
+        return GroupUsage("this group has ended; producer.group() begins the next one")
+
+    def __enter__(self) -> PutGroup:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._ended:
+            return
+        try:
+            if error is not None:
+                if self._failure is None:
+                    self._producer._back_out(None)
+                return
+            if self._failure is not None:
+                raise self._not_open()
+            if self._held is None:
+                self._producer._back_out(None)
+                raise self._empty()
+            held, self._held = self._held, None
+            self._put(*held, last=True)
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        self._ended = True
+        self._producer._group = None
+
+    def _empty(self) -> EmptyGroup:
+        if self.resume_from == 0:
+            return EmptyGroup("a group needs at least one message; nothing was put")
+        return EmptyGroup(
+            f"the group was resumed after {self.resume_from} messages and ended without another one, so its last "
+            "message is missing; the group stays resumable. Put what follows after group.resume_from"
+        )
+
+    def __repr__(self) -> str:
+        state = "failed" if self._failure else "ended" if self._ended else "open"
+        return f"<PutGroup resume_from={self.resume_from} {state} of {self._producer!r}>"

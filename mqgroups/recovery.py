@@ -1,0 +1,119 @@
+"""Look at an owner's status queue without being its owner: what would the next start of that producer or consumer find?
+
+For whoever starts applications: an init step, a supervisor, an operator. The queue is opened as its owner opens it, so what
+is seen is what a start would see; while an owner has it, it can be browsed only. Nothing is changed, except, if asked for, that
+a record goes which says nothing any more. A start does not need that; it keeps the status queue empty where an owner
+does not come back.
+
+Not here: to resume. That is what the next start of the owner does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+from mqgroups.connection import Connection
+from mqgroups.core.model import Role
+from mqgroups.core.restart import Expectations, RestartAction, restart_action
+from mqgroups.core.status import StatusRecord
+from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError
+from mqgroups.status_queue import StatusQueue, held_by
+from mqgroups.unit_of_work import foreign_record
+
+
+class OwnerState(Enum):
+    """What a producer or consumer that starts would find."""
+
+    FREE = "free"
+    INTERRUPTED = "interrupted"
+    ACTIVE = "active"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerStatus:
+    """What is on an owner's status queue.
+
+    Attributes:
+        role, name: of the producer (``"put"``) or consumer (``"get"``).
+        status_queue: its name.
+        state: ``FREE``: nothing is interrupted. ``INTERRUPTED``: a group is, and the next start resumes it. ``ACTIVE``:
+            another instance of this name has the status queue, or is not gone yet.
+        record: the status record, as far as it can be seen; ``None`` without one, and where there is no such queue.
+        taken_away: whether the record is gone now, because it said nothing any more.
+    """
+
+    role: Literal["put", "get"]
+    name: str
+    status_queue: str
+    state: OwnerState
+    record: StatusRecord | None = None
+    taken_away: bool = False
+
+
+def inspect_owner(
+    connection: Connection,
+    role: Role,
+    name: str,
+    *,
+    queue: str | None,
+    status_queue: str,
+    status_model: str,
+    wait_s: float,
+    tidy: bool,
+) -> OwnerStatus:
+    """Return what is on the status queue; ``QueueManager.inspect_owner`` documents the arguments."""
+
+    def found(state: OwnerState, record: StatusRecord | None = None, *, taken_away: bool = False) -> OwnerStatus:
+        return OwnerStatus(role.value, name, status_queue, state, record, taken_away)
+
+    try:
+        status = StatusQueue(connection, status_queue, status_model, wait_s)
+    except QueueMissing:
+        return found(OwnerState.FREE)
+    except OwnerActive:
+        return found(OwnerState.ACTIVE, _seen(connection, status_queue))
+    try:
+        record = status.read()
+        expected_queue = record.queue if record and queue is None else queue or ""
+        decision = restart_action(record, Expectations(role, name, expected_queue, connection.q_mgr_identifier))
+        if decision.mismatch is not None:
+            raise foreign_record(status_queue, decision.mismatch)
+        if decision.action is RestartAction.RESUME_GROUP:
+            return found(OwnerState.INTERRUPTED, record)
+        # A checkpoint says which group is next, to an application that puts or gets many.
+        if record is None or record.checkpoint is not None or not tidy:
+            return found(OwnerState.FREE, record)
+        _take_away(connection, status, record)
+        return found(OwnerState.FREE, record, taken_away=True)
+    except OwnerActive:
+        return found(OwnerState.ACTIVE)
+    finally:
+        status.close(delete=status.was_made)
+
+
+def _seen(connection: Connection, status_queue: str) -> StatusRecord | None:
+    try:
+        return held_by(connection, status_queue)
+    except (StatusError, MQIError):
+        # Somebody has the queue: that is the answer. What else there is to tell, their unit of work may hide or change.
+        return None
+
+
+def _take_away(connection: Connection, status: StatusQueue, record: StatusRecord) -> None:
+    if not status.can_be_cleared:
+        _in_unit_of_work(connection, status, lambda: status.end_chain(record))
+    _in_unit_of_work(connection, status, status.clear)
+
+
+def _in_unit_of_work(connection: Connection, status: StatusQueue, call: Callable[[], None]) -> None:
+    connection.begin(status)
+    try:
+        call()
+        connection.commit()
+    except BaseException:
+        connection.back_out()
+        raise
+    status.committed()

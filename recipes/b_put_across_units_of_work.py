@@ -1,0 +1,81 @@
+"""Put a message group in several units of work, with a STATUS queue (IBM MQ, topic q026290).
+
+    three times  MQPUT   PMO.Options = MQPMO_LOGICAL_ORDER | MQPMO_SYNCPOINT
+    not at first MQGET   from STATUS queue, GMO.Options = MQGMO_SYNCPOINT
+    not at last  MQPUT   StatusInfo (GroupId, MsgSeqNumber from MQMD) to STATUS queue, PMO.Options = MQPMO_SYNCPOINT
+    MQCMIT
+
+Getters can begin with the group, and a channel can take it away, while its end is not yet put; and no unit of work
+becomes as large as the group. The price: a putter that dies leaves the beginning of a group behind. StatusInfo says how
+far it came. It is committed with the messages it speaks of, so it is never wrong, and one putter has one status
+message: the new one takes the place of the old one in the same unit of work. When the group is complete there is none.
+
+The queue manager keeps GroupId and MsgSeqNumber of the queue handle over MQCMIT, so the next unit of work goes on in the
+group (MQCMIT, topic q101750). They are not kept over MQCLOSE, or when the program ends: for that, see d_restart_put.py.
+
+The STATUS queue is opened exclusively. The text does not ask for it, but a second putter on the same STATUS queue would
+take the first one's StatusInfo away, and its rollback would put it back at a bad time.
+
+With mqgroups: ``group_producer(queue, name=..., every=3)``, ``with producer.group() as group: group.put(...)``. It makes
+the status queue, and has a record there from its first call on, so that it can tell what became of every commit.
+
+To try what d_restart_put.py is for: DIE_AFTER=5 lets this program end by SIGKILL after the fifth MQPUT.
+"""
+
+import json
+import os
+import signal
+import sys
+
+import pymqi
+from pymqi import CMQC
+
+QUEUE, STATUS = sys.argv[1:] or ["RECIPES.ORDERS", "RECIPES.STATUS"]
+ORDERS = [b"order %d" % number for number in range(1, 10)]
+MESSAGES_IN_UNIT_OF_WORK = 3
+DIE_AFTER = int(os.environ.get("DIE_AFTER", "0"))
+
+q_mgr = pymqi.QueueManager(None, disconnect_on_exit=False)
+q_mgr.connect_with_options(
+    os.environ.get("MQGROUPS_Q_MGR_NAME", "QM1"), user=os.environ.get("MQ_USER"), password=os.environ.get("MQ_PASSWORD")
+)
+queue = pymqi.Queue(q_mgr, QUEUE, CMQC.MQOO_OUTPUT)
+status_queue = pymqi.Queue(q_mgr, STATUS, CMQC.MQOO_INPUT_EXCLUSIVE | CMQC.MQOO_OUTPUT | CMQC.MQOO_INQUIRE)
+
+# There should be no status message at this point.
+if status_queue.inquire(CMQC.MQIA_CURRENT_Q_DEPTH):
+    sys.exit(f"{STATUS} is not empty: an interrupted group is to be resumed, by d_restart_put.py")
+
+for number, order in enumerate(ORDERS, 1):
+    last = number == len(ORDERS)
+    md = pymqi.MD(
+        Version=CMQC.MQMD_VERSION_2,
+        MsgFlags=CMQC.MQMF_LAST_MSG_IN_GROUP if last else CMQC.MQMF_MSG_IN_GROUP,
+        # A group and its StatusInfo have to survive together.
+        Persistence=CMQC.MQPER_PERSISTENT,
+    )
+    pmo = pymqi.PMO(Options=CMQC.MQPMO_LOGICAL_ORDER | CMQC.MQPMO_SYNCPOINT | CMQC.MQPMO_FAIL_IF_QUIESCING)
+    queue.put(order, md, pmo)
+    print("MQPUT", md.MsgSeqNumber, order.decode())
+    if number == DIE_AFTER:
+        print("SIGKILL", flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if number % MESSAGES_IN_UNIT_OF_WORK and not last:
+        continue
+
+    # The end of a unit of work.
+    if number > MESSAGES_IN_UNIT_OF_WORK:
+        gmo = pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING)
+        status_queue.get(1_000, pymqi.MD(), gmo)
+    if not last:
+        status_info = {"GroupId": md.GroupId.hex(), "MsgSeqNumber": md.MsgSeqNumber}
+        status_md = pymqi.MD(Format=CMQC.MQFMT_STRING, Persistence=CMQC.MQPER_PERSISTENT)
+        status_pmo = pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT | CMQC.MQPMO_FAIL_IF_QUIESCING)
+        status_queue.put(json.dumps(status_info).encode(), status_md, status_pmo)
+        print("StatusInfo", status_info["MsgSeqNumber"])
+    q_mgr.commit()
+    print("MQCMIT")
+
+queue.close()
+status_queue.close()
+q_mgr.disconnect()

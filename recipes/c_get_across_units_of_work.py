@@ -1,0 +1,93 @@
+"""Get a message group in several units of work, with a STATUS queue (IBM MQ, topic q026290).
+
+    do
+        do          MQGET   GMO.Options = MQGMO_SYNCPOINT | MQGMO_WAIT | MQGMO_LOGICAL_ORDER | MQGMO_COMPLETE_MSG
+        while GroupStatus == MQGS_MSG_IN_GROUP and msgs < 4
+        not at first MQGET  from STATUS queue, GMO.Options = MQGMO_SYNCPOINT
+        not at last  MQPUT  StatusInfo (GroupId, MsgSeqNumber from MQMD) to STATUS queue, PMO.Options = MQPMO_SYNCPOINT
+        MQCMIT, msgs = 0
+    while GroupStatus == MQGS_MSG_IN_GROUP
+
+A getter need not wait for the end of the group; and what it has got and committed takes no room any more. Every message
+is got in syncpoint: outside it, a message is gone when the reply is lost. After MQCMIT the beginning of the group is
+gone for good, so a getter that dies has to be continued, not repeated: see e_restart_get.py.
+
+Two corrections to the text. It tests GroupStatus before any message was got; the first MQGET has to come before the
+test, and counts. And it gets the old status message in the first unit of work, where there is none.
+
+MQGMO_COMPLETE_MSG: if a putter or the queue manager has segmented a message, it is put together again here. Without it
+MsgSeqNumber alone does not say where the group stands; StatusInfo needs Offset too (g_segments_in_a_group.py).
+
+MQGMO_ALL_MSGS_AVAILABLE is left out on purpose: it would wait for the end of the group, which is what this pattern avoids.
+
+With mqgroups: ``group_consumer(queue, name=..., every=4)``, ``for group in consumer: for message in group: ...``. A message
+counts as processed when the application asks for the one after it.
+
+DIE_AFTER=6 lets this program end by SIGKILL after the sixth MQGET.
+"""
+
+import json
+import os
+import signal
+import sys
+
+import pymqi
+from pymqi import CMQC
+
+QUEUE, STATUS = sys.argv[1:] or ["RECIPES.ORDERS", "RECIPES.STATUS"]
+MESSAGES_IN_UNIT_OF_WORK = 4
+DIE_AFTER = int(os.environ.get("DIE_AFTER", "0"))
+
+q_mgr = pymqi.QueueManager(None, disconnect_on_exit=False)
+q_mgr.connect_with_options(
+    os.environ.get("MQGROUPS_Q_MGR_NAME", "QM1"), user=os.environ.get("MQ_USER"), password=os.environ.get("MQ_PASSWORD")
+)
+queue = pymqi.Queue(q_mgr, QUEUE, CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_NO_READ_AHEAD)
+status_queue = pymqi.Queue(q_mgr, STATUS, CMQC.MQOO_INPUT_EXCLUSIVE | CMQC.MQOO_OUTPUT | CMQC.MQOO_INQUIRE)
+
+# There should be no status message at this point.
+if status_queue.inquire(CMQC.MQIA_CURRENT_Q_DEPTH):
+    sys.exit(f"{STATUS} is not empty: an interrupted group is to be resumed, by e_restart_get.py")
+
+options = (
+    CMQC.MQGMO_SYNCPOINT
+    | CMQC.MQGMO_WAIT
+    | CMQC.MQGMO_LOGICAL_ORDER
+    | CMQC.MQGMO_COMPLETE_MSG
+    | CMQC.MQGMO_FAIL_IF_QUIESCING
+)
+msgs = 0  # counts messages retrieved within the unit of work
+status_message = False
+group_status = CMQC.MQGS_MSG_IN_GROUP
+while group_status == CMQC.MQGS_MSG_IN_GROUP:
+    md = pymqi.MD(Version=CMQC.MQMD_VERSION_2)
+    gmo = pymqi.GMO(Version=CMQC.MQGMO_VERSION_2, Options=options, MatchOptions=CMQC.MQMO_NONE, WaitInterval=30_000)
+    order = queue.get(1_000_000, md, gmo)
+    msgs += 1
+    group_status = gmo.GroupStatus
+    # Process this message: in the same unit of work, or in a way that bears being done again after a restart.
+    print("MQGET", md.MsgSeqNumber, order.decode())
+    if md.MsgSeqNumber == DIE_AFTER:
+        print("SIGKILL", flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if group_status == CMQC.MQGS_MSG_IN_GROUP and msgs < MESSAGES_IN_UNIT_OF_WORK:
+        continue
+
+    # The last message of the group, or of the unit of work.
+    if status_message:
+        status_gmo = pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING)
+        status_queue.get(1_000, pymqi.MD(), status_gmo)
+    if group_status == CMQC.MQGS_MSG_IN_GROUP:
+        status_info = {"GroupId": md.GroupId.hex(), "MsgSeqNumber": md.MsgSeqNumber}
+        status_md = pymqi.MD(Format=CMQC.MQFMT_STRING, Persistence=CMQC.MQPER_PERSISTENT)
+        status_pmo = pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT | CMQC.MQPMO_FAIL_IF_QUIESCING)
+        status_queue.put(json.dumps(status_info).encode(), status_md, status_pmo)
+        print("StatusInfo", status_info["MsgSeqNumber"])
+        status_message = True
+    q_mgr.commit()
+    print("MQCMIT")
+    msgs = 0
+
+queue.close()
+status_queue.close()
+q_mgr.disconnect()

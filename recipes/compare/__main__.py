@@ -1,0 +1,68 @@
+"""``python -m recipes.compare``: disturb all, print the tables, write them into the page."""
+
+from __future__ import annotations
+
+import platform
+import tempfile
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import click
+
+from mqgroups.embedded import EmbeddedQueueManager
+from recipes.compare import worker
+from recipes.compare.campaign import EVERY, MESSAGES, MQSC, Campaign, Outcome
+from recipes.compare.report import by_kind, markdown, text, totals, write
+
+_PAGE = Path(__file__).parents[1] / "why.md"
+
+
+@click.command(help=__doc__)
+@click.option("--short", is_flag=True, help="Every eighth call, two random pairs; the page is left as it is.")
+@click.option(
+    "--random", "pairs", default=20, show_default=True, help="How many pairs of faults to draw for each approach."
+)
+@click.option("--seed", default=1, show_default=True, help="The first seed; the next pair has the next one.")
+@click.option("--show", is_flag=True, help="Name every case that went wrong.")
+def main(short: bool, pairs: int, seed: int, show: bool) -> None:
+    began_s = time.monotonic()
+    seeds = range(seed, seed + (2 if short else pairs))
+    missing = [name for name in worker.APPROACHES if name not in worker.available()]
+    if missing:
+        raise click.ClickException(f"{', '.join(missing)} is not installed: make compare does that")
+    worker.preload()
+    with tempfile.TemporaryDirectory(prefix="compare-") as folder:
+        mqsc = Path(folder) / "compare.mqsc"
+        mqsc.write_text(MQSC)
+        with EmbeddedQueueManager("QMC", mqsc=[mqsc]) as q_mgr:
+            campaign = Campaign(q_mgr, Path(folder))
+            outcomes: list[Outcome] = []
+            for approach in worker.APPROACHES:
+                for case in campaign.cases(approach, every_nth=8 if short else 1, seeds=seeds):
+                    outcome = campaign.run(case)
+                    outcomes.append(outcome)
+                    if show and (not outcome.found.is_right or outcome.is_wrong_statement):
+                        click.echo(f"{case}: said {'done' if outcome.said_done else 'not done'}, {outcome.found}")
+            campaign.close()
+    took = (
+        f"{len(outcomes)} cases in {time.monotonic() - began_s:.0f} s: a group of {MESSAGES} messages in units of work of "
+        f"{EVERY}, {'every eighth call' if short else 'every call'} disturbed; random pairs of seeds {seeds[0]} to "
+        f"{seeds[-1]}. Python {platform.python_version()}, pymqi {_version('pymqi')}, faststream-mq "
+        f"{_version('faststream-mq')} on ibmmq {_version('ibmmq')}, tenacity {_version('tenacity')}."
+    )
+    click.echo(f"{text(totals(outcomes))}\n\n{text(by_kind(outcomes))}\n\n{took}")
+    if not short:
+        write(_PAGE, f"{markdown(totals(outcomes))}\n\n{took}\n\n{markdown(by_kind(outcomes))}")
+        click.echo(f"written into {_PAGE}")
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "?"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""The PyPI package faststream-mq (0.3.0), as it is, in its two ways to put messages. It knows no groups.
+
+``publish``: ``broker.publish`` for each message, and a file with the number of the last one. It opens the queue, puts one
+message outside syncpoint, and closes it; after a reason that tells of a broken connection it connects again and does
+all that once more.
+
+``answer``: a subscriber whose handler returns an answer. Message and answer are one unit of work (MQGMO_SYNCPOINT,
+MQPMO_SYNCPOINT), committed when the handler has returned. Each of these calls, MQCMIT too, is done once more on a new
+connection if the old one was lost, though the unit of work went with it.
+
+MsgFlags and GroupId cannot be given, so the messages are in no group, and only what is lost and what is there twice can be
+counted.
+"""
+
+import asyncio
+from typing import Any
+
+from faststream_mq import MQBroker
+
+from recipes.compare.job import Job, payload
+
+_WAIT_S = 0.02
+# Its task of consuming can end with an exception that nobody is told of.
+_STUCK_S = 5
+
+
+def publish(job: Job) -> None:
+    """Publish the messages, or those that are not noted as published."""
+    asyncio.run(_publish(job))
+
+
+def answer(job: Job) -> None:
+    """Answer the messages that come, until none comes any more."""
+    asyncio.run(_answer(job))
+
+
+async def _publish(job: Job) -> None:
+    broker = MQBroker(job.q_mgr_name, channel=job.channel, conn_name=job.conn_name, logger=None)
+    await broker.connect()
+    for number in range(job.progress + 1, job.messages + 1):
+        await broker.publish(payload(number), job.queue, persistence=True)
+        job.note_progress(number)
+    job.say_done()
+    await broker.stop()
+
+
+async def _answer(job: Job) -> None:
+    async def handle(body: bytes) -> bytes:
+        return body
+
+    broker = MQBroker(job.q_mgr_name, channel=job.channel, conn_name=job.conn_name, logger=None)
+    subscriber = broker.subscriber(job.second_queue, wait_interval=_WAIT_S)
+    subscriber(handle)
+    await broker.start()
+    # A subscriber goes on for ever. This one ends when it has waited in vain: what it gets is looked at, and not changed.
+    consumer = subscriber._consumer
+    get_message, empty = consumer.get_message, asyncio.Event()
+
+    async def observed(**arguments: Any) -> Any:
+        message = await get_message(**arguments)
+        if message is None:
+            empty.set()
+        return message
+
+    consumer.get_message = observed
+    await asyncio.wait_for(empty.wait(), _STUCK_S)
+    job.say_done()
+    await broker.stop()

@@ -1,0 +1,63 @@
+"""The pseudo-code of IBM MQ's topic q026290, typed as it stands, with pymqi as it is.
+
+Literally: the restart put takes GroupId and MsgSeqNumber from the status message, without plus 1, and puts the message of
+that number (to put another message under that number would be worse); an empty STATUS queue means "proceed to normal
+processing"; nothing is said about failures, so an exception ends the program. A supervisor starts it again.
+
+``resumed_plus_1`` is the same with the correction of recipe (d), to tell what is due to the number from what is due to the
+pattern.
+"""
+
+import pymqi
+from pymqi import CMQC
+
+from recipes.compare.job import Job, payload
+
+
+def as_it_stands(job: Job) -> None:
+    """Put the group, or resume it with the number in the status message."""
+    _put_group(job, plus=0)
+
+
+def resumed_plus_1(job: Job) -> None:
+    """Put the group, or resume it with the number in the status message plus 1."""
+    _put_group(job, plus=1)
+
+
+def _put_group(job: Job, plus: int) -> None:
+    q_mgr = pymqi.connect(job.q_mgr_name, job.channel, job.conn_name)
+    queue = pymqi.Queue(q_mgr, job.queue, CMQC.MQOO_OUTPUT)
+    status_queue = pymqi.Queue(q_mgr, job.second_queue, CMQC.MQOO_INPUT_AS_Q_DEF | CMQC.MQOO_OUTPUT)
+    number, status_is_there = 1, False
+    try:
+        status_info = status_queue.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+    except pymqi.MQMIError as error:
+        if error.reason != CMQC.MQRC_NO_MSG_AVAILABLE:
+            raise
+    else:
+        # Group was terminated prematurely
+        # "Assume this is not the last message"
+        md = pymqi.MD(Version=2, MsgFlags=CMQC.MQMF_MSG_IN_GROUP)
+        md.GroupId, md.MsgSeqNumber = status_info[:24], int(status_info[24:]) + plus
+        number = md.MsgSeqNumber
+        queue.put(payload(number), md, pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+        number += 1
+    while True:
+        last = number == job.messages
+        md = pymqi.MD(Version=2, MsgFlags=CMQC.MQMF_LAST_MSG_IN_GROUP if last else CMQC.MQMF_MSG_IN_GROUP)
+        queue.put(payload(number), md, pymqi.PMO(Options=CMQC.MQPMO_LOGICAL_ORDER | CMQC.MQPMO_SYNCPOINT))
+        if number % job.every == 0 or last:
+            if status_is_there:
+                status_queue.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+            if not last:
+                status_info = md.GroupId + b"%d" % md.MsgSeqNumber
+                status_queue.put(status_info, pymqi.MD(), pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+                status_is_there = True
+            q_mgr.commit()
+        if last:
+            break
+        number += 1
+    job.say_done()
+    queue.close()
+    status_queue.close()
+    q_mgr.disconnect()

@@ -1,0 +1,73 @@
+"""The programs: each start is a process of its own, which ends as a program ends.
+
+After ``preload`` processes are forked from one that has imported everything, so that a start takes milliseconds.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import multiprocessing
+import os
+import sys
+from pathlib import Path
+
+from mqgroups.embedded.libmqm.build import build, load
+from recipes.compare.job import Job
+
+load(build())  # before a binding is imported, which would look for another client library
+
+# faststream-mq and what it needs, which `make compare` installs beside the environment's own packages.
+sys.path.append(str(Path(sys.prefix) / "share" / "compare"))
+
+APPROACHES = {
+    "pseudo-code": "pseudo_code:as_it_stands",
+    "pseudo-code, plus 1": "pseudo_code:resumed_plus_1",
+    "retried calls": "retried_calls:put_group",
+    "faststream-mq, publish": "faststream_programs:publish",
+    "faststream-mq, subscriber": "faststream_programs:answer",
+    "mqgroups": "group_producer:put_group",
+}
+# These put one message for each that they get from the second queue.
+SUBSCRIBERS = {"faststream-mq, subscriber"}
+_FAILED = 3
+_context = multiprocessing.get_context("forkserver")
+
+
+def available() -> list[str]:
+    """Return the approaches whose packages are installed."""
+    there = importlib.util.find_spec("faststream_mq") is not None
+    return [name for name in APPROACHES if there or not name.startswith("faststream")]
+
+
+def preload() -> None:
+    """Have everything imported once, before the first ``run``, and not by each program."""
+    modules = {where.partition(":")[0] for where in APPROACHES.values()}
+    _context.set_forkserver_preload([__name__, *(f"{__package__}.{module}" for module in sorted(modules))])
+
+
+def run(approach: str, job: Job) -> int:
+    """Run a program; returns its exit code: 0 if it came to its end, negative if a signal ended it."""
+    process = _context.Process(target=_main, args=(approach, job))
+    process.start()
+    process.join()
+    assert process.exitcode is not None
+    return process.exitcode
+
+
+def _main(approach: str, job: Job) -> None:
+    # A supervisor looks first.
+    if job.is_said_to_be_done:
+        return
+    code = 0
+    # ibmmq says on standard output what it cannot delete, and asyncio which tasks nobody waited for.
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    try:
+        module, _, function = APPROACHES[approach].partition(":")
+        getattr(importlib.import_module(f"{__package__}.{module}"), function)(job)
+    except Exception:
+        # An uncaught exception: the program ends as Python ends, with the end of the objects that the exception kept.
+        code = _FAILED
+    sys.exit(code)

@@ -1,0 +1,106 @@
+"""Resume a group whose putter died: restart processing of the putter (IBM MQ, topic q026290).
+
+    MQGET   (StatusInfo from STATUS queue) GMO.Options = MQGMO_SYNCPOINT
+    if Reason == MQRC_NO_MSG_AVAILABLE: normal processing
+    else    MQPUT   PMO.Options = MQPMO_SYNCPOINT, MD.MsgFlags = MQMF_MSG_IN_GROUP,
+                    GroupId from StatusInfo, MsgSeqNumber from StatusInfo plus 1
+            then PMO.Options = MQPMO_LOGICAL_ORDER | MQPMO_SYNCPOINT as usual
+
+The correction: the text puts the restart message with GroupId and MsgSeqNumber as they are in the status message. But
+StatusInfo was taken from the MQMD after the last MQPUT, so a message of that number is on the queue. Without
+MQPMO_LOGICAL_ORDER the queue manager takes MsgSeqNumber as given (topic q023060, the table) and does not look for
+duplicates: the group would have two messages of that number, and in the end one less than it should. The number to use
+is the last one plus 1, as the same page says for the getter.
+
+Why without MQPMO_LOGICAL_ORDER once: a new queue handle has no current group, and with the option the queue manager would
+begin another one. After this put the handle knows the group, and logical order goes on from there.
+
+An open unit of work hides the status message. So an empty STATUS queue says nothing while the putter that died may still
+be connected, for which a queue manager takes up to a heartbeat interval. The exclusive open answers MQRC_OBJECT_IN_USE
+(topic q041130) that long: wait for it, and look afterwards.
+
+What this pattern cannot tell: STATUS is empty before a group's first MQCMIT and after its last. A putter that died at
+either does not know which it was, and normal processing would put the whole group again. In a cluster (MQOO_BIND_ON_GROUP)
+StatusInfo needs the name of the queue manager that the group went to as well, ResolvedQMgrName in MQPMO, to open that
+instance of the queue.
+
+With mqgroups: the same ``with producer.group() as group`` as ever; ``group.resume_from`` says how many messages are
+committed. A checkpoint (``group.put(order, checkpoint=...)``) tells a group that was completed from one not begun.
+"""
+
+import json
+import os
+import sys
+import time
+
+import pymqi
+from pymqi import CMQC
+
+QUEUE, STATUS = sys.argv[1:] or ["RECIPES.ORDERS", "RECIPES.STATUS"]
+ORDERS = [b"order %d" % number for number in range(1, 10)]
+MESSAGES_IN_UNIT_OF_WORK = 3
+
+q_mgr = pymqi.QueueManager(None, disconnect_on_exit=False)
+q_mgr.connect_with_options(
+    os.environ.get("MQGROUPS_Q_MGR_NAME", "QM1"), user=os.environ.get("MQ_USER"), password=os.environ.get("MQ_PASSWORD")
+)
+queue = pymqi.Queue(q_mgr, QUEUE, CMQC.MQOO_OUTPUT)
+while True:
+    try:
+        status_queue = pymqi.Queue(q_mgr, STATUS, CMQC.MQOO_INPUT_EXCLUSIVE | CMQC.MQOO_OUTPUT)
+        break
+    except pymqi.MQMIError as error:
+        if error.reason != CMQC.MQRC_OBJECT_IN_USE:
+            raise
+        time.sleep(1)
+
+# Got in the unit of work that will put its successor: if this program dies as well, it is there again.
+status_gmo = pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING)
+try:
+    status_info = json.loads(status_queue.get(1_000, pymqi.MD(), status_gmo))
+    print("resuming after", status_info["MsgSeqNumber"])
+except pymqi.MQMIError as error:
+    if error.reason != CMQC.MQRC_NO_MSG_AVAILABLE:
+        raise
+    status_info = {"GroupId": CMQC.MQGI_NONE.hex(), "MsgSeqNumber": 0}
+    print("nothing to resume")
+committed = status_info["MsgSeqNumber"]
+status_message_is_got = True
+# With no group to resume the first put is in logical order, and begins one.
+logical_order = 0 if committed else CMQC.MQPMO_LOGICAL_ORDER
+
+for number, order in enumerate(ORDERS[committed:], committed + 1):
+    last = number == len(ORDERS)
+    md = pymqi.MD(
+        Version=CMQC.MQMD_VERSION_2,
+        # The first message after the restart may be the last of the group too: then it has to say so.
+        MsgFlags=CMQC.MQMF_LAST_MSG_IN_GROUP if last else CMQC.MQMF_MSG_IN_GROUP,
+        # The same as that of the messages before.
+        Persistence=CMQC.MQPER_PERSISTENT,
+    )
+    if not logical_order:
+        md.GroupId = bytes.fromhex(status_info["GroupId"])
+        md.MsgSeqNumber = committed + 1
+    pmo = pymqi.PMO(Options=logical_order | CMQC.MQPMO_SYNCPOINT | CMQC.MQPMO_FAIL_IF_QUIESCING)
+    queue.put(order, md, pmo)
+    logical_order = CMQC.MQPMO_LOGICAL_ORDER
+    print("MQPUT", md.MsgSeqNumber, order.decode())
+    if number % MESSAGES_IN_UNIT_OF_WORK and not last:
+        continue
+
+    if not status_message_is_got:
+        status_gmo = pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING)
+        status_queue.get(1_000, pymqi.MD(), status_gmo)
+    if not last:
+        status_info = {"GroupId": md.GroupId.hex(), "MsgSeqNumber": md.MsgSeqNumber}
+        status_md = pymqi.MD(Format=CMQC.MQFMT_STRING, Persistence=CMQC.MQPER_PERSISTENT)
+        status_pmo = pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT | CMQC.MQPMO_FAIL_IF_QUIESCING)
+        status_queue.put(json.dumps(status_info).encode(), status_md, status_pmo)
+        print("StatusInfo", status_info["MsgSeqNumber"])
+    q_mgr.commit()
+    print("MQCMIT")
+    status_message_is_got = False
+
+queue.close()
+status_queue.close()
+q_mgr.disconnect()

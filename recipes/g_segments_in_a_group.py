@@ -1,0 +1,115 @@
+"""Put large logical messages of a group as segments, across units of work, with Offset in StatusInfo.
+
+IBM MQ, topic q026290: "If segmentation is involved ... the StatusInfo must include the Offset", because a unit of work may
+end in the middle of a logical message. Here the application segments, as for messages that are longer than the queue
+or its own memory allows:
+
+    message 1           MD.MsgFlags = MQMF_MSG_IN_GROUP
+    message 2           MD.MsgFlags = MQMF_MSG_IN_GROUP | MQMF_SEGMENT, ... and MQMF_LAST_SEGMENT with its last one
+    message 3, last     MD.MsgFlags = MQMF_LAST_MSG_IN_GROUP | MQMF_SEGMENT, ... MQMF_LAST_SEGMENT
+
+Every segment of a logical message says the same about the group: MQMF_LAST_MSG_IN_GROUP on one segment and not on the
+other is MQRC_INCOMPLETE_MSG (topic q042750). In logical order the queue manager counts MsgSeqNumber and Offset
+(topic q023060, the table: previous offset plus previous segment length). A logical message is as long as its segments
+together: no segment but the last may be empty (MQRC_SEGMENT_LENGTH_ZERO, topic q042860).
+
+At restart the first MQPUT is without MQPMO_LOGICAL_ORDER and says GroupId, MsgSeqNumber and Offset: those of the physical
+message after the one in StatusInfo, which is the next segment or the beginning of the next message.
+
+A getter that does not care asks with MQGMO_COMPLETE_MSG, as c_get_across_units_of_work.py: run that one afterwards. A getter
+that gets segment by segment keeps Offset in its StatusInfo too, and adds MQMO_MATCH_OFFSET at restart.
+
+With mqgroups: nothing, on purpose. It puts each logical message whole, and a consumer that meets a segment stops with
+``SegmentNotSupported`` and leaves it on the queue.
+
+DIE_AFTER=3 lets this program end by SIGKILL after the third MQPUT; run it again and it resumes.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+
+import pymqi
+from pymqi import CMQC
+
+QUEUE, STATUS = sys.argv[1:] or ["RECIPES.ORDERS", "RECIPES.STATUS"]
+MESSAGES = [b"small", b"a message of forty bytes or so, in three", b"the last one, in two"]
+MAX_SEGMENT_BYTES = 16
+PUTS_IN_UNIT_OF_WORK = 2
+DIE_AFTER = int(os.environ.get("DIE_AFTER", "0"))
+
+# (MsgSeqNumber, Offset, MsgFlags, data) of every physical message.
+physical_messages = []
+for msg_seq_number, data in enumerate(MESSAGES, 1):
+    group_flag = CMQC.MQMF_LAST_MSG_IN_GROUP if msg_seq_number == len(MESSAGES) else CMQC.MQMF_MSG_IN_GROUP
+    offsets = range(0, len(data), MAX_SEGMENT_BYTES)
+    for offset in offsets:
+        flags = group_flag
+        if len(offsets) > 1:
+            flags |= CMQC.MQMF_LAST_SEGMENT if offset == offsets[-1] else CMQC.MQMF_SEGMENT
+        physical_messages.append((msg_seq_number, offset, flags, data[offset : offset + MAX_SEGMENT_BYTES]))
+
+q_mgr = pymqi.QueueManager(None, disconnect_on_exit=False)
+q_mgr.connect_with_options(
+    os.environ.get("MQGROUPS_Q_MGR_NAME", "QM1"), user=os.environ.get("MQ_USER"), password=os.environ.get("MQ_PASSWORD")
+)
+queue = pymqi.Queue(q_mgr, QUEUE, CMQC.MQOO_OUTPUT)
+while True:
+    try:
+        status_queue = pymqi.Queue(q_mgr, STATUS, CMQC.MQOO_INPUT_EXCLUSIVE | CMQC.MQOO_OUTPUT)
+        break
+    except pymqi.MQMIError as error:
+        if error.reason != CMQC.MQRC_OBJECT_IN_USE:
+            raise
+        time.sleep(1)
+
+status_info = None
+status_gmo = pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING)
+try:
+    status_info = json.loads(status_queue.get(1_000, pymqi.MD(), status_gmo))
+    print("resuming after", status_info["MsgSeqNumber"], "Offset", status_info["Offset"])
+except pymqi.MQMIError as error:
+    if error.reason != CMQC.MQRC_NO_MSG_AVAILABLE:
+        raise
+logical_order = CMQC.MQPMO_LOGICAL_ORDER
+if status_info:
+    logical_order = 0
+    committed = (status_info["MsgSeqNumber"], status_info["Offset"])
+    physical_messages = [message for message in physical_messages if message[:2] > committed]
+status_message_is_got = True
+
+for number, (msg_seq_number, offset, flags, data) in enumerate(physical_messages, 1):
+    last = number == len(physical_messages)
+    md = pymqi.MD(Version=CMQC.MQMD_VERSION_2, MsgFlags=flags, Persistence=CMQC.MQPER_PERSISTENT)
+    if status_info and not logical_order:
+        md.GroupId = bytes.fromhex(status_info["GroupId"])
+        md.MsgSeqNumber = msg_seq_number
+        md.Offset = offset
+    pmo = pymqi.PMO(Options=logical_order | CMQC.MQPMO_SYNCPOINT | CMQC.MQPMO_FAIL_IF_QUIESCING)
+    queue.put(data, md, pmo)
+    logical_order = CMQC.MQPMO_LOGICAL_ORDER
+    print("MQPUT", md.MsgSeqNumber, "Offset", md.Offset, data.decode())
+    if number == DIE_AFTER:
+        print("SIGKILL", flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if number % PUTS_IN_UNIT_OF_WORK and not last:
+        continue
+
+    if not status_message_is_got:
+        status_gmo = pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING)
+        status_queue.get(1_000, pymqi.MD(), status_gmo)
+    if not last:
+        status_info = {"GroupId": md.GroupId.hex(), "MsgSeqNumber": md.MsgSeqNumber, "Offset": md.Offset}
+        status_md = pymqi.MD(Format=CMQC.MQFMT_STRING, Persistence=CMQC.MQPER_PERSISTENT)
+        status_pmo = pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT | CMQC.MQPMO_FAIL_IF_QUIESCING)
+        status_queue.put(json.dumps(status_info).encode(), status_md, status_pmo)
+        print("StatusInfo", status_info["MsgSeqNumber"], "Offset", status_info["Offset"])
+    q_mgr.commit()
+    print("MQCMIT")
+    status_message_is_got = False
+
+queue.close()
+status_queue.close()
+q_mgr.disconnect()

@@ -1,0 +1,60 @@
+"""Forward physical messages as they come, groups and segments unchanged (IBM MQ, topic q023060, MQPMO_LOGICAL_ORDER).
+
+    MQGET   GMO.Options = MQGMO_SYNCPOINT, without MQGMO_LOGICAL_ORDER and MQGMO_COMPLETE_MSG
+    MQPUT   PMO.Options = MQPMO_SYNCPOINT, without MQPMO_LOGICAL_ORDER, with the MQMD that MQGET returned
+    MQCMIT
+
+In logical order the forwarder would have to wait for the next message of each group, which may come by another way or
+late; and MQPMO_LOGICAL_ORDER would give the group a new GroupId, so that nobody who knows the old one finds it again.
+Without it the queue manager takes GroupId, MsgSeqNumber, Offset and MsgFlags from the MQMD as they are. MsgId and CorrelId
+are kept too, since MQPMO_NEW_MSG_ID is not given; Persistence, Priority and what is left of Expiry likewise. PutDate,
+PutApplName and the rest of the context become the forwarder's; MQPMO_PASS_ALL_CONTEXT keeps them, with
+MQOO_SAVE_ALL_CONTEXT and MQOO_PASS_ALL_CONTEXT at MQOPEN and the authority for it.
+
+Get and put are one unit of work: a message is on one of the two queues, always. Their order on the second queue is that of
+arrival on the first, and who gets from there in logical order sees whole groups. The restart of this program needs no
+status information: there is no group to continue, only messages.
+
+With mqgroups: nothing. It puts and gets groups in logical order; forwarding is below that.
+
+To have something to forward: i_browse_logical_and_physical.py leaves IBM's example on the queue.
+"""
+
+import os
+import sys
+
+import pymqi
+from pymqi import CMQC
+
+QUEUE, FORWARDED = sys.argv[1:] or ["RECIPES.ORDERS", "RECIPES.FORWARDED"]
+
+q_mgr = pymqi.QueueManager(None, disconnect_on_exit=False)
+q_mgr.connect_with_options(
+    os.environ.get("MQGROUPS_Q_MGR_NAME", "QM1"), user=os.environ.get("MQ_USER"), password=os.environ.get("MQ_PASSWORD")
+)
+queue = pymqi.Queue(q_mgr, QUEUE, CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_NO_READ_AHEAD)
+# In a cluster: all segments and messages of a group have to go to one place, and only MQOO_BIND_ON_OPEN sees to that here;
+# MQOO_BIND_ON_GROUP works with MQPMO_LOGICAL_ORDER (topic q027030).
+forwarded = pymqi.Queue(q_mgr, FORWARDED, CMQC.MQOO_OUTPUT | CMQC.MQOO_BIND_ON_OPEN)
+
+while True:
+    # Version 2: in version 1 the group fields would come as an MQMDE in front of the data.
+    md = pymqi.MD(Version=CMQC.MQMD_VERSION_2)
+    gmo = pymqi.GMO(
+        Version=CMQC.MQGMO_VERSION_2,
+        Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING,
+        MatchOptions=CMQC.MQMO_NONE,
+    )
+    try:
+        data = queue.get(1_000_000, md, gmo)
+    except pymqi.MQMIError as error:
+        if error.reason != CMQC.MQRC_NO_MSG_AVAILABLE:
+            raise
+        break
+    forwarded.put(data, md, pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT | CMQC.MQPMO_FAIL_IF_QUIESCING))
+    q_mgr.commit()
+    print("forwarded", md.MsgSeqNumber, "Offset", md.Offset, data.decode())
+
+queue.close()
+forwarded.close()
+q_mgr.disconnect()

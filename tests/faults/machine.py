@@ -1,0 +1,270 @@
+"""One queue manager to do harm to, and one program at a time that is started again until it says that it is done.
+
+A program runs in this process, on a new connection at each start, as long as nothing kills it; where a fault of the case
+will, it runs in a fork of this process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import signal
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import mqgroups
+from mqgroups.embedded import EmbeddedQueueManager, Fault
+from mqgroups.errors import COMMIT_OUTCOME_UNKNOWN, CommitOutcomeUnknown, MQGroupsError, MQIError
+from tests.faults.programs import PROGRAMS, GetProgram, Pattern, Program, PutProgram
+from tests.faults.reader import PROGRAM, Reader, call_yourself
+from tests.faults.watch import Watch
+
+MQSC = """
+DEFINE QMODEL(MQGROUPS.STATUS.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) NOSHARE DEFSOPT(EXCL) REPLACE
+DEFINE QMODEL(FAULTS.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) SHARE DEFSOPT(SHARED) REPLACE
+"""
+MOST_STARTS = 12
+PATIENCE_S = 20
+ENDED_WITH_ERROR = 3
+ENDED_UNEXPECTEDLY = 4
+# Reconnecting and waiting for an owner is done in steps of this length: the other side is on this machine.
+_NAP_S = 0.001
+
+
+@dataclass
+class Result:
+    """What came of one case, or of many.
+
+    Attributes:
+        runs: cases.
+        fired: faults that fired.
+        starts: how often programs were started.
+        in_doubt, verdicts: commits in doubt, and conclusions about them that were compared with the queues.
+        errors: errors that reached an application, by class and reason code.
+        wrong: what is not as it should be, each with the name of its case.
+        calls: of the library in this process, (verb, reason); of one case only.
+    """
+
+    runs: int = 0
+    fired: int = 0
+    starts: int = 0
+    in_doubt: int = 0
+    verdicts: int = 0
+    wrong_verdicts: int = 0
+    errors: dict[str, int] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+    calls: list[tuple[str, int]] = field(default_factory=list)
+
+    def add(self, other: Result) -> None:
+        """Add another result's counts to these."""
+        for name in ("runs", "fired", "starts", "in_doubt", "verdicts", "wrong_verdicts"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for error, count in other.errors.items():
+            self.errors[error] = self.errors.get(error, 0) + count
+        self.wrong += other.wrong
+
+
+class Machine:
+    """A queue manager, the reader on it, and the watch on this process's library."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True)
+        mqsc = directory / "faults.mqsc"
+        mqsc.write_text(MQSC)
+        self.qmgr = EmbeddedQueueManager("QMF", data=directory / "data", mqsc=[mqsc], command_server=False)
+        self.qmgr.start()
+        self.reader = Reader(self.qmgr)
+        self.watch = Watch()
+        self.watch.install()
+        call_yourself(PROGRAM)
+        self.connected = False
+        self._numbers = itertools.count(1)
+        self._mine = os.getpid()
+
+    def stop(self) -> None:
+        """End the queue manager."""
+        self.reader.close()
+        self.qmgr.stop()
+
+    # --- programs
+
+    def program(self, pattern: Pattern, queue: str = "") -> PutProgram | GetProgram:
+        """Return a program on a queue of its own, or on the one given."""
+        number = next(self._numbers)
+        return PROGRAMS[pattern.role](pattern, queue or f"FAULTS.{number}", f"N{number}")
+
+    def connect(self) -> mqgroups.QueueManager:
+        """Connect as the programs do: patient, and brought back by hand when the queue manager is away."""
+        qmgr = self.qmgr
+        return mqgroups.connect(
+            qmgr.q_mgr_name,
+            qmgr.channel,
+            qmgr.conn_name,
+            connect_wait_s=PATIENCE_S,
+            reconnect_wait_s=PATIENCE_S,
+            sleep=self.nap,
+        )
+
+    def nap(self, seconds: float) -> None:
+        """Wait a moment; start the queue manager again if it was killed."""
+        if not self.restart_if_killed():
+            time.sleep(min(seconds, _NAP_S))
+
+    def restart_if_killed(self) -> bool:
+        """Start the queue manager again if it does not run, and say whether that was so; its programs leave it to it."""
+        if os.getpid() != self._mine or self.qmgr.is_running:
+            return False
+        self.reader.close()
+        self.qmgr.wait()
+        self.qmgr.start()
+        return True
+
+    def run(self, program: Program) -> MQGroupsError | None:
+        """Start the program in this process; returns the error it ended with, ``connected`` saying whether that came so far."""
+        self.connected = False
+        try:
+            with self.connect() as connection:
+                self.connected = True
+                program.run(connection)
+        except MQGroupsError as error:
+            return error
+        return None
+
+    def fork(self, program: Program, stop_at: int = 0) -> int:
+        """Start the program in a process of its own; returns its number."""
+        pid = os.fork()
+        if pid:
+            return pid
+        code = ENDED_UNEXPECTEDLY
+        try:
+            self.watch.begin(None, None)
+            self.watch.stop_at = stop_at
+            error = self.run(program)
+            code = 0 if error is None else ENDED_WITH_ERROR
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+
+    def reap(self, pid: int, options: int = 0) -> int:
+        """Wait for a process that was forked; returns how it ended, negative for a signal, -SIGSTOP if it stopped."""
+        _, status = os.waitpid(pid, options)
+        return -signal.SIGSTOP if os.WIFSTOPPED(status) else os.waitstatus_to_exitcode(status)
+
+    def wait_until_closed(self, *programs: Program) -> bool:
+        """Wait until nobody has the programs' queues open; false if somebody still has after a while."""
+        deadline_s = time.monotonic() + PATIENCE_S
+        while any(self.reader.open_handles(queue) for one in programs for queue in (one.queue, one.status_queue)):
+            if time.monotonic() > deadline_s:
+                return False
+            time.sleep(_NAP_S)
+        return True
+
+    # --- cases
+
+    @contextlib.contextmanager
+    def prepared(self, program: PutProgram | GetProgram) -> Iterator[None]:
+        """Have the program's queue there, and no fault armed before and after."""
+        self.qmgr.clear_faults()
+        program.prepare(self.reader)
+        yield
+        self.restart_if_killed()
+        self.qmgr.clear_faults()
+        self.reader.delete(program.queue)
+        self.reader.delete(program.status_queue)
+        program.close()
+
+    def case(self, pattern: Pattern, faults: Sequence[Fault]) -> Result:
+        """Run one program under these faults until it is done, and look at what is there then."""
+        result = Result(runs=1)
+        program = self.program(pattern)
+        with self.prepared(program):
+            for fault in faults:
+                self.qmgr.arm(replace(fault, appl_name=PROGRAM))
+            kills = sum(fault.action == "kill_client" for fault in faults)
+            seen = self.watch.begin(program, self.reader)
+            self._until_done(program, faults, kills, result)
+            result.calls = seen.calls
+            result.in_doubt, result.verdicts = seen.in_doubt, seen.verdicts
+            result.wrong_verdicts = len(seen.wrong)
+            result.wrong += seen.wrong
+            self._look(program, result)
+        return result
+
+    def _until_done(self, program: Program, faults: Sequence[Fault], kills: int, result: Result) -> None:
+        """Start the program as a supervisor would, until one start ends in order."""
+        counted_at_kill = any(fault.action == "kill_server" for fault in faults)
+        while result.starts < MOST_STARTS:
+            result.starts += 1
+            fired = 0 if counted_at_kill else self.qmgr.faults_fired()
+            if kills:
+                code = self.reap(self.fork(program))
+                self.restart_if_killed()
+                if code == -signal.SIGKILL:
+                    kills -= 1
+                    self.wait_until_closed(program)
+                elif code == 0:
+                    kills = 0
+                    result.fired = len(faults) if counted_at_kill else self.qmgr.faults_fired()
+                    return
+                elif code != ENDED_WITH_ERROR:
+                    result.wrong.append(f"the program ended with exit code {code}")
+            else:
+                error = self.run(program)
+                self.restart_if_killed()
+                if error is None:
+                    result.fired = len(faults) if counted_at_kill else self.qmgr.faults_fired()
+                    return
+                self._judge(error, program, result)
+                if not counted_at_kill and self.qmgr.faults_fired() == fired:
+                    result.wrong.append(f"an error without a fault: {error!r} {error}")
+                if self.connected and all(_loses_connection(fault) for fault in faults):
+                    result.wrong.append(f"a lost connection reached the application: {error!r} {error}")
+        result.wrong.append(f"not done after {MOST_STARTS} starts")
+
+    def _judge(self, error: MQGroupsError, program: Program, result: Result) -> None:
+        """Count an error that reached the application, and compare what it says with what is there."""
+        name = f"{type(error).__name__} {error.reason}" if isinstance(error, MQIError) else type(error).__name__
+        result.errors[name] = result.errors.get(name, 0) + 1
+        said = _said(error)
+        if said is None:
+            return
+        self.wait_until_closed(program)
+        record = self.reader.record(program.status_queue)
+        there = 0
+        if record is not None and record["state"] == "in group":
+            there = program.progress(self.reader, bytes.fromhex(record["group_id"]))[0]
+        completed = record is not None and record["state"] == "completed" and isinstance(error, CommitOutcomeUnknown)
+        if there != said and not completed and not (isinstance(error, CommitOutcomeUnknown) and there > said):
+            result.wrong.append(f"said that {said} messages are committed, {there} are: {error}")
+
+    def _look(self, program: Program, result: Result) -> None:
+        """What the reader finds when the program is done."""
+        if not self.wait_until_closed(program):
+            result.wrong.append("a queue is still open")
+        if not program.done:
+            result.wrong.append("the program does not know that it is done")
+        wrong = program.wrong(self.reader)
+        if wrong:
+            result.wrong.append(wrong)
+        left = self.reader.browse(program.status_queue)
+        if left:
+            result.wrong.append(f"on the status queue: {[seen.data for seen in left]}")
+
+
+def _said(error: MQGroupsError) -> int | None:
+    """Return how many messages an error says are known to be committed; ``None`` if it says nothing of that."""
+    context = error.context if isinstance(error, MQIError) else ""
+    if "No message of the group is known to be committed" in context:
+        return 0
+    before, found, _ = context.partition(" is the last of the group that is known to be committed")
+    return int(before.rpartition("Message ")[2]) if found else None
+
+
+def _loses_connection(fault: Fault) -> bool:
+    """Whether the library makes good for it by itself, once it is connected."""
+    return fault.action != "answer" or fault.reason in COMMIT_OUTCOME_UNKNOWN

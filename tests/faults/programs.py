@@ -1,0 +1,218 @@
+"""The applications of the campaign: what they do, what they write down, and what has to be true when they are done.
+
+They do what an application should. A producer learns from its group where to go on; a consumer writes down what it handled
+and, when it starts, cuts that back to its checkpoint. What is written down (``Notebook``) survives a program that is killed;
+nothing else does.
+
+A new pattern is a class like ``PutProgram``, and its name in ``PROGRAMS``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import mqgroups
+from tests.faults.reader import Reader, got_so_far, put_so_far, wrong_with_group
+
+SEGMENT_BYTES = 4
+MODEL = "FAULTS.MODEL"
+_PATIENCE_S = 20
+# A queue that stays full is waited for so long.
+_FULL_WAIT_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What a program does: the role, how status is kept, how messages lie on the queue, how many, how often a syncpoint."""
+
+    role: str
+    status: str
+    segmented: bool
+    messages: int
+    every: int
+    groups: int = 1
+
+    @property
+    def name(self) -> str:
+        """As it stands in tables and in the names of cases."""
+        status = "one-unit-of-work" if self.every >= 100 else self.status
+        return f"{self.role}/{status}/{'segments' if self.segmented else 'plain'}"
+
+    def payloads(self) -> list[bytes]:
+        """Return the data of the messages; with segments two of three messages are longer than one."""
+        long = b"-segments" if self.segmented else b""
+        return [b"%03d" % number + (long if number % 3 else b"") for number in range(1, self.messages + 1)]
+
+
+def _patterns() -> list[Pattern]:
+    kept = (("classic", 100), ("classic", 2), ("segmented", 2))
+    return [
+        Pattern(role, status, segmented, 3 if segmented or every == 100 else 5, every)
+        for role in ("put", "get")
+        for status, every in kept
+        for segmented in (False, True)
+    ]
+
+
+PATTERNS = {pattern.name: pattern for pattern in _patterns()}
+
+
+class Notebook:
+    """What a program has written down, line by line. Inherited over fork; a SIGKILL takes nothing of it."""
+
+    def __init__(self) -> None:
+        self._file = os.memfd_create("notebook")
+
+    def lines(self) -> list[bytes]:
+        """Return what is written down."""
+        return os.pread(self._file, os.fstat(self._file).st_size, 0).splitlines()
+
+    def write(self, line: bytes) -> None:
+        """Write one line more."""
+        os.pwrite(self._file, line + b"\n", os.fstat(self._file).st_size)
+
+    def cut(self, lines: int) -> None:
+        """Strike out what comes behind so many lines."""
+        kept = self.lines()[:lines]
+        os.ftruncate(self._file, sum(len(line) + 1 for line in kept))
+
+    def close(self) -> None:
+        """Throw it away."""
+        os.close(self._file)
+
+
+class Program(Protocol):
+    """An application and its notebook."""
+
+    pattern: Pattern
+    queue: str
+    status_queue: str
+
+    def prepare(self, reader: Reader) -> None:
+        """Make the queue, and put on it what is to be there."""
+
+    def run(self, connection: mqgroups.QueueManager) -> None:
+        """One start of the application, to its end."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the application knows that there is no more to do."""
+
+    def progress(self, reader: Reader, group_id: bytes) -> tuple[int, int]:
+        """Return how much of a group is committed, as the data queue shows: messages, and bytes of the one after them."""
+
+    def wrong(self, reader: Reader) -> str:
+        """Say what is not as it should be when the application is done; empty if nothing is."""
+
+
+class _Application:
+    def __init__(self, pattern: Pattern, queue: str, name: str) -> None:
+        self.pattern = pattern
+        self.queue = queue
+        self.name = name
+        self.status_queue = f"MQGROUPS.{pattern.role.upper()}.{name}"
+        self.notes = Notebook()
+        self._done = Notebook()
+        self._payloads = pattern.payloads()
+
+    @property
+    def done(self) -> bool:
+        return bool(self._done.lines())
+
+    def _is_done(self) -> None:
+        if not self.done:
+            self._done.write(b"done")
+
+    def close(self) -> None:
+        self.notes.close()
+        self._done.close()
+
+    def _settings(self) -> dict[str, Any]:
+        pattern = self.pattern
+        return {"name": self.name, "every": pattern.every, "status": pattern.status, "owner_wait_s": _PATIENCE_S}
+
+
+class PutProgram(_Application):
+    """Puts one group. Its checkpoint is the number of the message, so it knows a completed group from no group."""
+
+    def prepare(self, reader: Reader) -> None:
+        reader.make_queue(self.queue, MODEL)
+
+    def run(self, connection: mqgroups.QueueManager) -> None:
+        segment_bytes = SEGMENT_BYTES if self.pattern.segmented else None
+        settings = self._settings()
+        with connection.group_producer(
+            self.queue, segment_bytes=segment_bytes, full_wait_s=_FULL_WAIT_S, **settings
+        ) as producer:
+            if self.done or producer.checkpoint == len(self._payloads):
+                self._is_done()
+                return
+            with producer.group() as group:
+                for number in range(group.resume_from + 1, len(self._payloads) + 1):
+                    group.put(self._payloads[number - 1], checkpoint=number)
+            # Before closing takes the record of the completed group away.
+            self._is_done()
+
+    def progress(self, reader: Reader, group_id: bytes) -> tuple[int, int]:
+        return put_so_far(reader.browse(self.queue), group_id)
+
+    def wrong(self, reader: Reader) -> str:
+        return wrong_with_group(reader.browse(self.queue), self._payloads)
+
+
+class GetProgram(_Application):
+    """Gets groups until there are none, and writes down the data of each message. Its checkpoint counts the lines."""
+
+    def prepare(self, reader: Reader) -> None:
+        reader.make_queue(self.queue, MODEL)
+        for _ in range(self.pattern.groups):
+            reader.put_group(self.queue, [_cut(payload, self.pattern.segmented) for payload in self._payloads])
+
+    def run(self, connection: mqgroups.QueueManager) -> None:
+        settings = self._settings()
+        with connection.group_consumer(
+            self.queue, wait_s=0, group_wait_s=_PATIENCE_S, stream=self.pattern.segmented, **settings
+        ) as consumer:
+            if not self.done:
+                self.notes.cut(consumer.checkpoint or 0)
+            handled = len(self.notes.lines())
+            for group in consumer:
+                for message in group:
+                    for chunk in message.chunks():
+                        self.notes.write(b"%s %s" % (group.group_id.hex().encode(), chunk))
+                        handled += 1
+                        group.set_checkpoint(handled)
+            self._is_done()
+
+    def progress(self, reader: Reader, group_id: bytes) -> tuple[int, int]:
+        return got_so_far(reader.browse(self.queue), group_id, len(self._payloads))
+
+    def wrong(self, reader: Reader) -> str:
+        left = reader.browse(self.queue)
+        if left:
+            return f"{len(left)} messages left on the queue"
+        return wrong_with_handled(self.notes.lines(), self.pattern)
+
+
+PROGRAMS: dict[str, type[PutProgram] | type[GetProgram]] = {"put": PutProgram, "get": GetProgram}
+
+
+def wrong_with_handled(lines: Sequence[bytes], pattern: Pattern) -> str:
+    """Say what keeps the lines of notebooks from being each message of each group once, in order; empty if nothing does."""
+    handled: dict[bytes, list[bytes]] = {}
+    for line in lines:
+        group_id, data = line.split(b" ", 1)
+        handled.setdefault(group_id, []).append(data)
+    expected = [chunk for payload in pattern.payloads() for chunk in _cut(payload, pattern.segmented)]
+    wrong = [data for data in handled.values() if data != expected]
+    if wrong:
+        return f"handled {wrong[0]}, expected {expected}"
+    return "" if len(handled) == pattern.groups else f"{len(handled)} groups handled, {pattern.groups} put"
+
+
+def _cut(payload: bytes, segmented: bool) -> list[bytes]:
+    step = SEGMENT_BYTES if segmented else len(payload)
+    return [payload[start : start + step] for start in range(0, len(payload), step)]

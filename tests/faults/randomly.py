@@ -1,0 +1,149 @@
+"""Cases drawn from a seed: anything at any call, several programs on one queue, zombies. The same seed gives the same case,
+but for what runs at the same time.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mqgroups.embedded import Fault
+from mqgroups.errors import MQGroupsError
+from mqgroups.mqi import constants as mq
+from tests.faults.cases import IN_DOUBT
+from tests.faults.machine import ENDED_WITH_ERROR, MOST_STARTS, Machine, Result
+from tests.faults.programs import GetProgram, Pattern, PutProgram, wrong_with_handled
+from tests.faults.reader import PROGRAM, wrong_with_group
+
+_WHEN = ("before", "after")
+_MOST_CALLS = 70
+# A producer or consumer is there after 15 calls; a program that is stopped earlier is one that starts later.
+_FIRST_OWN_CALL = 16
+
+
+def drawn_case(machine: Machine, seed: int) -> Result:
+    """Run the case of this seed."""
+    draw = random.Random(seed)
+    pattern = _pattern(draw)
+    kind = draw.choices(("one", "server", "several", "zombie"), (6, 1, 2, 2))[0]
+    if kind == "server":
+        when = draw.choice(_WHEN)
+        return machine.case(pattern, [Fault("kill_server", when, draw.randint(1, _MOST_CALLS))])
+    if kind == "several":
+        return several(machine, replace(pattern, groups=6 if pattern.role == "get" else 1), draw)
+    if kind == "zombie":
+        return zombie(machine, pattern, draw.randint(_FIRST_OWN_CALL, 45))
+    return machine.case(pattern, [_fault(draw) for _ in range(draw.randint(1, 6))])
+
+
+def _pattern(draw: random.Random) -> Pattern:
+    every = draw.choice((1, 2, 3, 5, 100))
+    status = draw.choice(("classic", "segmented"))
+    return Pattern(draw.choice(("put", "get")), status, draw.random() < 0.4, draw.randint(1, 12), every)
+
+
+def _fault(draw: random.Random) -> Fault:
+    nth = draw.randint(1, _MOST_CALLS)
+    action = draw.choices(("drop", "kill_client", "commit", "refuse", "delay"), (5, 2, 4, 2, 1))[0]
+    if action == "commit":
+        return Fault("answer", draw.choice(_WHEN), draw.randint(1, 9), verb="MQCMIT", reason=draw.choice(IN_DOUBT))
+    if action == "refuse":
+        reason = draw.choice((mq.MQRC_Q_FULL, mq.MQRC_STORAGE_MEDIUM_FULL, mq.MQRC_SYNCPOINT_LIMIT_REACHED))
+        return Fault("answer", "before", draw.randint(1, 20), verb="MQPUT", reason=reason)
+    if action == "delay":
+        return Fault("delay", draw.choice(_WHEN), nth, delay_s=draw.uniform(0, 0.02))
+    return Fault(action, draw.choice(_WHEN), nth)
+
+
+def several(machine: Machine, pattern: Pattern, draw: random.Random, programs: int = 3) -> Result:
+    """Run several programs of different names on one queue at the same time, with faults at any of their calls."""
+    result = Result(runs=1)
+    first = machine.program(pattern)
+    others = [machine.program(pattern, first.queue) for _ in range(programs - 1)]
+    every = [first, *others]
+    faults = [
+        Fault(draw.choice(("drop", "kill_client")), draw.choice(_WHEN), draw.randint(1, programs * _MOST_CALLS // 2))
+        for _ in range(draw.randint(1, 6))
+    ]
+    with machine.prepared(first):
+        for fault in faults:
+            machine.qmgr.arm(replace(fault, appl_name=PROGRAM))
+        _run_all(machine, every, result)
+        result.fired = machine.qmgr.faults_fired()
+        if not machine.wait_until_closed(*every):
+            result.wrong.append("a queue is still open")
+        wrong = _wrong_with_all(machine, every)
+        if wrong:
+            result.wrong.append(wrong)
+        for program in every:
+            left = machine.reader.browse(program.status_queue)
+            if left:
+                result.wrong.append(f"on the status queue: {[seen.data for seen in left]}")
+        for program in others:
+            machine.reader.delete(program.status_queue)
+            program.close()
+    return result
+
+
+def _run_all(machine: Machine, programs: Sequence[PutProgram | GetProgram], result: Result) -> None:
+    """Start all, and each again until it ends in order."""
+    running = {machine.fork(program): program for program in programs}
+    result.starts = len(programs)
+    while running:
+        pid, status = os.wait()
+        program = running.pop(pid)
+        code = os.waitstatus_to_exitcode(status)
+        if code not in (0, -signal.SIGKILL, ENDED_WITH_ERROR):
+            result.wrong.append(f"a program ended with exit code {code}")
+        elif code:
+            if result.starts > MOST_STARTS * len(programs):
+                result.wrong.append("not done after too many starts")
+            else:
+                result.starts += 1
+                running[machine.fork(program)] = program
+
+
+def _wrong_with_all(machine: Machine, programs: Sequence[PutProgram | GetProgram]) -> str:
+    pattern, on_queue = programs[0].pattern, machine.reader.browse(programs[0].queue)
+    if not all(program.done for program in programs):
+        return "a program does not know that it is done"
+    if pattern.role == "get":
+        handled = [line for program in programs for line in program.notes.lines()]
+        return f"{len(on_queue)} messages left" if on_queue else wrong_with_handled(handled, pattern)
+    group_ids = {seen.group_id for seen in on_queue}
+    if len(group_ids) != len(programs):
+        return f"{len(group_ids)} groups of {len(programs)} producers"
+    groups = ([seen for seen in on_queue if seen.group_id == group_id] for group_id in group_ids)
+    return next((wrong for group in groups if (wrong := wrong_with_group(group, pattern.payloads()))), "")
+
+
+def zombie(machine: Machine, pattern: Pattern, nth: int) -> Result:
+    """Stop a program before its n-th call, drop its connection, let a successor do the work, and have the zombie go on.
+
+    At its n-th call the producer or consumer has to be there; before, the program is one that starts later.
+    """
+    result = Result(runs=1)
+    program = machine.program(pattern)
+    with machine.prepared(program):
+        machine.watch.begin(program, machine.reader)
+        pid = machine.fork(program, stop_at=nth)
+        code = machine.reap(pid, os.WUNTRACED)
+        if code == -signal.SIGSTOP:
+            result.fired = 1
+            was_done, handled = program.done, len(program.notes.lines())
+            machine.qmgr.control.disconnect(pid)
+            error: MQGroupsError | None = machine.run(program)
+            result.starts = 2
+            if error is not None:
+                result.wrong.append(f"the successor ended with {error!r} {error}")
+            os.kill(pid, signal.SIGCONT)
+            code = machine.reap(pid)
+            if code not in (0, ENDED_WITH_ERROR) or (code == 0 and not was_done):
+                result.wrong.append(f"the zombie had {handled} lines written and ended with exit code {code}")
+        elif code:
+            result.wrong.append(f"the program ended with exit code {code}")
+        machine._look(program, result)
+    return result

@@ -1,0 +1,202 @@
+"""The independent reader: raw pymqi, and none of the library under test.
+
+It makes queues, fills and deletes them, browses what is committed, and says whether that is one whole group. It connects under
+an application name of its own, so that a fault armed for ``PROGRAM`` neither hits it nor counts its calls.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pymqi
+from pymqi import CMQC
+
+from mqgroups.embedded import EmbeddedQueueManager
+
+PROGRAM = "faults.program"
+_READER = "faults.reader"
+_NOTHING_THERE = (CMQC.MQRC_NO_MSG_AVAILABLE, CMQC.MQRC_UNKNOWN_OBJECT_NAME)
+# The C library tells the queue manager this name, as IBM's tells the program's.
+_appl_name = ctypes.c_char_p.in_dll(ctypes.CDLL(None), "program_invocation_short_name")
+
+
+def call_yourself(appl_name: str) -> None:
+    """Set the application name of connections made from now on."""
+    _appl_name.value = appl_name.encode()
+
+
+@contextlib.contextmanager
+def _called(appl_name: str) -> Iterator[None]:
+    before = _appl_name.value
+    call_yourself(appl_name)
+    yield
+    _appl_name.value = before
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A physical message as it lies on a queue."""
+
+    group_id: bytes
+    msg_seq_number: int
+    offset: int
+    msg_flags: int
+    persistence: int
+    data: bytes
+
+    @property
+    def is_last(self) -> bool:
+        """Whether its flags say that it belongs to the last message of its group."""
+        return bool(self.msg_flags & CMQC.MQMF_LAST_MSG_IN_GROUP)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it is a segment that is not its message's last."""
+        return bool(self.msg_flags & CMQC.MQMF_SEGMENT) and not self.msg_flags & CMQC.MQMF_LAST_SEGMENT
+
+
+class Reader:
+    """A connection of its own to one queue manager; made again when the queue manager was away."""
+
+    def __init__(self, qmgr: EmbeddedQueueManager) -> None:
+        self._qmgr = qmgr
+        self._connection: Any = None
+
+    def _connected(self) -> Any:
+        if self._connection is None:
+            connection = pymqi.QueueManager(None, disconnect_on_exit=False)
+            qmgr = self._qmgr
+            with _called(_READER):
+                connection.connect_tcp_client(qmgr.q_mgr_name, pymqi.CD(), qmgr.channel, qmgr.conn_name)
+            self._connection = connection
+        return self._connection
+
+    def close(self) -> None:
+        """Disconnect; the next look connects again."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(pymqi.MQMIError):
+                connection.disconnect()
+
+    def make_queue(self, name: str, model: str) -> None:
+        """Make a queue from a model queue."""
+        od = pymqi.OD(ObjectName=model.encode(), DynamicQName=name.encode())
+        pymqi.Queue(self._connected(), od, CMQC.MQOO_OUTPUT).close()
+
+    def delete(self, name: str) -> None:
+        """Delete a queue that was made from a model queue, with what is on it; nothing if there is none."""
+        try:
+            pymqi.Queue(self._connected(), name, CMQC.MQOO_INQUIRE).close(CMQC.MQCO_DELETE_PURGE)
+        except pymqi.MQMIError as error:
+            if error.reason not in _NOTHING_THERE:
+                raise
+
+    def put_group(self, name: str, messages: Sequence[Sequence[bytes]]) -> bytes:
+        """Put one group in one unit of work, each message as its segments; return its GroupId."""
+        connection = self._connected()
+        queue = pymqi.Queue(connection, name, CMQC.MQOO_OUTPUT)
+        group_id = b""
+        for number, segments in enumerate(messages, 1):
+            for count, data in enumerate(segments, 1):
+                flags = CMQC.MQMF_LAST_MSG_IN_GROUP if number == len(messages) else CMQC.MQMF_MSG_IN_GROUP
+                if len(segments) > 1:
+                    flags |= CMQC.MQMF_LAST_SEGMENT if count == len(segments) else CMQC.MQMF_SEGMENT
+                md = pymqi.MD(Version=2, MsgFlags=flags, Persistence=CMQC.MQPER_PERSISTENT)
+                pmo = pymqi.PMO(Version=2, Options=CMQC.MQPMO_LOGICAL_ORDER | CMQC.MQPMO_SYNCPOINT)
+                queue.put(data, md, pmo)
+                group_id = md.GroupId
+        connection.commit()
+        queue.close()
+        return group_id
+
+    def browse(self, name: str) -> list[Seen]:
+        """Return everything that is committed on a queue, in physical order; nothing if there is no such queue."""
+        found = []
+        try:
+            queue = pymqi.Queue(self._connected(), name, CMQC.MQOO_BROWSE)
+        except pymqi.MQMIError as error:
+            if error.reason not in _NOTHING_THERE:
+                raise
+            return []
+        try:
+            while True:
+                md = pymqi.MD(Version=2)
+                gmo = pymqi.GMO(Version=2, Options=CMQC.MQGMO_BROWSE_NEXT, MatchOptions=CMQC.MQMO_NONE)
+                data = queue.get(100_000, md, gmo)
+                found.append(Seen(md.GroupId, md.MsgSeqNumber, md.Offset, md.MsgFlags, md.Persistence, data))
+        except pymqi.MQMIError as error:
+            if error.reason not in _NOTHING_THERE:
+                raise
+        queue.close()
+        return found
+
+    def record(self, status_queue: str) -> dict[str, Any] | None:
+        """Return the content of the status record that counts: the one put last."""
+        found = sorted(self.browse(status_queue), key=lambda seen: seen.offset)
+        return json.loads(found[-1].data) if found else None
+
+    def open_handles(self, name: str) -> int:
+        """Return how many handles of others are open on a queue; 0 if there is no such queue."""
+        try:
+            queue = pymqi.Queue(self._connected(), name, CMQC.MQOO_INQUIRE)
+        except pymqi.MQMIError as error:
+            if error.reason not in _NOTHING_THERE:
+                raise
+            return 0
+        count = sum(queue.inquire(what) for what in (CMQC.MQIA_OPEN_INPUT_COUNT, CMQC.MQIA_OPEN_OUTPUT_COUNT))
+        queue.close()
+        return count
+
+
+def put_so_far(seen: Sequence[Seen], group_id: bytes) -> tuple[int, int]:
+    """Return how much of a group is on a queue: whole messages, and bytes of the one after them."""
+    number = offset = 0
+    for message in seen:
+        if message.group_id == group_id:
+            if message.goes_on:
+                offset = message.offset + len(message.data)
+            else:
+                number, offset = message.msg_seq_number, 0
+    return number, offset
+
+
+def got_so_far(seen: Sequence[Seen], group_id: bytes, messages: int) -> tuple[int, int]:
+    """Return how much of a group of so many messages is gone from a queue: whole messages, and bytes of the next."""
+    for message in seen:
+        if message.group_id == group_id:
+            return message.msg_seq_number - 1, message.offset
+    return messages, 0
+
+
+def wrong_with_group(seen: Sequence[Seen], payloads: Sequence[bytes]) -> str:
+    """Say what keeps messages, in physical order, from being one whole group with this data; empty if nothing does."""
+    if not seen:
+        return "no group"
+    messages: list[bytes] = []
+    open_message = False
+    for message in seen:
+        number = len(messages) + (not open_message)
+        offset = len(messages[-1]) if open_message else 0
+        if (message.msg_seq_number, message.offset) != (number, offset):
+            return f"message {message.msg_seq_number} offset {message.offset} where {number} offset {offset} belongs"
+        if message.is_last != (number == len(payloads)):
+            return f"message {number} of {len(payloads)}: last is {message.is_last}"
+        if open_message:
+            messages[-1] += message.data
+        else:
+            messages.append(message.data)
+        open_message = message.goes_on
+    if open_message:
+        return f"message {len(messages)} has no last segment"
+    if messages != list(payloads):
+        return f"{len(messages)} messages of {len(payloads)}, or other data: {messages}"
+    if len({message.group_id for message in seen}) > 1:
+        return "several GroupIds"
+    if len({message.persistence for message in seen}) > 1:
+        return "several persistences"
+    return ""

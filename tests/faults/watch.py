@@ -1,0 +1,113 @@
+"""Watching the library at work in this process: which calls it makes, and what it concludes about commits in doubt.
+
+Each conclusion is compared, at the moment it is drawn, with what the independent reader sees: the status queue says by its
+record, and the data queue by its messages, whether the unit of work took effect.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import mqgroups.queue_manager
+from mqgroups.core.restart import Verdict
+from mqgroups.errors import COMMIT_OUTCOME_UNKNOWN
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi.abc import Binding
+from mqgroups.mqi.binding import load_binding
+from mqgroups.unit_of_work import UnitsOfWork
+from tests.faults.programs import Program
+from tests.faults.reader import Reader
+
+_VERBS = ("MQOPEN", "MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK", "MQDISC")
+_settle = UnitsOfWork.settle
+
+
+@dataclass
+class Watched:
+    """What was seen since the watch began.
+
+    Attributes:
+        calls: (verb, reason) of each call.
+        in_doubt: commits whose answer left open what became of them.
+        verdicts: conclusions about them.
+        wrong: those that are not what the reader sees.
+    """
+
+    calls: list[tuple[str, int]] = field(default_factory=list)
+    in_doubt: int = 0
+    verdicts: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+class Watch:
+    """Stands between the library and its binding, and behind ``UnitsOfWork.settle``."""
+
+    def __init__(self) -> None:
+        self.seen = Watched()
+        # Stop this process before its call of this number, once.
+        self.stop_at = 0
+        self._program: Program | None = None
+        self._reader: Reader | None = None
+        self._binding = load_binding()
+        self.name = self._binding.name
+        for verb in _VERBS:
+            setattr(self, verb, self._counted(verb, getattr(self._binding, verb)))
+        self.connect = self._counted("MQCONNX", self._binding.connect)
+        self.inquire = self._counted("MQINQ", self._binding.inquire)
+        self.handle_of = self._binding.handle_of
+
+    def install(self) -> None:
+        """Have the library of this process use it."""
+
+        def settle(work: UnitsOfWork) -> Verdict:
+            ending, before = work._ending, work._record
+            verdict = _settle(work)
+            if ending is not None and self._reader is not None:
+                self._compare(verdict, ending.record, before)
+            return verdict
+
+        binding: Binding = self  # type: ignore[assignment]  # the verbs are set one by one
+        mqgroups.queue_manager.load_binding = lambda: binding  # type: ignore[attr-defined]
+        UnitsOfWork.settle = settle  # type: ignore[assignment, method-assign]
+
+    def begin(self, program: Program | None, reader: Reader | None) -> Watched:
+        """Begin anew; without a reader verdicts are not looked at."""
+        self._program, self._reader = program, reader
+        self.seen = Watched()
+        return self.seen
+
+    def _counted(self, verb: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*arguments: Any) -> Any:
+            if self.stop_at and len(self.seen.calls) + 1 == self.stop_at:
+                self.stop_at = 0
+                os.kill(os.getpid(), signal.SIGSTOP)
+            answer = call(*arguments)
+            self.seen.calls.append((verb, answer[-1]))
+            if verb == "MQCMIT" and answer[0] == mq.MQCC_FAILED and answer[1] in COMMIT_OUTCOME_UNKNOWN:
+                self.seen.in_doubt += 1
+            return answer
+
+        return counted
+
+    def _compare(self, verdict: Verdict, after: Any, before: Any) -> None:
+        """Compare a verdict with what is there; ``after`` and ``before`` are the records it had to tell apart."""
+        assert self._program is not None
+        assert self._reader is not None
+        self.seen.verdicts += 1
+        found = self._reader.record(self._program.status_queue)
+        expected = after if verdict is Verdict.COMMITTED else before
+        mark = found and (found["owner_id"], found["epoch"], found["unit_of_work"], found["state"])
+        if mark != (expected and (expected.owner_id, expected.epoch, expected.unit_of_work, expected.state.value)):
+            self.seen.wrong.append(f"verdict {verdict.value}, expected record {expected}, on the status queue {found}")
+        known = after if after is not None and after.msg_seq_number + after.offset else None
+        if known is not None:
+            there = self._program.progress(self._reader, known.group_id)
+            # Before its first commit a group's record is of the group before, or of none.
+            same = expected is not None and expected.group_id == known.group_id
+            should = (expected.msg_seq_number, expected.offset) if same else (0, 0)
+            if there != should:
+                self.seen.wrong.append(f"verdict {verdict.value}, expected {should} of the group, on the queue {there}")

@@ -1,0 +1,127 @@
+"""recipes/compare: the four ways are disturbed as they should be, and what is on the queue is counted right."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mqgroups.embedded import Fault
+
+pytestmark = pytest.mark.embedded
+
+
+@pytest.fixture
+def campaign(own_queue_manager, tmp_path):
+    pytest.importorskip("pymqi")
+    from recipes.compare.campaign import MQSC, Campaign
+
+    mqsc = tmp_path / "compare.mqsc"
+    mqsc.write_text(MQSC)
+    campaign = Campaign(own_queue_manager("QMC", mqsc=[mqsc]), tmp_path)
+    yield campaign
+    campaign.close()
+
+
+@pytest.fixture
+def disturb(campaign):
+    """A function that disturbs one call of an approach and returns (lost, doubled, torn, wrong statement)."""
+    from recipes.compare.campaign import Case
+    from recipes.compare.worker import available
+
+    def run(approach, action, when, verb, nth):
+        if approach not in available():
+            pytest.skip("faststream-mq is not installed; make compare does that")
+        outcome = campaign.run(Case(approach, "", (Fault(action, when, nth, verb),)))
+        found = outcome.found
+        return found.lost, found.doubled, found.torn, outcome.is_wrong_statement
+
+    return run
+
+
+FINE = (0, 0, 0, False)
+
+
+@pytest.mark.parametrize(
+    ("approach", "action", "when", "verb", "nth", "expected"),
+    [
+        # The number in the status message is put again.
+        ("pseudo-code", "kill_client", "after", "MQCMIT", 1, (0, 1, 1, True)),
+        ("pseudo-code", "kill_client", "before", "MQCMIT", 1, FINE),
+        ("pseudo-code, plus 1", "kill_client", "after", "MQCMIT", 1, FINE),
+        # Nothing tells that the group is complete, so it is put again.
+        ("pseudo-code, plus 1", "drop", "after", "MQCMIT", 3, (0, 6, 0, True)),
+        # The messages of the unit of work are gone with the connection, and the group with its handle.
+        ("retried calls", "drop", "before", "MQPUT", 4, (1, 0, 2, True)),
+        ("retried calls", "drop", "after", "MQCMIT", 1, (0, 0, 2, True)),
+        ("faststream-mq, publish", "drop", "after", "MQPUT", 3, (0, 1, 0, True)),
+        ("faststream-mq, subscriber", "drop", "after", "MQPUT", 3, (0, 1, 0, True)),
+        ("faststream-mq, subscriber", "kill_client", "after", "MQPUT", 3, FINE),
+        ("mqgroups", "kill_client", "after", "MQCMIT", 2, FINE),
+        ("mqgroups", "kill_client", "before", "MQPUT", 4, FINE),
+        ("mqgroups", "drop", "after", "MQCMIT", 4, FINE),
+        ("mqgroups", "drop", "before", "MQCMIT", 4, FINE),
+    ],
+)
+def test_a_disturbed_call_has_its_consequence(disturb, approach, action, when, verb, nth, expected):
+    assert disturb(approach, action, when, verb, nth) == expected
+
+
+def test_every_call_of_an_approach_is_a_case_and_undisturbed_it_is_right(campaign):
+    from recipes.compare.campaign import KINDS
+
+    cases = list(campaign.cases("retried calls", every_nth=1, seeds=range(1, 3)))
+    # MQCONNX, MQOPEN, six MQPUT, three MQCMIT, MQCLOSE, MQDISC.
+    assert [sum(case.kind == kind for case in cases) for kind in KINDS] == [13, 13, 13, 10, 3, 6, 2]
+    assert cases[0].faults == (Fault("kill_client", "before", 1, "MQCLOSE", reason=2053),)
+    assert cases == list(campaign.cases("retried calls", every_nth=1, seeds=range(1, 3)))
+
+
+NONE, ONE, TWO = bytes(24), b"1" * 24, b"2" * 24
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        ({ONE: [(1, False, b"001"), (2, True, b"002")]}, (0, 0, 0)),
+        ({ONE: [(1, False, b"001")]}, (1, 0, 1)),
+        ({ONE: [(1, False, b"001"), (2, False, b"002")]}, (0, 0, 1)),
+        ({ONE: [(2, True, b"002"), (1, False, b"001")]}, (0, 0, 1)),
+        ({ONE: [(1, False, b"001"), (1, False, b"001"), (2, True, b"002")]}, (0, 1, 1)),
+        ({ONE: [(1, False, b"001")], TWO: [(1, True, b"002")]}, (0, 0, 2)),
+        ({group: [(1, False, b"001"), (2, True, b"002")] for group in (ONE, TWO)}, (0, 2, 0)),
+        ({NONE: [(1, False, b"001"), (1, False, b"002"), (1, False, b"002")]}, (0, 1, 0)),
+        ({}, (2, 0, 0)),
+    ],
+    ids=["whole", "incomplete", "no last", "order", "number twice", "two halves", "twice", "no group", "nothing"],
+)
+def test_the_reader_counts_what_is_lost_doubled_and_torn(mq, groups, expected):
+    pytest.importorskip("pymqi")
+    from recipes.compare.reader import count
+
+    found = count(groups, 2)
+    assert (found.lost, found.doubled, found.torn) == expected
+    assert found.is_right is (expected == (0, 0, 0))
+
+
+def test_the_page_has_a_place_for_figures_and_keeps_what_is_around_it(mq, tmp_path):
+    pytest.importorskip("pymqi")
+    from recipes.compare.report import markdown, write
+
+    page = tmp_path / "why.md"
+    page.write_text("before\n<!-- figures: make compare -->\nold\n<!-- end of figures -->\nafter\n")
+    write(page, markdown([["approach", "cases"], ["mqgroups", "7"]]))
+    assert page.read_text() == (
+        "before\n<!-- figures: make compare -->\n\n| approach | cases |\n|---|---:|\n| mqgroups | 7 |\n\n"
+        "<!-- end of figures -->\nafter\n"
+    )
+    page.write_text("no place")
+    with pytest.raises(ValueError, match="no place for figures"):
+        write(page, "")
+
+
+def test_the_committed_page_has_figures_for_every_approach(mq):
+    pytest.importorskip("pymqi")
+    from recipes.compare.worker import APPROACHES
+
+    page = (Path(__file__).parents[1] / "recipes" / "why.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| ([a-z][^:|]*) \| [0-9]+ \|", page, re.MULTILINE) == list(APPROACHES)

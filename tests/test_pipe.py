@@ -1,0 +1,291 @@
+"""A group in, a group out, in the same units of work: exactly once, end to end, whatever is lost on the way."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from mqgroups import errors
+from mqgroups.core.status import decode, encode
+from mqgroups.embedded import Fault
+from mqgroups.mqi import constants as mq
+
+THIS = [b"%d" % number for number in range(7)]
+
+
+class Side:
+    """What a test needs of a pipe: the queue it gets from is its owner's, this is the one it puts to."""
+
+    def __init__(self, owner, queue):
+        self.owner = owner
+        self.queue = queue
+
+    def open(self, connection=None, **more):
+        settings = {"name": self.owner.name, "every": 2, "owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0, **more}
+        settings = {"full_wait_s": 0, **settings}
+        return (connection or self.owner.qmgr).group_pipe(self.owner.queue, self.queue, **settings)
+
+    def found(self):
+        """Return the groups on the outgoing queue: lists of (data, last), and check numbers and identifiers."""
+        groups: dict[bytes, list[tuple[bytes, bool]]] = {}
+        for one in self.owner.on_queue(self.queue):
+            members = groups.setdefault(one.group_id, [])
+            assert one.msg_seq_number == len(members) + 1
+            members.append((one.data, one.is_last))
+        return list(groups.values())
+
+    def found_anywhere(self):
+        """Return (data, last) of what is on the outgoing queue, which may lack beginnings."""
+        return [(one.data, one.is_last) for one in self.owner.on_queue(self.queue)]
+
+    def is_idle(self):
+        return self.owner.records("get") == self.owner.records("put") == []
+
+
+@pytest.fixture
+def side(owner, make_queue):
+    return Side(owner, make_queue())
+
+
+def whole(payloads):
+    return [(data, number == len(payloads)) for number, data in enumerate(payloads, 1)]
+
+
+def doubled(data):
+    return data * 2
+
+
+def run(pipe, transform=lambda data: [doubled(data)]):
+    """Transform all that there is; returns what was handed in, in order."""
+    seen = []
+    for incoming, outgoing in pipe:
+        for message in incoming:
+            seen.append(message.data)
+            for data in transform(message.data):
+                outgoing.put(data)
+    return seen
+
+
+@pytest.mark.parametrize("status", ["classic", "segmented"])
+@pytest.mark.parametrize("every", [1, 2, 3, 100])
+def test_each_group_that_comes_in_goes_out_transformed(owner, side, every, status):
+    owner.put_raw_group(THIS)
+    owner.put_raw_group(THIS[:1])
+    with side.open(every=every, status=status) as pipe:
+        assert run(pipe) == [*THIS, *THIS[:1]]
+    assert side.found() == [whole([doubled(data) for data in THIS]), whole([b"00"])]
+    assert owner.data() == []
+    assert side.is_idle()
+
+
+def test_a_message_may_become_several_or_none(owner, side):
+    owner.put_raw_group(THIS)
+    with side.open() as pipe:
+        run(pipe, lambda data: [data] * (int(data) % 3 or data == b"6"))
+    assert side.found() == [whole([b"1", b"2", b"2", b"4", b"5", b"5", b"6"])]
+
+
+def test_an_empty_message_ends_a_group_when_the_last_one_is_committed_already(owner, side):
+    owner.put_raw_group(THIS)
+    with side.open(every=2) as pipe:
+        run(pipe, lambda data: [data] if data < b"3" else [])
+    assert side.found() == [[(b"0", False), (b"1", False), (b"2", False), (b"", True)]]
+    assert side.is_idle()
+
+
+def test_a_group_of_which_nothing_is_made_is_none(owner, side):
+    owner.put_raw_group(THIS)
+    with side.open() as pipe:
+        run(pipe, lambda _: [])
+    assert side.found() == []
+    assert owner.data() == []
+    assert side.is_idle()
+
+
+def test_what_is_put_is_committed_with_what_it_was_made_from(owner, side):
+    owner.put_raw_group(THIS)
+    with side.open(every=2) as pipe:
+        incoming, outgoing = next(iter(pipe))
+        for number, message in enumerate(incoming):
+            committed = number // 2 * 2
+            assert owner.data() == THIS[number + 1 :] if number % 2 == 0 else True
+            assert [data for group in side.found() for data, _ in group] == THIS[:committed]
+            outgoing.put(message.data)
+
+
+def test_an_exception_backs_both_sides_out_and_a_new_pipe_goes_on(owner, side):
+    owner.put_raw_group(THIS)
+    with pytest.raises(ZeroDivisionError), side.open(every=2) as pipe:
+        run(pipe, lambda data: [doubled(data)] if data != b"5" else [1 // 0])
+    assert owner.data() == THIS[4:]
+    assert side.found() == [[(doubled(data), False) for data in THIS[:4]]]
+    with side.open(every=2) as pipe:
+        assert run(pipe) == THIS[4:]
+    assert side.found() == [whole([doubled(data) for data in THIS])]
+    assert side.is_idle()
+
+
+def test_the_checkpoint_is_the_incoming_sides(owner, side):
+    owner.put_raw_group(THIS)
+    connection = owner.connect()
+    incoming, outgoing = next(iter(side.open(connection)))
+    for message in incoming:
+        outgoing.put(message.data)
+        incoming.set_checkpoint(message.msg_seq_number)
+        if message.data == b"5":
+            break
+    connection.close()
+    with side.open() as pipe:
+        incoming, _ = next(iter(pipe))
+        assert (incoming.resume_from, incoming.checkpoint) == (4, 4)
+
+
+def test_an_abandoned_group_is_abandoned_on_its_way_out(owner, side):
+    with owner.producer() as producer, producer.group() as group:
+        for data in THIS[:5]:
+            group.put(data)
+        group.abandon(7)
+    with side.open(every=1) as pipe:
+        with pytest.raises(errors.GroupAbandoned):
+            run(pipe)
+        owner.put_raw_group([b"next"])
+        run(pipe)
+    (abandoned, following) = side.found()
+    assert abandoned == [*((doubled(data), False) for data in THIS[:4]), (b"", True)]
+    assert following == [(b"nextnext", True)]
+    last = owner.on_queue(side.queue)[4]
+    assert (last.md.MsgType, last.md.Feedback) == (mq.MQMT_REPORT, mq.MQFB_APPL_FIRST + 7)
+    assert side.is_idle()
+
+
+def test_an_outgoing_group_is_put_to_while_it_is_the_current_one(owner, side):
+    owner.put_raw_group(THIS)
+    with side.open() as pipe:
+        incoming, outgoing = next(iter(pipe))
+        list(incoming)
+    with pytest.raises(errors.GroupUsage, match="gone on to another group, or is closed"):
+        outgoing.put(b"late")
+
+
+def test_a_full_outgoing_queue_stops_the_pipe_and_nothing_is_lost(owner, make_owner, make_queue):
+    side = Side(owner, make_queue("TEST.SMALL.MODEL"))
+    owner.put_raw_group(THIS)
+    with pytest.raises(errors.QueueFull), side.open(every=2) as pipe:
+        run(pipe)
+    got = len(side.found()[0])
+    assert got == 2
+    assert owner.data() == THIS[got:]
+    # When somebody has made room, then it goes on, as far as there is.
+    with make_owner(queue=side.queue).consumer() as consumer:
+        messages = iter(next(iter(consumer)))
+        assert [next(messages).data for _ in range(2)] == [b"00", b"11"]
+        with pytest.raises(errors.GroupStalled):
+            next(messages)
+    with pytest.raises(errors.QueueFull), side.open(every=1) as pipe:
+        run(pipe)
+    assert [data for data, _ in side.found_anywhere()] == [doubled(data) for data in THIS[2:5]]
+    assert owner.data() == THIS[5:]
+
+
+def test_records_that_disagree_stop_the_pipe(owner, side):
+    owner.put_raw_group(THIS)
+    with pytest.raises(ZeroDivisionError), side.open(every=2) as pipe:
+        run(pipe, lambda data: [data] if data != b"5" else [1 // 0])
+    owner.take_record("get")
+    with pytest.raises(errors.StatusRecordsDisagree, match="A status record of one of them was removed"):
+        side.open()
+    assert decode(owner.records("put")[0]).msg_seq_number == 4
+    assert owner.data() == THIS[4:]
+
+
+def test_a_connection_has_one_unit_of_work_with_a_pipe_too(owner, side, make_owner):
+    owner.put_raw_group(THIS)
+    other = make_owner()
+    with side.open() as pipe, other.producer(owner.qmgr) as producer:
+        incoming, _ = next(iter(pipe))
+        next(iter(incoming))
+        group = producer.group()
+        group.put(b"0")
+        with pytest.raises(errors.GroupUsage, match="has an open unit of work on this connection"):
+            group.put(b"1")
+
+
+@pytest.mark.embedded
+def test_a_pipe_stays_within_maxumsgs(make_owner, own_queue_manager, tmp_path):
+    mqsc = tmp_path / "few.mqsc"
+    mqsc.write_text("ALTER QMGR MAXUMSGS(200)\nDEFINE QLOCAL(OUT) DEFPSIST(YES)\n")
+    owner = make_owner(own_queue_manager(mqsc=[mqsc]), "ORDERS")
+    side = Side(owner, "OUT")
+    payloads = [b"%d" % number for number in range(100)]
+    owner.put_raw_group(payloads)
+    with side.open(every=1000) as pipe:
+        run(pipe, lambda data: [data] * 7)
+    assert side.found() == [whole([data for data in payloads for _ in range(7)])]
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("every", [2, 100], ids=["many-units-of-work", "one-unit-of-work"])
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("what", ["drop", mq.MQRC_CONNECTION_BROKEN, mq.MQRC_CALL_INTERRUPTED], ids=str)
+def test_a_pipe_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, make_queue, faults, what, when, every):
+    verb = "" if what == "drop" else "MQCMIT"
+    for nth in itertools.count(1):
+        owner = make_owner()
+        side = Side(owner, make_queue())
+        owner.put_raw_group(THIS)
+        connection = owner.connect(reconnect_wait_s=30)
+        faults.clear_faults()
+        if what == "drop":
+            faults.arm(Fault("drop", when, nth=nth))
+        else:
+            faults.arm(Fault("answer", when, nth=nth, verb=verb, reason=what))
+        with side.open(connection, every=every) as pipe:
+            seen = run(pipe)
+        fired = faults.faults_fired()
+        faults.clear_faults()
+        assert seen == THIS, nth
+        assert side.found() == [whole([doubled(data) for data in THIS])], nth
+        assert owner.data() == [], nth
+        assert side.is_idle(), nth
+        connection.close()
+        if not fired:
+            assert nth > (25 if what == "drop" else 5)
+            return
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_pipe_that_is_killed_at_any_call_goes_on_when_it_is_started_again(make_owner, make_queue, faults, when):
+    """The connection is lost for good: the program knows nothing any more, as after SIGKILL."""
+    for nth in itertools.count(1):
+        owner = make_owner()
+        side = Side(owner, make_queue())
+        owner.put_raw_group(THIS)
+        faults.clear_faults()
+        faults.arm(Fault("drop", when, nth=nth))
+        try:
+            connection = owner.connect()
+            with side.open(connection) as pipe:
+                run(pipe)
+        except errors.MQIError:
+            pass
+        fired = faults.faults_fired()
+        faults.clear_faults()
+        with side.open(owner.connect(), owner_wait_s=30) as pipe:
+            run(pipe)
+        assert side.found() == [whole([doubled(data) for data in THIS])], nth
+        assert owner.data() == [], nth
+        assert side.is_idle(), nth
+        if not fired:
+            return
+
+
+def test_a_record_of_a_pipe_is_one_of_its_sides(owner, side):
+    """A consumer of the same name can go on where the pipe was: its record is a consumer's."""
+    owner.put_raw_group(THIS)
+    with pytest.raises(ZeroDivisionError), side.open(every=2) as pipe:
+        run(pipe, lambda data: [data] if data != b"5" else [1 // 0])
+    record = decode(owner.records("get")[0])
+    assert encode(record) == owner.records("get")[0]
+    assert owner.get_groups() == [THIS[4:]]
