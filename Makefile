@@ -12,7 +12,7 @@ RUN    := $(VENV)/bin/python
 export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-short test test-ibmmq stateful bench bench-short compare compare-short load lint types format clean
+.PHONY: help setup demo demo-short test test-ibmmq stateful bench bench-short compare compare-short load mutations lint types format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ compare-short: ## the same with a few of the faults, for the table alone
 
 load: setup ## a million persistent messages over fifty connections, and the memory of the queue manager (LOAD_ARGS)
 	@$(RUN) -m tests.bench.load $(LOAD_ARGS)
+
+mutations: setup ## each safety of the library taken away in turn: the tests have to notice
+	@$(RUN) -m tests.mutations
 
 lint: setup ## ruff: rules and format
 	@$(RUN) -m ruff check .
