@@ -229,7 +229,6 @@ def test_two_owners_on_one_connection_both_go_on_after_it_was_lost(make_owner, f
 def test_a_status_queue_that_could_be_shared_has_one_owner_all_the_same(owner, make_queue):
     """It is the open that excludes, not the queue's NOSHARE."""
     status_queue = make_queue()
-    with owner.producer(owner.connect(), status_queue=status_queue):
-        with pytest.raises(errors.OwnerActive):
-            owner.producer(owner.connect(), status_queue=status_queue)
+    with owner.producer(owner.connect(), status_queue=status_queue), pytest.raises(errors.OwnerActive):
+        owner.producer(owner.connect(), status_queue=status_queue)
     owner.producer(owner.connect(), status_queue=status_queue).close()
