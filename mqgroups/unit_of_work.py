@@ -341,7 +341,8 @@ class UnitsOfWork:
 
     def recover(self, again: Callable[[], object]) -> None:
         """Have ``again`` bring things back, if the connection was lost since the last unit of work; see ``redo``."""
-        if self._connection.can_go_on and (not self._connection.usable or self._status.is_stale):
+        in_doubt = self._ending is not None and self._ending.in_doubt
+        if self._connection.can_go_on and (in_doubt or not self._connection.usable or self._status.is_stale):
             self.redo(self._gone(), again)
 
     def settle(self) -> Verdict:

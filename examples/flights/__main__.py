@@ -178,8 +178,8 @@ def _balance(
         "groups": [groups, groups],
         "units of work": [program.units_of_work for program in programs],
         "kill -9": [program.kills for program in programs],
-        "connections lost": [program.lost_connections for program in programs],
         "resumes": [program.resumes for program in programs],
+        "went on by themselves": [program.went_on for program in programs],
     }
     for name, values in rows.items():
         table.add_row(name, *(f"{value:,}" for value in values))

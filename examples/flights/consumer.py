@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from examples.flights.program import EVERY, QUEUE, Progress, arguments, connect, mark_done, run, sync_directory
 from examples.flights.source import SourceError, date_of
-from mqgroups import GetGroup, GroupConsumer
+from mqgroups import GetGroup, GroupConsumer, QueueManager
 
 NAME = "FLIGHTS.SINK"
 
@@ -98,11 +98,11 @@ class Files:
         self._file.close()
 
 
-def drain(consumer: GroupConsumer, directory: Path, groups: int) -> None:
+def drain(connection: QueueManager, consumer: GroupConsumer, directory: Path, groups: int) -> None:
     """Write so many groups to files."""
     files = Files(directory, consumer.checkpoint)
     consumer.before_commit(files.before_commit)
-    progress = Progress(files.written.flights)
+    progress = Progress(connection, files.written.flights)
     if consumer.checkpoint is not None:
         progress.resumed(f"{files.written.file} at byte {files.written.bytes}")
     for group in islice(consumer, groups - files.written.groups):
@@ -126,7 +126,7 @@ def main() -> None:
     options = parser.parse_args()
     with connect(options) as q_mgr, q_mgr.group_consumer(QUEUE, name=NAME, every=EVERY) as consumer:
         if not options.done.exists():
-            drain(consumer, options.to, options.groups)
+            drain(q_mgr, consumer, options.to, options.groups)
             mark_done(options.done)
 
 

@@ -14,14 +14,14 @@ from pathlib import Path
 
 from examples.flights.program import EVERY, QUEUE, Progress, arguments, connect, mark_done, run
 from examples.flights.source import DEFAULT_TABLE, Day, SourceError, days
-from mqgroups import GroupProducer
+from mqgroups import GroupProducer, QueueManager
 
 NAME = "FLIGHTS.LOADER"
 
 
-def load(producer: GroupProducer, table: Iterable[Day]) -> None:
+def load(connection: QueueManager, producer: GroupProducer, table: Iterable[Day]) -> None:
     """Put what is not put yet."""
-    progress = Progress()
+    progress = Progress(connection)
     units_of_work = 0
     checkpoint = producer.checkpoint
     if checkpoint is not None:
@@ -54,7 +54,7 @@ def main() -> None:
     options = parser.parse_args()
     with connect(options) as q_mgr, q_mgr.group_producer(QUEUE, name=NAME, every=EVERY) as producer:
         if not options.done.exists():
-            load(producer, days(options.data, options.days))
+            load(q_mgr, producer, days(options.data, options.days))
             mark_done(options.done)
 
 

@@ -25,13 +25,14 @@ _REPORT_EVERY = 25
 class Progress:
     """Says on standard output how far this program is, a line each time.
 
-    at 1500                     messages done, of which the last may not be committed yet
+    at 1500 1                   messages done, of which the last may not be committed yet; how often it has connected again
     resumed 2013-01-02 500      an earlier instance's work goes on, from there
     finished 73                 everything is committed, in so many units of work
     """
 
-    def __init__(self, position: int = 0) -> None:
+    def __init__(self, connection: mqgroups.QueueManager, position: int = 0) -> None:
         self.position = position
+        self._connection = connection
 
     def step(self) -> None:
         """One message more."""
@@ -41,7 +42,7 @@ class Progress:
 
     def report(self) -> None:
         """Say the position now."""
-        self._say(f"at {self.position}")
+        self._say(f"at {self.position} {self._connection.generation}")
 
     def resumed(self, where: str) -> None:
         """Say that an earlier instance's work goes on."""

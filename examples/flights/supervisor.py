@@ -45,7 +45,8 @@ class Program:
     starts: int = 0
     kills: int = 0
     resumes: int = 0
-    lost_connections: int = 0
+    generation: int = 0
+    went_on: int = 0
     units_of_work: int = 0
     done: bool = False
     dying: bool = False
@@ -60,6 +61,7 @@ class Program:
             )
         self.starts += 1
         self.dying = False
+        self.generation = 0
         self._unread = b""
         assert self.process.stdout is not None
         return self.process.stdout
@@ -125,8 +127,6 @@ class Supervisor:
         self._tell, self._moved = tell, moved
         self._silence_s = silence_s
         self._selector = selectors.DefaultSelector()
-        # While the queue manager is dead: how often each program has met that.
-        self._met_dead: dict[str, int] | None = None
         self.q_mgr_kills = 0
 
     def run(self) -> None:
@@ -161,7 +161,12 @@ class Supervisor:
             return
         for word, rest in program.lines(data):
             if word == "at":
-                program.position = int(rest)
+                position, generation = map(int, rest.split())
+                program.position = position
+                if generation > program.generation:
+                    program.generation = generation
+                    program.went_on += 1
+                    self._tell(f"{program.name} has connected again, and goes on")
                 self._moved(program)
                 self._kill_what_is_due(program)
             elif word == "resumed":
@@ -181,9 +186,9 @@ class Supervisor:
             self.q_mgr_kills += 1
             self._tell("kill -9 queue manager")
             self._kill_q_mgr()
-            self._met_dead = {each.name: 0 for each in self._programs if not each.done}
-            for each in self._programs:
-                each.dying = True  # of their lost connections; not to be killed on top of it
+            began_s = time.monotonic()
+            self._start_q_mgr()
+            self._tell(f"queue manager started again, in {time.monotonic() - began_s:.2f} s")
 
     def _ended(self, program: Program) -> None:
         assert program.process is not None
@@ -194,34 +199,13 @@ class Supervisor:
             program.done = True
             self._tell(f"{program.name} is done")
         elif code == EXIT_TRY_AGAIN:
-            program.lost_connections += 1
             self._tell(f"{program.name} ended: {program.last_words()}")
         elif code == -signal.SIGKILL:
             program.kills += 1
         else:
             raise DemoFailed(f"{program.name} ended with exit code {code}: {program.last_words()}")
-        if self._met_dead is not None:
-            self._while_q_mgr_is_dead(program)
-        elif not program.done:
+        if not program.done:
             self._start(program)
-
-    def _while_q_mgr_is_dead(self, program: Program) -> None:
-        """Let every program lose its connection, and then find nobody to connect to; then there is a queue manager again."""
-        assert self._met_dead is not None
-        if program.done:
-            self._met_dead.pop(program.name, None)
-        else:
-            self._met_dead[program.name] += 1
-            if self._met_dead[program.name] < 2:
-                self._start(program)
-        if all(times >= 2 for times in self._met_dead.values()):
-            began_s = time.monotonic()
-            self._start_q_mgr()
-            self._tell(f"queue manager started again, in {time.monotonic() - began_s:.2f} s")
-            self._met_dead = None
-            for each in self._programs:
-                if not each.done:
-                    self._start(each)
 
     def _where(self) -> str:
         return ", ".join(f"{program.name} at {program.position:,} of {program.total:,}" for program in self._programs)
