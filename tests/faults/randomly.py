@@ -35,7 +35,7 @@ def drawn_case(machine: Machine, seed: int) -> Result:
     if kind == "several":
         return several(machine, replace(pattern, groups=draw.randint(1, 6)), draw)
     if kind == "zombie":
-        return zombie(machine, pattern, draw.randint(_FIRST_OWN_CALL, 45))
+        return zombie(machine, replace(pattern, stays=False), draw.randint(_FIRST_OWN_CALL, 45))
     return machine.case(pattern, [_fault(draw) for _ in range(draw.randint(1, 6))])
 
 
