@@ -2,7 +2,7 @@
 #
 #   PYTHON=python3.12 make test      with another Python (VENV=.venv-3.12 keeps the environments apart)
 #   make setup MQ_CLIENT=/opt/mqm    pymqi built against IBM's own client library
-#   make demo DEMO_ARGS=--all        more for the program that a target runs; so BENCH_ARGS, COMPARE_ARGS, PYTEST_ARGS
+#   make demo DEMO_ARGS=--all        more for the program that a target runs; so BENCH_, COMPARE_, FAULTS_, PYTEST_ARGS
 
 PYTHON ?= python3
 VENV   ?= .venv
@@ -12,7 +12,8 @@ RUN    := $(VENV)/bin/python
 export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-short test test-ibmmq stateful bench bench-short compare compare-short load mutations lint types format clean
+.PHONY: help setup demo demo-short test test-ibmmq stateful faults faults-short mutations bench bench-short compare compare-short \
+        load lint types format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +37,12 @@ test-ibmmq: setup ## ibmmq's own test suite, unmodified, on the embedded queue m
 
 stateful: setup ## 10,000 random sequences of calls, each compared with a model step by step (EXAMPLES=100 for less)
 	@MQGROUPS_EXAMPLES=$(EXAMPLES) $(RUN) -m pytest tests/embedded/test_stateful.py --durations=2 $(PYTEST_ARGS)
+
+faults: setup ## faults at every MQI call, and pairs of them: nothing lost, nothing doubled (FAULTS_ARGS="--seed 7")
+	@$(RUN) -m tests.faults.campaign $(FAULTS_ARGS)
+
+faults-short: setup ## a sample of the same in a few minutes
+	@$(RUN) -m tests.faults.campaign --short $(FAULTS_ARGS)
 
 bench: setup ## the library against hand-written loops, on the embedded queue manager
 	@$(RUN) -m tests.bench $(BENCH_ARGS)

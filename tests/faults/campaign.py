@@ -37,6 +37,7 @@ from tests.faults.randomly import drawn_case, zombie
 
 PHASES = ("single", "double", "zombie", "drawn")
 _DRAWN = "drawn from the seed"
+_SAY_AFTER_S = 60
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,8 @@ class Campaign:
         """Have tasks done; returns the calls of each case, those of a killed program before it was started again too."""
         calls: dict[str, int] = {}
         todo = [task for task in tasks if task.cases]
-        begun_s = time.monotonic()
+        cases = sum(len(task.cases) for task in todo)
+        begun_s = said_s = time.monotonic()
         for number, (task, result, made, held) in enumerate(self._done(todo), 1):
             self.results.setdefault((task.phase, task.pattern), Result()).add(result)
             self._holdings.setdefault((held["pid"], held["queue manager pid"]), []).append(held)
@@ -199,10 +201,10 @@ class Campaign:
                 calls[case] = killed_at + count
             for wrong in result.wrong:
                 say(wrong)
-            if number == len(todo):
-                say(
-                    f"{task.phase}: {sum(len(task.cases) for task in todo):,} cases in {time.monotonic() - begun_s:.0f} s"
-                )
+            now_s = time.monotonic()
+            if number == len(todo) or now_s - said_s > _SAY_AFTER_S:
+                said_s = now_s
+                say(f"{task.phase}: {len(calls):,} of {cases:,} cases in {now_s - begun_s:.0f} s")
         return calls
 
     def _done(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Result, list[int], dict[str, int]]]:

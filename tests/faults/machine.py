@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import mqgroups
-from mqgroups.embedded import EmbeddedQueueManager, Fault
+from mqgroups.embedded import ControlError, EmbeddedQueueManager, EmbeddedQueueManagerError, Fault
 from mqgroups.errors import COMMIT_OUTCOME_UNKNOWN, CommitOutcomeUnknown, MQGroupsError, MQIError
 from tests.faults.programs import PROGRAMS, GetProgram, Pattern, Program, PutProgram
 from tests.faults.reader import PROGRAM, Reader, call_yourself
@@ -123,6 +123,17 @@ class Machine:
         self.qmgr.start()
         return True
 
+    def _fired(self) -> int | None:
+        """Return how many faults have fired; ``None`` if one of them killed the queue manager, which runs again then."""
+        if not self.restart_if_killed():
+            try:
+                return self.qmgr.faults_fired()
+            except (ControlError, EmbeddedQueueManagerError):
+                # It was killed just now, and the system has not noticed yet.
+                self.qmgr.wait()
+                self.restart_if_killed()
+        return None
+
     def run(self, program: Program) -> MQGroupsError | None:
         """Start the program in this process; returns the error it ended with, ``connected`` saying whether that came so far."""
         self.connected = False
@@ -172,7 +183,6 @@ class Machine:
         self.qmgr.clear_faults()
         program.prepare(self.reader)
         yield
-        self.restart_if_killed()
         self.qmgr.clear_faults()
         self.reader.delete(program.queue)
         self.reader.delete(program.status_queue)
@@ -197,33 +207,29 @@ class Machine:
 
     def _until_done(self, program: Program, faults: Sequence[Fault], kills: int, result: Result) -> None:
         """Start the program as a supervisor would, until one start ends in order."""
-        counted_at_kill = any(fault.action == "kill_server" for fault in faults)
+        fired: int | None = 0
         while result.starts < MOST_STARTS:
             result.starts += 1
-            fired = 0 if counted_at_kill else self.qmgr.faults_fired()
+            before, code, error = fired, 0, None
             if kills:
                 code = self.reap(self.fork(program))
-                self.restart_if_killed()
-                if code == -signal.SIGKILL:
-                    kills -= 1
-                    self.wait_until_closed(program)
-                elif code == 0:
-                    kills = 0
-                    result.fired = len(faults) if counted_at_kill else self.qmgr.faults_fired()
-                    return
-                elif code != ENDED_WITH_ERROR:
-                    result.wrong.append(f"the program ended with exit code {code}")
             else:
                 error = self.run(program)
-                self.restart_if_killed()
-                if error is None:
-                    result.fired = len(faults) if counted_at_kill else self.qmgr.faults_fired()
-                    return
+            fired = self._fired()
+            if not code and error is None:
+                result.fired = len(faults) if fired is None else fired
+                return
+            if error is not None:
                 self._judge(error, program, result)
-                if not counted_at_kill and self.qmgr.faults_fired() == fired:
+                if before == fired:
                     result.wrong.append(f"an error without a fault: {error!r} {error}")
                 if self.connected and all(_loses_connection(fault) for fault in faults):
                     result.wrong.append(f"a lost connection reached the application: {error!r} {error}")
+            elif code == -signal.SIGKILL:
+                kills -= 1
+                self.wait_until_closed(program)
+            elif code != ENDED_WITH_ERROR:
+                result.wrong.append(f"the program ended with exit code {code}")
         result.wrong.append(f"not done after {MOST_STARTS} starts")
 
     def _judge(self, error: MQGroupsError, program: Program, result: Result) -> None:

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import mqgroups
-from tests.faults.reader import Reader, got_so_far, put_so_far, wrong_with_group
+from mqgroups.errors import MQGroupsError
+from tests.faults.reader import Reader, Seen, got_so_far, put_so_far, wrong_with_group
 
 SEGMENT_BYTES = 4
 MODEL = "FAULTS.MODEL"
@@ -26,7 +27,15 @@ _FULL_WAIT_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What a program does: the role, how status is kept, how messages lie on the queue, how many, how often a syncpoint."""
+    """What a program does.
+
+    Attributes:
+        role, status: put or get; classic or segmented.
+        segmented: whether messages are longer than a segment.
+        messages, groups: messages in each group, and how many groups.
+        every: how often it takes a syncpoint.
+        stays: after an error the program goes on with the producer or consumer that it has, instead of ending.
+    """
 
     role: str
     status: str
@@ -34,6 +43,7 @@ class Pattern:
     messages: int
     every: int
     groups: int = 1
+    stays: bool = False
 
     @property
     def name(self) -> str:
@@ -117,6 +127,7 @@ class _Application:
         self.notes = Notebook()
         self._done = Notebook()
         self._payloads = pattern.payloads()
+        self._patience = 5
 
     @property
     def done(self) -> bool:
@@ -127,8 +138,14 @@ class _Application:
             self._done.write(b"done")
 
     def close(self) -> None:
+        """Throw the notebooks away."""
         self.notes.close()
         self._done.close()
+
+    def _goes_on(self) -> bool:
+        """Whether the program goes on after an error; not for ever."""
+        self._patience -= 1
+        return self.pattern.stays and self._patience > 0
 
     def _settings(self) -> dict[str, Any]:
         pattern = self.pattern
@@ -136,7 +153,7 @@ class _Application:
 
 
 class PutProgram(_Application):
-    """Puts one group. Its checkpoint is the number of the message, so it knows a completed group from no group."""
+    """Puts groups. Its checkpoint is the number of the group and of the message in it, so it knows what is complete."""
 
     def prepare(self, reader: Reader) -> None:
         reader.make_queue(self.queue, MODEL)
@@ -147,20 +164,31 @@ class PutProgram(_Application):
         with connection.group_producer(
             self.queue, segment_bytes=segment_bytes, full_wait_s=_FULL_WAIT_S, **settings
         ) as producer:
-            if self.done or producer.checkpoint == len(self._payloads):
-                self._is_done()
-                return
+            while not self.done:
+                try:
+                    self._put(producer)
+                except MQGroupsError:
+                    if not self._goes_on():
+                        raise
+                else:
+                    # Before closing takes the record of the completed group away.
+                    self._is_done()
+
+    def _put(self, producer: mqgroups.GroupProducer) -> None:
+        """Put what the last commit does not cover."""
+        group_number, message_number = producer.checkpoint or (1, 0)
+        if message_number == len(self._payloads):
+            group_number += 1
+        for number in range(group_number, self.pattern.groups + 1):
             with producer.group() as group:
-                for number in range(group.resume_from + 1, len(self._payloads) + 1):
-                    group.put(self._payloads[number - 1], checkpoint=number)
-            # Before closing takes the record of the completed group away.
-            self._is_done()
+                for count, payload in enumerate(self._payloads[group.resume_from :], group.resume_from + 1):
+                    group.put(payload, checkpoint=[number, count])
 
     def progress(self, reader: Reader, group_id: bytes) -> tuple[int, int]:
         return put_so_far(reader.browse(self.queue), group_id)
 
     def wrong(self, reader: Reader) -> str:
-        return wrong_with_group(reader.browse(self.queue), self._payloads)
+        return wrong_with_groups(reader.browse(self.queue), self.pattern, self.pattern.groups)
 
 
 class GetProgram(_Application):
@@ -176,16 +204,25 @@ class GetProgram(_Application):
         with connection.group_consumer(
             self.queue, wait_s=0, group_wait_s=_PATIENCE_S, stream=self.pattern.segmented, **settings
         ) as consumer:
-            if not self.done:
-                self.notes.cut(consumer.checkpoint or 0)
-            handled = len(self.notes.lines())
-            for group in consumer:
-                for message in group:
-                    for chunk in message.chunks():
-                        self.notes.write(b"%s %s" % (group.group_id.hex().encode(), chunk))
-                        handled += 1
-                        group.set_checkpoint(handled)
-            self._is_done()
+            while not self.done:
+                try:
+                    self._get(consumer)
+                except MQGroupsError:
+                    if not self._goes_on():
+                        raise
+                else:
+                    self._is_done()
+
+    def _get(self, consumer: mqgroups.GroupConsumer) -> None:
+        """Get what the last commit does not cover."""
+        self.notes.cut(consumer.checkpoint or 0)
+        handled = len(self.notes.lines())
+        for group in consumer:
+            for message in group:
+                for chunk in message.chunks():
+                    self.notes.write(b"%s %s" % (group.group_id.hex().encode(), chunk))
+                    handled += 1
+                    group.set_checkpoint(handled)
 
     def progress(self, reader: Reader, group_id: bytes) -> tuple[int, int]:
         return got_so_far(reader.browse(self.queue), group_id, len(self._payloads))
@@ -198,6 +235,16 @@ class GetProgram(_Application):
 
 
 PROGRAMS: dict[str, type[PutProgram] | type[GetProgram]] = {"put": PutProgram, "get": GetProgram}
+
+
+def wrong_with_groups(seen: Sequence[Seen], pattern: Pattern, groups: int) -> str:
+    """Say what keeps messages from being so many whole groups of the pattern; empty if nothing does."""
+    by_group: dict[bytes, list[Seen]] = {}
+    for message in seen:
+        by_group.setdefault(message.group_id, []).append(message)
+    if len(by_group) != groups:
+        return f"{len(by_group)} groups, {groups} were to be put: {[(one.msg_seq_number, one.offset) for one in seen]}"
+    return next((wrong for group in by_group.values() if (wrong := wrong_with_group(group, pattern.payloads()))), "")
 
 
 def wrong_with_handled(lines: Sequence[bytes], pattern: Pattern) -> str:

@@ -15,8 +15,8 @@ from mqgroups.errors import MQGroupsError
 from mqgroups.mqi import constants as mq
 from tests.faults.cases import IN_DOUBT
 from tests.faults.machine import ENDED_WITH_ERROR, MOST_STARTS, Machine, Result
-from tests.faults.programs import GetProgram, Pattern, PutProgram, wrong_with_handled
-from tests.faults.reader import PROGRAM, wrong_with_group
+from tests.faults.programs import GetProgram, Pattern, PutProgram, wrong_with_groups, wrong_with_handled
+from tests.faults.reader import PROGRAM
 
 _WHEN = ("before", "after")
 _MOST_CALLS = 70
@@ -33,16 +33,22 @@ def drawn_case(machine: Machine, seed: int) -> Result:
         when = draw.choice(_WHEN)
         return machine.case(pattern, [Fault("kill_server", when, draw.randint(1, _MOST_CALLS))])
     if kind == "several":
-        return several(machine, replace(pattern, groups=6 if pattern.role == "get" else 1), draw)
+        return several(machine, replace(pattern, groups=draw.randint(1, 6)), draw)
     if kind == "zombie":
-        return zombie(machine, pattern, draw.randint(_FIRST_OWN_CALL, 45))
+        return zombie(machine, replace(pattern, stays=False), draw.randint(_FIRST_OWN_CALL, 45))
     return machine.case(pattern, [_fault(draw) for _ in range(draw.randint(1, 6))])
 
 
 def _pattern(draw: random.Random) -> Pattern:
-    every = draw.choice((1, 2, 3, 5, 100))
-    status = draw.choice(("classic", "segmented"))
-    return Pattern(draw.choice(("put", "get")), status, draw.random() < 0.4, draw.randint(1, 12), every)
+    return Pattern(
+        role=draw.choice(("put", "get")),
+        status=draw.choice(("classic", "segmented")),
+        segmented=draw.random() < 0.4,
+        messages=draw.randint(1, 12),
+        every=draw.choice((1, 2, 3, 5, 100)),
+        groups=draw.randint(1, 3),
+        stays=draw.random() < 0.5,
+    )
 
 
 def _fault(draw: random.Random) -> Fault:
@@ -113,11 +119,7 @@ def _wrong_with_all(machine: Machine, programs: Sequence[PutProgram | GetProgram
     if pattern.role == "get":
         handled = [line for program in programs for line in program.notes.lines()]
         return f"{len(on_queue)} messages left" if on_queue else wrong_with_handled(handled, pattern)
-    group_ids = {seen.group_id for seen in on_queue}
-    if len(group_ids) != len(programs):
-        return f"{len(group_ids)} groups of {len(programs)} producers"
-    groups = ([seen for seen in on_queue if seen.group_id == group_id] for group_id in group_ids)
-    return next((wrong for group in groups if (wrong := wrong_with_group(group, pattern.payloads()))), "")
+    return wrong_with_groups(on_queue, pattern, len(programs) * pattern.groups)
 
 
 def zombie(machine: Machine, pattern: Pattern, nth: int) -> Result:
