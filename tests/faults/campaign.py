@@ -6,8 +6,8 @@
 4. Cases drawn from the seed: several faults, several programs on one queue, a queue manager that is killed.
 
 After each case the independent reader looks at what is there. Exit code 1 if anything was not as it should be; each failure
-is printed with the name of its case, which ``--case`` runs again with every call it makes. The short form takes all of 1
-but of what kills a process, and a sample of 2, 3 and 4.
+is printed with the name of its case, which ``--case`` runs again with every call it makes. ``Extent`` says what the short and
+the full form take of all this.
 """
 
 from __future__ import annotations

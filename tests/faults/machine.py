@@ -202,7 +202,7 @@ class Machine:
             result.in_doubt, result.verdicts = seen.in_doubt, seen.verdicts
             result.wrong_verdicts = len(seen.wrong)
             result.wrong += seen.wrong
-            self._look(program, result)
+            self.look(program, result)
         return result
 
     def _until_done(self, program: Program, faults: Sequence[Fault], kills: int, result: Result) -> None:
@@ -248,7 +248,7 @@ class Machine:
         if there != said and not completed and not (isinstance(error, CommitOutcomeUnknown) and there > said):
             result.wrong.append(f"said that {said} messages are committed, {there} are: {error}")
 
-    def _look(self, program: Program, result: Result) -> None:
+    def look(self, program: Program, result: Result) -> None:
         """What the reader finds when the program is done."""
         if not self.wait_until_closed(program):
             result.wrong.append("a queue is still open")

@@ -147,5 +147,5 @@ def zombie(machine: Machine, pattern: Pattern, nth: int) -> Result:
                 result.wrong.append(f"the zombie had {handled} lines written and ended with exit code {code}")
         elif code:
             result.wrong.append(f"the program ended with exit code {code}")
-        machine._look(program, result)
+        machine.look(program, result)
     return result

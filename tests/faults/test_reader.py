@@ -1,0 +1,98 @@
+"""The reader finds what it is there to find: a campaign that cannot fail shows nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from mqgroups.mqi import constants as mq
+from tests.faults.programs import Pattern, wrong_with_groups, wrong_with_handled
+from tests.faults.reader import Seen, got_so_far, put_so_far, wrong_with_group
+
+GROUP = b"G" * 24
+OTHER = b"H" * 24
+IN_GROUP = mq.MQMF_MSG_IN_GROUP
+LAST = mq.MQMF_LAST_MSG_IN_GROUP
+SEGMENT = mq.MQMF_SEGMENT
+LAST_SEGMENT = mq.MQMF_LAST_SEGMENT
+PAYLOADS = [b"001-segments", b"002", b"003"]
+
+
+def seen(number, offset, flags, data, group_id=GROUP):
+    return Seen(group_id, number, offset, flags, mq.MQPER_PERSISTENT, data)
+
+
+WHOLE = [
+    seen(1, 0, IN_GROUP | SEGMENT, b"001-"),
+    seen(1, 4, IN_GROUP | SEGMENT, b"segm"),
+    seen(1, 8, IN_GROUP | SEGMENT | LAST_SEGMENT, b"ents"),
+    seen(2, 0, IN_GROUP, b"002"),
+    seen(3, 0, LAST, b"003"),
+]
+
+
+def test_a_whole_group_is_one():
+    assert wrong_with_group(WHOLE, PAYLOADS) == ""
+
+
+@pytest.mark.parametrize(
+    ("group", "says"),
+    [
+        ([], "no group"),
+        (WHOLE[1:], "message 1 offset 4 where 1 offset 0 belongs"),
+        (WHOLE[:1] + WHOLE[2:], "message 1 offset 8 where 1 offset 4 belongs"),
+        (WHOLE[:3] + WHOLE[4:], "message 3 offset 0 where 2 offset 0 belongs"),
+        (WHOLE[:2], "message 1 has no last segment"),
+        (WHOLE[:4], "2 messages of 3"),
+        (WHOLE[:4] + WHOLE[3:], "message 2 offset 0 where 3 offset 0 belongs"),
+        ([*WHOLE, WHOLE[4]], "message 3 offset 0 where 4 offset 0 belongs"),
+        ([*WHOLE[:4], seen(3, 0, IN_GROUP, b"003")], "message 3 of 3: last is False"),
+        ([*WHOLE[:3], seen(2, 0, LAST, b"002"), WHOLE[4]], "message 2 of 3: last is True"),
+        ([*WHOLE[:4], seen(3, 0, LAST, b"00?")], "or other data"),
+        ([*WHOLE[:4], seen(3, 0, LAST, b"003", OTHER)], "several GroupIds"),
+        ([*WHOLE[:4], replace(WHOLE[4], persistence=0)], "several persistences"),
+    ],
+)
+def test_what_is_wrong_with_a_group_is_found(group, says):
+    assert says in wrong_with_group(group, PAYLOADS)
+
+
+def test_a_group_too_many_or_too_few_is_found():
+    pattern = Pattern("put", "classic", True, 2, 2)
+    group = [
+        seen(1, 0, IN_GROUP | SEGMENT, b"001-"),
+        seen(1, 4, IN_GROUP | SEGMENT | LAST_SEGMENT, b"segments"),
+        seen(2, 0, LAST | SEGMENT | LAST_SEGMENT, b"002-segments"),
+    ]
+    other = [replace(one, group_id=OTHER) for one in group]
+    assert wrong_with_groups(group + other, pattern, 2) == ""
+    assert "2 groups, 1 were to be put" in wrong_with_groups(group + other, pattern, 1)
+    assert "1 groups, 2 were to be put" in wrong_with_groups(group, pattern, 2)
+    assert wrong_with_groups(group + other[1:], pattern, 2) == "message 1 offset 4 where 1 offset 0 belongs"
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ([b"47 001", b"47 002"], ""),
+        ([b"47 001"], "handled [b'001'], expected"),
+        ([b"47 001", b"47 001", b"47 002"], "handled [b'001', b'001', b'002']"),
+        ([b"47 002", b"47 001"], "handled [b'002', b'001']"),
+        ([b"47 001", b"47 002", b"48 001", b"48 002"], "2 groups handled, 1 put"),
+        ([], "0 groups handled, 1 put"),
+    ],
+)
+def test_what_is_wrong_with_what_was_handled_is_found(lines, says):
+    wrong = wrong_with_handled(lines, Pattern("get", "classic", False, 2, 2))
+    assert says in wrong if says else wrong == ""
+
+
+@pytest.mark.parametrize(
+    ("count", "put", "got"), [(0, (0, 0), (3, 0)), (1, (0, 4), (2, 0)), (3, (1, 0), (0, 8)), (5, (3, 0), (0, 0))]
+)
+def test_how_far_a_group_has_come_is_seen_on_the_queue(count, put, got):
+    """The first so many messages were put; or they are left, the last of the group first."""
+    beside = [seen(7, 0, IN_GROUP, b"", OTHER)]
+    assert put_so_far(WHOLE[:count] + beside, GROUP) == put
+    assert got_so_far(beside + WHOLE[len(WHOLE) - count :], GROUP, 3) == got
