@@ -146,4 +146,5 @@ class GroupPipe:
         try:
             self._consumer._close(finish=finish)
         finally:
-            self._producer._close(finish=finish)
+            # Where nothing was put yet its record has nothing to say, whatever went wrong.
+            self._producer._close(finish=finish or self._producer._work.is_idle)

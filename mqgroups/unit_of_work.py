@@ -199,6 +199,11 @@ class UnitsOfWork:
         self._connection.release(self)
 
     @property
+    def is_idle(self) -> bool:
+        """Whether this name has not had a group yet, as far as its record knows."""
+        return self._record is not None and self._record.state is RecordState.IDLE
+
+    @property
     def is_open(self) -> bool:
         """Whether there is anything to commit or back out."""
         return self._connection.has_unit_of_work(self)
@@ -358,12 +363,13 @@ class UnitsOfWork:
         self._connection.restore()
         if self._connection.has_unit_of_work(self._leader):
             self._connection.back_out()
-        for one in self._together():
+        together = self._together()
+        for one in together:
             one._bring_back()
-        verdict = self._settle()
-        if self._follower is not None:
-            self._follower._settle_as(verdict)
-        return verdict
+        # All is read before anything is concluded: a connection that is lost once more leaves it all to be concluded again.
+        found = [one._status.read() for one in together]
+        verdicts = [one._conclude(record) for one, record in zip(together, found, strict=True)]
+        return verdicts[0]
 
     def _bring_back(self) -> None:
         """Open the status queue again if need be."""
@@ -375,19 +381,8 @@ class UnitsOfWork:
         if self._ending is not None:
             self._ending = replace(self._ending, committed=on_fresh_handle(self._ending.committed))
 
-    def _settle_as(self, verdict: Verdict) -> None:
-        """The leader knows what became of the unit of work; this one's record has to say the same."""
-        found, ending = self._status.read(), self._ending
-        if verdict is Verdict.COMMITTED and ending is not None and _mark(found) == _mark(ending.record):
-            self._committed(replace(ending, record=found))
-        elif _mark(found) == _mark(self._record):
-            self._ending = None
-            self._forget("connection lost")
-        else:
-            raise self._ownership_lost(found)
-
-    def _settle(self) -> Verdict:
-        found = self._status.read()
+    def _conclude(self, found: StatusRecord | None) -> Verdict:
+        """Take over what the record says of the last commit."""
         before, ending = self._record, self._ending
         after = before if ending is None else ending.record
         verdict = commit_verdict(_mark(found), _mark(before), _mark(after))

@@ -289,3 +289,29 @@ def test_a_record_of_a_pipe_is_one_of_its_sides(owner, side):
     record = decode(owner.records("get")[0])
     assert encode(record) == owner.records("get")[0]
     assert owner.get_groups() == [THIS[4:]]
+
+
+@pytest.mark.embedded
+def test_a_commit_found_to_have_taken_effect_stays_so_for_both_sides_when_the_connection_is_lost_once_more(
+    make_owner, make_queue, faults
+):
+    """The second loss at each call after the commit, so also between reading the one status queue and the other."""
+    for nth in itertools.count(30):
+        owner = make_owner()
+        side = Side(owner, make_queue())
+        owner.put_raw_group(THIS)
+        connection = owner.connect(reconnect_wait_s=30)
+        faults.clear_faults()
+        faults.arm(Fault("drop", "after", verb="MQCMIT", nth=3))
+        faults.arm(Fault("drop", nth=nth))
+        with side.open(connection) as pipe:
+            assert run(pipe) == THIS, nth
+        fired = faults.faults_fired()
+        faults.clear_faults()
+        assert side.found() == [whole([doubled(data) for data in THIS])], nth
+        assert owner.data() == []
+        assert side.is_idle()
+        connection.close()
+        if fired < 2:
+            assert nth > 60
+            return

@@ -169,7 +169,7 @@ class Machine:
     def wait_until_closed(self, *programs: Program) -> bool:
         """Wait until nobody has the programs' queues open; false if somebody still has after a while."""
         deadline_s = time.monotonic() + PATIENCE_S
-        while any(self.reader.open_handles(queue) for one in programs for queue in (one.queue, one.status_queue)):
+        while any(self.reader.open_handles(queue) for one in programs for queue in queues_of(one)):
             if time.monotonic() > deadline_s:
                 return False
             time.sleep(_NAP_S)
@@ -186,6 +186,8 @@ class Machine:
         self.qmgr.clear_faults()
         self.reader.delete(program.queue)
         self.reader.delete(program.status_queue)
+        for other in program.others:
+            self.reader.delete(other)
         program.close()
 
     def case(self, pattern: Pattern, faults: Sequence[Fault]) -> Result:
@@ -260,6 +262,11 @@ class Machine:
         left = self.reader.browse(program.status_queue)
         if left:
             result.wrong.append(f"on the status queue: {[seen.data for seen in left]}")
+
+
+def queues_of(program: Program) -> tuple[str, ...]:
+    """Return the names of all queues a program has open."""
+    return program.queue, program.status_queue, *program.others
 
 
 def _said(error: MQGroupsError) -> int | None:

@@ -30,7 +30,7 @@ class Pattern:
     """What a program does.
 
     Attributes:
-        role, status: put or get; classic or segmented.
+        role, status: put, get or pipe; classic or segmented.
         segmented: whether messages are longer than a segment.
         messages, groups: messages in each group, and how many groups.
         every: how often it takes a syncpoint.
@@ -64,7 +64,7 @@ def _patterns() -> list[Pattern]:
         for role in ("put", "get")
         for status, every in kept
         for segmented in (False, True)
-    ]
+    ] + [Pattern("pipe", status, False, 3 if every == 100 else 5, every) for status, every in kept]
 
 
 PATTERNS = {pattern.name: pattern for pattern in _patterns()}
@@ -100,6 +100,7 @@ class Program(Protocol):
     pattern: Pattern
     queue: str
     status_queue: str
+    others: tuple[str, ...]
 
     def prepare(self, reader: Reader) -> None:
         """Make the queue, and put on it what is to be there."""
@@ -123,7 +124,10 @@ class _Application:
         self.pattern = pattern
         self.queue = queue
         self.name = name
-        self.status_queue = f"MQGROUPS.{pattern.role.upper()}.{name}"
+        role = "get" if pattern.role == "pipe" else pattern.role
+        self.status_queue = f"MQGROUPS.{role.upper()}.{name}"
+        # Other queues of the program, status queues last.
+        self.others: tuple[str, ...] = ()
         self.notes = Notebook()
         self._done = Notebook()
         self._payloads = pattern.payloads()
@@ -234,7 +238,45 @@ class GetProgram(_Application):
         return wrong_with_handled(self.notes.lines(), self.pattern)
 
 
-PROGRAMS: dict[str, type[PutProgram] | type[GetProgram]] = {"put": PutProgram, "get": GetProgram}
+class PipeProgram(GetProgram):
+    """Gets groups from one queue and puts them, each message changed, to another, in the same units of work."""
+
+    def __init__(self, pattern: Pattern, queue: str, name: str) -> None:
+        super().__init__(pattern, queue, name)
+        self.target = f"{queue}.OUT"
+        self.others = (self.target, f"MQGROUPS.PUT.{name}")
+
+    def prepare(self, reader: Reader) -> None:
+        super().prepare(reader)
+        reader.make_queue(self.target, MODEL)
+
+    def run(self, connection: mqgroups.QueueManager) -> None:
+        settings = self._settings()
+        with connection.group_pipe(
+            self.queue, self.target, wait_s=0, group_wait_s=_PATIENCE_S, full_wait_s=_FULL_WAIT_S, **settings
+        ) as pipe:
+            for incoming, outgoing in pipe:
+                for message in incoming:
+                    outgoing.put(changed(message.data))
+            self._is_done()
+
+    def wrong(self, reader: Reader) -> str:
+        left = reader.browse(self.queue)
+        if left:
+            return f"{len(left)} messages left on the queue"
+        wrong = wrong_with_group(reader.browse(self.target), [changed(payload) for payload in self._payloads])
+        records = reader.browse(self.others[-1])
+        return wrong or (
+            f"on the status queue of the outgoing side: {[one.data for one in records]}" if records else ""
+        )
+
+
+def changed(payload: bytes) -> bytes:
+    """Return what a pipe makes of a message."""
+    return payload[::-1]
+
+
+PROGRAMS: dict[str, type[PutProgram] | type[GetProgram]] = {"put": PutProgram, "get": GetProgram, "pipe": PipeProgram}
 
 
 def wrong_with_groups(seen: Sequence[Seen], pattern: Pattern, groups: int) -> str:

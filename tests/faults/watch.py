@@ -66,7 +66,8 @@ class Watch:
         def settle(work: UnitsOfWork) -> Verdict:
             ending, before = work._ending, work._record
             verdict = _settle(work)
-            if ending is not None and self._reader is not None:
+            mine = self._program is not None and work._status.name == self._program.status_queue
+            if ending is not None and self._reader is not None and mine:
                 self._compare(verdict, ending.record, before)
             return verdict
 
