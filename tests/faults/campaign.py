@@ -177,8 +177,11 @@ class Campaign:
 
     def _zombies(self, undisturbed: dict[Pattern, list[tuple[str, int]]]) -> Iterator[Task]:
         for pattern, calls in undisturbed.items():
-            # The first commit claims the name, and the call after it opens the queue: then the producer or consumer is there.
-            made = [verb for verb, _ in calls].index("MQCMIT") + 2
+            # The first commit claims the name, and the calls after it open the queue: then the producer or consumer is there.
+            verbs = [verb for verb, _ in calls]
+            made = verbs.index("MQCMIT") + 1
+            while verbs[made] in ("MQOPEN", "MQINQ"):
+                made += 1
             cases = (f"zombie {pattern.name} {nth}" for nth in range(made + 1, len(calls) + 1))
             yield Task("zombie", pattern.name, tuple(case for case in cases if self._takes(case, self._extent.zombies)))
 
