@@ -17,14 +17,19 @@ It imports nothing of the rest of the package but the numbers in ``mqgroups.mqi.
 library's rules could not disagree with them. ``embedded/README.md`` says what it implements and what it does not.
 """
 
+from mqgroups.embedded.cluster_file import ClusterFile, ClusterFileError
+from mqgroups.embedded.cluster_launcher import EmbeddedCluster
 from mqgroups.embedded.control import Control, ControlError
 from mqgroups.embedded.faults import Fault, random_fault
 from mqgroups.embedded.launcher import EmbeddedQueueManager, EmbeddedQueueManagerError
 from mqgroups.embedded.platform import Platform
 
 __all__ = [
+    "ClusterFile",
+    "ClusterFileError",
     "Control",
     "ControlError",
+    "EmbeddedCluster",
     "EmbeddedQueueManager",
     "EmbeddedQueueManagerError",
     "Fault",

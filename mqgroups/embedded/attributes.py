@@ -18,10 +18,13 @@ _YES_NO = {"YES": 1, "NO": 0}
 _ENABLED = {"ENABLED": 0, "DISABLED": 1}
 _EVENT = {"ENABLED": 1, "DISABLED": 0}
 
-LOCAL, MODEL, ALIAS = mq.MQQT_LOCAL, mq.MQQT_MODEL, mq.MQQT_ALIAS
+LOCAL, MODEL, ALIAS, REMOTE = mq.MQQT_LOCAL, mq.MQQT_MODEL, mq.MQQT_ALIAS, mq.MQQT_REMOTE
 _STORING = frozenset({LOCAL, MODEL})
 _ALL = frozenset({LOCAL, MODEL, ALIAS})
-TYPE_NAMES = {LOCAL: "QLOCAL", MODEL: "QMODEL", ALIAS: "QALIAS"}
+# What has instances in a cluster, and what says how to put.
+_DEFINED = frozenset({LOCAL, ALIAS, REMOTE})
+_FOR_PUTS = _ALL | {REMOTE}
+TYPE_NAMES = {LOCAL: "QLOCAL", MODEL: "QMODEL", ALIAS: "QALIAS", REMOTE: "QREMOTE"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +83,13 @@ class Attribute:
 
 
 QUEUE_ATTRIBUTES: tuple[Attribute, ...] = (
-    Attribute(mq.MQCA_Q_DESC, "DESCR", "", _ALL, length=mq.MQ_Q_DESC_LENGTH),
-    Attribute(mq.MQIA_INHIBIT_PUT, "PUT", mq.MQQA_PUT_ALLOWED, _ALL, _ENABLED),
+    Attribute(mq.MQCA_Q_DESC, "DESCR", "", _FOR_PUTS, length=mq.MQ_Q_DESC_LENGTH),
+    Attribute(mq.MQIA_INHIBIT_PUT, "PUT", mq.MQQA_PUT_ALLOWED, _FOR_PUTS, _ENABLED),
     Attribute(mq.MQIA_INHIBIT_GET, "GET", mq.MQQA_GET_ALLOWED, _ALL, _ENABLED),
-    Attribute(mq.MQIA_DEF_PRIORITY, "DEFPRTY", 0, _ALL, high=9),
-    Attribute(mq.MQIA_DEF_PERSISTENCE, "DEFPSIST", mq.MQPER_NOT_PERSISTENT, _ALL, _YES_NO),
-    Attribute(mq.MQIA_DEF_BIND, "DEFBIND", mq.MQBND_BIND_ON_OPEN, _ALL, {"OPEN": 0, "NOTFIXED": 1, "GROUP": 2}),
-    Attribute(mq.MQIA_DEF_PUT_RESPONSE_TYPE, "DEFPRESP", mq.MQPRT_SYNC_RESPONSE, _ALL, {"SYNC": 1, "ASYNC": 2}),
+    Attribute(mq.MQIA_DEF_PRIORITY, "DEFPRTY", 0, _FOR_PUTS, high=9),
+    Attribute(mq.MQIA_DEF_PERSISTENCE, "DEFPSIST", mq.MQPER_NOT_PERSISTENT, _FOR_PUTS, _YES_NO),
+    Attribute(mq.MQIA_DEF_BIND, "DEFBIND", mq.MQBND_BIND_ON_OPEN, _FOR_PUTS, {"OPEN": 0, "NOTFIXED": 1, "GROUP": 2}),
+    Attribute(mq.MQIA_DEF_PUT_RESPONSE_TYPE, "DEFPRESP", mq.MQPRT_SYNC_RESPONSE, _FOR_PUTS, {"SYNC": 1, "ASYNC": 2}),
     Attribute(mq.MQIA_DEF_READ_AHEAD, "DEFREADA", mq.MQREADA_NO, _ALL, {"NO": 0, "YES": 1, "DISABLED": 2}),
     Attribute(
         mq.MQIA_PROPERTY_CONTROL,
@@ -95,10 +98,19 @@ QUEUE_ATTRIBUTES: tuple[Attribute, ...] = (
         _ALL,
         {"COMPAT": 0, "NONE": 1, "ALL": 2, "FORCE": 3, "V6COMPAT": 4},
     ),
-    Attribute(mq.MQIA_SCOPE, "SCOPE", 1, _ALL, {"QMGR": 1, "CELL": 2}),
-    Attribute(mq.MQCA_CLUSTER_NAME, "CLUSTER", "", _ALL, length=mq.MQ_CLUSTER_NAME_LENGTH),
-    Attribute(mq.MQCA_CLUSTER_NAMELIST, "CLUSNL", "", _ALL, length=mq.MQ_NAMELIST_NAME_LENGTH),
-    Attribute(mq.MQCA_CUSTOM, "CUSTOM", "", _ALL, length=mq.MQ_CUSTOM_LENGTH),
+    Attribute(mq.MQIA_SCOPE, "SCOPE", 1, _FOR_PUTS, {"QMGR": 1, "CELL": 2}),
+    Attribute(mq.MQCA_CLUSTER_NAME, "CLUSTER", "", _FOR_PUTS, length=mq.MQ_CLUSTER_NAME_LENGTH),
+    Attribute(mq.MQCA_CLUSTER_NAMELIST, "CLUSNL", "", _FOR_PUTS, length=mq.MQ_NAMELIST_NAME_LENGTH),
+    Attribute(mq.MQIA_CLWL_Q_RANK, "CLWLRANK", 0, _DEFINED, high=9),
+    Attribute(mq.MQIA_CLWL_Q_PRIORITY, "CLWLPRTY", 0, _DEFINED, high=9),
+    Attribute(
+        mq.MQIA_CLWL_USEQ,
+        "CLWLUSEQ",
+        mq.MQCLWL_USEQ_AS_Q_MGR,
+        frozenset({LOCAL}),
+        {"QMGR": mq.MQCLWL_USEQ_AS_Q_MGR, "LOCAL": mq.MQCLWL_USEQ_LOCAL, "ANY": mq.MQCLWL_USEQ_ANY},
+    ),
+    Attribute(mq.MQCA_CUSTOM, "CUSTOM", "", _FOR_PUTS, length=mq.MQ_CUSTOM_LENGTH),
     Attribute(mq.MQIA_MAX_Q_DEPTH, "MAXDEPTH", 5000),
     Attribute(mq.MQIA_MAX_MSG_LENGTH, "MAXMSGL", 4_194_304, high=104_857_600),
     Attribute(mq.MQIA_SHAREABILITY, "SHARE", mq.MQQA_SHAREABLE, keywords={"SHARE": mq.MQQA_SHAREABLE, "NOSHARE": 0}),
@@ -156,6 +168,9 @@ QUEUE_ATTRIBUTES: tuple[Attribute, ...] = (
         frozenset({MODEL}),
         {"PERMDYN": mq.MQQDT_PERMANENT_DYNAMIC, "TEMPDYN": mq.MQQDT_TEMPORARY_DYNAMIC},
     ),
+    Attribute(mq.MQCA_REMOTE_Q_NAME, "RNAME", "", frozenset({REMOTE}), length=mq.MQ_Q_NAME_LENGTH),
+    Attribute(mq.MQCA_REMOTE_Q_MGR_NAME, "RQMNAME", "", frozenset({REMOTE}), length=mq.MQ_Q_MGR_NAME_LENGTH),
+    Attribute(mq.MQCA_XMIT_Q_NAME, "XMITQ", "", frozenset({REMOTE}), length=mq.MQ_Q_NAME_LENGTH),
     Attribute(mq.MQCA_BASE_Q_NAME, "TARGET", "", frozenset({ALIAS}), length=mq.MQ_Q_NAME_LENGTH),
     Attribute(
         mq.MQIA_BASE_TYPE, "TARGTYPE", mq.MQOT_Q, frozenset({ALIAS}), {"QUEUE": mq.MQOT_Q, "TOPIC": mq.MQOT_TOPIC}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from mqgroups.embedded import pcf_constants as pcf
@@ -17,6 +17,7 @@ from mqgroups.embedded.attributes import (
     BY_SELECTOR,
     LOCAL,
     MODEL,
+    REMOTE,
     TYPE_NAMES,
     Attribute,
     Value,
@@ -50,7 +51,7 @@ DEFINE TOPIC(SYSTEM.DEFAULT.TOPIC) TOPICSTR('')
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A model or alias queue: attributes only."""
+    """A model, alias or remote queue: attributes only."""
 
     name: str
     type: int
@@ -65,6 +66,8 @@ class Catalogue:
         self._store = store
         self._platform = platform
         self._objects: dict[str, Queue | Definition] = {}
+        # Called when a queue was defined, altered or deleted: a cluster tells its members.
+        self.on_change: Callable[[], None] | None = None
         self.objects = Objects(store)
         self.q_mgr_values: dict[int, Value] = {**defaults(Q_MGR_ATTRIBUTES), **store.q_mgr_values}
         for stored in store.objects():
@@ -92,16 +95,20 @@ class Catalogue:
         """Return the local queue that a name leads to, and the object of that name, which may be an alias of it.
 
         Raises:
-            CatalogueError: MQRC_UNKNOWN_OBJECT_NAME, MQRC_UNKNOWN_ALIAS_BASE_Q, MQRC_ALIAS_BASE_Q_TYPE_ERROR.
+            CatalogueError: MQRC_UNKNOWN_OBJECT_NAME, MQRC_UNKNOWN_ALIAS_BASE_Q, MQRC_ALIAS_BASE_Q_TYPE_ERROR,
+                MQRC_UNKNOWN_REMOTE_Q_MGR.
         """
         named = self._objects.get(name)
         if isinstance(named, Queue):
             return named, named
         if named is None or named.type == MODEL:
             raise CatalogueError(mq.MQRC_UNKNOWN_OBJECT_NAME)
-        base = self._objects.get(str(named.values[mq.MQCA_BASE_Q_NAME]))
+        base = named if named.type == REMOTE else self._objects.get(str(named.values[mq.MQCA_BASE_Q_NAME]))
         if base is None:
             raise CatalogueError(mq.MQRC_UNKNOWN_ALIAS_BASE_Q)
+        if base.type == REMOTE:
+            # To who is in no cluster with it there is no way.
+            raise CatalogueError(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
         if not isinstance(base, Queue):
             raise CatalogueError(mq.MQRC_ALIAS_BASE_Q_TYPE_ERROR)
         return base, named
@@ -122,7 +129,9 @@ class Catalogue:
             raise CatalogueError(mq.MQRC_OBJECT_ALREADY_EXISTS)
         definition_type = model.values[mq.MQIA_DEFINITION_TYPE]
         assert isinstance(definition_type, int)
-        values = {selector: model.values[selector] for selector in default_values(LOCAL)}
+        own = default_values(LOCAL)
+        # What no model queue has, the workload attributes, is at its default.
+        values = {selector: model.values.get(selector, default) for selector, default in own.items()}
         queue = Queue(name, values, definition_type)
         self._objects[name] = queue
         self._keep(queue)
@@ -276,6 +285,7 @@ class Catalogue:
         definition_type = found.definition_type if isinstance(found, Queue) else 0
         if definition_type != mq.MQQDT_TEMPORARY_DYNAMIC:
             self._store.put_object(StoredObject(found.name, found.type, definition_type, found.values))
+            self._tell()
 
     def _forget(self, name: str) -> None:
         found = self._objects.pop(name)
@@ -283,6 +293,11 @@ class Catalogue:
             found.deleted = True
             found.wake()
         self._store.delete_object(name)
+        self._tell()
+
+    def _tell(self) -> None:
+        if self.on_change is not None:
+            self.on_change()
 
 
 def _check_idle(queue: Queue) -> None:

@@ -1,4 +1,4 @@
-"""The way to a running server that is not the MQI: faults, counts of calls, a full disk, quiescing.
+"""The way to a running server that is not the MQI: faults, counts of calls, a full disk, quiescing, channels.
 
 A server writes where it can be reached, and the token that opens its control verb, to ``control.json`` in its data
 directory, readable by its owner only.
@@ -77,6 +77,37 @@ class Control:
         """End as ``endmqm`` does: MQRC_Q_MGR_QUIESCING for who asks for it, and the end when the last one disconnects."""
         self._do("quiesce")
 
+    def channels(self) -> list[dict[str, Any]]:
+        """Return the status of the channels to the other members of the cluster, by the names of these."""
+        channels: list[dict[str, Any]] = self._do("channel", action="status")["channels"]
+        return channels
+
+    def stop_channel(self, to: str) -> None:
+        """Stop the channel to a queue manager when its batch is over; what is bound for there waits."""
+        self._do("channel", action="stop", to=to)
+
+    def start_channel(self, to: str) -> None:
+        """Start a channel that is stopped."""
+        self._do("channel", action="start", to=to)
+
+    def slow_channel(self, to: str, delay_s: float) -> None:
+        """Let a channel wait so many seconds before each batch; 0 ends that."""
+        self._do("channel", action="slow", to=to, delay_s=delay_s)
+
+    def interleave_channel(self, to: str, seed: int | None) -> None:
+        """Let a channel deliver the messages of each batch in an order drawn from a seed; None ends that."""
+        self._do("channel", action="interleave", to=to, seed=seed)
+
+    def cut_channel(self, to: str, when: str = "after", *, stop: bool = False) -> None:
+        """Let the connection break around the next batch, which is in doubt then.
+
+        Args:
+            to: the queue manager that the channel leads to.
+            when: ``before`` or ``after`` the other end has received the batch.
+            stop: whether the channel is stopped then; else it resolves the doubt as soon as it can.
+        """
+        self._do("channel", action="cut", to=to, when=when, stop=stop)
+
     def disconnect(self, pid: int) -> None:
         """Drop the connections of a process, as happens to a client that does not answer for its heartbeat interval."""
         self._do("disconnect", pid=pid)
@@ -94,4 +125,6 @@ class Control:
             raise ControlError(f"the queue manager at {self.host}:{self.port} refused the command {what}")
         _, _, values = decode_reply(verb, frame[2])
         answer: dict[str, Any] = json.loads(values[0])
+        if "error" in answer:
+            raise ControlError(answer["error"])
         return answer

@@ -11,6 +11,7 @@ from mqgroups.mqi import constants as mq
 if TYPE_CHECKING:
     from mqgroups.embedded.attributes import Value
     from mqgroups.embedded.queue import Message, Queue
+    from mqgroups.embedded.routing import Route
     from mqgroups.embedded.subscription import Subscription
 
 INPUT = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
@@ -28,12 +29,12 @@ class Handle:
     """One open object: a queue, through its own name or an alias, or, where ``queue`` is None, what ``object_type`` says, a
     topic or a subscription.
 
-    ``opened_name`` is the name given to MQOPEN and ``opened_values`` the attributes of what it names, which MQINQ
-    answers from: those of an alias are the alias's own. ``cursor`` is the place of the browse cursor, None before the
-    first message; ``logical_cursor`` is the place of the first item of the group it is in, which is where that group
-    stands in logical order; ``browsed_in_logical_order`` is how the last MQGMO_BROWSE_FIRST (or first
-    MQGMO_BROWSE_NEXT) went. ``default_put_response`` is DEFPRESP as it was at MQOPEN. ``topic_string`` is that of a topic,
-    ``subscription`` what MQSUB opened. ``waits`` is whether an MQGET of it waits just now.
+    ``opened_name`` is the name given to MQOPEN and ``opened_values`` the attributes of what it names, which MQINQ answers from:
+    those of an alias are the alias's own. ``cursor`` is the place of the browse cursor, None before the first message;
+    ``logical_cursor`` is the place of the first item of the group it is in, which is where that group stands in logical order;
+    ``browsed_in_logical_order`` is how the last MQGMO_BROWSE_FIRST (or first MQGMO_BROWSE_NEXT) went. ``default_put_response``
+    is DEFPRESP as it was at MQOPEN. ``topic_string`` is that of a topic, ``subscription`` what MQSUB opened. ``route`` says
+    where messages go that are not simply put on ``queue``. ``waits`` is whether an MQGET of it waits just now.
     """
 
     __slots__ = (
@@ -50,6 +51,7 @@ class Handle:
         "opened_values",
         "options",
         "queue",
+        "route",
         "saved_context",
         "states",
         "subscription",
@@ -71,6 +73,7 @@ class Handle:
         topic_string: str = "",
         subscription: Subscription | None = None,
         object_type: int = mq.MQOT_Q,
+        route: Route | None = None,
     ) -> None:
         self.hobj = hobj
         self.options = options
@@ -83,6 +86,7 @@ class Handle:
         self.topic_string = topic_string
         self.subscription = subscription
         self.object_type = object_type
+        self.route = route
         self.states = dict.fromkeys(Direction, GroupState())
         self.cursor: int | None = None
         self.logical_cursor: int | None = None

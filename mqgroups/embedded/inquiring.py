@@ -73,6 +73,15 @@ _KNOWN_INTEGERS = frozenset(
         pcf.MQIA_APPL_TYPE,
     }
 )
+# What can be asked of a cluster queue that has no instance here (topic "MQINQ and clusters").
+_OF_CLUSTER_QUEUES = (
+    mq.MQIA_DEF_BIND,
+    mq.MQIA_DEF_PERSISTENCE,
+    mq.MQIA_DEF_PRIORITY,
+    mq.MQIA_INHIBIT_PUT,
+    mq.MQCA_Q_DESC,
+    mq.MQIA_Q_TYPE,
+)
 _OF_OTHER_OBJECTS = {
     pcf.MQCA_NAMELIST_NAME: mq.MQ_NAMELIST_NAME_LENGTH,
     pcf.MQCA_NAMES: mq.MQ_OBJECT_NAME_LENGTH,
@@ -139,6 +148,8 @@ def _values(q_mgr: QueueManager, handle: Handle) -> Mapping[int, ObjectValue]:
     if handle.topic_string:
         # "MQINQ" has no selectors of topics; which reason it gives is unverified.
         raise Failed(mq.MQRC_SELECTOR_ERROR)
+    if handle.route is not None and handle.route.is_elsewhere:
+        return {**{each: handle.route.values[each] for each in _OF_CLUSTER_QUEUES}, mq.MQCA_Q_NAME: handle.opened_name}
     if handle.queue is not None:
         return _queue_values(handle, handle.queue)
     if handle.object_type == mq.MQOT_Q_MGR:
@@ -160,10 +171,10 @@ def _queue_values(handle: Handle, queue: Queue) -> dict[int, Value]:
     if handle.opened_values is queue.values:
         return {**object_values(queue), mq.MQCA_Q_NAME: handle.opened_name}
     return {
+        mq.MQIA_Q_TYPE: ALIAS,
         **(handle.opened_values or {}),
         **_dates(queue.created),
         mq.MQCA_Q_NAME: handle.opened_name,
-        mq.MQIA_Q_TYPE: ALIAS,
     }
 
 

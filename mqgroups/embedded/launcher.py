@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 from mqgroups.embedded.control import Control
 from mqgroups.embedded.faults import Fault
 from mqgroups.embedded.libmqm.build import build
+from mqgroups.embedded.membership import Membership
 from mqgroups.embedded.platform import Platform
 
 DEFAULT_CHANNEL = "DEV.APP.SVRCONN"
@@ -47,6 +49,7 @@ class EmbeddedQueueManager:
         platform: Platform | str = Platform.UNIX,
         log_level: str = "WARNING",
         command_server: bool = True,
+        membership: Membership | None = None,
     ) -> None:
         """Describe it; nothing is started yet.
 
@@ -59,6 +62,7 @@ class EmbeddedQueueManager:
             platform: ``"unix"`` or ``"zos"``: whose rules apply where platforms differ.
             log_level: of the server's log on standard error.
             command_server: whether it answers PCF commands on SYSTEM.ADMIN.COMMAND.QUEUE.
+            membership: the cluster it is in; ``EmbeddedCluster`` starts all members.
         """
         self.q_mgr_name = q_mgr_name
         self.channel = DEFAULT_CHANNEL
@@ -71,6 +75,7 @@ class EmbeddedQueueManager:
         self._platform = Platform(platform)
         self._log_level = log_level
         self._command_server = command_server
+        self._membership = membership
         self._process: subprocess.Popen[str] | None = None
         self._control: Control | None = None
 
@@ -126,6 +131,7 @@ class EmbeddedQueueManager:
             "platform": self._platform.value,
             "log_level": self._log_level,
             "command_server": self._command_server,
+            "membership": asdict(self._membership) if self._membership is not None else None,
         }
         # Passwords go through the pipe: a command line is there for everybody to read.
         with contextlib.suppress(BrokenPipeError):

@@ -25,7 +25,8 @@ class GroupState:
     """What a handle keeps of its last successful call in one direction.
 
     ``current_group`` and ``current_logical_message`` say whether that call left one unterminated; ``length`` is the
-    length of the last segment in bytes, so that ``offset + length`` is where the next one starts.
+    length of the last segment in bytes, so that ``offset + length`` is where the next one starts. ``destination`` is the queue
+    manager that the message of a cluster queue went to.
     """
 
     group_id: bytes = bytes(24)
@@ -38,6 +39,7 @@ class GroupState:
     in_unit_of_work: bool = False
     persistent: bool = False
     logical_order: bool = False
+    destination: str = ""
 
     @property
     def unterminated(self) -> bool:
@@ -74,6 +76,7 @@ def after(
     in_unit_of_work: bool,
     persistent: bool,
     logical_order: bool,
+    destination: str = "",
 ) -> GroupState:
     """Return what the handle keeps after a successful call that put or got this message.
 
@@ -92,6 +95,7 @@ def after(
         in_unit_of_work=in_unit_of_work,
         persistent=persistent,
         logical_order=logical_order,
+        destination=destination,
     )
 
 

@@ -1,7 +1,7 @@
 """MQSC: reading the command files that define the queue manager's objects.
 
-The subset that users of this library write: DEFINE, ALTER and DELETE of QLOCAL, QMODEL, QALIAS, TOPIC, SUB, NAMELIST and
-PROCESS, CLEAR QLOCAL, DEFINE CHANNEL of type SVRCONN, ALTER QMGR, ALTER AUTHINFO of type IDPWOS; and DISPLAY, where there is
+The subset that users of this library write: DEFINE, ALTER and DELETE of QLOCAL, QMODEL, QALIAS, QREMOTE, TOPIC, SUB, NAMELIST
+and PROCESS, CLEAR QLOCAL, DEFINE CHANNEL of type SVRCONN, ALTER QMGR, ALTER AUTHINFO of type IDPWOS; and DISPLAY, where there is
 somebody to see it. Other commands about security (SET AUTHREC, SET CHLAUTH, REFRESH SECURITY, DEFINE AUTHINFO) and other
 channels are read and set aside: they mean something to IBM MQ, and the same file must serve both. Anything else is an error
 that names its line. Not here: doing what a command says (``mqsc_commands.py``, ``commands/display.py``).
@@ -22,6 +22,8 @@ _OBJECTS = {
     "QL": "QLOCAL",
     "QM": "QMODEL",
     "QA": "QALIAS",
+    "QR": "QREMOTE",
+    "QC": "QCLUSTER",
     "Q": "QUEUE",
     "QS": "QSTATUS",
     "CHL": "CHANNEL",
@@ -36,13 +38,14 @@ _SET_ASIDE = {
     ("ALTER", "CHANNEL"),
 }
 _CARRIED_OUT = {
-    *((verb, kind) for verb in ("DEFINE", "ALTER", "DELETE") for kind in ("QLOCAL", "QMODEL", "QALIAS")),
+    *((verb, kind) for verb in ("DEFINE", "ALTER", "DELETE") for kind in ("QLOCAL", "QMODEL", "QALIAS", "QREMOTE")),
     ("CLEAR", "QLOCAL"),
     ("DEFINE", "CHANNEL"),
     ("ALTER", "AUTHINFO"),
     ("ALTER", "QMGR"),
     *((verb, kind) for verb in ("DEFINE", "ALTER", "DELETE") for kind in ("NAMELIST", "PROCESS", "TOPIC", "SUB")),
-    *(("DISPLAY", kind) for kind in ("QUEUE", "QLOCAL", "QMODEL", "QALIAS", "QSTATUS", "QMGR")),
+    *(("DISPLAY", kind) for kind in ("QUEUE", "QLOCAL", "QMODEL", "QALIAS", "QREMOTE", "QSTATUS", "QMGR")),
+    *(("DISPLAY", kind) for kind in ("QCLUSTER", "CLUSQMGR")),
     *(("DISPLAY", kind) for kind in ("CHANNEL", "NAMELIST", "PROCESS", "CONN")),
 }
 # Of these kinds there is one type only.

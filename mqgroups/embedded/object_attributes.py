@@ -69,6 +69,7 @@ Q_MGR_ATTRIBUTES: tuple[Attribute, ...] = (
         {"NOLIMIT": mq.MQMMBI_UNLIMITED},
         number_too=True,
     ),
+    _word(mq.MQIA_CLWL_USEQ, "CLWLUSEQ", mq.MQCLWL_USEQ_LOCAL, {"LOCAL": 0, "ANY": 1}),
     _number(mq.MQIA_TRIGGER_INTERVAL, "TRIGINT", 999_999_999),
     _word(pcf.MQIA_CHLAUTH_RECORDS, "CHLAUTH", 1, _EVENT),
     _word(pcf.MQIA_AUTHORITY_EVENT, "AUTHOREV", 0, _EVENT),

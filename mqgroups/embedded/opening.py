@@ -14,6 +14,7 @@ from mqgroups.embedded.object_attributes import Kind
 from mqgroups.embedded.objects import CatalogueError
 from mqgroups.embedded.queue import Queue
 from mqgroups.embedded.queue_manager import Answer, Connection, Failed, QueueManager
+from mqgroups.embedded.routing import Route, route_of
 from mqgroups.embedded.structures import ObjectDescriptor, StructureError
 from mqgroups.embedded.subscription import MANAGED
 from mqgroups.embedded.topic import full_topic_string
@@ -94,7 +95,7 @@ def open_object(
             answered = od.answered(od.object_name, "", q_mgr.name)
         elif od.object_type == mq.MQOT_Q:
             handle, queue = open_queue(q_mgr, od, options)
-            answered = od.answered(handle.opened_name, queue.name, q_mgr.name)
+            answered = answered_queue(q_mgr, od, handle, queue)
         elif od.object_type in _TO_INQUIRE:
             handle = _open_to_inquire(q_mgr, od, options)
             answered = od.answered(od.object_name, "", q_mgr.name)
@@ -164,10 +165,19 @@ def _open_to_inquire(q_mgr: QueueManager, od: ObjectDescriptor, options: int) ->
     return Handle(q_mgr.new_handle_number(), options, opened_name=od.object_name, object_type=od.object_type)
 
 
+def answered_queue(q_mgr: QueueManager, od: ObjectDescriptor, handle: Handle, queue: Queue) -> bytes:
+    """Return the MQOD of a queue that was opened; a queue manager that is not chosen yet is blank."""
+    if handle.route is None:
+        return od.answered(handle.opened_name, queue.name, q_mgr.name)
+    return od.answered(handle.opened_name, handle.route.queue_name, handle.route.fixed)
+
+
 def open_queue(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> tuple[Handle, Queue]:
-    """Open a queue by the name in an MQOD; returns the handle, not yet in the connection, and the local queue."""
-    if od.object_q_mgr_name not in ("", q_mgr.name):
-        # There are no remote queue managers and no transmission queues here.
+    """Open a queue by the name in an MQOD; returns the handle, not yet in the connection, and the queue that counts it."""
+    route = route_of(q_mgr, od.object_name, od.object_q_mgr_name, options)
+    if route is not None:
+        return _open_route(q_mgr, od, options, route), route.counted_on
+    if q_mgr.cluster is None and od.object_q_mgr_name not in ("", q_mgr.name):
         raise Failed(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
     try:
         model = q_mgr.catalogue.get(od.object_name)
@@ -199,6 +209,23 @@ def open_queue(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> tuple
     if options & mq.MQOO_CO_OP:
         queue.marks.join(handle)
     return handle, queue
+
+
+def _open_route(q_mgr: QueueManager, od: ObjectDescriptor, options: int, route: Route) -> Handle:
+    route.counted_on.open_count += 1
+    if options & mq.MQOO_OUTPUT:
+        route.counted_on.open_output_count += 1
+    default_put_response = route.values[mq.MQIA_DEF_PUT_RESPONSE_TYPE]
+    assert isinstance(default_put_response, int)
+    return Handle(
+        q_mgr.new_handle_number(),
+        options,
+        route.counted_on,
+        od.object_name,
+        route.values,
+        default_put_response=default_put_response,
+        route=route,
+    )
 
 
 def _claim_input(queue: Queue, options: int) -> bool:

@@ -27,6 +27,8 @@ from mqgroups.embedded.put_response import put1_is_asynchronous, put_is_asynchro
 from mqgroups.embedded.queue import Message, Queue
 from mqgroups.embedded.queue_manager import CCSID, MAX_PRIORITY, Answer, Connection, Failed, QueueManager
 from mqgroups.embedded.reports import COA, check_report, forget, is_confirmed, reports_on_arrival, wants_reply_queue
+from mqgroups.embedded.routing import Target
+from mqgroups.embedded.routing import target as target_of
 from mqgroups.embedded.structures import (
     NO_ID,
     MessageDescriptor,
@@ -103,14 +105,14 @@ def _put_on_handle(
         # Once more: the queue may have been deleted since.
         handle, queue = connection.queue_handle(hobj)
         state = handle.states[Direction.PUT]
-        reason, messages = _put(q_mgr, connection, handle, queue, md, pmo, data)
+        reason, messages, names = _put(q_mgr, connection, handle, queue, md, pmo, data)
     if not q_mgr.platform.puts_in_syncpoint(pmo.options):
         try:
             _make_visible(q_mgr, messages)
         except Failed:
             handle.states[Direction.PUT] = state
             raise
-    return _answer(q_mgr, queue, md, pmo, reason, [])
+    return _answer(names, md, pmo, reason, [])
 
 
 def put1(
@@ -142,17 +144,18 @@ def _open_and_put(
     data: bytes,
 ) -> Answer:
     with q_mgr.lock:
-        handle, queue = open_queue(q_mgr, od, mq.MQOO_OUTPUT)
+        # As if it had been opened with MQOO_BIND_NOT_FIXED, whatever DEFBIND says (topic "DEFBIND").
+        handle, queue = open_queue(q_mgr, od, mq.MQOO_OUTPUT | mq.MQOO_BIND_NOT_FIXED)
         try:
             check_context(connection, handle, pmo, put1=True)
-            reason, messages = _put(q_mgr, connection, handle, queue, md, pmo, data)
+            reason, messages, names = _put(q_mgr, connection, handle, queue, md, pmo, data)
         finally:
             if connection.unit_of_work is not None:
                 connection.unit_of_work.forget_state(handle, Direction.PUT)
             q_mgr.release(handle)
     if not q_mgr.platform.puts_in_syncpoint(pmo.options):
         _make_visible(q_mgr, messages)
-    return _answer(q_mgr, queue, md, pmo, reason, [od.answered(handle.opened_name, queue.name, q_mgr.name)])
+    return _answer(names, md, pmo, reason, [od.answered(handle.opened_name, *names)])
 
 
 def _make_visible(q_mgr: QueueManager, messages: list[Message]) -> None:
@@ -181,15 +184,14 @@ def put_structures(md_raw: bytes, pmo_raw: bytes) -> tuple[MessageDescriptor, Pu
 
 
 def _answer(
-    q_mgr: QueueManager,
-    queue: Queue,
+    names: tuple[str, str],
     md: MessageDescriptor,
     pmo: PutMessageOptions,
     reason: int,
     before: list[object],
 ) -> Answer:
     comp = mq.MQCC_WARNING if reason else mq.MQCC_OK
-    return comp, reason, [*before, md.pack(md.version), pmo.answered(name_field(queue.name), q_mgr.name_bytes())]
+    return comp, reason, [*before, md.pack(md.version), pmo.answered(*map(name_field, names))]
 
 
 def check_put_options(pmo: PutMessageOptions) -> None:
@@ -214,17 +216,15 @@ def _put(
     md: MessageDescriptor,
     pmo: PutMessageOptions,
     data: bytes,
-) -> tuple[int, list[Message]]:
+) -> tuple[int, list[Message], tuple[str, str]]:
     """Make the message and count it; ``md`` becomes what MQPUT returns.
 
     Returns the reason of a warning, or MQRC_NONE, and the message, several if it was split into segments, with the reports
-    on its arrival: in the unit of work, or, outside syncpoint, still to be made visible.
+    on its arrival: in the unit of work, or, outside syncpoint, still to be made visible; and the names of the queue and the
+    queue manager it goes to.
     """
     q_mgr.fail_if_quiescing(pmo.options & mq.MQPMO_FAIL_IF_QUIESCING)
-    if handle.opened_values is not None and handle.opened_values[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED:
-        raise Failed(mq.MQRC_PUT_INHIBITED)
-    if queue.values[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED:
-        raise Failed(mq.MQRC_PUT_INHIBITED)
+    _check_inhibition(handle, queue)
     if len(data) > connection.max_msg_length:
         # A client's message beyond what its channel carries never gets as far as the queue (reason code 2010,
         # MQRC_DATA_LENGTH_ERROR).
@@ -270,13 +270,20 @@ def _put(
         raise Failed(mq.MQRC_MSG_SEQ_NUMBER_ERROR)
     if identity.offset > _HIGHEST_NUMBER:
         raise Failed(mq.MQRC_OFFSET_ERROR)
+    away: Target | None = None
+    names = (queue.name, q_mgr.name)
+    if handle.route is not None:
+        target = target_of(q_mgr, handle, md.msg_flags, identity, logical_order=logical_order)
+        queue, names = target.queue, (target.queue_name, target.q_mgr_name)
+        away = target if target.q_mgr_name != q_mgr.name else None
     pieces = _pieces(queue, md, body)
     if queue.depth + len(pieces) > queue.integer(mq.MQIA_MAX_Q_DEPTH):
         raise Failed(mq.MQRC_Q_FULL)
     if len(pieces) > 1 and not in_unit_of_work and connection.unit_of_work:
         # The segments have to appear together, and the only unit of work there is is the user's (topic q042870).
         raise Failed(mq.MQRC_UOW_NOT_AVAILABLE)
-    reported = len(pieces) if is_confirmed(COA, md.report, md.format) else 0
+    # What goes to another queue manager arrives there.
+    reported = len(pieces) if away is None and is_confirmed(COA, md.report, md.format) else 0
     unit = q_mgr.unit_of_work(connection, 1 + reported) if in_unit_of_work else None
 
     # From here on only the disk can refuse.
@@ -284,6 +291,9 @@ def _put(
         identity = Identity(q_mgr.new_identifier(), identity.msg_seq_number, identity.offset)
     messages = _messages(q_mgr, connection, queue, md, pmo, identity, pieces)
     messages[0].properties = properties
+    extent = sum(message.extent for message in messages)
+    if away is not None and q_mgr.cluster is not None:
+        messages = [q_mgr.cluster.for_channel(message, *names, away.bound) for message in messages]
     if caller is not None:
         md.encoding, md.coded_char_set_id, md.format = caller
     q_mgr.keep_state(connection, handle, Direction.PUT, in_unit_of_work)
@@ -296,12 +306,23 @@ def _put(
     handle.states[Direction.PUT] = after(
         identity,
         stored_flags(md.msg_flags),
-        sum(message.extent for message in messages),
+        extent,
         in_unit_of_work=in_unit_of_work,
         persistent=persistent,
         logical_order=logical_order,
+        destination=names[1],
     )
-    return warning, messages + reports
+    return warning, messages + reports, names
+
+
+def _check_inhibition(handle: Handle, queue: Queue) -> None:
+    """Raise Failed with MQRC_PUT_INHIBITED; of a cluster queue each instance is looked at when one is chosen."""
+    if handle.route is None:
+        queues = [queue.values] if handle.opened_values is None else [handle.opened_values, queue.values]
+    else:
+        queues = [handle.route.definition.values] if handle.route.definition is not None else []
+    if any(values[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED for values in queues):
+        raise Failed(mq.MQRC_PUT_INHIBITED)
 
 
 def resolve_descriptor(md: MessageDescriptor, persistence: Value, priority: Value) -> int:

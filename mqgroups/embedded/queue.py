@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 import struct
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -308,6 +308,8 @@ class Queue:
         # When available messages expire, with their keys; those that are gone meanwhile are passed over.
         self._expiring: list[tuple[float, int]] = []
         self.waiting = WaitingCalls()
+        # Called when messages become available: the channel that sends them.
+        self.on_arrival: Callable[[], None] | None = None
         self.marks = Marks()
         # What RESET QSTATS tells and sets back: messages put and got, whether in a unit of work or not, and the time.
         self.enqueued = 0
@@ -364,6 +366,8 @@ class Queue:
                     group = self._groups[message.group_id] = Group()
                 group.add(message)
         self.wake()
+        if self.on_arrival is not None:
+            self.on_arrival()
 
     def withdraw(self, message: Message) -> None:
         """Take an available message out of what MQGET finds. It still counts in ``depth``."""

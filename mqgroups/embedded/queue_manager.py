@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from mqgroups.embedded import mqsc_commands
 from mqgroups.embedded import pcf_constants as pcf
@@ -37,6 +37,9 @@ from mqgroups.embedded.store import Store
 from mqgroups.embedded.structures import MessageDescriptor, name_field
 from mqgroups.embedded.unit_of_work import UnitOfWork
 from mqgroups.mqi import constants as mq
+
+if TYPE_CHECKING:
+    from mqgroups.embedded.cluster import Cluster
 
 _log = logging.getLogger(__name__)
 
@@ -165,6 +168,8 @@ class QueueManager:
         self.store = Store(data, name)
         self.catalogue = Catalogue(self.store, platform)
         mqsc_commands.run(self.catalogue, parse(SYSTEM_MQSC))
+        # The cluster it is in, if any.
+        self.cluster: Cluster | None = None
         self.connections: dict[bytes, Connection] = {}
         # What was said last about the authority of each profile; nobody is held to it.
         self.authority_records: dict[tuple[str, str], dict[int, object]] = {}

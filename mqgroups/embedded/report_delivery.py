@@ -1,4 +1,5 @@
-"""Where a report message goes: to the reply-to queue, or to the dead-letter queue with an MQDLH in front, or nowhere.
+"""Where messages go that the queue manager itself puts: reports to the reply-to queue, or to the dead-letter queue with an MQDLH
+in front, or nowhere; and what came over a channel.
 
 Not here: what is in a report (``reports.py``).
 """
@@ -9,10 +10,11 @@ import logging
 import struct
 import time
 
-from mqgroups.embedded.objects import CatalogueError
 from mqgroups.embedded.queue import Message
 from mqgroups.embedded.queue_manager import CCSID, MAX_PRIORITY, Failed, QueueManager
+from mqgroups.embedded.routing import Target, addressed
 from mqgroups.embedded.structures import MessageDescriptor, name_field
+from mqgroups.embedded.transmission import Bound
 from mqgroups.mqi import constants as mq
 
 _log = logging.getLogger(__name__)
@@ -27,47 +29,68 @@ def delivered(
 ) -> list[Message]:
     """Return the message with this descriptor for the queue that takes it, counted on it; nothing if none does."""
     try:
-        if reply_to_q_mgr not in ("", q_mgr.name):
-            raise Failed(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
-        return [_placed(q_mgr, reply_to_q, md, data, properties)]
+        return [placed(q_mgr, addressed(q_mgr, reply_to_q, reply_to_q_mgr), md, data, properties)]
     except Failed as failed:
         reason = failed.reason
     if not md.report & mq.MQRO_DISCARD_MSG:
-        dead_letter_q = str(q_mgr.catalogue.q_mgr_values[mq.MQCA_DEAD_LETTER_Q_NAME])
-        header = DLH.pack(
-            b"DLH ",
-            1,
-            reason,
-            name_field(reply_to_q),
-            name_field(reply_to_q_mgr or q_mgr.name),
-            md.encoding,
-            md.coded_char_set_id,
-            md.format,
-            md.put_appl_type,
-            md.put_appl_name,
-            md.put_date,
-            md.put_time,
-        )
-        md.encoding, md.coded_char_set_id, md.format = mq.MQENC_NATIVE, CCSID, mq.MQFMT_DEAD_LETTER_HEADER
-        try:
-            return [_placed(q_mgr, dead_letter_q, md, header + data, properties)]
-        except Failed as failed:
-            _log.warning(
-                "the dead-letter queue %r does not take a report: %s", dead_letter_q, mq.reason_name(failed.reason)
-            )
+        letter = dead_letter(q_mgr, md, data, properties, reason, (reply_to_q, reply_to_q_mgr or q_mgr.name))
+        if letter is not None:
+            return [letter]
     _log.warning("a report for %s is dropped: %s", reply_to_q, mq.reason_name(reason))
     return []
 
 
-def _placed(q_mgr: QueueManager, name: str, md: MessageDescriptor, data: bytes, properties: bytes) -> Message:
-    """Return the message for a queue, counted on it; raises Failed with the reason why the queue does not take it."""
+def dead_letter(
+    q_mgr: QueueManager,
+    md: MessageDescriptor,
+    data: bytes,
+    properties: bytes,
+    reason: int,
+    destination: tuple[str, str],
+) -> Message | None:
+    """Return the message on the dead-letter queue, with an MQDLH in front; None if that does not take it.
+
+    ``destination`` is the queue and the queue manager it was for; ``md`` becomes that of the letter.
+    """
+    name = str(q_mgr.catalogue.q_mgr_values[mq.MQCA_DEAD_LETTER_Q_NAME])
+    header = DLH.pack(
+        b"DLH ",
+        1,
+        reason,
+        name_field(destination[0]),
+        name_field(destination[1]),
+        md.encoding,
+        md.coded_char_set_id,
+        md.format,
+        mq.MQAT_QMGR,
+        name_field(q_mgr.name, 28)[:28],
+        *q_mgr.put_date_and_time(),
+    )
+    md.encoding, md.coded_char_set_id, md.format = mq.MQENC_NATIVE, CCSID, mq.MQFMT_DEAD_LETTER_HEADER
     try:
-        queue, named = q_mgr.catalogue.resolve(name)
-    except CatalogueError as error:
-        raise Failed(error.reason) from error
+        return placed(q_mgr, addressed(q_mgr, name, q_mgr.name), md, header + data, properties)
+    except Failed as failed:
+        _log.warning("the dead-letter queue %r does not take a message: %s", name, mq.reason_name(failed.reason))
+        return None
+
+
+def placed(
+    q_mgr: QueueManager,
+    target: Target,
+    md: MessageDescriptor,
+    data: bytes,
+    properties: bytes,
+    *,
+    bound: Bound | None = None,
+) -> Message:
+    """Return the message for a queue, counted on it; for one of another queue manager on its transmission queue, bound as the
+    target says or as ``bound``.
+
+    Raises:
+        Failed: the reason why the queue does not take it.
+    """
+    queue = target.queue
     persistent = md.persistence == mq.MQPER_PERSISTENT
-    if mq.MQQA_PUT_INHIBITED in (named.values[mq.MQIA_INHIBIT_PUT], queue.values[mq.MQIA_INHIBIT_PUT]):
-        raise Failed(mq.MQRC_PUT_INHIBITED)
     if persistent and queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC:
         raise Failed(mq.MQRC_PERSISTENT_NOT_ALLOWED)
     if len(data) > queue.integer(mq.MQIA_MAX_MSG_LENGTH):
@@ -85,5 +108,8 @@ def _placed(q_mgr: QueueManager, name: str, md: MessageDescriptor, data: bytes, 
         expires_at_s=None if md.expiry == mq.MQEI_UNLIMITED else time.time() + md.expiry / 10,
     )
     message.properties = properties
+    if target.q_mgr_name != q_mgr.name:
+        assert q_mgr.cluster is not None
+        message = q_mgr.cluster.for_channel(message, target.queue_name, target.q_mgr_name, bound or target.bound)
     queue.count_puts(1)
     return message

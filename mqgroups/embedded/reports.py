@@ -21,7 +21,7 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mqgroups.embedded.logical_order import IS_SEGMENT
 from mqgroups.embedded.properties import combined
@@ -115,7 +115,7 @@ def reports_on_arrival(q_mgr: QueueManager, messages: Iterable[Message]) -> list
     """Return the COA reports of messages that are put now and ask for them, counted on their queues but not yet available."""
     made = []
     for message in messages:
-        made += _report(q_mgr, COA, MessageDescriptor(message.md), message.data, message)
+        made += _of(q_mgr, COA, message)
     return made
 
 
@@ -130,7 +130,18 @@ def reports_on_delivery(q_mgr: QueueManager, parts: list[Message]) -> list[Messa
         raw = as_only_segment(raw, first.msg_flags | mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT)
     md = MessageDescriptor(raw)
     md.original_length = sum(part.extent for part in parts)
-    return _report(q_mgr, COD, md, b"".join(part.data for part in parts), first)
+    data = b"".join(part.data for part in parts)
+    return _report(q_mgr, COD, md, data, first.properties, first.expires_at_s)
+
+
+def report_on_exception(
+    q_mgr: QueueManager, about: MessageDescriptor, data: bytes, properties: bytes, reason: int
+) -> list[Message]:
+    """Return the exception report of a message that a channel could not deliver, if it asks for one, counted on its queue but
+    not yet available."""
+    if not EXCEPTION.asked(about.report):
+        return []
+    return _report(q_mgr, replace(EXCEPTION, feedback=reason), about, data, properties, None)
 
 
 def discard_expired(q_mgr: QueueManager, queue: Queue) -> None:
@@ -144,9 +155,8 @@ def discard_expired(q_mgr: QueueManager, queue: Queue) -> None:
         return
     reports: list[Message] = []
     for message in expired:
-        md = MessageDescriptor(message.md)
-        if EXPIRATION.asked(md.report):
-            reports += _report(q_mgr, EXPIRATION, md, message.data, message)
+        if EXPIRATION.asked(MessageDescriptor(message.md).report):
+            reports += _of(q_mgr, EXPIRATION, message)
     # On disk under the lock for once: it is seldom, and what is gone must not come back.
     try:
         q_mgr.write_now(reports, expired)
@@ -171,22 +181,33 @@ def publish(messages: Iterable[Message]) -> None:
 # --- making one
 
 
-def _report(q_mgr: QueueManager, kind: Kind, about: MessageDescriptor, data: bytes, original: Message) -> list[Message]:
+def _of(q_mgr: QueueManager, kind: Kind, message: Message) -> list[Message]:
+    about = MessageDescriptor(message.md)
+    return _report(q_mgr, kind, about, message.data, message.properties, message.expires_at_s)
+
+
+def _report(
+    q_mgr: QueueManager,
+    kind: Kind,
+    about: MessageDescriptor,
+    data: bytes,
+    properties: bytes,
+    expires_at_s: float | None,
+) -> list[Message]:
     """Return one report, counted on its queue; nothing if there is no queue that takes it.
 
-    ``about`` is the descriptor of the message that is reported on and ``data`` its data; for segments got together those of
-    the whole, ``original`` being the first.
+    ``about`` is the descriptor of the message that is reported on, with its data, properties and expiry; for segments got
+    together descriptor and data are those of the whole.
     """
     option = kind.asked(about.report)
-    properties = b""
     if option == kind.plain:
-        data = b""
+        data = properties = b""
     else:
-        if original.properties:
-            properties = kept(combined(read(original.properties), (), mq.MQACTP_REPORT))
+        if properties:
+            properties = kept(combined(read(properties), (), mq.MQACTP_REPORT))
         if option == kind.with_data:
             data = data[: _headers_length(about.format, data) + _DATA_LENGTH]
-    md = _descriptor(q_mgr, kind, about, original)
+    md = _descriptor(q_mgr, kind, about, expires_at_s)
     return delivered(q_mgr, md, data, properties, text_field(about.reply_to_q), text_field(about.reply_to_q_mgr))
 
 
@@ -206,7 +227,9 @@ def _headers_length(format_: bytes, data: bytes) -> int:
         at += length
 
 
-def _descriptor(q_mgr: QueueManager, kind: Kind, about: MessageDescriptor, original: Message) -> MessageDescriptor:
+def _descriptor(
+    q_mgr: QueueManager, kind: Kind, about: MessageDescriptor, expires_at_s: float | None
+) -> MessageDescriptor:
     """Return the descriptor of a report.
 
     GroupId, MsgSeqNumber, Offset and MsgFlags stay: the report on a segment is a segment. So do Format, CodedCharSetId and
@@ -219,8 +242,8 @@ def _descriptor(q_mgr: QueueManager, kind: Kind, about: MessageDescriptor, origi
         md.report = about.report & mq.MQRO_DISCARD_MSG
         if kind is EXPIRATION:
             md.expiry = _EXPIRY_OF_EXPIRY_REPORT
-        elif original.expires_at_s is not None:
-            md.expiry = max(1, int((original.expires_at_s - time.time()) * 10))
+        elif expires_at_s is not None:
+            md.expiry = max(1, int((expires_at_s - time.time()) * 10))
     if not about.report & mq.MQRO_PASS_CORREL_ID:
         md.correl_id = about.msg_id
     if not about.report & mq.MQRO_PASS_MSG_ID:

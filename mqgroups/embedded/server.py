@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from mqgroups.embedded import (
+    channel_control,
     consuming,
     dispatching,
     getting,
@@ -38,10 +39,12 @@ from mqgroups.embedded import (
     put_response,
     subscribing,
 )
+from mqgroups.embedded.cluster import Cluster
 from mqgroups.embedded.command_server import CommandServer
 from mqgroups.embedded.control import Control
 from mqgroups.embedded.faults import CallAnswered, ConnectionDropped, Fault, Faults
 from mqgroups.embedded.frames import FrameError, FrameReader, decode_request, empty_reply_values, encode_reply
+from mqgroups.embedded.membership import Membership
 from mqgroups.embedded.mqsc import MQSCError, parse
 from mqgroups.embedded.platform import Platform
 from mqgroups.embedded.queue_manager import Answer, Connection, ConnectionGone, Failed, Interrupted, QueueManager
@@ -189,6 +192,8 @@ class Server:
             self._stopping = True
             clients, threads = list(self._clients), list(self._threads)
         self.faults.clear()
+        if self.q_mgr.cluster is not None:
+            self.q_mgr.cluster.stop()
         if self._listener is not None:
             # Waking accept() needs shutdown; close alone leaves it waiting.
             with contextlib.suppress(OSError):
@@ -237,6 +242,8 @@ class Server:
                 continue
             if verb.name == "CONTROL":
                 answer: Answer = self._control(*values)
+            elif verb.name == "CHANNEL":
+                answer = self._channel(*values)
             else:
                 answer = self._call(client, verb, values)
             client.sock.sendall(encode_reply(verb, serial, *answer))
@@ -314,10 +321,21 @@ class Server:
             self._connected[client.sock] = client.pid
         return mq.MQCC_OK, mq.MQRC_NONE, [client.connection.connection_id]
 
-    def _control(self, token: bytes, command: bytes) -> Answer:
-        """Serve the control verb: counts of calls, faults, a full log, quiescing, connections."""
+    def _channel(self, token: bytes, command: bytes, messages: bytes) -> Answer:
+        """Serve the channel verb: the sending end of a cluster channel."""
+        self._check(token)
+        if self.q_mgr.cluster is None:
+            raise ConnectionDropped("a channel command to a queue manager without a cluster")
+        answer = self.q_mgr.cluster.receiver.answer(json.loads(command), messages)
+        return mq.MQCC_OK, mq.MQRC_NONE, [json.dumps(answer).encode()]
+
+    def _check(self, token: bytes) -> None:
         if not secrets.compare_digest(token, self.token.encode()):
-            raise ConnectionDropped("a control command without the token")
+            raise ConnectionDropped("a command without the token")
+
+    def _control(self, token: bytes, command: bytes) -> Answer:
+        """Serve the control verb: counts of calls, faults, a full log, quiescing, connections, channels."""
+        self._check(token)
         asked: dict[str, Any] = json.loads(command)
         answer: dict[str, Any] = {}
         what = asked.pop("do")
@@ -331,6 +349,8 @@ class Server:
             self.quiesce()
         elif what == "disconnect":
             self.disconnect(asked["pid"])
+        elif what == "channel":
+            answer = channel_control.perform(self.q_mgr, **asked)
         elif what == "count":
             answer = {"calls": dict(self.faults.calls), "fired": self.faults.fired}
         else:
@@ -350,6 +370,7 @@ def run(
     until: Callable[[Callable[[], None]], None] | None = None,
     *,
     command_server: bool = True,
+    membership: Membership | None = None,
 ) -> None:
     """Serve a queue manager until SIGTERM or SIGINT.
 
@@ -364,6 +385,7 @@ def run(
         ready: called with host, port and server when connections are accepted.
         until: called with a function that stops the server; for a caller with another reason to stop.
         command_server: whether PCF commands are answered.
+        membership: the cluster it is in.
 
     Raises:
         StoreError: the data directory cannot be used.
@@ -378,6 +400,9 @@ def run(
                 mqsc_commands.run(q_mgr.catalogue, parse(path.read_text()))
             except MQSCError as error:
                 raise MQSCError(f"{path}: {error}") from error
+        if membership is not None:
+            with q_mgr.lock:
+                q_mgr.cluster = Cluster(q_mgr, membership)
         server = Server(q_mgr, command_server=CommandServer(q_mgr) if command_server else None)
         bound_host, bound_port = server.listen(host, port)
         if server.command_server is not None:
@@ -390,6 +415,8 @@ def run(
     accepting = threading.Thread(target=server.serve, daemon=True)
     accepting.start()
     Control(bound_host, bound_port, server.token).write(data)
+    if q_mgr.cluster is not None:
+        q_mgr.cluster.start(bound_host, bound_port, server.token)
     if ready is not None:
         ready(bound_host, bound_port, server)
     server.to_stop.wait()
@@ -423,6 +450,7 @@ def main() -> None:
             ready,
             until_input_ends,
             command_server=asked["command_server"],
+            membership=Membership.of(asked["membership"]) if asked["membership"] else None,
         )
     except Exception as error:
         # Who started it reads this line instead of the one that says it is ready.

@@ -33,6 +33,9 @@ CREATE TABLE IF NOT EXISTS message (
     md BLOB NOT NULL, data BLOB NOT NULL, backout_count INTEGER NOT NULL, expires_at_s REAL,
     properties BLOB NOT NULL DEFAULT x''
 );
+CREATE TABLE IF NOT EXISTS channel (
+    name TEXT NOT NULL, partner TEXT NOT NULL, batch INTEGER NOT NULL, in_doubt TEXT NOT NULL, PRIMARY KEY (name, partner)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS subscription (sub_id BLOB PRIMARY KEY, attributes TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS message_queue ON message (queue);
 """
@@ -69,6 +72,20 @@ class StoredMessage:
     backout_count: int
     expires_at_s: float | None
     properties: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelState:
+    """What one end of a channel has to remember: the last batch, and which messages of it are in doubt.
+
+    At the sending end ``partner`` is a queue manager's name, at the receiving end the sender's identifier, and nothing is in
+    doubt.
+    """
+
+    name: str
+    partner: str
+    batch: int
+    in_doubt: tuple[int, ...] = ()
 
 
 class Store:
@@ -185,8 +202,16 @@ class Store:
         with self._lock:
             self._db.execute("UPDATE queue_manager SET attributes = ?", (json.dumps(values),))
 
-    def commit(self, puts: Iterable[Message], gets: Iterable[Message]) -> None:
-        """Make a unit of work durable. Messages that are not persistent are passed over.
+    def channel(self, name: str, partner: str) -> ChannelState:
+        """Return what this end of a channel remembers; batch 0 if it was never used."""
+        with self._lock:
+            row = self._db.execute(
+                "SELECT batch, in_doubt FROM channel WHERE name = ? AND partner = ?", (name, partner)
+            ).fetchone()
+        return ChannelState(name, partner, row[0], tuple(json.loads(row[1]))) if row else ChannelState(name, partner, 0)
+
+    def commit(self, puts: Iterable[Message], gets: Iterable[Message], channel: ChannelState | None = None) -> None:
+        """Make a unit of work durable, with what a channel remembers of it. Messages that are not persistent are passed over.
 
         Raises:
             sqlite3.Error: nothing of it is on disk.
@@ -197,7 +222,7 @@ class Store:
             if m.persistent
         ]
         gone = [(m.position,) for m in gets if m.persistent]
-        if not rows and not gone:
+        if not rows and not gone and channel is None:
             return
         if self.is_full and rows:
             raise sqlite3.OperationalError("database or disk is full")
@@ -205,6 +230,9 @@ class Store:
             self._db.execute("BEGIN")
             self._db.executemany("INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
             self._db.executemany("DELETE FROM message WHERE position = ?", gone)
+            if channel is not None:
+                row = (channel.name, channel.partner, channel.batch, json.dumps(channel.in_doubt))
+                self._db.execute("INSERT OR REPLACE INTO channel VALUES (?, ?, ?, ?)", row)
 
     def count_backout(self, messages: Iterable[Message]) -> None:
         """Keep the backout counts of messages that a unit of work gave back (always hardened: topic q097450)."""

@@ -164,14 +164,14 @@ def as_only_segment(stored: bytes, msg_flags: int) -> bytes:
     return stored[:_MSG_FLAGS_OFFSET] + struct.pack("<ii", msg_flags, mq.MQOL_UNDEFINED)
 
 
-def as_version_1(stored: bytes, data: bytes) -> tuple[bytes, bytes]:
+def as_version_1(stored: bytes, data: bytes, *, always: bool = False) -> tuple[bytes, bytes]:
     """Return descriptor and data as a reader with a version 1 MQMD gets them.
 
-    Where the group fields differ from their defaults an MQMDE goes in front of the data and the descriptor's Format,
-    Encoding and CodedCharSetId describe that MQMDE (IBM MQ, topic "MQMDE").
+    Where the group fields differ from their defaults, or ``always``, an MQMDE goes in front of the data and the descriptor's
+    Format, Encoding and CodedCharSetId describe that MQMDE (IBM MQ, topic "MQMDE").
     """
     first = stored[:4] + _I32.pack(1) + stored[8:324]
-    if stored[324:] == _MD_V2_DEFAULTS:
+    if stored[324:] == _MD_V2_DEFAULTS and not always:
         return first, data
     encoding, ccsid, text_format = struct.unpack_from("<ii8s", stored, 24)
     group_fields = struct.unpack_from("<24s4i", stored, 324)

@@ -52,8 +52,8 @@ def _verb(code: int, name: str, request: str = "", reply: str = "") -> Verb:
 
 # Selectors and integer attributes travel as blobs of native 32-bit integers. What an MQCHARV points at travels beside its
 # structure. Not MQI verbs: CALLBACK asks for the next callback that is to be made; WAKE, the only frame without an answer, ends
-# a CALLBACK that waits; CONTROL is how the Python side of the embedded queue manager counts calls and plants faults, and the C
-# library never sends it.
+# a CALLBACK that waits; CONTROL is how the Python side of the embedded queue manager counts calls and plants faults, CHANNEL how
+# the channels of a cluster speak; the C library never sends either.
 VERBS: tuple[Verb, ...] = (
     _verb(
         1,
@@ -96,6 +96,7 @@ VERBS: tuple[Verb, ...] = (
     _verb(30, "CALLBACK", "asked:i32", "hobj:i32 cbc md gmo buffer"),
     _verb(31, "WAKE"),
     _verb(100, "CONTROL", "token command", "answer"),
+    _verb(101, "CHANNEL", "token command messages", "answer"),
 )
 
 BY_CODE: dict[int, Verb] = {verb.code: verb for verb in VERBS}

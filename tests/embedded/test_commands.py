@@ -39,9 +39,9 @@ from mqgroups.mqi.constants import (
     MQQDT_PREDEFINED,
     MQQT_ALIAS,
     MQQT_ALL,
+    MQQT_CLUSTER,
     MQQT_LOCAL,
     MQQT_MODEL,
-    MQQT_REMOTE,
     MQRC_FUNCTION_NOT_SUPPORTED,
     MQRC_NOT_AUTHORIZED,
     MQRC_OBJECT_IN_USE,
@@ -196,9 +196,9 @@ def test_a_parameter_given_twice(command, made):
 
 
 def test_types_that_are_not_here(command, name):
-    remote = {MQCA_Q_NAME: name, MQIA_Q_TYPE: MQQT_REMOTE}
-    assert command.refusal("CREATE_Q", remote) == failed(MQRC_FUNCTION_NOT_SUPPORTED)
-    assert command.refusal("CREATE_Q", {**remote, MQIA_Q_TYPE: 99}) == failed(cf.MQRCCF_Q_TYPE_ERROR)
+    hosted_elsewhere = {MQCA_Q_NAME: name, MQIA_Q_TYPE: MQQT_CLUSTER}
+    assert command.refusal("CREATE_Q", hosted_elsewhere) == failed(MQRC_FUNCTION_NOT_SUPPORTED)
+    assert command.refusal("CREATE_Q", {**hosted_elsewhere, MQIA_Q_TYPE: 99}) == failed(cf.MQRCCF_Q_TYPE_ERROR)
 
 
 @pytest.mark.parametrize("wrong", [b"NO SUCH", b"X" * 49, b""])

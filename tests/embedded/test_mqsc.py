@@ -103,7 +103,7 @@ def test_what_means_something_to_ibm_mq_only_is_set_aside(text):
     "text",
     [
         "START LISTENER(X)",
-        "DEFINE QREMOTE(X)",
+        "DEFINE STGCLASS(X)",
         "DEFINE",
         "DEFINE QLOCAL",
         "DEFINE QLOCAL()",

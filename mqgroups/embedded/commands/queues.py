@@ -31,8 +31,8 @@ from mqgroups.embedded.queue import Queue
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.mqi import constants as mq
 
-# Types that IBM MQ has and that are not here.
-_OTHER_TYPES = frozenset({mq.MQQT_REMOTE, mq.MQQT_CLUSTER})
+# What nobody defines: queues that other members of a cluster host.
+_OTHER_TYPES = frozenset({mq.MQQT_CLUSTER})
 _SETTABLE = text(*(a.selector for a in QUEUE_ATTRIBUTES if a.length)) + integer(
     *(a.selector for a in QUEUE_ATTRIBUTES if not a.length)
 )

@@ -150,7 +150,7 @@ def verbs_header() -> str:
         f"#define WAKE_CODE {BY_NAME['WAKE'].code}",
         "",
         *(_length_function(name, lengths) for name, lengths in STRUCTURE_LENGTHS.items()),
-        *(_call_function(verb) for verb in VERBS if verb.name not in ("CONTROL", "WAKE")),
+        *(_call_function(verb) for verb in VERBS if verb.name not in ("CONTROL", "CHANNEL", "WAKE")),
         "#endif",
     ]
     return "\n".join(parts) + "\n"
