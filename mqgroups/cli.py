@@ -7,6 +7,7 @@
     mqgroups embedded fault   let something go wrong at an MQI call
     mqgroups embedded quiesce end a queue manager as endmqm does
     mqgroups embedded calls   show how many MQI calls it has answered
+    mqgroups embedded channel show, stop, start or break the channels of a cluster's queue manager
     mqgroups embedded mqsc    let a queue manager carry out MQSC commands, as runmqsc does
 
 Exit codes: 0 done; 1 it did not work, and standard error says why; 2 the command was not understood. ``exec`` ends with
@@ -170,7 +171,14 @@ def build(print_dir: bool) -> None:
     type=_DIRECTORY,
     help="Its directory, where messages are kept. Default: mqgroups/NAME in $XDG_STATE_HOME or ~/.local/state.",
 )
+@click.option(
+    "--cluster",
+    type=_FILE,
+    help="Serve the cluster that this TOML file describes: all its queue managers, or the one of --qmgr.",
+)
+@click.pass_context
 def run(
+    context: click.Context,
     q_mgr_name: str,
     mqsc: Sequence[Path],
     bare: bool,
@@ -180,14 +188,22 @@ def run(
     verbose: bool,
     listen: tuple[str, int],
     data: Path | None,
+    cluster: Path | None,
 ) -> None:
     """Serve an embedded queue manager until SIGTERM or Ctrl-C.
+
+    With --cluster its addresses and MQSC files are those of the file (--mqsc are read before them), and --data is the directory
+    of the cluster. Each queue manager is a process of its own, which can be killed, and started again with --qmgr.
 
     Applications may connect without a user; a user and password that one does give must be among --user and --users-file. A
     password is never an argument: a command line is there for everybody to read.
     """
     _log(verbose)
     users = _users(user_variables, users_file)
+    if cluster is not None:
+        is_given = context.get_parameter_source("q_mgr_name") is not click.core.ParameterSource.DEFAULT
+        _run_cluster(cluster, q_mgr_name if is_given else None, data, mqsc, users, "INFO" if verbose else "WARNING")
+        return
     directory = data or _state_directory(q_mgr_name)
 
     def ready(host: str, port: int, *_: object) -> None:
@@ -204,6 +220,29 @@ def run(
         directory.mkdir(parents=True, exist_ok=True)
         files = _mqsc_files(mqsc, bare=bare)
         server.run(q_mgr_name, *listen, directory, files, users, Platform(platform), ready)
+
+
+def _run_cluster(
+    file: Path,
+    q_mgr_name: str | None,
+    data: Path | None,
+    mqsc: Sequence[Path],
+    users: Mapping[str, str],
+    log_level: str,
+) -> None:
+    def say(text: str) -> None:
+        _out.print(text, markup=False)
+
+    with _one_message():
+        from mqgroups.cli_cluster import serve_all, serve_one
+        from mqgroups.embedded.cluster_file import read
+
+        described = read(file)
+        directory = data or _state_directory(described.cluster)
+        if q_mgr_name is None:
+            serve_all(described, directory, mqsc, users, log_level, say)
+        else:
+            serve_one(described, q_mgr_name, directory, mqsc, users, say)
 
 
 @embedded.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -313,6 +352,54 @@ def calls(data: Path) -> None:
         counted = Control.of(data).calls()
     for verb, number in sorted(counted.items()):
         click.echo(f"{verb:8} {number}")
+
+
+@embedded.command()
+@_DATA
+@click.option("--to", default="", metavar="NAME", help="The queue manager that the channel leads to.")
+@click.option(
+    "--delay-s", type=click.FloatRange(0), default=0.0, help="For 'slow': seconds before each batch; 0 ends it."
+)
+@click.option("--seed", type=int, help="Seed for 'interleave'; without it the order is left alone again.")
+@click.option(
+    "--when",
+    type=click.Choice(["before", "after"]),
+    default="after",
+    show_default=True,
+    help="For 'cut': before or after the batch was received.",
+)
+@click.option("--stop", is_flag=True, help="For 'cut': the channel is stopped then, and the batch stays in doubt.")
+@click.argument("action", type=click.Choice(["status", "stop", "start", "slow", "interleave", "cut"]))
+def channel(data: Path, to: str, delay_s: float, seed: int | None, when: str, stop: bool, action: str) -> None:
+    """Show, stop or start the channels from a queue manager of a cluster, or let them misbehave.
+
+    \b
+        status        show all channels
+        stop          stop a channel when its batch is over; messages that are bound for there wait
+        start         start it
+        slow          let it wait before each batch
+        interleave    let it deliver each batch in another order
+        cut           break it around the next batch, which is in doubt then
+    """
+    if action != "status" and not to:
+        raise click.UsageError(f"'{action}' needs --to")
+    with _one_message():
+        from mqgroups.cli_cluster import show_channels
+        from mqgroups.embedded import Control
+
+        control = Control.of(data)
+        if action == "status":
+            show_channels(control)
+        elif action == "stop":
+            control.stop_channel(to)
+        elif action == "start":
+            control.start_channel(to)
+        elif action == "slow":
+            control.slow_channel(to, delay_s)
+        elif action == "interleave":
+            control.interleave_channel(to, seed)
+        else:
+            control.cut_channel(to, when, stop=stop)
 
 
 @embedded.command()

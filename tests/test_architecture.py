@@ -47,6 +47,7 @@ ALLOWED: dict[str, set[str]] = {
     "recovery": EDGE,
     "queue_manager": EDGE | {"producer", "consumer", "pipe", "recovery"},
     "cli_recover": {"config", "core.status", "errors", "queue_manager", "recovery"},
+    "cli_cluster": {"embedded"},
     "embedded": {"embedded", "mqi.constants"},
 }
 # Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.

@@ -12,24 +12,24 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mqgroups.embedded import pcf_constants as cf
+
 
 class ChannelStatus(enum.Enum):
-    """STATUS of a channel; the value is MQCHS_*."""
+    """STATUS of a channel."""
 
-    INACTIVE = 0
-    STARTING = 2
-    RUNNING = 3
-    RETRYING = 5
-    STOPPED = 6
+    INACTIVE = cf.MQCHS_INACTIVE
+    RUNNING = cf.MQCHS_RUNNING
+    RETRYING = cf.MQCHS_RETRYING
+    STOPPED = cf.MQCHS_STOPPED
 
 
 # Steps about channel status: the first of these sets that is not empty is what remains.
 _PREFERENCE = {
     ChannelStatus.INACTIVE: 0,
     ChannelStatus.RUNNING: 0,
-    ChannelStatus.STARTING: 1,
-    ChannelStatus.RETRYING: 2,
-    ChannelStatus.STOPPED: 3,
+    ChannelStatus.RETRYING: 1,
+    ChannelStatus.STOPPED: 2,
 }
 
 

@@ -41,7 +41,7 @@ from mqgroups.mqi.constants import (
     MQRO_COA,
     MQRO_COD,
 )
-from tests.fix_cluster import GRPCLUS, NAMES, described, went_to
+from tests.fix_cluster import GRPCLUS, NAMES, went_to
 from tests.fix_mqi import OK, PATIENCE_MS, failed, text, warning
 
 pytestmark = pytest.mark.embedded
@@ -346,6 +346,41 @@ def test_group_identifiers_of_all_members_are_different(cluster):
     assert len(made) == 15
 
 
-def test_the_description_of_a_test_cluster(cluster):
-    assert described().names == NAMES
-    assert {cluster.channel("QM1", to)["channel"] for to in ("QM2", "QM3")} == {f"{GRPCLUS}.QM2", f"{GRPCLUS}.QM3"}
+# --- DISPLAY
+
+
+def test_display_qcluster_shows_every_instance(cluster):
+    queue = cluster.define("DEFBIND(GROUP)", at=("QM2", "QM3"))
+    said = cluster.mqsc("QM1", f"DISPLAY QCLUSTER({queue}) CLUSQMGR CLUSQT DEFBIND")
+    assert [line.split() for line in "\n".join(said).splitlines() if "AMQ8409I" not in line] == [
+        [f"QUEUE({queue})", "TYPE(QCLUSTER)"],
+        ["CLUSQMGR(QM2)", "CLUSQT(QLOCAL)"],
+        ["DEFBIND(GROUP)"],
+        [f"QUEUE({queue})", "TYPE(QCLUSTER)"],
+        ["CLUSQMGR(QM3)", "CLUSQT(QLOCAL)"],
+        ["DEFBIND(GROUP)"],
+    ]
+
+
+def test_display_clusqmgr_shows_the_members_and_the_channels_to_them(cluster):
+    cluster["QM1"].control.stop_channel("QM2")
+    said = cluster.mqsc("QM1", "DISPLAY CLUSQMGR(*) DEFTYPE STATUS")
+    assert [line.split() for line in "\n".join(said).splitlines() if "AMQ8441I" not in line] == [
+        ["CLUSQMGR(QM1)", "DEFTYPE(CLUSRCVR)"],
+        ["STATUS(RUNNING)"],
+        ["CLUSQMGR(QM2)", "DEFTYPE(CLUSSDRA)"],
+        ["STATUS(STOPPED)"],
+        ["CLUSQMGR(QM3)", "DEFTYPE(CLUSSDRA)"],
+        [f"STATUS({cluster.channel('QM1', 'QM3')['status']})"],
+    ]
+    (all_of_one,) = cluster.mqsc("QM1", "DISPLAY CLUSQMGR(QM2)")
+    assert "XMITQ(SYSTEM.CLUSTER.TRANSMIT.GRPCLUS.QM2)" in all_of_one
+    assert f"CONNAME({cluster['QM2'].conn_name})" in all_of_one
+    assert f"CHANNEL({GRPCLUS}.QM2)" in all_of_one
+
+
+def test_display_qremote(cluster):
+    queue = cluster.define()
+    cluster.mqsc("QM1", f"DEFINE QREMOTE({queue}.R) RNAME({queue}) RQMNAME(QM2)")
+    (said,) = cluster.mqsc("QM1", f"DISPLAY QREMOTE({queue}.R) RNAME RQMNAME")
+    assert said.split()[-4:] == [f"QUEUE({queue}.R)", "TYPE(QREMOTE)", f"RNAME({queue})", "RQMNAME(QM2)"]

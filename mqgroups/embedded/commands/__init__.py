@@ -9,6 +9,7 @@ A command is a function of the queue manager and a request; it returns the param
     objects.py          namelists, processes, channels, authentication information
     topics.py           topic objects, the status of topics, retained publications
     subscriptions.py    subscriptions and their status
+    clusters.py         cluster queues and the queue managers of the cluster
     queue_manager.py    the queue manager itself
     escape.py           MQSC in PCF; display.py, its DISPLAY commands
     authority.py        authority records, accepted and not enforced
@@ -19,7 +20,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from mqgroups.embedded import pcf_constants as cf
-from mqgroups.embedded.commands import authority, escape, objects, queue_manager, queues, status, subscriptions, topics
+from mqgroups.embedded.commands import (
+    authority,
+    clusters,
+    escape,
+    objects,
+    queue_manager,
+    queues,
+    status,
+    subscriptions,
+    topics,
+)
 from mqgroups.embedded.commands.request import Request, Row, Shape
 from mqgroups.embedded.queue_manager import QueueManager
 
@@ -40,6 +51,7 @@ COMMANDS: Mapping[int, Command] = {
     cf.MQCMD_INQUIRE_Q_NAMES: (queues.NAMES, queues.names),
     cf.MQCMD_RESET_Q_STATS: (queues.RESET_STATS, queues.reset_statistics),
     cf.MQCMD_INQUIRE_Q_STATUS: (status.QUEUE_STATUS, status.queue_status),
+    cf.MQCMD_INQUIRE_CLUSTER_Q_MGR: (clusters.INQUIRE, clusters.inquire_queue_managers),
     cf.MQCMD_INQUIRE_CONNECTION: (status.CONNECTION, status.connection),
     cf.MQCMD_CREATE_NAMELIST: (objects.CREATE_NAMELIST, objects.create_namelist),
     cf.MQCMD_CHANGE_NAMELIST: (objects.CHANGE_NAMELIST, objects.change_namelist),

@@ -16,12 +16,14 @@ from dataclasses import dataclass, field
 from mqgroups.embedded import pcf
 from mqgroups.embedded import pcf_constants as cf
 from mqgroups.embedded.attributes import BY_KEYWORD, QUEUE_ATTRIBUTES, TYPE_NAMES, Attribute
-from mqgroups.embedded.commands import objects, queue_manager, queues, status
+from mqgroups.embedded.commands import clusters, objects, queue_manager, queues, status
 from mqgroups.embedded.commands.request import Request, Row, matches
 from mqgroups.embedded.mqsc import Command, MQSCError
 from mqgroups.embedded.object_attributes import ATTRIBUTES, Q_MGR_ATTRIBUTES, Kind
 from mqgroups.embedded.pcf import Parameter, PCFError
 from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.embedded.repository import ADVERTISED
+from mqgroups.embedded.workload import ChannelStatus
 from mqgroups.mqi import constants as mq
 
 _COLUMN = 40
@@ -124,6 +126,31 @@ _CONNECTION = (
     _HANDLE_STATE,
 )
 _CHANNEL = (_number(cf.MQIACH_CHANNEL_TYPE, "CHLTYPE", SVRCONN=cf.MQCHT_SVRCONN), *ATTRIBUTES[Kind.CHANNEL])
+_CLUSTER_QUEUE = (
+    _number(mq.MQIA_Q_TYPE, "TYPE", QCLUSTER=mq.MQQT_CLUSTER),
+    _text(mq.MQCA_CLUSTER_NAME, "CLUSTER"),
+    _text(mq.MQCA_CLUSTER_Q_MGR_NAME, "CLUSQMGR"),
+    _number(
+        mq.MQIA_CLUSTER_Q_TYPE, "CLUSQT", QLOCAL=cf.MQCQT_LOCAL_Q, QALIAS=cf.MQCQT_ALIAS_Q, QREMOTE=cf.MQCQT_REMOTE_Q
+    ),
+    _text(mq.MQCA_Q_MGR_IDENTIFIER, "QMID"),
+    *(attribute for attribute in QUEUE_ATTRIBUTES if attribute.selector in set(ADVERTISED) - {mq.MQCA_CLUSTER_NAME}),
+)
+_CLUSTER_Q_MGR = (
+    _text(cf.MQCACH_CHANNEL_NAME, "CHANNEL"),
+    _text(mq.MQCA_CLUSTER_NAME, "CLUSTER"),
+    _text(cf.MQCACH_CONNECTION_NAME, "CONNAME"),
+    _number(
+        cf.MQIACF_Q_MGR_DEFINITION_TYPE,
+        "DEFTYPE",
+        CLUSSDRA=cf.MQQMDT_AUTO_CLUSTER_SENDER,
+        CLUSRCVR=cf.MQQMDT_CLUSTER_RECEIVER,
+    ),
+    _text(mq.MQCA_Q_MGR_IDENTIFIER, "QMID"),
+    _number(cf.MQIACF_Q_MGR_TYPE, "QMTYPE", REPOS=cf.MQQMT_REPOSITORY),
+    _number(cf.MQIACH_CHANNEL_STATUS, "STATUS", **{status.name: status.value for status in ChannelStatus}),
+    _text(cf.MQCACH_XMIT_Q_NAME, "XMITQ"),
+)
 _NAMELIST = (
     *ATTRIBUTES[Kind.NAMELIST],
     _number(cf.MQIA_NAME_COUNT, "NAMCOUNT"),
@@ -153,6 +180,16 @@ _DISPLAYS = {
     "QLOCAL": _QUEUES,
     "QMODEL": _QUEUES,
     "QALIAS": _QUEUES,
+    "QREMOTE": _QUEUES,
+    "QCLUSTER": _Display(8409, "a queue", queues.inquire, mq.MQCA_Q_NAME, "QUEUE", _CLUSTER_QUEUE),
+    "CLUSQMGR": _Display(
+        8441,
+        "a cluster queue manager",
+        clusters.inquire_queue_managers,
+        mq.MQCA_CLUSTER_Q_MGR_NAME,
+        "CLUSQMGR",
+        _CLUSTER_Q_MGR,
+    ),
     "QSTATUS": _Display(
         8450,
         "the status of a queue",
@@ -199,7 +236,7 @@ _DISPLAYS = {
         },
     ),
 }
-_ONE_TYPE = {name: number for number, name in TYPE_NAMES.items()}
+_ONE_TYPE = {"QCLUSTER": mq.MQQT_CLUSTER, **{name: number for number, name in TYPE_NAMES.items()}}
 
 
 def display(q_mgr: QueueManager, command: Command) -> list[str]:

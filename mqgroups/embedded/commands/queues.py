@@ -13,6 +13,7 @@ from mqgroups.embedded import pcf
 from mqgroups.embedded import pcf_constants as cf
 from mqgroups.embedded.attributes import BY_SELECTOR, QUEUE_ATTRIBUTES, TYPE_NAMES, Value
 from mqgroups.embedded.catalogue import Definition
+from mqgroups.embedded.commands import clusters
 from mqgroups.embedded.commands.request import (
     Request,
     Row,
@@ -33,6 +34,7 @@ from mqgroups.mqi import constants as mq
 
 # What nobody defines: queues that other members of a cluster host.
 _OTHER_TYPES = frozenset({mq.MQQT_CLUSTER})
+_ANY_TYPE = pcf.integer(mq.MQIA_Q_TYPE, mq.MQQT_ALL)
 _SETTABLE = text(*(a.selector for a in QUEUE_ATTRIBUTES if a.length)) + integer(
     *(a.selector for a in QUEUE_ATTRIBUTES if not a.length)
 )
@@ -107,6 +109,8 @@ def clear(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 def inquire(q_mgr: QueueManager, request: Request) -> list[Row]:
     """MQCMD_INQUIRE_Q. What a filter looks at is returned, asked for or not."""
+    if request.parameters.get(mq.MQIA_Q_TYPE, _ANY_TYPE).value == mq.MQQT_CLUSTER:
+        return clusters.inquire_queues(q_mgr, request)
     wanted = request.selectors(cf.MQIACF_Q_ATTRS)
     if wanted is not None and request.filter is not None:
         wanted |= {request.filter.identifier}
