@@ -8,6 +8,7 @@ import yaml
 
 from mqgroups.cli import default_mqsc
 from mqgroups.config import STATUS_MODEL
+from mqgroups.embedded.cluster_file import read
 from mqgroups.embedded.mqsc import Command, parse
 
 DOCKER = Path(__file__).resolve().parents[1] / "docker"
@@ -90,3 +91,52 @@ def test_user_app_may_use_every_queue(commands):
 
 def test_default_of_the_embedded_queue_manager_is_this_file():
     assert default_mqsc().read_text() == MQSC.read_text()
+
+
+# --- the cluster
+
+
+CLUSTER = DOCKER / "cluster"
+
+
+@pytest.fixture(scope="module")
+def cluster_compose():
+    return yaml.safe_load((CLUSTER / "compose.yaml").read_text())
+
+
+@pytest.mark.parametrize(("service", "port"), [("qm1", 1414), ("qm2", 1415), ("qm3", 1416)])
+def test_containers_of_the_cluster_are_the_queue_managers_of_its_file(cluster_compose, service, port):
+    described = {entry.name: entry for entry in read(CLUSTER / "cluster.toml").queue_managers}
+    container = cluster_compose["services"][service]
+    entry = described[container["environment"]["MQ_QMGR_NAME"]]
+    assert container["ports"] == [f"127.0.0.1:{port}:1414"]
+    assert entry.listen == f"127.0.0.1:{port}"
+    assert container["environment"]["LICENSE"].startswith("${LICENSE:?")
+    mounted = [volume.split(":") for volume in container["volumes"] if volume.startswith(".")]
+    files = [(CLUSTER / source).resolve() for source, *_ in mounted]
+    assert all(path.is_file() for path in files)
+    assert [path.resolve() for path in entry.mqsc] == files[:2]
+    assert files[2].name == f"40-{service}.mqsc"
+    assert [target for _, target, _ in mounted] == [f"/etc/mqm/{path.name}" for path in files]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_every_queue_manager_of_the_cluster_lets_its_channels_in(number):
+    found = parse((CLUSTER / f"40-qm{number}.mqsc").read_text())
+    channels = {each.parameters["CHLTYPE"]: each for each in found if each.kind == "CHANNEL"}
+    assert channels["CLUSRCVR"].name == f"GRPCLUS.QM{number}"
+    assert channels["CLUSRCVR"].parameters["CONNAME"] == f"qm{number}(1414)"
+    # To a queue manager with a full repository, and not to itself.
+    assert channels["CLUSSDR"].name == ("GRPCLUS.QM2" if number == 1 else "GRPCLUS.QM1")
+    assert {each.parameters["CLUSTER"] for each in channels.values()} == {"GRPCLUS"}
+    (rule,) = (each for each in found if each.kind == "CHLAUTH")
+    assert (rule.name, rule.parameters["USERSRC"]) == ("GRPCLUS.*", "CHANNEL")
+    repositories = [each.parameters["REPOS"] for each in found if "REPOS" in each.parameters]
+    assert repositories == (["GRPCLUS"] if number < 3 else [])
+
+
+def test_cluster_queues_are_bound_by_group():
+    by_name = {each.name: each for each in parse((CLUSTER / "30-cluster.mqsc").read_text()) if each.kind == "QLOCAL"}
+    parameters = by_name["CLUSTER.ORDERS"].parameters
+    assert (parameters["CLUSTER"], parameters["DEFBIND"], parameters["CLWLUSEQ"]) == ("GRPCLUS", "GROUP", "ANY")
+    assert all("REPLACE" in each.parameters for each in by_name.values())

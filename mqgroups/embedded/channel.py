@@ -38,6 +38,7 @@ from mqgroups.embedded.store import ChannelState
 from mqgroups.embedded.transmission import Bound, bound, encode, is_transmission, opened
 from mqgroups.embedded.verbs import BY_NAME
 from mqgroups.embedded.workload import ChannelStatus
+from mqgroups.mqi import constants as mq
 
 if TYPE_CHECKING:
     from mqgroups.embedded.cluster import Cluster
@@ -93,7 +94,9 @@ class _Link:
             raise ChannelError(str(error)) from error
         if frame is None:
             raise ChannelError("the partner is gone")
-        _, _, values = decode_reply(verb, frame[2])
+        comp, reason, values = decode_reply(verb, frame[2])
+        if comp != mq.MQCC_OK:
+            raise ChannelError(f"the partner answers {mq.reason_name(reason)}")
         answer: dict[str, Any] = json.loads(values[0])
         return answer
 

@@ -113,6 +113,9 @@ class EmbeddedQueueManager:
         """Start the server and return when it accepts connections; raises EmbeddedQueueManagerError."""
         if self.is_running:
             raise EmbeddedQueueManagerError(f"{self!r} is running already")
+        if self._process is not None:
+            # It died by itself, and nobody has looked at it yet.
+            self.wait()
         process = subprocess.Popen(
             [sys.executable, "-m", "mqgroups.embedded.server"],
             stdin=subprocess.PIPE,

@@ -317,11 +317,11 @@ def _put(
 
 def _check_inhibition(handle: Handle, queue: Queue) -> None:
     """Raise Failed with MQRC_PUT_INHIBITED; of a cluster queue each instance is looked at when one is chosen."""
-    if handle.route is None:
-        queues = [queue.values] if handle.opened_values is None else [handle.opened_values, queue.values]
-    else:
-        queues = [handle.route.definition.values] if handle.route.definition is not None else []
-    if any(values[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED for values in queues):
+    if handle.route is not None and handle.route.definition is None:
+        return
+    if handle.opened_values is not None and handle.opened_values[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED:
+        raise Failed(mq.MQRC_PUT_INHIBITED)
+    if handle.route is None and queue.values[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED:
         raise Failed(mq.MQRC_PUT_INHIBITED)
 
 

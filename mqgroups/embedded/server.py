@@ -242,8 +242,6 @@ class Server:
                 continue
             if verb.name == "CONTROL":
                 answer: Answer = self._control(*values)
-            elif verb.name == "CHANNEL":
-                answer = self._channel(*values)
             else:
                 answer = self._call(client, verb, values)
             client.sock.sendall(encode_reply(verb, serial, *answer))
@@ -272,6 +270,8 @@ class Server:
     def _perform(self, client: _Client, verb: Verb, values: list[Any]) -> Answer:
         if verb.name == "MQCONNX":
             return self._connect(client, *values)
+        if verb.name == "CHANNEL":
+            return self._channel(*values)
         if client.connection is None:
             raise Failed(mq.MQRC_HCONN_ERROR)
         if verb.name == "MQDISC":

@@ -100,16 +100,13 @@ def test_mqback_brings_the_resolved_names_back_with_the_group(cluster, queue):
     assert went_to(out.put(b"2 again", LO | MQPMO_SYNCPOINT, MsgFlags=LAST)) == first
 
 
-@pytest.mark.parametrize("logical_order", [0, LO], ids=["without", "with logical order"])
 @pytest.mark.parametrize(
-    "stranger",
-    [{}, {"MsgFlags": IN, "GroupId": b"another group".ljust(24)}],
-    ids=["in no group", "in another group"],
+    ("logical_order", "stranger"),
+    [(LO, {}), (0, {}), (0, {"MsgFlags": IN, "GroupId": b"another group".ljust(24)})],
+    ids=["in no group, in logical order", "in no group", "in another group"],
 )
 @pytest.mark.parametrize("before", [0, LO], ids=["previous without", "previous with logical order"])
 def test_a_message_that_is_not_part_of_the_group_in_progress_fails(cluster, queue, before, stranger, logical_order):
-    if logical_order and stranger:
-        pytest.skip("in logical order the queue manager gives the GroupId")
     out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
     first = out.put(b"1", before, MsgFlags=IN, MsgSeqNumber=1)
     assert first.code == OK

@@ -8,12 +8,14 @@ Source: IBM MQ, topics "Channel message sequence numbering" (q015480), "What hap
 
 from __future__ import annotations
 
+import contextlib
 import random
 import struct
 import time
 
 import pytest
 
+from mqgroups.embedded import ControlError, EmbeddedQueueManagerError, Fault
 from mqgroups.embedded.membership import ChannelSettings
 from mqgroups.mqi.constants import (
     MQFMT_DEAD_LETTER_HEADER,
@@ -239,6 +241,27 @@ def test_a_batch_in_doubt_arrives_once_though_an_end_of_the_channel_is_killed(ma
     wait_until(lambda: cluster.channel("QM1", "QM2")["waiting"] == 0)
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("nth", [1, 2, 3])
+@pytest.mark.parametrize("action", ["kill_server", "drop"])
+def test_messages_arrive_once_whichever_call_of_a_channel_its_receiving_end_dies_at(make_cluster, action, nth, when):
+    """The first call meets the partner, the others bring a batch each."""
+    cluster = make_cluster(("QM1", "QM2"), ChannelSettings(batchsz=4, retry_s=0.02))
+    queue = cluster.define(at=("QM2",))
+    cluster["QM2"].arm(Fault(action, when, verb="CHANNEL", nth=nth))
+    connection = cluster.connect("QM1")
+    out = connection.open(queue, MQOO_OUTPUT)
+    for data in numbered(12):
+        out.put(data, MQPMO_SYNCPOINT)
+    connection.commit()
+    if action == "kill_server":
+        cluster["QM2"].wait()
+        cluster["QM2"].start()
+    cluster.waits_for("QM2", queue, 12)
+    wait_until(lambda: cluster.channel("QM1", "QM2")["in_doubt"] == 0)
+    assert cluster.data("QM2", queue) == numbered(12)
+
+
 def test_messages_wait_for_a_queue_manager_that_is_down(make_cluster):
     cluster = make_cluster()
     queue = cluster.define("DEFBIND(NOTFIXED)", at=("QM2", "QM3"))
@@ -452,9 +475,10 @@ def test_groups_arrive_whole_and_once_whatever_breaks_and_dies(make_cluster, see
         connection.disconnect()
 
     def break_something():
-        at, to = draw.sample(NAMES, 2)
+        at = draw.choice(["QM1", "QM2"])
+        to = draw.choice([name for name in NAMES if name != at])
         control = cluster[at].control
-        what = draw.choice(["cut", "cut", "stop", "start", "interleave", "slow", "kill"])
+        what = draw.choice(["cut", "cut", "stop", "start", "interleave", "slow", "kill", "kill at a batch"])
         if what == "cut":
             control.cut_channel(to, draw.choice(["before", "after"]))
         elif what == "stop":
@@ -465,14 +489,26 @@ def test_groups_arrive_whole_and_once_whatever_breaks_and_dies(make_cluster, see
             control.interleave_channel(to, draw.randrange(1000))
         elif what == "slow":
             control.slow_channel(to, draw.choice([0, 0.02]))
-        else:
+        elif what == "kill":
             cluster[at].kill()
             cluster[at].start()
+        else:
+            # Nobody puts there, so it may die at any moment, and perhaps has already.
+            fault = Fault("kill_server", draw.choice(["before", "after"]), verb="CHANNEL", nth=draw.randint(1, 3))
+            with contextlib.suppress(ControlError, EmbeddedQueueManagerError):
+                cluster["QM3"].arm(fault)
+
+    def start_what_died():
+        if not cluster["QM3"].is_running:
+            cluster["QM3"].start()
 
     for _ in range(60):
         put_a_group(draw.choice(["QM1", "QM2"]))
         if draw.random() < 0.5:
+            start_what_died()
             break_something()
+    cluster["QM3"].kill()
+    cluster["QM3"].start()
     for at in NAMES:
         for to in NAMES:
             if at != to:
