@@ -20,11 +20,10 @@ Not here: sending (``channel.py``), frames (``server.py``).
 from __future__ import annotations
 
 import itertools
-import json
 import logging
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +84,7 @@ class Receiver:
     def _last(self, command: dict[str, Any]) -> ChannelState:
         return self._q_mgr.store.channel(command["channel"], command["sender"])
 
-    def _receive(self, batch: Sequence[Transmitted] | Any, state: ChannelState) -> None:
+    def _receive(self, batch: Iterable[Transmitted], state: ChannelState) -> None:
         """Deliver a batch; raises Failed or sqlite3.Error if nothing of its unit of work has been delivered."""
         held: list[Message] = []
         fast = self._cluster.settings.npmspeed == "FAST"
@@ -178,9 +177,3 @@ class Receiver:
             raise Failed(reason)
         _log.warning("a message for %s goes to the dead-letter queue: %s", item.queue_name, mq.reason_name(reason))
         return [letter, *made]
-
-
-def parse(command: bytes) -> dict[str, Any]:
-    """Return a command of the sending end."""
-    found: dict[str, Any] = json.loads(command)
-    return found

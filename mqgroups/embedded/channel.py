@@ -262,24 +262,22 @@ class SenderChannel:
 
     def _connected(self) -> _Link:
         """Return a connection to the partner; a batch in doubt is resolved when it is a new one. Raises ChannelError."""
-        if self._link is not None:
-            if self._link.is_alive():
-                return self._link
-            self._drop_link()
+        if self._link is not None and self._link.is_alive():
+            return self._link
+        self._drop_link()
         with self._q_mgr.lock:
             member = self._cluster.repository.member(self.partner)
         if member is None:
             raise ChannelError(f"{self.partner} has never been started")
         about = {"channel": self.name, "sender": self._q_mgr.store.identifier}
-        link = _Link(member.host, member.port, member.token, about)
-        try:
-            answer = link.ask("hello")
-        except ChannelError:
-            link.close()
-            raise
+        link = self._link = _Link(member.host, member.port, member.token, about)
+        if self._cluster.ending.is_set():
+            # Who ended the cluster may have looked for a connection to close before there was this one.
+            raise ChannelError("the queue manager ends")
+        answer = link.ask("hello")
         self._session = answer["session"]
         self._resolve(received=answer["batch"] == self._state.batch, last=answer["batch"])
-        self._link, self.problem = link, ""
+        self.problem = ""
         self._set(ChannelStatus.RUNNING)
         return link
 
@@ -373,10 +371,11 @@ class SenderChannel:
     def _reallocate(self) -> None:
         """Give messages whose binding is not fixed to an instance that can be reached."""
         with self._q_mgr.lock:
-            for message in [each for each in self.queue.available.values() if bound(each) is Bound.NOT_FIXED]:
+            loose = [each for each in self.queue.available.values() if bound(each) is Bound.NOT_FIXED]
+            for message in filter(is_transmission, loose):
                 item = opened(message)
                 try:
-                    chosen = self._cluster.choose(item.queue_name, without=self.partner, at_least=self.status)
+                    chosen = self._cluster.choose(item.queue_name, without=self.partner, better_than=self.status)
                     item.md.expiry = item.expiry
                     made = placed(
                         self._q_mgr,
@@ -393,7 +392,7 @@ class SenderChannel:
                     self._q_mgr.write_now([made], [message])
                 except Failed:
                     forget([made])
-                    raise
+                    return
                 self.queue.withdraw(message)
                 self.queue.depth -= 1
                 publish([made])

@@ -117,7 +117,7 @@ class Cluster:
     # --- choosing
 
     def choose(
-        self, queue_name: str, *, arrived: bool = False, without: str = "", at_least: ChannelStatus | None = None
+        self, queue_name: str, *, arrived: bool = False, without: str = "", better_than: ChannelStatus | None = None
     ) -> str:
         """Return the queue manager whose instance of a cluster queue a message goes to.
 
@@ -125,7 +125,7 @@ class Cluster:
             queue_name: the cluster queue.
             arrived: whether the message came over a cluster channel.
             without: a queue manager that cannot take it.
-            at_least: a channel status that the chosen one's must be better than.
+            better_than: a channel status; an instance whose channel is no better is not chosen.
 
         Raises:
             Failed: MQRC_NO_DESTINATIONS_AVAILABLE, MQRC_CLUSTER_PUT_INHIBITED.
@@ -134,7 +134,7 @@ class Cluster:
         chosen = choose(known, local_only=arrived or self._uses_local_only(queue_name))
         if chosen is None:
             raise Failed(mq.MQRC_CLUSTER_PUT_INHIBITED if known else mq.MQRC_NO_DESTINATIONS_AVAILABLE)
-        if at_least is not None and not chosen.is_better_than(at_least):
+        if better_than is not None and not chosen.is_better_than(better_than):
             raise Failed(mq.MQRC_NO_DESTINATIONS_AVAILABLE)
         self._last_chosen[queue_name, chosen.q_mgr_name] = next(self._choices)
         return chosen.q_mgr_name

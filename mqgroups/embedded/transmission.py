@@ -99,12 +99,14 @@ def to_transmit(
 
 
 def is_transmission(message: Message) -> bool:
-    """Whether a message on a transmission queue is one that a channel can send."""
-    return (
-        message.md[_FORMAT] == mq.MQFMT_XMIT_Q_HEADER
-        and len(message.data) >= _HEADER_LENGTH
-        and message.data[:4] == b"XQH "
-    )
+    """Whether a message on a transmission queue is one that a channel can send; an application may have put another."""
+    if message.md[_FORMAT] != mq.MQFMT_XMIT_Q_HEADER or message.data[:4] != b"XQH ":
+        return False
+    try:
+        opened(message)
+    except StructureError:
+        return False
+    return True
 
 
 def bound(message: Message) -> Bound:

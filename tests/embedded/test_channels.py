@@ -173,6 +173,18 @@ def test_on_a_transmission_queue_a_message_has_an_mqxqh(cluster):
     assert waiting.data.endswith(b"data")
 
 
+@pytest.mark.parametrize("garbage", [b"", b"XQH " + b"?" * 500])
+def test_what_is_no_transmission_stays_and_is_in_nobodys_way(cluster, garbage):
+    queue, out = to_qm2(cluster)
+    transmission_queue = "SYSTEM.CLUSTER.TRANSMIT.GRPCLUS.QM2"
+    connection = cluster.connect("QM1")
+    connection.put1(transmission_queue, garbage, Format=MQFMT_XMIT_Q_HEADER)
+    out.put(b"data")
+    cluster.waits_for("QM2", queue, 1)
+    source = connection.open(transmission_queue, MQOO_INPUT_SHARED)
+    assert [answer.data for answer in source.all()] == [garbage]
+
+
 def test_what_expires_on_its_way_does_not_arrive(cluster):
     queue, out = to_qm2(cluster)
     cluster["QM1"].control.stop_channel("QM2")
