@@ -95,7 +95,7 @@ def open_object(
             answered = od.answered(od.object_name, "", q_mgr.name)
         elif od.object_type == mq.MQOT_Q:
             handle, queue = open_queue(q_mgr, od, options)
-            answered = answered_queue(q_mgr, od, handle, queue)
+            answered = _answered_queue(q_mgr, od, handle, queue)
         elif od.object_type in _TO_INQUIRE:
             handle = _open_to_inquire(q_mgr, od, options)
             answered = od.answered(od.object_name, "", q_mgr.name)
@@ -165,7 +165,7 @@ def _open_to_inquire(q_mgr: QueueManager, od: ObjectDescriptor, options: int) ->
     return Handle(q_mgr.new_handle_number(), options, opened_name=od.object_name, object_type=od.object_type)
 
 
-def answered_queue(q_mgr: QueueManager, od: ObjectDescriptor, handle: Handle, queue: Queue) -> bytes:
+def _answered_queue(q_mgr: QueueManager, od: ObjectDescriptor, handle: Handle, queue: Queue) -> bytes:
     """Return the MQOD of a queue that was opened; a queue manager that is not chosen yet is blank."""
     if handle.route is None:
         return od.answered(handle.opened_name, queue.name, q_mgr.name)
