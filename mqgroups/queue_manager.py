@@ -328,7 +328,7 @@ class QueueManager(Connection):
                 persistence=persistence,
                 priority=priority,
             )
-            return GroupProducer(self, settings, consumer._work)
+            return GroupProducer(self, settings, consumer._consumption.work)
 
         return GroupPipe(self, make_consumer, make_producer)
 

@@ -25,7 +25,7 @@ import pytest
 import tenacity
 
 import mqgroups
-import mqgroups.consumer
+import mqgroups.group_cursor
 import mqgroups.unit_of_work
 from mqgroups.mqi import constants as mqi
 from tests.fix_mqi import OK, Connection, failed
@@ -319,7 +319,7 @@ def count_calls(mq):
 def clock(monkeypatch):
     """Time for everything that waits or measures in the library, but not for the queue manager."""
     clock = Clock()
-    for module in (tenacity, mqgroups.unit_of_work, mqgroups.consumer):
+    for module in (tenacity, mqgroups.unit_of_work, mqgroups.group_cursor):
         monkeypatch.setattr(module, "time", clock)
     return clock
 
