@@ -58,7 +58,9 @@ ALLOWED: dict[str, set[str]] = {
     "recovery": EDGE,
     "salvage": EDGE | {"browse", "forwarding"},
     "queue_manager": EDGE | {"producer", "consumer", "pipe", "recovery", "browse", "salvage"},
-    "cli_recover": {"config", "core.status", "errors", "queue_manager", "recovery"},
+    "cli_connection": {"core.status", "errors", "queue_manager"},
+    "cli_recover": {"cli_connection", "config", "core.status", "errors", "recovery"},
+    "cli_salvage": {"cli_connection", "config", "core.inspection", "core.model", "errors", "queue_manager"},
     "embedded": {"embedded", "mqi.constants"},
 }
 # Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.

@@ -208,6 +208,29 @@ def test_the_last_message_of_a_group_begun_in_segments_stays_its_last(owner):
     assert known(owner.record("put")) == known(lost)
 
 
+PUT = """
+with connect().group_producer(queue, name=name, every=2) as producer, producer.group() as group:
+    for number in range(group.resume_from + 1, 8):
+        group.put(b"%d" % number)
+"""
+
+
+@pytest.mark.embedded
+def test_a_producer_killed_in_a_group_goes_on_after_its_record_was_lost(owner, program, faults):
+    faults.arm(Fault("kill_client", nth=6, verb="MQPUT"))
+    assert program.run(PUT).returncode == -signal.SIGKILL
+    faults.clear_faults()
+    wait_until(lambda: owner.eye.depth(owner.queue) == len(owner.on_queue()))
+    committed = len(owner.on_queue())
+    assert 0 < committed < 7
+    lose(owner, "put")
+    salvage = owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, wait_s=30)
+    assert salvage.record.msg_seq_number == committed
+    done = program.run(PUT)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert_whole(owner, THIS)
+
+
 def test_nothing_is_written_when_only_asked(owner):
     owner.interrupt_put(THIS[:6])
     lose(owner, "put")
@@ -633,3 +656,30 @@ def test_an_inspection_is_a_value(owner):
     (group,) = owner.qmgr.inspect_queue(owner.queue).groups
     assert isinstance(group, GroupInspection)
     assert group == owner.qmgr.inspect_queue(owner.queue).groups[0]
+
+
+# --- a pipe
+
+
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_a_pipe_that_has_lost_one_of_its_records_goes_on_exactly_once(owner, make_queue, role):
+    owner.put_raw_group(THIS)
+    target = make_queue()
+
+    def run(qmgr, die_at=None):
+        settings = {"name": owner.name, "every": 2, "owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0}
+        with qmgr.group_pipe(owner.queue, target, **settings) as pipe:
+            for incoming, outgoing in pipe:
+                for message in incoming:
+                    if message.msg_seq_number == die_at:
+                        return qmgr.close()
+                    outgoing.put(message.data)
+        return None
+
+    run(owner.connect(), die_at=6)
+    lost = lose(owner, role)
+    owner.qmgr.salvage_owner(owner.name, role, queue=target if role == "put" else owner.queue)
+    assert known(owner.record(role)) == known(lost)
+    run(owner.connect())
+    assert [(found.msg_seq_number, found.data) for found in owner.on_queue(target)] == list(enumerate(THIS, 1))
+    assert owner.data() == owner.records("put") == owner.records("get") == []
