@@ -1,7 +1,8 @@
 """A queue to which messages are moved as they were got: same MsgId, group, number, offset, flags and persistence.
 
 Without logical order, which would give them a new GroupId (IBM MQ, topic q023060, MQPMO_LOGICAL_ORDER); in a cluster bound on
-open, so that what belongs together goes to one place.
+open, so that what belongs together goes to one place. Report options stay too, so who asked for a confirmation of arrival gets
+another one (read, not tried on IBM MQ).
 """
 
 from __future__ import annotations

@@ -49,6 +49,7 @@ _REMEDIES = {
     Obstacle.GAP: "Messages have expired, were taken by something that does not get groups, or are on their way: wait for "
     "them, or move the group away",
     Obstacle.OTHER_Q_MGR: "The record belongs on the queue manager where the group was put: salvage it there",
+    Obstacle.BEING_CONSUMED: "Somebody may have its last messages in a unit of work: stop its consumer and try again",
     Obstacle.BEGUN: "The first messages are gone. If a consumer has got them, in order, accept it; if something else takes "
     "messages of the group, its last ones may be gone too, and would be put twice",
     Obstacle.IN_USE: "What somebody puts or gets at the moment cannot be seen. Stop them, or accept it, if they have nothing "

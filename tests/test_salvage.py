@@ -334,6 +334,17 @@ def test_a_producers_group_that_is_being_consumed_is_a_doubt_that_can_be_accepte
     assert rest(owner) == list(enumerate([*THIS, b"8"], 1))[4:]
 
 
+def test_a_producers_group_in_a_consumers_unit_of_work_is_refused_whatever_is_accepted(owner):
+    owner.interrupt_put(THIS[:6])
+    lose(owner, "put")
+    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+    assert handle.get(mq.MQGMO_SYNCPOINT).code == OK
+    because = refused(owner, "put", accept=["begun", "in-use"])
+    owner.eye.back_out()
+    handle.close()
+    assert because == "being-consumed"
+
+
 def test_somebody_elses_open_queue_is_a_doubt_that_can_be_accepted(owner):
     owner.interrupt_put(THIS[:6])
     lose(owner, "put")

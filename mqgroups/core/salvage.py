@@ -39,6 +39,7 @@ class Obstacle(Enum):
     DISARRAY = "disarray"
     GAP = "gap"
     OTHER_Q_MGR = "other-q-mgr"
+    BEING_CONSUMED = "being-consumed"
     BEGUN = "begun"
     IN_USE = "in-use"
 
@@ -109,6 +110,12 @@ def interrupted_at(
         return group, _position(group, group.first)
     _check_made_here(group, q_mgr_name)
     if not group.has_head:
+        if seen.unseen:
+            # The last ones may be in the unit of work of who has the first ones.
+            found = (
+                f"message {group.first.msg_seq_number} as its first, and {seen.unseen} messages more than can be seen"
+            )
+            raise CannotSalvage(Obstacle.BEING_CONSUMED, found, "all messages to be seen")
         _doubt(Obstacle.BEGUN, accepted, f"message {group.first.msg_seq_number} as its first", "message 1")
     _check_unused(accepted, seen.unseen, open_output=seen.open_output)
     return group, _position(group, group.end, in_last_message=group.last == group.end.msg_seq_number)
