@@ -34,6 +34,21 @@ from mqgroups.core.model import GROUP_ID_LENGTH
 from mqgroups.errors import MQGroupsError, OwnerActive, StatusError
 from mqgroups.queue_manager import QueueManager
 
+_COLUMNS = (
+    "GroupId",
+    "state",
+    "messages",
+    "first",
+    "last",
+    "missing",
+    "persistent",
+    "put by",
+    "first put",
+    "last put",
+    "backed out",
+)
+# Of a file or a pipe, which has no width.
+_WIDTH = 200
 _WAIT_S = 30.0
 _QUEUE = click.option("--queue", required=True, metavar="QUEUE", help="The queue its messages are on.")
 _APPLY = click.option("--apply", is_flag=True, help="Do it. Without it, say what would be done.")
@@ -101,8 +116,8 @@ def salvage() -> None:
 def look(queue: str, wait_s: float, as_json: bool, **connection: Any) -> None:
     """Show the groups on a queue, whole or not, by browsing.
 
-    A group without its first message is never seen by who gets in logical order: a consumer that had begun it has lost its
-    record. One without its last message is still being put, or its producer was interrupted.
+    A group without its beginning is never seen by who gets in logical order: a consumer has begun it, and goes on by its
+    record, or has lost that. One without its end is still being put, or its producer was interrupted.
     """
 
     def looked(q_mgr: QueueManager, report: _Report) -> None:
@@ -249,6 +264,8 @@ class _Report:
         self._said |= values
         if not self._as_json:
             out = Console(highlight=False, soft_wrap=True)
+            if not out.is_terminal:
+                out = Console(highlight=False, soft_wrap=True, width=_WIDTH)
             if table.row_count:
                 out.print(table)
             out.print(text, markup=False)
@@ -291,23 +308,36 @@ def _tense(apply: bool, verb: str) -> str:
 
 def _table(groups: Sequence[GroupInspection]) -> Table:
     table = Table(box=None, pad_edge=False)
-    for column in ("GroupId", "messages", "first", "last", "missing", "put by", "first put", "last put", "backed out"):
+    for column in _COLUMNS:
         table.add_column(column, overflow="fold", no_wrap=column == "GroupId")
     for group in groups:
-        last = "to its end" if group.has_end else "not its last"
         style = "green" if group.whole else "yellow"
         table.add_row(
             Text(group.group_id.hex(), style=style),
+            Text(_state(group), style=style),
             str(group.messages),
             _place(group.first),
-            f"{group.last_msg_seq_number}{_bytes(group.end)}, {last}",
+            f"{group.last_msg_seq_number}{_bytes(group.end)}",
             ", ".join(f"{_place(gap.first)} to {_place(gap.end)}" for gap in group.gaps) or "-",
+            "yes" if group.persistences == {1} else "no" if group.persistences == {0} else "mixed",
             ", ".join(group.put_by),
             _when(group.first_put),
             _when(group.last_put),
             str(group.backout_count),
         )
     return table
+
+
+def _state(group: GroupInspection) -> str:
+    if group.whole:
+        return "whole"
+    wrong = {
+        "no beginning": not group.has_head,
+        "no end": not group.has_end,
+        "gap": bool(group.gaps),
+        "disarray": not group.is_consistent,
+    }
+    return ", ".join(what for what, is_so in wrong.items() if is_so) or "not available"
 
 
 def _place(place: Place) -> str:

@@ -108,43 +108,55 @@ def salvage_owner(
     """Write an owner's record again; ``QueueManager.salvage_owner`` documents the arguments."""
     owner_id = uuid.uuid4().hex
 
-    def plan(status: StatusQueue) -> Salvage:
-        unreadable, found = 0, None
-        try:
-            found = status.read()
-        except (StatusRecordCorrupt, DuplicateStatusRecords):
-            if not unreadable_to:
-                raise
-            unreadable = status.depth
-        # A commit without an answer was one, if what is there was written here.
-        done = found is not None and found.owner_id == owner_id
-        if found is not None and not done:
-            error = CannotSalvage(Obstacle.RECORD_THERE, f"a record ({found.state.value})", "none")
-            raise _refused(f"status queue {status_queue}", error, status_queue)
+    planned: Salvage | None = None
+
+    def plan(unreadable: int) -> Salvage:
         seen = inspect_queue(connection, queue)
         try:
             where = interrupted_at(role, seen, q_mgr_name=connection.q_mgr_name, group_id=group_id, accepted=accept)
         except CannotSalvage as error:
             raise _refused(f"queue {queue}", error, status_queue) from error
-        group, record = where[0] if where else None, None
-        if where:
-            record = _record(role, name, owner_id, connection, seen, *where, checkpoint)
-        return Salvage(role.value, name, status_queue, group, record, unreadable, unreadable_to, done)
+        group = where[0] if where else None
+        record = _record(role, name, owner_id, connection, seen, *where, checkpoint) if where else None
+        return Salvage(role.value, name, status_queue, group, record, unreadable, unreadable_to)
 
     def attempt() -> Salvage:
+        nonlocal planned
         status = StatusQueue(connection, status_queue, status_model, wait_s, longest_bytes=_LONGEST_MESSAGE_BYTES)
         delete = status.was_made
         try:
-            salvage = plan(status)
-            if check or salvage.done:
-                return salvage
-            _carry_out(connection, status, salvage)
-            delete = delete and salvage.record is None
-            return replace(salvage, done=True)
+            found, unreadable = _read(status, move_away=bool(unreadable_to))
+            if planned is not None and _is_done(planned, found, unreadable):
+                return replace(planned, done=True)
+            if found is not None:
+                error = CannotSalvage(Obstacle.RECORD_THERE, f"a record ({found.state.value})", "none")
+                raise _refused(f"status queue {status_queue}", error, status_queue)
+            planned = plan(unreadable)
+            if check:
+                return planned
+            _carry_out(connection, status, planned)
+            delete = delete and planned.record is None
+            return replace(planned, done=True)
         finally:
             status.close(delete=delete)
 
     return connection.reopening(attempt)
+
+
+def _read(status: StatusQueue, *, move_away: bool) -> tuple[StatusRecord | None, int]:
+    """Return the record there is, and how many messages there are that are none and may be moved away."""
+    try:
+        return status.read(), 0
+    except (StatusRecordCorrupt, DuplicateStatusRecords):
+        if not move_away:
+            raise
+        return None, status.depth
+
+
+def _is_done(planned: Salvage, found: StatusRecord | None, unreadable: int) -> bool:
+    """Say whether a commit without an answer was one."""
+    written = planned.record.mark if planned.record else None
+    return unreadable == 0 and (found.mark if found else None) == written
 
 
 def _record(

@@ -415,6 +415,46 @@ def test_another_getter_is_a_doubt_for_a_consumer(owner):
     handle.close()
 
 
+GET = """
+with connect().group_consumer(queue, name=name, every=2, wait_s=0, group_wait_s=0) as consumer:
+    for group in consumer:
+        for message in group:
+            print(message.msg_seq_number, message.data.decode())
+"""
+
+
+@pytest.mark.embedded
+def test_a_consumer_killed_in_a_group_goes_on_after_its_record_was_lost(owner, program, faults):
+    owner.put_raw_group(THIS)
+    faults.arm(Fault("kill_client", nth=8, verb="MQGET"))
+    assert program.run(GET).returncode == -signal.SIGKILL
+    faults.clear_faults()
+    wait_until(lambda: owner.eye.depth(owner.queue) == len(owner.on_queue()))
+    left = owner.data()
+    assert 0 < len(left) < 7
+    lose(owner, "get")
+    owner.qmgr.salvage_owner(owner.name, "get", queue=owner.queue, wait_s=30)
+    done = program.run(GET)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [f"{data.decode()} {data.decode()}" for data in left]
+    assert owner.data() == owner.records("get") == []
+
+
+@pytest.mark.embedded
+def test_behind_an_alias_is_its_base_queue(owner, make_queue):
+    owner.interrupt_put(THIS[:6], queue="TEST.ALIAS")
+    lost = lose(owner, "put")
+    seen = owner.qmgr.inspect_queue("TEST.ALIAS")
+    ((group,), away) = seen.groups, make_queue()
+    assert (seen.queue, seen.resolved_q_name, group.messages) == ("TEST.ALIAS", "TEST.BASE", 4)
+    owner.qmgr.salvage_owner(owner.name, "put", queue="TEST.ALIAS")
+    assert known(owner.record("put")) == known(lost)
+    with pytest.raises(errors.ConfigurationError, match="itself: a group is moved"):
+        owner.qmgr.move_group("TEST.BASE", group.group_id, to="TEST.ALIAS")
+    assert owner.qmgr.move_group("TEST.ALIAS", group.group_id, to=away).done
+    assert [message.data for message in owner.on_queue(away)] == THIS[:4]
+
+
 # --- a damaged record
 
 
@@ -470,6 +510,20 @@ def test_a_damaged_record_of_no_group_is_moved_away_alone_when_that_is_accepted(
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("when", ["before", "after"])
+def test_moving_away_alone_goes_on_when_its_commit_had_no_answer(owner, faults, make_queue, when):
+    owner.put_group(THIS)
+    owner.put_raw(b"damaged", owner.status_queue("put"))
+    away, qmgr = make_queue(), owner.connect(reconnect_wait_s=30)
+    faults.arm(Fault("drop", when, verb="MQCMIT"))
+    salvage = qmgr.salvage_owner(
+        owner.name, "put", queue=owner.queue, unreadable_to=away, accept=["nothing-interrupted"], wait_s=30
+    )
+    assert (salvage.record, salvage.unreadable, salvage.done) == (None, 1, True)
+    assert (owner.records("put"), len(owner.on_queue(away))) == ([], 1)
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("when", ["before", "after"])
 def test_wherever_the_connection_is_lost_the_record_is_written_once(make_owner, faults, make_queue, when):
     fired = nth = 1
     while fired:
@@ -482,7 +536,7 @@ def test_wherever_the_connection_is_lost_the_record_is_written_once(make_owner, 
         salvage = qmgr.salvage_owner(owner.name, "put", queue=owner.queue, unreadable_to=away, wait_s=30)
         fired = faults.faults_fired()
         faults.clear_faults()
-        assert salvage.done
+        assert (salvage.done, salvage.unreadable) == (True, 1)
         assert len(owner.on_queue(away)) == len(owner.records("put")) == 1, nth
         qmgr.close()
         resume_put(owner, THIS)

@@ -23,7 +23,7 @@ def salvage(owner):
 
     def run(*arguments, **variables):
         command = ["salvage", *arguments, "--queue", owner.queue, "--wait", "0"]
-        return CliRunner(env={**environment(owner.target), "COLUMNS": "200", **variables}).invoke(main, command)
+        return CliRunner(env={**environment(owner.target), **variables}).invoke(main, command)
 
     return run
 
@@ -45,13 +45,13 @@ def interrupted(owner):
 def test_looking_shows_each_group_and_what_is_missing(owner, salvage):
     owner.put_raw_group([b"one", b"two"])
     for number in (4, 6):
-        owner.put_raw(b"x", GroupId=A, MsgSeqNumber=number, MsgFlags=mq.MQMF_MSG_IN_GROUP)
+        owner.put_raw(b"x", GroupId=A, MsgSeqNumber=number, MsgFlags=mq.MQMF_MSG_IN_GROUP, Persistence=1)
     whole = owner.on_queue()[0].group_id
     result = salvage("look")
     assert (result.exit_code, result.stderr) == (DONE, "")
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
-    assert lines[1].startswith(f"{whole.hex()} 2 1 2, to its end - ")
-    assert lines[2].startswith(f"{A.hex()} 2 4 6, not its last 5 to 6 ")
+    assert lines[1].startswith(f"{whole.hex()} whole 2 1 2 - no ")
+    assert lines[2].startswith(f"{A.hex()} no beginning, no end, gap 2 4 6 5 to 6 yes ")
     assert lines[3].startswith("2 groups; 0 messages not in groups; 0 that cannot be seen; open handles: 0 for input")
 
 
