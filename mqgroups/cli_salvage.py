@@ -30,7 +30,7 @@ from mqgroups.cli_connection import (
 )
 from mqgroups.config import STATUS_MODEL
 from mqgroups.core.inspection import GroupInspection, Place
-from mqgroups.core.model import GROUP_ID_LENGTH
+from mqgroups.core.model import GROUP_ID_LENGTH, Persistence
 from mqgroups.errors import MQGroupsError, OwnerActive, StatusError
 from mqgroups.queue_manager import QueueManager
 
@@ -47,6 +47,7 @@ _COLUMNS = (
     "last put",
     "backed out",
 )
+_PERSISTENT: dict[int, str] = {Persistence.NOT_PERSISTENT: "no", Persistence.PERSISTENT: "yes"}
 # Of a file or a pipe, which has no width.
 _WIDTH = 200
 _WAIT_S = 30.0
@@ -70,27 +71,25 @@ def _accept(*doubts: str) -> Callable[[Any], Any]:
     )
 
 
-class _GroupId(click.ParamType[bytes]):
-    name = "GROUPID"
+def _group_id(_context: click.Context, _parameter: click.Parameter, value: str | None) -> bytes | None:
+    """Return the bytes of a GroupId in hexadecimal digits."""
+    if value is None:
+        return None
+    try:
+        group_id = bytes.fromhex(value)
+    except ValueError:
+        group_id = b""
+    if len(group_id) != GROUP_ID_LENGTH:
+        raise click.BadParameter(f"{value!r} is not {2 * GROUP_ID_LENGTH} hexadecimal digits")
+    return group_id
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
-        try:
-            group_id = bytes.fromhex(value)
-        except ValueError:
-            group_id = b""
-        if len(group_id) != GROUP_ID_LENGTH:
-            self.fail(f"{value!r} is not {2 * GROUP_ID_LENGTH} hexadecimal digits", param, ctx)
-        return group_id
 
-
-class _Json(click.ParamType[Any]):
-    name = "JSON"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            return json.loads(value)
-        except ValueError as error:
-            self.fail(f"{value!r} is not JSON ({error})", param, ctx)
+def _checkpoint(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
+    """Return the value of a JSON text."""
+    try:
+        return None if value is None else json.loads(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is not JSON ({error})") from error
 
 
 @click.group()
@@ -140,8 +139,12 @@ def look(queue: str, wait_s: float, as_json: bool, **connection: Any) -> None:
 @click.option("--name", required=True, metavar="NAME", help="The producer's or consumer's name.")
 @click.option("--role", type=click.Choice(["put", "get"]), required=True, help="Producer or consumer.")
 @_QUEUE
-@click.option("--group", "group_id", type=_GroupId(), help="Which group, where there are several.")
-@click.option("--checkpoint", type=_Json(), help="The application's checkpoint, to go into the record.")
+@click.option(
+    "--group", "group_id", callback=_group_id, metavar="GROUPID", help="Which group, where there are several."
+)
+@click.option(
+    "--checkpoint", callback=_checkpoint, metavar="JSON", help="The application's checkpoint, to go into the record."
+)
 @_accept("in-use", "begun", "nothing-interrupted")
 @click.option("--unreadable-to", metavar="QUEUE", help="Where to move what is on the status queue and cannot be read.")
 @click.option("--status-queue", metavar="QUEUE", help="Default: MQGROUPS.PUT|GET.NAME.")
@@ -214,7 +217,7 @@ def rebuild(
 
 @salvage.command()
 @_QUEUE
-@click.option("--group", "group_id", type=_GroupId(), required=True, help="Which group.")
+@click.option("--group", "group_id", callback=_group_id, metavar="GROUPID", required=True, help="Which group.")
 @click.option("--to", metavar="QUEUE", help="Where to. Default: the queue's BOQNAME.")
 @click.option("--every", type=click.IntRange(1), default=100, show_default=True, help="Messages in a unit of work.")
 @click.option("--new-context", is_flag=True, help="Do not keep who put them and when; needs no +passall authority.")
@@ -319,7 +322,7 @@ def _table(groups: Sequence[GroupInspection]) -> Table:
             _place(group.first),
             f"{group.last_msg_seq_number}{_bytes(group.end)}",
             ", ".join(f"{_place(gap.first)} to {_place(gap.end)}" for gap in group.gaps) or "-",
-            "yes" if group.persistences == {1} else "no" if group.persistences == {0} else "mixed",
+            " and ".join(_PERSISTENT[each] for each in sorted(group.persistences)),
             ", ".join(group.put_by),
             _when(group.first_put),
             _when(group.last_put),
