@@ -202,6 +202,10 @@ def _carry_out(connection: Connection, status: StatusQueue, salvage: Salvage) ->
             status.replace(salvage.record)
 
     try:
+        if away is not None and away.queue.resolved_q_name == status.name:
+            raise ConfigurationError(
+                f"{away.queue.name} is the status queue {status.name} itself: what is moved goes elsewhere"
+            )
         connection.in_unit_of_work(status, calls)
     finally:
         if away is not None:

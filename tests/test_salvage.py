@@ -481,6 +481,15 @@ def test_a_damaged_record_is_moved_away_in_the_unit_of_work_of_the_new_one(owner
     assert_whole(owner, THIS)
 
 
+def test_a_damaged_record_is_not_moved_to_where_it_is(owner):
+    owner.interrupt_put(THIS[:6])
+    damage(owner, "put")
+    before = owner.records("put")
+    with pytest.raises(errors.ConfigurationError, match="itself: what is moved"):
+        owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, unreadable_to=owner.status_queue("put"))
+    assert owner.records("put") == before
+
+
 def test_segments_of_a_damaged_record_and_second_records_are_moved_away_too(owner, make_queue):
     owner.interrupt_put(THIS[:6], status="segmented")
     handle = owner.eye.open(owner.status_queue("put"), mq.MQOO_INPUT_EXCLUSIVE)
