@@ -38,6 +38,7 @@ from mqgroups.retry import CONNECT_LATER, NEVER, REDO, Patience, Sleep, retrying
 
 _log = logging.getLogger("mqgroups")
 _ConnectionT = TypeVar("_ConnectionT", bound="Connection")
+_T = TypeVar("_T")
 
 # The message is on the queue and what the warning is about does not matter to a group.
 _ACCEPTED_PUT_WARNINGS = frozenset({mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM})
@@ -45,6 +46,8 @@ _UNFINISHED = frozenset({mq.MQRC_INCOMPLETE_GROUP, mq.MQRC_INCOMPLETE_MSG})
 # MQBACK's way of saying that there is no unit of work any more, at least none that this process and thread could commit.
 _NO_CONNECTION = frozenset({mq.MQRC_CONNECTION_BROKEN, mq.MQRC_HCONN_ERROR})
 _SMALLEST_BUFFER_BYTES = 65_536
+# The bindings allocate what they are told; of nothing, some platforms make a failure.
+_NO_DATA_BYTES = 1
 
 
 class Queue:
@@ -54,6 +57,8 @@ class Queue:
         self._connection = connection
         self.name = name
         self.object_name = st.name_at(od, st.OD_OBJECT_NAME)
+        self.resolved_q_name = st.name_at(od, st.OD_RESOLVED_Q_NAME)
+        self.resolved_q_mgr_name = st.name_at(od, st.OD_RESOLVED_Q_MGR_NAME)
         self._hconn = connection.hconn
         self._generation = connection.generation
         self._hobj: int | None = hobj
@@ -61,6 +66,12 @@ class Queue:
         self._mqget = connection.binding.MQGET
         self._max_message_length = max_message_length
         self._buffer_bytes = min(_SMALLEST_BUFFER_BYTES, max_message_length)
+
+    @property
+    def hobj(self) -> int:
+        """The object handle, for an MQPMO that passes on the context of what is got from this queue."""
+        assert self._hobj is not None
+        return self._hobj
 
     @property
     def is_stale(self) -> bool:
@@ -106,6 +117,21 @@ class Queue:
                 error.context = f"The message has {length} bytes, max_message_length is {self._max_message_length}"
                 raise error
             self._buffer_bytes = length
+
+    def browse(self, md: bytearray, gmo: bytearray) -> tuple[bytes, int] | None:
+        """MQGET that browses with MQGMO_ACCEPT_TRUNCATED_MSG: return MQMD and the data's length, bytes; ``None`` if there was
+        no message. The data stays with the queue manager.
+
+        Raises:
+            MQIError: it failed.
+        """
+        assert self._hobj is not None
+        _, md_out, _, length, comp, reason = self._mqget(self._hconn, self._hobj, bytes(md), bytes(gmo), _NO_DATA_BYTES)
+        if reason == mq.MQRC_NO_MSG_AVAILABLE:
+            return None
+        if comp and reason != mq.MQRC_TRUNCATED_MSG_ACCEPTED:
+            raise self._connection.failed("MQGET", f"queue {self.name}", comp, reason)
+        return md_out, length
 
     def inquire(self, selector: int) -> int | str:
         """MQINQ of one attribute; character values without padding."""
@@ -211,15 +237,15 @@ class Connection:
         """Whether a unit of work that ended in ``error`` can be done again, on this connection or after ``restore``."""
         return self.can_go_on and self.reconnect.wait_s > 0 and error.reason in REDO
 
-    def reopening(self, open_all: Callable[[], None]) -> None:
+    def reopening(self, open_all: Callable[[], _T], reasons: frozenset[int] = REDO) -> _T:
         """Call ``open_all``; if the connection is lost meanwhile, again on a new one, while patience lasts."""
 
-        def attempt() -> None:
+        def attempt() -> _T:
             if self.can_go_on:
                 self.restore()
-            open_all()
+            return open_all()
 
-        retrying(self.reconnect, REDO, self.sleep)(attempt)
+        return retrying(self.reconnect, reasons, self.sleep)(attempt)
 
     def restore(self) -> None:
         """Connect again if the connection is gone: one try. Everything that was open on it is stale then.
@@ -367,6 +393,23 @@ class Connection:
         self._broken = True
         if reason not in _NO_CONNECTION:
             raise self.failed("MQBACK", f"queue manager {self.q_mgr_name}", comp, reason)
+
+    def in_unit_of_work(self, owner: object, calls: Callable[[], _T]) -> _T:
+        """Commit what ``calls`` does, or back it out; returns what it returned.
+
+        Raises:
+            GroupUsage: another producer or consumer has messages in the unit of work.
+            CommitOutcomeUnknown: the connection broke in the middle of MQCMIT.
+            MQIError: a call failed.
+        """
+        self.begin(owner)
+        try:
+            result = calls()
+            self.commit()
+        except BaseException:
+            self.back_out()
+            raise
+        return result
 
     def close(self) -> None:
         """Back out what is not committed, and disconnect if the connection is this package's own. Idempotent."""

@@ -14,6 +14,7 @@
      │   ├─ DuplicateStatusRecords  more than one
      │   ├─ StatusRecordsDisagree   those of a pipe, which are committed together, speak of different moments
      │   ├─ QueueManagerChanged     another queue manager answers where the lost one did
+     │   ├─ SalvageRefused          what lies on a queue does not say where its owner stands
      │   └─ GroupIncomplete         a message of the group is not the next in sequence
      └─ EnvironmentFailure          what is around the program
          ├─ BindingMissing          no pymqi or ibmmq, or no MQ client library (also an ImportError)
@@ -44,6 +45,9 @@ from __future__ import annotations
 from typing import Any
 
 from mqgroups.mqi import constants as mq
+
+# What remedies say of a status record that is lost, for whoever cannot get it back.
+SALVAGE = "have it rebuilt from the messages of its group: `mqgroups salvage rebuild`"
 
 
 class MQGroupsError(Exception):
@@ -135,6 +139,18 @@ class QueueManagerChanged(StatusError):
         )
 
 
+class SalvageRefused(StatusError):
+    """A status record cannot be rebuilt, or a group not moved, because it cannot be known what is right.
+
+    Attributes:
+        because: which obstacle: a value of ``core.salvage.Obstacle``. Some of them can be accepted.
+    """
+
+    def __init__(self, message: str, *, status_queue: str, because: str, found: object, expected: object) -> None:
+        super().__init__(message, status_queue=status_queue, found=found, expected=expected)
+        self.because = because
+
+
 class GroupIncomplete(StatusError):
     """A message of a group is not the next in sequence.
 
@@ -179,7 +195,8 @@ class GroupStalled(EnvironmentFailure):
     def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, waited_s: float) -> None:
         super().__init__(
             f"message {msg_seq_number} of group {group_id.hex()} did not arrive on queue {queue} in {waited_s:g} s. "
-            "The group is kept at its last commit: iterate again to wait on, or look for its producer"
+            "The group is kept at its last commit: iterate again to wait on, or look for its producer; `mqgroups salvage look` "
+            "shows what lies on the queue"
         )
         self.queue = queue
         self.group_id = group_id

@@ -10,7 +10,6 @@ Not here: to resume. That is what the next start of the owner does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
@@ -104,16 +103,7 @@ def _seen(connection: Connection, status_queue: str) -> StatusRecord | None:
 
 def _take_away(connection: Connection, status: StatusQueue, record: StatusRecord) -> None:
     if not status.can_be_cleared:
-        _in_unit_of_work(connection, status, lambda: status.end_chain(record))
-    _in_unit_of_work(connection, status, status.clear)
-
-
-def _in_unit_of_work(connection: Connection, status: StatusQueue, call: Callable[[], None]) -> None:
-    connection.begin(status)
-    try:
-        call()
-        connection.commit()
-    except BaseException:
-        connection.back_out()
-        raise
+        connection.in_unit_of_work(status, lambda: status.end_chain(record))
+        status.committed()
+    connection.in_unit_of_work(status, status.clear)
     status.committed()
