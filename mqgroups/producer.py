@@ -351,9 +351,7 @@ class GroupProducer:
         """Go back to the last commit; tell ``error`` where that is."""
         self._run.clear()
         self._unit.clear()
-        self._work.back_out(type(error).__name__ if error else "")
-        if isinstance(error, MQIError):
-            error.context = ". ".join(part for part in (error.context, self._work.last_known_commit()) if part)
+        self._work.back_out_after(error)
 
     def _close(self, *, finish: bool, delete: bool = False) -> None:
         if self._closed:

@@ -251,6 +251,16 @@ class UnitsOfWork:
                 if one is not self:
                     one._ending = None
 
+    def back_out_after(self, error: BaseException | None) -> None:
+        """Back out because of ``error``, and tell it where the group stands."""
+        self.back_out(type(error).__name__ if error else "")
+        if isinstance(error, MQIError):
+            stands = "No message of the group is known to be committed"
+            if not self.committed.at_start:
+                number = self.committed.msg_seq_number
+                stands = f"Message {number} is the last of the group that is known to be committed"
+            error.context = ". ".join(part for part in (error.context, stands) if part)
+
     def _together(self) -> list[UnitsOfWork]:
         return [self] if self._follower is None else [self, self._follower]
 
@@ -278,12 +288,6 @@ class UnitsOfWork:
             q_mgr_identifier=self._expected.q_mgr_identifier,
             checkpoint=self.checkpoint,
         )
-
-    def last_known_commit(self) -> str:
-        """Say, for an error's message, where the group stands."""
-        if self.committed.at_start:
-            return "No message of the group is known to be committed"
-        return f"Message {self.committed.msg_seq_number} is the last of the group that is known to be committed"
 
     def finish(self) -> None:
         """Take the record away, in a unit of work of its own, if nobody needs it any more.
