@@ -52,8 +52,8 @@ def inspect_queue(connection: Connection, queue: str) -> QueueInspection:
 def _inspect(queue: str, physical: Queue, logical: Queue, local: Queue) -> QueueInspection:
     groups: dict[bytes, GroupInspection] = {}
     others = 0
-    while (found := physical.browse(_ANY_MESSAGE, _NEXT)) is not None:
-        message = _browsed(*found)
+    while (found := physical.get_descriptor(_ANY_MESSAGE, _NEXT)) is not None:
+        message = _browsed(found[0], found[2])
         if not message.in_group:
             others += 1
             continue
@@ -72,7 +72,7 @@ def _inspect(queue: str, physical: Queue, logical: Queue, local: Queue) -> Queue
 
 
 def _with_verdict(group: GroupInspection, logical: Queue) -> GroupInspection:
-    whole = group.has_head and logical.browse(st.md(group_id=group.group_id), _WHOLE_GROUP) is not None
+    whole = group.has_head and logical.get_descriptor(st.md(group_id=group.group_id), _WHOLE_GROUP) is not None
     return replace(group, whole=whole)
 
 
