@@ -32,7 +32,7 @@ from mqgroups.core.unit_of_work import Every
 from mqgroups.spark.connections import lent
 from mqgroups.spark.errors import IdentityMissing, ModeRefused
 from mqgroups.spark.options import SinkOptions
-from mqgroups.spark.rows import columns_of, groups_of
+from mqgroups.spark.sink_rows import columns_of, groups_of
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
