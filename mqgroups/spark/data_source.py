@@ -15,7 +15,9 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from mqgroups.spark.options import Use, sink_options
+from mqgroups.errors import ConfigurationError
+from mqgroups.spark.options import SourceOptions, Use, sink_options, source_options
+from mqgroups.spark.rows import columns
 
 
 class IbmMqDataSource(DataSource):
@@ -28,15 +30,23 @@ class IbmMqDataSource(DataSource):
 
     def schema(self) -> str:
         """Return the columns of a read."""
-        raise NotImplementedError
+        return _ddl(source_options(self.options, Use.READ))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return what a batch read is done with."""
-        raise NotImplementedError
+        from mqgroups.spark.batch_source import FilteringBatchReader, GroupBatchReader
+
+        options = source_options(self.options, Use.BATCH_READ)
+        _check_schema(schema, options)
+        return FilteringBatchReader(options) if options.push_filters else GroupBatchReader(options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         """Return what a stream is read with."""
-        raise NotImplementedError
+        from mqgroups.spark.stream_source import GroupStreamReader
+
+        options = source_options(self.options, Use.STREAM_READ)
+        _check_schema(schema, options)
+        return GroupStreamReader(options)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Return what a batch is written with."""
@@ -49,3 +59,16 @@ class IbmMqDataSource(DataSource):
         from mqgroups.spark.sink import GroupStreamWriter  # type: ignore[import-untyped,unused-ignore]
 
         return GroupStreamWriter(schema, sink_options(self.options, Use.STREAM_WRITE), overwrite)
+
+
+def _ddl(options: SourceOptions) -> str:
+    return ", ".join(f"{name} {kind}" for name, kind in columns(options).items())
+
+
+def _check_schema(schema: StructType, options: SourceOptions) -> None:
+    """Raise ConfigurationError if the user asks for other columns than there are."""
+    given = [(field.name, field.dataType.simpleString()) for field in schema.fields]
+    if given != [(name, kind.lower().replace(" ", "")) for name, kind in columns(options).items()]:
+        raise ConfigurationError(
+            f"format 'ibmmq' reads the columns {_ddl(options)}, and no other schema. Leave schema() out, and select and cast"
+        )

@@ -55,6 +55,7 @@ def spark(spark_environment, tmp_path_factory):
             SparkSession.builder.master("local[2,4]")
             .appName("mqgroups tests")
             .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", "2")
             .config("spark.sql.session.timeZone", "UTC")
             .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
