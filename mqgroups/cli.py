@@ -1,6 +1,8 @@
 """The command ``mqgroups``. A leaf: it turns words into calls, and errors into one message and an exit code.
 
     mqgroups recover          look at a producer's or consumer's status queue before it is started (cli_recover.py)
+    mqgroups status list      show what batches have left on a shared status queue (cli_status.py)
+    mqgroups status purge     take away what a batch has left that is not done again
     mqgroups embedded build   compile the client library of the embedded queue manager
     mqgroups embedded run     serve an embedded queue manager until it is told to stop
     mqgroups embedded exec    run a program on an embedded queue manager of its own
@@ -32,6 +34,7 @@ from rich.console import Console
 from rich.logging import RichHandler
 
 from mqgroups.cli_recover import recover
+from mqgroups.cli_status import status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,6 +129,7 @@ def main() -> None:
 
 
 main.add_command(recover)
+main.add_command(status)
 
 
 @main.group()

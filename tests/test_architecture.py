@@ -53,6 +53,7 @@ ALLOWED: dict[str, set[str]] = {
     "recovery": EDGE,
     "queue_manager": EDGE | {"producer", "consumer", "pipe", "recovery"},
     "cli_recover": {"config", "core.status", "errors", "queue_manager", "recovery"},
+    "cli_status": {"batches", "cli_recover", "core.status", "errors", "queue_manager"},
     "embedded": {"embedded", "mqi.constants"},
     "spark": EDGE | {"spark", "queue_manager", "producer", "consumer", "recovery", "batch_producer", "batches"},
 }
