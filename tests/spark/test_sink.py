@@ -237,7 +237,7 @@ def test_other_rows_in_a_batch_that_is_done_again_are_refused(spark, target, fau
     faults.clear_faults()
     begun = target.depth()
     assert begun == 2
-    changed = spark.createDataFrame([("A", n, b"other") for n in range(1, 6)], SCHEMA)
+    changed = spark.createDataFrame([("A", n, b"other") for n in range(1, 6)], SCHEMA).coalesce(1)
     with pytest.raises(Exception, match="InputChanged"):
         write(changed, target, **job)
     assert target.depth() == begun
