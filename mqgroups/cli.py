@@ -4,6 +4,8 @@
     mqgroups salvage look     show the groups on a queue, whole or not (cli_salvage.py)
     mqgroups salvage rebuild  write a lost status record again, from the messages of its group
     mqgroups salvage move     move what is left of a group to another queue
+    mqgroups status list      show what batches have left on a shared status queue (cli_status.py)
+    mqgroups status purge     take away what a batch has left that is not done again
     mqgroups embedded build   compile the client library of the embedded queue manager
     mqgroups embedded run     serve an embedded queue manager until it is told to stop
     mqgroups embedded exec    run a program on an embedded queue manager of its own
@@ -36,6 +38,7 @@ from rich.logging import RichHandler
 
 from mqgroups.cli_recover import recover
 from mqgroups.cli_salvage import salvage
+from mqgroups.cli_status import status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,6 +134,7 @@ def main() -> None:
 
 main.add_command(recover)
 main.add_command(salvage)
+main.add_command(status)
 
 
 @main.group()

@@ -28,7 +28,7 @@ EXIT_OWNER_ACTIVE = 4
 EXIT_DISARRAY = 5
 EXIT_NO_CONNECTION = 6
 
-_Command = Callable[..., None]
+Command = Callable[..., None]
 
 
 class Report(Protocol):
@@ -41,13 +41,13 @@ class Report(Protocol):
         """Write what is to be written at the end; returns the exit code."""
 
 
-def connection_options(command: _Command) -> _Command:
+def connection_options(command: Command) -> Command:
     """How to get to the queue manager; each from the environment too."""
 
-    def option(name: str, parameter: str, envvar: str, help_: str, **more: Any) -> Callable[[_Command], _Command]:
+    def option(name: str, parameter: str, envvar: str, help_: str, **more: Any) -> Callable[[Command], Command]:
         return click.option(name, parameter, envvar=envvar, show_envvar=True, metavar="NAME", help=help_, **more)
 
-    options: list[Callable[[_Command], _Command]] = [
+    options: list[Callable[[Command], Command]] = [
         option("--q-mgr", "q_mgr_name", "MQGROUPS_Q_MGR_NAME", "Queue manager.", required=True),
         option("--conn-name", "conn_name", "MQGROUPS_CONN_NAME", "host(port). Default: what MQSERVER or a CCDT says."),
         option(

@@ -19,8 +19,7 @@ from mqgroups.core.model import Role
 from mqgroups.core.restart import Expectations, RestartAction, restart_action
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError
-from mqgroups.status_queue import StatusQueue, held_by
-from mqgroups.unit_of_work import foreign_record
+from mqgroups.status_queue import StatusQueue, foreign_record, held_by
 
 
 class OwnerState(Enum):
@@ -103,7 +102,9 @@ def _seen(connection: Connection, status_queue: str) -> StatusRecord | None:
 
 def _take_away(connection: Connection, status: StatusQueue, record: StatusRecord) -> None:
     if not status.can_be_cleared:
-        connection.in_unit_of_work(status, lambda: status.end_chain(record))
+        with connection.unit_of_work(status):
+            status.end_chain(record)
         status.committed()
-    connection.in_unit_of_work(status, status.clear)
+    with connection.unit_of_work(status):
+        status.clear()
     status.committed()

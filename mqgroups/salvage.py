@@ -195,18 +195,16 @@ def _record(
 def _carry_out(connection: Connection, status: StatusQueue, salvage: Salvage) -> None:
     away = ForwardQueue(connection, salvage.unreadable_to) if salvage.unreadable else None
 
-    def calls() -> None:
-        if away is not None:
-            status.move_all(away)
-        if salvage.record is not None:
-            status.replace(salvage.record)
-
     try:
         if away is not None and away.queue.resolved_q_name == status.name:
             raise ConfigurationError(
                 f"{away.queue.name} is the status queue {status.name} itself: what is moved goes elsewhere"
             )
-        connection.in_unit_of_work(status, calls)
+        with connection.unit_of_work(status):
+            if away is not None:
+                status.move_all(away)
+            if salvage.record is not None:
+                status.replace(salvage.record)
     finally:
         if away is not None:
             away.close()
@@ -245,8 +243,10 @@ def move_group(
             target = ForwardQueue(connection, to, context_of=source if keep_context else None)
             try:
                 _refuse_same(source, target.queue)
-                while connection.in_unit_of_work(target, lambda: _forward(source, target, group_id, most)):
-                    pass
+                more = True
+                while more:
+                    with connection.unit_of_work(target):
+                        more = _forward(source, target, group_id, most)
             finally:
                 target.close()
         finally:

@@ -73,8 +73,7 @@ class ReservedQueue(BrowsedQueue):
     def _remove(self, keys: Iterable[Key], every: int) -> None:
         connection = self._connection
         uncommitted = 0
-        connection.begin(self)
-        try:
+        with connection.unit_of_work(self):
             for key in keys:
                 while self._take(key):
                     uncommitted += 1
@@ -82,10 +81,6 @@ class ReservedQueue(BrowsedQueue):
                         connection.commit()
                         connection.begin(self)
                         uncommitted = 0
-            connection.commit()
-        except BaseException:
-            connection.back_out()
-            raise
 
     def _take(self, key: Key) -> bool:
         """Get one physical message of a group, or the message, in syncpoint. Returns whether there was one."""
