@@ -1,6 +1,11 @@
 """The command ``mqgroups``. A leaf: it turns words into calls, and errors into one message and an exit code.
 
     mqgroups recover          look at a producer's or consumer's status queue before it is started (cli_recover.py)
+    mqgroups salvage look     show the groups on a queue, whole or not (cli_salvage.py)
+    mqgroups salvage rebuild  write a lost status record again, from the messages of its group
+    mqgroups salvage move     move what is left of a group to another queue
+    mqgroups status list      show what batches have left on a shared status queue (cli_status.py)
+    mqgroups status purge     take away what a batch has left that is not done again
     mqgroups embedded build   compile the client library of the embedded queue manager
     mqgroups embedded run     serve an embedded queue manager until it is told to stop
     mqgroups embedded exec    run a program on an embedded queue manager of its own
@@ -12,7 +17,7 @@
 
 Exit codes: 0 done; 1 it did not work, and standard error says why; 2 the command was not understood. ``exec`` ends with
 the exit code of the program, 128 + n if signal n ended it, and 125, 126 or 127 if it never ran (see its help). ``recover``
-has exit codes for what it found (see its help).
+and ``salvage`` have exit codes for what they found (see their help).
 """
 
 from __future__ import annotations
@@ -33,6 +38,8 @@ from rich.console import Console
 from rich.logging import RichHandler
 
 from mqgroups.cli_recover import recover
+from mqgroups.cli_salvage import salvage
+from mqgroups.cli_status import status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,6 +134,8 @@ def main() -> None:
 
 
 main.add_command(recover)
+main.add_command(salvage)
+main.add_command(status)
 
 
 @main.group()

@@ -1,16 +1,21 @@
-"""GetGroup: a message group as an application gets it; ``consumer.py`` gets."""
+"""GetGroup: a message group as an application gets it, message after message.
+
+Each message is looked at before the application sees it: it may say that its group was abandoned, or be poison.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import logging
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
+from mqgroups.consumption import Consumption
+from mqgroups.core.poison import Suspect, Treatment, treatment
 from mqgroups.core.status import Checkpoint
-from mqgroups.errors import GroupUsage
+from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupUsage, PoisonMessage
 from mqgroups.mqi.message import Message
 
-if TYPE_CHECKING:
-    from mqgroups.consumer import GroupConsumer
+_log = logging.getLogger("mqgroups.consumer")
 
 
 class GetGroup:
@@ -23,11 +28,17 @@ class GetGroup:
     """
 
     def __init__(
-        self, consumer: GroupConsumer, group_id: bytes, resume_from: int, checkpoint: Checkpoint, first: Message | None
+        self,
+        consumption: Consumption,
+        group_id: bytes,
+        resume_from: int = 0,
+        checkpoint: Checkpoint = None,
+        first: Message | None = None,
     ) -> None:
-        self._consumer = consumer
+        self._consumption = consumption
         self._first = first
-        self._started = False
+        self._segment: Message | None = None
+        self.started = False
         self.group_id = group_id
         self.resume_from = resume_from
         self.checkpoint = checkpoint
@@ -40,9 +51,9 @@ class GetGroup:
         Raises:
             GroupUsage: this group is not the one being got any more.
         """
-        if self._consumer._group is not self:
+        if not self._is_current:
             raise GroupUsage("the checkpoint of a group can be set only while it is being got")
-        self._consumer._work.checkpoint = checkpoint
+        self._consumption.work.checkpoint = checkpoint
 
     def __iter__(self) -> Iterator[Message]:
         """Return the messages that are left of the group, in sequence.
@@ -53,11 +64,151 @@ class GetGroup:
             GroupUsage: the group was iterated before, or another one is being got.
             MQGroupsError: what else goes wrong. The unit of work is backed out; iterate over the consumer again.
         """
-        if self._started or self._consumer._group is not self:
+        if self.started or not self._is_current:
             raise GroupUsage("a group is iterated over once, while it is the consumer's current one")
-        self._started = True
-        first, self._first = self._first, None
-        return self._consumer._messages(self, first)
+        self.started = True
+        return self._messages()
 
     def __repr__(self) -> str:
-        return f"<GetGroup group={self.group_id.hex()} resume_from={self.resume_from} of {self._consumer!r}>"
+        return f"<GetGroup group={self.group_id.hex()} resume_from={self.resume_from} of {self._consumption!r}>"
+
+    @property
+    def _is_current(self) -> bool:
+        return self._consumption.group is self
+
+    def _messages(self) -> Iterator[Message]:
+        consumption, work, backout = self._consumption, self._consumption.work, self._consumption.backout
+        message, self._first = self._first, None
+        try:
+            while True:
+                if message is None:
+                    message = consumption.take()
+                if (result := message.abandoned_with) is not None:
+                    raise self._abandoned(result)
+                if work.quarantine:
+                    raise self._quarantined(message)
+                if backout and message.backout_count >= backout.threshold and not self._is_kept(message):
+                    if not self._is_current:
+                        return
+                    message = None
+                    continue
+                if not message.is_last_segment:
+                    message._following = self._next_segment
+                    self._segment = message
+                yield message
+                # The application asks for more: this message is processed.
+                self._check_current()
+                if not message.is_last_segment:
+                    message = self._last_segment()
+                work.messages += 1
+                work.data_bytes += len(message.data)
+                if message.is_last:
+                    consumption.end_group()
+                    return
+                if consumption.alone:
+                    work.suspect = None
+                    consumption.syncpoint()
+                elif work.due():
+                    consumption.syncpoint()
+                message = None
+        except Exception as error:
+            if self._is_current:
+                consumption.back_out(error)
+            raise
+
+    def _check_current(self) -> None:
+        if not self._is_current:
+            raise GroupUsage("the consumer has gone on to another group, or is closed")
+
+    # --- messages in segments
+
+    def _next_segment(self) -> Message:
+        """Get the next segment; the one before is processed, so a syncpoint may come between them."""
+        self._check_current()
+        assert self._segment is not None
+        consumption, work = self._consumption, self._consumption.work
+        try:
+            work.messages += 1
+            work.data_bytes += len(self._segment.data)
+            if work.due():
+                consumption.syncpoint()
+            self._segment = consumption.take()
+        except Exception as error:
+            if self._is_current:
+                consumption.back_out(error)
+            raise
+        return self._segment
+
+    def _last_segment(self) -> Message:
+        """Get what the application did not want to see of a message."""
+        assert self._segment is not None
+        while not self._segment.is_last_segment:
+            self._next_segment()
+        return self._segment
+
+    # --- messages that are not for the application
+
+    def _abandoned(self, result: int) -> GroupAbandoned:
+        """Consume the message that says so; returns the error that tells it."""
+        consumption = self._consumption
+        messages = consumption.cursor.position.msg_seq_number - 1
+        abandoned = GroupAbandoned(consumption.settings.queue, self.group_id, messages, result)
+        if consumption.settings.hooks.on_abandon is not None:
+            consumption.settings.hooks.on_abandon(abandoned)
+        consumption.work.messages += 1
+        consumption.end_group(failed_with=result)
+        return abandoned
+
+    def _is_kept(self, message: Message) -> bool:
+        """Deal with a message that was backed out too often; returns whether it is to be processed."""
+        consumption, work, backout = self._consumption, self._consumption.work, self._consumption.backout
+        assert backout is not None
+        group_id, number, count = message.group_id, message.msg_seq_number, message.backout_count
+        how = treatment(group_id, number, count, threshold=backout.threshold, suspect=work.suspect)
+        if how is Treatment.PROCESS_ALONE:
+            consumption.alone = True
+            return True
+        if how is Treatment.ISOLATE:
+            consumption.isolate(Suspect(group_id, number, count + 1))
+            return False
+        queue, policy = consumption.settings.queue, consumption.settings.poison
+        if policy == "halt":
+            raise PoisonMessage(queue, group_id, number, count, backout.threshold)
+        if policy == "quarantine":
+            raise self._quarantined(message)
+        consumption.moved.append(message)
+        _log.warning(
+            "queue %s: message %d of group %s was backed out %d times and is moved to %s",
+            queue,
+            number,
+            group_id.hex(),
+            count,
+            backout.name,
+        )
+        work.messages += 1
+        work.suspect = None
+        if message.is_last:
+            consumption.end_group()
+        else:
+            consumption.syncpoint()
+        return False
+
+    def _quarantined(self, message: Message) -> GroupQuarantined:
+        """Move what is left of the group to the backout queue; returns the error that tells it."""
+        consumption, work, backout = self._consumption, self._consumption.work, self._consumption.backout
+        assert backout is not None
+        first = message.msg_seq_number
+        while True:
+            work.quarantine = True
+            consumption.moved.append(message)
+            work.messages += 1
+            if message.is_last:
+                break
+            if work.due():
+                consumption.syncpoint()
+            message = consumption.take()
+        consumption.end_group(failed_with=0)
+        return GroupQuarantined(consumption.settings.queue, self.group_id, first, backout.name)
+
+
+BeforeCommit: TypeAlias = Callable[[GetGroup], None]

@@ -23,7 +23,7 @@ from types import TracebackType
 from mqgroups.connection import Connection
 from mqgroups.consumer import GroupConsumer
 from mqgroups.core.group import Part
-from mqgroups.errors import GroupUsage, StatusRecordsDisagree
+from mqgroups.errors import SALVAGE, GroupUsage, StatusRecordsDisagree
 from mqgroups.get_group import GetGroup
 from mqgroups.payload import BYTES, Kind, Unsent, abandonment, kind_of
 from mqgroups.producer import GroupProducer
@@ -54,7 +54,7 @@ class OutgoingGroup:
             raise GroupUsage("the pipe has gone on to another group, or is closed")
         data, kind = kind_of(payload, format, correl_id)
         self._pipe._outputs.append(_Output(data, kind))
-        self._pipe._consumer._work.beside = len(self._pipe._outputs)
+        self._pipe._consumption.work.beside = len(self._pipe._outputs)
 
 
 class GroupPipe:
@@ -70,19 +70,20 @@ class GroupPipe:
         self._outputs: list[_Output] = []
         self._outgoing: OutgoingGroup | None = None
         self._consumer = make_consumer()
+        self._consumption = self._consumer._consumption
         try:
             self._producer = make_producer(self._consumer)
         except BaseException:
             self._consumer._close(finish=False)
             raise
-        self._consumer._partner = self
-        if self._consumer._work.committed.at_start and not self._producer._work.committed.at_start:
+        self._consumption.partner = self
+        if self._consumption.work.committed.at_start and not self._producer._work.committed.at_start:
             self._close(finish=False)
             raise StatusRecordsDisagree(
                 f"the outgoing group of {self!r} was interrupted, and the incoming one was not, although both are committed "
                 "together. A status record of one of them was removed or replaced: find out what the last commit was by "
-                f"browsing both queues, and {self._consumer._status.name} and {self._producer._status.name}",
-                status_queue=self._consumer._status.name,
+                f"browsing both queues, and {self._consumption.status.name} and {self._producer._status.name}; or {SALVAGE}",
+                status_queue=self._consumption.status.name,
             )
 
     def __iter__(self) -> Iterator[tuple[GetGroup, OutgoingGroup]]:
@@ -132,13 +133,13 @@ class GroupPipe:
     def committed(self) -> None:
         """What was staged is committed."""
         self._outputs.clear()
-        self._consumer._work.beside = 0
+        self._consumption.work.beside = 0
         self._producer._staged_is_committed()
 
     def back_out(self) -> None:
         """Forget what is not committed."""
         self._outputs.clear()
-        self._consumer._work.beside = 0
+        self._consumption.work.beside = 0
         self._producer._run.clear()
 
     def _close(self, *, finish: bool) -> None:

@@ -25,7 +25,7 @@ import pytest
 import tenacity
 
 import mqgroups
-import mqgroups.consumer
+import mqgroups.group_cursor
 import mqgroups.unit_of_work
 from mqgroups.mqi import constants as mqi
 from tests.fix_mqi import OK, Connection, failed
@@ -149,6 +149,13 @@ class Owner:
         assert answer.code == OK
         assert handle.close() == OK
         return answer.data
+
+    def empty(self, queue: str | None = None) -> None:
+        """Take all committed messages from a queue."""
+        handle = self.eye.open(queue or self.queue, mqi.MQOO_INPUT_SHARED)
+        while handle.get(length=1_000_000).code == OK:
+            pass
+        assert handle.close() == OK
 
     def put_raw(self, data: bytes, queue: str | None = None, **fields: Any) -> None:
         """Put one message outside syncpoint; ``fields`` are those of the MQMD."""
@@ -319,7 +326,7 @@ def count_calls(mq):
 def clock(monkeypatch):
     """Time for everything that waits or measures in the library, but not for the queue manager."""
     clock = Clock()
-    for module in (tenacity, mqgroups.unit_of_work, mqgroups.consumer):
+    for module in (tenacity, mqgroups.unit_of_work, mqgroups.group_cursor):
         monkeypatch.setattr(module, "time", clock)
     return clock
 

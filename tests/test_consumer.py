@@ -167,7 +167,7 @@ def test_a_unit_of_work_ends_at_the_message_that_reaches_its_bytes(owner):
     owner.put_raw_group([b"x" * length for length in lengths])
     committed = []
     with owner.consumer(every=Every(bytes=10)) as consumer:
-        consumer.before_commit(lambda _: committed.append(consumer._work.messages))
+        consumer.before_commit(lambda _: committed.append(consumer._consumption.work.messages))
         assert len(process(next(iter(consumer)))) == len(lengths)
     assert committed == [3, 1, 1, 4]
 
@@ -184,7 +184,7 @@ def test_a_unit_of_work_ends_by_its_age(owner, clock):
 
 
 def test_a_unit_of_work_ends_by_its_age_while_no_message_comes(owner, clock, monkeypatch):
-    monkeypatch.setattr("mqgroups.consumer._LONGEST_WAIT_MS", 1)
+    monkeypatch.setattr("mqgroups.group_cursor._LONGEST_WAIT_MS", 1)
     owner.put_raw_group(THIS[:3], whole=False)
     committed = []
     with owner.consumer(every=Every(seconds=20), group_wait_s=200) as consumer:

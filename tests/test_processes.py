@@ -225,6 +225,40 @@ def test_a_group_of_very_many_messages_takes_no_more_memory_than_a_small_one(mak
     assert after - before < 2000
 
 
+@pytest.mark.slow
+@pytest.mark.embedded
+def test_a_message_of_128_mb_streams_through_in_the_memory_of_a_few_segments(make_owner, own_queue_manager, binding):
+    if binding.__name__ != "pymqi":
+        pytest.skip("once is enough")
+    owner = make_owner(own_queue_manager(), "ORDERS")
+    segment_bytes, segments = 262_144, 512
+    resident = []
+
+    def pieces():
+        for number in range(segments):
+            if number in (32, segments - 1):
+                resident.append(resident_kb())
+            yield bytes([number % 251]) * segment_bytes
+
+    settings = {"every": 4, "segment_bytes": segment_bytes}
+    with (
+        owner.producer(persistence=Persistence.NOT_PERSISTENT, **settings) as producer,
+        producer.group() as group,
+    ):
+        group.put(pieces(), last=True)
+    with owner.consumer(every=4, stream=True, max_message_length=2 * segment_bytes) as consumer:
+        for message in next(iter(consumer)):
+            for number, chunk in enumerate(message.chunks()):
+                assert chunk == bytes([number % 251]) * segment_bytes
+                if number in (32, segments - 1):
+                    resident.append(resident_kb())
+    assert message.is_last
+    put_at_32, put_at_end, got_at_32, got_at_end = resident
+    # 120 MB went by in between; four uncommitted segments of each side are 1 MB.
+    assert put_at_end - put_at_32 < 4000
+    assert got_at_end - got_at_32 < 4000
+
+
 @pytest.mark.embedded
 def test_units_of_work_leave_nothing_behind_in_memory(owner):
     """Where the one above would need hours to see it: a few bytes for each unit of work, or for each message."""

@@ -1,0 +1,307 @@
+"""What a consumer has in hand: its place on the queue, the open unit of work, and how both end together.
+
+``consumer.py`` is what an application sees of it, ``get_group.py`` what is done with each message. Here units of work are
+begun, committed with what else belongs into them, backed out, and done again after a lost connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from mqgroups.backout_queue import BackoutQueue
+from mqgroups.config import ConsumerSettings
+from mqgroups.connection import Connection
+from mqgroups.core.model import Role
+from mqgroups.core.poison import Suspect
+from mqgroups.core.restart import Verdict
+from mqgroups.core.status import Checkpoint
+from mqgroups.errors import ConfigurationError, GroupStalled, MQGroupsError, MQIError
+from mqgroups.group_cursor import GroupCursor
+from mqgroups.mqi.message import Message
+from mqgroups.status_queue import StatusQueue
+from mqgroups.unit_of_work import UnitsOfWork
+
+if TYPE_CHECKING:
+    from mqgroups.get_group import BeforeCommit, GetGroup
+
+
+class Partner(Protocol):
+    """Who puts in the consumer's units of work, each time before their status record."""
+
+    def stage(self, *, ended: bool, failed_with: int | None) -> None: ...
+    def committed(self) -> None: ...
+    def back_out(self) -> None: ...
+
+
+class Consumption:
+    """The open queues of a consumer, and its unit of work.
+
+    Attributes:
+        settings: of the consumer.
+        status, work, cursor: its status queue, its units of work, its place on its queue.
+        backout: where poison goes; ``None`` if nobody looks at backout counts.
+        group: the group that is being got; ``None`` between groups.
+        moved: messages of this unit of work that go to the backout queue with its commit.
+        alone: whether the message that was got has to be the only one of its unit of work.
+        partner: what else is put in the units of work: a pipe's outgoing group.
+        before_commit: the application's function, called before each syncpoint.
+    """
+
+    def __init__(self, connection: Connection, settings: ConsumerSettings) -> None:
+        """Open both queues and find out where things stand.
+
+        Raises:
+            StatusError: the status queue does not hold what it should; nothing was changed.
+            ConfigurationError: the settings do not fit the queue, or what was interrupted.
+            MQIError: a call failed.
+        """
+        self.settings = settings
+        self._connection = connection
+        self.group: GetGroup | None = None
+        self.moved: list[Message] = []
+        self.alone = False
+        self.partner: Partner | None = None
+        self.before_commit: BeforeCommit | None = None
+        self.closed = False
+        self.backout: BackoutQueue | None = None
+        self.status = StatusQueue(
+            connection,
+            settings.status_queue,
+            settings.status_model,
+            settings.owner_wait_s,
+            segmented=settings.segmented_status,
+        )
+        try:
+            self.work = UnitsOfWork(
+                connection, self.status, Role.GET, settings.name, settings.queue, settings.every, settings.hooks
+            )
+            self.cursor = GroupCursor(connection, settings, self.work.committed)
+            self.backout = self._find_backout_queue()
+        except BaseException:
+            self.status.close()
+            raise
+        committed = self.work.committed
+        if committed.offset and not settings.stream:
+            self.close(finish=False)
+            raise ConfigurationError(
+                f"{self!r} was interrupted after {committed.offset} bytes of "
+                f"message {committed.msg_seq_number + 1}, between two segments. What is left of that message cannot be got as "
+                "a whole: make the consumer with stream=True"
+            )
+
+    def __repr__(self) -> str:
+        """Return what a consumer shows."""
+        position = self.cursor.position
+        group = position.group_id.hex() if not position.at_start else "none"
+        state = "closed" if self.closed else "open" if self._connection.usable else "broken"
+        return (
+            f"<GroupConsumer {self.settings.queue} name={self.settings.name} group={group} "
+            f"seq={position.msg_seq_number} uow={self.work.number} {state}>"
+        )
+
+    def _find_backout_queue(self) -> BackoutQueue | None:
+        policy = self.settings.poison
+        if policy == "ignore" and not self.work.quarantine:
+            return None
+        found = BackoutQueue(self._connection, self.cursor.queue, needed=policy != "halt")
+        return found if found.threshold or self.work.quarantine else None
+
+    def first(self) -> Message | None:
+        """Get the first message of the next group, waiting ``wait_s``; ``None`` if there is none."""
+        try:
+            message = self._first()
+        except MQGroupsError as error:
+            self.back_out(error)
+            raise
+        if message is None:
+            self.work.release()
+        return message
+
+    def _first(self) -> Message | None:
+        while True:
+            try:
+                self.work.begin()
+                return self.cursor.get(self.settings.wait_s)
+            except MQIError as error:
+                self.work.redo(error, self.settle)
+
+    def take(self) -> Message:
+        """Get what follows in the group, waiting ``group_wait_s``; on a new connection if this one is lost.
+
+        Raises:
+            GroupStalled: it did not come. What was processed is committed.
+            GroupIncomplete: what came is not the next message.
+            MQIError: a call failed.
+        """
+        while True:
+            try:
+                if self.work.messages == 0:
+                    self.work.begin()
+                message = self.cursor.get_in_run()
+                return message if message is not None else self._wait_for_next()
+            except MQIError as error:
+                self._redo(error)
+
+    def _wait_for_next(self) -> Message:
+        wait_s, cursor = self.settings.group_wait_s, self.cursor
+        message = cursor.get_in_group(wait_s, self._while_waiting)
+        if message is None:
+            if self.work.messages:
+                self.syncpoint()
+            else:
+                self.work.release()
+            position = cursor.position
+            raise GroupStalled(self.settings.queue, position.group_id, position.msg_seq_number + 1, wait_s)
+        return message
+
+    def _while_waiting(self) -> None:
+        if self.work.due():
+            self.syncpoint()
+            self.work.begin()
+
+    def syncpoint(self) -> None:
+        """End the unit of work in the middle of a group."""
+        self._ask_application()
+        self._commit(ended=False)
+
+    def end_group(self, failed_with: int | None = None) -> None:
+        """End the group's last unit of work; ``failed_with``: the group was not completed, with this result."""
+        self._ask_application()
+        self._commit(ended=True, failed_with=failed_with)
+        self.cursor.group_ended()
+        self.group = None
+
+    def _ask_application(self) -> None:
+        if self.before_commit is not None and self.group is not None:
+            self.before_commit(self.group)
+
+    def _commit(self, *, ended: bool, failed_with: int | None = None) -> None:
+        """End the unit of work: what is to be put in it, a record of the position, MQCMIT."""
+
+        def commit() -> None:
+            for message in self.moved:
+                assert self.backout is not None
+                self.backout.take(message)
+            if self.partner is not None:
+                self.partner.stage(ended=ended, failed_with=failed_with)
+            record = self.work.record(self.cursor.position)
+            if ended:
+                self.work.complete(record)
+            else:
+                self.work.syncpoint(record)
+
+        try:
+            commit()
+        except MQIError as error:
+            self._redo(error, commit)
+        self.cursor.unit.clear()
+        self.moved.clear()
+        self.alone = False
+        if self.partner is not None:
+            self.partner.committed()
+
+    def isolate(self, suspect: Suspect) -> None:
+        """Commit what was processed before a suspect, with a note of it; the suspect itself goes back to the queue."""
+        processed, checkpoint = self._processed(), self.work.checkpoint
+
+        def note() -> None:
+            self.work.suspect = suspect
+            if processed:
+                self.work.syncpoint(self.work.record(self.cursor.position))
+            else:
+                self.work.note()
+
+        self.work.back_out("a message is suspected")
+        self._set_back()
+        try:
+            self._again(processed, checkpoint, note)
+        except MQIError as error:
+            self._redo_with(error, processed, checkpoint, note)
+        self.cursor.unit.clear()
+
+    # --- after a lost connection
+
+    def recover(self) -> None:
+        """Bring everything back, if the connection was lost since the last unit of work."""
+        self.work.recover(self.settle)
+
+    def settle(self) -> None:
+        """Find out what is committed, and bring everything back to there."""
+        self.work.settle()
+        self._set_back()
+
+    def _processed(self) -> list[bytes]:
+        return self.cursor.unit[: self.work.messages]
+
+    def _redo(self, error: MQIError, commit: Callable[[], None] | None = None) -> None:
+        """Go on after a lost connection: get what was processed once more, and end the unit of work if that was due.
+
+        The application is not troubled: what it did with these messages it has done. It is not asked again before the
+        commit either, since it has said what there was to say.
+        """
+        quarantine = self.work.quarantine
+
+        def then() -> None:
+            self.work.quarantine = quarantine
+            if commit is not None:
+                commit()
+
+        self._redo_with(error, self._processed(), self.work.checkpoint, then)
+
+    def _redo_with(
+        self, error: MQIError, processed: Sequence[bytes], checkpoint: Checkpoint, then: Callable[[], None]
+    ) -> None:
+        is_committed = False
+
+        def again() -> None:
+            nonlocal is_committed
+            # To be remembered: if the next call loses the connection too, nothing is in doubt any more.
+            is_committed = self.work.settle() is Verdict.COMMITTED or is_committed
+            self._set_back()
+            if not is_committed:
+                self._again(processed, checkpoint, then)
+
+        self.work.redo(error, again)
+
+    def _again(self, processed: Sequence[bytes], checkpoint: Checkpoint, then: Callable[[], None]) -> None:
+        """Get again what was processed, and go on as before."""
+        work = self.work
+        work.checkpoint = checkpoint
+        for msg_id in processed:
+            if work.messages == 0:
+                work.begin()
+            work.data_bytes += len(self.cursor.get_again(msg_id).data)
+            work.messages += 1
+        then()
+
+    def _set_back(self) -> None:
+        self.alone = False
+        self.cursor.set_back(self.work.committed)
+        self.cursor.reopen()
+
+    def back_out(self, error: Exception | None) -> None:
+        """Go back to the last commit; tell ``error`` where that is."""
+        self.group = None
+        self.moved.clear()
+        self.cursor.set_back(self.work.committed)
+        if self.partner is not None:
+            self.partner.back_out()
+        self.work.back_out_after(error)
+
+    def close(self, *, finish: bool, delete: bool = False) -> None:
+        """Back out, take the record away if it says nothing any more and ``finish``, and close everything. Idempotent."""
+        if self.closed:
+            return
+        self.closed = True
+        self.group = None
+        self.cursor.set_back(self.work.committed)
+        try:
+            self.work.back_out()
+            if finish:
+                self.work.finish()
+        finally:
+            if self.backout is not None:
+                self.backout.close()
+            self.cursor.close()
+            self.status.close(delete=delete)
