@@ -34,8 +34,10 @@ is interrupted; else the status queue is empty.
 from __future__ import annotations
 
 from mqgroups import errors
+from mqgroups.cluster import inspect_cluster
 from mqgroups.connection import Connection
 from mqgroups.consumer import GroupConsumer
+from mqgroups.core.cluster import ClusterInspection, GroupSplit
 from mqgroups.core.inspection import GroupInspection, QueueInspection
 from mqgroups.core.model import GroupStatus, MsgFlag, Persistence
 from mqgroups.core.status import StatusRecord
@@ -50,8 +52,10 @@ from mqgroups.put_group import PutGroup
 from mqgroups.queue_manager import QueueManager, connect, wrap
 from mqgroups.recovery import OwnerState, OwnerStatus
 from mqgroups.salvage import GroupMove, Salvage
+from mqgroups.takeover import Takeover
 
 __all__ = [
+    "ClusterInspection",
     "Connection",
     "Every",
     "GetGroup",
@@ -60,6 +64,7 @@ __all__ = [
     "GroupMove",
     "GroupPipe",
     "GroupProducer",
+    "GroupSplit",
     "GroupStatus",
     "InDoubt",
     "MQGroupsError",
@@ -75,7 +80,9 @@ __all__ = [
     "Resumed",
     "Salvage",
     "StatusRecord",
+    "Takeover",
     "connect",
     "errors",
+    "inspect_cluster",
     "wrap",
 ]

@@ -182,6 +182,7 @@ class BatchProducer:
             persistence=settings.persistence,
             priority=mq.MQPRI_PRIORITY_AS_Q_DEF if priority is None else priority,
             segment_bytes=None,
+            bind="group",
             hooks=NO_HOOKS,
             owner_id=settings.token,
         )

@@ -24,8 +24,10 @@ from mqgroups.cli_connection import (
 )
 from mqgroups.config import STATUS_MODEL
 from mqgroups.core.status import RecordState
-from mqgroups.errors import MQGroupsError, StatusError
+from mqgroups.errors import MQGroupsError, OwnerActive, StatusError
+from mqgroups.queue_manager import QueueManager
 from mqgroups.recovery import OwnerState, OwnerStatus
+from mqgroups.takeover import Takeover
 
 EXIT_MAY_START = 0
 EXIT_INTERRUPTED = 3
@@ -46,6 +48,11 @@ _WAIT_S = 30.0
     metavar="QUEUE",
     help="The model queue that its status queue is made from. Tried, with --role, if there is none yet.",
 )
+@click.option(
+    "--takeover",
+    metavar="OTHER",
+    help="Have NAME take over what OTHER, of the same role, left interrupted; NAME's next start resumes it.",
+)
 @connection_options
 @click.option(
     "--wait",
@@ -62,6 +69,7 @@ def recover(
     queue: str | None,
     status_queue: str | None,
     status_model: str,
+    takeover: str | None,
     wait_s: float | None,
     as_json: bool,
     **connection: Any,
@@ -69,7 +77,8 @@ def recover(
     """Look at a producer's or consumer's status queue before it is started.
 
     An interrupted group is left for the start to resume. A record that says nothing any more (of no group, or of a
-    completed one without a checkpoint) is taken away, unless --check is given; nothing else is changed.
+    completed one without a checkpoint) is taken away, unless --check is given; nothing else is changed. With --takeover the
+    interrupted group of another name, whose owner will not come back, becomes this one's, in one unit of work.
 
     \b
     Exit codes:
@@ -83,10 +92,14 @@ def recover(
     """
     if status_queue is not None and role is None:
         raise click.UsageError("--status-queue needs --role")
+    if takeover is not None and role is None:
+        raise click.UsageError("--takeover needs --role")
     if wait_s is None:
         wait_s = 0.0 if check else _WAIT_S
     report = _Report(name, connection["q_mgr_name"], check=check, as_json=as_json)
     with connected(report, wait_s, **connection) as q_mgr:
+        if takeover is not None and role is not None:
+            _take_over(q_mgr, report, takeover, name, role, status_queue, status_model, wait_s, check=check)
         for each in (role,) if role else ("put", "get"):
             try:
                 status = q_mgr.inspect_owner(
@@ -103,6 +116,38 @@ def recover(
             else:
                 report.found(status)
     sys.exit(report.end())
+
+
+def _take_over(
+    q_mgr: QueueManager,
+    report: _Report,
+    takeover: str,
+    name: str,
+    role: Literal["put", "get"],
+    status_queue: str | None,
+    status_model: str,
+    wait_s: float,
+    *,
+    check: bool,
+) -> None:
+    try:
+        report.taken_over(
+            q_mgr.take_over(
+                takeover,
+                role,
+                by=name,
+                by_status_queue=status_queue,
+                status_model=status_model,
+                wait_s=wait_s,
+                check=check,
+            )
+        )
+    except OwnerActive as error:
+        report.failed(EXIT_OWNER_ACTIVE, error)
+        sys.exit(report.end())
+    except StatusError as error:
+        report.disarray(role, error)
+        sys.exit(report.end())
 
 
 class _Report:
@@ -131,6 +176,17 @@ class _Report:
             },
             _text(status),
         )
+
+    def taken_over(self, done: Takeover) -> None:
+        """Say what was taken over."""
+        self._said["takeover"] = {"from": done.name, "done": done.done, "record": record_values(done.record)}
+        text = f"nothing of {done.name} is interrupted"
+        if done.record is not None:
+            tense = "took" if done.done else "would take"
+            text = f"{done.by} {tense} over group {done.record.group_id.hex()} of {done.name}, at message "
+            text += str(done.record.msg_seq_number)
+        if not self._as_json:
+            self._out.print(text, markup=False)
 
     def disarray(self, role: str, error: StatusError) -> None:
         """Say what is wrong with a status queue."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from datetime import datetime
 from typing import Any, Literal
 
@@ -28,8 +29,10 @@ from mqgroups.cli_connection import (
     error_values,
     record_values,
 )
+from mqgroups.cluster import inspect_cluster
 from mqgroups.config import STATUS_MODEL
-from mqgroups.core.inspection import GroupInspection, Place
+from mqgroups.core.cluster import GroupSplit
+from mqgroups.core.inspection import GroupInspection, Place, QueueInspection
 from mqgroups.core.model import GROUP_ID_LENGTH, Persistence
 from mqgroups.errors import MQGroupsError, OwnerActive, StatusError
 from mqgroups.queue_manager import QueueManager
@@ -92,6 +95,15 @@ def _checkpoint(_context: click.Context, _parameter: click.Parameter, value: str
         raise click.BadParameter(f"{value!r} is not JSON ({error})") from error
 
 
+def _places(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> list[tuple[str, str]]:
+    """Return queue manager names and where they are."""
+    places = [(name, conn_name) for name, _, conn_name in (value.partition("=") for value in values)]
+    for value, place in zip(values, places, strict=True):
+        if not all(place):
+            raise click.BadParameter(f"{value!r} is not NAME=HOST(PORT)")
+    return places
+
+
 @click.group()
 def salvage() -> None:
     """Rebuild a lost status record from the messages of its group, or move what is left of a group.
@@ -102,37 +114,57 @@ def salvage() -> None:
       1  it did not work, and standard error says why
       2  the command was not understood
       4  another instance of this name is active, or not gone yet after --wait
-      5  it cannot be known what is right, and nothing was changed
+      5  it cannot be known what is right, and nothing was changed; or, with look --at, groups are split
       6  the queue manager cannot be connected to
     """
 
 
 @salvage.command()
 @_QUEUE
+@click.option(
+    "--at",
+    "others",
+    multiple=True,
+    callback=_places,
+    metavar="NAME=HOST(PORT)",
+    help="Another queue manager with an instance of the queue; may be repeated.",
+)
 @connection_options
 @_WAIT
 @_JSON
-def look(queue: str, wait_s: float, as_json: bool, **connection: Any) -> None:
+def look(queue: str, others: Sequence[tuple[str, str]], wait_s: float, as_json: bool, **connection: Any) -> None:
     """Show the groups on a queue, whole or not, by browsing.
 
     A group without its beginning is never seen by who gets in logical order: a consumer has begun it, and goes on by its
     record, or has lost that. One without its end is still being put, or its producer was interrupted.
+
+    With --at, of a cluster queue, each instance, and which groups are at more than one of them. Channel, user and password are
+    the same for all.
     """
 
     def looked(q_mgr: QueueManager, report: _Report) -> None:
         seen = q_mgr.inspect_queue(queue)
-        report.say(
-            _table(seen.groups),
-            f"{len(seen.groups)} groups; {seen.others} messages not in groups; {seen.unseen} that cannot be seen; open handles: "
-            f"{seen.open_input} for input, {seen.open_output} for output",
-            groups=[_values(group) for group in seen.groups],
-            others=seen.others,
-            unseen=seen.unseen,
-            open_input=seen.open_input,
-            open_output=seen.open_output,
-        )
+        report.say(_table(seen.groups), _sums(seen), **_seen_values(seen))
 
-    _run(looked, wait_s, as_json, {"queue": queue}, connection)
+    def looked_at_all(q_mgr: QueueManager, report: _Report) -> None:
+        with ExitStack() as stack:
+            q_mgrs = [q_mgr]
+            for name, conn_name in others:
+                there = {**connection, "q_mgr_name": name, "conn_name": conn_name}
+                q_mgrs.append(stack.enter_context(connected(report, wait_s, **there)))
+            found = inspect_cluster(queue, q_mgrs)
+        for instance in found.instances:
+            report.say(_table(instance.seen.groups), f"{instance.q_mgr_name}: {_sums(instance.seen)}\n")
+        report.say(
+            _table_of_splits(found.splits),
+            f"{len(found.splits)} groups are split over queue managers",
+            instances=[{"q_mgr_name": one.q_mgr_name, **_seen_values(one.seen)} for one in found.instances],
+            splits=[_split_values(split) for split in found.splits],
+        )
+        if found.splits:
+            report.ends_with(EXIT_DISARRAY)
+
+    _run(looked_at_all if others else looked, wait_s, as_json, {"queue": queue}, connection)
 
 
 @salvage.command()
@@ -273,6 +305,10 @@ class _Report:
                 out.print(table)
             out.print(text, markup=False)
 
+    def ends_with(self, code: int) -> None:
+        """Set the exit code."""
+        self._code = code
+
     def failed(self, code: int, error: MQGroupsError) -> None:
         """Say why there is no more to say."""
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"mqgroups: {error}", markup=False)
@@ -320,7 +356,7 @@ def _table(groups: Sequence[GroupInspection]) -> Table:
             Text(_state(group), style=style),
             str(group.messages),
             _place(group.first),
-            f"{group.last_msg_seq_number}{_bytes(group.end)}",
+            _before(group.end),
             ", ".join(f"{_place(gap.first)} to {_place(gap.end)}" for gap in group.gaps) or "-",
             " and ".join(_PERSISTENT[each] for each in sorted(group.persistences)),
             ", ".join(group.put_by),
@@ -329,6 +365,28 @@ def _table(groups: Sequence[GroupInspection]) -> Table:
             str(group.backout_count),
         )
     return table
+
+
+def _table_of_splits(splits: Sequence[GroupSplit]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in ("GroupId", "queue manager", "messages", "together"):
+        table.add_column(column, overflow="fold", no_wrap=column == "GroupId")
+    for split in splits:
+        gaps = ", ".join(f"{_place(gap.first)} to {_place(gap.end)}" for gap in split.gaps)
+        together = (
+            "whole" if split.is_whole_together else "twice the same" if split.overlapping else f"missing {gaps or '-'}"
+        )
+        for part in split.parts:
+            runs = ", ".join(f"{_place(run.first)} to {_before(run.end)}" for run in part.group.runs)
+            table.add_row(Text(split.group_id.hex(), style="red"), part.q_mgr_name, runs, together)
+    return table
+
+
+def _sums(seen: QueueInspection) -> str:
+    return (
+        f"{len(seen.groups)} groups; {seen.others} messages not in groups; {seen.unseen} that cannot be seen; open handles: "
+        f"{seen.open_input} for input, {seen.open_output} for output"
+    )
 
 
 def _state(group: GroupInspection) -> str:
@@ -347,6 +405,11 @@ def _place(place: Place) -> str:
     return f"{place.msg_seq_number}{_bytes(place)}"
 
 
+def _before(end: Place) -> str:
+    """Return which message is the last before a place, or how much of it."""
+    return f"{end.msg_seq_number - (end.offset == 0)}{_bytes(end)}"
+
+
 def _bytes(place: Place) -> str:
     return f" at byte {place.offset}" if place.offset else ""
 
@@ -357,6 +420,26 @@ def _when(put_time: str) -> str:
         return datetime.strptime(put_time[:14], "%Y%m%d%H%M%S").isoformat(sep=" ")
     except ValueError:
         return put_time
+
+
+def _seen_values(seen: QueueInspection) -> dict[str, Any]:
+    return {
+        "groups": [_values(group) for group in seen.groups],
+        "others": seen.others,
+        "unseen": seen.unseen,
+        "open_input": seen.open_input,
+        "open_output": seen.open_output,
+    }
+
+
+def _split_values(split: GroupSplit) -> dict[str, Any]:
+    return {
+        "group_id": split.group_id.hex(),
+        "parts": [{"q_mgr_name": part.q_mgr_name, **_values(part.group)} for part in split.parts],
+        "whole_together": split.is_whole_together,
+        "overlapping": split.overlapping,
+        "gaps": [[list(gap.first), list(gap.end)] for gap in split.gaps],
+    }
 
 
 def _values(group: GroupInspection) -> dict[str, Any]:

@@ -35,6 +35,7 @@ class ProducerSettings:
     persistence: Persistence
     priority: int
     segment_bytes: int | None
+    bind: str
     hooks: Hooks
     owner_id: str | None = None
 

@@ -149,6 +149,11 @@ class Queue:
             raise self._connection.failed("MQINQ", f"queue {self.name}", comp, reason)
         return value
 
+    @property
+    def is_in_cluster(self) -> bool:
+        """Whether this queue, which is defined here, is shared in a cluster; two MQINQ."""
+        return any(self.inquire(selector) for selector in (mq.MQCA_CLUSTER_NAME, mq.MQCA_CLUSTER_NAMELIST))
+
     def close(self, options: int = mq.MQCO_NONE) -> None:
         """MQCLOSE. Does nothing if the queue is closed or the connection gone; an unfinished group is no error, nor is a
         connection that is lost now: it takes the handle with it.

@@ -16,6 +16,8 @@
      │   ├─ DuplicateStatusRecords  more than one
      │   ├─ StatusRecordsDisagree   those of a pipe, which are committed together, speak of different moments
      │   ├─ QueueManagerChanged     another queue manager answers where the lost one did
+     │   ├─ GroupWouldSplit         a message of a group went to another instance of a cluster queue than its first one
+     │   ├─ TakeoverRefused         an owner cannot take another one's group over
      │   ├─ SalvageRefused          what lies on a queue does not say where its owner stands
      │   └─ GroupIncomplete         a message of the group is not the next in sequence
      └─ EnvironmentFailure          what is around the program
@@ -191,6 +193,33 @@ class SalvageRefused(StatusError):
     def __init__(self, message: str, *, status_queue: str, because: str, found: object, expected: object) -> None:
         super().__init__(message, status_queue=status_queue, found=found, expected=expected)
         self.because = because
+
+
+class GroupWouldSplit(StatusError):
+    """A message went to another instance of a cluster queue than the group's first one. It is not committed.
+
+    Attributes:
+        queue, group_id, msg_seq_number: which message, put to which queue.
+        found, expected: the queue manager that it went to, and that of the first message.
+    """
+
+    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, *, found: str, expected: str) -> None:
+        super().__init__(
+            f"message {msg_seq_number} of group {group_id.hex()}, put to queue {queue}, went to queue manager {found}; the first "
+            f"message of the group went to {expected}. The unit of work is backed out, and the group is kept at its last commit. "
+            "An alias, a workload exit or an altered definition leads elsewhere than it did: correct that and start again, "
+            f"and the rest goes to {expected}",
+            status_queue="",
+            found=found,
+            expected=expected,
+        )
+        self.queue = queue
+        self.group_id = group_id
+        self.msg_seq_number = msg_seq_number
+
+
+class TakeoverRefused(StatusError):
+    """An interrupted group cannot be given to another owner; nothing was changed."""
 
 
 class GroupIncomplete(StatusError):
@@ -527,7 +556,8 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_HCONN_ERROR: "The connection handle is not valid in this process or thread: a handle survives neither fork "
     "nor its own MQDISC. Connect again",
     mq.MQRC_NOT_AUTHORIZED: "Check user and password, and the authorities of that user for this object",
-    mq.MQRC_UNKNOWN_OBJECT_NAME: "Define the queue, or correct its name (queue names are case-sensitive)",
+    mq.MQRC_UNKNOWN_OBJECT_NAME: "Define the queue, or correct its name (queue names are case-sensitive). "
+    "Of a cluster queue, get at a queue manager that has an instance",
     mq.MQRC_Q_MGR_NAME_ERROR: "There is no queue manager of this name at that address; correct the name",
     mq.MQRC_Q_MGR_NOT_AVAILABLE: "Check that the queue manager and its listener run, and the channel is available",
     mq.MQRC_HOST_NOT_AVAILABLE: "Nothing answers at that address; check conn_name ('host(port)') and the listener",
@@ -542,7 +572,8 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR: "Raise MAXMSGL of the queue manager, or put shorter messages",
     mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL: "Raise MAXMSGL of the channels on the way, or put shorter messages",
     mq.MQRC_SYNCPOINT_LIMIT_REACHED: "Make `every` smaller, or raise the queue manager's MAXUMSGS",
-    mq.MQRC_RECONNECT_INCOMPATIBLE: "Message groups need a connection made with MQCNO_RECONNECT_DISABLED",
+    mq.MQRC_RECONNECT_INCOMPATIBLE: "Message groups need a connection that is not reconnectable: make it with "
+    "MQCNO_RECONNECT_DISABLED, or take it from mqgroups.connect",
     mq.MQRC_FUNCTION_NOT_SUPPORTED: "This queue manager does not support the call",
 }
 

@@ -29,6 +29,7 @@ from mqgroups.core.group import GroupPosition, Part, next_put
 from mqgroups.core.model import Role
 from mqgroups.core.restart import Verdict
 from mqgroups.core.status import Checkpoint, RecordState, StatusRecord
+from mqgroups.destination import Destination
 from mqgroups.errors import GroupUsage, MQIError, QueueFull, QueueInhibited
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -41,7 +42,6 @@ from mqgroups.unit_of_work import UnitsOfWork
 
 _log = logging.getLogger("mqgroups.producer")
 
-_OPEN_OPTIONS = mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP
 _PUT_OPTIONS = mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING
 _IN_LOGICAL_ORDER = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER)
 _IN_PHYSICAL_ORDER = st.pmo(_PUT_OPTIONS)
@@ -63,7 +63,8 @@ class GroupProducer:
         self._in_last_message = False
         # What is not committed yet, in order.
         self._unit: list[Unsent] = []
-        self._resolved = ("", "")
+        self._destination = Destination(connection, settings.queue, settings.bind)
+        self._pinned = False
         # MQMD templates by kind, for messages that are not the last, while the handle retains the group.
         self._run: dict[Kind, bytearray] = {}
         self._room = retrying(Patience(settings.full_wait_s), NO_ROOM, connection.sleep)
@@ -80,6 +81,7 @@ class GroupProducer:
     def _start(self) -> None:
         """Open both queues and find out where things stand."""
         connection, settings = self._connection, self._settings
+        self._destination.check()
         self._status = self._open_status()
         try:
             self._work = UnitsOfWork(
@@ -96,7 +98,7 @@ class GroupProducer:
             resumed = self._work.resumed
             if resumed:
                 self._persistence = resumed.persistence
-                self._resolved = (resumed.resolved_q_name, resumed.resolved_q_mgr_name)
+                self._destination.resolved = (resumed.resolved_q_name, resumed.resolved_q_mgr_name)
             self._queue = self._open()
         except BaseException:
             self._status.close()
@@ -261,11 +263,10 @@ class GroupProducer:
         md_out, pmo_out = self._queue.put(md, pmo, data)
         if first:
             self._group_id = md_out[st.MD_GROUP_ID]
-            if work.committed.at_start:
-                self._resolved = (
-                    st.name_at(pmo_out, st.PMO_RESOLVED_Q_NAME),
-                    st.name_at(pmo_out, st.PMO_RESOLVED_Q_MGR_NAME),
-                )
+        if first and work.committed.at_start:
+            self._destination.begins(pmo_out)
+        else:
+            self._destination.went(pmo_out, md_out)
         work.messages += 1
         work.data_bytes += len(data)
         if part is Part.SEGMENT:
@@ -320,7 +321,7 @@ class GroupProducer:
         return given or SEGMENT_BYTES
 
     def _record(self) -> StatusRecord:
-        q_name, q_mgr_name = self._resolved
+        q_name, q_mgr_name = self._destination.resolved
         return replace(
             self._work.record(self._position),
             resolved_q_name=q_name,
@@ -330,7 +331,7 @@ class GroupProducer:
 
     def _group_ended(self) -> None:
         self._persistence = self._settings.persistence
-        self._resolved = ("", "")
+        self._destination.ended()
         if self._pinned:
             # Only the rest of that group had to go where its beginning went.
             self._queue.close()
@@ -338,23 +339,16 @@ class GroupProducer:
         self._run.clear()
 
     def _open(self) -> Queue:
-        """Open the queue; for the rest of a group that went to another queue manager, that one's instance of it.
+        """Open the queue; for the rest of an interrupted group, the instance of it that the beginning went to.
 
         Otherwise MQOO_BIND_ON_GROUP might send the rest elsewhere: the first put after a restart goes without logical
-        order, and such a put is workload-balanced as if not bound (IBM MQ, topic q027030; read, not tried on a
-        cluster).
+        order, and such a put is workload-balanced as if not bound (IBM MQ, topic q027030).
         """
-        elsewhere = self._resolved[1] not in ("", self._connection.q_mgr_name)
-        self._pinned = elsewhere and not self._work.committed.at_start
-        if self._pinned:
-            q_name, q_mgr_name = self._resolved
-            return self._connection.open_queue(
-                q_name or self._settings.queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN, object_q_mgr_name=q_mgr_name
-            )
-        return self._open_for_any_group()
+        self._pinned = bool(self._destination.resolved[1]) and not self._work.committed.at_start
+        return self._destination.open_for_the_rest() if self._pinned else self._open_for_any_group()
 
     def _open_for_any_group(self) -> Queue:
-        return self._connection.open_queue(self._settings.queue, _OPEN_OPTIONS)
+        return self._destination.open()
 
     def _back_out(self, error: BaseException | None) -> None:
         """Go back to the last commit; tell ``error`` where that is."""

@@ -26,6 +26,7 @@ from mqgroups.core.salvage import DOUBTS, Obstacle
 from mqgroups.core.status import Checkpoint
 from mqgroups.core.status_chain import MOST_SEGMENTS
 from mqgroups.core.unit_of_work import Every
+from mqgroups.destination import checked_bind
 from mqgroups.errors import ConfigurationError
 from mqgroups.hooks import NO_HOOKS, Hooks, OnAbandon, OnInDoubt, OnResume
 from mqgroups.mqi import constants as mq
@@ -36,6 +37,7 @@ from mqgroups.producer import GroupProducer
 from mqgroups.recovery import OwnerStatus, inspect_owner
 from mqgroups.retry import Patience, Sleep
 from mqgroups.salvage import GroupMove, Salvage, move_group, salvage_owner
+from mqgroups.takeover import Party, Takeover, take_over
 
 # In units of work of so many messages the MQGET that segmented records save is at least one call in 23.
 _SMALL_UNIT_OF_WORK = 20
@@ -66,13 +68,14 @@ class QueueManager(Connection):
         persistence: Persistence = Persistence.PERSISTENT,
         priority: int | None = None,
         segment_bytes: int | None = None,
+        bind: str = "group",
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
     ) -> GroupProducer:
         """Return a producer that puts message groups to ``queue``.
 
         Args:
-            queue: a local, alias, remote or cluster queue; it is opened with MQOO_BIND_ON_GROUP.
+            queue: a local, alias, remote or cluster queue.
             name: the producer's identity, which survives a crash: 1 to 35 characters of A-Z a-z 0-9 . / _ %. One
                 instance of a name works at a time.
             every: when to take a syncpoint: a number of messages, or ``Every(messages=, bytes=, seconds=)``.
@@ -89,6 +92,10 @@ class QueueManager(Connection):
             priority: of the messages, 0 to 9; by default the queue's.
             segment_bytes: put longer messages as segments of so many bytes; units of work may end between them. By default
                 only streams are put in segments, of 1 MiB. Not on z/OS.
+            bind: to which instance of a cluster queue; nothing to other queues. ``"group"``: one is chosen for each group
+                (MQOO_BIND_ON_GROUP). ``"open"``: one for all groups, until the producer is closed or connects again.
+                ``"as queue"``: as DEFBIND of the queue says. ``"not fixed"``, or DEFBIND(NOTFIXED), is refused for a cluster
+                queue: it would split groups. An interrupted group goes on where it was begun, whatever is said here.
             on_resume: called once, before this returns, if an interrupted group was found. What it raises comes out of
                 here; the group stays as it was found.
             on_in_doubt: called when MQCMIT of messages had no answer and it is known what became of them; once for each.
@@ -112,6 +119,7 @@ class QueueManager(Connection):
             persistence=persistence,
             priority=priority,
             segment_bytes=segment_bytes,
+            bind=bind,
             hooks=Hooks(on_resume, on_in_doubt),
         )
         return GroupProducer(self, settings)
@@ -128,6 +136,7 @@ class QueueManager(Connection):
         full_wait_s: float,
         persistence: Persistence,
         priority: int | None,
+        bind: str,
         status_queue: str | None = None,
         segment_bytes: int | None = None,
         hooks: Hooks = NO_HOOKS,
@@ -151,6 +160,7 @@ class QueueManager(Connection):
             persistence=Persistence(persistence),
             priority=mq.MQPRI_PRIORITY_AS_Q_DEF if priority is None else priority,
             segment_bytes=segment_bytes,
+            bind=checked_bind(bind, segment_bytes),
             hooks=hooks,
         )
 
@@ -177,8 +187,9 @@ class QueueManager(Connection):
         """Return a consumer that gets message groups from ``queue``.
 
         Args:
-            queue: a local queue or an alias of one.
-            name: the consumer's identity, as a producer's.
+            queue: a local queue or an alias of one; of a cluster queue the instance at this queue manager.
+            name: the consumer's identity, as a producer's. Its status queue is at this queue manager too, so consumers at
+                several instances of a cluster queue can have one name.
             every: when to take a syncpoint, as for a producer.
             status_queue: by default ``MQGROUPS.GET.<name>``.
             status_model: the model queue to make the status queue from if it does not exist.
@@ -267,6 +278,53 @@ class QueueManager(Connection):
             status_model="" if status_model is None else checked_queue_name("status_model", status_model),
             wait_s=checked_seconds("wait_s", wait_s),
             tidy=tidy,
+        )
+
+    def take_over(
+        self,
+        name: str,
+        role: Literal["put", "get"],
+        *,
+        by: str,
+        status_queue: str | None = None,
+        by_status_queue: str | None = None,
+        status_model: str = STATUS_MODEL,
+        wait_s: float = 0.0,
+        check: bool = False,
+    ) -> Takeover:
+        """Give the interrupted group of a producer or consumer that will not come back to one of another name.
+
+        The status record goes over, with position and checkpoint; the next start of ``by`` resumes the group. Under its own name
+        the other one would begin with a new group: of a producer, start it only with what comes after that group.
+
+        Args:
+            name: whose group it is; it must not be running.
+            role: ``"put"`` for producers, ``"get"`` for consumers.
+            by: who takes it over; not running either. At its next start it has to name the same queue.
+            status_queue, by_status_queue: of the one and of the other; by default ``MQGROUPS.PUT|GET.<name>``.
+            status_model: the model queue to make that of ``by`` from if it does not exist.
+            wait_s: how long to wait for owners of these names to go, seconds.
+            check: only say what would be done.
+
+        Raises:
+            TakeoverRefused: ``by`` has an interrupted group of its own, or a checkpoint; nothing was changed.
+            OwnerActive: one of the two is running, or not gone yet.
+            CommitOutcomeUnknown: the connection was lost in MQCMIT; call it again.
+            ConfigurationError, StatusError, MQIError: as for a start.
+        """
+        owner_role = _checked_role(role)
+        source = Party(checked_name(name), _status_queue(status_queue, owner_role, name))
+        target = Party(checked_name(by), _status_queue(by_status_queue, owner_role, by))
+        if source.name == target.name or source.status_queue == target.status_queue:
+            raise ConfigurationError(f"{name!r} cannot take its own group over: start it, and it resumes")
+        return take_over(
+            self,
+            owner_role,
+            source,
+            target,
+            status_model=checked_queue_name("status_model", status_model),
+            wait_s=checked_seconds("wait_s", wait_s),
+            check=check,
         )
 
     def inspect_queue(self, queue: str) -> QueueInspection:
@@ -397,6 +455,7 @@ class QueueManager(Connection):
         full_wait_s: float = 30.0,
         persistence: Persistence = Persistence.PERSISTENT,
         priority: int | None = None,
+        bind: str = "group",
         on_abandon: OnAbandon | None = None,
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
@@ -443,6 +502,7 @@ class QueueManager(Connection):
                 full_wait_s=full_wait_s,
                 persistence=persistence,
                 priority=priority,
+                bind=bind,
             )
             return GroupProducer(self, settings, consumer._consumption.work)
 

@@ -25,7 +25,7 @@ from mqgroups.core.status import StatusRecord, encode
 from mqgroups.errors import DuplicateStatusRecords, MQIError, OwnerActive, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.status_queue import LONGEST_RECORD_BYTES, corrupt_record, decoded_record, foreign_record
+from mqgroups.status_queue import LONGEST_RECORD_BYTES, check_kind, corrupt_record, decoded_record, foreign_record
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
 _PUT = st.pmo(mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING)
@@ -239,14 +239,7 @@ class SharedStatusQueue:
         self._lock_is_good = True
 
     def _check(self) -> None:
-        if self._queue.inquire(mq.MQIA_DEFINITION_TYPE) == mq.MQQDT_TEMPORARY_DYNAMIC:
-            raise StatusQueueUnusable(
-                f"status queue {self.name} is a temporary dynamic queue: it and its records would go with the connection "
-                "that made it. Use a predefined queue or a model queue with DEFTYPE(PERMDYN)",
-                status_queue=self.name,
-                found="temporary dynamic",
-                expected="predefined or permanent dynamic",
-            )
+        check_kind(self._queue)
         if self._queue.inquire(mq.MQIA_SHAREABILITY) != mq.MQQA_SHAREABLE:
             raise StatusQueueUnusable(
                 f"status queue {self.name} is NOSHARE, and many attempts at a time keep their records on it. "

@@ -50,7 +50,11 @@ from mqgroups.retry import OWNER_ACTIVE, Patience, retrying
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
 LONGEST_RECORD_BYTES = 16_777_216
-_PUT = st.pmo(mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING)
+_PUT_OPTIONS = mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING
+# A record is in no group. But on a reconnectable connection, on which no group can be put, logical order is refused (2547; IBM
+# MQ, topic q045460): so its owner learns it before anything is put.
+_PUT = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER)
+_PUT_SEGMENT = st.pmo(_PUT_OPTIONS)
 _TAKE = st.gmo(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING, match_options=mq.MQMO_MATCH_MSG_ID)
 _TAKE_ANY = st.gmo(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 _TAKE_CHAIN = st.gmo(
@@ -85,7 +89,8 @@ class StatusQueue:
         Raises:
             OwnerActive: somebody else has it open, and still had after ``owner_wait_s``.
             QueueMissing: it does not exist, and ``model`` is empty.
-            StatusQueueUnusable: it does not exist and there is no model queue; or it would not outlive this connection.
+            StatusQueueUnusable: it does not exist and there is no model queue; or it is no local queue of this queue manager, is
+                shared in a cluster, or would not outlive this connection.
             MQIError: it cannot be opened.
         """
         self.name = name
@@ -104,7 +109,7 @@ class StatusQueue:
                 raise
             raise self._in_use(error.verb, error.reason) from error
         try:
-            self._refuse_temporary()
+            check_kind(self._queue)
         except BaseException:
             self._queue.close()
             raise
@@ -214,7 +219,7 @@ class StatusQueue:
                 offset=put.offset,
                 msg_flags=put.msg_flags,
             )
-        md_out, _ = self._queue.put(md, _PUT, data)
+        md_out, _ = self._queue.put(md, _PUT_SEGMENT if put.msg_flags else _PUT, data)
         self._current = after_record_put(self._current, put, md_out[st.MD_MSG_ID], md_out[st.MD_GROUP_ID], len(data))
 
     def clear(self) -> None:
@@ -275,6 +280,16 @@ class StatusQueue:
         except QueueMissing:
             if not model:
                 raise
+        except MQIError as error:
+            if error.reason != mq.MQRC_OPTION_NOT_VALID_FOR_TYPE:
+                raise
+            raise StatusQueueUnusable(
+                f"status queue {self.name} is not a local queue of queue manager {self._connection.q_mgr_name}, so nothing can "
+                "be got from it here. Give the name of one that is",
+                status_queue=self.name,
+                found="a queue of another queue manager",
+                expected="local queue",
+            ) from error
         try:
             queue = self._open_as(model, dynamic_q_name=self.name)
             self.was_made = True
@@ -295,16 +310,6 @@ class StatusQueue:
         return self._connection.open_queue(
             name, _OPEN_OPTIONS, dynamic_q_name=dynamic_q_name, max_message_length=self._longest_bytes
         )
-
-    def _refuse_temporary(self) -> None:
-        if self._queue.inquire(mq.MQIA_DEFINITION_TYPE) == mq.MQQDT_TEMPORARY_DYNAMIC:
-            raise StatusQueueUnusable(
-                f"status queue {self.name} is a temporary dynamic queue: it and its record would go with this "
-                "connection. Use a predefined queue or a model queue with DEFTYPE(PERMDYN)",
-                status_queue=self.name,
-                found="temporary dynamic",
-                expected="predefined or permanent dynamic",
-            )
 
     def _browse(self) -> list[tuple[bytes, bytes, bytes]]:
         found: list[tuple[bytes, bytes, bytes]] = []
@@ -338,6 +343,46 @@ class StatusQueue:
         error = OwnerActive(verb, f"status queue {self.name}", mq.MQCC_FAILED, reason)
         error.context = f"Waited {self._patience.wait_s:g} s"
         return error
+
+
+def check_kind(queue: Queue) -> None:
+    """Check that a status queue keeps its records here, and for longer than a connection.
+
+    A queue that was made from a permanent-dynamic model is that by its nature; of another one its cluster is inquired.
+
+    Raises:
+        StatusQueueUnusable: it does not.
+        MQIError: it cannot be inquired.
+    """
+    name = queue.name
+    try:
+        kind = queue.inquire(mq.MQIA_DEFINITION_TYPE)
+    except MQIError as error:
+        if error.reason != mq.MQRC_SELECTOR_NOT_FOR_TYPE:
+            raise
+        raise StatusQueueUnusable(
+            f"status queue {name} is an alias. Give the name of the local queue itself: what an alias leads to can be changed, "
+            "and its records would be lost from sight",
+            status_queue=name,
+            found="alias",
+            expected="local queue",
+        ) from error
+    if kind == mq.MQQDT_TEMPORARY_DYNAMIC:
+        raise StatusQueueUnusable(
+            f"status queue {name} is a temporary dynamic queue: it and its records would go with the connection that made it. "
+            "Use a predefined queue or a model queue with DEFTYPE(PERMDYN)",
+            status_queue=name,
+            found="temporary dynamic",
+            expected="predefined or permanent dynamic",
+        )
+    if kind == mq.MQQDT_PREDEFINED and queue.is_in_cluster:
+        raise StatusQueueUnusable(
+            f"status queue {name} is a cluster queue: others in the cluster could put to it, and its records to another "
+            f"instance of it. ALTER QLOCAL('{name}') CLUSTER(' ') CLUSNL(' '), or use another queue",
+            status_queue=name,
+            found="cluster queue",
+            expected="local queue that is in no cluster",
+        )
 
 
 def held_by(connection: Connection, name: str) -> StatusRecord | None:

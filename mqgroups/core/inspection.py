@@ -149,7 +149,7 @@ def with_message(group: GroupInspection, message: Browsed) -> GroupInspection:
     flags = message.msg_flags
     is_open = flags & MsgFlag.SEGMENT and not flags & MsgFlag.LAST_SEGMENT
     end = Place(begin.msg_seq_number, begin.offset + message.length) if is_open else Place(begin.msg_seq_number + 1)
-    runs = _joined(group.runs, Run(begin, end))
+    runs = joined(group.runs, Run(begin, end))
     last = group.last
     if flags & MsgFlag.LAST_MSG_IN_GROUP:
         last = min(last or begin.msg_seq_number, begin.msg_seq_number)
@@ -169,7 +169,7 @@ def with_message(group: GroupInspection, message: Browsed) -> GroupInspection:
     )
 
 
-def _joined(runs: Sequence[Run], new: Run) -> tuple[Run, ...] | None:
+def joined(runs: Sequence[Run], new: Run) -> tuple[Run, ...] | None:
     """Return the runs with one more, joined where they meet; ``None`` if it is where another one is."""
     at = bisect_left(runs, new)
     before, after = tuple(runs[:at]), tuple(runs[at:])

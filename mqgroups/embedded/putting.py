@@ -83,6 +83,8 @@ def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, p
         if pmo.options & mq.MQPMO_ALTERNATE_USER_AUTHORITY:
             raise Failed(mq.MQRC_OPTIONS_ERROR)
         check_put_options(pmo)
+        if pmo.options & mq.MQPMO_LOGICAL_ORDER and connection.origin.is_reconnectable:
+            raise Failed(mq.MQRC_RECONNECT_INCOMPATIBLE)
         check_context(connection, handle, pmo, put1=False)
 
     def told() -> Answer:

@@ -94,6 +94,11 @@ class Origin:
     put1_always_sync: bool = False
 
     @property
+    def is_reconnectable(self) -> bool:
+        """Whether it was made to be connected again by the client, which this one never does."""
+        return bool(self.connect_options & (mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR))
+
+    @property
     def is_client(self) -> bool:
         """Whether an application came through a channel."""
         return bool(self.channel_name)
