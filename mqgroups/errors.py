@@ -267,7 +267,7 @@ class GroupStalled(EnvironmentFailure):
         super().__init__(
             f"message {msg_seq_number} of group {group_id.hex()} did not arrive on queue {queue} in {waited_s:g} s. "
             "The group is kept at its last commit: iterate again to wait on, or look for its producer; `mqgroups salvage look` "
-            "shows what lies on the queue"
+            "shows what lies on the queue, with --at on other instances of a cluster queue"
         )
         self.queue = queue
         self.group_id = group_id

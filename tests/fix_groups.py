@@ -279,13 +279,14 @@ def connect():
 
 @pytest.fixture
 def make_owner(mq, make_queue, connect, binding, monkeypatch):
-    """A function that makes an owner on the queue manager under test, or on ``target`` with a ``queue`` there."""
+    """A function that makes an owner on the queue manager under test, or on ``target`` with a ``queue`` and a ``name``."""
     monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
     owners = []
 
-    def make(target: Any = None, queue: str | None = None, model: str | None = None) -> Owner:
+    def make(target: Any = None, queue: str | None = None, model: str | None = None, name: str | None = None) -> Owner:
         eye = connect() if target is None else connect(target)
-        owner = Owner(target or mq, queue or make_queue(model), f"TEST.{os.getpid()}.{next(_numbers)}", eye)
+        name = name or f"TEST.{os.getpid()}.{next(_numbers)}"
+        owner = Owner(target or mq, queue or make_queue(model), name, eye)
         owners.append(owner)
         return owner
 
