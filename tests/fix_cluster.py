@@ -54,8 +54,11 @@ class ClusterUnderTest:
     def at(self, q_mgr_name: str) -> Connection:
         """Return this test's connection for looking at queues; a new one after a restart."""
         connection = self._connections.get(q_mgr_name)
-        if connection is None or connection.open("SYSTEM.DEFAULT.LOCAL.QUEUE", MQOO_INQUIRE).code != OK:
-            connection = self._connections[q_mgr_name] = self.connect(q_mgr_name)
+        if connection is not None:
+            handle = connection.open("SYSTEM.DEFAULT.LOCAL.QUEUE", MQOO_INQUIRE)
+            if handle.code == OK and handle.close() == OK:
+                return connection
+        connection = self._connections[q_mgr_name] = self.connect(q_mgr_name)
         return connection
 
     def mqsc(self, q_mgr_name: str, *commands: str) -> list[str]:

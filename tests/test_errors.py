@@ -15,6 +15,7 @@ SAMPLES = [
     errors.GroupIncomplete("a message", status_queue="S", group_id=bytes(24), found=3, expected=2),
     errors.BindingMissing("pymqi", "the Python package pymqi is not installed"),
     errors.GroupStalled("ORDERS", bytes(24), 7, 300.0),
+    errors.GroupWouldSplit("ORDERS", bytes(24), 7, found="QM3", expected="QM2"),
     errors.OwnershipLost("put N", "MQGROUPS.PUT.N", ("b" * 32, 2), ("a" * 32, 1)),
     errors.MessagesTaken("ORDERS", bytes(24), 7),
     errors.QueueManagerChanged("QM1", found="QM1_2", expected="QM1_1"),

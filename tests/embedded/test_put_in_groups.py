@@ -7,6 +7,9 @@ import itertools
 import pytest
 
 from mqgroups.mqi.constants import (
+    MQCNO_HANDLE_SHARE_BLOCK,
+    MQCNO_RECONNECT,
+    MQCNO_RECONNECT_Q_MGR,
     MQGI_NONE,
     MQMF_LAST_MSG_IN_GROUP,
     MQMF_LAST_SEGMENT,
@@ -27,6 +30,7 @@ from mqgroups.mqi.constants import (
     MQRC_MSG_SEQ_NUMBER_ERROR,
     MQRC_OFFSET_ERROR,
     MQRC_OPTIONS_ERROR,
+    MQRC_RECONNECT_INCOMPATIBLE,
     MQRC_SEGMENT_LENGTH_ZERO,
     MQRC_WRONG_MD_VERSION,
 )
@@ -393,3 +397,11 @@ def test_only_the_last_segment_may_be_empty(connection, queue):
     assert out.put(b"first", LO, MsgFlags=SEG).code == OK
     assert out.put(b"", LO, MsgFlags=SEG).code == failed(MQRC_SEGMENT_LENGTH_ZERO)
     assert out.put(b"", LO, MsgFlags=LAST_SEG).code == OK
+
+
+@pytest.mark.parametrize("option", [MQCNO_RECONNECT, MQCNO_RECONNECT_Q_MGR])
+def test_logical_order_is_incompatible_with_a_connection_that_is_made_again_by_the_client(connect, queue, option):
+    """IBM MQ, topic q045460; messages without it can be put."""
+    out = connect(options=option | MQCNO_HANDLE_SHARE_BLOCK).open(queue, MQOO_OUTPUT)
+    assert out.put(b"", LO, MsgFlags=MIG).code == failed(MQRC_RECONNECT_INCOMPATIBLE)
+    assert out.put(b"", MsgFlags=MIG, MsgSeqNumber=1).code == OK
