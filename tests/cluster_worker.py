@@ -45,7 +45,9 @@ def carry(q_mgr: mqgroups.QueueManager, queue: str, target: str, name: str) -> N
 if __name__ == "__main__":
     try:
         with mqgroups.connect(os.environ["MQGROUPS_Q_MGR_NAME"], connect_wait_s=30) as connection:
-            {"produce": produce, "carry": carry}[sys.argv[1]](connection, *sys.argv[2:])
+            if sys.argv[1] == "produce":
+                produce(connection, *sys.argv[2:])
+            carry(connection, *sys.argv[2:])
     except MQIError as error:
         sys.stderr.write(f"{error}\n")
         os._exit(GAVE_UP)

@@ -131,17 +131,17 @@ def test_whatever_dies_each_group_arrives_once_and_whole_at_one_instance(make_cl
     programs = Programs(cluster, queue, binding)
     disturb = Disturbance(cluster, programs, seed)
 
-    def arrived():
-        return sum(cluster.depth(name, ARRIVED) for name in ALL)
+    def wait_for(messages):
+        wait_until(lambda: sum(cluster.depth(name, ARRIVED) for name in ALL) >= messages)
 
     # When, every few groups, something dies.
     try:
         disturb.heal()
         for stage in range(1, GROUPS // 4):
-            wait_until(lambda stage=stage: arrived() >= 4 * MESSAGES * stage)
+            wait_for(4 * MESSAGES * stage)
             disturb()
             disturb.heal()
-        wait_until(lambda: arrived() >= GROUPS * MESSAGES)
+        wait_for(GROUPS * MESSAGES)
     finally:
         programs.end()
     # Then each group is there as it was put: once, in sequence, and at one instance.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import pytest
 
 import mqgroups
@@ -40,9 +42,9 @@ def is_put_whole(cluster, queue, payloads, at=ALL):
 
     def is_there():
         for name in at:
-            groups = {}
+            groups = defaultdict(list)
             for answer in cluster.browse(name, queue):
-                groups.setdefault(answer.place[0], []).append((answer.place[1], answer.data))
+                groups[answer.place[0]].append((answer.place[1], answer.data))
             if any(sorted(group) == list(enumerate(payloads, 1)) for group in groups.values()):
                 return True
         return False

@@ -70,22 +70,20 @@ def recover(pair):
 
 def test_consumers_on_one_queue_each_take_a_whole_group_and_none_waits_for_another(make_owner, background):
     """Each holds its group, in the middle of it, until all have one; so they get the same share, group for group."""
-    first = make_owner()
-    owners = [first, *(make_owner(queue=first.queue) for _ in range(2))]
+    one = make_owner()
+    owners = [one, *(make_owner(queue=one.queue) for _ in range(2))]
     for number in range(9):
-        first.put_group([b"%d.%d" % (number, part) for part in range(5)])
+        one.put_group([b"%d.%d" % (number, part) for part in range(5)])
     together = threading.Barrier(3)
 
     def work(owner):
         done = []
         with owner.consumer(owner.connect(), complete_groups_only=True) as consumer:
             for group in consumer:
-                data = []
-                for message in group:
-                    if not data:
-                        together.wait(WAIT_S)
-                    data.append(message.data)
-                done.append(data)
+                messages = iter(group)
+                first = next(messages).data
+                together.wait(WAIT_S)
+                done.append([first, *(message.data for message in messages)])
         return done
 
     shares = [call.result() for call in [background(work, owner) for owner in owners]]
