@@ -65,18 +65,22 @@ class Destination:
     def open_for_the_rest(self) -> Queue:
         """Open the instance of the queue that the beginning of the group went to.
 
-        Its own queue manager's too: with CLWLUSEQ(ANY) the rest would be balanced like any other message.
+        This queue manager's too: with CLWLUSEQ(ANY) the rest would be balanced like any other message. Only an alias of a
+        queue that is in no cluster is opened as it was, because its defaults and authorities count.
         """
         q_name, q_mgr_name = self.resolved
-        try:
-            return self._connection.open_queue(
-                q_name or self._queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN, object_q_mgr_name=q_mgr_name
-            )
-        except NotAuthorised:
-            if q_mgr_name != self._connection.q_mgr_name:
-                raise
-            # Behind an alias, which is all that this user may put to. If the queue is a cluster queue, ``went`` watches.
+        if q_mgr_name == self._connection.q_mgr_name and q_name != self._queue and not self._is_of_cluster():
             return self.open()
+        return self._connection.open_queue(
+            q_name or self._queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN, object_q_mgr_name=q_mgr_name
+        )
+
+    def _is_of_cluster(self) -> bool:
+        try:
+            return _cluster_attributes(self._connection, self._queue)[0]
+        except NotAuthorised:
+            # This user may put to the alias and nothing else. If a cluster queue is behind it, ``went`` watches.
+            return False
 
     def begins(self, pmo: bytes) -> None:
         """Take note of where the first message of a group went."""

@@ -163,6 +163,27 @@ def test_the_rest_waits_for_an_instance_that_is_down(make_cluster, make_owner):
     assert is_put_whole(cluster, queue, THIS, ("QM3",))
 
 
+def test_behind_an_alias_the_rest_goes_where_the_beginning_went(cluster, queue, make_owner):
+    cluster.mqsc("QM1", f"DEFINE QALIAS({queue}.A) TARGET({queue}) DEFBIND(GROUP)")
+    owner = make_owner(cluster["QM1"], f"{queue}.A")
+    begin_at(owner, "QM1")
+    rest(owner)
+    assert is_put_whole(cluster, queue, THIS, ("QM1",))
+
+
+def test_behind_an_alias_of_a_queue_in_no_cluster_the_rest_has_the_defaults_of_the_alias_too(cluster, make_owner):
+    cluster.mqsc(
+        "QM1",
+        "DEFINE QLOCAL(PLAIN) DEFPSIST(YES) DEFPRTY(2) REPLACE",
+        "CLEAR QLOCAL(PLAIN)",
+        "DEFINE QALIAS(PLAIN.A) TARGET(PLAIN) DEFPRTY(7) REPLACE",
+    )
+    owner = make_owner(cluster["QM1"], "PLAIN.A")
+    owner.interrupt_put(THIS[:6], every=4)
+    rest(owner)
+    assert [(found.data, found.md.Priority) for found in owner.on_queue("PLAIN")] == [(data, 7) for data in THIS]
+
+
 # --- a message that goes elsewhere
 
 
@@ -246,6 +267,13 @@ def test_a_queue_that_is_in_no_cluster_takes_any_binding(cluster, make_owner, bi
     owner = make_owner(cluster["QM1"], "OF.NO.CLUSTER")
     owner.put_group(THIS, bind=bind)
     assert owner.data() == THIS
+
+
+@pytest.mark.usefixtures("untouched")
+def test_a_pipe_refuses_what_its_producer_refuses(owner, cluster, queue):
+    source = cluster.define(at=("QM1",))
+    with pytest.raises(errors.ConfigurationError, match=f"bind='not fixed': {queue} is a cluster queue"):
+        owner.qmgr.group_pipe(source, queue, name=owner.name, bind="not fixed")
 
 
 @pytest.mark.usefixtures("untouched")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 
@@ -232,6 +233,32 @@ def test_a_takeover_whose_commit_had_no_answer_is_done_or_not_and_can_be_asked_f
     assert again.done == (when == "before")
     assert groups_of(other) == [(2, THIS[2:])]
     assert one.records("get") == []
+
+
+@pytest.mark.embedded
+@statuses
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("verb", ["MQOPEN", "MQINQ", "MQGET", "MQPUT", "MQCMIT", "MQCLOSE"])
+def test_a_takeover_cut_off_at_any_call_leaves_the_group_with_one_of_the_two(pair, faults, verb, when, status):
+    one, other = pair
+    one.put_group(THIS)
+    half(one, status=status)
+    for nth in range(1, 30):
+        q_mgr = other.connect()
+        faults.arm(Fault("drop", when, nth, verb))
+        with contextlib.suppress(errors.MQIError):
+            q_mgr.take_over(one.name, "get", by=other.name, wait_s=WAIT_S)
+        fired = faults.faults_fired()
+        faults.clear_faults()
+        q_mgr.close()
+        if not fired:
+            break
+    else:
+        pytest.fail("a takeover has fewer calls than that")
+    # What was done before the end is done; the rest of the group is got once, by the other.
+    other.connect().take_over(one.name, "get", by=other.name, wait_s=WAIT_S)
+    assert groups_of(other) == [(2, THIS[2:])]
+    assert groups_of(one, owner_wait_s=WAIT_S) == []
 
 
 def test_a_name_cannot_take_over_from_itself_and_the_role_has_to_be_said(pair, recover):

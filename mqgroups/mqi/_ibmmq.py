@@ -25,6 +25,7 @@ class IbmmqBinding(CLayer):
         is_integer = mq.MQIA_FIRST <= selector <= mq.MQIA_LAST
         counts = (1, 0, 0) if is_integer else (0, 1, _CHAR_ATTR_LENGTH)
         int_attrs, char_attrs, *_, comp, reason = self._mqinq(hconn, hobj, [selector], [], *counts)
-        if comp == mq.MQCC_FAILED:
+        if comp:
+            # Nor is there a value with a warning: the object has no such attribute (2068).
             return (0 if is_integer else ""), comp, reason
         return (int_attrs[0] if is_integer else text(char_attrs)), comp, reason
