@@ -202,8 +202,6 @@ class GroupProducer:
     def _stage(self, messages: Sequence[Unsent]) -> None:
         """Put messages and their record in the leader's unit of work; also again, after ``settle``."""
         self._run.clear()
-        if self._queue.is_stale:
-            self._queue = self._open()
         work = self._work
         for message in messages:
             self._room(lambda message=message: self._put_once(message))
@@ -240,8 +238,6 @@ class GroupProducer:
         if self._work.settle() is Verdict.COMMITTED:
             del self._unit[:messages]
         self._run.clear()
-        if self._queue.is_stale:
-            self._queue = self._open()
         if self._work.committed.at_start:
             self._group_ended()
         for message in tuple(self._unit):
@@ -253,6 +249,8 @@ class GroupProducer:
         first = work.messages == 0
         if first:
             work.begin()
+            if not self._queue.is_open:
+                self._queue = self._open()
             self._messages, self._offset = 0, work.committed.offset
         whole = part is Part.WHOLE
         md = None if last or not whole else self._run.get(kind)
@@ -333,9 +331,10 @@ class GroupProducer:
         self._persistence = self._settings.persistence
         self._destination.ended()
         if self._pinned:
-            # Only the rest of that group had to go where its beginning went.
+            # Only the rest of that group had to go where its beginning went. The next one's first message opens the queue
+            # again: here the commit has succeeded, and nothing may fail any more.
+            self._pinned = False
             self._queue.close()
-            self._queue = self._open()
         self._run.clear()
 
     def _open(self) -> Queue:
