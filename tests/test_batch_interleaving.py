@@ -7,6 +7,7 @@ schedule of the shapes below is tried, and each is the same whenever it is run.
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 
 import pytest
 
@@ -91,13 +92,19 @@ def driver(batches):
     return Actor(batches, lambda qmgr: batches.complete(0, qmgr))
 
 
+def put(batches):
+    """An attempt that nobody interrupts."""
+    with closing(batches.attempt(batches.owner.qmgr)) as undisturbed:
+        undisturbed.put_group("A", messages("A", 3))
+
+
 def settle(batches, *actors):
     """End all, do again what failed, as the scheduler does, and look at what is there."""
     for actor in actors:
         actor.go()
         if isinstance(actor.outcome, BaseException):
             assert isinstance(actor.outcome, LOST), actor.outcome
-    batches.attempt(batches.owner.qmgr).put_group("A", messages("A", 3))
+    put(batches)
     batches.complete(0, batches.owner.qmgr)
     assert batches.groups() == WHOLE
     assert batches.depth() == 3
@@ -170,7 +177,7 @@ def test_an_attempt_that_begins_late_and_pauses_at_any_call_while_its_batch_is_c
         for driver_calls in range(1, 12):
             batches.sink = f"{batches.owner.name}.{late_calls}.{driver_calls}"
             batches.forget()
-            batches.attempt(batches.owner.qmgr).put_group("A", messages("A", 3))
+            put(batches)
             late, end = attempt(batches), driver(batches)
             late.go(late_calls)
             end.go(driver_calls)
