@@ -80,11 +80,13 @@ class Queue:
             raise self._connection.failed("MQPUT", f"queue {self.name}", comp, reason)
         return md_out, pmo_out
 
-    def get(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, bytes] | None:
+    def get(
+        self, md: bytearray, gmo: bytearray, accepted: frozenset[int] = frozenset()
+    ) -> tuple[bytes, bytes, bytes] | None:
         """MQGET: return data, MQMD and MQGMO; ``None`` if there was no message. ``md`` and ``gmo`` are templates.
 
         A message that does not fit the buffer (2080) is got again with a buffer of its size: nothing was consumed and
-        no position moved. Data is never truncated.
+        no position moved. Data is never truncated. ``accepted`` are warnings that are none to the caller.
 
         Raises:
             MessageTooLong: the message is longer than this queue was opened for.
@@ -95,7 +97,7 @@ class Queue:
             data, md_out, gmo_out, length, comp, reason = self._mqget(
                 self._hconn, self._hobj, bytes(md), bytes(gmo), self._buffer_bytes
             )
-            if comp == mq.MQCC_OK:
+            if comp == mq.MQCC_OK or (comp == mq.MQCC_WARNING and reason in accepted):
                 return data, md_out, gmo_out
             if reason == mq.MQRC_NO_MSG_AVAILABLE:
                 return None
@@ -106,6 +108,19 @@ class Queue:
                 error.context = f"The message has {length} bytes, max_message_length is {self._max_message_length}"
                 raise error
             self._buffer_bytes = length
+
+    def get_descriptor(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:
+        """MQGET without the data: return MQMD, MQGMO and the data's length; ``None`` if there was no message.
+
+        ``gmo`` has to say MQGMO_ACCEPT_TRUNCATED_MSG; with a destructive get the data is gone. Raises MQIError.
+        """
+        assert self._hobj is not None
+        _, md_out, gmo_out, length, comp, reason = self._mqget(self._hconn, self._hobj, bytes(md), bytes(gmo), 0)
+        if comp == mq.MQCC_OK or (comp == mq.MQCC_WARNING and reason == mq.MQRC_TRUNCATED_MSG_ACCEPTED):
+            return md_out, gmo_out, length
+        if reason == mq.MQRC_NO_MSG_AVAILABLE:
+            return None
+        raise self._connection.failed("MQGET", f"queue {self.name}", comp, reason)
 
     def inquire(self, selector: int) -> int | str:
         """MQINQ of one attribute; character values without padding."""

@@ -50,6 +50,7 @@ ALLOWED: dict[str, set[str]] = {
     "queue_manager": EDGE | {"producer", "consumer", "pipe", "recovery"},
     "cli_recover": {"config", "core.status", "errors", "queue_manager", "recovery"},
     "embedded": {"embedded", "mqi.constants"},
+    "spark": EDGE | {"spark", "queue_manager", "producer", "consumer", "recovery"},
 }
 # Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.
 VERB_CALLERS = {"connection"}
@@ -106,8 +107,13 @@ def test_opentelemetry_is_imported_by_tracing_only():
     assert using <= {"tracing.py"}
 
 
+def test_spark_is_imported_by_its_own_part_only():
+    using = {path for path in PACKAGE.rglob("*.py") if any(within(n, {"pyspark", "pyarrow"}) for n in imported(path))}
+    assert using <= set(sources("spark"))
+
+
 def test_verbs_are_called_in_the_connection_only():
-    for path in PACKAGE.glob("*.py"):
+    for path in (*PACKAGE.glob("*.py"), *sources("spark")):
         if path.stem in VERB_CALLERS:
             continue
         called = {

@@ -428,6 +428,8 @@ class Queue:
             return group.members
         if match.correl_id is not None and match.correl_id != NO_ID:
             return self._by_correl_id.bucket(match.correl_id)
+        if match.msg_seq_number == 1 and match.offset == 0:
+            return self._heads
         return self.available
 
     @staticmethod
