@@ -33,7 +33,7 @@ from mqgroups.errors import (
 )
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.mqi.abc import Binding, ConnectArguments
+from mqgroups.mqi.abc import Binding, ConnectArguments, PropertyValue
 from mqgroups.retry import CONNECT_LATER, NEVER, REDO, Patience, Sleep, retrying
 
 _log = logging.getLogger("mqgroups")
@@ -66,6 +66,11 @@ class Queue:
     def is_stale(self) -> bool:
         """Whether the connection was made again since: the queue has to be opened again."""
         return self._generation != self._connection.generation
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be used: neither closed nor stale."""
+        return self._hobj is not None and not self.is_stale
 
     def put(self, md: bytearray, pmo: bytearray, data: bytes) -> tuple[bytes, bytes]:
         """MQPUT: return MQMD and MQPMO as the queue manager filled them; the templates ``md`` and ``pmo`` stay as they are.
@@ -181,6 +186,7 @@ class Connection:
         self._closed = False
         self._broken = False
         self._unit_of_work_of: object | None = None
+        self._message_handles: dict[tuple[str, ...], int] = {}
         self.q_mgr_name = ""
         try:
             self._inquire_q_mgr()
@@ -252,6 +258,7 @@ class Connection:
         self._broken = False
         self.generation += 1
         self._unit_of_work_of = None
+        self._message_handles.clear()
         self._inquire_q_mgr()
         if self.q_mgr_identifier != identifier:
             found, self.q_mgr_identifier = self.q_mgr_identifier, identifier
@@ -310,11 +317,17 @@ class Connection:
         hobj, od_out = self._open(od, options | mq.MQOO_FAIL_IF_QUIESCING, f"queue {name}")
         return Queue(self, shown, hobj, od_out, max_message_length)
 
-    def message_handle(self, properties: Mapping[str, str | int]) -> int:
-        """Return a message handle with these properties; raises MQIError."""
-        hmsg, comp, reason = self.binding.message_handle(self.hconn, properties)
+    def message_handle(self, properties: Mapping[str, PropertyValue]) -> int:
+        """Return a message handle with these properties, for one MQPUT; raises MQIError.
+
+        Properties of the same names come in the same handle, with other values: a handle lives as long as the connection
+        (pymqi has no MQDLTMH).
+        """
+        names = tuple(properties)
+        hmsg, comp, reason = self.binding.message_handle(self.hconn, properties, self._message_handles.get(names))
         if comp == mq.MQCC_FAILED:
             raise self.failed("MQSETMP", "a message handle", comp, reason)
+        self._message_handles[names] = hmsg
         return hmsg
 
     def begin(self, owner: object) -> None:

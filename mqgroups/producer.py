@@ -34,6 +34,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.payload import BYTES, Kind, Stream, Unsent, abandonment
 from mqgroups.put_group import PutGroup
+from mqgroups.record_keeper import RecordKeeper
 from mqgroups.retry import NO_ROOM, Patience, retrying
 from mqgroups.status_queue import StatusQueue
 from mqgroups.unit_of_work import UnitsOfWork
@@ -79,13 +80,7 @@ class GroupProducer:
     def _start(self) -> None:
         """Open both queues and find out where things stand."""
         connection, settings = self._connection, self._settings
-        self._status = StatusQueue(
-            connection,
-            settings.status_queue,
-            settings.status_model,
-            settings.owner_wait_s,
-            segmented=settings.segmented_status,
-        )
+        self._status = self._open_status()
         try:
             self._work = UnitsOfWork(
                 connection,
@@ -96,6 +91,7 @@ class GroupProducer:
                 settings.every,
                 settings.hooks,
                 self._leader,
+                settings.owner_id,
             )
             resumed = self._work.resumed
             if resumed:
@@ -107,6 +103,16 @@ class GroupProducer:
             raise
         if resumed:
             _log.info("%r resumes an interrupted group", self)
+
+    def _open_status(self) -> RecordKeeper:
+        settings = self._settings
+        return StatusQueue(
+            self._connection,
+            settings.status_queue,
+            settings.status_model,
+            settings.owner_wait_s,
+            segmented=settings.segmented_status,
+        )
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -345,6 +351,9 @@ class GroupProducer:
             return self._connection.open_queue(
                 q_name or self._settings.queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN, object_q_mgr_name=q_mgr_name
             )
+        return self._open_for_any_group()
+
+    def _open_for_any_group(self) -> Queue:
         return self._connection.open_queue(self._settings.queue, _OPEN_OPTIONS)
 
     def _back_out(self, error: BaseException | None) -> None:

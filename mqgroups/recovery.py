@@ -20,8 +20,7 @@ from mqgroups.core.model import Role
 from mqgroups.core.restart import Expectations, RestartAction, restart_action
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError
-from mqgroups.status_queue import StatusQueue, held_by
-from mqgroups.unit_of_work import foreign_record
+from mqgroups.status_queue import StatusQueue, foreign_record, held_by
 
 
 class OwnerState(Enum):

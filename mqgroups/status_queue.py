@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from mqgroups.connection import Connection, Queue
 from mqgroups.core.model import MsgFlag
+from mqgroups.core.restart import Mismatch
 from mqgroups.core.status import RecordRejected, RejectedBecause, StatusRecord, decode, encode
 from mqgroups.core.status_chain import (
     MOST_SEGMENTS,
@@ -37,6 +38,7 @@ from mqgroups.errors import (
     StatusError,
     StatusQueueUnusable,
     StatusRecordCorrupt,
+    StatusRecordForeign,
     StatusRecordMissing,
     StatusRecordVersion,
 )
@@ -45,7 +47,7 @@ from mqgroups.mqi import structures as st
 from mqgroups.retry import OWNER_ACTIVE, Patience, retrying
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
-_LONGEST_RECORD_BYTES = 16_777_216
+LONGEST_RECORD_BYTES = 16_777_216
 _PUT = st.pmo(mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING)
 _TAKE = st.gmo(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING, match_options=mq.MQMO_MATCH_MSG_ID)
 _TAKE_CHAIN = st.gmo(
@@ -159,7 +161,7 @@ class StatusQueue:
         self._current = self._committed
         record = None
         for number in order:
-            record = _decode(self.name, browsed[number][0])
+            record = decoded_record(self.name, browsed[number][0])
         return record
 
     def replace(self, record: StatusRecord) -> None:
@@ -267,7 +269,7 @@ class StatusQueue:
 
     def _open_as(self, name: str, dynamic_q_name: str = "") -> Queue:
         return self._connection.open_queue(
-            name, _OPEN_OPTIONS, dynamic_q_name=dynamic_q_name, max_message_length=_LONGEST_RECORD_BYTES
+            name, _OPEN_OPTIONS, dynamic_q_name=dynamic_q_name, max_message_length=LONGEST_RECORD_BYTES
         )
 
     def _refuse_temporary(self) -> None:
@@ -289,7 +291,7 @@ class StatusQueue:
                 found.append(got)
                 options = _BROWSE_NEXT
         except MessageTooLong as error:
-            raise _corrupt(self.name, str(error), f"at most {_LONGEST_RECORD_BYTES} bytes") from error
+            raise corrupt_record(self.name, str(error), f"at most {LONGEST_RECORD_BYTES} bytes") from error
         if not found and self._queue.inquire(mq.MQIA_CURRENT_Q_DEPTH) != 0:
             # Empty to the eye, but not empty: a unit of work that is not resolved yet hides its record.
             raise self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE)
@@ -297,7 +299,7 @@ class StatusQueue:
 
     def _broken(self, error: ChainBroken) -> StatusError:
         if not error.several:
-            return _corrupt(self.name, error.found, error.expected)
+            return corrupt_record(self.name, error.found, error.expected)
         depth = self._queue.inquire(mq.MQIA_CURRENT_Q_DEPTH)
         return DuplicateStatusRecords(
             f"status queue {self.name} holds {depth} messages, expected one status record. Two owners have used it, or "
@@ -321,17 +323,22 @@ def held_by(connection: Connection, name: str) -> StatusRecord | None:
         StatusError: what is seen is not a status record of this version.
         MQIError: a call failed.
     """
-    queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=_LONGEST_RECORD_BYTES)
+    queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=LONGEST_RECORD_BYTES)
     last, options = None, _BROWSE_FIRST
     try:
         while (got := queue.get(st.md(), options)) is not None:
             last, options = got, _BROWSE_NEXT
-        return _decode(name, last[0]) if last else None
+        return decoded_record(name, last[0]) if last else None
     finally:
         queue.close()
 
 
-def _decode(name: str, data: bytes) -> StatusRecord:
+def decoded_record(name: str, data: bytes) -> StatusRecord:
+    """Return the record that a message on status queue ``name`` holds.
+
+    Raises:
+        StatusRecordCorrupt, StatusRecordVersion: it holds none that can be read.
+    """
     try:
         return decode(data)
     except RecordRejected as error:
@@ -342,14 +349,29 @@ def _decode(name: str, data: bytes) -> StatusRecord:
                 found=error.found,
                 expected=error.expected,
             ) from error
-        raise _corrupt(name, error.found, error.expected) from error
+        raise corrupt_record(name, error.found, error.expected) from error
 
 
-def _corrupt(name: str, found: str, expected: str) -> StatusRecordCorrupt:
+def corrupt_record(name: str, found: str, expected: str) -> StatusRecordCorrupt:
+    """Return the error for what lies on status queue ``name`` and is no status record."""
     return StatusRecordCorrupt(
         f"status queue {name}: found {found}, expected {expected}. It was left where it is. Find out what put it; "
         "only when the group it may speak of is known to be whole, or was cleared up by hand, remove it",
         status_queue=name,
         found=found,
         expected=expected,
+    )
+
+
+def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign:
+    """Return the error for a status record that is somebody else's."""
+    return StatusRecordForeign(
+        f"the status record on status queue {status_queue} is of {mismatch.field} {mismatch.found!r}, expected "
+        f"{mismatch.expected!r}. Somebody else's group was interrupted there, or this program is pointed at the wrong "
+        "queue, queue manager or status queue. Nothing was changed: correct the settings, or let the record's owner "
+        "finish its group",
+        status_queue=status_queue,
+        field=mismatch.field,
+        found=mismatch.found,
+        expected=mismatch.expected,
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager
+from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager, PropertyValue
 
 
 class CLayer:
@@ -62,19 +62,22 @@ class CLayer:
             return hconn, error.comp, error.reason
         return q_mgr.get_handle(), mq.MQCC_OK, mq.MQRC_NONE
 
-    def message_handle(self, hconn: int, properties: Mapping[str, str | int]) -> tuple[int, int, int]:
-        """MQCRTMH and MQSETMP: return (hmsg, comp, reason) of a message handle with these properties.
+    def message_handle(
+        self, hconn: int, properties: Mapping[str, PropertyValue], hmsg: int | None = None
+    ) -> tuple[int, int, int]:
+        """MQCRTMH, unless there is ``hmsg``, and MQSETMP: return (hmsg, comp, reason) of a message handle with these
+        properties.
 
         It lives as long as the connection: pymqi has no MQDLTMH.
         """
         package, c = self._package, self._c
-        hmsg, comp, reason = c.MQCRTMH(hconn, package.CMHO().pack())
+        comp, reason = mq.MQCC_OK, mq.MQRC_NONE
+        if hmsg is None:
+            hmsg, comp, reason = c.MQCRTMH(hconn, package.CMHO().pack())
         for name, value in properties.items():
             if comp == mq.MQCC_FAILED:
                 break
-            kind, length = (
-                (mq.MQTYPE_INT32, 4) if isinstance(value, int) else (mq.MQTYPE_STRING, mq.MQVL_NULL_TERMINATED)
-            )
+            kind, length = _property_type(value)
             smpo, pd = package.SMPO().pack(), package.PD().pack()
             comp, reason = c.MQSETMP(hconn, hmsg, smpo, name.encode(), pd, kind, value, length)
         return hmsg, comp, reason
@@ -89,6 +92,15 @@ class CLayer:
             return q_mgr.get_handle()
         except self._package.PYIFError as error:
             raise ConfigurationError(f"the {self.name}.QueueManager is not connected; connect it first") from error
+
+
+def _property_type(value: PropertyValue) -> tuple[int, int]:
+    """Return MQTYPE_* and the length that MQSETMP is told."""
+    if isinstance(value, int):
+        return mq.MQTYPE_INT32, 4
+    if isinstance(value, bytes):
+        return mq.MQTYPE_BYTE_STRING, len(value)
+    return mq.MQTYPE_STRING, mq.MQVL_NULL_TERMINATED
 
 
 def text(value: bytes) -> str:

@@ -65,15 +65,19 @@ def md(
     msg_flags: int = mq.MQMF_NONE,
     msg_type: int = mq.MQMT_DATAGRAM,
     feedback: int = mq.MQFB_NONE,
+    expiry: int = mq.MQEI_UNLIMITED,
 ) -> bytearray:
-    """Return an MQMD of Version 2: by default a datagram, that never expires. Version 1 knows no groups."""
+    """Return an MQMD of Version 2: by default a datagram, that never expires. Version 1 knows no groups.
+
+    ``expiry`` is in tenths of a second.
+    """
     return bytearray(
         _MD.pack(
             b"MD  ",
             2,
             mq.MQRO_NONE,
             msg_type,
-            mq.MQEI_UNLIMITED,
+            expiry,
             feedback,
             mq.MQENC_NATIVE,
             ccsid,

@@ -2,9 +2,14 @@
 
     ConfigurationError
      └─ SparkOptionError        an option is unknown, missing, not for this use, or has a value it cannot have
+    ApplicationError
+     ├─ ColumnsRefused          the columns of what is written are not those of messages
+     ├─ RowRefused              a row cannot be a message
+     └─ ModeRefused             an output mode that a queue cannot have
     StatusError
      └─ OffsetUnreadable        the checkpoint holds an offset that this version did not write
     EnvironmentFailure
+     ├─ IdentityMissing         Spark does not say which task of which query this is
      ├─ JavaMissing             there is no Java that Spark runs on
      ├─ QueueReserved           another query, or any other application, gets from the source's queue
      ├─ GroupGone               a planned group is not on the queue any more, or not whole
@@ -15,7 +20,7 @@ Spark shows them in a traceback of the Python worker; they pickle, and none show
 
 from __future__ import annotations
 
-from mqgroups.errors import ConfigurationError, EnvironmentFailure, StatusError
+from mqgroups.errors import ApplicationError, ConfigurationError, EnvironmentFailure, StatusError
 
 
 class SparkOptionError(ConfigurationError):
@@ -28,6 +33,33 @@ class SparkOptionError(ConfigurationError):
     def __init__(self, option: str, problem: str) -> None:
         super().__init__(f"option {option} of format 'ibmmq': {problem}")
         self.option = option
+
+
+class ColumnsRefused(ApplicationError):
+    """The columns of a DataFrame cannot be written as message groups."""
+
+
+class RowRefused(ApplicationError):
+    """A row of a DataFrame cannot be a message of a group."""
+
+
+class ModeRefused(ApplicationError):
+    """An output mode other than append: messages that are put cannot be replaced."""
+
+
+class IdentityMissing(EnvironmentFailure):
+    """Code that belongs into a Spark task is run outside one, or Spark does not tell which query and batch it is of.
+
+    Attributes:
+        what: the property of Spark's that is missing.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} is not set in this process, and without it nothing tells which groups were put before. The sink works "
+            "in tasks of a streaming query or of a batch job of Spark 4.2 and later; Spark Connect has not been tried"
+        )
+        self.what = what
 
 
 class OffsetUnreadable(StatusError):

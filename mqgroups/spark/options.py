@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import Flag, auto
 from typing import Any
 
-from mqgroups.config import STATUS_MODEL, checked_queue_name
+from mqgroups.config import CLAIM_MODEL, SHARED_STATUS_MODEL, checked_queue_name
 from mqgroups.core.model import Persistence
 from mqgroups.errors import ConfigurationError
 from mqgroups.spark.errors import SparkOptionError
@@ -95,16 +95,16 @@ class SinkOptions:
     delivery: str
     status_queue: str | None
     status_model: str
+    claim_model: str
     group_by: str | None
     sequence_column: str | None
     messages_per_unit_of_work: int
     bytes_per_unit_of_work: int
     txn_app_id: str | None
-    txn_version: int
+    txn_version: int | None
     claim_timeout_ms: int
     persistence: Persistence
     priority: int | None
-    expiry: int | None
     format: str | None
 
 
@@ -363,16 +363,19 @@ OPTIONS: tuple[Option, ...] = (
         _QUEUE,
         None,
         Use.WRITE,
-        "where the sink keeps its records, on the same queue manager",
+        "where the sink keeps its records, on the same queue manager; sinks may share one, but one for each is quicker",
     ),
-    Option("statusModel", "status_model", _QUEUE, STATUS_MODEL, Use.WRITE, "model queue to make it from"),
+    Option("statusModel", "status_model", _QUEUE, SHARED_STATUS_MODEL, Use.WRITE, "model queue to make it from"),
+    Option(
+        "claimModel", "claim_model", _QUEUE, CLAIM_MODEL, Use.WRITE, "model queue to make locks from, DEFTYPE(TEMPDYN)"
+    ),
     Option(
         "groupBy",
         "group_by",
         _TEXT,
         None,
         Use.WRITE,
-        "column whose values are the groups, by default `group_key`; `partition` makes a group of each partition",
+        "column whose values are the groups; `partition` makes a group of each partition. By default `group_key`",
     ),
     Option(
         "sequenceColumn",
@@ -401,7 +404,14 @@ OPTIONS: tuple[Option, ...] = (
         Use.BATCH_WRITE,
         "name of the job: with `txnVersion`, makes running it again write nothing twice",
     ),
-    Option("txnVersion", "txn_version", _integer(0), "0", Use.BATCH_WRITE, "number of the run of `txnAppId`"),
+    Option(
+        "txnVersion",
+        "txn_version",
+        _integer(0),
+        None,
+        Use.BATCH_WRITE,
+        "number of the run of `txnAppId`, counted upwards; a run up to the last completed one writes nothing",
+    ),
     Option(
         "claimTimeoutMs",
         "claim_timeout_ms",
@@ -418,8 +428,14 @@ OPTIONS: tuple[Option, ...] = (
         Use.WRITE,
         "of the messages",
     ),
-    Option("priority", "priority", _integer(0, 9), None, Use.WRITE, "of the messages; by default the queue's"),
-    Option("expiry", "expiry", _COUNT, None, Use.WRITE, "of the messages, tenths of a second; by default none"),
+    Option(
+        "priority",
+        "priority",
+        _integer(0, 9),
+        None,
+        Use.WRITE,
+        "of the messages, where column `priority` says nothing; by default the queue's",
+    ),
     Option(
         "format", "format", _ascii_name(8), None, Use.WRITE, "MQMD format; by default MQSTR for text and none for bytes"
     ),
@@ -439,6 +455,8 @@ def sink_options(given: Mapping[str, str], use: Use) -> SinkOptions:
         raise SparkOptionError(
             "statusQueue", "it has to be given for delivery=exactlyOnce, or choose delivery=atLeastOnce"
         )
+    if (values["txn_app_id"] is None) != (values["txn_version"] is None):
+        raise SparkOptionError("txnAppId", "it and txnVersion belong together: give both or neither")
     return SinkOptions(connection=connection, **values)
 
 
