@@ -1,6 +1,7 @@
 """The command ``mqgroups``. A leaf: it turns words into calls, and errors into one message and an exit code.
 
     mqgroups recover          look at a producer's or consumer's status queue before it is started (cli_recover.py)
+    mqgroups pipeline         message groups through Spark (cli_pipeline.py)
     mqgroups embedded build   compile the client library of the embedded queue manager
     mqgroups embedded run     serve an embedded queue manager until it is told to stop
     mqgroups embedded exec    run a program on an embedded queue manager of its own
@@ -31,6 +32,7 @@ import click
 from rich.console import Console
 from rich.logging import RichHandler
 
+from mqgroups.cli_pipeline import pipeline
 from mqgroups.cli_recover import recover
 
 if TYPE_CHECKING:
@@ -125,6 +127,7 @@ def main() -> None:
     """IBM MQ message groups that span several units of work."""
 
 
+main.add_command(pipeline)
 main.add_command(recover)
 
 

@@ -56,7 +56,8 @@ ALLOWED: dict[str, set[str]] = {
     "queue_manager": EDGE | {"producer", "consumer", "pipe", "recovery"},
     "cli_recover": {"config", "core.status", "errors", "queue_manager", "recovery"},
     "embedded": {"embedded", "mqi.constants"},
-    "spark": EDGE | {"spark", "queue_manager", "producer", "consumer", "recovery"},
+    "spark": EDGE | {"spark", "queue_manager", "producer", "consumer", "recovery", "batch_producer", "batches"},
+    "cli_pipeline": {"errors", "spark.java", "spark.pipeline"},
 }
 # Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.
 VERB_CALLERS = {"connection"}
