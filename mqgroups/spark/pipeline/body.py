@@ -7,6 +7,7 @@ and what was expected, never with the value: it is data, and the message itself 
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import re
@@ -155,7 +156,7 @@ def _text(data: bytes) -> str:
 def _fields(text: str, delimiter: str) -> list[str]:
     try:
         # By lines that keep their ends: a quoted field may have them. A last line end is none of the record's.
-        records = list(csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True))
+        records = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
     except csv.Error as error:
         raise BodyProblem(f"it is no CSV: {error}") from error
     if len(records) != 1:

@@ -173,7 +173,7 @@ class MicroBatches:
         self._watcher.step(number, "quarantine")
 
     def _put(self, frame: DataFrame, options: Mapping[str, str], what: str, query: str, number: int) -> None:
-        writer = frame.repartition(KEY).write.format("ibmmq").mode("append").options(**options)
+        writer = frame.write.format("ibmmq").mode("append").options(**options)
         writer.options(
             groupBy=KEY, sequenceColumn=NUMBER, txnAppId=f"{self._config.name}/{query}{what}", txnVersion=str(number)
         ).save()

@@ -123,12 +123,8 @@ def problems(facts: GroupFacts, *, has_trailer: bool) -> list[Problem]:
         reason = Reason.TRAILER if has_trailer and facts.bodies.msg_seq_number in facts.last_numbers else Reason.BODY
         found.append(Problem(reason, f"message {facts.bodies.msg_seq_number}: {facts.bodies.detail}{more}"))
     if facts.repeated is not None:
-        found.append(
-            Problem(
-                Reason.UNIQUE,
-                f"{facts.repeated.count:,} rows repeat others, the first is message {facts.repeated.msg_seq_number}",
-            )
-        )
+        more = f", and {facts.repeated.count - 1:,} more like it" if facts.repeated.count > 1 else ""
+        found.append(Problem(Reason.UNIQUE, f"message {facts.repeated.msg_seq_number} repeats another row{more}"))
     return sorted(found, key=lambda problem: _ORDER[problem.reason])
 
 
