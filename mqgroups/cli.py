@@ -2,6 +2,8 @@
 
     mqgroups recover          look at a producer's or consumer's status queue before it is started (cli_recover.py)
     mqgroups pipeline         message groups through Spark (cli_pipeline.py)
+    mqgroups status list      show what batches have left on a shared status queue (cli_status.py)
+    mqgroups status purge     take away what a batch has left that is not done again
     mqgroups embedded build   compile the client library of the embedded queue manager
     mqgroups embedded run     serve an embedded queue manager until it is told to stop
     mqgroups embedded exec    run a program on an embedded queue manager of its own
@@ -34,6 +36,7 @@ from rich.logging import RichHandler
 
 from mqgroups.cli_pipeline import pipeline
 from mqgroups.cli_recover import recover
+from mqgroups.cli_status import status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,6 +132,7 @@ def main() -> None:
 
 main.add_command(pipeline)
 main.add_command(recover)
+main.add_command(status)
 
 
 @main.group()

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import click
 from rich.console import Console
@@ -41,16 +41,16 @@ EXIT_NO_CONNECTION = 6
 
 _WAIT_S = 30.0
 
-_Command = Callable[..., None]
+Command = Callable[..., None]
 
 
-def _connection_options(command: _Command) -> _Command:
+def connection_options(command: Command) -> Command:
     """How to get to the queue manager; each from the environment too."""
 
-    def option(name: str, parameter: str, envvar: str, help_: str, **more: Any) -> Callable[[_Command], _Command]:
+    def option(name: str, parameter: str, envvar: str, help_: str, **more: Any) -> Callable[[Command], Command]:
         return click.option(name, parameter, envvar=envvar, show_envvar=True, metavar="NAME", help=help_, **more)
 
-    options: list[Callable[[_Command], _Command]] = [
+    options: list[Callable[[Command], Command]] = [
         option("--q-mgr", "q_mgr_name", "MQGROUPS_Q_MGR_NAME", "Queue manager.", required=True),
         option("--conn-name", "conn_name", "MQGROUPS_CONN_NAME", "host(port). Default: what MQSERVER or a CCDT says."),
         option(
@@ -90,7 +90,7 @@ def _connection_options(command: _Command) -> _Command:
     metavar="QUEUE",
     help="The model queue that its status queue is made from. Tried, with --role, if there is none yet.",
 )
-@_connection_options
+@connection_options
 @click.option(
     "--wait",
     "wait_s",
@@ -130,7 +130,7 @@ def recover(
     if wait_s is None:
         wait_s = 0.0 if check else _WAIT_S
     report = _Report(name, connection["q_mgr_name"], check=check, as_json=as_json)
-    with _connected(report, wait_s, **connection) as q_mgr:
+    with connected(report, wait_s, **connection) as q_mgr:
         for each in (role,) if role else ("put", "get"):
             try:
                 status = q_mgr.inspect_owner(
@@ -201,9 +201,19 @@ class _Report:
             self._out.print(text)
 
 
+class Reporter(Protocol):
+    """Who is told that the queue manager cannot be connected to, or what was done on it failed."""
+
+    def failed(self, code: int, error: MQGroupsError) -> None:
+        """Say why there is no more to say."""
+
+    def end(self) -> int:
+        """Return the exit code."""
+
+
 @contextmanager
-def _connected(
-    report: _Report,
+def connected(
+    report: Reporter,
     wait_s: float,
     *,
     q_mgr_name: str,

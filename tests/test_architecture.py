@@ -46,18 +46,17 @@ ALLOWED: dict[str, set[str]] = {
     "batches": {"config", "connection", "core", "errors", "mqi", "shared_status_queue"},
     "unit_of_work": EDGE - {"unit_of_work", "payload", "backout_queue", "config"},
     "put_group": {"core", "errors", "mqi.abc", "payload", "producer"},
-    "group_cursor": EDGE,
-    "consumption": EDGE | {"group_cursor", "get_group"},
-    "get_group": {"consumption", "core", "errors", "mqi"},
+    "get_group": {"core", "errors", "mqi", "consumer"},
     "producer": EDGE | {"put_group"},
-    "consumer": EDGE | {"consumption", "get_group"},
     "pipe": EDGE | {"producer", "consumer", "get_group"},
+    "consumer": EDGE | {"get_group"},
     "recovery": EDGE,
     "queue_manager": EDGE | {"producer", "consumer", "pipe", "recovery"},
     "cli_recover": {"config", "core.status", "errors", "queue_manager", "recovery"},
+    "cli_pipeline": {"errors", "spark"},
+    "cli_status": {"batches", "cli_recover", "core.status", "errors", "queue_manager"},
     "embedded": {"embedded", "mqi.constants"},
     "spark": EDGE | {"spark", "queue_manager", "producer", "consumer", "recovery", "batch_producer", "batches"},
-    "cli_pipeline": {"errors", "spark.java", "spark.pipeline"},
 }
 # Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.
 VERB_CALLERS = {"connection"}

@@ -73,7 +73,8 @@ class GroupBatchReader(DataSourceReader):
         """Browse the queue for its groups; in one process, once for each plan."""
         options = self._options
         with lent(options.connection) as q_mgr, BrowsedQueue(q_mgr, options.queue) as queue:
-            return bundles(list(self._planned(queue)), options)
+            # Where there is no partition Spark makes one of its own.
+            return bundles(list(self._planned(queue)), options) or [Bundle(())]
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
         """Yield the rows of one bundle."""

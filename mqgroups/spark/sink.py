@@ -31,8 +31,8 @@ from mqgroups.batches import complete_batch
 from mqgroups.core.unit_of_work import Every
 from mqgroups.spark.connections import lent
 from mqgroups.spark.errors import IdentityMissing, ModeRefused
-from mqgroups.spark.group_rows import columns_of, groups_of
 from mqgroups.spark.options import SinkOptions
+from mqgroups.spark.sink_rows import columns_of, groups_of
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

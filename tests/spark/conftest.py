@@ -10,20 +10,37 @@ import pytest
 
 from mqgroups.spark.errors import JavaMissing
 from mqgroups.spark.java import java_home
+from mqgroups.testing.plugin import BINDINGS
 
 # What py4j and pyspark leave behind is not for these tests to complain about.
 _OF_SPARK = ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    """A session's workers have one binding: what needs a session runs on the first one only."""
+    first = _binding(config)
+    kept: list[pytest.Item] = []
+    dropped: list[pytest.Item] = []
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        in_session = "spark" in getattr(item, "fixturenames", ())
+        callspec = getattr(item, "callspec", None)
+        other = in_session and callspec is not None and callspec.params.get("binding", first) != first
+        (dropped if other else kept).append(item)
+        if in_session:
             for warning in _OF_SPARK:
                 item.add_marker(pytest.mark.filterwarnings(warning))
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = kept
+
+
+def _binding(config):
+    chosen = config.getoption("--mqi")
+    return next((name for name in BINDINGS if chosen in (name, "both") and importlib.util.find_spec(name)), None)
 
 
 @pytest.fixture(scope="session")
-def spark_environment(mq, tmp_path_factory):
+def spark_environment(request, mq, tmp_path_factory):
     """What a process needs to start Spark with workers that reach the queue manager under test."""
     if importlib.util.find_spec("pyspark") is None:
         pytest.skip("pyspark is not installed; it needs Python 3.11 or newer")
@@ -33,7 +50,8 @@ def spark_environment(mq, tmp_path_factory):
         pytest.skip(str(error))
     embedded = mq.queue_manager.environment() if mq.queue_manager else {}
     return {
-        **{name: embedded[name] for name in ("MQGROUPS_LIBMQM", "LD_LIBRARY_PATH") if name in embedded},
+        **embedded,
+        "MQGROUPS_MQI": _binding(request.config) or "",
         "JAVA_HOME": str(home),
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+from pathlib import Path
 
 import pytest
 
+import mqgroups.spark
 from mqgroups.core.model import Persistence
 from mqgroups.spark.errors import SparkOptionError
 from mqgroups.spark.options import (
@@ -36,7 +38,7 @@ def test_the_defaults_are_those_of_the_documentation():
     assert (options.max_messages_per_trigger, options.max_bytes_per_trigger) == (None, None)
     sink = sink_options({**LEAST, "statusqueue": "S"}, Use.BATCH_WRITE)
     assert (sink.delivery, sink.status_queue, sink.messages_per_unit_of_work) == ("exactlyOnce", "S", 100)
-    assert (sink.persistence, sink.priority, sink.txn_version) == (Persistence.PERSISTENT, None, 0)
+    assert (sink.persistence, sink.priority, sink.txn_version) == (Persistence.PERSISTENT, None, None)
 
 
 def test_names_are_compared_without_regard_to_case():
@@ -111,3 +113,11 @@ def test_options_travel_to_the_workers():
 def test_the_table_for_the_documentation_has_every_option_once():
     rows = markdown().splitlines()[2:]
     assert [row.split("`")[1] for row in rows] == [option.name for option in OPTIONS]
+
+
+def test_the_documentation_has_this_table():
+    text = (Path(mqgroups.spark.__file__).parent / "README.md").read_text(encoding="utf-8")
+    between = text.partition("<!-- options -->\n")[2].partition("<!-- /options -->")[0]
+    assert between == markdown(), (
+        "python -c 'from mqgroups.spark.options import markdown; print(markdown())' is the table"
+    )

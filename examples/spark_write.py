@@ -1,0 +1,18 @@
+"""Write rows with Spark as message groups, one for each customer; run again with the same number, it writes nothing twice.
+
+    mqgroups embedded exec -- python examples/spark_write.py 1
+
+On IBM MQ, set MQSERVER (CHANNEL/TCP/host(port)), or give options mq.channel and mq.connectionNameList.
+"""
+
+import sys
+
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+orders = spark.range(1000).selectExpr("concat('customer ', id % 10) AS group_key", "id", "concat('order ', id) AS value")
+writer = orders.repartition("group_key").write.format("ibmmq").mode("append")
+writer = writer.option("mq.queueManager", "QM1").option("queue", "ORDERS").option("sequenceColumn", "id")
+writer = writer.option("statusQueue", "MQGROUPS.SHARED.EXAMPLE").option("txnAppId", "example")
+writer.option("txnVersion", sys.argv[1]).save()
+print("written: 10 groups of 100 messages, if that was not done before")
