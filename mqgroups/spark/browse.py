@@ -82,13 +82,13 @@ WHOLE = Span()
 
 
 class BrowsedQueue:
-    """A queue that is looked at. Leaving its ``with`` block closes it."""
+    """A queue that is looked at, on a connection that is made again when it is lost. Leaving its ``with`` block closes it."""
 
     def __init__(self, connection: Connection, name: str, *, convert: bool = False, headers: bool = False) -> None:
         """Open the queue.
 
         Args:
-            connection: is made again when it is lost, as long as its patience lasts.
+            connection: says how long to go on trying when it is lost.
             name: of the queue.
             convert: let the queue manager convert data to UTF-8.
             headers: bring message properties, in an MQRFH2 in front of the data.
@@ -283,7 +283,8 @@ class BrowsedQueue:
 
         def attempt() -> _T:
             self._connection.restore()
-            self._open()
+            if self._looker.is_stale:
+                self._open()
             return call()
 
         return retrying(self._connection.reconnect, REDO, self._connection.sleep)(attempt)

@@ -36,11 +36,11 @@ _COLUMNS = {
     "ccsid": "INT",
     "encoding": "INT",
 }
-_MQMD_COLUMNS = {"priority": "INT", "persistence": "INT", "expiry": "INT", "backout_count": "INT"}
+_MQMD_COLUMNS = dict.fromkeys("priority persistence expiry backout_count msg_type feedback".split(), "INT")
 _HEADERS_COLUMN = {"headers": "MAP<STRING, BINARY>"}
-# Expiry; Encoding, CodedCharSetId, Format, Priority, Persistence, MsgId, CorrelId, BackoutCount; PutDate and PutTime;
-# GroupId, MsgSeqNumber: at their places in the MQMD.
-_MD = struct.Struct("=16xi4xii8sii24s24si204x16s4x24si12x")
+# MsgType, Expiry, Feedback, Encoding, CodedCharSetId, Format, Priority, Persistence, MsgId, CorrelId, BackoutCount; PutDate and
+# PutTime; GroupId, MsgSeqNumber: at their places in the MQMD.
+_MD = struct.Struct("=12xiiiii8sii24s24si204x16s4x24si12x")
 _EPOCH = date(1970, 1, 1).toordinal()
 # A record batch is columns of a few machine words for each row besides the data.
 _MOST_ROWS = 10_000
@@ -91,7 +91,9 @@ def _day_us(day: bytes) -> int:
 
 def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
     (
+        msg_type,
         expiry,
+        feedback,
         encoding,
         ccsid,
         format_name,
@@ -134,7 +136,7 @@ def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
         encoding,
     )
     if options.include_mqmd:
-        row += (priority, persistence, expiry, backout_count)
+        row += (priority, persistence, expiry, backout_count, msg_type, feedback)
     if options.include_headers:
         row += (list(headers.items()),)
     return row

@@ -374,3 +374,23 @@ def test_removal_goes_on_when_the_connection_is_lost_at_any_call(owner, reserve,
             assert faults.faults_fired() == 1
             faults.clear_faults()
         assert owner.data() == [b"stays"] * number
+
+
+@pytest.mark.embedded
+def test_removal_goes_on_when_the_queue_manager_backs_a_unit_of_work_out(owner, reserve, faults):
+    owner.put_raw_group([b"data"] * 3)
+    with reserve(reconnect_wait_s=30) as queue:
+        (group,) = queue.heads()
+        faults.arm(Fault("answer", verb="MQCMIT", comp=mqi.MQCC_WARNING, reason=mqi.MQRC_BACKED_OUT))
+        queue.remove([group.key], 2)
+        assert faults.faults_fired() == 1
+    assert owner.data() == []
+
+
+@pytest.mark.embedded
+def test_a_connection_that_is_found_dead_when_the_queue_is_opened_is_made_again(owner, faults):
+    owner.put_raw(b"single")
+    q_mgr = owner.connect(reconnect_wait_s=30)
+    faults.arm(Fault("drop", verb="MQOPEN"))
+    with BrowsedQueue(q_mgr, owner.queue) as queue:
+        assert [head.length for head in queue.heads()] == [6]

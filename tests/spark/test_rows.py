@@ -66,8 +66,9 @@ def test_the_last_message_of_a_group_says_so():
 
 
 def test_more_columns_of_the_descriptor_when_asked_for():
-    (row,) = rows(got(priority=7, persistence=0), includeMqmd="true")
+    (row,) = rows(got(priority=7, persistence=0, msg_type=4, feedback=65536), includeMqmd="true")
     assert (row["priority"], row["persistence"], row["expiry"], row["backout_count"]) == (7, 0, -1, 0)
+    assert (row["msg_type"], row["feedback"]) == (4, 65536)
 
 
 @pytest.mark.parametrize(
@@ -112,5 +113,5 @@ def test_there_are_the_columns_that_are_documented():
         "value key queue group_id msg_seq_number last_msg_in_group msg_id correl_id timestamp format ccsid encoding".split()
     )
     assert list(columns(options(includeMqmd="true", includeHeaders="true")))[12:] == (
-        "priority persistence expiry backout_count headers".split()
+        "priority persistence expiry backout_count msg_type feedback headers".split()
     )
