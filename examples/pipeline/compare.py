@@ -61,9 +61,8 @@ def quarantine(q_mgr: mqgroups.QueueManager, queue: str, expected: Iterable[Grou
                 for message in browsed.messages(browsed.planned(head))
             ]
             reasons = {each.properties.get(REASON) if each else None for each in headed}
-            reason = reasons.pop() if len(reasons) == 1 else None
             data = tuple(each.data.decode() if each else "" for each in headed)
-            found[data, reason.decode() if reason else None] += 1
+            found[data, (reasons.pop() or b"").decode() if len(reasons) == 1 else None] += 1
     for messages, reason in wanted - found:
         yield f"queue {queue}: a group of {len(messages)} messages rejected for {reason} is missing"
     for messages, reason in found - wanted:

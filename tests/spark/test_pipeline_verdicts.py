@@ -12,6 +12,7 @@ from mqgroups.spark.pipeline.verdicts import First, GroupFacts, Reason, Verdict,
 GOOD = GroupFacts(
     key=b"G" * 24,
     in_group=True,
+    abandoned=False,
     messages=4,
     numbers=None,
     last_numbers=(4,),
@@ -36,6 +37,7 @@ def test_without_a_trailer_all_messages_are_rows():
 @pytest.mark.parametrize(
     ("change", "reason", "detail"),
     [
+        ({"abandoned": True}, Reason.ABANDONED, "its producer has ended it without completing it"),
         ({"in_group": False}, Reason.NOT_IN_GROUP, "the message is in no group"),
         (
             {"numbers": (1, 2, 2, 3), "highest": 3, "last_numbers": (3,)},

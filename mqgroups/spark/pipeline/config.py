@@ -44,7 +44,7 @@ _TOP = (
 _SET_BY_THE_PIPELINE = {
     "includeincomplete": "a stream has complete groups only",
     "includeheaders": "the pipeline needs none",
-    "includemqmd": "the pipeline needs none",
+    "includemqmd": "the pipeline sets it itself",
     "delivery": "the pipeline writes exactly once",
     "sequencecolumn": "give orderBy",
     "txnappid": "it is the pipeline's name and checkpoint",
@@ -196,7 +196,7 @@ def _pipeline(top: _Table, file: Path) -> PipelineConfig:
     if "mq.passwordFile" in connection:
         connection["mq.passwordFile"] = mq.path("passwordFile")
     source = top.table("source")
-    read_options = {**connection, **source.options()}
+    read_options = {**connection, **source.options(), "includeMqmd": "true"}
     parsed_source = source.checked(lambda: source_options(read_options, Use.STREAM_READ))
     body = _body(top.table("body"))
     parquet, outgoing = top.optional_table("parquet"), top.optional_table("outgoing")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.functions import ArrowUDFType, arrow_udf
 
+from mqgroups.mqi.constants import MQFB_APPL_FIRST, MQMT_REPORT
 from mqgroups.spark.pipeline.body import Body, BodyProblem, count_of, row_of
 from mqgroups.spark.pipeline.config import PipelineConfig
 from mqgroups.spark.pipeline.verdicts import First, GroupFacts
@@ -45,6 +46,7 @@ def parsed(messages: DataFrame, body: Body) -> DataFrame:
         "msg_id",
         F.col("timestamp").alias("put_time"),
         "format",
+        ((F.col("msg_type") == MQMT_REPORT) & (F.col("feedback") >= MQFB_APPL_FIRST)).alias("abandoned"),
         "value",
         "_parsed.row",
         "_parsed.trailer",
@@ -121,6 +123,7 @@ def group_facts(messages: DataFrame, config: PipelineConfig) -> list[GroupFacts]
     )
     counted = messages.groupBy("key").agg(
         F.max(F.col("group_id").isNotNull()).alias("in_group"),
+        F.max("abandoned").alias("abandoned"),
         F.count("*").alias("messages"),
         # They travel only where they tell something.
         F.when(~in_order, numbers).alias("numbers"),
@@ -137,6 +140,7 @@ def group_facts(messages: DataFrame, config: PipelineConfig) -> list[GroupFacts]
         GroupFacts(
             key=bytes(row.key),
             in_group=row.in_group,
+            abandoned=row.abandoned,
             messages=row.messages,
             numbers=None if row.numbers is None else tuple(row.numbers),
             last_numbers=tuple(row.last_numbers),

@@ -2,6 +2,7 @@
 
 A group passes as a whole or not at all. The reasons, in the order in which one stands for all:
 
+    abandoned       its producer has ended it without completing it (``group.abandon``)
     not_in_group    a message without a group
     duplicate       a sequence number more than once
     gap             sequence numbers missing
@@ -28,6 +29,7 @@ _SHOWN = 5
 class Reason(Enum):
     """Why a group is rejected."""
 
+    ABANDONED = "abandoned"
     NOT_IN_GROUP = "not_in_group"
     DUPLICATE = "duplicate"
     GAP = "gap"
@@ -64,6 +66,7 @@ class GroupFacts:
 
     Attributes:
         key: its GroupId; of a message in no group its MsgId.
+        abandoned: whether a message says that the producer has given it up.
         messages: how many there are, the trailer included.
         numbers: the sequence numbers, ascending; ``None`` if they are 1 to ``messages``, each once.
         last_numbers: sequence numbers of the messages that say they are the last, ascending.
@@ -77,6 +80,7 @@ class GroupFacts:
 
     key: bytes
     in_group: bool
+    abandoned: bool
     messages: int
     numbers: tuple[int, ...] | None
     last_numbers: tuple[int, ...]
@@ -108,6 +112,8 @@ def verdict(facts: GroupFacts, *, has_trailer: bool) -> Verdict | None:
 def problems(facts: GroupFacts, *, has_trailer: bool) -> list[Problem]:
     """Return everything that is wrong with a group, what weighs most first."""
     found = numbering_problems(facts.numbers, facts.last_numbers, facts.highest)
+    if facts.abandoned:
+        found.append(Problem(Reason.ABANDONED, "its producer has ended it without completing it"))
     if not facts.in_group:
         found.append(Problem(Reason.NOT_IN_GROUP, "the message is in no group"))
     if has_trailer and facts.trailer is not None and facts.trailer != facts.rows + (facts.bodies or First(0, 0)).count:
