@@ -29,8 +29,8 @@ from mqgroups.embedded import EmbeddedQueueManager, EmbeddedQueueManagerError
 ROOT = Path(__file__).resolve().parents[2]
 MQSC = ROOT / "docker" / "20-mqgroups.mqsc"
 CONFIG = Path(__file__).with_name("flights.toml")
-PASSWORD_VARIABLE = "FLIGHTS_PASSWORD"
 STATUS_QUEUES = ("MQGROUPS.SPARK.FLIGHTS.DELAYS", "MQGROUPS.SPARK.FLIGHTS.DELAYS.BAD")
+PASSWORD_FILE = "password"
 DAYS_OF_SHORT = 3
 # What a JVM of a minute is better off with.
 JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -83,7 +83,8 @@ def _run(options: argparse.Namespace) -> int:
         )
         # The library has to be known to this process too, which feeds and looks.
         os.environ.update(q_mgr.environment())
-        environment = {**os.environ, PASSWORD_VARIABLE: password, "SPARK_SUBMIT_OPTS": JVM_OPTIONS}
+        environment = {**os.environ, "SPARK_SUBMIT_OPTS": JVM_OPTIONS}
+        _write_secret(options.work / PASSWORD_FILE, password)
         connection = stack.enter_context(
             mqgroups.connect("QM1", q_mgr.channel, q_mgr.conn_name, user="app", password=password)
         )
@@ -133,6 +134,7 @@ def _feed_and_kill(
 def _command(options: argparse.Namespace, conn_name: str) -> Any:
     places = {
         "mq.connectionNameList": conn_name,
+        "mq.passwordFile": options.work / PASSWORD_FILE,
         "checkpoint": options.work / "checkpoint",
         "parquet.path": options.work / "delays",
         "report.path": options.work / "report",
@@ -146,6 +148,11 @@ def _command(options: argparse.Namespace, conn_name: str) -> Any:
         return words
 
     return command
+
+
+def _write_secret(path: Path, text: str) -> None:
+    path.touch(mode=0o600)
+    path.write_text(text)
 
 
 def _told(line: dict[str, Any]) -> None:

@@ -101,9 +101,9 @@ def test_json_has_the_sums_and_each_micro_batch(tmp_path):
 
 
 def shown(renderable) -> str:
-    console = Console(file=io.StringIO(), width=120)
-    console.print(renderable)
-    return console.file.getvalue()
+    text = io.StringIO()
+    Console(file=text, width=120).print(renderable)
+    return text.getvalue()
 
 
 def test_the_table_says_how_much_how_late_and_what_was_rejected():
