@@ -138,6 +138,7 @@ def test_the_pipelines_command_is_one_and_keeps_its_files_where_all_containers_h
     found = read_config(DOCKER.parent / "examples" / "pipeline" / given["config"].name, given["overrides"])
     assert found.connection.conn_name == "qm1(1414)"
     assert found.connection.password_file == "/run/secrets/mqAppPassword"
+    assert found.parquet is not None
     assert {found.checkpoint, found.parquet.path, str(found.report)} == {
         "/work/checkpoint",
         "/work/delays",

@@ -6,16 +6,17 @@ import json
 import os
 import sys
 from collections import Counter
-from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-pytest.importorskip("pyspark")
+pyspark = pytest.importorskip("pyspark")
 
 from examples.pipeline.driver import Driver, Point
 from mqgroups.mqi import constants as mqi
+from tests.fix_groups import Found
 
 pytestmark = [pytest.mark.slow]
 
@@ -76,7 +77,7 @@ class Pipeline:
             "PYTHONPATH": str(Path(__file__).parents[2]),
             "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }
-        self.told: list[dict] = []
+        self.told: list[dict[str, Any]] = []
         for items in ITEMS:
             owner.put_group([json.dumps({"item": item}) for item in items])
         owner.put_group([json.dumps({"item": 99}), b"no row"])
@@ -102,7 +103,7 @@ class Pipeline:
 
         rows = pyarrow.parquet.read_table(self.folder / "parquet", partitioning=None).to_pylist()
         assert sorted(row["item"] for row in rows) == [item for items in ITEMS for item in items]
-        groups: dict[bytes, list] = {}
+        groups: dict[bytes, list[Found]] = {}
         for found in self.owner.on_queue(self.out):
             groups.setdefault(found.group_id, []).append(found)
         assert sorted([json.loads(found.data)["item"] for found in group] for group in groups.values()) == ITEMS
@@ -139,6 +140,6 @@ def test_a_driver_killed_at_each_step_of_its_protocol_does_every_group_once(pipe
 
 
 def test_a_cluster_of_two_executors_does_the_same(pipeline):
-    pipeline.environment["SPARK_HOME"] = str(Path(find_spec("pyspark").origin).parent)
+    pipeline.environment["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
     assert not pipeline.driver("--master", "local-cluster[2,1,1024]").run()
     pipeline.check()
