@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-pyspark = pytest.importorskip("pyspark")
+pytest.importorskip("pyspark")
 
 from examples.pipeline.driver import Driver, Point
 from mqgroups.mqi import constants as mqi
@@ -140,6 +140,8 @@ def test_a_driver_killed_at_each_step_of_its_protocol_does_every_group_once(pipe
 
 
 def test_a_cluster_of_two_executors_does_the_same(pipeline):
+    import pyspark
+
     pipeline.environment["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
     assert not pipeline.driver("--master", "local-cluster[2,1,1024]").run()
     pipeline.check()
