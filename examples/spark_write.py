@@ -10,10 +10,9 @@ import sys
 from pyspark.sql import SparkSession
 
 spark = SparkSession.builder.getOrCreate()
-orders = spark.range(1000).selectExpr(
-    "concat('customer ', id % 10) AS group_key", "id", "concat('order ', id) AS value"
-)
-writer = orders.repartition("group_key").write.format("ibmmq").mode("append")
+columns = ("concat('customer ', id % 10) AS group_key", "id", "concat('order ', id) AS value")
+orders = spark.range(1000).selectExpr(*columns).repartition("group_key")
+writer = orders.write.format("ibmmq").mode("append")
 writer = writer.option("mq.queueManager", "QM1").option("queue", "ORDERS").option("sequenceColumn", "id")
 writer = writer.option("statusQueue", "MQGROUPS.SHARED.EXAMPLE").option("txnAppId", "example")
 writer.option("txnVersion", sys.argv[1]).save()

@@ -150,9 +150,9 @@ class Owner:
         assert handle.close() == OK
         return answer.data
 
-    def empty(self) -> None:
-        """Take all committed messages from the queue."""
-        handle = self.eye.open(self.queue, mqi.MQOO_INPUT_SHARED)
+    def empty(self, queue: str | None = None) -> None:
+        """Take all committed messages from a queue."""
+        handle = self.eye.open(queue or self.queue, mqi.MQOO_INPUT_SHARED)
         while handle.get(length=1_000_000).code == OK:
             pass
         assert handle.close() == OK

@@ -19,6 +19,13 @@ VERBS = ("MQOPEN", "MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK")
 LOST = (errors.Fenced, errors.OwnerActive)
 
 
+@pytest.fixture(autouse=True)
+def _one_binding(binding):
+    """The order of calls is the library's, whichever makes them."""
+    if binding.__name__ != "pymqi":
+        pytest.skip("one binding is enough for all orders of calls")
+
+
 class Actor:
     """Something that makes MQI calls, in a thread that goes on only when it is told to.
 
@@ -112,7 +119,7 @@ def test_an_attempt_that_is_replaced_at_any_call_by_one_that_pauses_at_any_call(
     batches = make_batches()
     fenced = 0
     for first_calls in range(number + 1):
-        for second_calls in range(0, number + 4, 3):
+        for second_calls in range(0, number + 4, 4):
             batches.sink = f"{batches.owner.name}.{first_calls}.{second_calls}"
             batches.owner.empty()
             first, second = attempt(batches), attempt(batches)
