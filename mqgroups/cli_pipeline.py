@@ -175,14 +175,14 @@ class _Text:
 
     def __init__(self) -> None:
         self._status: Status | None = None
-        if _out.is_terminal:
-            self._status = _out.status("")
-            self._status.start()
 
     def say(self, sentence: str) -> None:
         """Say what begins."""
-        if self._status:
+        if self._status is not None:
             self._status.update(sentence)
+        elif _out.is_terminal:
+            self._status = _out.status(sentence)
+            self._status.start()
 
     def step(self, batch: int, name: str) -> None:
         """As ``Watcher``."""

@@ -44,7 +44,7 @@ def write_png(report: Report, records: Sequence[BatchRecord], folder: Path) -> P
     )
     late.plot([], [], "_", color=_MEDIAN, markersize=10, markeredgewidth=3, label="median")
     late.set_ylabel("put to commit, s")
-    late.set_ylim(bottom=0)
+    late.set_ylim(0, 1.15 * max([1.0, *latencies]))
     late.set_xlabel("micro-batch")
     for axes in (much, late):
         axes.legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False, ncols=2)
