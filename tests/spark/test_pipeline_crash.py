@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 import sys
 from collections import Counter
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -77,25 +78,17 @@ class Pipeline:
             "PYTHONPATH": str(Path(__file__).parents[2]),
             "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }
-        self.told: list[dict[str, Any]] = []
         for items in ITEMS:
             owner.put_group([json.dumps({"item": item}) for item in items])
         owner.put_group([json.dumps({"item": 99}), b"no row"])
 
-    def driver(self, *more: str) -> Driver:
+    def command(self, *more: str) -> list[str]:
         """Return what runs it."""
-        command = [
-            sys.executable,
-            "-m",
-            "mqgroups",
-            "pipeline",
-            "run",
-            str(self.path),
-            "--available-now",
-            "--progress",
-            "json",
-        ]
-        return Driver([*command, *more], self.environment, self.folder / "log", self.told.append)
+        return [sys.executable, "-m", "mqgroups", "pipeline", "run", str(self.path), "--progress", "json", *more]
+
+    def driver(self, *more: str) -> Driver:
+        """Return what runs it over what is there, and may kill it."""
+        return Driver(self.command("--available-now", *more), self.environment, self.folder / "log", lambda _: None)
 
     def check(self) -> None:
         """Every row is in each output once, bad groups are in quarantine once, and nothing is left."""
@@ -137,6 +130,35 @@ def test_a_driver_killed_at_each_step_of_its_protocol_does_every_group_once(pipe
         assert pipeline.driver().run(point), f"it was to be killed {point}"
     assert not pipeline.driver().run()
     pipeline.check()
+
+
+def test_a_stream_goes_on_until_it_is_told_to_stop_and_then_reports(pipeline):
+    with (pipeline.folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            pipeline.command("--master", "local[2]"), env=pipeline.environment, stdout=subprocess.PIPE, stderr=log
+        )
+    assert process.stdout is not None
+    events = map(json.loads, process.stdout)
+    next(event for event in events if event["event"] == "done" and event["batch"] == 3)
+    pipeline.owner.put_group([b'{"item": 1000}'])
+    assert next(event for event in events if event["event"] == "done")["groups"] == 1
+    process.send_signal(signal.SIGTERM)
+    (reported,) = (event for event in events if event["event"] == "report")
+    process.stdout.close()
+    assert process.wait() == 0
+    assert json.loads(Path(reported["json"]).read_text())["groups"] == 8
+    assert Path(reported["png"]).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_pipeline_that_fails_ends_with_1_and_one_sentence(pipeline):
+    (pipeline.folder / "q.sql").write_text("SELECT nothing FROM rows")
+    done = subprocess.run(
+        pipeline.command("--available-now"), env=pipeline.environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    (sentence,) = (line for line in done.stderr.splitlines() if line.startswith("mqgroups: "))
+    assert "q.sql failed: AnalysisException" in sentence
+    assert "Traceback" not in done.stderr
 
 
 def test_a_cluster_of_two_executors_does_the_same(pipeline):
