@@ -16,8 +16,9 @@ from typing import IO, Any
 
 from examples.flights.supervisor import DemoFailed
 
-# Steps that every micro-batch tells of, with a good group in it; see mqgroups/spark/pipeline/micro_batch.py.
-STEPS = ("began", "counted", "parquet", "outgoing", "done")
+# What a micro-batch tells of (mqgroups/spark/pipeline/micro_batch.py): each, and one with a good group in it.
+STEPS_OF_ANY = ("began", "counted", "done")
+STEPS_OF_GOOD = (*STEPS_OF_ANY, "parquet", "outgoing")
 _SILENCE_S = 300.0
 
 
@@ -33,9 +34,10 @@ class Point:
         return f"{self.after_s * 1000:.0f} ms after {self.step!r} of micro-batch {self.batch}"
 
 
-def any_point(chance: Random, batches: int) -> Point:
-    """Return a point in one of the first micro-batches; their numbers begin at 0."""
-    return Point(chance.randrange(batches), chance.choice(STEPS), chance.uniform(0, 0.5))
+def any_point(chance: Random, have_good: Sequence[bool]) -> Point:
+    """Return a point in one of the micro-batches, of which it is said whether they have a good group."""
+    batch = chance.randrange(len(have_good))
+    return Point(batch, chance.choice(STEPS_OF_GOOD if have_good[batch] else STEPS_OF_ANY), chance.uniform(0, 0.5))
 
 
 class Driver:

@@ -262,6 +262,7 @@ def test_a_failed_transform_loses_nothing_and_the_corrected_one_goes_on_with_the
     [
         ("SELECT item FROM rows", "no column 'group', which outgoing names; it has item"),
         ("SELECT item AS `group` FROM rows", "no column 'item'"),
+        ("SELECT 1 AS `group`, item, 2 AS batch FROM rows", "a column 'batch', as the folders of Parquet have"),
     ],
 )
 def test_a_result_without_the_columns_that_the_outputs_name_is_refused_before_anything_is_written(case, sql, problem):
@@ -324,6 +325,8 @@ def test_a_new_checkpoint_is_refused_until_it_is_meant(case):
     assert case.parquet() == [("a", "a", 2), ("b", "b", 2)]
     assert len(case.published()) == 2
     assert case.owner.on_queue() == []
+    case.put("c")
+    assert [record.batch for record in case.run().records] == [1]
 
 
 def test_micro_batches_are_as_large_as_the_source_is_told(case):

@@ -115,6 +115,7 @@ def test_a_status_queue_can_be_named_and_quarantine_be_a_queue(config):
         ('name = "P"', "name = 7", "name", "found 7, expected text"),
         ('name = "P"', 'name = "a b"', "name", "' '"),
         ('name = "P"', f'name = "{"P" * 35}"', "outgoing.statusQueue", "50 characters"),
+        ('name = "P"', 'name = "P"\ntrigger = "often"', "trigger", "found 'often', expected a pause"),
         ("[source]", "[sources]", "sources", "The nearest is source$"),
         ('queue = "IN"', "", "source.queue", "it has to be given"),
         ('queue = "IN"', 'queue = "I N"', "source.queue", "' '"),

@@ -67,9 +67,10 @@ def test_a_line_of_something_else_is_told_with_its_number(tmp_path, line):
 
 def test_records_of_another_checkpoint_are_refused(tmp_path):
     records = BatchRecords(tmp_path)
-    records.check_query("q", [FIRST, SECOND])
+    records.check_query("q", None)
+    records.check_query("q", SECOND)
     with pytest.raises(CheckpointForeign, match=r"of query q, and the checkpoint is of query r.*--new-checkpoint"):
-        records.check_query("r", [FIRST, SECOND])
+        records.check_query("r", SECOND)
 
 
 def test_a_report_is_the_sum_of_its_micro_batches():

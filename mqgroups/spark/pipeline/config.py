@@ -22,6 +22,7 @@ tomllib came with Python 3.11, which pyspark 4.3 needs as well.
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -206,7 +207,7 @@ def _pipeline(top: _Table, file: Path) -> PipelineConfig:
         file=file,
         name=name,
         checkpoint=top.path("checkpoint"),
-        trigger=top.text("trigger", "1 second"),
+        trigger=top.pause("trigger", "1 second"),
         connection=parsed_source.connection,
         source=parsed_source,
         read_options=read_options,
@@ -364,6 +365,13 @@ class _Table:
         value = self.values[key]
         if not isinstance(value, str) or not (value or default == ""):
             raise self.wrong(key, f"found {value!r}, expected text")
+        return value
+
+    def pause(self, key: str, default: str) -> str:
+        """Return a number of seconds or another unit, as Spark takes it."""
+        value: str = self.text(key, default)
+        if not re.fullmatch(r"[0-9]+ (?:millisecond|second|minute|hour)s?", value):
+            raise self.wrong(key, f"found {value!r}, expected a pause, such as 10 seconds")
         return value
 
     def choice(self, key: str, words: Sequence[str], default: Any = ...) -> str:

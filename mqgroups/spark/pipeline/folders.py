@@ -20,6 +20,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# Readers make columns of the folders' names.
+FOLDER_COLUMNS = ("query", "batch")
+
 
 class BatchFolders:
     """The folders below one path, through Hadoop's file systems, as Spark writes them."""

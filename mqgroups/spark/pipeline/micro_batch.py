@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Protocol
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from mqgroups.spark.pipeline.config import PipelineConfig
-from mqgroups.spark.pipeline.folders import BatchFolders
+from mqgroups.spark.pipeline.folders import FOLDER_COLUMNS, BatchFolders
 from mqgroups.spark.pipeline.outputs import (
     KEY,
     NUMBER,
@@ -36,6 +36,7 @@ from mqgroups.spark.pipeline.outputs import (
     group_messages,
     quarantine_lines,
     quarantine_messages,
+    refuse_columns,
 )
 from mqgroups.spark.pipeline.records import BatchRecord, BatchRecords, Rejected
 from mqgroups.spark.pipeline.rows import group_facts, parsed, passed_rows
@@ -81,7 +82,8 @@ class MicroBatches:
         """
         self._config, self._transform, self._watcher = config, transform, watcher
         self._records = BatchRecords(config.report)
-        self._done = {(record.query, record.batch): record for record in self._records.open()}
+        # The last is all that can come again: Spark goes on at the micro-batch after it, or does it once more.
+        self._last = next(reversed(self._records.open()), None)
         self._new_checkpoint = new_checkpoint
         self._parquet = None if config.parquet is None else BatchFolders(spark, config.parquet.path)
         self._bad = None if config.quarantine.path is None else BatchFolders(spark, config.quarantine.path)
@@ -90,7 +92,7 @@ class MicroBatches:
         """Do micro-batch ``number``, or what is missing of it."""
         query = batch.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
         if not self._new_checkpoint:
-            self._records.check_query(query, list(self._done.values()))
+            self._records.check_query(query, self._last)
         began_s = time.time()
         self._watcher.step(number, "began")
         messages = parsed(batch, self._config.body).persist()
@@ -104,7 +106,7 @@ class MicroBatches:
         verdicts = {facts.key: self._verdict(facts) for facts in groups}
         self._watcher.step(number, "counted")
         good = [facts for facts in groups if verdicts[facts.key] is None]
-        bad = [facts for facts in groups if facts not in good]
+        bad = [facts for facts in groups if verdicts[facts.key] is not None]
         rejected = None
         if bad:
             rejected = F.broadcast(_verdict_frame(messages.sparkSession, verdicts))
@@ -135,11 +137,12 @@ class MicroBatches:
 
     def _recorded(self, record: BatchRecord) -> BatchRecord:
         """Add a record, unless a former attempt has; returns the one there is."""
-        key = record.query, record.batch
-        if key not in self._done:
-            self._records.add(record)
-            self._done[key] = record
-        return self._done[key]
+        last = self._last
+        if last is not None and (last.query, last.batch) == (record.query, record.batch):
+            return last
+        self._records.add(record)
+        self._last = record
+        return record
 
     def _verdict(self, facts: GroupFacts) -> Verdict | None:
         return verdict(facts, has_trailer=self._config.body.trailer is not None)
@@ -147,17 +150,17 @@ class MicroBatches:
     def _publish(self, result: DataFrame, query: str, number: int) -> tuple[int, int]:
         """Write the result to where it goes; returns how many rows it has, and how many groups are put."""
         parquet, outgoing = self._config.parquet, self._config.outgoing
-        rows_out = groups_out = 0
         if outgoing is not None:
             check_columns(result, [outgoing.group_by, *outgoing.order_by], "outgoing")
         if parquet is not None and self._parquet is not None:
             check_columns(result, parquet.partition_by, "parquet.partitionBy")
+            refuse_columns(result, FOLDER_COLUMNS)
             if not self._parquet.has(query, number):
                 self._parquet.write(query, number, result.write.partitionBy(*parquet.partition_by).parquet)
             self._watcher.step(number, "parquet")
         if outgoing is None:
             return result.count(), 0
-        counted = result.agg(F.count("*"), F.count_distinct(outgoing.group_by)).first()
+        counted = result.agg(F.count("*"), F.count_distinct(F.col(f"`{outgoing.group_by}`"))).first()
         assert counted is not None
         rows_out, groups_out = counted
         self._put(group_messages(result, outgoing), outgoing.options, "", query, number)

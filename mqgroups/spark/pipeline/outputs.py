@@ -37,6 +37,15 @@ def check_columns(result: DataFrame, names: Sequence[str], key: str) -> None:
             )
 
 
+def refuse_columns(result: DataFrame, names: Sequence[str]) -> None:
+    """Raise TransformFailed if the result has one of these columns."""
+    for name in names:
+        if name in result.columns:
+            raise TransformFailed(
+                f"the result has a column {name!r}, as the folders of Parquet have; give it another name"
+            )
+
+
 def group_messages(result: DataFrame, outgoing: Outgoing) -> DataFrame:
     """Return the result's rows as messages: ``value``, and the columns KEY and NUMBER. Raises TransformFailed."""
     columns = [F.col(f"`{name}`") for name in result.columns]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -92,21 +92,20 @@ class BatchRecords:
             file.flush()
             os.fsync(file.fileno())
 
-    def check_query(self, query: str, records: Sequence[BatchRecord]) -> None:
-        """Refuse records of micro-batches of another checkpoint than this query's.
+    def check_query(self, query: str, last: BatchRecord | None) -> None:
+        """Refuse to go on after a last micro-batch of another checkpoint than this query's.
 
         Raises:
-            CheckpointForeign: there are some.
+            CheckpointForeign: it is.
         """
-        others = sorted({record.query for record in records} - {query})
-        if others:
+        if last is not None and last.query != query:
             raise CheckpointForeign(
-                f"{self._path} has micro-batches of query {others[0]}, and the checkpoint is of query {query}. Another "
+                f"{self._path} ends with a micro-batch of query {last.query}, and the checkpoint is of query {query}. Another "
                 "pipeline has the same report.path, or the checkpoint was deleted or replaced: bring it back. What was read "
                 "and not yet removed from the queue when it went is done a second time without it; if that may be, run "
                 "with --new-checkpoint",
                 status_queue="",
-                found=others,
+                found=last.query,
                 expected=query,
             )
 
