@@ -52,8 +52,8 @@ ALLOWED: dict[str, set[str]] = {
     "consumption": EDGE | {"group_cursor", "get_group"},
     "get_group": {"consumption", "core", "errors", "mqi"},
     "producer": EDGE | {"put_group"},
-    "consumer": EDGE | {"consumption", "get_group"},
     "pipe": EDGE | {"producer", "consumer", "get_group"},
+    "consumer": EDGE | {"consumption", "get_group"},
     "recovery": EDGE,
     "salvage": EDGE | {"browse", "forwarding"},
     "queue_manager": EDGE | {"producer", "consumer", "pipe", "recovery", "browse", "salvage"},
@@ -61,6 +61,7 @@ ALLOWED: dict[str, set[str]] = {
     "cli_recover": {"cli_connection", "config", "core.status", "errors", "recovery"},
     "cli_salvage": {"cli_connection", "config", "core.inspection", "core.model", "errors", "queue_manager"},
     "cli_status": {"batches", "cli_connection", "core.status", "errors", "queue_manager"},
+    "cli_pipeline": {"errors", "spark"},
     "embedded": {"embedded", "mqi.constants"},
     "spark": EDGE | {"spark", "queue_manager", "producer", "consumer", "recovery", "batch_producer", "batches"},
 }
