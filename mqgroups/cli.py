@@ -1,7 +1,9 @@
 """The command ``mqgroups``. A leaf: it turns words into calls, and errors into one message and an exit code.
 
     mqgroups recover          look at a producer's or consumer's status queue before it is started (cli_recover.py)
-    mqgroups pipeline         message groups through Spark (cli_pipeline.py)
+    mqgroups pipeline check   say whether a pipeline's file is right, and what would be read (cli_pipeline.py)
+    mqgroups pipeline run     message groups through Spark
+    mqgroups pipeline report  its report once more
     mqgroups status list      show what batches have left on a shared status queue (cli_status.py)
     mqgroups status purge     take away what a batch has left that is not done again
     mqgroups embedded build   compile the client library of the embedded queue manager

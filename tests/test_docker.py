@@ -114,7 +114,7 @@ def test_the_spark_cluster_includes_the_queue_manager_and_waits_for_it(spark_com
 def test_driver_and_executors_have_one_image_one_volume_and_the_password_as_a_file(spark_compose, compose):
     services = spark_compose["services"].values()
     assert {service["image"] for service in services} == {"mqgroups-spark"}
-    assert all(service["volumes"] == ["work:/work"] for service in services)
+    assert all(service["volumes"] == ["work:/data"] for service in services)
     assert all(set(service["secrets"]) <= set(compose["secrets"]) for service in services)
     assert not any("environment" in service for service in services)
     assert set(spark_compose["volumes"]) == {"work"}
