@@ -140,9 +140,9 @@ def test_the_pipelines_command_is_one_and_keeps_its_files_where_all_containers_h
     assert found.connection.password_file == "/run/secrets/mqAppPassword"
     assert found.parquet is not None
     assert {found.checkpoint, found.parquet.path, str(found.report)} == {
-        "/work/checkpoint",
-        "/work/delays",
-        "/work/report",
+        "/data/checkpoint",
+        "/data/delays",
+        "/data/report",
     }
 
 
