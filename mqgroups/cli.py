@@ -4,7 +4,9 @@
     mqgroups salvage look     show the groups on a queue, whole or not (cli_salvage.py)
     mqgroups salvage rebuild  write a lost status record again, from the messages of its group
     mqgroups salvage move     move what is left of a group to another queue
-    mqgroups pipeline         message groups through Spark (cli_pipeline.py)
+    mqgroups pipeline check   say whether a pipeline's file is right, and what would be read (cli_pipeline.py)
+    mqgroups pipeline run     message groups through Spark
+    mqgroups pipeline report  its report once more
     mqgroups status list      show what batches have left on a shared status queue (cli_status.py)
     mqgroups status purge     take away what a batch has left that is not done again
     mqgroups embedded build   compile the client library of the embedded queue manager

@@ -55,7 +55,10 @@ def pipeline() -> None:
     Needs mqgroups[spark], Python 3.11 and Java 17. The file is described in mqgroups/spark/README.md.
 
     \b
-    Exit codes: 0 done; 1 it did not work, and standard error says why; 2 the command or its file was not understood.
+    Exit codes:
+      0  done
+      1  it did not work, and standard error says why
+      2  the command or its file was not understood
     """
 
 

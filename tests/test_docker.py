@@ -114,7 +114,7 @@ def test_the_spark_cluster_includes_the_queue_manager_and_waits_for_it(spark_com
 def test_driver_and_executors_have_one_image_one_volume_and_the_password_as_a_file(spark_compose, compose):
     services = spark_compose["services"].values()
     assert {service["image"] for service in services} == {"mqgroups-spark"}
-    assert all(service["volumes"] == ["work:/work"] for service in services)
+    assert all(service["volumes"] == ["work:/data"] for service in services)
     assert all(set(service["secrets"]) <= set(compose["secrets"]) for service in services)
     assert not any("environment" in service for service in services)
     assert set(spark_compose["volumes"]) == {"work"}
@@ -140,9 +140,9 @@ def test_the_pipelines_command_is_one_and_keeps_its_files_where_all_containers_h
     assert found.connection.password_file == "/run/secrets/mqAppPassword"
     assert found.parquet is not None
     assert {found.checkpoint, found.parquet.path, str(found.report)} == {
-        "/work/checkpoint",
-        "/work/delays",
-        "/work/report",
+        "/data/checkpoint",
+        "/data/delays",
+        "/data/report",
     }
 
 
