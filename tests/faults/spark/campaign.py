@@ -1,9 +1,9 @@
 """Spark killed: ``python -m tests.faults.spark.campaign [--short] [--seed N] [--json FILE] [--case SEED] [--zombie]``.
 
 A case is one query, drawn from its seed: groups come to its input queue, the query is started from its checkpoint, and killed
-at a point of the protocol (``points.py``) or after some number of MQI calls, again and again; tasks' processes are killed and
-connections lost on the way. Then it is left to finish, and the independent reader looks: each key one whole group on the
-output queue, each row once and in order, the input queue empty, one high-water mark on the status queue.
+at a point of the protocol (``points.py``) or after some number of MQI calls, again and again; in between single processes of
+Python are killed, and connections lost. Then it is left to finish, and the independent reader looks: each key one whole group on
+the output queue, each row once and in order, the input queue empty, one high-water mark on the status queue.
 
 The full form ends with a zombie: an executor of a local cluster is stopped in the middle of a group, given up by Spark and
 replaced, and then goes on. Exit code 1 if anything was not as it should be; ``--case`` runs the case of a failure again.
@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from rich.console import Console
 from rich.table import Table
@@ -35,7 +36,7 @@ from tests.faults.programs import MODEL
 from tests.faults.reader import Reader
 from tests.faults.spark.look import wrong_with_output, wrong_with_status
 from tests.faults.spark.points import (
-    IN_TASKS,
+    DRIVER,
     PAUSE,
     POINTS,
     WHOM,
@@ -61,6 +62,7 @@ _CONF = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "2",
+    "spark.sql.codegen.wholeStage": "false",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 _CLUSTER = {
@@ -78,7 +80,7 @@ class Start:
 
     Attributes:
         groups: how many groups come to the input queue before.
-        kills: armed in it; at most one ends it.
+        kills: armed in it; what kills the driver waits until the others are done.
         calls: the whole session is killed when the queue manager has had so many calls; 0 for never.
         drop: the connection that makes this call, counted from the start, is lost; 0 for none.
     """
@@ -87,6 +89,11 @@ class Start:
     kills: tuple[Kill, ...] = ()
     calls: int = 0
     drop: int = 0
+
+    @property
+    def ends_driver(self) -> bool:
+        """Whether the driver is to be killed."""
+        return bool(self.calls) or any(kill.whom in DRIVER for kill in self.kills)
 
 
 @dataclass(frozen=True)
@@ -120,32 +127,32 @@ class Result:
         self.wrong += other.wrong
 
 
-def drawn_case(seed: int, points: Sequence[Point | None]) -> Case:
-    """Return the case of this seed, which ends a start at each of these points; ``None`` is a number of calls."""
+def cases_of(seed: int, cases: int, starts: int, processes: int) -> Iterator[Case]:
+    """Yield cases with so many starts each, each of which has processes killed before the driver is; all points in turn."""
     draw = random.Random(seed)
-    starts = []
-    for point in points:
-        kills = [draw.choice(IN_TASKS).drawn(draw, "process")] if draw.random() < 0.6 else []
-        if point is not None:
-            # A worker that dies is replaced; that is what the kill above is for.
-            kills.append(point.drawn(draw, draw.choice(WHOM[:2] if point in IN_TASKS else WHOM)))
-        calls = 0 if point is not None else draw.randint(20, 300)
-        drop = draw.randint(1, 200) if draw.random() < 0.3 else 0
-        starts.append(Start(draw.randint(2, 4), tuple(kills), calls, drop))
-    return Case(seed, (*starts, Start(1)), eager=draw.random() < 0.5)
+    ends = _in_turn(draw, [*POINTS, None, None, None])
+    within = _in_turn(draw, POINTS)
+    for number in range(cases):
+        done = tuple(_drawn_start(draw, next(ends), [next(within) for _ in range(processes)]) for _ in range(starts))
+        yield Case(seed * 1000 + number, done, eager=number % 2 == 0)
 
 
-def cases_of(seed: int, kills: int, starts: int) -> Iterator[Case]:
-    """Yield cases with so many starts each that are to be killed, all points in turn in an order of the seed's."""
-    draw = random.Random(seed)
-    todo: list[Point | None] = []
-    for number in range(-(-kills // starts)):
-        while len(todo) < starts:
-            more: list[Point | None] = [*POINTS, *[None] * 4]
-            draw.shuffle(more)
-            todo += more
-        points, todo = todo[:starts], todo[starts:]
-        yield drawn_case(seed * 1000 + number, points)
+_T = TypeVar("_T")
+
+
+def _in_turn(draw: random.Random, all_of_them: Sequence[_T]) -> Iterator[_T]:
+    """Yield each of them once in a random order, and again in another one."""
+    while True:
+        yield from draw.sample(all_of_them, len(all_of_them))
+
+
+def _drawn_start(draw: random.Random, end: Point | None, within: Sequence[Point]) -> Start:
+    kills = [point.drawn(draw, "process") for point in within]
+    if end is not None:
+        kills.append(end.drawn(draw, draw.choice(DRIVER)))
+    calls = 0 if end is not None else draw.randint(100, 1500)
+    drop = draw.randint(1, 500) if draw.random() < 0.3 else 0
+    return Start(3 + len(within), tuple(kills), calls, drop)
 
 
 class Machine:
@@ -207,9 +214,9 @@ class Query:
         for name in (self._in, self._out):
             reader.make_queue(name, MODEL)
         for number, start in enumerate(self._case.starts):
-            self._put(start.groups)
             self._start(number, start, eager=self._case.eager)
-        self._start(len(self._case.starts), Start(0), eager=True)
+        if self._case.starts[-1].ends_driver:
+            self._start(len(self._case.starts), Start(1), eager=True)
         self._look()
         for name in (self._in, self._out, self._status):
             reader.delete(name)
@@ -258,6 +265,7 @@ class Query:
         """Start the query, and wait for its end."""
         result, qmgr = self.result, self._machine.qmgr
         result.starts += 1
+        self._put(start.groups)
         job, fired = self._job(number, start, eager)
         qmgr.clear_faults()
         if start.drop:
@@ -291,7 +299,10 @@ class Query:
             result.kills[AT_RANDOM, "session"] += 1
         elif start.calls:
             result.not_reached[AT_RANDOM] += 1
-        if process.returncode and not reached and not at_random:
+        driver_killed = at_random or any(
+            kill.whom in DRIVER for index, kill in enumerate(start.kills) if index in reached
+        )
+        if process.returncode and not driver_killed:
             tail = log.read_text(errors="replace")[-3000:]
             result.wrong.append(f"start {number} ended with {process.returncode}, and nobody killed it: {tail}")
 
@@ -373,13 +384,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Spark queries that are killed at each point of their protocol.")
     parser.add_argument("--short", action="store_true", help="a sample of it, in a few minutes")
     parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
-    parser.add_argument("--kills", type=int, help="how many starts are to be killed (8; 90 in full)")
+    parser.add_argument("--cases", type=int, help="how many queries (2; 6 in full)")
     parser.add_argument("--zombie", action="store_true", help="only the zombie")
     parser.add_argument("--case", type=int, help="run the case of this seed again")
     parser.add_argument("--json", type=Path, default=Path("build/faults-spark.json"), help="where the figures go")
     arguments = parser.parse_args()
-    kills, starts = (8, 4) if arguments.short else (90, 6)
-    cases = [] if arguments.zombie else list(cases_of(arguments.seed, arguments.kills or kills, starts))
+    number, starts, processes = (2, 2, 4) if arguments.short else (6, 3, 6)
+    number = 0 if arguments.zombie else arguments.cases or number
+    cases = list(cases_of(arguments.seed, number, starts, processes))
     if arguments.zombie or not arguments.short:
         cases.append(zombie(arguments.seed))
     if arguments.case is not None:
@@ -399,6 +411,8 @@ def main() -> int:
                     f"{len(result.wrong)} violations; {time.monotonic() - began_s:.0f} s so far",
                     highlight=False,
                 )
+        except KeyboardInterrupt:
+            console.print("interrupted; what follows is of the cases that were done")
         finally:
             machine.stop()
     took_s = time.monotonic() - began_s
@@ -406,9 +420,14 @@ def main() -> int:
     figures = {
         "seed": arguments.seed,
         "seconds": round(took_s),
-        "total_kills": sum(total.kills.values()),
-        **asdict(total),
-        "kills": [{"point": point, "whom": whom, "kills": number} for (point, whom), number in total.kills.items()],
+        "queries": total.cases,
+        "starts": total.starts,
+        "kills": sum(total.kills.values()),
+        "connections_lost": total.drops,
+        "groups": total.groups,
+        "by_point": [{"point": point, "whom": whom, "kills": number} for (point, whom), number in total.kills.items()],
+        "not_reached": total.not_reached,
+        "violations": total.wrong,
     }
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(json.dumps(figures, indent=2) + "\n")

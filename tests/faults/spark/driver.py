@@ -1,7 +1,8 @@
 """The query that is killed: ``python -m tests.faults.spark.driver``, with the job in the environment.
 
 Each group on the input queue has messages ``KEY:NUMBER`` of two keys, and each key becomes a group on the output queue. The
-checkpoint is all that a start has of those before. Exit code 0 when all that was there at the start is through.
+checkpoint is all that a start has of those before. A query that ends because a process of its was killed is started again in the
+same session. Exit code 0 when all that was there at the start is through.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import os
 import sys
 from pathlib import Path
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from tests.faults.spark.watched import JOB_VARIABLE, WatchedDataSource
 
 
 def main() -> None:
+    """Run the query until it has done all."""
     job = json.loads(Path(os.environ[JOB_VARIABLE]).read_text())
     builder = SparkSession.builder.appName("mqgroups faults")
     for name, value in job["conf"].items():
@@ -30,7 +33,18 @@ def main() -> None:
     groups = rows.selectExpr(*columns).repartition("group_key")
     writer = groups.writeStream.format("ibmmq-watched").options(**job["sink"])
     writer = writer.option("checkpointLocation", job["checkpoint"])
-    writer.trigger(availableNow=True).start().awaitTermination()
+    fired = Path(job["fired"])
+    killed = 0
+    while True:
+        try:
+            writer.trigger(availableNow=True).start().awaitTermination()
+        except StreamingQueryException:
+            # One of its processes was killed since the last time; or something is wrong.
+            before, killed = killed, len(list(fired.iterdir()))
+            if killed == before:
+                raise
+        else:
+            return
 
 
 if __name__ == "__main__":

@@ -12,10 +12,11 @@ import os
 import random
 import signal
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-WHOM = ("session", "jvm", "process")
+DRIVER = ("session", "jvm")
+WHOM = (*DRIVER, "process")
 PAUSE = "pause"
 
 
@@ -84,17 +85,11 @@ POINTS = (
     Point("sink: taking records away", "complete", "before", "MQCMIT", "", 2),
     Point("sink: batch completed", "complete", "end"),
 )
-IN_TASKS = tuple(point for point in POINTS if point.phase in ("read", "write"))
 
 
 def pause(point: str) -> Kill:
     """Return what stops an executor in the middle of its second unit of work."""
     return Kill(point, "write", "after", "MQPUT", "out", 3, PAUSE)
-
-
-def with_whom(kill: Kill, whom: str) -> Kill:
-    """Return the same with another victim."""
-    return replace(kill, whom=whom)
 
 
 # --- processes

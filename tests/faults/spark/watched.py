@@ -23,10 +23,10 @@ from mqgroups.spark.options import Use, sink_options, source_options
 from mqgroups.spark.sink import GroupStreamWriter
 from mqgroups.spark.stream_source import GroupStreamReader
 from tests.faults.spark import points
-from tests.faults.spark.points import PAUSE, Kill
+from tests.faults.spark.points import DRIVER, PAUSE, Kill
 
 JOB_VARIABLE = "MQGROUPS_FAULTS_JOB"
-_NAME_IN_OD = slice(8, 56)
+_NAME_IN_OD = slice(12, 60)
 
 
 class Watch:
@@ -88,6 +88,8 @@ class Watch:
             return
         for kill in self._kills:
             if (kill.phase, kill.when, kill.verb) != (self._phases[-1], when, verb) or kill.queue not in ("", queue):
+                continue
+            if kill.whom in DRIVER and len(list(self._fired.glob("*-process"))) < len(self._kills) - 1:
                 continue
             self._calls[kill, when] += 1
             if self._calls[kill, when] == kill.nth and self._claimed(kill):
