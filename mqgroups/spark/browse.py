@@ -108,6 +108,7 @@ class BrowsedQueue:
             | (mq.MQGMO_PROPERTIES_FORCE_MQRFH2 if headers else mq.MQGMO_NO_PROPERTIES)
             | (mq.MQGMO_CONVERT if convert else 0)
         )
+        self._by_seq_number_gmo = st.gmo(mq.MQGMO_BROWSE_FIRST | self._read_options, match_options=_BY_SEQ_NUMBER)
         connection.reopening(self._open)
 
     def _open(self) -> None:
@@ -246,7 +247,7 @@ class BrowsedQueue:
 
     def _by_seq_number(self, key: Key, seq: int) -> Got | None:
         md = st.md(group_id=key.identifier, msg_seq_number=seq, ccsid=_UTF_8)
-        return self._message(md, st.gmo(mq.MQGMO_BROWSE_FIRST | self._read_options, match_options=_BY_SEQ_NUMBER))
+        return self._message(md, self._by_seq_number_gmo)
 
     def _by_msg_id(self, key: Key) -> Got | None:
         md = st.md(msg_id=key.identifier, ccsid=_UTF_8)

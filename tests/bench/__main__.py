@@ -155,7 +155,7 @@ def _spark(console: Console) -> dict[str, object]:
         return {}
     from tests.bench import spark
 
-    found = spark.measure(groups=20, messages=1_000, rounds=7)
+    found = spark.measure(groups=20, messages=2_000, rounds=5)
     spark.report(console, found)
     return found
 
