@@ -68,7 +68,7 @@ _CONF = {
 _CLUSTER = {
     "spark.master": "local-cluster[2,1,1024]",
     "spark.executor.memory": "512m",
-    "spark.network.timeout": "6s",
+    "spark.network.timeout": "10s",
     "spark.network.timeoutInterval": "1s",
     "spark.executor.heartbeatInterval": "1s",
 }
