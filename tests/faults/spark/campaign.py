@@ -325,11 +325,9 @@ class Query:
         return False
 
     def _go_on_as_a_zombie(self, fired: Path, deadline_s: float) -> None:
-        """Wait until the group of an executor that is paused was put by another one, then let it go on."""
+        """Wait until the groups of an executor that is paused were put by another one, then let it go on."""
         worker, *above = json.loads((fired / "paused").read_text())
-        while time.monotonic() < deadline_s and not any(
-            message.is_last for message in self._machine.reader.browse(self._out)
-        ):
+        while time.monotonic() < deadline_s and self._groups_put() < len(self._expected):
             time.sleep(_LOOK_EVERY_S)
         send(worker, signal.SIGCONT)
         while time.monotonic() < deadline_s and not (fired / "ended").exists():
@@ -339,6 +337,9 @@ class Query:
         error = json.loads((fired / "ended").read_text()) if (fired / "ended").exists() else "nothing"
         if error != "Fenced":
             self.result.wrong.append(f"the zombie's task ended with {error or 'success'}, expected Fenced")
+
+    def _groups_put(self) -> int:
+        return sum(message.is_last for message in self._machine.reader.browse(self._out))
 
     @staticmethod
     def _end(process: subprocess.Popen[bytes]) -> None:
