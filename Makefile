@@ -12,11 +12,11 @@ RUN    := $(VENV)/bin/python
 export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-short pipeline pipeline-short test test-ibmmq stateful faults faults-short mutations bench bench-short compare \
-        compare-short load lint types format clean
+.PHONY: help setup demo demo-short pipeline pipeline-short test test-ibmmq stateful faults faults-short faults-spark faults-spark-short \
+        mutations bench bench-short compare compare-short load lint types format clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Python environment, C library, pymqi and ibmmq
 	@bash tools/setup.sh
@@ -52,7 +52,13 @@ faults: setup ## faults at every MQI call, and pairs of them: nothing lost, noth
 faults-short: setup ## a sample of the same in a few minutes
 	@$(RUN) -m tests.faults.campaign --short $(FAULTS_ARGS)
 
-bench: setup ## the library against hand-written loops, on the embedded queue manager
+faults-spark: setup ## Spark queries killed at each point of their protocol, 120 kills and a zombie (FAULTS_ARGS="--seed 7")
+	@$(RUN) -m tests.faults.spark.campaign $(FAULTS_ARGS)
+
+faults-spark-short: setup ## a sample of the same in a few minutes
+	@$(RUN) -m tests.faults.spark.campaign --short $(FAULTS_ARGS)
+
+bench: setup ## the library, and Spark, against hand-written loops, on the embedded queue manager (BENCH_ARGS=--spark)
 	@$(RUN) -m tests.bench $(BENCH_ARGS)
 
 bench-short: setup ## the same in less time

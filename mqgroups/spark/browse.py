@@ -111,6 +111,11 @@ class BrowsedQueue:
             | (mq.MQGMO_PROPERTIES_FORCE_MQRFH2 if headers else mq.MQGMO_NO_PROPERTIES)
             | (mq.MQGMO_CONVERT if convert else 0)
         )
+        self._by_seq_number_gmo = st.gmo(mq.MQGMO_BROWSE_FIRST | self._read_options, match_options=_BY_SEQ_NUMBER)
+        self._in_group_gmos = tuple(
+            st.gmo(step | self._read_options, match_options=_BY_GROUP_ID)
+            for step in (mq.MQGMO_BROWSE_FIRST, mq.MQGMO_BROWSE_NEXT)
+        )
         connection.reopening(self._open)
 
     def _open(self) -> None:
@@ -237,16 +242,17 @@ class BrowsedQueue:
     def _as_they_lie(self, planned: Planned) -> Generator[Got, None, int]:
         """Yield the messages of a group as long as they lie in sequence; returns the sequence number to go on with."""
         md = st.md(group_id=planned.key.identifier, ccsid=_UTF_8)
-        step = mq.MQGMO_BROWSE_FIRST
+        gmo, following = self._in_group_gmos
         for seq in range(1, planned.messages + 1):
-            message = self._message(md, st.gmo(step | self._read_options, match_options=_BY_GROUP_ID))
+            message = self._message(md, gmo)
             if message is None or st.long_at(message.md, st.MD_MSG_SEQ_NUMBER) != seq:
                 self._seq_numbers(planned.key)
                 return seq
             yield message
-            step = mq.MQGMO_BROWSE_NEXT
+            gmo = following
         # Behind the last one: segments of it, as far as they are not skipped with their message, or what should not be there.
-        if self._descriptor(md, st.gmo(step | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID)) is not None:
+        behind = st.gmo(mq.MQGMO_BROWSE_NEXT | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID)
+        if self._descriptor(md, behind) is not None:
             self._seq_numbers(planned.key)
         return planned.messages + 1
 
@@ -274,7 +280,7 @@ class BrowsedQueue:
 
     def _by_seq_number(self, key: Key, seq: int) -> Got | None:
         md = st.md(group_id=key.identifier, msg_seq_number=seq, ccsid=_UTF_8)
-        return self._message(md, st.gmo(mq.MQGMO_BROWSE_FIRST | self._read_options, match_options=_BY_SEQ_NUMBER))
+        return self._message(md, self._by_seq_number_gmo)
 
     def _by_msg_id(self, key: Key) -> Got | None:
         md = st.md(msg_id=key.identifier, ccsid=_UTF_8)

@@ -73,6 +73,7 @@ def record_batches(messages: Iterable[Got], options: SourceOptions) -> Iterator[
         yield _batch(pyarrow, rows, arrow_schema)
 
 
+@lru_cache
 def put_time_us(stamp: bytes) -> int | None:
     """Return PutDate and PutTime (16 digits, GMT) in microseconds since 1970; ``None`` if the message does not say."""
     try:
