@@ -287,8 +287,9 @@ class Query:
             finally:
                 self._machine.sessions.append(process.pid)
                 self._end(process)
-        drops = qmgr.faults_fired()
-        result.drops += drops
+        result.drops += qmgr.faults_fired()
+        # What has not fired is not for the reader.
+        qmgr.clear_faults()
         reached = {int(file.name.partition("-")[0]) for file in fired.glob("*-*")}
         for index, kill in enumerate(start.kills):
             if index in reached:
