@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from mqgroups.connection import Connection
 from mqgroups.core.model import GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER
@@ -64,8 +64,7 @@ class Head:
     length: int
 
 
-@dataclass(frozen=True, slots=True)
-class Got:
+class Got(NamedTuple):
     """What MQGET returned: the data of one logical message, its MQMD and MQGMO."""
 
     data: bytes
@@ -292,7 +291,10 @@ class BrowsedQueue:
             step = mq.MQGMO_BROWSE_NEXT
 
     def _message(self, md: bytearray, gmo: bytearray) -> Got | None:
-        found = self._again(lambda: self._looker.get(md, gmo, _NOT_CONVERTED))
+        try:
+            found = self._looker.get(md, gmo, _NOT_CONVERTED)
+        except MQIError as error:
+            found = self._redone(error, lambda: self._looker.get(md, gmo, _NOT_CONVERTED))
         return None if found is None else Got(*found)
 
     def _walk(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:
@@ -312,8 +314,11 @@ class BrowsedQueue:
         try:
             return call()
         except MQIError as error:
-            if not self._connection.can_redo(error):
-                raise
+            return self._redone(error, call)
+
+    def _redone(self, error: MQIError, call: Callable[[], _T]) -> _T:
+        if not self._connection.can_redo(error):
+            raise error
 
         def attempt() -> _T:
             self._connection.restore()

@@ -90,6 +90,11 @@ def _day_us(day: bytes) -> int:
     return (date(year, month, day_of_month).toordinal() - _EPOCH) * 86_400_000_000
 
 
+@lru_cache
+def _name(format_name: bytes) -> str:
+    return format_name.rstrip(b" \0").decode("utf-8", "replace")
+
+
 def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
     (
         msg_type,
@@ -108,7 +113,7 @@ def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
         msg_seq_number,
     ) = _MD.unpack(message.md)
     data = message.data
-    name = format_name.rstrip(b" \0").decode("utf-8", "replace")
+    name = _name(format_name)
     headers: dict[str, bytes | None] = {}
     if options.include_headers and name == RF_HEADER_2:
         headed = taken_off(data, encoding)
