@@ -48,7 +48,7 @@ from tests.faults.spark.points import (
     session_members,
 )
 from tests.faults.spark.points import kill as send
-from tests.faults.spark.watched import JOB_VARIABLE
+from tests.faults.spark.watched import JOB_VARIABLE, RESUME
 
 ROOT = Path(__file__).parents[3]
 MQSC = f"DEFINE QMODEL({MODEL}) DEFTYPE(PERMDYN) DEFPSIST(YES) SHARE DEFSOPT(SHARED) REPLACE\n"
@@ -327,13 +327,13 @@ class Query:
 
     def _go_on_as_a_zombie(self, fired: Path, deadline_s: float) -> None:
         """Wait until the groups of an executor that is paused were put by another one, then let it go on."""
-        worker, *above = json.loads((fired / "paused").read_text())
         while time.monotonic() < deadline_s and self._groups_put() < len(self._expected):
             time.sleep(_LOOK_EVERY_S)
-        send(worker, signal.SIGCONT)
+        # Non-blocking: fails if nobody waits to be told.
+        os.close(os.open(fired / RESUME, os.O_WRONLY | os.O_NONBLOCK))
         while time.monotonic() < deadline_s and not (fired / "ended").exists():
             time.sleep(_LOOK_EVERY_S)
-        for pid in above:
+        for pid in json.loads((fired / "paused").read_text()):
             send(pid, signal.SIGCONT)
         error = json.loads((fired / "ended").read_text()) if (fired / "ended").exists() else "nothing"
         if error != "Fenced":

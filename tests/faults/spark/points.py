@@ -151,9 +151,9 @@ def kill_as_told(whom: str) -> None:
         kill(os.getpid())
 
 
-def executor_processes() -> list[int]:
-    """Return this task's worker and what is above it up to its executor's JVM."""
-    found = [os.getpid()]
+def processes_above() -> list[int]:
+    """Return what is above this task's worker, up to its executor's JVM."""
+    found = []
     for pid in ancestors(os.getpid()):
         found.append(pid)
         if is_java(pid):

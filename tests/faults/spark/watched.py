@@ -26,6 +26,8 @@ from tests.faults.spark import points
 from tests.faults.spark.points import DRIVER, PAUSE, Kill
 
 JOB_VARIABLE = "MQGROUPS_FAULTS_JOB"
+# What a paused worker waits at.
+RESUME = "resume"
 _NAME_IN_OD = slice(12, 60)
 
 
@@ -106,11 +108,16 @@ class Watch:
         return True
 
     def _pause(self) -> None:
-        mine, *above = points.executor_processes()
+        # The worker itself waits to be told: if it were stopped, the kernel would end or wake it when its JVM is killed.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        above = points.processes_above()
         self._paused = True
-        _write(self._fired / "paused", [mine, *above])
-        for pid in (*above, mine):
+        resume = self._fired / RESUME
+        os.mkfifo(resume)
+        _write(self._fired / "paused", above)
+        for pid in above:
             points.kill(pid, signal.SIGSTOP)
+        resume.read_bytes()
 
     def _tell_end(self, error: str) -> None:
         """Leave word what became of a task that was paused."""
