@@ -14,6 +14,8 @@ backs out and says ``backed_out``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mqgroups.connection import Connection, Queue
 from mqgroups.core.model import MsgFlag
 from mqgroups.core.restart import Mismatch
@@ -104,7 +106,7 @@ class StatusQueue:
                 raise
             raise self._in_use(error.verb, error.reason) from error
         try:
-            self._refuse_temporary()
+            refuse_temporary(self._queue)
         except BaseException:
             self._queue.close()
             raise
@@ -270,41 +272,13 @@ class StatusQueue:
             self._queue.close()
 
     def _open(self, model: str) -> Queue:
-        try:
-            return self._open_as(self.name)
-        except QueueMissing:
-            if not model:
-                raise
-        try:
-            queue = self._open_as(model, dynamic_q_name=self.name)
-            self.was_made = True
-            return queue
-        except QueueMissing as error:
-            raise StatusQueueUnusable(
-                f"status queue {self.name} does not exist, and neither does the model queue {model} to make it from. "
-                f"DEFINE QLOCAL('{self.name}') DEFPSIST(YES) NOSHARE DEFSOPT(EXCL), or DEFINE QMODEL('{model}') "
-                "DEFTYPE(PERMDYN) DEFPSIST(YES) NOSHARE DEFSOPT(EXCL)",
-                status_queue=self.name,
-            ) from error
-        except MQIError as error:
-            if error.reason != mq.MQRC_OBJECT_ALREADY_EXISTS:
-                raise
-        return self._open_as(self.name)  # another instance has made it since
+        queue, self.was_made = open_or_make(self._open_as, self.name, model, "NOSHARE DEFSOPT(EXCL)")
+        return queue
 
     def _open_as(self, name: str, dynamic_q_name: str = "") -> Queue:
         return self._connection.open_queue(
             name, _OPEN_OPTIONS, dynamic_q_name=dynamic_q_name, max_message_length=self._longest_bytes
         )
-
-    def _refuse_temporary(self) -> None:
-        if self._queue.inquire(mq.MQIA_DEFINITION_TYPE) == mq.MQQDT_TEMPORARY_DYNAMIC:
-            raise StatusQueueUnusable(
-                f"status queue {self.name} is a temporary dynamic queue: it and its record would go with this "
-                "connection. Use a predefined queue or a model queue with DEFTYPE(PERMDYN)",
-                status_queue=self.name,
-                found="temporary dynamic",
-                expected="predefined or permanent dynamic",
-            )
 
     def _browse(self) -> list[tuple[bytes, bytes, bytes]]:
         found: list[tuple[bytes, bytes, bytes]] = []
@@ -338,6 +312,57 @@ class StatusQueue:
         error = OwnerActive(verb, f"status queue {self.name}", mq.MQCC_FAILED, reason)
         error.context = f"Waited {self._patience.wait_s:g} s"
         return error
+
+
+def open_or_make(open_as: Callable[[str, str], Queue], name: str, model: str, sharing: str) -> tuple[Queue, bool]:
+    """Open a status queue, or make it from the model queue; returns it, and whether it was made.
+
+    Args:
+        open_as: opens a queue, given its name and, for a model queue, the name of the queue to be made.
+        name: of the status queue.
+        model: of the model queue; empty for a queue that has to exist.
+        sharing: the MQSC attributes that say who can have it open, for who has to define it.
+
+    Raises:
+        QueueMissing: it does not exist, and ``model`` is empty.
+        StatusQueueUnusable: it does not exist, and neither does the model queue.
+        MQIError: it cannot be opened.
+    """
+    try:
+        return open_as(name, ""), False
+    except QueueMissing:
+        if not model:
+            raise
+    try:
+        return open_as(model, name), True
+    except QueueMissing as error:
+        raise StatusQueueUnusable(
+            f"status queue {name} does not exist, and neither does the model queue {model} to make it from. "
+            f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {sharing}, or DEFINE QMODEL('{model}') DEFTYPE(PERMDYN) DEFPSIST(YES) "
+            f"{sharing}",
+            status_queue=name,
+        ) from error
+    except MQIError as error:
+        if error.reason != mq.MQRC_OBJECT_ALREADY_EXISTS:
+            raise
+    return open_as(name, ""), False  # another instance has made it since
+
+
+def refuse_temporary(queue: Queue) -> None:
+    """Refuse a status queue that would not outlive its connection.
+
+    Raises:
+        StatusQueueUnusable: it is a temporary dynamic queue.
+        MQIError: that cannot be inquired.
+    """
+    if queue.inquire(mq.MQIA_DEFINITION_TYPE) == mq.MQQDT_TEMPORARY_DYNAMIC:
+        raise StatusQueueUnusable(
+            f"status queue {queue.name} is a temporary dynamic queue: it and what it records would go with this connection. "
+            "Use a predefined queue or a model queue with DEFTYPE(PERMDYN)",
+            status_queue=queue.name,
+            found="temporary dynamic",
+            expected="predefined or permanent dynamic",
+        )
 
 
 def held_by(connection: Connection, name: str) -> StatusRecord | None:
