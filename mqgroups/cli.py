@@ -4,6 +4,9 @@
     mqgroups salvage look     show the groups on a queue, whole or not (cli_salvage.py)
     mqgroups salvage rebuild  write a lost status record again, from the messages of its group
     mqgroups salvage move     move what is left of a group to another queue
+    mqgroups pipeline check   say whether a pipeline's file is right, and what would be read (cli_pipeline.py)
+    mqgroups pipeline run     message groups through Spark
+    mqgroups pipeline report  its report once more
     mqgroups status list      show what batches have left on a shared status queue (cli_status.py)
     mqgroups status purge     take away what a batch has left that is not done again
     mqgroups embedded build   compile the client library of the embedded queue manager
@@ -37,6 +40,7 @@ import click
 from rich.console import Console
 from rich.logging import RichHandler
 
+from mqgroups.cli_pipeline import pipeline
 from mqgroups.cli_recover import recover
 from mqgroups.cli_salvage import salvage
 from mqgroups.cli_status import status
@@ -133,6 +137,7 @@ def main() -> None:
     """IBM MQ message groups that span several units of work."""
 
 
+main.add_command(pipeline)
 main.add_command(recover)
 main.add_command(salvage)
 main.add_command(status)

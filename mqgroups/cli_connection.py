@@ -7,9 +7,10 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import click
+from rich.console import Console
 
 from mqgroups.core.status import StatusRecord, encode
 from mqgroups.errors import (
@@ -31,14 +32,25 @@ EXIT_NO_CONNECTION = 6
 Command = Callable[..., None]
 
 
-class Report(Protocol):
-    """What a command says, and its exit code."""
+class Report:
+    """What a command says, and its exit code: text as it comes, or JSON at the end."""
+
+    def __init__(self, said: dict[str, Any], *, as_json: bool, code: int = 0) -> None:
+        self.said = said
+        self.as_json = as_json
+        self.code = code
 
     def failed(self, code: int, error: MQGroupsError) -> None:
         """Say why there is no more to say."""
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"mqgroups: {error}", markup=False)
+        self.said |= error_values(error)
+        self.code = code
 
     def end(self) -> int:
-        """Write what is to be written at the end; returns the exit code."""
+        """Write JSON, if that is wanted; returns the exit code."""
+        if self.as_json:
+            click.echo(json.dumps({**self.said, "exit_code": self.code}, indent=2))
+        return self.code
 
 
 def connection_options(command: Command) -> Command:

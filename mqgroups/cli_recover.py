@@ -6,7 +6,6 @@ it", so an interrupted group is no failure: the start resumes it. ``--check`` is
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any, Literal
 
@@ -17,6 +16,7 @@ from rich.text import Text
 from mqgroups.cli_connection import (
     EXIT_DISARRAY,
     EXIT_OWNER_ACTIVE,
+    Report,
     connected,
     connection_options,
     error_values,
@@ -24,7 +24,7 @@ from mqgroups.cli_connection import (
 )
 from mqgroups.config import STATUS_MODEL
 from mqgroups.core.status import RecordState
-from mqgroups.errors import MQGroupsError, OwnerActive, StatusError
+from mqgroups.errors import OwnerActive, StatusError
 from mqgroups.queue_manager import QueueManager
 from mqgroups.recovery import OwnerState, OwnerStatus
 from mqgroups.takeover import Takeover
@@ -150,15 +150,13 @@ def _take_over(
         sys.exit(report.end())
 
 
-class _Report:
+class _Report(Report):
     """What is said, of each role that was looked at; the worst is the exit code."""
 
     def __init__(self, name: str, q_mgr_name: str, *, check: bool, as_json: bool) -> None:
+        super().__init__({"name": name, "q_mgr_name": q_mgr_name, "owners": []}, as_json=as_json, code=EXIT_MAY_START)
         self._check = check
-        self._as_json = as_json
         self._out = Console(highlight=False, soft_wrap=True)
-        self._said: dict[str, Any] = {"name": name, "q_mgr_name": q_mgr_name, "owners": []}
-        self._code = EXIT_MAY_START
 
     def found(self, status: OwnerStatus) -> None:
         """Say what there was."""
@@ -179,37 +177,25 @@ class _Report:
 
     def taken_over(self, done: Takeover) -> None:
         """Say what was taken over."""
-        self._said["takeover"] = {"from": done.name, "done": done.done, "record": record_values(done.record)}
+        self.said["takeover"] = {"from": done.name, "done": done.done, "record": record_values(done.record)}
         text = f"nothing of {done.name} is interrupted"
         if done.record is not None:
             tense = "took" if done.done else "would take"
             text = f"{done.by} {tense} over group {done.record.group_id.hex()} of {done.name}, at message "
             text += str(done.record.msg_seq_number)
-        if not self._as_json:
+        if not self.as_json:
             self._out.print(text, markup=False)
 
     def disarray(self, role: str, error: StatusError) -> None:
         """Say what is wrong with a status queue."""
         said = {"role": role, "status_queue": error.status_queue, "state": "disarray", **error_values(error)}
-        text = Text.assemble((f"{role} {self._said['name']}: status queue in disarray", "bold red"), f"\n  {error}")
+        text = Text.assemble((f"{role} {self.said['name']}: status queue in disarray", "bold red"), f"\n  {error}")
         self._add(EXIT_DISARRAY, said, text)
 
-    def failed(self, code: int, error: MQGroupsError) -> None:
-        """Say why there is no more to say."""
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"mqgroups: {error}", markup=False)
-        self._said |= error_values(error)
-        self._code = code
-
-    def end(self) -> int:
-        """Write JSON, if that is wanted; returns the exit code."""
-        if self._as_json:
-            click.echo(json.dumps({**self._said, "exit_code": self._code}, indent=2))
-        return self._code
-
     def _add(self, code: int, values: dict[str, Any], text: Text) -> None:
-        self._code = max(self._code, code)
-        self._said["owners"].append(values)
-        if not self._as_json:
+        self.code = max(self.code, code)
+        self.said["owners"].append(values)
+        if not self.as_json:
             self._out.print(text)
 
 

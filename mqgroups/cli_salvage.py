@@ -24,9 +24,9 @@ from rich.text import Text
 from mqgroups.cli_connection import (
     EXIT_DISARRAY,
     EXIT_OWNER_ACTIVE,
+    Report,
     connected,
     connection_options,
-    error_values,
     record_values,
 )
 from mqgroups.cluster import inspect_cluster
@@ -34,7 +34,7 @@ from mqgroups.config import STATUS_MODEL
 from mqgroups.core.cluster import GroupSplit
 from mqgroups.core.inspection import GroupInspection, Place, QueueInspection
 from mqgroups.core.model import GROUP_ID_LENGTH, Persistence
-from mqgroups.errors import MQGroupsError, OwnerActive, StatusError
+from mqgroups.errors import OwnerActive, StatusError
 from mqgroups.queue_manager import QueueManager
 
 _COLUMNS = (
@@ -162,7 +162,7 @@ def look(queue: str, others: Sequence[tuple[str, str]], wait_s: float, as_json: 
             splits=[_split_values(split) for split in found.splits],
         )
         if found.splits:
-            report.ends_with(EXIT_DISARRAY)
+            report.code = EXIT_DISARRAY
 
     _run(looked_at_all if others else looked, wait_s, as_json, {"queue": queue}, connection)
 
@@ -287,39 +287,18 @@ def move(
     _run(moved, wait_s, as_json, {"queue": queue}, connection)
 
 
-class _Report:
+class _Report(Report):
     """What is said, once, and the exit code."""
 
-    def __init__(self, said: dict[str, Any], *, as_json: bool) -> None:
-        self._said = said
-        self._as_json = as_json
-        self._code = 0
-
     def say(self, table: Table, text: str, **values: Any) -> None:
-        self._said |= values
-        if not self._as_json:
+        self.said |= values
+        if not self.as_json:
             out = Console(highlight=False, soft_wrap=True)
             if not out.is_terminal:
                 out = Console(highlight=False, soft_wrap=True, width=_WIDTH)
             if table.row_count:
                 out.print(table)
             out.print(text, markup=False)
-
-    def ends_with(self, code: int) -> None:
-        """Set the exit code."""
-        self._code = code
-
-    def failed(self, code: int, error: MQGroupsError) -> None:
-        """Say why there is no more to say."""
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"mqgroups: {error}", markup=False)
-        self._said |= error_values(error)
-        self._code = code
-
-    def end(self) -> int:
-        """Write JSON, if that is wanted; returns the exit code."""
-        if self._as_json:
-            click.echo(json.dumps({**self._said, "exit_code": self._code}, indent=2))
-        return self._code
 
 
 def _run(

@@ -15,32 +15,18 @@ from typing import Any
 import click
 
 from mqgroups.batches import SinkRecords, find_sinks, purge_sink
-from mqgroups.cli_connection import EXIT_DISARRAY, EXIT_FAILED, Command, connected, connection_options
+from mqgroups.cli_connection import EXIT_DISARRAY, EXIT_FAILED, Command, Report, connected, connection_options
 from mqgroups.core.status import StatusRecord
-from mqgroups.errors import MQGroupsError, StatusError
+from mqgroups.errors import StatusError
 from mqgroups.queue_manager import QueueManager
 
 _STATUS_QUEUE = click.option("--status-queue", required=True, metavar="QUEUE", help="The shared status queue.")
 
 
-class _Complaints:
-    """Says on standard error why there is no more to say."""
-
-    def __init__(self) -> None:
-        self._code = EXIT_FAILED
-
-    def failed(self, code: int, error: MQGroupsError) -> None:
-        click.echo(f"mqgroups: {error}", err=True)
-        self._code = code
-
-    def end(self) -> int:
-        return self._code
-
-
 @contextmanager
 def _queue_manager(connection: dict[str, Any]) -> Iterator[QueueManager]:
     try:
-        with connected(_Complaints(), 0.0, **connection) as q_mgr:
+        with connected(Report({}, as_json=False, code=EXIT_FAILED), 0.0, **connection) as q_mgr:
             yield q_mgr
     except StatusError as error:
         click.echo(f"mqgroups: {error}", err=True)

@@ -25,7 +25,14 @@ from mqgroups.core.status import StatusRecord, encode
 from mqgroups.errors import DuplicateStatusRecords, MQIError, OwnerActive, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.status_queue import LONGEST_RECORD_BYTES, check_kind, corrupt_record, decoded_record, foreign_record
+from mqgroups.status_queue import (
+    LONGEST_RECORD_BYTES,
+    check_kind,
+    corrupt_record,
+    decoded_record,
+    foreign_record,
+    open_or_make,
+)
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
 _PUT = st.pmo(mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING)
@@ -202,24 +209,7 @@ class SharedStatusQueue:
             options = following
 
     def _open(self, model: str) -> Queue:
-        try:
-            return self._open_as(self.name)
-        except QueueMissing:
-            if not model:
-                raise
-        try:
-            return self._open_as(model, dynamic_q_name=self.name)
-        except QueueMissing as error:
-            raise StatusQueueUnusable(
-                f"status queue {self.name} does not exist, and neither does the model queue {model} to make it from. "
-                f"DEFINE QLOCAL('{self.name}') DEFPSIST(YES) SHARE DEFSOPT(SHARED), or DEFINE QMODEL('{model}') "
-                "DEFTYPE(PERMDYN) DEFPSIST(YES) SHARE DEFSOPT(SHARED)",
-                status_queue=self.name,
-            ) from error
-        except MQIError as error:
-            if error.reason != mq.MQRC_OBJECT_ALREADY_EXISTS:
-                raise
-        return self._open_as(self.name)  # another attempt has made it since
+        return open_or_make(self._open_as, self.name, model, "SHARE DEFSOPT(SHARED)")[0]
 
     def _open_as(self, name: str, dynamic_q_name: str = "") -> Queue:
         return self._connection.open_queue(

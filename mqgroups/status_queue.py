@@ -14,6 +14,8 @@ backs out and says ``backed_out``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mqgroups.connection import Connection, Queue
 from mqgroups.core.model import MsgFlag
 from mqgroups.core.restart import Mismatch
@@ -276,10 +278,7 @@ class StatusQueue:
 
     def _open(self, model: str) -> Queue:
         try:
-            return self._open_as(self.name)
-        except QueueMissing:
-            if not model:
-                raise
+            queue, self.was_made = open_or_make(self._open_as, self.name, model, "NOSHARE DEFSOPT(EXCL)")
         except MQIError as error:
             if error.reason != mq.MQRC_OPTION_NOT_VALID_FOR_TYPE:
                 raise
@@ -290,21 +289,7 @@ class StatusQueue:
                 found="a queue of another queue manager",
                 expected="local queue",
             ) from error
-        try:
-            queue = self._open_as(model, dynamic_q_name=self.name)
-            self.was_made = True
-            return queue
-        except QueueMissing as error:
-            raise StatusQueueUnusable(
-                f"status queue {self.name} does not exist, and neither does the model queue {model} to make it from. "
-                f"DEFINE QLOCAL('{self.name}') DEFPSIST(YES) NOSHARE DEFSOPT(EXCL), or DEFINE QMODEL('{model}') "
-                "DEFTYPE(PERMDYN) DEFPSIST(YES) NOSHARE DEFSOPT(EXCL)",
-                status_queue=self.name,
-            ) from error
-        except MQIError as error:
-            if error.reason != mq.MQRC_OBJECT_ALREADY_EXISTS:
-                raise
-        return self._open_as(self.name)  # another instance has made it since
+        return queue
 
     def _open_as(self, name: str, dynamic_q_name: str = "") -> Queue:
         return self._connection.open_queue(
@@ -383,6 +368,40 @@ def check_kind(queue: Queue) -> None:
             found="cluster queue",
             expected="local queue that is in no cluster",
         )
+
+
+def open_or_make(open_as: Callable[[str, str], Queue], name: str, model: str, sharing: str) -> tuple[Queue, bool]:
+    """Open a status queue, or make it from the model queue; returns it, and whether it was made.
+
+    Args:
+        open_as: opens a queue, given its name and, for a model queue, the name of the queue to be made.
+        name: of the status queue.
+        model: of the model queue; empty for a queue that has to exist.
+        sharing: the MQSC attributes that say who can have it open, for who has to define it.
+
+    Raises:
+        QueueMissing: it does not exist, and ``model`` is empty.
+        StatusQueueUnusable: it does not exist, and neither does the model queue.
+        MQIError: it cannot be opened.
+    """
+    try:
+        return open_as(name, ""), False
+    except QueueMissing:
+        if not model:
+            raise
+    try:
+        return open_as(model, name), True
+    except QueueMissing as error:
+        raise StatusQueueUnusable(
+            f"status queue {name} does not exist, and neither does the model queue {model} to make it from. "
+            f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {sharing}, or DEFINE QMODEL('{model}') DEFTYPE(PERMDYN) DEFPSIST(YES) "
+            f"{sharing}",
+            status_queue=name,
+        ) from error
+    except MQIError as error:
+        if error.reason != mq.MQRC_OBJECT_ALREADY_EXISTS:
+            raise
+    return open_as(name, ""), False  # another instance has made it since
 
 
 def held_by(connection: Connection, name: str) -> StatusRecord | None:

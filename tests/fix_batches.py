@@ -74,6 +74,11 @@ class Batches:
             **more,
         )
 
+    def forget(self) -> None:
+        """Empty both queues."""
+        self.owner.empty()
+        self.owner.empty(self.status_queue)
+
     # --- the eye
 
     def groups(self) -> dict[str, list[bytes]]:

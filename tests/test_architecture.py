@@ -53,8 +53,8 @@ ALLOWED: dict[str, set[str]] = {
     "get_group": {"consumption", "core", "errors", "mqi"},
     "destination": {"connection", "errors", "mqi"},
     "producer": EDGE | {"destination", "put_group"},
-    "consumer": EDGE | {"consumption", "get_group"},
     "pipe": EDGE | {"producer", "consumer", "get_group"},
+    "consumer": EDGE | {"consumption", "get_group"},
     "recovery": EDGE,
     "salvage": EDGE | {"browse", "forwarding"},
     "cluster": {"connection", "core", "browse"},
@@ -66,6 +66,7 @@ ALLOWED: dict[str, set[str]] = {
     "cli_salvage": {"cli_connection", "cluster", "config", "core", "errors", "queue_manager"},
     "cli_status": {"batches", "cli_connection", "core.status", "errors", "queue_manager"},
     "cli_cluster": {"embedded"},
+    "cli_pipeline": {"errors", "spark"},
     "embedded": {"embedded", "mqi.constants"},
     "spark": EDGE | {"spark", "queue_manager", "producer", "consumer", "recovery", "batch_producer", "batches"},
 }

@@ -2,8 +2,11 @@
 
 A complete group shows by its first message: browsing in physical order for sequence number 1, with MQGMO_ALL_MSGS_AVAILABLE,
 is one call a group, however long it is. How many messages it has is found out by asking for sequence numbers; with the
-number of the group before as the first guess that is two calls. Messages are read by GroupId and sequence number, each call
-complete in itself: what a lost connection interrupts goes on at the same message.
+number of the group before as the first guess that is two calls.
+
+A group is read as its messages lie, and one call more shows that there are no others. If they do not lie in sequence, or a
+lost connection has put the cursor back, the rest is read by sequence number, after making sure that no two messages are in
+the same place: one of them would be read, and both removed.
 
 Two handles, because looking up moves a browse cursor: ``_walker``'s goes from first message to first message. The queue has
 to be indexed by GroupId: IBM MQ does so by itself, but on z/OS, where it takes INDXTYPE(GROUPID) (2394 without).
@@ -14,10 +17,10 @@ on a deep queue is unverified.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from mqgroups.connection import Connection
 from mqgroups.core.model import GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER
@@ -25,7 +28,7 @@ from mqgroups.errors import MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.retry import REDO, retrying
-from mqgroups.spark.errors import AmbiguousMessage, GroupGone
+from mqgroups.spark.errors import AmbiguousGroup, AmbiguousMessage, GroupGone
 from mqgroups.spark.offsets import Key, Planned
 
 _T = TypeVar("_T")
@@ -61,8 +64,7 @@ class Head:
     length: int
 
 
-@dataclass(frozen=True, slots=True)
-class Got:
+class Got(NamedTuple):
     """What MQGET returned: the data of one logical message, its MQMD and MQGMO."""
 
     data: bytes
@@ -107,6 +109,11 @@ class BrowsedQueue:
             | mq.MQGMO_FAIL_IF_QUIESCING
             | (mq.MQGMO_PROPERTIES_FORCE_MQRFH2 if headers else mq.MQGMO_NO_PROPERTIES)
             | (mq.MQGMO_CONVERT if convert else 0)
+        )
+        self._by_seq_number_gmo = st.gmo(mq.MQGMO_BROWSE_FIRST | self._read_options, match_options=_BY_SEQ_NUMBER)
+        self._in_group_gmos = tuple(
+            st.gmo(step | self._read_options, match_options=_BY_GROUP_ID)
+            for step in (mq.MQGMO_BROWSE_FIRST, mq.MQGMO_BROWSE_NEXT)
         )
         connection.reopening(self._open)
 
@@ -211,6 +218,7 @@ class BrowsedQueue:
 
         Raises:
             GroupGone: one of them is not there.
+            AmbiguousGroup: two of them are in the same place.
             MQIError: a call failed.
         """
         if planned.key.stamp:
@@ -220,11 +228,32 @@ class BrowsedQueue:
             if span.first == 1:
                 yield message
             return
-        for seq in range(span.first, min(span.last, planned.messages) + 1):
-            message = self._by_seq_number(planned.key, seq)
+        last = min(span.last, planned.messages)
+        first = span.first
+        if span == WHOLE:
+            first = yield from self._as_they_lie(planned)
+        for number in range(first, last + 1):
+            message = self._by_seq_number(planned.key, number)
             if message is None:
-                raise GroupGone(self.name, str(planned.key), seq - 1, planned.messages)
+                raise GroupGone(self.name, str(planned.key), number - 1, planned.messages)
             yield message
+
+    def _as_they_lie(self, planned: Planned) -> Generator[Got, None, int]:
+        """Yield the messages of a group as long as they lie in sequence; returns the sequence number to go on with."""
+        md = st.md(group_id=planned.key.identifier, ccsid=_UTF_8)
+        gmo, following = self._in_group_gmos
+        for seq in range(1, planned.messages + 1):
+            message = self._message(md, gmo)
+            if message is None or st.long_at(message.md, st.MD_MSG_SEQ_NUMBER) != seq:
+                self._seq_numbers(planned.key)
+                return seq
+            yield message
+            gmo = following
+        # Behind the last one: segments of it, as far as they are not skipped with their message, or what should not be there.
+        behind = st.gmo(mq.MQGMO_BROWSE_NEXT | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID)
+        if self._descriptor(md, behind) is not None:
+            self._seq_numbers(planned.key)
+        return planned.messages + 1
 
     def messages_there(self, key: Key, span: Span = WHOLE) -> Iterator[Got]:
         """Yield in sequence what is there of a group. A message of which segments are missing is not there."""
@@ -236,17 +265,21 @@ class BrowsedQueue:
         yield from filter(None, there)
 
     def _seq_numbers(self, key: Key) -> set[int]:
+        """Return the sequence numbers that are there of a group; raises AmbiguousGroup."""
         md = st.md(group_id=key.identifier)
-        numbers: set[int] = set()
+        places: set[tuple[int, int]] = set()
         step = mq.MQGMO_BROWSE_FIRST
         while found := self._descriptor(md, st.gmo(step | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID)):
-            numbers.add(st.long_at(found[0], st.MD_MSG_SEQ_NUMBER))
+            place = (st.long_at(found[0], st.MD_MSG_SEQ_NUMBER), st.long_at(found[0], st.MD_OFFSET))
+            if place in places:
+                raise AmbiguousGroup(self.name, str(key), *place)
+            places.add(place)
             step = mq.MQGMO_BROWSE_NEXT
-        return numbers
+        return {seq for seq, _ in places}
 
     def _by_seq_number(self, key: Key, seq: int) -> Got | None:
         md = st.md(group_id=key.identifier, msg_seq_number=seq, ccsid=_UTF_8)
-        return self._message(md, st.gmo(mq.MQGMO_BROWSE_FIRST | self._read_options, match_options=_BY_SEQ_NUMBER))
+        return self._message(md, self._by_seq_number_gmo)
 
     def _by_msg_id(self, key: Key) -> Got | None:
         md = st.md(msg_id=key.identifier, ccsid=_UTF_8)
@@ -258,7 +291,10 @@ class BrowsedQueue:
             step = mq.MQGMO_BROWSE_NEXT
 
     def _message(self, md: bytearray, gmo: bytearray) -> Got | None:
-        found = self._again(lambda: self._looker.get(md, gmo, _NOT_CONVERTED))
+        try:
+            found = self._looker.get(md, gmo, _NOT_CONVERTED)
+        except MQIError as error:
+            found = self._redone(error, lambda: self._looker.get(md, gmo, _NOT_CONVERTED))
         return None if found is None else Got(*found)
 
     def _walk(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:
@@ -278,8 +314,11 @@ class BrowsedQueue:
         try:
             return call()
         except MQIError as error:
-            if not self._connection.can_redo(error):
-                raise
+            return self._redone(error, call)
+
+    def _redone(self, error: MQIError, call: Callable[[], _T]) -> _T:
+        if not self._connection.can_redo(error):
+            raise error
 
         def attempt() -> _T:
             self._connection.restore()

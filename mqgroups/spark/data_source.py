@@ -50,13 +50,13 @@ class IbmMqDataSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Return what a batch is written with."""
-        from mqgroups.spark.sink import GroupBatchWriter  # type: ignore[import-untyped,unused-ignore]
+        from mqgroups.spark.sink import GroupBatchWriter
 
         return GroupBatchWriter(schema, sink_options(self.options, Use.BATCH_WRITE), overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 - Spark's name
         """Return what a micro-batch is written with."""
-        from mqgroups.spark.sink import GroupStreamWriter  # type: ignore[import-untyped,unused-ignore]
+        from mqgroups.spark.sink import GroupStreamWriter
 
         return GroupStreamWriter(schema, sink_options(self.options, Use.STREAM_WRITE), overwrite)
 

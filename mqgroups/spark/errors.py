@@ -13,6 +13,7 @@
      ├─ JavaMissing             there is no Java that Spark runs on
      ├─ QueueReserved           another query, or any other application, gets from the source's queue
      ├─ GroupGone               a planned group is not on the queue any more, or not whole
+     ├─ AmbiguousGroup          two messages of a group are in the same place
      └─ AmbiguousMessage        two messages in no group cannot be told apart
 
 Spark shows them in a traceback of the Python worker; they pickle, and none shows a payload or a password.
@@ -126,3 +127,24 @@ class AmbiguousMessage(EnvironmentFailure):
         )
         self.queue = queue
         self.key = key
+
+
+class AmbiguousGroup(EnvironmentFailure):
+    """Two messages of a group are in one place: the one would be read, and both removed.
+
+    Attributes:
+        queue: where they are.
+        key: of the group, as offsets have it.
+        msg_seq_number, offset: which place.
+    """
+
+    def __init__(self, queue: str, key: str, msg_seq_number: int, offset: int) -> None:
+        super().__init__(
+            f"queue {queue} holds two messages with number {msg_seq_number} and offset {offset} in group {key}. Nothing was "
+            "removed. Something has put to that group by hand, or restored messages: move the group to another queue "
+            "(mqgroups salvage move), and the query goes on with failOnDataLoss=false"
+        )
+        self.queue = queue
+        self.key = key
+        self.msg_seq_number = msg_seq_number
+        self.offset = offset

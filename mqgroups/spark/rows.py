@@ -73,6 +73,7 @@ def record_batches(messages: Iterable[Got], options: SourceOptions) -> Iterator[
         yield _batch(pyarrow, rows, arrow_schema)
 
 
+@lru_cache
 def put_time_us(stamp: bytes) -> int | None:
     """Return PutDate and PutTime (16 digits, GMT) in microseconds since 1970; ``None`` if the message does not say."""
     try:
@@ -87,6 +88,11 @@ def put_time_us(stamp: bytes) -> int | None:
 def _day_us(day: bytes) -> int:
     year, month, day_of_month = int(day[:4]), int(day[4:6]), int(day[6:8])
     return (date(year, month, day_of_month).toordinal() - _EPOCH) * 86_400_000_000
+
+
+@lru_cache
+def _name(format_name: bytes) -> str:
+    return format_name.rstrip(b" \0").decode("utf-8", "replace")
 
 
 def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
@@ -107,7 +113,7 @@ def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
         msg_seq_number,
     ) = _MD.unpack(message.md)
     data = message.data
-    name = format_name.rstrip(b" \0").decode("utf-8", "replace")
+    name = _name(format_name)
     headers: dict[str, bytes | None] = {}
     if options.include_headers and name == RF_HEADER_2:
         headed = taken_off(data, encoding)

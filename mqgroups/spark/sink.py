@@ -168,7 +168,7 @@ class GroupStreamWriter(_GroupWriter, DataSourceStreamArrowWriter):
         """Say that all groups of the micro-batch are whole, and take away the records that said so of each."""
         self._complete(messages)
 
-    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803 - Spark's
         """Only note it: a late attempt may still put, and the micro-batch will be done again."""
         _log.warning("micro-batch %d to queue %s failed; its records stay", batchId, self._options.queue)
 

@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(config, items):
     kept: list[pytest.Item] = []
     dropped: list[pytest.Item] = []
     for item in items:
-        in_session = "spark" in getattr(item, "fixturenames", ())
+        in_session = "spark_environment" in getattr(item, "fixturenames", ())
         callspec = getattr(item, "callspec", None)
         other = in_session and callspec is not None and callspec.params.get("binding", first) != first
         (dropped if other else kept).append(item)

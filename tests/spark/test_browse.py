@@ -7,7 +7,7 @@ import pytest
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mqi
 from mqgroups.spark.browse import BrowsedQueue, Head, Span, last_present
-from mqgroups.spark.errors import AmbiguousMessage, GroupGone, QueueReserved
+from mqgroups.spark.errors import AmbiguousGroup, AmbiguousMessage, GroupGone, QueueReserved
 from mqgroups.spark.offsets import Key, Planned
 from mqgroups.spark.reservation import ReservedQueue
 from tests.fix_mqi import OK
@@ -177,6 +177,33 @@ def test_messages_come_in_sequence_whatever_their_place_on_the_queue(owner, brow
     assert data_of(browsed, planned, Span(2)) == [b"2", b"3"]
     assert data_of(browsed, planned, Span(2, 2)) == [b"2"]
     assert len(owner.on_queue()) == 3
+
+
+@pytest.mark.parametrize("copied", [2, 3])
+def test_a_number_that_two_messages_of_a_group_have_is_refused_and_nothing_is_taken(owner, browsed, copied):
+    """The one would be read, and both removed."""
+    owner.put_raw_group([b"1", b"2", b"3"])
+    group_id = owner.on_queue()[0].group_id
+    flags = mqi.MQMF_LAST_MSG_IN_GROUP if copied == 3 else mqi.MQMF_MSG_IN_GROUP
+    handle = owner.eye.open(owner.queue, mqi.MQOO_OUTPUT)
+    assert handle.put(b"copy", GroupId=group_id, MsgSeqNumber=copied, MsgFlags=flags).code == OK
+    handle.close()
+    (head,) = browsed.heads()
+    with pytest.raises(AmbiguousGroup) as refused:
+        data_of(browsed, browsed.planned(head))
+    assert (refused.value.msg_seq_number, refused.value.offset) == (copied, 0)
+    assert "mqgroups salvage move" in str(refused.value)
+    assert len(owner.on_queue()) == 4
+
+
+@pytest.mark.embedded
+def test_reading_a_group_takes_a_call_for_each_message_and_one_more(owner, browsed, count_calls):
+    owner.put_raw_group([b"data"] * 20)
+    (head,) = browsed.heads()
+    planned = browsed.planned(head)
+    count_calls()
+    assert len(data_of(browsed, planned)) == 20
+    assert count_calls() == {"MQGET": 21}
 
 
 def test_a_message_in_no_group_is_found_among_others_with_its_msg_id(owner, browsed):
