@@ -58,7 +58,7 @@ faults-spark: setup ## Spark queries killed at each point of their protocol, 120
 faults-spark-short: setup ## a sample of the same in a few minutes
 	@$(RUN) -m tests.faults.spark.campaign --short $(FAULTS_ARGS)
 
-bench: setup ## the library, and Spark, against hand-written loops, on the embedded queue manager (BENCH_ARGS=--spark)
+bench: setup ## the library, clusters and Spark against hand-written loops, all embedded (BENCH_ARGS=--cluster or --spark)
 	@$(RUN) -m tests.bench $(BENCH_ARGS)
 
 bench-short: setup ## the same in less time

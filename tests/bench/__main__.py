@@ -1,8 +1,8 @@
-"""Compare the library with loops written by hand: ``python -m tests.bench [--short | --long | --spark] [--json FILE]``.
+"""Compare the library with loops written by hand: ``python -m tests.bench [--short] [--cluster] …``, see ``--help``.
 
 One run measures all loops in turns on one queue manager, client and server pinned to one core, and reports medians and
 ratios. The queue manager counts the MQI calls. Then single calls are measured without Python on the client's side, and what
-a restart costs; and, but for the short form, Spark source and sink against loops by hand.
+a restart costs; then groups on a cluster; and, but for the short form, Spark source and sink against loops by hand.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ def _queue_manager() -> Iterator[EmbeddedQueueManager]:
         with EmbeddedQueueManager("BENCH", mqsc=[mqsc]) as qmgr:
             # Client and server take turns, never work at the same time: on one core the way between them is shortest
             # and, what counts more, always the same.
-            core = {min(os.sched_getaffinity(0))}
-            os.sched_setaffinity(qmgr.pid, core)
-            os.sched_setaffinity(0, core)
+            cores = os.sched_getaffinity(0)
+            os.sched_setaffinity(qmgr.pid, {min(cores)})
+            os.sched_setaffinity(0, {min(cores)})
             yield qmgr
+            os.sched_setaffinity(0, cores)
 
 
 def _measure(qmgr: EmbeddedQueueManager, messages: int, every: int, rounds: int) -> dict[str, dict[str, list[float]]]:
@@ -133,15 +134,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Compare mqgroups with loops written by hand.")
     parser.add_argument("--short", action="store_true", help="fewer messages and rounds")
     parser.add_argument("--long", action="store_true", help="restarts of a group of a million messages too")
-    parser.add_argument("--spark", action="store_true", help="only Spark source and sink")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--spark", action="store_true", help="only Spark source and sink")
+    only.add_argument("--cluster", action="store_true", help="only groups on a cluster")
     parser.add_argument("--json", type=Path, default=Path("build/bench.json"), help="where the figures go")
     arguments = parser.parse_args()
     load(build())
     console = Console(width=140)
     summary: dict[str, object] = {}
-    if not arguments.spark:
+    if not (arguments.spark or arguments.cluster):
         summary = _library(console, arguments)
-    if not arguments.short:
+    if not arguments.spark:
+        summary["cluster"] = _cluster(console, short=arguments.short)
+    if not (arguments.short or arguments.cluster):
         summary["spark"] = _spark(console)
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(json.dumps(summary, indent=2) + "\n")
@@ -157,6 +162,36 @@ def _spark(console: Console) -> dict[str, object]:
 
     found = spark.measure(groups=20, messages=2_000, rounds=5)
     spark.report(console, found)
+    return found
+
+
+def _cluster(console: Console, *, short: bool) -> dict[str, object]:
+    """Measure groups on a cluster: by instances and producers, by binding, by open groups."""
+    from tests.bench import bindings, instances
+    from tests.bench.cluster import bench
+    from tests.bench.costs import LIBRARY, ON_GROUP, Load, of_cases, of_cells
+    from tests.bench.producers import started
+
+    one_each = Load(groups=10 if short else 50, messages=20, every=10)
+    handles = (1, 10, 100) if short else (1, 10, 100, 1_000)
+    owners = (1, 10) if short else (1, 10, 100)
+    rounds = 2 if short else 7
+    found: dict[str, object] = {}
+    with bench() as cluster:
+        with started(cluster.gateway, max(instances.PRODUCERS)) as producers:
+            spent, arrived = instances.measure(cluster, producers, one_each, rounds)
+        grid = of_cells(one_each.groups, spent, arrived)
+        instances.report(console, grid, one_each)
+        found["instances"] = grid
+        for title, cases, load in (
+            ("Bindings", bindings.by_binding(), one_each),
+            # A unit of work is of many groups in any case, so that only the number of open ones is different.
+            ("Open groups by hand", bindings.by_open_groups(ON_GROUP, handles), Load(handles[-1], 4, 100)),
+            ("Open groups", bindings.by_open_groups(LIBRARY, owners), Load(owners[-1], 10, 5)),
+        ):
+            rows = of_cases(load, bindings.measure(cluster, cases, load, rounds))
+            bindings.report(console, title, load, rows)
+            found[title.lower()] = rows
     return found
 
 
