@@ -7,13 +7,16 @@ import zipfile
 from collections import Counter
 from pathlib import Path
 from random import Random
+from typing import Any, cast
 
 import pytest
+from rich.console import Console
 
+from examples.cluster import __main__ as demo_program
 from examples.cluster.airports import Group, groups, name_of
 from examples.cluster.compare import Arrived, Kind, differences, read
+from examples.cluster.disturbance import Disturber, Member, plan
 from examples.cluster.disturbance import Kind as Wrong
-from examples.cluster.disturbance import plan
 
 ROOT = Path(__file__).resolve().parents[1]
 HEADER = "year,month,day,dep_time,sched_dep_time,dep_delay,arr_time,sched_arr_time,arr_delay,carrier,flight,tailnum,origin,dest"
@@ -42,8 +45,7 @@ ALL_DELTA = got(DELTA, "QM3", group_id="BB")
 
 def test_a_group_is_an_airline_at_an_airport_on_a_day(tmp_path):
     table = [flight(1, "EWR", "UA"), flight(2, "LGA", "DL"), flight(3, "EWR", "UA"), flight(4, "EWR", "UA", day=2)]
-    with zipfile.ZipFile(tmp_path / "flights.csv.zip", "w") as archive:
-        archive.writestr("flights.csv", "\n".join([HEADER, *table]) + "\n")
+    write_table(tmp_path, table)
     assert groups(tmp_path / "flights.csv.zip", 2) == [
         Group("2013-01-01 EWR UA", "EWR", (table[0], table[2])),
         Group("2013-01-01 LGA DL", "LGA", (table[1],)),
@@ -128,13 +130,49 @@ def test_everything_goes_wrong_in_each_round(rounds):
         }
 
 
+def write_table(folder, rows):
+    """Make a table of flights."""
+    with zipfile.ZipFile(folder / "flights.csv.zip", "w") as archive:
+        archive.writestr("flights.csv", "\n".join([HEADER, *rows]) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("written", "code", "said"),
+    [
+        (UNITED, 0, "equal: every group came once, in sequence, whole to one consumer at one instance."),
+        (UNITED[:3], 1, "different: 2013-01-01 EWR UA: 1 of 4 flights lost"),
+    ],
+    ids=["all", "one lost"],
+)
+def test_a_run_with_a_difference_ends_with_1_and_says_which(written, code, said, tmp_path, monkeypatch, capsys):
+    write_table(tmp_path, UNITED)
+    work = tmp_path / "work"
+
+    def run(*_):
+        (work / "QM2-SINK.1.csv").write_text("".join(f"AA,{number},{line}\n" for number, line in enumerate(written, 1)))
+        members = [
+            Member("producer EWR at QM1", [], work / "log", q_mgr_name="QM1", what="EWR", is_producer=True),
+            Member("consumer SINK.1 at QM2", [], work / "log", q_mgr_name="QM2", what="SINK.1"),
+        ]
+        settings = {"environment": {}, "all_put": work, "total": 4, "planned": [], "chance": Random(1), "tell": print}
+        return Disturber(members, cast(Any, None), **settings), []
+
+    monkeypatch.setattr(demo_program, "_run", run)
+    monkeypatch.setattr(demo_program, "_console", Console(width=200, highlight=False))
+    monkeypatch.setattr(sys, "argv", ["demo", "--data", str(tmp_path / "flights.csv.zip"), "--work", str(work)])
+    assert demo_program.main() == code
+    shown = capsys.readouterr().out
+    assert said in shown
+    assert "where groups went (embedded queue managers, not IBM MQ)" in shown
+
+
 @pytest.fixture
 def demo(tmp_path):
     """A function that runs the demo on a small table, of the same airports."""
     airports = [("EWR", "UA"), ("EWR", "EV"), ("JFK", "B6"), ("JFK", "AA"), ("LGA", "DL"), ("LGA", "WN")]
-    rows = [flight(number, *each, day) for day in (1, 2, 3) for number in range(45) for each in airports]
-    with zipfile.ZipFile(tmp_path / "flights.csv.zip", "w") as archive:
-        archive.writestr("flights.csv", "\n".join([HEADER, *rows]) + "\n")
+    write_table(
+        tmp_path, [flight(number, *each, day) for day in (1, 2, 3) for number in range(45) for each in airports]
+    )
 
     def run(*arguments):
         command = [sys.executable, "-m", "examples.cluster", "--short", "--data", tmp_path / "flights.csv.zip"]
