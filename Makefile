@@ -12,8 +12,8 @@ RUN    := $(VENV)/bin/python
 export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-short pipeline pipeline-short test test-ibmmq stateful faults faults-short faults-spark faults-spark-short \
-        mutations bench bench-short compare compare-short load lint types format clean
+.PHONY: help setup demo demo-short demo-cluster demo-cluster-short pipeline pipeline-short test test-ibmmq stateful \
+        faults faults-short faults-spark faults-spark-short mutations bench bench-short compare compare-short load lint types format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,14 @@ demo: ## a month of flights through message groups, with everything killed on th
 demo-short: ## the same with three days
 	@bash tools/setup.sh flights
 	@$(RUN) -m examples.flights --short $(DEMO_ARGS)
+
+demo-cluster: ## the same flights over three queue managers, with programs, channels and queue managers killed (DEMO_ARGS)
+	@bash tools/setup.sh flights
+	@$(RUN) -m examples.cluster $(DEMO_ARGS)
+
+demo-cluster-short: ## the same with three days
+	@bash tools/setup.sh flights
+	@$(RUN) -m examples.cluster --short $(DEMO_ARGS)
 
 pipeline: ## the same flights through Spark: delays by day and carrier, with the driver killed on the way (PIPELINE_ARGS)
 	@bash tools/setup.sh flights

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 from click.testing import CliRunner
@@ -17,6 +18,7 @@ pytestmark = pytest.mark.embedded
 
 THIS = [b"%d" % number for number in range(1, 9)]
 ALL = ("QM1", "QM2", "QM3")
+WAIT_S = 30
 LOOKED, _, USAGE, _, _, SPLIT, NO_CONNECTION = range(7)
 
 
@@ -113,6 +115,41 @@ def test_a_group_whose_messages_arrive_in_any_order_is_got_in_sequence(owners, c
     for owner in owners.values():
         groups = owner.get_groups(complete_groups_only=True)
         assert [[data.partition(b".")[2] for data in group] for group in groups] == [THIS] * 2
+
+
+def test_four_consumers_at_one_instance_get_each_group_whole_and_once(cluster, make_owner, background):
+    """None goes on before all have a group, so each gets one at least; nothing promises them equal shares of the rest."""
+    # Given: an instance at QM1 only, to which a channel brings the messages of groups mixed up, and its four consumers.
+    queue = cluster.define("DEFBIND(GROUP) SHARE DEFSOPT(SHARED)", at=("QM1",))
+    owners = [make_owner(cluster["QM1"], queue) for _ in range(4)]
+    all_have_one, all_arrived = threading.Barrier(4), threading.Event()
+
+    def work(owner):
+        got: list[list[bytes]] = []
+        is_last_round = False
+        with owner.consumer(owner.connect(), complete_groups_only=True, every=3, wait_s=0.1) as consumer:
+            while not is_last_round:
+                is_last_round = all_arrived.is_set()
+                for group in consumer:
+                    messages = iter(group)
+                    first = next(messages).data
+                    if not got:
+                        all_have_one.wait(WAIT_S)
+                    got.append([first, *(message.data for message in messages)])
+        return got
+
+    # When they get what is put elsewhere meanwhile
+    shares = [background(work, owner) for owner in owners]
+    cluster["QM2"].control.interleave_channel("QM1", 7)
+    put_groups(make_owner(cluster["QM2"], queue), 30)
+    wait_until(lambda: [cluster.channel("QM2", "QM1")[what] for what in ("waiting", "in_doubt")] == [0, 0])
+    all_arrived.set()
+    # Then each group is one consumer's, and whole.
+    shares = [share.result() for share in shares]
+    wholes = [[b"%d." % number + data for data in THIS] for number in range(30)]
+    assert sorted(group for share in shares for group in share) == sorted(wholes)
+    assert all(shares)
+    assert cluster.depth("QM1", queue) == 0
 
 
 def test_to_get_where_there_is_no_instance_is_a_clear_error(cluster, make_owner):

@@ -23,12 +23,13 @@ from rich.table import Table
 import mqgroups
 from examples.flights import compare, consumer, producer, source
 from examples.flights.program import EVERY, PASSWORD_VARIABLE, QUEUE
-from examples.flights.supervisor import DemoFailed, Program, Supervisor
+from examples.flights.supervisor import DemoFailed, Killer, Program
 from mqgroups.embedded import EmbeddedQueueManager, EmbeddedQueueManagerError
 
 ROOT = Path(__file__).resolve().parents[2]
 MQSC = ROOT / "docker" / "20-mqgroups.mqsc"
 QUEUES = (QUEUE, f"MQGROUPS.PUT.{producer.NAME}", f"MQGROUPS.GET.{consumer.NAME}")
+FILES = "flights"
 DAYS_OF_JANUARY = 31
 DAYS_OF_SHORT = 3
 
@@ -116,7 +117,7 @@ def _demo(console: Console, options: argparse.Namespace) -> int:
     )
     with ExitStack() as stack:
         work = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mqgroups-flights-")))
-        files = work / "flights"
+        files = work / FILES
         files.mkdir(parents=True)
         password = secrets.token_urlsafe(16)
         q_mgr = stack.enter_context(
@@ -125,15 +126,14 @@ def _demo(console: Console, options: argparse.Namespace) -> int:
         # The library has to be known to this process too, which looks at the queues at the end.
         os.environ.update(q_mgr.environment())
         environment = {**os.environ, PASSWORD_VARIABLE: password}
-        programs = _programs(options, work, files, total, len(sizes))
+        programs = _programs(options, q_mgr.conn_name, work, total, len(sizes))
         view = stack.enter_context(View(console, programs))
         chance = random.Random(options.seed)
         for program in programs:
             # The last one hits between the last commit and the end: everything is done, and nobody was told.
             program.kill_at = [*sorted(chance.sample(range(1, total), options.kills - 1)), total]
-        supervisor = Supervisor(
+        killer = Killer(
             programs,
-            conn_name=lambda: q_mgr.conn_name,
             environment=environment,
             kill_q_mgr=q_mgr.kill,
             start_q_mgr=q_mgr.start,
@@ -142,32 +142,33 @@ def _demo(console: Console, options: argparse.Namespace) -> int:
             moved=view.moved,
         )
         began_s = time.monotonic()
-        supervisor.run()
+        killer.run()
         took_s = time.monotonic() - began_s
         view.__exit__()
         sentences = compare.differences(source.days(options.data, options.days), files)
         with mqgroups.connect("QM1", q_mgr.channel, q_mgr.conn_name, user="app", password=password) as connection:
             sentences += compare.left_on_queues(connection, QUEUES)
-    console.print(_balance(programs, supervisor, total, len(sizes), took_s, len(sentences)))
+    console.print(_balance(programs, killer, total, len(sizes), took_s, len(sentences)))
     for sentence in sentences:
         console.print(f"different: {sentence}", markup=False, highlight=False, soft_wrap=True)
     return 1 if sentences else 0
 
 
-def _programs(options: argparse.Namespace, work: Path, files: Path, total: int, groups: int) -> list[Program]:
-    def command(name: str, *arguments: object) -> list[str]:
-        module = f"examples.flights.{name}"
-        return [sys.executable, "-m", module, "--done", str(work / f"{name}.done"), *map(str, arguments)]
+def _programs(options: argparse.Namespace, conn_name: str, work: Path, total: int, groups: int) -> list[Program]:
+    def program(name: str, *arguments: object) -> Program:
+        own = ["--conn-name", conn_name, "--done", work / f"{name}.done", *arguments]
+        command = [sys.executable, "-m", f"examples.flights.{name}", *map(str, own)]
+        return Program(name, command, work / f"{name}.log", total)
 
     days = [] if options.days is None else ["--days", options.days]
     return [
-        Program("producer", command("producer", "--data", options.data, *days), total, [], work / "producer.log"),
-        Program("consumer", command("consumer", "--to", files, "--groups", groups), total, [], work / "consumer.log"),
+        program("producer", "--data", options.data, *days),
+        program("consumer", "--to", work / FILES, "--groups", groups),
     ]
 
 
 def _balance(
-    programs: Sequence[Program], supervisor: Supervisor, total: int, groups: int, took_s: float, different: int
+    programs: Sequence[Program], killer: Killer, total: int, groups: int, took_s: float, different: int
 ) -> Table:
     table = Table(title="embedded queue manager, not IBM MQ", title_justify="left")
     table.add_column("")
@@ -186,7 +187,7 @@ def _balance(
     rate = f"{total / took_s:,.0f}/s"
     table.add_row("rate, deaths included", rate, rate)
     table.add_section()
-    table.add_row("kill -9 queue manager", f"{supervisor.q_mgr_kills}", "")
+    table.add_row("kill -9 queue manager", f"{killer.q_mgr_kills}", "")
     table.add_row("differences", "", f"{different}")
     return table
 

@@ -1,6 +1,7 @@
 """What the producer and the consumer program have in common: arguments, lines of progress, how they end.
 
-Exit codes: 0 done; 75 the queue manager is not there or has gone (start the program again, and it goes on); 1 anything else.
+Exit codes: 0 done; 75 start the program again, and it goes on: the queue manager is not there or has gone, or somebody else has
+taken what had gone back to the queue; 1 anything else.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import mqgroups
 from examples.flights.source import SourceError
-from mqgroups.errors import CommitOutcomeUnknown, ConnectionBroken, MQGroupsError
+from mqgroups.errors import CommitOutcomeUnknown, ConnectionBroken, MessagesTaken, MQGroupsError
 
 QUEUE = "FLIGHTS"
 EVERY = 500
@@ -28,6 +29,8 @@ class Progress:
     at 1500 1                   messages done, of which the last may not be committed yet; how often it has connected again
     resumed 2013-01-02 500      an earlier instance's work goes on, from there
     finished 73                 everything is committed, in so many units of work
+
+    A program that has more to say uses ``say``.
     """
 
     def __init__(self, connection: mqgroups.QueueManager, position: int = 0) -> None:
@@ -42,19 +45,20 @@ class Progress:
 
     def report(self) -> None:
         """Say the position now."""
-        self._say(f"at {self.position} {self._connection.generation}")
+        self.say(f"at {self.position} {self._connection.generation}")
 
     def resumed(self, where: str) -> None:
         """Say that an earlier instance's work goes on."""
-        self._say(f"resumed {where}")
+        self.say(f"resumed {where}")
         self.report()
 
     def finished(self, units_of_work: int) -> None:
         """Say that everything is committed."""
         self.report()
-        self._say(f"finished {units_of_work}")
+        self.say(f"finished {units_of_work}")
 
-    def _say(self, line: str) -> None:
+    def say(self, line: str) -> None:
+        """Say something: a word for what it is, and the rest."""
         # In one write, and at once: whoever reads it may kill this process for it.
         os.write(sys.stdout.fileno(), f"{line}\n".encode())
 
@@ -70,8 +74,8 @@ def arguments(description: str) -> argparse.ArgumentParser:
     return parser
 
 
-def connect(options: argparse.Namespace) -> mqgroups.QueueManager:
-    """Connect as the arguments say."""
+def connect(options: argparse.Namespace, connect_wait_s: float = 0.0) -> mqgroups.QueueManager:
+    """Connect as the arguments say, waiting so long for the queue manager."""
     password = os.environ.get(PASSWORD_VARIABLE)
     return mqgroups.connect(
         options.qmgr,
@@ -79,6 +83,7 @@ def connect(options: argparse.Namespace) -> mqgroups.QueueManager:
         options.conn_name,
         user=options.user if password else None,
         password=password,
+        connect_wait_s=connect_wait_s,
     )
 
 
@@ -102,7 +107,7 @@ def run(program: Callable[[], None]) -> None:
     """Run a program, and end the process with one line on standard error if it fails."""
     try:
         program()
-    except (ConnectionBroken, CommitOutcomeUnknown) as error:
+    except (ConnectionBroken, CommitOutcomeUnknown, MessagesTaken) as error:
         _end(EXIT_TRY_AGAIN, error)
     except (MQGroupsError, SourceError) as error:
         _end(1, error)

@@ -1,8 +1,8 @@
 """Programs that are killed and started again until they are done.
 
-A program is killed when its progress reaches a number drawn beforehand; as it goes on working while that line is on its way
-here, it is somewhere behind that number when the signal comes. Nothing here sleeps: everything follows from lines of progress
-and from processes that end.
+``Supervisor`` keeps them going, whatever they die of. ``Killer`` is one that kills them, each when its progress reaches a number
+drawn beforehand; as a program goes on working while that line is on its way here, it is somewhere behind that number when the
+signal comes. Nothing here sleeps: everything follows from lines of progress and from processes that end.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ class Program:
 
     Attributes:
         name: ``producer`` or ``consumer``.
-        command: how to start it, but for the queue manager's address, which may change.
-        total: messages it has to do.
-        kill_at: progress at which it is killed, ascending.
+        command: how to start it.
         log: file for its standard error.
+        total: messages it has to do; 0 if nobody knows.
+        kill_at: progress at which it is killed, ascending.
     """
 
     name: str
     command: Sequence[str]
-    total: int
-    kill_at: list[int]
     log: Path
+    total: int = 0
+    kill_at: list[int] = field(default_factory=list)
     position: int = 0
     starts: int = 0
     kills: int = 0
@@ -53,12 +53,10 @@ class Program:
     process: subprocess.Popen[bytes] | None = None
     _unread: bytes = field(default=b"", repr=False)
 
-    def start(self, conn_name: str, environment: dict[str, str]) -> IO[bytes]:
+    def start(self, environment: dict[str, str]) -> IO[bytes]:
         """Start it; return its standard output."""
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [*self.command, "--conn-name", conn_name], stdout=subprocess.PIPE, stderr=log, env=environment
-            )
+            self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=log, env=environment)
         self.starts += 1
         self.dying = False
         self.generation = 0
@@ -92,42 +90,30 @@ class Program:
 
 
 class Supervisor:
-    """Keeps programs going, through their own deaths and the queue manager's."""
+    """Keeps programs going, through their own deaths."""
 
     def __init__(
         self,
         programs: Sequence[Program],
         *,
-        conn_name: Callable[[], str],
         environment: dict[str, str],
-        kill_q_mgr: Callable[[], None],
-        start_q_mgr: Callable[[], None],
-        kill_q_mgr_at: int,
         tell: Callable[[str], None],
-        moved: Callable[[Program], None],
         silence_s: float = 120.0,
     ) -> None:
         """Take what to keep going.
 
         Args:
-            programs: the last of them decides when the queue manager is killed.
-            conn_name: where the queue manager is; asked at every start of a program.
+            programs: to be run until all are done.
             environment: of the programs.
-            kill_q_mgr, start_q_mgr: end the queue manager with SIGKILL, and start it again.
-            kill_q_mgr_at: progress of the last program at which that happens.
             tell: is told what happens, a sentence each time.
-            moved: is told of progress.
             silence_s: give up when nothing at all happens for so long, seconds.
         """
         self._programs = programs
-        self._conn_name = conn_name
         self._environment = environment
-        self._kill_q_mgr, self._start_q_mgr = kill_q_mgr, start_q_mgr
-        self._kill_q_mgr_at = kill_q_mgr_at
-        self._tell, self._moved = tell, moved
+        self._tell = tell
         self._silence_s = silence_s
+        self._heard_s = 0.0
         self._selector = selectors.DefaultSelector()
-        self.q_mgr_kills = 0
 
     def run(self) -> None:
         """Return when all programs are done.
@@ -135,15 +121,12 @@ class Supervisor:
         Raises:
             DemoFailed: a program ended as none should, or nothing moves any more.
         """
+        self._heard_s = time.monotonic()
         try:
             for program in self._programs:
                 self._start(program)
             while not all(program.done for program in self._programs):
-                ready = self._selector.select(self._silence_s)
-                if not ready:
-                    raise DemoFailed(f"nothing has moved for {self._silence_s:g} s: {self._where()}")
-                for key, _ in ready:
-                    self._read(key.data, key.fd)
+                self._step()
         finally:
             for program in self._programs:
                 if program.process is not None:
@@ -151,8 +134,26 @@ class Supervisor:
                     program.end()
             self._selector.close()
 
+    def _step(self) -> None:
+        """Do what is to be done now, or wait for it."""
+        self._listen(self._silence_s)
+
+    def _moved(self, program: Program) -> None:
+        """Take note of progress."""
+
     def _start(self, program: Program) -> None:
-        self._selector.register(program.start(self._conn_name(), self._environment), selectors.EVENT_READ, program)
+        self._selector.register(program.start(self._environment), selectors.EVENT_READ, program)
+
+    def _listen(self, timeout_s: float) -> None:
+        """Hear what programs say, waiting for so long."""
+        ready = self._selector.select(timeout_s)
+        if ready:
+            self._heard_s = time.monotonic()
+        elif time.monotonic() - self._heard_s >= self._silence_s:
+            where = ", ".join(f"{program.name} at {program.position:,}" for program in self._programs)
+            raise DemoFailed(f"nothing has moved for {self._silence_s:g} s: {where}")
+        for key, _ in ready:
+            self._read(key.data, key.fd)
 
     def _read(self, program: Program, descriptor: int) -> None:
         data = os.read(descriptor, 65536)
@@ -160,35 +161,23 @@ class Supervisor:
             self._ended(program)
             return
         for word, rest in program.lines(data):
-            if word == "at":
-                position, generation = map(int, rest.split())
-                program.position = position
-                if generation > program.generation:
-                    program.generation = generation
-                    program.went_on += 1
-                    self._tell(f"{program.name} has connected again, and goes on")
-                self._moved(program)
-                self._kill_what_is_due(program)
-            elif word == "resumed":
-                program.resumes += 1
-                self._tell(f"{program.name} goes on from {rest}")
-            elif word == "finished":
-                program.units_of_work = int(rest)
+            self._said(program, word, rest)
 
-    def _kill_what_is_due(self, program: Program) -> None:
-        if program.dying:
-            return
-        if program.kill_at and program.position >= program.kill_at[0]:
-            program.kill_at.pop(0)
-            self._tell(f"kill -9 {program.name}, at about message {program.position:,}")
-            program.kill()
-        elif program is self._programs[-1] and not self.q_mgr_kills and program.position >= self._kill_q_mgr_at:
-            self.q_mgr_kills += 1
-            self._tell("kill -9 queue manager")
-            self._kill_q_mgr()
-            began_s = time.monotonic()
-            self._start_q_mgr()
-            self._tell(f"queue manager started again, in {time.monotonic() - began_s:.2f} s")
+    def _said(self, program: Program, word: str, rest: str) -> None:
+        """Take note of a line of progress."""
+        if word == "at":
+            position, generation = map(int, rest.split())
+            program.position = position
+            if generation > program.generation:
+                program.generation = generation
+                program.went_on += 1
+                self._tell(f"{program.name} has connected again, and goes on")
+            self._moved(program)
+        elif word == "resumed":
+            program.resumes += 1
+            self._tell(f"{program.name} goes on from {rest}")
+        elif word == "finished":
+            program.units_of_work = int(rest)
 
     def _ended(self, program: Program) -> None:
         assert program.process is not None
@@ -207,5 +196,48 @@ class Supervisor:
         if not program.done:
             self._start(program)
 
-    def _where(self) -> str:
-        return ", ".join(f"{program.name} at {program.position:,} of {program.total:,}" for program in self._programs)
+
+class Killer(Supervisor):
+    """Keeps programs going, kills them, and once the queue manager between them."""
+
+    def __init__(
+        self,
+        programs: Sequence[Program],
+        *,
+        environment: dict[str, str],
+        kill_q_mgr: Callable[[], None],
+        start_q_mgr: Callable[[], None],
+        kill_q_mgr_at: int,
+        tell: Callable[[str], None],
+        moved: Callable[[Program], None],
+    ) -> None:
+        """Take what to keep going, and what to kill.
+
+        Args:
+            programs: the last of them decides when the queue manager is killed.
+            environment, tell: see ``Supervisor``.
+            kill_q_mgr, start_q_mgr: end the queue manager with SIGKILL, and start it again.
+            kill_q_mgr_at: progress of the last program at which that happens.
+            moved: is told of progress.
+        """
+        super().__init__(programs, environment=environment, tell=tell)
+        self._kill_q_mgr, self._start_q_mgr = kill_q_mgr, start_q_mgr
+        self._kill_q_mgr_at = kill_q_mgr_at
+        self._tell_moved = moved
+        self.q_mgr_kills = 0
+
+    def _moved(self, program: Program) -> None:
+        self._tell_moved(program)
+        if program.dying:
+            return
+        if program.kill_at and program.position >= program.kill_at[0]:
+            program.kill_at.pop(0)
+            self._tell(f"kill -9 {program.name}, at about message {program.position:,}")
+            program.kill()
+        elif program is self._programs[-1] and not self.q_mgr_kills and program.position >= self._kill_q_mgr_at:
+            self.q_mgr_kills += 1
+            self._tell("kill -9 queue manager")
+            self._kill_q_mgr()
+            began_s = time.monotonic()
+            self._start_q_mgr()
+            self._tell(f"queue manager started again, in {time.monotonic() - began_s:.2f} s")

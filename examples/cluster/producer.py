@@ -1,0 +1,59 @@
+"""The producer: puts the flights of one airport to cluster queue CLUSTER.ORDERS, a group for each day and airline.
+
+    python -m examples.cluster.producer --qmgr QM1 --conn-name 'localhost(1414)' --airport EWR --done /tmp/EWR.done
+
+``bind="group"`` sends each group to an instance of the queue, whole. It is the default, and all there is here about the cluster.
+The checkpoint, committed with the messages it speaks of, is how many groups are put. The file that says that everything is done
+is made before the producer is closed: closing takes the record of the last group away, and with it the checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from examples.cluster import airports
+from examples.cluster.program import CONNECT_WAIT_S, EVERY, QUEUE, GroupProgress
+from examples.flights.program import arguments, connect, mark_done, run
+from examples.flights.source import DEFAULT_TABLE
+from mqgroups import GroupProducer
+
+
+def load(producer: GroupProducer, groups: Sequence[airports.Group], progress: GroupProgress) -> None:
+    """Put what is not put yet."""
+    done = producer.checkpoint or 0
+    progress.position = sum(len(each.flights) for each in groups[:done])
+    for number, each in enumerate(groups[done:], done):
+        with producer.group() as group:
+            progress.position += group.resume_from
+            for position, flight in enumerate(each.flights[group.resume_from :], group.resume_from + 1):
+                group.put(flight, checkpoint=number + (position == len(each.flights)))
+                progress.step()
+    progress.report()
+
+
+def main() -> None:
+    """Run the program."""
+    parser = arguments(f"Put the flights of an airport to queue {QUEUE}, a message group for each day and airline.")
+    parser.add_argument("--airport", choices=airports.AIRPORTS, required=True)
+    parser.add_argument("--data", type=Path, default=DEFAULT_TABLE, help="flights.csv.zip")
+    parser.add_argument("--days", type=int, default=1, help="so many days")
+    options = parser.parse_args()
+    with connect(options, CONNECT_WAIT_S) as q_mgr:
+        progress = GroupProgress(q_mgr)
+        with q_mgr.group_producer(
+            QUEUE,
+            name=f"FLIGHTS.{options.airport}",
+            every=EVERY,
+            bind="group",
+            on_resume=progress.found,
+            on_in_doubt=progress.settled,
+        ) as producer:
+            if not options.done.exists():
+                groups = airports.groups(options.data, options.days)
+                load(producer, airports.of_airport(groups, options.airport), progress)
+                mark_done(options.done)
+
+
+if __name__ == "__main__":
+    run(main)
