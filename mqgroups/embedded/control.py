@@ -103,7 +103,7 @@ class Control:
 
         Args:
             to: the queue manager that the channel leads to.
-            when: ``before`` or ``after`` the other end has received the batch; "" takes back a cut that has not happened.
+            when: ``before`` or ``after`` the other end has received the batch; "" takes back what has not happened yet.
             stop: whether the channel is stopped then; else it resolves the doubt as soon as it can.
         """
         self._do("channel", action="cut", to=to, when=when, stop=stop)

@@ -12,15 +12,15 @@ import os
 import signal
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import mqgroups
 from mqgroups.embedded import ControlError, EmbeddedQueueManager, EmbeddedQueueManagerError, Fault
 from mqgroups.errors import COMMIT_OUTCOME_UNKNOWN, CommitOutcomeUnknown, MQGroupsError, MQIError
-from tests.faults.programs import PROGRAMS, GetProgram, Pattern, Program, PutProgram
-from tests.faults.reader import PROGRAM, Reader, call_yourself
+from tests.faults.patterns import PROGRAMS
+from tests.faults.programs import PATIENCE_S, GetProgram, Pattern, Program, PutProgram
+from tests.faults.reader import PROGRAM, Reader
 from tests.faults.watch import Watch
 
 MQSC = """
@@ -28,11 +28,11 @@ DEFINE QMODEL(MQGROUPS.STATUS.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) NOSHARE DEFS
 DEFINE QMODEL(FAULTS.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) SHARE DEFSOPT(SHARED) REPLACE
 """
 MOST_STARTS = 12
-PATIENCE_S = 20
 ENDED_WITH_ERROR = 3
 ENDED_UNEXPECTEDLY = 4
 # Reconnecting and waiting for an owner is done in steps of this length: the other side is on this machine.
-_NAP_S = 0.001
+NAP_S = 0.001
+_numbers = itertools.count(1)
 
 
 @dataclass
@@ -45,6 +45,7 @@ class Result:
         starts: how often programs were started.
         in_doubt, verdicts: commits in doubt, and conclusions about them that were compared with the queues.
         errors: errors that reached an application, by class and reason code.
+        places: groups of cluster queues, by the queue managers they were found at; "QM1 QM2" is a split one.
         wrong: what is not as it should be, each with the name of its case.
         calls: of the library in this process, (verb, reason); of one case only.
     """
@@ -56,6 +57,7 @@ class Result:
     verdicts: int = 0
     wrong_verdicts: int = 0
     errors: dict[str, int] = field(default_factory=dict)
+    places: dict[str, int] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
     calls: list[tuple[str, int]] = field(default_factory=list)
 
@@ -63,26 +65,36 @@ class Result:
         """Add another result's counts to these."""
         for name in ("runs", "fired", "starts", "in_doubt", "verdicts", "wrong_verdicts"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for error, count in other.errors.items():
-            self.errors[error] = self.errors.get(error, 0) + count
+        for mine, others in ((self.errors, other.errors), (self.places, other.places)):
+            for what, count in others.items():
+                mine[what] = mine.get(what, 0) + count
         self.wrong += other.wrong
+
+    def note_places(self, places: Mapping[bytes, frozenset[str]]) -> None:
+        """Count groups by where they were found."""
+        for found in places.values():
+            where = " ".join(sorted(found))
+            self.places[where] = self.places.get(where, 0) + 1
+
+    @property
+    def groups(self) -> int:
+        """How many groups of cluster queues were found."""
+        return sum(self.places.values())
+
+    @property
+    def split(self) -> int:
+        """How many groups were found at more than one queue manager."""
+        return sum(count for places, count in self.places.items() if " " in places)
 
 
 class Machine:
     """A queue manager, the reader on it, and the watch on this process's library."""
 
-    def __init__(self, directory: Path) -> None:
-        directory.mkdir(parents=True)
-        mqsc = directory / "faults.mqsc"
-        mqsc.write_text(MQSC)
-        self.qmgr = EmbeddedQueueManager("QMF", data=directory / "data", mqsc=[mqsc], command_server=False)
-        self.qmgr.start()
-        self.reader = Reader(self.qmgr)
-        self.watch = Watch()
-        self.watch.install()
-        call_yourself(PROGRAM)
+    def __init__(self, qmgr: EmbeddedQueueManager, reader: Reader, watch: Watch) -> None:
+        self.qmgr = qmgr
+        self.reader = reader
+        self.watch = watch
         self.connected = False
-        self._numbers = itertools.count(1)
         self._mine = os.getpid()
 
     def stop(self) -> None:
@@ -94,7 +106,7 @@ class Machine:
 
     def program(self, pattern: Pattern, queue: str = "") -> PutProgram | GetProgram:
         """Return a program on a queue of its own, or on the one given."""
-        number = next(self._numbers)
+        number = next(_numbers)
         return PROGRAMS[pattern.role](pattern, queue or f"FAULTS.{number}", f"N{number}")
 
     def connect(self) -> mqgroups.QueueManager:
@@ -112,7 +124,7 @@ class Machine:
     def nap(self, seconds: float) -> None:
         """Wait a moment; start the queue manager again if it was killed."""
         if not self.restart_if_killed():
-            time.sleep(min(seconds, _NAP_S))
+            time.sleep(min(seconds, NAP_S))
 
     def restart_if_killed(self) -> bool:
         """Start the queue manager again if it does not run, and say whether that was so; its programs leave it to it."""
@@ -172,7 +184,7 @@ class Machine:
         while any(self.reader.open_handles(queue) for one in programs for queue in queues_of(one)):
             if time.monotonic() > deadline_s:
                 return False
-            time.sleep(_NAP_S)
+            time.sleep(NAP_S)
         return True
 
     # --- cases
@@ -225,7 +237,7 @@ class Machine:
                 self._judge(error, program, result)
                 if before == fired:
                     result.wrong.append(f"an error without a fault: {error!r} {error}")
-                if self.connected and all(_loses_connection(fault) for fault in faults):
+                if self.connected and not program.asks_again and all(_loses_connection(fault) for fault in faults):
                     result.wrong.append(f"a lost connection reached the application: {error!r} {error}")
             elif code == -signal.SIGKILL:
                 kills -= 1
@@ -250,7 +262,7 @@ class Machine:
         if there != said and not completed and not (isinstance(error, CommitOutcomeUnknown) and there > said):
             result.wrong.append(f"said that {said} messages are committed, {there} are: {error}")
 
-    def look(self, program: Program, result: Result) -> None:
+    def look(self, program: PutProgram | GetProgram, result: Result) -> None:
         """What the reader finds when the program is done."""
         if not self.wait_until_closed(program):
             result.wrong.append("a queue is still open")
@@ -259,6 +271,7 @@ class Machine:
         wrong = program.wrong(self.reader)
         if wrong:
             result.wrong.append(wrong)
+        result.note_places(program.places)
         left = self.reader.browse(program.status_queue)
         if left:
             result.wrong.append(f"on the status queue: {[seen.data for seen in left]}")

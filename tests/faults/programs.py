@@ -4,7 +4,7 @@ They do what an application should. A producer learns from its group where to go
 and, when it starts, cuts that back to its checkpoint. What is written down (``Notebook``) survives a program that is killed;
 nothing else does.
 
-A new pattern is a class like ``PutProgram``, and its name in ``PROGRAMS``.
+A new pattern is a class like ``PutProgram``, and its name in ``patterns.py``. Those of clusters are in ``cluster_programs.py``.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import mqgroups
 from mqgroups.errors import MQGroupsError
-from tests.faults.reader import Reader, Seen, got_so_far, put_so_far, wrong_with_group
+from tests.faults.reader import Reader, Seen, got_so_far, places_of, put_so_far, wrong_with_group
 
 SEGMENT_BYTES = 4
 MODEL = "FAULTS.MODEL"
-_PATIENCE_S = 20
+PATIENCE_S = 20
 # A queue that stays full is waited for so long.
 _FULL_WAIT_S = 0.2
 
@@ -30,7 +30,8 @@ class Pattern:
     """What a program does.
 
     Attributes:
-        role, status: put, get or pipe; classic or segmented.
+        role: which program of ``patterns.PROGRAMS``.
+        status: classic or segmented.
         segmented: whether messages are longer than a segment.
         messages, groups: messages in each group, and how many groups.
         every: how often it takes a syncpoint.
@@ -55,19 +56,6 @@ class Pattern:
         """Return the data of the messages; with segments two of three messages are longer than one."""
         long = b"-segments" if self.segmented else b""
         return [b"%03d" % number + (long if number % 3 else b"") for number in range(1, self.messages + 1)]
-
-
-def _patterns() -> list[Pattern]:
-    kept = (("classic", 100), ("classic", 2), ("segmented", 2))
-    return [
-        Pattern(role, status, segmented, 3 if segmented or every == 100 else 5, every)
-        for role in ("put", "get")
-        for status, every in kept
-        for segmented in (False, True)
-    ] + [Pattern("pipe", status, False, 3 if every == 100 else 5, every) for status, every in kept]
-
-
-PATTERNS = {pattern.name: pattern for pattern in _patterns()}
 
 
 class Notebook:
@@ -99,8 +87,12 @@ class Program(Protocol):
 
     pattern: Pattern
     queue: str
-    status_queue: str
     others: tuple[str, ...]
+    asks_again: bool
+
+    @property
+    def status_queue(self) -> str:
+        """The status queue it works with at present."""
 
     def prepare(self, reader: Reader) -> None:
         """Make the queue, and put on it what is to be there."""
@@ -119,19 +111,49 @@ class Program(Protocol):
         """Say what is not as it should be when the application is done; empty if nothing is."""
 
 
-class _Application:
+class Application:
+    """What all of them have.
+
+    Attributes:
+        owner: put or get, as the names of status queues have it.
+        at, instances: of a cluster: the queue manager where it runs, and those that have an instance of its queue.
+        others: other queues of the program, status queues last.
+        asks_again: whether it is doing what may end with a lost connection, to be asked for again at its next start.
+        places: where each group was found, as far as ``wrong`` asks.
+    """
+
+    owner: Literal["put", "get"]
+    at = ""
+    instances: tuple[str, ...] = ()
+
     def __init__(self, pattern: Pattern, queue: str, name: str) -> None:
         self.pattern = pattern
         self.queue = queue
-        self.name = name
-        role = "get" if pattern.role == "pipe" else pattern.role
-        self.status_queue = f"MQGROUPS.{role.upper()}.{name}"
-        # Other queues of the program, status queues last.
+        self.first_name = name
         self.others: tuple[str, ...] = ()
+        self.asks_again = False
+        self.places: dict[bytes, frozenset[str]] = {}
         self.notes = Notebook()
         self._done = Notebook()
         self._payloads = pattern.payloads()
         self._patience = 5
+
+    def run(self, connection: mqgroups.QueueManager) -> None:
+        """One start of the application, to its end."""
+        raise NotImplementedError
+
+    def wrong(self, reader: Reader) -> str:
+        """Say what is not as it should be when the application is done; empty if nothing is."""
+        raise NotImplementedError
+
+    @property
+    def name(self) -> str:
+        """The name it works under at present."""
+        return self.first_name
+
+    @property
+    def status_queue(self) -> str:
+        return f"MQGROUPS.{self.owner.upper()}.{self.name}"
 
     @property
     def done(self) -> bool:
@@ -151,22 +173,34 @@ class _Application:
         self._patience -= 1
         return self.pattern.stays and self._patience > 0
 
+    def _make_queue(self, reader: Reader) -> None:
+        if self.instances:
+            reader.make_cluster_queue(self.queue, self.instances)
+        else:
+            reader.make_queue(self.queue, MODEL)
+
+    def _has_handled(self, count: int) -> None:
+        """So many messages of a group are put, or processed."""
+
     def _settings(self) -> dict[str, Any]:
         pattern = self.pattern
-        return {"name": self.name, "every": pattern.every, "status": pattern.status, "owner_wait_s": _PATIENCE_S}
+        return {"name": self.name, "every": pattern.every, "status": pattern.status, "owner_wait_s": PATIENCE_S}
 
 
-class PutProgram(_Application):
+class PutProgram(Application):
     """Puts groups. Its checkpoint is the number of the group and of the message in it, so it knows what is complete."""
 
+    owner = "put"
+    bind = "group"
+
     def prepare(self, reader: Reader) -> None:
-        reader.make_queue(self.queue, MODEL)
+        self._make_queue(reader)
 
     def run(self, connection: mqgroups.QueueManager) -> None:
         segment_bytes = SEGMENT_BYTES if self.pattern.segmented else None
         settings = self._settings()
         with connection.group_producer(
-            self.queue, segment_bytes=segment_bytes, full_wait_s=_FULL_WAIT_S, **settings
+            self.queue, segment_bytes=segment_bytes, full_wait_s=_FULL_WAIT_S, bind=self.bind, **settings
         ) as producer:
             while not self.done:
                 try:
@@ -187,26 +221,32 @@ class PutProgram(_Application):
             with producer.group() as group:
                 for count, payload in enumerate(self._payloads[group.resume_from :], group.resume_from + 1):
                     group.put(payload, checkpoint=[number, count])
+                    self._has_handled(count)
 
     def progress(self, reader: Reader, group_id: bytes) -> tuple[int, int]:
         return put_so_far(reader.browse(self.queue), group_id)
 
     def wrong(self, reader: Reader) -> str:
-        return wrong_with_groups(reader.browse(self.queue), self.pattern, self.pattern.groups)
+        seen = reader.browse(self.queue)
+        if self.instances:
+            self.places = places_of(seen)
+        return wrong_with_groups(seen, self.pattern, self.pattern.groups)
 
 
-class GetProgram(_Application):
+class GetProgram(Application):
     """Gets groups until there are none, and writes down the data of each message. Its checkpoint counts the lines."""
 
+    owner = "get"
+
     def prepare(self, reader: Reader) -> None:
-        reader.make_queue(self.queue, MODEL)
+        self._make_queue(reader)
         for _ in range(self.pattern.groups):
             reader.put_group(self.queue, [_cut(payload, self.pattern.segmented) for payload in self._payloads])
 
     def run(self, connection: mqgroups.QueueManager) -> None:
         settings = self._settings()
         with connection.group_consumer(
-            self.queue, wait_s=0, group_wait_s=_PATIENCE_S, stream=self.pattern.segmented, **settings
+            self.queue, wait_s=0, group_wait_s=PATIENCE_S, stream=self.pattern.segmented, **settings
         ) as consumer:
             while not self.done:
                 try:
@@ -227,6 +267,7 @@ class GetProgram(_Application):
                     self.notes.write(b"%s %s" % (group.group_id.hex().encode(), chunk))
                     handled += 1
                     group.set_checkpoint(handled)
+                self._has_handled(message.msg_seq_number)
 
     def progress(self, reader: Reader, group_id: bytes) -> tuple[int, int]:
         return got_so_far(reader.browse(self.queue), group_id, len(self._payloads))
@@ -253,7 +294,7 @@ class PipeProgram(GetProgram):
     def run(self, connection: mqgroups.QueueManager) -> None:
         settings = self._settings()
         with connection.group_pipe(
-            self.queue, self.target, wait_s=0, group_wait_s=_PATIENCE_S, full_wait_s=_FULL_WAIT_S, **settings
+            self.queue, self.target, wait_s=0, group_wait_s=PATIENCE_S, full_wait_s=_FULL_WAIT_S, **settings
         ) as pipe:
             for incoming, outgoing in pipe:
                 for message in incoming:
@@ -274,9 +315,6 @@ class PipeProgram(GetProgram):
 def changed(payload: bytes) -> bytes:
     """Return what a pipe makes of a message."""
     return payload[::-1]
-
-
-PROGRAMS: dict[str, type[PutProgram] | type[GetProgram]] = {"put": PutProgram, "get": GetProgram, "pipe": PipeProgram}
 
 
 def wrong_with_groups(seen: Sequence[Seen], pattern: Pattern, groups: int) -> str:

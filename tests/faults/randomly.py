@@ -15,8 +15,10 @@ from mqgroups.errors import MQGroupsError
 from mqgroups.mqi import constants as mq
 from tests.faults.cases import IN_DOUBT
 from tests.faults.machine import ENDED_WITH_ERROR, MOST_STARTS, Machine, Result
+from tests.faults.patterns import CLUSTER_ROLES, PROGRAMS
 from tests.faults.programs import GetProgram, Pattern, PutProgram, wrong_with_groups, wrong_with_handled
-from tests.faults.reader import PROGRAM
+from tests.faults.reader import PROGRAM, places_of
+from tests.faults.site import Site
 
 _WHEN = ("before", "after")
 _MOST_CALLS = 70
@@ -39,9 +41,27 @@ def drawn_case(machine: Machine, seed: int) -> Result:
     return machine.case(pattern, [_fault(draw) for _ in range(draw.randint(1, 6))])
 
 
-def _pattern(draw: random.Random) -> Pattern:
+def drawn_on_cluster(site: Site, seed: int) -> Result:
+    """Run the case of this seed on the cluster, with a channel that is disturbed too."""
+    draw = random.Random(seed)
+    kind = draw.choices(("one", "server", "several"), (6, 1, 2))[0]
+    pattern = _pattern(draw, CLUSTER_ROLES if kind == "one" else ("cluster-put",))
+    if pattern.role.endswith("takeover"):
+        # So long that the first one gives up before the end of its group.
+        every = min(pattern.every, 3)
+        pattern = replace(pattern, every=every, messages=every + 2 + draw.randint(1, 4))
+    machine = site.member(PROGRAMS[pattern.role].at)
+    with machine.disturbed(draw):
+        if kind == "server":
+            return machine.case(pattern, [Fault("kill_server", draw.choice(_WHEN), draw.randint(1, _MOST_CALLS))])
+        if kind == "several":
+            return several(machine, pattern, draw)
+        return machine.case(pattern, [_fault(draw) for _ in range(draw.randint(1, 6))])
+
+
+def _pattern(draw: random.Random, roles: Sequence[str] = ("put", "get")) -> Pattern:
     return Pattern(
-        role=draw.choice(("put", "get")),
+        role=draw.choice(roles),
         status=draw.choice(("classic", "segmented")),
         segmented=draw.random() < 0.4,
         messages=draw.randint(1, 12),
@@ -81,7 +101,7 @@ def several(machine: Machine, pattern: Pattern, draw: random.Random, programs: i
         result.fired = machine.qmgr.faults_fired()
         if not machine.wait_until_closed(*every):
             result.wrong.append("a queue is still open")
-        wrong = _wrong_with_all(machine, every)
+        wrong = _wrong_with_all(machine, every, result)
         if wrong:
             result.wrong.append(wrong)
         for program in every:
@@ -112,8 +132,10 @@ def _run_all(machine: Machine, programs: Sequence[PutProgram | GetProgram], resu
                 running[machine.fork(program)] = program
 
 
-def _wrong_with_all(machine: Machine, programs: Sequence[PutProgram | GetProgram]) -> str:
+def _wrong_with_all(machine: Machine, programs: Sequence[PutProgram | GetProgram], result: Result) -> str:
     pattern, on_queue = programs[0].pattern, machine.reader.browse(programs[0].queue)
+    if programs[0].instances:
+        result.note_places(places_of(on_queue))
     if not all(program.done for program in programs):
         return "a program does not know that it is done"
     if pattern.role == "get":

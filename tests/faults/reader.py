@@ -40,7 +40,7 @@ def _called(appl_name: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A physical message as it lies on a queue."""
+    """A physical message as it lies on a queue; ``at`` is the queue manager of an instance of a cluster queue."""
 
     group_id: bytes
     msg_seq_number: int
@@ -48,6 +48,7 @@ class Seen:
     msg_flags: int
     persistence: int
     data: bytes
+    at: str = ""
 
     @property
     def is_last(self) -> bool:
@@ -87,6 +88,10 @@ class Reader:
         """Make a queue from a model queue."""
         od = pymqi.OD(ObjectName=model.encode(), DynamicQName=name.encode())
         pymqi.Queue(self._connected(), od, CMQC.MQOO_OUTPUT).close()
+
+    def make_cluster_queue(self, name: str, at: Sequence[str]) -> None:
+        """Define a cluster queue with an instance at each of these queue managers; ``cluster.ClusterReader`` can."""
+        raise NotImplementedError(f"{name} at {at}")
 
     def delete(self, name: str) -> None:
         """Delete a queue that was made from a model queue, with what is on it; nothing if there is none."""
@@ -177,6 +182,8 @@ def wrong_with_group(seen: Sequence[Seen], payloads: Sequence[bytes]) -> str:
     """Say what keeps messages, in physical order, from being one whole group with this data; empty if nothing does."""
     if not seen:
         return "no group"
+    if len({message.at for message in seen}) > 1:
+        return f"split: {[(message.msg_seq_number, message.at) for message in seen]}"
     messages: list[bytes] = []
     open_message = False
     for message in seen:
@@ -200,3 +207,9 @@ def wrong_with_group(seen: Sequence[Seen], payloads: Sequence[bytes]) -> str:
     if len({message.persistence for message in seen}) > 1:
         return "several persistences"
     return ""
+
+
+def places_of(seen: Sequence[Seen]) -> dict[bytes, frozenset[str]]:
+    """Return the queue managers at which there are messages of each group."""
+    groups = {message.group_id for message in seen}
+    return {group_id: frozenset(message.at for message in seen if message.group_id == group_id) for group_id in groups}

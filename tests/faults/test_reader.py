@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from mqgroups.mqi import constants as mq
+from tests.faults.machine import Result
 from tests.faults.programs import Pattern, wrong_with_groups, wrong_with_handled
-from tests.faults.reader import Seen, got_so_far, put_so_far, wrong_with_group
+from tests.faults.reader import Seen, got_so_far, places_of, put_so_far, wrong_with_group
+from tests.faults.report import TakenOut
 
 GROUP = b"G" * 24
 OTHER = b"H" * 24
@@ -56,6 +58,36 @@ def test_a_whole_group_is_one():
 )
 def test_what_is_wrong_with_a_group_is_found(group, says):
     assert says in wrong_with_group(group, PAYLOADS)
+
+
+def test_where_the_messages_of_groups_are_is_seen():
+    at_one = [replace(one, at="QM1") for one in WHOLE]
+    at_two = [*at_one[:4], replace(at_one[4], at="QM3")]
+    other = [replace(one, at="QM2", group_id=OTHER) for one in WHOLE]
+    assert wrong_with_group(at_one, PAYLOADS) == ""
+    assert "split: [(1, 'QM1'), (1, 'QM1'), (1, 'QM1'), (2, 'QM1'), (3, 'QM3')]" in wrong_with_group(at_two, PAYLOADS)
+    found = Result()
+    found.note_places(places_of(at_two + other))
+    found.note_places(places_of(at_one))
+    assert (found.places, found.groups, found.split) == ({"QM1 QM3": 1, "QM2": 1, "QM1": 1}, 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("safeties", "places", "stopped", "noticed"),
+    [
+        (("pin",), {"QM1": 5}, 3, True),
+        (("pin",), {"QM1": 5}, 0, False),
+        (("pin", "comparison"), {"QM1": 4, "QM1 QM2": 1}, 0, True),
+        (("pin", "comparison"), {"QM1": 4, "QM2": 1}, 3, False),
+    ],
+)
+def test_a_campaign_without_a_safety_has_to_find_what_that_lets_happen(safeties, places, stopped, noticed):
+    total = Result(runs=5, places=places, errors={"GroupWouldSplit": stopped}, wrong=["case 1: x", "case 1: y"])
+    taken_out = TakenOut(safeties, total)
+    assert taken_out.noticed == noticed
+    assert not TakenOut(safeties, replace(total, wrong=[])).noticed
+    assert "1 of 5 cases failed" in str(taken_out)
+    assert ("NOT NOTICED" in str(taken_out)) != noticed
 
 
 def test_a_group_too_many_or_too_few_is_found():

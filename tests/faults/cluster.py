@@ -1,0 +1,165 @@
+"""A cluster of three queue managers to do harm to, and a reader that sees the instances of a cluster queue together."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pymqi
+from pymqi import CMQCFC
+
+from mqgroups.embedded import EmbeddedCluster, EmbeddedQueueManager
+from mqgroups.embedded.cluster_file import ClusterFile, QueueManagerEntry
+from mqgroups.embedded.membership import ChannelSettings
+from tests.faults.cluster_programs import ALL, ClusterGetProgram
+from tests.faults.machine import NAP_S, Machine, Result
+from tests.faults.programs import PATIENCE_S, GetProgram, PutProgram
+from tests.faults.reader import Reader, Seen
+from tests.faults.watch import Watch
+
+_CLUSTER = "FAULTCLUS"
+_CHANNELS = ChannelSettings(retry_s=0.05)
+# The local instance is one of many.
+_QUEUE = f"DEFINE QLOCAL({{}}) CLUSTER({_CLUSTER}) DEFBIND(GROUP) CLWLUSEQ(ANY) DEFPSIST(YES) SHARE DEFSOPT(SHARED)"
+
+
+def embedded_cluster(directory: Path, mqsc: Path) -> EmbeddedCluster:
+    """Return the cluster, not started; each queue manager reads the commands of a file at every start."""
+    entries = tuple(QueueManagerEntry(name, "127.0.0.1:0", None, (mqsc,)) for name in ALL)
+    return EmbeddedCluster(ClusterFile(_CLUSTER, entries, _CHANNELS), data=directory, log_level="ERROR")
+
+
+class _InstanceReader(Reader):
+    """A reader that gives commands too."""
+
+    def __init__(self, qmgr: EmbeddedQueueManager) -> None:
+        super().__init__(qmgr)
+        self._executor: pymqi.PCFExecute | None = None
+
+    def mqsc(self, command: str) -> None:
+        """Carry out an MQSC command."""
+        if self._executor is None:
+            self._executor = pymqi.PCFExecute(self._connected())
+        escape = {CMQCFC.MQIACF_ESCAPE_TYPE: CMQCFC.MQET_MQSC, CMQCFC.MQCACF_ESCAPE_TEXT: command.encode()}
+        self._executor.MQCMD_ESCAPE(escape)
+
+    def close(self) -> None:
+        if self._executor is not None:
+            with contextlib.suppress(pymqi.MQMIError):
+                self._executor.disconnect()
+            self._executor = None
+        super().close()
+
+
+class ClusterReader(_InstanceReader):
+    """The reader at one queue manager of a cluster. A cluster queue that it made is to it all its instances together.
+
+    It looks at them when nothing is on its way. Channels promise no physical order, so messages are in that of their numbers.
+    """
+
+    def __init__(self, cluster: EmbeddedCluster, q_mgr_name: str) -> None:
+        super().__init__(cluster[q_mgr_name])
+        self._cluster = cluster
+        self._instances: dict[str, tuple[str, ...]] = {}
+        self._readers: dict[str, _InstanceReader] = {
+            name: self if name == q_mgr_name else _InstanceReader(cluster[name]) for name in ALL
+        }
+
+    def make_cluster_queue(self, name: str, at: Sequence[str]) -> None:
+        self._instances[name] = tuple(at)
+        for q_mgr_name in at:
+            self._readers[q_mgr_name].mqsc(_QUEUE.format(name))
+
+    def delete(self, name: str) -> None:
+        at = self._instances.pop(name, ())
+        if not at:
+            super().delete(name)
+        for q_mgr_name in at:
+            self._readers[q_mgr_name].mqsc(f"DELETE QLOCAL({name}) PURGE")
+
+    def put_group(self, name: str, messages: Sequence[Sequence[bytes]]) -> bytes:
+        group_id = super().put_group(name, messages)
+        self.wait_until_delivered()
+        return group_id
+
+    def browse(self, name: str) -> list[Seen]:
+        at = self._instances.get(name, ())
+        if not at:
+            return super().browse(name)
+        self.wait_until_delivered()
+        found = [replace(seen, at=each) for each in at for seen in Reader.browse(self._readers[each], name)]
+        return sorted(found, key=lambda seen: (seen.msg_seq_number, seen.offset))
+
+    def open_handles(self, name: str) -> int:
+        at = self._instances.get(name, ())
+        if not at:
+            return super().open_handles(name)
+        return sum(Reader.open_handles(self._readers[each], name) for each in at)
+
+    def wait_until_delivered(self) -> None:
+        """Wait until no channel has a message to send or in doubt; raises TimeoutError."""
+        deadline_s = time.monotonic() + PATIENCE_S
+        while busy := [
+            channel
+            for each in self._cluster.queue_managers.values()
+            for channel in each.control.channels()
+            if channel["waiting"] or channel["in_doubt"]
+        ]:
+            if time.monotonic() > deadline_s:
+                raise TimeoutError(f"not delivered: {busy}")
+            time.sleep(NAP_S)
+
+    def close(self) -> None:
+        super().close()
+        for reader in self._readers.values():
+            if reader is not self:
+                reader.close()
+
+
+class Member(Machine):
+    """One queue manager of a cluster, and the programs there; the programs beside one are at the others."""
+
+    def __init__(self, cluster: EmbeddedCluster, q_mgr_name: str, watch: Watch) -> None:
+        super().__init__(cluster[q_mgr_name], ClusterReader(cluster, q_mgr_name), watch)
+        self._others = {
+            name: Machine(cluster[name], Reader(cluster[name]), watch) for name in ALL if name != q_mgr_name
+        }
+        self._beside: dict[str, int] = {}
+
+    @contextlib.contextmanager
+    def disturbed(self, draw: random.Random) -> Iterator[None]:
+        """Have a channel from here deliver messages in another order, or break around its next batch; or leave it alone."""
+        to = draw.choice([*self._others])
+        what = draw.choice(("", "interleaved", "before", "after"))
+        self.qmgr.control.interleave_channel(to, draw.randrange(1000) if what == "interleaved" else None)
+        self.qmgr.control.cut_channel(to, what if what in ("before", "after") else "")
+        yield
+        self.qmgr.control.interleave_channel(to, None)
+        self.qmgr.control.cut_channel(to, "")
+
+    @contextlib.contextmanager
+    def prepared(self, program: PutProgram | GetProgram) -> Iterator[None]:
+        with super().prepared(program):
+            beside = program.beside if isinstance(program, ClusterGetProgram) else {}
+            self._beside = {at: self._others[at].fork(one) for at, one in beside.items()}
+            yield
+
+    def look(self, program: PutProgram | GetProgram, result: Result) -> None:
+        """Wait for the programs beside it too, and look at what they left."""
+        for at, pid in self._beside.items():
+            other, status_queue = self._others[at], f"MQGROUPS.GET.{program.first_name}"
+            if code := other.reap(pid):
+                result.wrong.append(f"the consumer at {at} ended with exit code {code}")
+            if left := other.reader.browse(status_queue):
+                result.wrong.append(f"on the status queue at {at}: {[seen.data for seen in left]}")
+            other.reader.delete(status_queue)
+        super().look(program, result)
+
+    def stop(self) -> None:
+        for other in self._others.values():
+            other.reader.close()
+        super().stop()

@@ -1,0 +1,55 @@
+"""The patterns of the campaign by name, and the programs that they stand for."""
+
+from __future__ import annotations
+
+from tests.faults.cluster_programs import (
+    ClusterGetProgram,
+    ClusterPutOnOpenProgram,
+    ClusterPutProgram,
+    TakeoverGetProgram,
+    TakeoverPutProgram,
+)
+from tests.faults.programs import GetProgram, Pattern, PipeProgram, PutProgram
+
+PROGRAMS: dict[str, type[PutProgram] | type[GetProgram]] = {
+    "put": PutProgram,
+    "get": GetProgram,
+    "pipe": PipeProgram,
+    "cluster-put": ClusterPutProgram,
+    "cluster-put-on-open": ClusterPutOnOpenProgram,
+    "cluster-get": ClusterGetProgram,
+    "cluster-put-takeover": TakeoverPutProgram,
+    "cluster-get-takeover": TakeoverGetProgram,
+}
+CLUSTER_ROLES = tuple(role for role, program in PROGRAMS.items() if program.at)
+# Of these no group is interrupted if nothing goes wrong.
+CLUSTER_PUT_ROLES = ("cluster-put", "cluster-put-on-open")
+
+
+def _patterns() -> list[Pattern]:
+    kept = (("classic", 100), ("classic", 2), ("segmented", 2))
+    return [
+        Pattern(role, status, segmented, 3 if segmented or every == 100 else 5, every)
+        for role in ("put", "get")
+        for status, every in kept
+        for segmented in (False, True)
+    ] + [Pattern("pipe", status, False, 3 if every == 100 else 5, every) for status, every in kept]
+
+
+def _cluster_patterns() -> list[Pattern]:
+    """Return those of clusters: a group for each instance, each in two units of work or more."""
+    return [
+        Pattern("cluster-put", "classic", False, 3, 2, groups=3),
+        Pattern("cluster-put", "classic", True, 2, 2, groups=3),
+        Pattern("cluster-put", "segmented", False, 3, 2, groups=3),
+        Pattern("cluster-put-on-open", "classic", False, 3, 2, groups=2),
+        Pattern("cluster-get", "classic", False, 5, 2, groups=3),
+        Pattern("cluster-get", "segmented", False, 5, 2, groups=3),
+        Pattern("cluster-put-takeover", "classic", False, 5, 2, groups=2),
+        Pattern("cluster-put-takeover", "segmented", False, 5, 2, groups=2),
+        Pattern("cluster-get-takeover", "classic", False, 5, 2, groups=2),
+        Pattern("cluster-get-takeover", "segmented", False, 5, 2, groups=2),
+    ]
+
+
+PATTERNS = {pattern.name: pattern for pattern in (*_patterns(), *_cluster_patterns())}

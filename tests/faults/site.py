@@ -1,0 +1,72 @@
+"""What a worker of the campaign does harm to: a queue manager, and a cluster, each started when it is needed first."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from mqgroups.embedded import EmbeddedCluster, EmbeddedQueueManager
+from tests.faults.cluster import Member, embedded_cluster
+from tests.faults.machine import MQSC, Machine
+from tests.faults.patterns import PROGRAMS
+from tests.faults.programs import Pattern
+from tests.faults.reader import PROGRAM, Reader, call_yourself
+from tests.faults.watch import Watch
+
+
+class Site:
+    """The queue managers of this process."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True)
+        self._directory = directory
+        self._mqsc = directory / "faults.mqsc"
+        self._mqsc.write_text(MQSC)
+        self._watch = Watch()
+        self._watch.install()
+        self._single: Machine | None = None
+        self._cluster: EmbeddedCluster | None = None
+        self._members: dict[str, Member] = {}
+        call_yourself(PROGRAM)
+
+    def machine(self, pattern: Pattern) -> Machine:
+        """Return the machine for programs of a pattern."""
+        at = PROGRAMS[pattern.role].at
+        return self.member(at) if at else self.single()
+
+    def single(self) -> Machine:
+        """Return the machine with the queue manager that is in no cluster."""
+        if self._single is None:
+            qmgr = EmbeddedQueueManager("QMF", data=self._directory / "data", mqsc=[self._mqsc], command_server=False)
+            qmgr.start()
+            self._single = Machine(qmgr, Reader(qmgr), self._watch)
+        return self._single
+
+    def member(self, at: str) -> Member:
+        """Return the machine with this queue manager of the cluster."""
+        if self._cluster is None:
+            self._cluster = embedded_cluster(self._directory / "cluster", self._mqsc)
+            self._cluster.start()
+        if at not in self._members:
+            self._members[at] = Member(self._cluster, at, self._watch)
+        return self._members[at]
+
+    def stop(self) -> None:
+        """End all queue managers."""
+        for machine in (self._single, *self._members.values()):
+            if machine is not None:
+                machine.stop()
+        if self._cluster is not None:
+            self._cluster.stop()
+
+    def holdings(self) -> dict[str, int]:
+        """Return memory (KiB) and open files of this process and of each queue manager, by who has them."""
+        qmgrs = [self._single.qmgr] if self._single is not None else []
+        if self._cluster is not None:
+            qmgrs += self._cluster.queue_managers.values()
+        held = {}
+        for who, pid in (("worker", os.getpid()), *((f"queue manager {each.q_mgr_name}", each.pid) for each in qmgrs)):
+            status = Path(f"/proc/{pid}/status").read_text()
+            held[f"{who} {pid}: KiB"] = int(status.partition("VmRSS:")[2].split()[0])
+            held[f"{who} {pid}: files"] = len(list(Path(f"/proc/{pid}/fd").iterdir()))
+        return held
