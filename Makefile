@@ -9,10 +9,13 @@ VENV   ?= .venv
 EXAMPLES ?= 10000
 RUN    := $(VENV)/bin/python
 
+# IBM's client library for a run of tests, where MQ_CLIENT names one.
+WITH_MQ_CLIENT = $(if $(MQ_CLIENT),LD_LIBRARY_PATH=$(MQ_CLIENT)/lib64$(if $(LD_LIBRARY_PATH),:$(LD_LIBRARY_PATH)))
+
 export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-short pipeline pipeline-short test test-ibmmq stateful faults faults-short faults-spark faults-spark-short \
+.PHONY: help setup demo demo-short pipeline pipeline-short test test-container test-url test-ibmmq stateful faults faults-short faults-spark faults-spark-short \
         mutations bench bench-short compare compare-short load lint types format clean
 
 help: ## this list
@@ -39,6 +42,12 @@ pipeline-short: ## the same with three days
 
 test: setup ## all tests, in random order
 	@$(RUN) -m pytest $(PYTEST_ARGS)
+
+test-container: setup ## the contract suite on IBM MQ's developer container (MQGROUPS_TEST_LICENSE=accept MQ_CLIENT=/opt/mqm)
+	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=container --findings=build/findings.json $(PYTEST_ARGS)
+
+test-url: setup ## the same on a queue manager of yours (mqgroups/testing/README.md has the variables that name it)
+	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=url --findings=build/findings.json $(PYTEST_ARGS)
 
 test-ibmmq: setup ## ibmmq's own test suite, unmodified, on the embedded queue manager
 	@bash tools/test-ibmmq.sh

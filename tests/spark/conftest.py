@@ -10,7 +10,7 @@ import pytest
 
 from mqgroups.spark.errors import JavaMissing
 from mqgroups.spark.java import java_home
-from mqgroups.testing.plugin import BINDINGS
+from mqgroups.testing.bindings import BINDINGS
 
 # What py4j and pyspark leave behind is not for these tests to complain about.
 _OF_SPARK = ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -48,7 +48,7 @@ def spark_environment(request, mq, tmp_path_factory):
         home = java_home()
     except JavaMissing as error:
         pytest.skip(str(error))
-    embedded = mq.queue_manager.environment() if mq.queue_manager else {}
+    embedded = mq.environment()
     return {
         **embedded,
         "MQGROUPS_MQI": _binding(request.config) or "",
