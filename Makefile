@@ -87,9 +87,11 @@ load: setup ## a million persistent messages over fifty connections, and the mem
 mutations: setup ## each safety of the library taken away in turn: the tests have to notice
 	@$(RUN) -m tests.mutations
 
-lint: setup ## ruff: rules and format
+lint: setup ## ruff: rules and format; compose and workflow files against their schemas
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
+	@$(RUN) -m check_jsonschema --builtin-schema vendor.compose-spec docker/compose.yaml docker/*/compose.yaml
+	@$(RUN) -m check_jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 types: setup ## mypy: strict for the package, the examples and the recipes
 	@$(RUN) -m mypy

@@ -8,9 +8,12 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
+
+from mqgroups.testing import plugin
 
 _FOUND = pytest.StashKey[list[dict[str, str]]]()
 
@@ -34,9 +37,22 @@ def pytest_terminal_summary(terminalreporter, config):
     found = config.stash.get(_FOUND, [])
     if found:
         terminalreporter.section("what the queue manager did")
-        for each in sorted(found, key=lambda each: (each["question"], each["test"])):
-            terminalreporter.write_line(f"{each['question']}: {each['answer']}  [{each['test']}]")
+        for line in sorted(_lines(found)):
+            terminalreporter.write_line(line)
     if config.option.findings:
         path = Path(config.option.findings)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        path.write_text(
+            json.dumps({"mq": plugin.pytest_report_header(config), "findings": found}, indent=1) + "\n",
+            encoding="utf-8",
+        )
+
+
+def _lines(found):
+    """Return a line for each question; one for each answer, with the tests that got it, where they differ."""
+    answers: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for each in found:
+        answers[each["question"]][each["answer"]].append(each["test"])
+    for question, by_answer in answers.items():
+        for answer, tests in by_answer.items():
+            yield f"{question}: {answer}" + (f"  [{', '.join(sorted(tests))}]" if len(by_answer) > 1 else "")

@@ -127,7 +127,9 @@ def test_spark_is_imported_by_its_own_part_only():
 
 
 def test_containers_are_started_in_one_place():
-    using = {path for path in PACKAGE.rglob("*.py") if any(within(n, {"testcontainers", "docker"}) for n in imported(path))}
+    using = {
+        path for path in PACKAGE.rglob("*.py") if any(within(n, {"testcontainers", "docker"}) for n in imported(path))
+    }
     assert using == {PACKAGE / "testing" / "container.py"}
 
 
