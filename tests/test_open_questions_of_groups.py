@@ -3,7 +3,7 @@
 As ``test_open_questions.py``: the calls, what IBM's texts are sure of as assertions, the rest as findings.
 
 Sources: IBM MQ, topics "MQGMO options" (MQGMO_COMPLETE_MSG, MQGMO_LOGICAL_ORDER), "MQPMO options" (MQPMO_LOGICAL_ORDER), q042800
-(2247), q097540 (MQMF_SEGMENTATION_ALLOWED), q045460 (2547), q042210 (2185), q042780 (2245), q042740 (2241), "MQRFH2".
+(2247), q097540 (MQMF_SEGMENTATION_ALLOWED), q045460 (2547), q042780 (2245), "MQRFH2".
 """
 
 from __future__ import annotations

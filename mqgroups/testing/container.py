@@ -33,8 +33,6 @@ from typing_extensions import Self
 from mqgroups.testing import IMAGE
 
 LISTENER_PORT = 1414
-APP_CHANNEL, APP_USER = "DEV.APP.SVRCONN", "app"
-ADMIN_CHANNEL, ADMIN_USER = "DEV.ADMIN.SVRCONN", "admin"
 # The image refuses shorter ones (docs/developer-config.md).
 _SHORTEST_PASSWORD = 8
 _LAST_LINES = 15
@@ -82,8 +80,8 @@ class MQContainer(DockerContainer):
     container and its data. Passwords get to it as files in ``/run/secrets``, in no variable, argument or ``repr``.
     """
 
-    channel = APP_CHANNEL
-    user = APP_USER
+    channel, user = "DEV.APP.SVRCONN", "app"
+    admin_channel, admin_user = "DEV.ADMIN.SVRCONN", "admin"
 
     def __init__(
         self,
@@ -104,8 +102,8 @@ class MQContainer(DockerContainer):
             license: ``"accept"`` accepts IBM's terms; the image's ``LICENSE=view`` shows them.
             q_mgr_name: its name.
             mqsc: command files for the queue manager to read at every start, in this order, after the image's own.
-            password: of user ``app``, for ``channel``; by default a new one.
-            admin_password: of user ``admin``, for channel DEV.ADMIN.SVRCONN; by default there is no such user.
+            password: of ``user``, for ``channel``; by default a new one.
+            admin_password: of ``admin_user``, for ``admin_channel``; by default there is no such user.
             ready_s: how long the queue manager may take to be ready, seconds.
             more: for DockerContainer.
 
@@ -154,11 +152,13 @@ class MQContainer(DockerContainer):
 
     def stop(self, force: bool = True, delete_volume: bool = True) -> None:
         """Remove the container, its data, and the files that were made for it."""
-        super().stop(force, delete_volume)
-        self._container = None
-        if self._files is not None:
-            self._files.cleanup()
-            self._files = None
+        try:
+            super().stop(force, delete_volume)
+            self._container = None
+        finally:
+            if self._files is not None:
+                self._files.cleanup()
+                self._files = None
 
     def run_mqsc(self, commands: str) -> str:
         """Run MQSC commands; returns what ``runmqsc`` wrote. Raises MQContainerError if one of them failed."""

@@ -21,7 +21,7 @@ from mqgroups.testing import provision
 from mqgroups.testing.bindings import bindings, loaded
 from mqgroups.testing.options import EMBEDDED_ONLY, MISSING, SESSION, add_options, wanted
 from mqgroups.testing.provision import NotToBeHad
-from mqgroups.testing.under_test import given
+from mqgroups.testing.under_test import embedded_client, given
 
 pytest_plugins = ["mqgroups.testing.fixtures"]
 
@@ -101,6 +101,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.
             item.add_marker("embedded")
         if item.get_closest_marker(unwanted):
             item.add_marker(pytest.mark.skip(reason=why))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Skip what needs IBM MQ where the queue manager that was given turns out to be an embedded one."""
+    if item.get_closest_marker("real") and embedded_client():
+        pytest.skip("needs IBM MQ, and this is an embedded queue manager")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

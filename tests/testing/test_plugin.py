@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import re
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,8 @@ from mqgroups.testing.bindings import BINDINGS
 from mqgroups.testing.under_test import MQSC
 
 pytestmark = pytest.mark.embedded
+
+ROOT = Path(__file__).parents[2]
 
 needs_testcontainers = pytest.mark.skipif(
     importlib.util.find_spec("testcontainers") is None, reason="testcontainers is not installed"
@@ -61,6 +65,14 @@ def test_a_test_of_somebody_elses_runs_on_the_embedded_queue_manager_with_each_b
     result.assert_outcomes(passed=len(INSTALLED))
     header = f"mq: embedded queue manager (not IBM MQ), command level 940; bindings {VERSIONS}"
     assert header in result.outlines
+
+
+def test_the_examples_of_the_readme_run(project):
+    readme = (ROOT / "mqgroups" / "testing" / "README.md").read_text()
+    _, tests = re.findall("```python\n(.*?)```", readme, re.DOTALL)[:2]
+    project.ini(f"[pytest]\nmq_mqsc = {ROOT / 'docker' / '20-mqgroups.mqsc'}\n")
+    project.file(test_it=tests)
+    project.run().assert_outcomes(passed=1 + len(INSTALLED))
 
 
 def test_one_binding_can_be_asked_for(project):
@@ -194,9 +206,10 @@ def given_queue_manager(monkeypatch, project):
 
 
 def test_a_queue_manager_that_is_given_is_used_and_called_what_it_is(project, given_queue_manager):
-    project.file(test_it=ROUND_TRIP)
+    real = "import pytest\n@pytest.mark.real\ndef test_real(mq, queue): pass"
+    project.file(test_it=ROUND_TRIP, test_real=real)
     result = project.run("--mq=url")
-    result.assert_outcomes(passed=len(INSTALLED))
+    result.assert_outcomes(passed=len(INSTALLED), skipped=1)
     where = f"QMGIVEN at {given_queue_manager.conn_name}, command level 940"
     assert f"mq: embedded queue manager (not IBM MQ), {where}; bindings {VERSIONS}" in result.outlines
 
