@@ -9,11 +9,15 @@ VENV   ?= .venv
 EXAMPLES ?= 10000
 RUN    := $(VENV)/bin/python
 
+# IBM's client library for a run of tests, where MQ_CLIENT names one.
+WITH_MQ_CLIENT = $(if $(MQ_CLIENT),LD_LIBRARY_PATH=$(MQ_CLIENT)/lib64$(if $(LD_LIBRARY_PATH),:$(LD_LIBRARY_PATH)))
+
 export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-short demo-cluster demo-cluster-short pipeline pipeline-short test test-ibmmq stateful \
-        faults faults-short faults-spark faults-spark-short mutations bench bench-short compare compare-short load lint types format clean
+.PHONY: help setup demo demo-short demo-cluster demo-cluster-short pipeline pipeline-short test test-container test-url test-ibmmq \
+        stateful faults faults-short faults-spark faults-spark-short mutations bench bench-short compare compare-short load lint types \
+        format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +51,12 @@ pipeline-short: ## the same with three days
 
 test: setup ## all tests, in random order
 	@$(RUN) -m pytest $(PYTEST_ARGS)
+
+test-container: setup ## the contract suite on IBM MQ's developer container (MQGROUPS_TEST_LICENSE=accept MQ_CLIENT=/opt/mqm)
+	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=container --findings=build/findings.json $(PYTEST_ARGS)
+
+test-url: setup ## the same on a queue manager of yours (mqgroups/testing/README.md has the variables that name it)
+	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=url --findings=build/findings.json $(PYTEST_ARGS)
 
 test-ibmmq: setup ## ibmmq's own test suite, unmodified, on the embedded queue manager
 	@bash tools/test-ibmmq.sh
@@ -86,9 +96,11 @@ load: setup ## a million persistent messages over fifty connections, and the mem
 mutations: setup ## each safety of the library taken away in turn: the tests have to notice
 	@$(RUN) -m tests.mutations
 
-lint: setup ## ruff: rules and format
+lint: setup ## ruff: rules and format; compose and workflow files against their schemas
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
+	@$(RUN) -m check_jsonschema --builtin-schema vendor.compose-spec docker/compose.yaml docker/*/compose.yaml
+	@$(RUN) -m check_jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 types: setup ## mypy: strict for the package, the examples and the recipes
 	@$(RUN) -m mypy

@@ -22,7 +22,7 @@ from mqgroups.embedded import pcf_constants as cf
 from mqgroups.embedded.cluster_file import ClusterFile, QueueManagerEntry
 from mqgroups.embedded.membership import ChannelSettings
 from mqgroups.mqi.constants import MQOO_INQUIRE
-from mqgroups.testing.plugin import MQSC
+from mqgroups.testing.under_test import MQSC
 from tests.fix_mqi import OK, Answer, Connection, text, wait_until
 
 GRPCLUS = "GRPCLUS"
@@ -123,9 +123,7 @@ def described(names: tuple[str, ...] = NAMES, settings: ChannelSettings = SETTIN
 
 
 @pytest.fixture(scope="session")
-def _session_cluster(request, mq_mqsc, _client_library):
-    if request.config.getoption("--mq") != "embedded":
-        pytest.skip("needs --mq=embedded")
+def _session_cluster(mq_mqsc, _client_library):
     with EmbeddedCluster(described(), mqsc=[MQSC, *mq_mqsc]) as cluster:
         yield cluster
 
@@ -142,7 +140,7 @@ def cluster(_session_cluster, binding, connect):
 
 
 @pytest.fixture
-def make_cluster(request, binding, connect, mq_mqsc):
+def make_cluster(binding, connect, mq_mqsc):
     """A function that starts a cluster of this test's own; it takes what ``described`` takes."""
     started: list[EmbeddedCluster] = []
 

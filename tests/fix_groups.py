@@ -249,7 +249,7 @@ def connect():
 
     def __init__(self, owner: Owner, binding: str) -> None:
         target = owner.target
-        embedded = target.queue_manager.environment() if target.queue_manager else {}
+        embedded = target.environment()
         given = {
             "MQGROUPS_MQI": binding,
             "PYTHONPATH": str(Path(__file__).parents[1]),

@@ -68,6 +68,7 @@ ALLOWED: dict[str, set[str]] = {
     "cli_cluster": {"embedded"},
     "cli_pipeline": {"errors", "spark"},
     "embedded": {"embedded", "mqi.constants"},
+    "testing": {"testing", "embedded", "mqi.constants"},
     "spark": EDGE | {"spark", "queue_manager", "producer", "consumer", "recovery", "batch_producer", "batches"},
 }
 # Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.
@@ -128,6 +129,18 @@ def test_opentelemetry_is_imported_by_tracing_only():
 def test_spark_is_imported_by_its_own_part_only():
     using = {path for path in PACKAGE.rglob("*.py") if any(within(n, {"pyspark", "pyarrow"}) for n in imported(path))}
     assert using <= set(sources("spark"))
+
+
+def test_containers_are_started_in_one_place():
+    using = {
+        path for path in PACKAGE.rglob("*.py") if any(within(n, {"testcontainers", "docker"}) for n in imported(path))
+    }
+    assert using == {PACKAGE / "testing" / "container.py"}
+
+
+def test_pytest_is_imported_by_the_plugin_only():
+    using = {path for path in PACKAGE.rglob("*.py") if any(within(n, {"pytest"}) for n in imported(path))}
+    assert using <= set(sources("testing"))
 
 
 def test_verbs_are_called_in_the_connection_only():

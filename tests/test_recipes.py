@@ -39,7 +39,7 @@ class Kitchen:
         self, recipe: str, *, die_after: int = 0, arguments: tuple[str, ...] = ()
     ) -> subprocess.CompletedProcess[str]:
         mq = self.mq
-        embedded = mq.queue_manager.environment() if mq.queue_manager else {}
+        embedded = mq.environment()
         given = {
             "MQSERVER": f"{mq.channel}/TCP/{mq.conn_name}",
             "MQGROUPS_Q_MGR_NAME": mq.q_mgr_name,

@@ -1,9 +1,13 @@
 """Testing MQ programs: which queue manager the tests run on, and through which bindings.
 
-``mqgroups.testing.plugin`` is a pytest plugin; a test suite asks for it in its ``conftest.py``::
+``mqgroups.testing.plugin`` is a pytest plugin; a test suite asks for it in its ``conftest.py``, or with ``-p``::
 
     pytest_plugins = ["mqgroups.testing.plugin"]
 
-It gives the options ``--mq=embedded|url`` and ``--mqi=pymqi|ibmmq|both`` and the fixtures ``mq``, ``binding``, ``queue``,
-``make_queue`` and ``own_queue_manager``. Not here: assertions about messages, and anything that needs no pytest.
+It gives the options ``--mq=embedded|container|url|auto`` and ``--mqi=pymqi|ibmmq|both``, and the fixtures ``mq``, ``binding``,
+``queue``, ``make_queue`` and ``own_queue_manager``. ``mqgroups.testing.container`` has ``MQContainer``, which needs no pytest.
+README.md beside this file shows both. Not here: assertions about messages.
 """
+
+# IBM's developer image. A tag names a version; latest is the newest.
+IMAGE = "icr.io/ibm-messaging/mq:latest"

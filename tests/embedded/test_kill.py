@@ -18,7 +18,7 @@ from mqgroups.mqi.constants import (
     MQPMO_SYNCPOINT,
     MQRC_CONNECTION_BROKEN,
 )
-from mqgroups.testing.plugin import MQSC
+from mqgroups.testing.under_test import MQSC
 from tests.fix_mqi import OK, PATIENCE_S, failed, wait_until
 
 pytestmark = pytest.mark.embedded

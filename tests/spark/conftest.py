@@ -10,7 +10,8 @@ import pytest
 
 from mqgroups.spark.errors import JavaMissing
 from mqgroups.spark.java import java_home
-from mqgroups.testing.plugin import BINDINGS
+from mqgroups.testing.bindings import BINDINGS
+from mqgroups.testing.fixtures import mq_scope
 
 # What py4j and pyspark leave behind is not for these tests to complain about.
 _OF_SPARK = ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -39,7 +40,7 @@ def _binding(config):
     return next((name for name in BINDINGS if chosen in (name, "both") and importlib.util.find_spec(name)), None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope=mq_scope)
 def spark_environment(request, mq, tmp_path_factory):
     """What a process needs to start Spark with workers that reach the queue manager under test."""
     if importlib.util.find_spec("pyspark") is None:
@@ -48,7 +49,7 @@ def spark_environment(request, mq, tmp_path_factory):
         home = java_home()
     except JavaMissing as error:
         pytest.skip(str(error))
-    embedded = mq.queue_manager.environment() if mq.queue_manager else {}
+    embedded = mq.environment()
     return {
         **embedded,
         "MQGROUPS_MQI": _binding(request.config) or "",
@@ -61,7 +62,7 @@ def spark_environment(request, mq, tmp_path_factory):
     }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope=mq_scope)
 def spark(spark_environment, tmp_path_factory):
     """A session with two cores, where a task is tried four times."""
     from pyspark.sql import SparkSession

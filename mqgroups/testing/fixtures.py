@@ -1,0 +1,138 @@
+"""The plugin's fixtures: ``mq``, ``binding``, ``queue``, ``make_queue``, ``own_queue_manager``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mqgroups.embedded import EmbeddedQueueManager
+from mqgroups.embedded.libmqm.build import build, load
+from mqgroups.mqi import constants as mqi
+from mqgroups.testing import provision
+from mqgroups.testing.bindings import bindings, loaded
+from mqgroups.testing.options import MISSING, SESSION, wanted
+from mqgroups.testing.under_test import MQSC, QueueManagerUnderTest, embedded_client
+
+MakeQueue = Callable[..., str]
+MakeQueueManager = Callable[..., EmbeddedQueueManager]
+
+
+def mq_scope(fixture_name: str, config: pytest.Config) -> Any:  # noqa: ARG001 - pytest names both
+    """Return the scope of ``mq``, which ``--mq-scope`` says; for fixtures that are to live as long."""
+    return config.getoption("--mq-scope")
+
+
+@pytest.fixture(scope="session")
+def mq_mqsc(pytestconfig: pytest.Config) -> Sequence[Path]:
+    """The MQSC files of the ini option ``mq_mqsc``."""
+    files: Sequence[Path] = pytestconfig.getini("mq_mqsc")
+    return files
+
+
+@pytest.fixture(scope="session")
+def _client_library(pytestconfig: pytest.Config) -> None:
+    """The embedded C library in this process, before any binding is imported; IBM MQ brings its own."""
+    if pytestconfig.getoption("--mq") == provision.EMBEDDED:
+        load(build())
+
+
+@pytest.fixture(scope=mq_scope)
+def mq(pytestconfig: pytest.Config, _client_library: None, mq_mqsc: Sequence[Path]) -> Iterator[QueueManagerUnderTest]:
+    """The queue manager under test; one for the session, or as ``--mq-scope`` says."""
+    if MISSING in pytestconfig.stash:
+        pytest.skip(pytestconfig.stash[MISSING])
+    elif SESSION in pytestconfig.stash:
+        yield pytestconfig.stash[SESSION]
+    else:
+        with provision.running(wanted(pytestconfig), mq_mqsc) as under_test:
+            yield under_test
+
+
+@pytest.fixture(scope="session")
+def binding(request: pytest.FixtureRequest, _client_library: None) -> Any:
+    """The package ``pymqi`` or ``ibmmq``; a test that asks for it runs on both."""
+    return _package(request.config, request.param)
+
+
+@pytest.fixture(scope="session")
+def _any_binding(pytestconfig: pytest.Config, _client_library: None) -> Any:
+    return _package(pytestconfig, next(iter(bindings(pytestconfig.getoption("--mqi"))), None))
+
+
+def _package(config: pytest.Config, name: str | None) -> Any:
+    if name is None:
+        pytest.skip("neither pymqi nor ibmmq is installed")
+    if MISSING in config.stash:
+        pytest.skip(config.stash[MISSING])
+    try:
+        package = loaded(name)
+    except ImportError as error:
+        pytest.fail(str(error), pytrace=False)
+    if wanted(config).is_container and embedded_client():
+        pytest.fail(
+            "the embedded queue manager's client library is loaded, and cannot reach IBM MQ: LD_LIBRARY_PATH has to name IBM's",
+            pytrace=False,
+        )
+    return package
+
+
+@pytest.fixture(scope=mq_scope)
+def _keeper(mq: QueueManagerUnderTest, _any_binding: Any) -> Iterator[Any]:
+    """The connection that makes and deletes test queues."""
+    q_mgr = mq.connect(_any_binding)
+    yield q_mgr
+    q_mgr.disconnect()
+
+
+@pytest.fixture
+def make_queue(mq: QueueManagerUnderTest, _any_binding: Any, _keeper: Any) -> Iterator[MakeQueue]:
+    """A function that makes an empty local queue from a model (by default a permanent dynamic one) and returns its name.
+
+    The queues are deleted after the test with what is on them, so close the handles first: let fixtures that open them
+    depend on this one.
+    """
+    opened: list[Any] = []
+
+    def make(model: str | None = None) -> str:
+        od = _any_binding.OD(Version=3, ObjectName=(model or mq.model).encode(), DynamicQName=b"MQGROUPS.TEST.*")
+        # For inquiry only: it is in nobody's way, and a temporary dynamic queue lives until it is closed.
+        opened.append(_any_binding.Queue(_keeper, od, mqi.MQOO_INQUIRE))
+        name: bytes = od.ObjectName
+        return name.split(b"\0")[0].decode().rstrip()
+
+    yield make
+    for queue in opened:
+        try:
+            queue.close(mqi.MQCO_DELETE_PURGE)
+        except _any_binding.MQMIError as error:
+            if error.reason != mqi.MQRC_Q_DELETED:
+                raise
+
+
+@pytest.fixture
+def queue(make_queue: MakeQueue) -> str:
+    """The name of an empty local queue of this test's own."""
+    return make_queue()
+
+
+@pytest.fixture
+def own_queue_manager(_client_library: None, mq_mqsc: Sequence[Path]) -> Iterator[MakeQueueManager]:
+    """A function that starts an embedded queue manager of this test's own, to be killed or reconfigured.
+
+    It takes what ``EmbeddedQueueManager`` takes; ``mqsc`` comes on top of the session's. Tests that use it are marked
+    ``embedded``.
+    """
+    started: list[EmbeddedQueueManager] = []
+
+    def start(name: str = "QM2", *, mqsc: Sequence[Path | str] = (), **more: Any) -> EmbeddedQueueManager:
+        queue_manager = EmbeddedQueueManager(name, mqsc=[MQSC, *mq_mqsc, *mqsc], **more)
+        started.append(queue_manager)
+        queue_manager.start()
+        return queue_manager
+
+    yield start
+    for queue_manager in started:
+        queue_manager.__exit__(None, None, None)

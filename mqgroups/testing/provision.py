@@ -1,0 +1,106 @@
+"""Starting what ``--mq`` names: the embedded queue manager, IBM's container, or nothing, where one is given.
+
+What cannot be had is told in one sentence, before anything is started. Not here: fixtures, and what the options are
+(``plugin.py``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mqgroups.embedded import EmbeddedQueueManager
+from mqgroups.testing.under_test import MQSC, NotGiven, QueueManagerUnderTest, given
+
+if TYPE_CHECKING:
+    from mqgroups.testing.container import MQContainer
+
+EMBEDDED, CONTAINER, GIVEN, AUTO = "embedded", "container", "url", "auto"
+LICENSE_VARIABLE = "MQGROUPS_TEST_LICENSE"
+
+
+class NotToBeHad(Exception):
+    """The queue manager that was asked for cannot be had here; the message is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a run of tests asks for.
+
+    Attributes:
+        kind: EMBEDDED, CONTAINER, GIVEN or AUTO.
+        license: ``accept``, where IBM's terms are accepted.
+        image: of the container.
+    """
+
+    kind: str
+    license: str = ""
+    image: str = ""
+
+    @property
+    def is_container(self) -> bool:
+        """Whether a container is started if it can be."""
+        return self.kind in (CONTAINER, AUTO)
+
+
+def check(wanted: Wanted) -> None:
+    """Raise NotToBeHad if the queue manager cannot be had, as far as that can be known without starting it."""
+    if wanted.kind == GIVEN:
+        try:
+            given(os.environ)
+        except NotGiven as error:
+            raise NotToBeHad(str(error)) from error
+    elif wanted.is_container:
+        try:
+            from mqgroups.testing.container import MQContainerError, docker_engine
+        except ImportError as error:
+            raise NotToBeHad(
+                f"--mq={wanted.kind} needs testcontainers ({error}): pip install mqgroups[testing]"
+            ) from error
+        try:
+            docker_engine()
+        except MQContainerError as error:
+            raise NotToBeHad(f"--mq={wanted.kind}: {error}.") from error
+        if wanted.license != "accept":
+            raise NotToBeHad(
+                f"--mq={wanted.kind}: the licence of {wanted.image} has to be accepted by who runs it: read it (docker run "
+                f"--rm -e LICENSE=view {wanted.image}), then say --mq-license=accept or set {LICENSE_VARIABLE}=accept."
+            )
+
+
+@contextmanager
+def running(wanted: Wanted, mqsc: Sequence[Path]) -> Iterator[QueueManagerUnderTest]:
+    """Give the queue manager, started if it has to be; ``mqsc`` are command files it reads, one that is given excepted."""
+    files = [MQSC, *mqsc]
+    if wanted.kind == GIVEN:
+        yield given(os.environ)
+    elif wanted.is_container:
+        from mqgroups.testing.container import MQContainer
+
+        with MQContainer(wanted.image, license=wanted.license, mqsc=files) as container:
+            yield _in_container(container)
+    else:
+        with EmbeddedQueueManager("QM1", mqsc=files, users={"app": "passw0rd"}) as queue_manager:
+            yield QueueManagerUnderTest(
+                q_mgr_name=queue_manager.q_mgr_name,
+                channel=queue_manager.channel,
+                conn_name=queue_manager.conn_name,
+                user="app",
+                password="passw0rd",
+                queue_manager=queue_manager,
+            )
+
+
+def _in_container(container: MQContainer) -> QueueManagerUnderTest:
+    return QueueManagerUnderTest(
+        q_mgr_name=container.q_mgr_name,
+        channel=container.channel,
+        conn_name=container.conn_name,
+        user=container.user,
+        password=container.password,
+        version=f"{container.version()} in {container.image}",
+    )

@@ -1,0 +1,207 @@
+"""What this project knows of IBM MQ from reading only: queues, units of work, connections. What did this queue manager do?
+
+Each test makes the calls, asserts what IBM's texts say, and notes what they leave open or what nobody here has seen
+(``finding``); the end of the report tells it. On the embedded queue manager that is what the project took for true, on IBM MQ it
+is the answer. Groups and segments: ``test_open_questions_of_groups.py``.
+
+A cluster's questions need one: which queue manager MQPMO.ResolvedQMgrName names with BIND_ON_GROUP, what an MQOPEN that
+names a cluster's queue manager needs to be allowed, when there is MQRC_CLUSTER_RESOLUTION_ERROR. They belong into a file of their
+own.
+
+Sources: IBM MQ, topics q026790 (syncpoint), "MQDISC", q027340 (asynchronous put), q040970 (2024), q041130 (2042),
+"CurrentQDepth".
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mqgroups.mqi.constants import (
+    MQCC_FAILED,
+    MQGMO_BROWSE_FIRST,
+    MQGMO_BROWSE_NEXT,
+    MQGMO_SYNCPOINT,
+    MQIA_COMMAND_LEVEL,
+    MQIA_MAX_UNCOMMITTED_MSGS,
+    MQOO_BROWSE,
+    MQOO_INPUT_AS_Q_DEF,
+    MQOO_INPUT_EXCLUSIVE,
+    MQOO_INPUT_SHARED,
+    MQOO_INQUIRE,
+    MQOO_OUTPUT,
+    MQOO_PASS_ALL_CONTEXT,
+    MQOT_Q_MGR,
+    MQPMO_ASYNC_RESPONSE,
+    MQPMO_SYNCPOINT,
+    MQRC_OBJECT_IN_USE,
+    MQRC_SYNCPOINT_LIMIT_REACHED,
+)
+from tests.fix_mqi import EMPTY, OK, Mqi, failed, shared_input, wait_until
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_does_the_depth_count_an_uncommitted_put(connect, queue, finding):
+    putter, other = connect(), connect()
+    assert putter.put1(queue, b"m", MQPMO_SYNCPOINT).code == OK
+    assert other.browse(queue) == []
+    finding("CURDEPTH of a queue with one uncommitted put", other.depth(queue))
+    assert putter.commit() == OK
+    assert other.depth(queue) == 1
+
+
+def test_does_the_depth_count_an_uncommitted_get(connect, queue, finding):
+    getter, other = connect(), connect()
+    assert other.put1(queue, b"m").code == OK
+    source = shared_input(getter, queue)
+    assert source.get(MQGMO_SYNCPOINT).code == OK
+    assert other.browse(queue) == []
+    finding("CURDEPTH of a queue whose one message was got and not committed", other.depth(queue))
+    assert getter.commit() == OK
+    assert other.depth(queue) == 0
+
+
+def test_is_a_messages_place_taken_when_it_is_put_or_when_it_is_committed(connect, make_queue, finding):
+    queue = make_queue("TEST.FIFO.MODEL")
+    first, second = connect(), connect()
+    assert first.put1(queue, b"put first", MQPMO_SYNCPOINT).code == OK
+    assert second.put1(queue, b"committed first").code == OK
+    assert first.commit() == OK
+    order = [answer.data for answer in second.browse(queue)]
+    assert sorted(order) == [b"committed first", b"put first"]
+    finding("of two messages, in front is the one", order[0].decode())
+
+
+def test_where_does_a_message_go_that_is_backed_out(connect, make_queue, finding):
+    queue = make_queue("TEST.FIFO.MODEL")
+    connection = connect()
+    for data in (b"1", b"2", b"3"):
+        assert connection.put1(queue, data).code == OK
+    source = shared_input(connection, queue)
+    assert source.get(MQGMO_SYNCPOINT).data == b"1"
+    assert connection.back_out() == OK
+    finding("messages 1, 2 and 3 after 1 was got and backed out", [answer.data.decode() for answer in source.all()])
+
+
+def test_does_disconnecting_a_client_commit(connect, queue, finding):
+    connection, other = connect(), connect()
+    assert connection.put1(queue, b"m", MQPMO_SYNCPOINT).code == OK
+    assert connection.disconnect() == OK
+    wait_until(lambda: other.depth(queue) == len(other.browse(queue)))
+    finding(
+        "a unit of work that MQDISC ends over a client channel", "committed" if other.depth(queue) else "backed out"
+    )
+
+
+def test_where_is_the_limit_of_a_unit_of_work(connect, queue, make_queue, finding):
+    connection = connect()
+    q_mgr = connection.open("", MQOO_INQUIRE, od=connection.mqi.od(ObjectType=MQOT_Q_MGR))
+    code, limit = q_mgr.inquire(MQIA_MAX_UNCOMMITTED_MSGS)
+    assert code == OK
+    finding("MAXUMSGS", limit)
+    if limit > 20_000:
+        pytest.skip(f"MAXUMSGS is {limit}, more than this test puts")
+    source = shared_input(connection, queue)
+    assert connection.put1(queue, b"to be got").code == OK
+    assert source.get(MQGMO_SYNCPOINT).code == OK
+    # The model's MAXDEPTH is 5000.
+    targets = [connection.open(make_queue(), MQOO_OUTPUT) for _ in range(limit // 5000 + 1)]
+    puts = 0
+    while (answer := targets[puts // 5000].put(b"m", MQPMO_SYNCPOINT)).code == OK:
+        puts += 1
+        assert puts <= limit
+    assert answer.code == failed(MQRC_SYNCPOINT_LIMIT_REACHED)
+    finding("puts that go into a unit of work besides one get, before 2024", f"MAXUMSGS - {limit - puts}")
+    finding("MQCMIT after 2024", connection.commit())
+
+
+def test_what_does_mqcmit_say_when_an_asynchronous_put_has_failed(connect, make_queue, finding):
+    queue = make_queue("TEST.SMALL.MODEL")  # MAXDEPTH(3)
+    connection, other = connect(), connect()
+    target = connection.open(queue, MQOO_OUTPUT)
+    for _ in range(5):
+        answer = target.put(b"m", MQPMO_SYNCPOINT | MQPMO_ASYNC_RESPONSE)
+        assert answer.code.comp != MQCC_FAILED
+    code = connection.commit()
+    finding("MQCMIT after five asynchronous puts to a queue with room for three", code)
+    finding("messages on a queue with room for three after five asynchronous puts and MQCMIT", other.depth(queue))
+    assert other.depth(queue) <= 3
+
+
+def test_does_the_same_connection_get_2042_too(connect, queue, finding):
+    connection, other = connect(), connect()
+    assert connection.open(queue, MQOO_INPUT_EXCLUSIVE).code == OK
+    assert other.open(queue, MQOO_INPUT_EXCLUSIVE).code == failed(MQRC_OBJECT_IN_USE)
+    again = connection.open(queue, MQOO_INPUT_EXCLUSIVE)
+    finding("a second MQOPEN for exclusive input by the connection that has the first", again.code)
+    finding("MQOPEN for browsing a queue that is open for exclusive input", other.open(queue, MQOO_BROWSE).code)
+
+
+def test_who_else_may_open_a_temporary_dynamic_queue_by_its_name(connect, finding, owner):
+    """The lock of a group's first claim: a queue of an exact name, made by whoever comes first."""
+    first, second = connect(), connect()
+    name = f"MQGROUPS.TEST.{owner.name}"
+    od = {"ObjectName": b"MQGROUPS.CLAIM.MODEL", "DynamicQName": name.encode()}
+    assert first.open("", MQOO_INPUT_EXCLUSIVE, od=first.mqi.od(**od)).code == OK
+    late = second.open("", MQOO_INPUT_EXCLUSIVE, od=second.mqi.od(**od))
+    assert late.code.comp == MQCC_FAILED
+    finding("MQOPEN of a model queue, to a name that a temporary dynamic queue of another connection has", late.code)
+    by_name = second.open(name, MQOO_INPUT_AS_Q_DEF)
+    finding("MQOPEN of that temporary dynamic queue itself, by another connection", by_name.code)
+
+
+def test_which_of_two_errors_wins_at_mqopen(connection, queue, finding):
+    answer = connection.open(queue, MQOO_INPUT_SHARED | MQOO_PASS_ALL_CONTEXT)
+    assert answer.code.comp == MQCC_FAILED
+    finding("MQOPEN to get, with MQOO_PASS_ALL_CONTEXT", answer.code)
+
+
+DYING = """
+import importlib, os, signal, sys
+from mqgroups.mqi.constants import MQOO_INPUT_EXCLUSIVE, MQPMO_SYNCPOINT
+from tests.fix_mqi import OK, Mqi
+binding, q_mgr_name, channel, conn_name, user, queue = sys.argv[1:]
+more = {"user": user, "password": os.environ["TEST_PASSWORD"]} if user else {}
+code, connection = Mqi(importlib.import_module(binding)).connect(q_mgr_name, channel, conn_name, **more)
+assert connection.open(queue, MQOO_INPUT_EXCLUSIVE).code == OK
+assert connection.put1(queue, b"never", MQPMO_SYNCPOINT).code == OK
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_how_long_does_a_dead_client_hold_its_queue(mq, mqi: Mqi, connection, queue, finding, monkeypatch):
+    monkeypatch.setenv("TEST_PASSWORD", mq.password or "")
+    for name, value in mq.environment().items():
+        monkeypatch.setenv(name, value)
+    command = [sys.executable, "-c", DYING, mqi.name, mq.q_mgr_name, mq.channel, mq.conn_name, mq.user or "", queue]
+    assert subprocess.run(command, cwd=ROOT, check=False).returncode == -9
+    died_s = time.monotonic()
+    wait_until(lambda: (source := connection.open(queue, MQOO_INPUT_EXCLUSIVE)).code == OK and source.close() == OK)
+    finding("seconds until a queue is free whose client was killed", f"{time.monotonic() - died_s:.1f}")
+    source = connection.open(queue, MQOO_INPUT_EXCLUSIVE)
+    assert source.get().code == EMPTY
+
+
+def test_how_are_cursor_and_messages_after_mqback(connect, queue, finding):
+    """A browse cursor on a message that is got and backed out by another handle."""
+    connection = connect()
+    for data in (b"1", b"2"):
+        assert connection.put1(queue, data).code == OK
+    eye, source = connection.open(queue, MQOO_BROWSE), shared_input(connection, queue)
+    assert eye.get(MQGMO_BROWSE_FIRST).data == b"1"
+    assert source.get(MQGMO_SYNCPOINT).data == b"1"
+    assert connection.back_out() == OK
+    seen = [answer.data.decode() for answer in eye.all(MQGMO_BROWSE_NEXT)]
+    finding("messages that BROWSE_NEXT sees from a cursor on 1, which was got and backed out", seen)
+
+
+def test_which_level_answered(connection, finding):
+    q_mgr = connection.open("", MQOO_INQUIRE, od=connection.mqi.od(ObjectType=MQOT_Q_MGR))
+    code, level = q_mgr.inquire(MQIA_COMMAND_LEVEL)
+    assert code == OK
+    finding("command level", level)

@@ -1,0 +1,36 @@
+"""The workflow files. ``make lint`` holds them against their schema; here is what the schema does not know."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+PYTHONS = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_text())
+
+
+def jobs(path):
+    return yaml.safe_load(path.read_text())["jobs"]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_make_what_the_makefile_has(path):
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    runs = [step["run"] for job in jobs(path).values() for step in job["steps"] if "run" in step]
+    made = {target for run in runs for target in re.findall(r"\bmake ([a-z-]+)", run)}
+    assert made <= targets
+
+
+@pytest.mark.parametrize(("workflow", "job"), [("ci", "embedded"), ("ibm-mq", "contract")])
+def test_both_bindings_run_on_every_python_that_is_promised(workflow, job):
+    matrix = jobs(ROOT / ".github" / "workflows" / f"{workflow}.yml")[job]["strategy"]["matrix"]
+    assert matrix["python"] == PYTHONS == ["3.10", "3.11", "3.12", "3.13"]
+    assert matrix["binding"] == ["pymqi", "ibmmq"]
+
+
+def test_nothing_of_ibms_is_started_where_nobody_has_accepted_the_licence():
+    by_hand, by_night = "inputs.license == 'accept'", "github.event_name == 'schedule' && vars.MQ_LICENSE == 'accept'"
+    for name, job in jobs(ROOT / ".github" / "workflows" / "ibm-mq.yml").items():
+        assert job["if"] == f"{by_hand} || ({by_night})", name

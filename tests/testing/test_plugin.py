@@ -1,0 +1,226 @@
+"""The pytest plugin in somebody else's project: fixtures, header, marks, and what it says when there is no queue manager."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from mqgroups.embedded import EmbeddedQueueManager
+from mqgroups.testing.bindings import BINDINGS
+from mqgroups.testing.under_test import MQSC
+
+pytestmark = pytest.mark.embedded
+
+ROOT = Path(__file__).parents[2]
+
+needs_testcontainers = pytest.mark.skipif(
+    importlib.util.find_spec("testcontainers") is None, reason="testcontainers is not installed"
+)
+INSTALLED = [name for name in BINDINGS if importlib.util.find_spec(name)]
+VERSIONS = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in INSTALLED)
+NO_ENGINE = (
+    "no Docker engine answers (No such file or directory), and IBM MQ's container needs one: start it, or name it in "
+    "DOCKER_HOST."
+)
+
+ROUND_TRIP = """
+    def test_a_message_comes_back(mq, binding, queue):
+        q_mgr = mq.connect(binding)
+        q_mgr.put1(queue, b"hello")
+        assert binding.Queue(q_mgr, queue).get() == b"hello"
+        q_mgr.disconnect()
+"""
+
+
+@pytest.fixture
+def project(pytester, monkeypatch):
+    """A project of its own, tested in a process of its own; ``run`` takes pytest's arguments."""
+    for name in ("QMGR", "CHANNEL", "CONN_NAME", "USER", "PASSWORD", "MODEL", "LICENSE"):
+        monkeypatch.delenv(f"MQGROUPS_TEST_{name}", raising=False)
+    monkeypatch.setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
+
+    class Project:
+        path = pytester.path
+
+        def file(self, **files):
+            pytester.makepyfile(**files)
+
+        def ini(self, text):
+            pytester.makeini(text)
+
+        def run(self, *arguments, inprocess=False):
+            run = pytester.runpytest_inprocess if inprocess else pytester.runpytest_subprocess
+            return run("-p", "mqgroups.testing.plugin", "-p", "no:randomly", "-W", "error", *arguments)
+
+    return Project()
+
+
+def test_a_test_of_somebody_elses_runs_on_the_embedded_queue_manager_with_each_binding(project):
+    project.file(test_it=ROUND_TRIP)
+    result = project.run("-v")
+    result.assert_outcomes(passed=len(INSTALLED))
+    header = f"mq: embedded queue manager (not IBM MQ), command level 940; bindings {VERSIONS}"
+    assert header in result.outlines
+
+
+def test_the_examples_of_the_readme_run(project):
+    readme = (ROOT / "mqgroups" / "testing" / "README.md").read_text()
+    _, tests = re.findall("```python\n(.*?)```", readme, re.DOTALL)[:2]
+    project.ini(f"[pytest]\nmq_mqsc = {ROOT / 'docker' / '20-mqgroups.mqsc'}\n")
+    project.file(test_it=tests)
+    project.run().assert_outcomes(passed=1 + len(INSTALLED))
+
+
+def test_one_binding_can_be_asked_for(project):
+    project.file(test_it=ROUND_TRIP)
+    project.run(f"--mqi={INSTALLED[0]}").assert_outcomes(passed=1)
+
+
+def test_queues_of_ones_own_are_defined_by_mqsc_files_of_the_ini_file(project):
+    (project.path / "mine.mqsc").write_text("DEFINE QLOCAL(MINE) REPLACE\n")
+    project.ini("[pytest]\nmq_mqsc = mine.mqsc\n")
+    project.file(
+        test_it=ROUND_TRIP.replace("binding, queue", "binding")
+        .replace("queue,", '"MINE",')
+        .replace("queue)", '"MINE")')
+    )
+    project.run(f"--mqi={INSTALLED[0]}").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(("scope", "queue_managers"), [("session", 1), ("module", 2)])
+def test_a_queue_manager_lives_as_long_as_the_option_says(project, scope, queue_managers):
+    tests = """
+        def test_first(mq): print("pid", mq.queue_manager.pid)
+        def test_second(mq): print("pid", mq.queue_manager.pid)
+    """
+    project.file(test_one=tests, test_two=tests)
+    result = project.run(f"--mq-scope={scope}", "-s")
+    result.assert_outcomes(passed=4)
+    pids = {line.split("pid ")[1].split(".")[0] for line in result.outlines if "pid " in line}
+    assert len(pids) == queue_managers
+
+
+def test_what_needs_another_queue_manager_is_skipped_and_what_takes_one_in_hand_is_marked(project):
+    tests = """
+        import pytest
+        @pytest.mark.real
+        def test_real(): pass
+        def test_own(own_queue_manager): own_queue_manager("QMX").kill()
+    """
+    project.file(test_it=tests)
+    project.run("-rs").assert_outcomes(passed=1, skipped=1)
+    project.run("-m", "embedded").assert_outcomes(passed=1, deselected=1)
+
+
+@needs_testcontainers
+def test_a_container_without_an_engine_is_one_sentence(project, no_engine):
+    project.file(test_it=ROUND_TRIP)
+    result = project.run("--mq=container")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert [line for line in result.outlines + result.errlines if line.strip()] == [
+        f"ERROR: --mq=container: {NO_ENGINE}"
+    ]
+
+
+@needs_testcontainers
+def test_auto_without_an_engine_skips_what_needs_a_queue_manager_and_says_why(project, no_engine):
+    project.file(test_it=ROUND_TRIP, test_pure="def test_pure(): pass")
+    result = project.run("--mq=auto", "-rs")
+    result.assert_outcomes(passed=1, skipped=len(INSTALLED))
+    header = f"mq: none, what needs one is skipped: --mq=auto: {NO_ENGINE}; bindings {VERSIONS}"
+    assert header in result.outlines
+    result.stdout.fnmatch_lines([f"SKIPPED * --mq=auto: {NO_ENGINE}"])
+
+
+def test_a_container_without_testcontainers_is_one_sentence(project):
+    project.file(test_it=ROUND_TRIP, testcontainers="raise ModuleNotFoundError('No module named \\'testcontainers\\'')")
+    result = project.run("--mq=container")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    wanted = "ERROR: --mq=container needs testcontainers (No module named '*'): pip install mqgroups?testing?"
+    result.stderr.fnmatch_lines([wanted])
+
+
+@needs_testcontainers
+def test_the_licence_is_accepted_by_who_runs_it_or_not_at_all(project, engine):
+    project.file(test_it=ROUND_TRIP)
+    result = project.run("--mq=container", "--mq-license=yes")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["ERROR: *the licence of icr.io/ibm-messaging/mq:latest has to be accepted by who runs it*"]
+    )
+    assert engine.created == {}
+
+
+@needs_testcontainers
+@pytest.mark.parametrize("how", ["--mq-license=accept", "environment"])
+def test_the_container_is_started_once_with_the_model_of_test_queues_and_removed(project, engine, monkeypatch, how):
+    monkeypatch.setenv("MQGROUPS_TEST_LICENSE", "accept" if how == "environment" else "")
+    (project.path / "mine.mqsc").write_text("DEFINE QLOCAL(MINE) REPLACE\n")
+    project.ini("[pytest]\nmq_mqsc = mine.mqsc\n")
+    tests = """
+        def test_first(mq): assert (mq.q_mgr_name, mq.version[:8], mq.queue_manager) == ("QM1", "9.4.2.0 ", None)
+        def test_second(mq): assert mq.model == "MQGROUPS.TEST.MODEL"
+    """
+    project.file(test_it=tests)
+    result = project.run("--mq=container", *([how] if how != "environment" else []), inprocess=True)
+    result.assert_outcomes(passed=2)
+    assert engine.files["/etc/mqm/30-00-queues.mqsc"][0] == MQSC.read_text()
+    assert engine.files["/etc/mqm/30-01-mine.mqsc"][0] == "DEFINE QLOCAL(MINE) REPLACE\n"
+    assert engine.executed.count(["dspmqver", "-b", "-f", "2"]) == 1
+    assert engine.removed
+
+
+@needs_testcontainers
+def test_a_program_with_the_embedded_client_library_is_told_that_it_cannot_reach_ibm_mq(project, engine, mq, binding):
+    project.file(test_it=ROUND_TRIP)
+    result = project.run("--mq=container", "--mq-license=accept", f"--mqi={binding.__name__}", inprocess=True)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["the embedded queue manager's client library is loaded, and cannot reach IBM MQ*"])
+    assert engine.removed
+
+
+def test_a_queue_manager_that_is_given_has_to_be_named(project):
+    project.file(test_it=ROUND_TRIP)
+    result = project.run("--mq=url")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    wanted = (
+        "ERROR: --mq=url needs MQGROUPS_TEST_QMGR in the environment; README.md of mqgroups.testing has all of them."
+    )
+    assert wanted in result.errlines
+
+
+@pytest.fixture
+def given_queue_manager(monkeypatch, project):
+    """A queue manager that was started elsewhere, and named in the environment."""
+    with EmbeddedQueueManager("QMGIVEN", mqsc=[MQSC], users={"app": "passw0rd"}) as queue_manager:
+        library = queue_manager.environment()["LD_LIBRARY_PATH"]
+        given = {"QMGR": "QMGIVEN", "CHANNEL": queue_manager.channel, "CONN_NAME": queue_manager.conn_name}
+        for name, value in {**given, "USER": "app", "PASSWORD": "passw0rd"}.items():
+            monkeypatch.setenv(f"MQGROUPS_TEST_{name}", value)
+        monkeypatch.setenv("LD_LIBRARY_PATH", library)
+        yield queue_manager
+
+
+def test_a_queue_manager_that_is_given_is_used_and_called_what_it_is(project, given_queue_manager):
+    real = "import pytest\n@pytest.mark.real\ndef test_real(mq, queue): pass"
+    project.file(test_it=ROUND_TRIP, test_real=real)
+    result = project.run("--mq=url")
+    result.assert_outcomes(passed=len(INSTALLED), skipped=1)
+    where = f"QMGIVEN at {given_queue_manager.conn_name}, command level 940"
+    assert f"mq: embedded queue manager (not IBM MQ), {where}; bindings {VERSIONS}" in result.outlines
+
+
+def test_without_a_client_library_the_header_and_the_tests_say_what_is_missing(
+    project, given_queue_manager, monkeypatch
+):
+    monkeypatch.delenv("LD_LIBRARY_PATH")
+    project.file(test_it=ROUND_TRIP)
+    result = project.run("--mq=url", "--mqi=pymqi")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        ["mq: QMGIVEN at *, not asked: pymqi cannot be loaded (*): it needs IBM's MQ client library*"]
+    )
