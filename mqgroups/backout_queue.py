@@ -44,7 +44,8 @@ class BackoutQueue:
         """Put a message, as it was got, in the caller's unit of work; raises MQIError."""
         if self._queue is None or self._queue.is_stale:
             self._queue = self._connection.open_queue(self.name, mq.MQOO_OUTPUT)
-        self._queue.put(message.descriptor, _PUT, message.data)
+        md, data = message.as_got
+        self._queue.put(md, _PUT, data)
 
     def close(self) -> None:
         """Close the queue, if it was opened."""

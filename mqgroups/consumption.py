@@ -122,7 +122,10 @@ class Consumption:
         while True:
             try:
                 self.work.begin()
-                return self.cursor.get(self.settings.wait_s)
+                message = self.cursor.get(self.settings.wait_s)
+                if message is not None:
+                    self.work.telemetry.begin(self.work.number)
+                return message
             except MQIError as error:
                 self.work.redo(error, self.settle)
 
@@ -136,10 +139,15 @@ class Consumption:
         """
         while True:
             try:
-                if self.work.messages == 0:
+                first = self.work.messages == 0
+                if first:
                     self.work.begin()
                 message = self.cursor.get_in_run()
-                return message if message is not None else self._wait_for_next()
+                if message is None:
+                    message = self._wait_for_next()
+                if first:
+                    self.work.telemetry.begin(self.work.number)
+                return message
             except MQIError as error:
                 self._redo(error)
 
@@ -271,6 +279,7 @@ class Consumption:
         for msg_id in processed:
             if work.messages == 0:
                 work.begin()
+                work.telemetry.begin(work.number)
             work.data_bytes += len(self.cursor.get_again(msg_id).data)
             work.messages += 1
         then()
@@ -287,7 +296,7 @@ class Consumption:
         self.cursor.set_back(self.work.committed)
         if self.partner is not None:
             self.partner.back_out()
-        self.work.back_out(type(error).__name__ if error else "")
+        self.work.back_out(error)
         if isinstance(error, MQIError):
             error.context = ". ".join(part for part in (error.context, self.work.last_known_commit()) if part)
 

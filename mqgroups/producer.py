@@ -36,6 +36,9 @@ from mqgroups.payload import BYTES, Kind, Stream, Unsent, abandonment
 from mqgroups.put_group import PutGroup
 from mqgroups.retry import NO_ROOM, Patience, retrying
 from mqgroups.status_queue import StatusQueue
+from mqgroups.telemetry import context
+from mqgroups.telemetry.context import TraceContext
+from mqgroups.telemetry.owner import OpenSpan
 from mqgroups.unit_of_work import UnitsOfWork
 
 _log = logging.getLogger("mqgroups.producer")
@@ -44,6 +47,8 @@ _OPEN_OPTIONS = mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP
 _PUT_OPTIONS = mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING
 _IN_LOGICAL_ORDER = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER)
 _IN_PHYSICAL_ORDER = st.pmo(_PUT_OPTIONS)
+# A put that is refused because of the properties it was given: they are too long for MAXPROPL, or the handle is none.
+_PROPERTIES_REFUSED = frozenset({mq.MQRC_PROPERTIES_TOO_BIG, mq.MQRC_HMSG_ERROR})
 
 
 class GroupProducer:
@@ -65,6 +70,10 @@ class GroupProducer:
         self._resolved = ("", "")
         # MQMD templates by kind, for messages that are not the last, while the handle retains the group.
         self._run: dict[Kind, bytearray] = {}
+        # MQPMO templates, in logical and physical order, with the message handle of the trace context if messages carry it.
+        self._carrying = mq.MQHM_NONE
+        self._in_logical_order, self._in_physical_order = _IN_LOGICAL_ORDER, _IN_PHYSICAL_ORDER
+        self._each_message = False
         self._room = retrying(Patience(settings.full_wait_s), NO_ROOM, connection.sleep)
         # What is longer is put in segments.
         self._whole_bytes = settings.segment_bytes or sys.maxsize
@@ -105,8 +114,9 @@ class GroupProducer:
         except BaseException:
             self._status.close()
             raise
+        self._each_message = self._work.telemetry.each_message
         if resumed:
-            _log.info("%r resumes an interrupted group", self)
+            _log.info("%r resumes an interrupted group", self, extra=self._work.log_fields())
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -245,14 +255,30 @@ class GroupProducer:
         first = work.messages == 0
         if first:
             work.begin()
+            work.telemetry.begin(work.number)
+            if not self._each_message:
+                self._carry(work.telemetry.trace_context())
             self._messages, self._offset = 0, work.committed.offset
+        span = self._creating() if self._each_message else None
         whole = part is Part.WHOLE
         md = None if last or not whole else self._run.get(kind)
         if md is None:
-            md, pmo = self._prepare(kind, last, part)
+            md, pmo = self._prepare(kind, last, part, data)
         else:
-            pmo = _IN_LOGICAL_ORDER
-        md_out, pmo_out = self._queue.put(md, pmo, data)
+            pmo = self._in_logical_order
+        try:
+            md_out, pmo_out = self._queue.put(md, pmo, data)
+        except MQIError as error:
+            if span is not None:
+                work.telemetry.created(span, why=error)
+            if error.reason not in _PROPERTIES_REFUSED or self._carrying == mq.MQHM_NONE:
+                raise
+            self._connection.stop_propagating(str(error))
+            self._carry(context.NONE)
+            self._put_once(message)
+            return
+        if span is not None:
+            work.telemetry.created(span, md_out[st.MD_GROUP_ID], st.long_at(md_out, st.MD_MSG_SEQ_NUMBER))
         if first:
             self._group_id = md_out[st.MD_GROUP_ID]
             if work.committed.at_start:
@@ -269,7 +295,22 @@ class GroupProducer:
             self._messages += 1
             self._offset = 0
 
-    def _prepare(self, kind: Kind, last: bool, part: Part) -> tuple[bytearray, bytearray]:
+    def _creating(self) -> OpenSpan:
+        """Begin the span of a message, whose context it carries if messages do."""
+        span, trace_context = self._work.telemetry.creating()
+        self._carry(trace_context)
+        return span
+
+    def _carry(self, trace_context: TraceContext) -> None:
+        """Have the next messages carry this context, if messages do."""
+        connection = self._connection
+        hmsg = connection.message_handles.carrying(trace_context) if connection.propagates else mq.MQHM_NONE
+        if hmsg != self._carrying:
+            self._carrying = hmsg
+            self._in_logical_order = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER, hmsg)
+            self._in_physical_order = st.pmo(_PUT_OPTIONS, hmsg)
+
+    def _prepare(self, kind: Kind, last: bool, part: Part, data: bytes) -> tuple[bytearray, bytearray]:
         """Return MQMD and MQPMO by the core's plan; keep the MQMD if the plan holds for the messages after it too."""
         plan = next_put(self._position, last=last, part=part)
         md = st.md(
@@ -286,19 +327,24 @@ class GroupProducer:
             msg_flags=plan.msg_flags,
         )
         if kind.properties:
+            self._work.telemetry.abandoned(kind.feedback - mq.MQFB_APPL_FIRST)
             options = _PUT_OPTIONS | (mq.MQPMO_LOGICAL_ORDER if plan.logical_order else 0)
             return md, st.pmo(options, self._connection.message_handle(dict(kind.properties)))
+        own_header = kind.format_name == mq.MQFMT_RF_HEADER_2
+        if part is not Part.WHOLE or (own_header and context.in_header(bytes(md), data)):
+            # Properties of segments are asking for trouble (2443), and context that the application gives is left alone.
+            return md, _IN_LOGICAL_ORDER if plan.logical_order else _IN_PHYSICAL_ORDER
         if not plan.logical_order:
-            return md, _IN_PHYSICAL_ORDER
-        if not last and part is Part.WHOLE and kind.correl_id == mq.MQCI_NONE:
+            return md, self._in_physical_order
+        if not last and kind.correl_id == mq.MQCI_NONE and not own_header:
             self._run[kind] = md
-        return md, _IN_LOGICAL_ORDER
+        return md, self._in_logical_order
 
     def _put_when_there_is_room(self, message: Unsent) -> None:
         # What is in this unit of work is whole: committed, a consumer can take it, and that is what makes room.
         if self._work.messages:
             self._syncpoint()
-        _log.info("%r waits for room on the queue", self)
+        _log.info("%r waits for room on the queue", self, extra=self._work.log_fields())
         self._room(lambda: self._put_once(message))
 
     def _segment_bytes(self, payload: bytes | Stream) -> int | None:
@@ -351,7 +397,7 @@ class GroupProducer:
         """Go back to the last commit; tell ``error`` where that is."""
         self._run.clear()
         self._unit.clear()
-        self._work.back_out(type(error).__name__ if error else "")
+        self._work.back_out(error)
         if isinstance(error, MQIError):
             error.context = ". ".join(part for part in (error.context, self._work.last_known_commit()) if part)
 

@@ -14,6 +14,8 @@ backs out and says ``backed_out``.
 
 from __future__ import annotations
 
+import time
+
 from mqgroups.connection import Connection, Queue
 from mqgroups.core.model import MsgFlag
 from mqgroups.core.status import RecordRejected, RejectedBecause, StatusRecord, decode, encode
@@ -43,6 +45,7 @@ from mqgroups.errors import (
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.retry import OWNER_ACTIVE, Patience, retrying
+from mqgroups.telemetry import metrics
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
 _LONGEST_RECORD_BYTES = 16_777_216
@@ -83,12 +86,15 @@ class StatusQueue:
         self._segmented = segmented
         self._committed: Kept | None = None
         self._current: Kept | None = None
+        began_s = time.monotonic()
         try:
             self._queue = self._waiting(lambda: self._open(model))
         except MQIError as error:
             if error.reason not in OWNER_ACTIVE:
                 raise
             raise self._in_use(error.verb, error.reason) from error
+        finally:
+            metrics.waited_for_status_queue(name, time.monotonic() - began_s)
         try:
             self._refuse_temporary()
         except BaseException:

@@ -22,7 +22,8 @@ EDGE = {
     "config",
     "errors",
     "hooks",
-    "tracing",
+    "telemetry",
+    "message_handles",
     "mqi",
     "core",
 }
@@ -32,13 +33,23 @@ ALLOWED: dict[str, set[str]] = {
     "mqi": {"mqi", "errors"},
     "hooks": {"core", "errors"},
     "config": {"errors", "core", "hooks"},
-    "retry": {"errors", "mqi.constants"},
-    "tracing": set(),
-    "connection": {"errors", "retry", "mqi"},
+    "telemetry": {"telemetry", "core", "errors", "mqi"},
+    "retry": {"errors", "mqi.constants", "telemetry"},
+    "message_handles": {"connection", "mqi.constants", "telemetry"},
+    "connection": {"errors", "message_handles", "retry", "mqi", "telemetry"},
     "payload": {"core", "errors", "mqi.constants"},
     "backout_queue": {"connection", "errors", "mqi"},
-    "status_queue": {"connection", "core.status", "core.status_chain", "core.model", "errors", "retry", "mqi"},
-    "unit_of_work": {"connection", "core", "errors", "hooks", "retry", "status_queue", "tracing", "mqi.constants"},
+    "status_queue": {
+        "connection",
+        "core.status",
+        "core.status_chain",
+        "core.model",
+        "errors",
+        "retry",
+        "mqi",
+        "telemetry",
+    },
+    "unit_of_work": {"connection", "core", "errors", "hooks", "retry", "status_queue", "telemetry", "mqi.constants"},
     "put_group": {"core", "errors", "payload", "producer"},
     "group_cursor": EDGE,
     "consumption": EDGE | {"group_cursor", "get_group"},
@@ -101,9 +112,11 @@ def test_the_core_has_no_clock_no_chance_and_no_log(impure):
     assert not any(within(name, {impure}) for path in sources("core") for name in imported(path))
 
 
-def test_opentelemetry_is_imported_by_tracing_only():
-    using = {path.name for path in PACKAGE.rglob("*.py") if any(within(n, {"opentelemetry"}) for n in imported(path))}
-    assert using <= {"tracing.py"}
+def test_opentelemetry_is_imported_by_telemetry_only_and_its_sdk_by_nobody():
+    for path in PACKAGE.rglob("*.py"):
+        names = {name for name in imported(path) if within(name, {"opentelemetry"})}
+        assert not names or path.parent.name == "telemetry", f"{path.name} imports {sorted(names)}"
+        assert not any(within(name, {"opentelemetry.sdk", "opentelemetry.exporter"}) for name in names)
 
 
 def test_verbs_are_called_in_the_connection_only():

@@ -67,17 +67,19 @@ class CLayer:
 
         It lives as long as the connection: pymqi has no MQDLTMH.
         """
-        package, c = self._package, self._c
-        hmsg, comp, reason = c.MQCRTMH(hconn, package.CMHO().pack())
+        hmsg, comp, reason = self._c.MQCRTMH(hconn, self._package.CMHO().pack())
         for name, value in properties.items():
             if comp == mq.MQCC_FAILED:
                 break
-            kind, length = (
-                (mq.MQTYPE_INT32, 4) if isinstance(value, int) else (mq.MQTYPE_STRING, mq.MQVL_NULL_TERMINATED)
-            )
-            smpo, pd = package.SMPO().pack(), package.PD().pack()
-            comp, reason = c.MQSETMP(hconn, hmsg, smpo, name.encode(), pd, kind, value, length)
+            comp, reason = self.set_property(hconn, hmsg, name, value)
         return hmsg, comp, reason
+
+    def set_property(self, hconn: int, hmsg: int, name: str, value: str | int) -> tuple[int, int]:
+        """MQSETMP, in the place of a property of this name: return (comp, reason)."""
+        kind, length = (mq.MQTYPE_INT32, 4) if isinstance(value, int) else (mq.MQTYPE_STRING, mq.MQVL_NULL_TERMINATED)
+        smpo, pd = self._package.SMPO().pack(), self._package.PD().pack()
+        comp, reason = self._c.MQSETMP(hconn, hmsg, smpo, name.encode(), pd, kind, value, length)
+        return comp, reason
 
     def handle_of(self, q_mgr: ConnectedQueueManager) -> int:
         """Return the connection handle of a QueueManager object of this binding.
@@ -89,6 +91,10 @@ class CLayer:
             return q_mgr.get_handle()
         except self._package.PYIFError as error:
             raise ConfigurationError(f"the {self.name}.QueueManager is not connected; connect it first") from error
+
+
+# Longer than any tracestate that the W3C asks to be passed on (512 characters).
+LONGEST_PROPERTY_BYTES = 4096
 
 
 def text(value: bytes) -> str:

@@ -78,6 +78,12 @@ class Binding(Protocol):
     def message_handle(self, hconn: int, properties: Mapping[str, str | int]) -> tuple[int, int, int]:
         """MQCRTMH and MQSETMP: return (hmsg, comp, reason) of a message handle with these properties."""
 
+    def set_property(self, hconn: int, hmsg: int, name: str, value: str | int) -> tuple[int, int]:
+        """MQSETMP, in the place of a property of this name: return (comp, reason)."""
+
+    def property(self, hconn: int, hmsg: int, name: str) -> tuple[object, int, int]:
+        """MQINQMP: return (value, comp, reason)."""
+
     def handle_of(self, q_mgr: ConnectedQueueManager) -> int:
         """Return the connection handle of a QueueManager object of this binding; ConfigurationError if it has none."""
 
