@@ -38,7 +38,7 @@ from mqgroups.retry import NO_ROOM, Patience, retrying
 from mqgroups.status_queue import StatusQueue
 from mqgroups.telemetry import context
 from mqgroups.telemetry.context import TraceContext
-from mqgroups.telemetry.owner import OpenSpan
+from mqgroups.telemetry.message_span import MessageSpan
 from mqgroups.unit_of_work import UnitsOfWork
 
 _log = logging.getLogger("mqgroups.producer")
@@ -256,7 +256,7 @@ class GroupProducer:
         if first:
             work.begin()
             work.telemetry.begin(work.number)
-            if not self._each_message:
+            if self._connection.propagates and not self._each_message:
                 self._carry(work.telemetry.trace_context())
             self._messages, self._offset = 0, work.committed.offset
         span = self._creating() if self._each_message else None
@@ -278,7 +278,7 @@ class GroupProducer:
             self._put_once(message)
             return
         if span is not None:
-            work.telemetry.created(span, md_out[st.MD_GROUP_ID], st.long_at(md_out, st.MD_MSG_SEQ_NUMBER))
+            work.telemetry.created(span)
         if first:
             self._group_id = md_out[st.MD_GROUP_ID]
             if work.committed.at_start:
@@ -295,16 +295,17 @@ class GroupProducer:
             self._messages += 1
             self._offset = 0
 
-    def _creating(self) -> OpenSpan:
+    def _creating(self) -> MessageSpan:
         """Begin the span of a message, whose context it carries if messages do."""
-        span, trace_context = self._work.telemetry.creating()
-        self._carry(trace_context)
+        telemetry = self._work.telemetry
+        span = telemetry.creating(self._work.committed.msg_seq_number + self._messages + 1)
+        if self._connection.propagates:
+            self._carry(telemetry.carried_by(span))
         return span
 
     def _carry(self, trace_context: TraceContext) -> None:
-        """Have the next messages carry this context, if messages do."""
-        connection = self._connection
-        hmsg = connection.message_handles.carrying(trace_context) if connection.propagates else mq.MQHM_NONE
+        """Have the next messages carry this context."""
+        hmsg = self._connection.message_handles.carrying(trace_context)
         if hmsg != self._carrying:
             self._carrying = hmsg
             self._in_logical_order = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER, hmsg)

@@ -221,7 +221,6 @@ def test_with_trace_message_every_message_that_is_put_is_a_span(owner, spans):
         "messaging.operation.name": "create",
         "messaging.operation.type": "create",
         "messaging.destination.name": owner.queue,
-        "messaging.ibmmq.group_id": owner.on_queue()[0].group_id.hex(),
         "messaging.ibmmq.msg_seq_number": 5,
     }
     assert [span.parent.span_id for span in creates] == [ids(puts[0])[1]] * 4 + [ids(puts[1])[1]] * 3
@@ -244,6 +243,44 @@ def test_with_trace_message_the_span_of_a_message_is_current_while_it_is_process
     assert of(processes, sc.MSG_SEQ_NUMBER) == [1, 2, 3, 4, 5, 6, 7]
     assert of(processes, sc.OPERATION_TYPE) == ["process"] * 7
     assert [span.parent.span_id for span in handles] == [span_id for _, span_id in current]
+
+
+def test_the_application_may_do_with_the_current_span_what_it_does_with_any(owner, spans):
+    owner.put_raw_group(THIS[:2])
+    other = spans.tracer.start_span("other")
+    with owner.consumer(owner.connect(**EACH_MESSAGE)) as consumer:
+        for message in next(iter(consumer)):
+            if message.msg_seq_number == 1:
+                span = trace.get_current_span()
+                assert span.is_recording()
+                span.set_attribute("order.lines", 3)
+                span.set_attributes({"order.currency": "EUR"})
+                span.add_event("checked", {"by": "rules"})
+                span.add_link(other.get_span_context())
+                span.record_exception(Crash("but dealt with"))
+                span.set_status(StatusCode.OK)
+                span.update_name("order")
+                span.end()
+    (span,) = spans.named("order")
+    assert (span.attributes["order.lines"], span.attributes["order.currency"]) == (3, "EUR")
+    assert span.attributes[sc.MSG_SEQ_NUMBER] == 1
+    assert [event.name for event in span.events] == ["checked", "exception"]
+    assert linked(span) == [ids(other)]
+    assert span.status.status_code is StatusCode.OK
+
+
+def test_the_span_of_a_message_in_segments_goes_on_over_units_of_work(owner, spans):
+    owner.put_group([b"abcdefghij", b"0"], segment_bytes=2)
+    spans()
+    with owner.consumer(owner.connect(**EACH_MESSAGE), stream=True) as consumer:
+        seen = set()
+        for message in next(iter(consumer)):
+            for _ in message.chunks():
+                seen.add((message.msg_seq_number, ids(trace.get_current_span())))
+    processes = spans.named(f"process {owner.queue}")
+    assert seen == {(1, ids(processes[0])), (2, ids(processes[1]))}
+    assert of(processes, sc.MSG_SEQ_NUMBER) == [1, 2]
+    assert processes[0].end_time <= processes[1].start_time
 
 
 def test_an_application_that_fails_leaves_no_span_current(owner, spans):

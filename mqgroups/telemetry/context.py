@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 from xml.sax.saxutils import unescape
 
@@ -67,21 +68,28 @@ def without_context(md: bytes, data: bytes) -> tuple[bytes, bytes, Carried] | No
     header = rfh2.leading(md, data)
     if header is None:
         return None
-    found: dict[bytes, str] = {}
-    rest = []
-    for folder in header.folders:
-        usr = _USR.fullmatch(folder)
-        if usr is not None:
-            found.update((name, unescape(value.decode())) for name, value in _IN_HEADER.findall(usr[1]))
-            folder = _IN_HEADER.sub(b"", usr[1])
-        if folder.strip():
-            rest.append(folder)
-    if b"traceparent" not in found:
+    found, is_alone = _in_folders(header.folders)
+    if not found.traceparent:
         return None
-    carried = Carried(found[b"traceparent"], found.get(b"tracestate", ""), md, data)
-    if rest:
+    carried = Carried(*found, md, data)
+    if not is_alone:
         return md, data, carried
     return st.describing(md, header.encoding, header.ccsid, header.format_name), data[header.length :], carried
+
+
+@lru_cache(maxsize=16)
+def _in_folders(folders: tuple[bytes, ...]) -> tuple[TraceContext, bool]:
+    """Return the context that is in folders of an MQRFH2, and whether nothing else is."""
+    found: dict[bytes, str] = {}
+    is_alone = True
+    for folder in folders:
+        usr = _USR.fullmatch(folder)
+        rest = folder
+        if usr is not None:
+            found.update((name, unescape(value.decode())) for name, value in _IN_HEADER.findall(usr[1]))
+            rest = _IN_HEADER.sub(b"", usr[1])
+        is_alone = is_alone and not rest.strip()
+    return TraceContext(found.get(b"traceparent", ""), found.get(b"tracestate", "")), is_alone
 
 
 def in_header(md: bytes, data: bytes) -> bool:

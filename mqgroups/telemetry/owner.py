@@ -18,29 +18,26 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.trace import INVALID_SPAN, Link, Span, SpanKind, Status, StatusCode
+from opentelemetry.trace import INVALID_SPAN, Link, Span, SpanKind
 from opentelemetry.util.types import AttributeValue
 
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import MQIError
-from mqgroups.mqi.constants import reason_name
 from mqgroups.mqi.message import Carried, Message
 from mqgroups.telemetry import context, metrics
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.context import TraceContext
 from mqgroups.telemetry.guard import guarded
+from mqgroups.telemetry.message_span import MessageSpan, end_span, error_type
 from mqgroups.telemetry.settings import EACH_MESSAGE, OFF, TelemetrySettings
 
 TRACER = trace.get_tracer(sc.SCOPE, schema_url=sc.SCHEMA_URL)
 _Attributes = dict[str, AttributeValue]
-# What a driver keeps of a message that is being put.
-OpenSpan: TypeAlias = Span
 
 
 class _NoSpans(trace.NoOpTracer):
@@ -55,11 +52,12 @@ _NO_SPANS = _NoSpans()
 
 @dataclass(slots=True)
 class _Open:
-    """An operation that has begun: its span, its name, and when it began, for its metric."""
+    """An operation that has begun: its span, its name, and when it began, for its metric; of a unit of work what is below it."""
 
     span: Span
     operation: str
     began_s: float
+    below: Context | None = None
 
 
 class OwnerTelemetry:
@@ -102,7 +100,9 @@ class OwnerTelemetry:
         self._unit: _Open | None = None
         self._settling: _Open | None = None
         self._recovering: _Open | None = None
-        self._processing: _Open | None = None
+        # Of the open unit of work; the one that the application has in hand may have begun in the one before.
+        self._messages: list[MessageSpan] = []
+        self._processing: MessageSpan | None = None
         self._before_processing: Context | None = None
         self._linked: str | None = None
         self._resumed_link: Link | None = None
@@ -128,6 +128,7 @@ class OwnerTelemetry:
             attributes={**self._operations[self._role], **self._who, sc.UNIT_OF_WORK: unit_of_work},
             links=[resumed] if resumed is not None else None,
         )
+        unit.below = trace.set_span_in_context(unit.span)
 
     @property
     def span(self) -> Span | None:
@@ -136,8 +137,8 @@ class OwnerTelemetry:
 
     @property
     def context(self) -> Context | None:
-        """The context below the span of the open unit of work; outside one, the application's."""
-        return trace.set_span_in_context(self._unit.span) if self._unit is not None else None
+        """The context below the span of the open unit of work; ``None``, the application's, outside one."""
+        return self._unit.below if self._unit is not None else None
 
     def trace_context(self) -> TraceContext:
         """Return what messages and the status record of the open unit of work carry."""
@@ -163,7 +164,9 @@ class OwnerTelemetry:
     def ended(self, position: GroupPosition, messages: int, why: BaseException | str | None = None) -> None:
         """The unit of work has ended: at ``position``, with so many messages; ``why`` it was backed out."""
         self.settled(why if isinstance(why, BaseException) else None)
-        self._processed(why)
+        if why is not None:
+            self._processed(why)
+        self._finish_messages()
         unit, self._unit = self._unit, None
         if position.at_start:
             self._group_began_s = None
@@ -182,7 +185,7 @@ class OwnerTelemetry:
 
     @guarded
     def _count(self, messages: int, why: BaseException | str | None) -> None:
-        attributes = {**self._operations[self._role], **_error_type(why)}
+        attributes = {**self._operations[self._role], **error_type(why)}
         instruments = metrics.INSTRUMENTS
         counter = instruments.sent_messages if self._role == sc.PUT else instruments.consumed_messages
         counter.add(messages, attributes)
@@ -201,20 +204,18 @@ class OwnerTelemetry:
 
     # --- a message
 
-    def creating(self) -> tuple[Span, TraceContext]:
-        """A message is about to be put: return its span, for ``created``, and what the message carries."""
-        operation = self._start(sc.CREATE, SpanKind.PRODUCER, brief=True)
-        span = operation.span if operation is not None else INVALID_SPAN
-        return span, self._of_span(span) or context.NONE
+    def creating(self, msg_seq_number: int) -> MessageSpan:
+        """A message is about to be put: return its span, for ``carried_by`` and ``created``."""
+        return self._message(sc.CREATE, SpanKind.PRODUCER, msg_seq_number)
 
-    @guarded
-    def created(
-        self, span: Span, group_id: bytes = b"", msg_seq_number: int = 0, why: BaseException | None = None
-    ) -> None:
+    def carried_by(self, span: MessageSpan) -> TraceContext:
+        """Return what a message carries that is put in this span."""
+        return self._of_span(span) or context.NONE
+
+    def created(self, span: MessageSpan, why: BaseException | None = None) -> None:
         """It was put, or not, and why."""
-        if why is None:
-            span.set_attributes({sc.GROUP_ID: group_id.hex(), sc.MSG_SEQ_NUMBER: msg_seq_number})
-        _end(span, why)
+        span.why = why
+        span.end()
 
     @guarded
     def hand_out(self, message: Message) -> None:
@@ -224,14 +225,12 @@ class OwnerTelemetry:
             if carried is not None:
                 self._link(carried)
             return
-        self._processed()
-        found = context.link(carried.traceparent, carried.tracestate) if carried is not None else None
-        self._processing = self._start(sc.PROCESS, SpanKind.CONSUMER, brief=True, link=found)
         if self._processing is not None:
-            span = self._processing.span
-            span.set_attributes({sc.GROUP_ID: message.group_id.hex(), sc.MSG_SEQ_NUMBER: message.msg_seq_number})
-            self._before_processing = otel_context.get_current()
-            otel_context.attach(trace.set_span_in_context(span))
+            self._processed()
+        found = context.link(carried.traceparent, carried.tracestate) if carried is not None else None
+        self._before_processing = before = otel_context.get_current()
+        self._processing = self._message(sc.PROCESS, SpanKind.CONSUMER, message.msg_seq_number, found)
+        otel_context.attach(trace.set_span_in_context(self._processing, before))
 
     def _link(self, carried: Carried) -> None:
         # Messages of one unit of work of a producer's carry the same context, one after the other.
@@ -247,12 +246,37 @@ class OwnerTelemetry:
         self._processed()
 
     def _processed(self, why: BaseException | str | None = None) -> None:
-        processing, self._processing = self._processing, None
+        span, self._processing = self._processing, None
         before, self._before_processing = self._before_processing, None
+        if span is None:
+            return
+        span.why = why
+        span.end()
         # What the application has made current since, or in another thread, is none of this one's.
-        if processing is not None and before is not None and trace.get_current_span() is processing.span:
+        if before is not None and trace.get_current_span() is span:
             otel_context.attach(before)
-        self._finish(processing, why)
+
+    def _message(self, operation: str, kind: SpanKind, msg_seq_number: int, link: Link | None = None) -> MessageSpan:
+        """Begin a message's span. Whose message it is, and of which group, the span above tells: these are many."""
+        below = self.context or otel_context.get_current()
+        name = f"{operation} {self._queue}"
+        span = MessageSpan(self._tracer, name, kind, self._operations[operation], msg_seq_number, below, link)
+        self._messages.append(span)
+        return span
+
+    @guarded
+    def _finish_messages(self) -> None:
+        """Make the spans of the messages that are put or processed."""
+        messages, self._messages = self._messages, []
+        record = metrics.INSTRUMENTS.process_duration.record
+        attributes = self._operations[sc.PROCESS]
+        for span in messages:
+            if span is self._processing:
+                self._messages.append(span)
+                continue
+            span.finish()
+            if self._role == sc.GET:
+                record(span.seconds, {**attributes, **error_type(span.why)} if span.why is not None else attributes)
 
     # --- what happens to groups and owners
 
@@ -303,7 +327,7 @@ class OwnerTelemetry:
         """All is done again that had to be; or not, and why."""
         recovering, self._recovering = self._recovering, None
         if recovering is not None:
-            _end(recovering.span, why)
+            end_span(recovering.span, why)
 
     @guarded
     def abandoned(self, result: int) -> None:
@@ -333,52 +357,25 @@ class OwnerTelemetry:
         return {sc.SYSTEM: sc.IBMMQ, sc.DESTINATION_NAME: self._queue, sc.ROLE: self._role}
 
     @guarded
-    def _start(self, operation: str, kind: SpanKind, *, brief: bool = False, link: Link | None = None) -> _Open:
-        """Begin an operation below the unit of work. ``brief``: who and where is told by the span above."""
-        attributes = self._operations[operation]
-        return _Open(
-            self._tracer.start_span(
-                f"{operation} {self._queue}",
-                context=self.context,
-                kind=kind,
-                attributes=attributes if brief else {**attributes, **self._who},
-                links=[link] if link is not None else None,
-            ),
-            operation,
-            time.perf_counter(),
+    def _start(self, operation: str, kind: SpanKind) -> _Open:
+        """Begin an operation below the unit of work."""
+        attributes = {**self._operations[operation], **self._who}
+        span = self._tracer.start_span(
+            f"{operation} {self._queue}", context=self.context, kind=kind, attributes=attributes
         )
+        return _Open(span, operation, time.perf_counter())
 
     @guarded
     def _finish(self, operation: _Open | None, why: BaseException | str | None) -> None:
         """End an operation, and record how long it took."""
         if operation is None:
             return
-        attributes = {**self._operations[operation.operation], **_error_type(why)}
-        instruments = metrics.INSTRUMENTS
-        of_process = operation.operation == sc.PROCESS
-        duration = instruments.process_duration if of_process else instruments.operation_duration
+        attributes = {**self._operations[operation.operation], **error_type(why)}
         try:
-            duration.record(time.perf_counter() - operation.began_s, attributes)
+            metrics.INSTRUMENTS.operation_duration.record(time.perf_counter() - operation.began_s, attributes)
         finally:
-            _end(operation.span, why)
+            end_span(operation.span, why)
 
     def _event(self, name: str, attributes: _Attributes) -> None:
         if self._unit is not None:
             self._unit.span.add_event(name, attributes)
-
-
-def _end(span: Span, why: BaseException | str | None) -> None:
-    if why is not None:
-        span.set_attributes(_error_type(why))
-        if isinstance(why, MQIError):
-            span.set_attribute(sc.REASON_CODE, why.reason)
-        span.set_status(Status(StatusCode.ERROR, why if isinstance(why, str) else type(why).__name__))
-    span.end()
-
-
-def _error_type(why: BaseException | str | None) -> _Attributes:
-    if why is None:
-        return {}
-    if isinstance(why, MQIError):
-        return {sc.ERROR_TYPE: reason_name(why.reason)}
-    return {sc.ERROR_TYPE: why if isinstance(why, str) else type(why).__name__}
