@@ -34,7 +34,7 @@ from mqgroups.errors import (
 from mqgroups.message_handles import MessageHandles
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.mqi.abc import Binding, ConnectArguments
+from mqgroups.mqi.abc import Binding, ConnectArguments, PropertyValue
 from mqgroups.retry import CONNECT_LATER, NEVER, REDO, Patience, Sleep, retrying
 from mqgroups.telemetry import context, logs
 from mqgroups.telemetry.settings import DEFAULT, TelemetrySettings
@@ -173,6 +173,7 @@ class Connection:
         self._closed = False
         self._broken = False
         self._unit_of_work_of: object | None = None
+        self._message_handles: dict[tuple[str, ...], int] = {}
         self.q_mgr_name = ""
         self.telemetry = telemetry
         self.propagates = telemetry.propagate
@@ -250,6 +251,7 @@ class Connection:
         self._broken = False
         self.generation += 1
         self._unit_of_work_of = None
+        self._message_handles.clear()
         self._inquire_q_mgr()
         if self.q_mgr_identifier != identifier:
             found, self.q_mgr_identifier = self.q_mgr_identifier, identifier
@@ -308,18 +310,18 @@ class Connection:
         hobj, od_out = self._open(od, options | mq.MQOO_FAIL_IF_QUIESCING, f"queue {name}")
         return Queue(self, shown, hobj, od_out, max_message_length)
 
-    def message_handle(self, properties: Mapping[str, str | int]) -> int:
-        """Return a message handle with these properties; raises MQIError."""
-        hmsg, comp, reason = self.binding.message_handle(self.hconn, properties)
+    def message_handle(self, properties: Mapping[str, PropertyValue]) -> int:
+        """Return a message handle with these properties, for one MQPUT; raises MQIError.
+
+        Properties of the same names come in the same handle, with other values: a handle lives as long as the connection
+        (pymqi has no MQDLTMH).
+        """
+        names = tuple(properties)
+        hmsg, comp, reason = self.binding.message_handle(self.hconn, properties, self._message_handles.get(names))
         if comp == mq.MQCC_FAILED:
             raise self.failed("MQSETMP", "a message handle", comp, reason)
+        self._message_handles[names] = hmsg
         return hmsg
-
-    def set_property(self, hmsg: int, name: str, value: str) -> None:
-        """MQSETMP; raises MQIError."""
-        comp, reason = self.binding.set_property(self.hconn, hmsg, name, value)
-        if comp == mq.MQCC_FAILED:
-            raise self.failed("MQSETMP", f"property {name}", comp, reason)
 
     def property(self, hmsg: int, name: str) -> str | None:
         """MQINQMP of a string: ``None`` if there is no such property; raises MQIError."""

@@ -43,7 +43,8 @@ class GroupCursor:
         """Open the queue, and stand at ``committed``; raises MQIError."""
         self._connection = connection
         self._settings = settings
-        # By which trace context is read where PROPCTL(NONE) keeps it from coming in front of the data.
+        # By which trace context is read where PROPCTL(NONE) keeps it from coming in front of the data; as ibmmq does it,
+        # not tried on IBM MQ.
         self._receiving = mq.MQHM_NONE
         self.queue = self._open()
         self.unit: list[bytes] = []
@@ -182,7 +183,7 @@ class GroupCursor:
         if md[st.MD_FORMAT] == mq.MQFMT_RF_HEADER_2 and (found := context.without_context(md, data)) is not None:
             md, data, carried = found
         elif self._receiving != mq.MQHM_NONE:
-            read = self._connection.message_handles.received()
+            read = self._connection.message_handles.received(self._receiving)
             carried = Carried(*read, md, data) if read is not None else None
         group_id = md[st.MD_GROUP_ID]
         msg_seq_number = st.long_at(md, st.MD_MSG_SEQ_NUMBER)

@@ -333,7 +333,8 @@ class GroupProducer:
             return md, st.pmo(options, self._connection.message_handle(dict(kind.properties)))
         own_header = kind.format_name == mq.MQFMT_RF_HEADER_2
         if part is not Part.WHOLE or (own_header and context.in_header(bytes(md), data)):
-            # Properties of segments are asking for trouble (2443), and context that the application gives is left alone.
+            # Whether properties go with segments is not known (2443 is near; not tried on IBM MQ). And context that the
+            # application gives is left alone.
             return md, _IN_LOGICAL_ORDER if plan.logical_order else _IN_PHYSICAL_ORDER
         if not plan.logical_order:
             return md, self._in_physical_order

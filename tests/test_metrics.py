@@ -10,7 +10,7 @@ import urllib.request
 import pytest
 from opentelemetry.exporter.prometheus import PrometheusMetricReader
 from opentelemetry.sdk.metrics import MeterProvider
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import start_http_server
 
 from mqgroups import errors
 from mqgroups.embedded import Fault
@@ -198,10 +198,9 @@ def test_waiting_for_a_status_queue_is_measured(owner, measured):
 
 
 def test_prometheus_reads_them_over_http(owner, monkeypatch):
-    registry = CollectorRegistry()
-    provider = MeterProvider([PrometheusMetricReader(registry=registry)], shutdown_on_exit=False)
+    provider = MeterProvider([PrometheusMetricReader()], shutdown_on_exit=False)
     monkeypatch.setattr(metrics, "INSTRUMENTS", metrics.Instruments(provider.get_meter("mqgroups")))
-    server, thread = start_http_server(0, addr="127.0.0.1", registry=registry)
+    server, thread = start_http_server(0, addr="127.0.0.1")
     try:
         owner.put_group(THIS, every=3)
         assert owner.get_groups(every=4) == [THIS]

@@ -13,6 +13,7 @@ from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.trace import SpanContext, SpanKind, TraceFlags, TraceState
 
+import mqgroups
 from mqgroups import errors
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
@@ -381,3 +382,11 @@ def test_with_ibmmq_s_propagation_active_context_is_put_once(owner, spans, mqi):
     assert put_.parent.span_id == ids(application)[1]
     assert put_.attributes[sc.DESTINATION_NAME] == owner.queue
     handle.close()
+
+
+def test_a_connection_of_the_application_s_own_is_traced_as_it_says(owner, mq, binding, spans):
+    q_mgr = mq.connect(binding)
+    owner.put_group(THIS, every=9, qmgr=mqgroups.wrap(q_mgr, trace="message", propagate=True))
+    q_mgr.disconnect()
+    carried = [traceparent(span) for span in spans.named(f"create {owner.queue}")]
+    assert properties(owner, "traceparent") == list(zip(THIS, carried, strict=True))

@@ -11,7 +11,10 @@ from typing import Any
 
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager
+from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager, PropertyValue
+
+# Longer than any tracestate that the W3C asks to be passed on (512 characters).
+LONGEST_PROPERTY_BYTES = 4096
 
 
 class CLayer:
@@ -62,24 +65,25 @@ class CLayer:
             return hconn, error.comp, error.reason
         return q_mgr.get_handle(), mq.MQCC_OK, mq.MQRC_NONE
 
-    def message_handle(self, hconn: int, properties: Mapping[str, str | int]) -> tuple[int, int, int]:
-        """MQCRTMH and MQSETMP: return (hmsg, comp, reason) of a message handle with these properties.
+    def message_handle(
+        self, hconn: int, properties: Mapping[str, PropertyValue], hmsg: int | None = None
+    ) -> tuple[int, int, int]:
+        """MQCRTMH, unless there is ``hmsg``, and MQSETMP: return (hmsg, comp, reason) of a message handle with these
+        properties.
 
         It lives as long as the connection: pymqi has no MQDLTMH.
         """
-        hmsg, comp, reason = self._c.MQCRTMH(hconn, self._package.CMHO().pack())
+        package, c = self._package, self._c
+        comp, reason = mq.MQCC_OK, mq.MQRC_NONE
+        if hmsg is None:
+            hmsg, comp, reason = c.MQCRTMH(hconn, package.CMHO().pack())
         for name, value in properties.items():
             if comp == mq.MQCC_FAILED:
                 break
-            comp, reason = self.set_property(hconn, hmsg, name, value)
+            kind, length = _property_type(value)
+            smpo, pd = package.SMPO().pack(), package.PD().pack()
+            comp, reason = c.MQSETMP(hconn, hmsg, smpo, name.encode(), pd, kind, value, length)
         return hmsg, comp, reason
-
-    def set_property(self, hconn: int, hmsg: int, name: str, value: str | int) -> tuple[int, int]:
-        """MQSETMP, in the place of a property of this name: return (comp, reason)."""
-        kind, length = (mq.MQTYPE_INT32, 4) if isinstance(value, int) else (mq.MQTYPE_STRING, mq.MQVL_NULL_TERMINATED)
-        smpo, pd = self._package.SMPO().pack(), self._package.PD().pack()
-        comp, reason = self._c.MQSETMP(hconn, hmsg, smpo, name.encode(), pd, kind, value, length)
-        return comp, reason
 
     def handle_of(self, q_mgr: ConnectedQueueManager) -> int:
         """Return the connection handle of a QueueManager object of this binding.
@@ -93,8 +97,13 @@ class CLayer:
             raise ConfigurationError(f"the {self.name}.QueueManager is not connected; connect it first") from error
 
 
-# Longer than any tracestate that the W3C asks to be passed on (512 characters).
-LONGEST_PROPERTY_BYTES = 4096
+def _property_type(value: PropertyValue) -> tuple[int, int]:
+    """Return MQTYPE_* and the length that MQSETMP is told."""
+    if isinstance(value, int):
+        return mq.MQTYPE_INT32, 4
+    if isinstance(value, bytes):
+        return mq.MQTYPE_BYTE_STRING, len(value)
+    return mq.MQTYPE_STRING, mq.MQVL_NULL_TERMINATED
 
 
 def text(value: bytes) -> str:

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeAlias
+
+# An MQTYPE_STRING, an MQTYPE_INT32 or an MQTYPE_BYTE_STRING.
+PropertyValue: TypeAlias = "str | int | bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +78,11 @@ class Binding(Protocol):
     def connect(self, arguments: ConnectArguments) -> tuple[int, int, int]:
         """MQCONNX: return (hconn, comp, reason)."""
 
-    def message_handle(self, hconn: int, properties: Mapping[str, str | int]) -> tuple[int, int, int]:
-        """MQCRTMH and MQSETMP: return (hmsg, comp, reason) of a message handle with these properties."""
-
-    def set_property(self, hconn: int, hmsg: int, name: str, value: str | int) -> tuple[int, int]:
-        """MQSETMP, in the place of a property of this name: return (comp, reason)."""
+    def message_handle(
+        self, hconn: int, properties: Mapping[str, PropertyValue], hmsg: int | None = None
+    ) -> tuple[int, int, int]:
+        """MQCRTMH, unless there is ``hmsg``, and MQSETMP: return (hmsg, comp, reason) of a message handle with these
+        properties."""
 
     def property(self, hconn: int, hmsg: int, name: str) -> tuple[object, int, int]:
         """MQINQMP: return (value, comp, reason)."""
