@@ -37,7 +37,6 @@ from mqgroups.put_group import PutGroup
 from mqgroups.retry import NO_ROOM, Patience, retrying
 from mqgroups.status_queue import StatusQueue
 from mqgroups.telemetry import context
-from mqgroups.telemetry.context import TraceContext
 from mqgroups.telemetry.message_span import MessageSpan
 from mqgroups.unit_of_work import UnitsOfWork
 
@@ -256,8 +255,8 @@ class GroupProducer:
         if first:
             work.begin()
             work.telemetry.begin(work.number)
-            if self._connection.propagates and not self._each_message:
-                self._carry(work.telemetry.trace_context())
+            if not self._each_message:
+                self._carry()
             self._messages, self._offset = 0, work.committed.offset
         span = self._creating() if self._each_message else None
         whole = part is Part.WHOLE
@@ -274,7 +273,7 @@ class GroupProducer:
             if error.reason not in _PROPERTIES_REFUSED or self._carrying == mq.MQHM_NONE:
                 raise
             self._connection.stop_propagating(str(error))
-            self._carry(context.NONE)
+            self._carry()
             self._put_once(message)
             return
         if span is not None:
@@ -297,15 +296,15 @@ class GroupProducer:
 
     def _creating(self) -> MessageSpan:
         """Begin the span of a message, whose context it carries if messages do."""
-        telemetry = self._work.telemetry
-        span = telemetry.creating(self._work.committed.msg_seq_number + self._messages + 1)
-        if self._connection.propagates:
-            self._carry(telemetry.carried_by(span))
+        span = self._work.telemetry.creating(self._work.committed.msg_seq_number + self._messages + 1)
+        self._carry(span)
         return span
 
-    def _carry(self, trace_context: TraceContext) -> None:
-        """Have the next messages carry this context."""
-        hmsg = self._connection.message_handles.carrying(trace_context)
+    def _carry(self, span: MessageSpan | None = None) -> None:
+        """Have the next messages carry the context of this span, or of the unit of work, if messages do."""
+        hmsg = mq.MQHM_NONE
+        if self._connection.propagates:
+            hmsg = self._connection.message_handles.carrying(self._work.telemetry.trace_context(span))
         if hmsg != self._carrying:
             self._carrying = hmsg
             self._in_logical_order = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER, hmsg)

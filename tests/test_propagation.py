@@ -184,6 +184,16 @@ def test_a_queue_manager_that_refuses_properties_gets_messages_without(owner, sp
     assert properties(owner, "traceparent") == [(data, None) for data in THIS]
 
 
+def test_where_propagation_has_stopped_no_producer_goes_on_with_old_context(owner, spans):
+    qmgr = owner.connect(propagate=True)
+    with owner.producer(qmgr, every=2) as producer, producer.group() as group:
+        for number, data in enumerate(THIS):
+            if number == 3:
+                qmgr.stop_propagating("another producer was refused")
+            group.put(data)
+    assert [one[1] is not None for one in properties(owner, "traceparent")] == [True] * 2 + [False] * 5
+
+
 @pytest.mark.embedded
 @pytest.mark.parametrize("verb", ["MQCRTMH", "MQSETMP"])
 def test_a_handle_that_cannot_be_had_breaks_nothing(owner, spans, faults, verb):

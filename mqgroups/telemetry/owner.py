@@ -140,9 +140,9 @@ class OwnerTelemetry:
         """The context below the span of the open unit of work; ``None``, the application's, outside one."""
         return self._unit.below if self._unit is not None else None
 
-    def trace_context(self) -> TraceContext:
-        """Return what messages and the status record of the open unit of work carry."""
-        return self._of_span(self.span) or context.NONE
+    def trace_context(self, span: Span | None = None) -> TraceContext:
+        """Return what messages and the status record of the open unit of work carry; ``span``: of a message's own."""
+        return self._of_span(span or self.span) or context.NONE
 
     @guarded
     def _of_span(self, span: Span | None) -> TraceContext | None:
@@ -205,12 +205,8 @@ class OwnerTelemetry:
     # --- a message
 
     def creating(self, msg_seq_number: int) -> MessageSpan:
-        """A message is about to be put: return its span, for ``carried_by`` and ``created``."""
+        """A message is about to be put: return its span, for ``trace_context`` and ``created``."""
         return self._message(sc.CREATE, SpanKind.PRODUCER, msg_seq_number)
-
-    def carried_by(self, span: MessageSpan) -> TraceContext:
-        """Return what a message carries that is put in this span."""
-        return self._of_span(span) or context.NONE
 
     def created(self, span: MessageSpan, why: BaseException | None = None) -> None:
         """It was put, or not, and why."""

@@ -142,7 +142,7 @@ def main() -> None:
         results = _measure(qmgr, messages, every, rounds)
         single = verbs.measure(qmgr, messages, 5 if arguments.short else 21)
         sizes = [10**power for power in range(2, 6 + arguments.long)]
-        traced = tracing.measure(qmgr, messages, every, rounds)
+        traced = tracing.measure(qmgr, messages, every, rounds // 2)
         restarts = restart.measure(qmgr, sizes[:3] if arguments.short else sizes, 21)
     summary = _report(console, results, messages, every)
     verbs.report(console, single)

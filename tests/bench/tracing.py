@@ -11,6 +11,8 @@ metrics to a reader that is never read. What an exporter costs is its own.
 from __future__ import annotations
 
 import contextlib
+import gc
+import random
 import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +31,6 @@ from mqgroups import unit_of_work
 from mqgroups.embedded import EmbeddedQueueManager
 from mqgroups.telemetry import metrics, owner
 from mqgroups.telemetry.context import NONE, TraceContext
-from tests.bench.loops import Ours
 
 NOTHING, OFF, UNIT_OF_WORK, MESSAGE = "no tracing code", "off", "unit of work", "message"
 SETTINGS: Mapping[str, dict[str, Any]] = {
@@ -56,7 +57,7 @@ class _Nothing:
 
     def __init__(self, *_: object, **__: object) -> None: ...
 
-    def trace_context(self) -> TraceContext:
+    def trace_context(self, *_: object) -> TraceContext:
         return NONE
 
     def _nothing(self, *_: object, **__: object) -> None: ...
@@ -89,6 +90,8 @@ def _processor_s(server: int) -> float:
 
 def measure(qmgr: EmbeddedQueueManager, messages: int, every: int, rounds: int) -> Times:
     """Put and get a group in every way, in turns."""
+    from tests.bench.loops import Ours
+
     payloads = [b"%099d" % number for number in range(messages)]
     times: Times = {way: {name: [] for name in SETTINGS} for way in ("put", "get")}
     tracers = TracerProvider(shutdown_on_exit=False)
@@ -99,11 +102,14 @@ def measure(qmgr: EmbeddedQueueManager, messages: int, every: int, rounds: int) 
     names = list(SETTINGS)
     for number in range(rounds + 1):
         # Another order in every round, so that none always runs behind the same one.
-        for name in names[number % len(names) :] + names[: number % len(names)]:
+        for name in random.Random(number).sample(names, len(names)):
             with _as(name, tracer, instruments):
                 loop = Ours(qmgr, **SETTINGS[name])
                 for way, argument in (("put", payloads), ("get", messages)):
                     with getattr(loop, way)(argument, every) as work:
+                        # What the one before left to export and to collect is not this one's.
+                        tracers.force_flush()
+                        gc.collect()
                         began = time.perf_counter(), _processor_s(qmgr.pid)
                         work()
                         ended = time.perf_counter(), _processor_s(qmgr.pid)
