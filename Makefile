@@ -2,7 +2,7 @@
 #
 #   PYTHON=python3.12 make test      with another Python (VENV=.venv-3.12 keeps the environments apart)
 #   make setup MQ_CLIENT=/opt/mqm    pymqi built against IBM's own client library
-#   make demo DEMO_ARGS=--all        more for the program that a target runs; so BENCH_, COMPARE_, FAULTS_, PYTEST_ARGS
+#   make demo DEMO_ARGS=--all        more for the program that a target runs; so BENCH_, COMPARE_, FAULTS_, PIPELINE_, PYTEST_ARGS
 
 PYTHON ?= python3
 VENV   ?= .venv
@@ -12,11 +12,11 @@ RUN    := $(VENV)/bin/python
 export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-short test test-ibmmq stateful faults faults-short mutations bench bench-short compare compare-short \
-        load lint types format clean
+.PHONY: help setup demo demo-short pipeline pipeline-short test test-ibmmq stateful faults faults-short faults-spark faults-spark-short \
+        mutations bench bench-short compare compare-short load lint types format clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Python environment, C library, pymqi and ibmmq
 	@bash tools/setup.sh
@@ -28,6 +28,14 @@ demo: ## a month of flights through message groups, with everything killed on th
 demo-short: ## the same with three days
 	@bash tools/setup.sh flights
 	@$(RUN) -m examples.flights --short $(DEMO_ARGS)
+
+pipeline: ## the same flights through Spark: delays by day and carrier, with the driver killed on the way (PIPELINE_ARGS)
+	@bash tools/setup.sh flights
+	@$(RUN) -m examples.pipeline $(PIPELINE_ARGS)
+
+pipeline-short: ## the same with three days
+	@bash tools/setup.sh flights
+	@$(RUN) -m examples.pipeline --short $(PIPELINE_ARGS)
 
 test: setup ## all tests, in random order
 	@$(RUN) -m pytest $(PYTEST_ARGS)
@@ -44,7 +52,13 @@ faults: setup ## faults at every MQI call, and pairs of them: nothing lost, noth
 faults-short: setup ## a sample of the same in a few minutes
 	@$(RUN) -m tests.faults.campaign --short $(FAULTS_ARGS)
 
-bench: setup ## the library against hand-written loops, on the embedded queue manager
+faults-spark: setup ## Spark queries killed at each point of their protocol, 120 kills and a zombie (FAULTS_ARGS="--seed 7")
+	@$(RUN) -m tests.faults.spark.campaign $(FAULTS_ARGS)
+
+faults-spark-short: setup ## a sample of the same in a few minutes
+	@$(RUN) -m tests.faults.spark.campaign --short $(FAULTS_ARGS)
+
+bench: setup ## the library, and Spark, against hand-written loops, on the embedded queue manager (BENCH_ARGS=--spark)
 	@$(RUN) -m tests.bench $(BENCH_ARGS)
 
 bench-short: setup ## the same in less time

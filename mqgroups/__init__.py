@@ -36,6 +36,7 @@ from __future__ import annotations
 from mqgroups import errors
 from mqgroups.connection import Connection
 from mqgroups.consumer import GroupConsumer
+from mqgroups.core.inspection import GroupInspection, QueueInspection
 from mqgroups.core.model import GroupStatus, MsgFlag, Persistence
 from mqgroups.core.status import StatusRecord
 from mqgroups.core.unit_of_work import Every
@@ -48,12 +49,15 @@ from mqgroups.producer import GroupProducer
 from mqgroups.put_group import PutGroup
 from mqgroups.queue_manager import QueueManager, connect, wrap
 from mqgroups.recovery import OwnerState, OwnerStatus
+from mqgroups.salvage import GroupMove, Salvage
 
 __all__ = [
     "Connection",
     "Every",
     "GetGroup",
     "GroupConsumer",
+    "GroupInspection",
+    "GroupMove",
     "GroupPipe",
     "GroupProducer",
     "GroupStatus",
@@ -66,8 +70,10 @@ __all__ = [
     "OwnerStatus",
     "Persistence",
     "PutGroup",
+    "QueueInspection",
     "QueueManager",
     "Resumed",
+    "Salvage",
     "StatusRecord",
     "connect",
     "errors",

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from mqgroups.connection import Connection, Queue
 from mqgroups.errors import ConfigurationError
+from mqgroups.forwarding import ForwardQueue
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi import structures as st
 from mqgroups.mqi.message import Message
-
-# Without logical order: group, number and flags stay as they are. The message keeps its MsgId too.
-_PUT = st.pmo(mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_FAIL_IF_QUIESCING)
 
 
 class BackoutQueue:
@@ -31,7 +28,7 @@ class BackoutQueue:
             MQIError: they cannot be inquired.
         """
         self._connection = connection
-        self._queue: Queue | None = None
+        self._queue: ForwardQueue | None = None
         self.threshold = int(queue.inquire(mq.MQIA_BACKOUT_THRESHOLD))
         self.name = str(queue.inquire(mq.MQCA_BACKOUT_REQ_Q_NAME))
         if needed and self.threshold and not self.name:
@@ -43,9 +40,8 @@ class BackoutQueue:
     def take(self, message: Message) -> None:
         """Put a message, as it was got, in the caller's unit of work; raises MQIError."""
         if self._queue is None or self._queue.is_stale:
-            self._queue = self._connection.open_queue(self.name, mq.MQOO_OUTPUT)
-        md, data = message.as_got
-        self._queue.put(md, _PUT, data)
+            self._queue = ForwardQueue(self._connection, self.name)
+        self._queue.take(*message.as_got)
 
     def close(self) -> None:
         """Close the queue, if it was opened."""

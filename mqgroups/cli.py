@@ -1,6 +1,14 @@
 """The command ``mqgroups``. A leaf: it turns words into calls, and errors into one message and an exit code.
 
     mqgroups recover          look at a producer's or consumer's status queue before it is started (cli_recover.py)
+    mqgroups salvage look     show the groups on a queue, whole or not (cli_salvage.py)
+    mqgroups salvage rebuild  write a lost status record again, from the messages of its group
+    mqgroups salvage move     move what is left of a group to another queue
+    mqgroups pipeline check   say whether a pipeline's file is right, and what would be read (cli_pipeline.py)
+    mqgroups pipeline run     message groups through Spark
+    mqgroups pipeline report  its report once more
+    mqgroups status list      show what batches have left on a shared status queue (cli_status.py)
+    mqgroups status purge     take away what a batch has left that is not done again
     mqgroups embedded build   compile the client library of the embedded queue manager
     mqgroups embedded run     serve an embedded queue manager until it is told to stop
     mqgroups embedded exec    run a program on an embedded queue manager of its own
@@ -11,7 +19,7 @@
 
 Exit codes: 0 done; 1 it did not work, and standard error says why; 2 the command was not understood. ``exec`` ends with
 the exit code of the program, 128 + n if signal n ended it, and 125, 126 or 127 if it never ran (see its help). ``recover``
-has exit codes for what it found (see its help).
+and ``salvage`` have exit codes for what they found (see their help).
 """
 
 from __future__ import annotations
@@ -31,7 +39,10 @@ import click
 from rich.console import Console
 from rich.logging import RichHandler
 
+from mqgroups.cli_pipeline import pipeline
 from mqgroups.cli_recover import recover
+from mqgroups.cli_salvage import salvage
+from mqgroups.cli_status import status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,7 +136,10 @@ def main() -> None:
     """IBM MQ message groups that span several units of work."""
 
 
+main.add_command(pipeline)
 main.add_command(recover)
+main.add_command(salvage)
+main.add_command(status)
 
 
 @main.group()

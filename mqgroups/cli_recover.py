@@ -6,75 +6,31 @@ it", so an interrupted group is no failure: the start resumes it. ``--check`` is
 
 from __future__ import annotations
 
-import json
-import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, Literal
 
 import click
 from rich.console import Console
 from rich.text import Text
 
-from mqgroups.config import STATUS_MODEL
-from mqgroups.core.status import RecordState, StatusRecord, encode
-from mqgroups.errors import (
-    BindingMissing,
-    CommitOutcomeUnknown,
-    ConfigurationError,
-    ConnectionBroken,
-    MQGroupsError,
-    MQIError,
-    StatusError,
+from mqgroups.cli_connection import (
+    EXIT_DISARRAY,
+    EXIT_OWNER_ACTIVE,
+    Report,
+    connected,
+    connection_options,
+    error_values,
+    record_values,
 )
-from mqgroups.queue_manager import QueueManager, connect
+from mqgroups.config import STATUS_MODEL
+from mqgroups.core.status import RecordState
+from mqgroups.errors import StatusError
 from mqgroups.recovery import OwnerState, OwnerStatus
 
 EXIT_MAY_START = 0
-EXIT_FAILED = 1
-EXIT_USAGE = 2
 EXIT_INTERRUPTED = 3
-EXIT_OWNER_ACTIVE = 4
-EXIT_DISARRAY = 5
-EXIT_NO_CONNECTION = 6
 
 _WAIT_S = 30.0
-
-_Command = Callable[..., None]
-
-
-def _connection_options(command: _Command) -> _Command:
-    """How to get to the queue manager; each from the environment too."""
-
-    def option(name: str, parameter: str, envvar: str, help_: str, **more: Any) -> Callable[[_Command], _Command]:
-        return click.option(name, parameter, envvar=envvar, show_envvar=True, metavar="NAME", help=help_, **more)
-
-    options: list[Callable[[_Command], _Command]] = [
-        option("--q-mgr", "q_mgr_name", "MQGROUPS_Q_MGR_NAME", "Queue manager.", required=True),
-        option("--conn-name", "conn_name", "MQGROUPS_CONN_NAME", "host(port). Default: what MQSERVER or a CCDT says."),
-        option(
-            "--channel",
-            "channel",
-            "MQGROUPS_CHANNEL",
-            "Server-connection channel, with --conn-name.",
-            default="DEV.APP.SVRCONN",
-            show_default=True,
-        ),
-        option("--user", "user", "MQGROUPS_USER", "User, with a password."),
-        click.option(
-            "--password-env",
-            default="MQGROUPS_PASSWORD",
-            show_default=True,
-            metavar="VARIABLE",
-            help="The environment variable that holds the user's password.",
-        ),
-        option("--cipher-spec", "cipher_spec", "MQGROUPS_CIPHER_SPEC", "CipherSpec, for TLS."),
-        option("--key-repository", "key_repository", "MQGROUPS_KEY_REPOSITORY", "Key repository, for TLS."),
-    ]
-    for each in reversed(options):
-        command = each(command)
-    return command
 
 
 @click.command()
@@ -90,7 +46,7 @@ def _connection_options(command: _Command) -> _Command:
     metavar="QUEUE",
     help="The model queue that its status queue is made from. Tried, with --role, if there is none yet.",
 )
-@_connection_options
+@connection_options
 @click.option(
     "--wait",
     "wait_s",
@@ -130,7 +86,7 @@ def recover(
     if wait_s is None:
         wait_s = 0.0 if check else _WAIT_S
     report = _Report(name, connection["q_mgr_name"], check=check, as_json=as_json)
-    with _connected(report, wait_s, **connection) as q_mgr:
+    with connected(report, wait_s, **connection) as q_mgr:
         for each in (role,) if role else ("put", "get"):
             try:
                 status = q_mgr.inspect_owner(
@@ -149,15 +105,13 @@ def recover(
     sys.exit(report.end())
 
 
-class _Report:
+class _Report(Report):
     """What is said, of each role that was looked at; the worst is the exit code."""
 
     def __init__(self, name: str, q_mgr_name: str, *, check: bool, as_json: bool) -> None:
+        super().__init__({"name": name, "q_mgr_name": q_mgr_name, "owners": []}, as_json=as_json, code=EXIT_MAY_START)
         self._check = check
-        self._as_json = as_json
         self._out = Console(highlight=False, soft_wrap=True)
-        self._said: dict[str, Any] = {"name": name, "q_mgr_name": q_mgr_name, "owners": []}
-        self._code = EXIT_MAY_START
 
     def found(self, status: OwnerStatus) -> None:
         """Say what there was."""
@@ -171,79 +125,22 @@ class _Report:
                 "status_queue": status.status_queue,
                 "state": status.state.value,
                 "taken_away": status.taken_away,
-                "record": _values(status.record),
+                "record": record_values(status.record),
             },
             _text(status),
         )
 
     def disarray(self, role: str, error: StatusError) -> None:
         """Say what is wrong with a status queue."""
-        said = {"role": role, "status_queue": error.status_queue, "state": "disarray", **_error_values(error)}
-        text = Text.assemble((f"{role} {self._said['name']}: status queue in disarray", "bold red"), f"\n  {error}")
+        said = {"role": role, "status_queue": error.status_queue, "state": "disarray", **error_values(error)}
+        text = Text.assemble((f"{role} {self.said['name']}: status queue in disarray", "bold red"), f"\n  {error}")
         self._add(EXIT_DISARRAY, said, text)
 
-    def failed(self, code: int, error: MQGroupsError) -> None:
-        """Say why there is no more to say."""
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"mqgroups: {error}", markup=False)
-        self._said |= _error_values(error)
-        self._code = code
-
-    def end(self) -> int:
-        """Write JSON, if that is wanted; returns the exit code."""
-        if self._as_json:
-            click.echo(json.dumps({**self._said, "exit_code": self._code}, indent=2))
-        return self._code
-
     def _add(self, code: int, values: dict[str, Any], text: Text) -> None:
-        self._code = max(self._code, code)
-        self._said["owners"].append(values)
-        if not self._as_json:
+        self.code = max(self.code, code)
+        self.said["owners"].append(values)
+        if not self.as_json:
             self._out.print(text)
-
-
-@contextmanager
-def _connected(
-    report: _Report,
-    wait_s: float,
-    *,
-    q_mgr_name: str,
-    conn_name: str | None,
-    channel: str,
-    user: str | None,
-    password_env: str,
-    cipher_spec: str | None,
-    key_repository: str | None,
-) -> Iterator[QueueManager]:
-    """Connect, and end the command if that fails, or what is done then."""
-    password = os.environ.get(password_env)
-    if user is not None and not password:
-        raise click.BadParameter(
-            f"the environment variable {password_env}, which should hold the password of {user}, is not set or empty",
-            param_hint="'--password-env'",
-        )
-    code = EXIT_NO_CONNECTION
-    try:
-        with connect(
-            q_mgr_name,
-            channel if conn_name else None,
-            conn_name or None,
-            user=user,
-            password=password if user else None,
-            cipher_spec=cipher_spec,
-            key_repository=key_repository,
-            connect_wait_s=wait_s,
-            reconnect_wait_s=0,
-        ) as q_mgr:
-            code = EXIT_FAILED
-            yield q_mgr
-        return
-    except ConfigurationError as error:
-        raise click.UsageError(str(error)) from error
-    except (ConnectionBroken, CommitOutcomeUnknown) as error:
-        report.failed(EXIT_NO_CONNECTION, error)
-    except (MQIError, BindingMissing) as error:
-        report.failed(code, error)
-    sys.exit(report.end())
 
 
 def _text(status: OwnerStatus) -> Text:
@@ -269,16 +166,3 @@ def _text(status: OwnerStatus) -> Text:
     return Text.assemble(
         (f"{status.role} {status.name}: {sentence}", f"bold {style}"), *(f"\n  {each}" for each in lines)
     )
-
-
-def _values(record: StatusRecord | None) -> dict[str, Any] | None:
-    """Return the record as it lies on its queue, without its envelope."""
-    if record is None:
-        return None
-    values: dict[str, Any] = json.loads(encode(record))
-    del values["sha256"]
-    return values
-
-
-def _error_values(error: MQGroupsError) -> dict[str, str]:
-    return {"error": type(error).__name__, "message": str(error)}

@@ -11,6 +11,8 @@ from mqgroups.errors import ConfigurationError
 from mqgroups.hooks import Hooks
 
 STATUS_MODEL = "MQGROUPS.STATUS.MODEL"
+SHARED_STATUS_MODEL = "MQGROUPS.SHARED.STATUS.MODEL"
+CLAIM_MODEL = "MQGROUPS.CLAIM.MODEL"
 # What a segment of a stream has where nothing is said: below every default limit on the length of a message.
 SEGMENT_BYTES = 1_048_576
 MAX_NAME_LENGTH = 35
@@ -34,6 +36,7 @@ class ProducerSettings:
     priority: int
     segment_bytes: int | None
     hooks: Hooks
+    owner_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

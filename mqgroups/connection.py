@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeVar
 
@@ -41,6 +42,7 @@ from mqgroups.telemetry.settings import DEFAULT, TelemetrySettings
 
 _log = logging.getLogger("mqgroups")
 _ConnectionT = TypeVar("_ConnectionT", bound="Connection")
+_T = TypeVar("_T")
 
 # The message is on the queue and what the warning is about does not matter to a group.
 _ACCEPTED_PUT_WARNINGS = frozenset({mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM})
@@ -48,6 +50,8 @@ _UNFINISHED = frozenset({mq.MQRC_INCOMPLETE_GROUP, mq.MQRC_INCOMPLETE_MSG})
 # MQBACK's way of saying that there is no unit of work any more, at least none that this process and thread could commit.
 _NO_CONNECTION = frozenset({mq.MQRC_CONNECTION_BROKEN, mq.MQRC_HCONN_ERROR})
 _SMALLEST_BUFFER_BYTES = 65_536
+# The bindings allocate what they are told; of nothing, some platforms make a failure.
+_NO_DATA_BYTES = 1
 
 
 class Queue:
@@ -57,6 +61,8 @@ class Queue:
         self._connection = connection
         self.name = name
         self.object_name = st.name_at(od, st.OD_OBJECT_NAME)
+        self.resolved_q_name = st.name_at(od, st.OD_RESOLVED_Q_NAME)
+        self.resolved_q_mgr_name = st.name_at(od, st.OD_RESOLVED_Q_MGR_NAME)
         self._hconn = connection.hconn
         self._generation = connection.generation
         self._hobj: int | None = hobj
@@ -66,9 +72,20 @@ class Queue:
         self._buffer_bytes = min(_SMALLEST_BUFFER_BYTES, max_message_length)
 
     @property
+    def hobj(self) -> int:
+        """The object handle, for an MQPMO that passes on the context of what is got from this queue."""
+        assert self._hobj is not None
+        return self._hobj
+
+    @property
     def is_stale(self) -> bool:
         """Whether the connection was made again since: the queue has to be opened again."""
         return self._generation != self._connection.generation
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be used: neither closed nor stale."""
+        return self._hobj is not None and not self.is_stale
 
     def put(self, md: bytearray, pmo: bytearray, data: bytes) -> tuple[bytes, bytes]:
         """MQPUT: return MQMD and MQPMO as the queue manager filled them; the templates ``md`` and ``pmo`` stay as they are.
@@ -83,11 +100,13 @@ class Queue:
             raise self._connection.failed("MQPUT", f"queue {self.name}", comp, reason)
         return md_out, pmo_out
 
-    def get(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, bytes] | None:
+    def get(
+        self, md: bytearray, gmo: bytearray, accepted: frozenset[int] = frozenset()
+    ) -> tuple[bytes, bytes, bytes] | None:
         """MQGET: return data, MQMD and MQGMO; ``None`` if there was no message. ``md`` and ``gmo`` are templates.
 
         A message that does not fit the buffer (2080) is got again with a buffer of its size: nothing was consumed and
-        no position moved. Data is never truncated.
+        no position moved. Data is never truncated. ``accepted`` are warnings that are none to the caller.
 
         Raises:
             MessageTooLong: the message is longer than this queue was opened for.
@@ -98,7 +117,7 @@ class Queue:
             data, md_out, gmo_out, length, comp, reason = self._mqget(
                 self._hconn, self._hobj, bytes(md), bytes(gmo), self._buffer_bytes
             )
-            if comp == mq.MQCC_OK:
+            if comp == mq.MQCC_OK or (comp == mq.MQCC_WARNING and reason in accepted):
                 return data, md_out, gmo_out
             if reason == mq.MQRC_NO_MSG_AVAILABLE:
                 return None
@@ -109,6 +128,21 @@ class Queue:
                 error.context = f"The message has {length} bytes, max_message_length is {self._max_message_length}"
                 raise error
             self._buffer_bytes = length
+
+    def get_descriptor(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:
+        """MQGET without the data: return MQMD, MQGMO and the data's length; ``None`` if there was no message.
+
+        ``gmo`` has to say MQGMO_ACCEPT_TRUNCATED_MSG; with a destructive get the data is gone. Raises MQIError.
+        """
+        assert self._hobj is not None
+        _, md_out, gmo_out, length, comp, reason = self._mqget(
+            self._hconn, self._hobj, bytes(md), bytes(gmo), _NO_DATA_BYTES
+        )
+        if comp == mq.MQCC_OK or (comp == mq.MQCC_WARNING and reason == mq.MQRC_TRUNCATED_MSG_ACCEPTED):
+            return md_out, gmo_out, length
+        if reason == mq.MQRC_NO_MSG_AVAILABLE:
+            return None
+        raise self._connection.failed("MQGET", f"queue {self.name}", comp, reason)
 
     def inquire(self, selector: int) -> int | str:
         """MQINQ of one attribute; character values without padding."""
@@ -225,15 +259,15 @@ class Connection:
         """Whether a unit of work that ended in ``error`` can be done again, on this connection or after ``restore``."""
         return self.can_go_on and self.reconnect.wait_s > 0 and error.reason in REDO
 
-    def reopening(self, open_all: Callable[[], None]) -> None:
+    def reopening(self, open_all: Callable[[], _T], reasons: frozenset[int] = REDO) -> _T:
         """Call ``open_all``; if the connection is lost meanwhile, again on a new one, while patience lasts."""
 
-        def attempt() -> None:
+        def attempt() -> _T:
             if self.can_go_on:
                 self.restore()
-            open_all()
+            return open_all()
 
-        retrying(self.reconnect, REDO, self.sleep)(attempt)
+        return retrying(self.reconnect, reasons, self.sleep)(attempt)
 
     def restore(self) -> None:
         """Connect again if the connection is gone: one try. Everything that was open on it is stale then.
@@ -401,6 +435,23 @@ class Connection:
         self._broken = True
         if reason not in _NO_CONNECTION:
             raise self.failed("MQBACK", f"queue manager {self.q_mgr_name}", comp, reason)
+
+    @contextmanager
+    def unit_of_work(self, owner: object) -> Iterator[None]:
+        """Commit what is done in the ``with`` block, or back it out after an exception.
+
+        Raises:
+            GroupUsage: another producer or consumer has messages in the unit of work.
+            CommitOutcomeUnknown: the connection broke in the middle of MQCMIT.
+            MQIError: a call failed.
+        """
+        self.begin(owner)
+        try:
+            yield
+            self.commit()
+        except BaseException:
+            self.back_out()
+            raise
 
     def close(self) -> None:
         """Back out what is not committed, and disconnect if the connection is this package's own. Idempotent."""

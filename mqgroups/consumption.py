@@ -296,9 +296,7 @@ class Consumption:
         self.cursor.set_back(self.work.committed)
         if self.partner is not None:
             self.partner.back_out()
-        self.work.back_out(error)
-        if isinstance(error, MQIError):
-            error.context = ". ".join(part for part in (error.context, self.work.last_known_commit()) if part)
+        self.work.back_out_after(error)
 
     def close(self, *, finish: bool, delete: bool = False) -> None:
         """Back out, take the record away if it says nothing any more and ``finish``, and close everything. Idempotent."""

@@ -4,7 +4,9 @@
      ├─ ApplicationError            the program: it asked for something that cannot be
      │   ├─ ConfigurationError      a name, an option, an environment variable (also a ValueError)
      │   ├─ GroupUsage              a call at the wrong moment
-     │   └─ EmptyGroup              a group was ended without its last message
+     │   ├─ EmptyGroup              a group was ended without its last message
+     │   ├─ InputChanged            an interrupted group of a batch was given other messages than before
+     │   └─ KeyInTwoPartitions      two parts of one batch have messages for the same group
      ├─ StatusError                 an operator: a status queue or a group is not what it must be; nothing was changed
      │   ├─ StatusQueueUnusable     missing, without a model queue, or of a kind that cannot keep a record
      │   ├─ StatusRecordCorrupt     not a status record, or damaged
@@ -14,10 +16,13 @@
      │   ├─ DuplicateStatusRecords  more than one
      │   ├─ StatusRecordsDisagree   those of a pipe, which are committed together, speak of different moments
      │   ├─ QueueManagerChanged     another queue manager answers where the lost one did
+     │   ├─ SalvageRefused          what lies on a queue does not say where its owner stands
      │   └─ GroupIncomplete         a message of the group is not the next in sequence
      └─ EnvironmentFailure          what is around the program
          ├─ BindingMissing          no pymqi or ibmmq, or no MQ client library (also an ImportError)
          ├─ OwnershipLost           another instance of the same name has taken over
+         │   └─ Fenced              another attempt puts this group of a batch
+         ├─ GroupNotResumable       the connection was lost in a group of which no status is kept
          ├─ MessagesTaken           another consumer took what a lost connection gave back
          ├─ GroupAbandoned          a producer ended a group without completing it
          ├─ PoisonMessage           a message fails whenever it is processed
@@ -44,6 +49,9 @@ from __future__ import annotations
 from typing import Any
 
 from mqgroups.mqi import constants as mq
+
+# What remedies say of a status record that is lost, for whoever cannot get it back.
+SALVAGE = "have it rebuilt from the messages of its group: `mqgroups salvage rebuild`"
 
 
 class MQGroupsError(Exception):
@@ -73,6 +81,44 @@ class GroupUsage(ApplicationError):
 
 class EmptyGroup(ApplicationError):
     """A group was ended without a last message: nothing was put in it, or nothing since it was resumed."""
+
+
+class InputChanged(ApplicationError):
+    """A group of a batch was put in part, or as a whole, and is given other messages now.
+
+    Attributes:
+        name: sink, batch and key of the group.
+        group_id: 24 bytes.
+        msg_seq_number: how many messages of it are committed.
+    """
+
+    def __init__(self, name: str, group_id: bytes, msg_seq_number: int, given: str) -> None:
+        super().__init__(
+            f"group {name}: {msg_seq_number} messages are committed, with GroupId {group_id.hex()}, and {given}. A batch that "
+            "is done again has to give each group the same messages in the same order: no random values, no current time, "
+            "no order left to chance. Nothing was put. Have the batch give what it gave before; or purge the sink's "
+            "records and its unfinished groups (mqgroups status purge), and do it from the start"
+        )
+        self.name = name
+        self.group_id = group_id
+        self.msg_seq_number = msg_seq_number
+
+
+class KeyInTwoPartitions(ApplicationError):
+    """Two parts of one execution of a batch have messages for the same group.
+
+    Attributes:
+        key: of the group.
+        partitions: the part that has claimed the group, and the one that wanted to.
+    """
+
+    def __init__(self, key: str, *partitions: int) -> None:
+        super().__init__(
+            f"key {key!r} has rows in partition {partitions[0]} and in partition {partitions[1]}; a group is put by one task. "
+            "Bring the rows of a key together before writing: df.repartition(column)"
+        )
+        self.key = key
+        self.partitions = partitions
 
 
 class StatusError(MQGroupsError):
@@ -135,6 +181,18 @@ class QueueManagerChanged(StatusError):
         )
 
 
+class SalvageRefused(StatusError):
+    """A status record cannot be rebuilt, or a group not moved, because it cannot be known what is right.
+
+    Attributes:
+        because: which obstacle: a value of ``core.salvage.Obstacle``. Some of them can be accepted.
+    """
+
+    def __init__(self, message: str, *, status_queue: str, because: str, found: object, expected: object) -> None:
+        super().__init__(message, status_queue=status_queue, found=found, expected=expected)
+        self.because = because
+
+
 class GroupIncomplete(StatusError):
     """A message of a group is not the next in sequence.
 
@@ -179,7 +237,8 @@ class GroupStalled(EnvironmentFailure):
     def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, waited_s: float) -> None:
         super().__init__(
             f"message {msg_seq_number} of group {group_id.hex()} did not arrive on queue {queue} in {waited_s:g} s. "
-            "The group is kept at its last commit: iterate again to wait on, or look for its producer"
+            "The group is kept at its last commit: iterate again to wait on, or look for its producer; `mqgroups salvage look` "
+            "shows what lies on the queue"
         )
         self.queue = queue
         self.group_id = group_id
@@ -200,16 +259,52 @@ class OwnershipLost(EnvironmentFailure):
     """
 
     def __init__(self, name: str, status_queue: str, found: tuple[str, int], expected: tuple[str, int]) -> None:
-        seen = f"a record of owner {found[0]}, epoch {found[1]}" if found[1] else "no record"
-        super().__init__(
-            f"{name} is another instance's by now: status queue {status_queue} holds {seen}, expected the record of "
-            f"owner {expected[0]}, epoch {expected[1]}. This instance was cut off from the queue manager, and what it had "
-            "not committed is backed out. End it; the other one goes on where the last commit was"
-        )
         self.name = name
         self.status_queue = status_queue
         self.found = found
         self.expected = expected
+        super().__init__(self._text(name))
+
+    def _text(self, name: str) -> str:
+        found, expected = self.found, self.expected
+        seen = f"a record of owner {found[0]}, epoch {found[1]}" if found[1] else "no record"
+        return (
+            f"{name} is another instance's by now: status queue {self.status_queue} holds {seen}, expected the record of "
+            f"owner {expected[0]}, epoch {expected[1]}. This instance was cut off from the queue manager, and what it had not "
+            "committed is backed out. End it; the other one goes on where the last commit was"
+        )
+
+
+class Fenced(OwnershipLost):
+    """Another attempt at the same batch has taken this group over. This attempt has to end.
+
+    Nothing of its unit of work is committed, nor can anything be. ``name`` is sink, batch and key of the group.
+    """
+
+    def _text(self, name: str) -> str:
+        seen = (
+            f"attempt {self.found[0]} (claim {self.found[1]})"
+            if self.found[1]
+            else "an attempt that is just committing"
+        )
+        return (
+            f"group {name} is put by {seen} by now, as status queue {self.status_queue} shows; this is attempt "
+            f"{self.expected[0]} (claim {self.expected[1]}). It was given up or cut off, and what it had not committed is backed "
+            "out. It has to end; the other one goes on where the last commit was"
+        )
+
+
+class GroupNotResumable(EnvironmentFailure):
+    """The connection was lost in a group of which no status is kept, so nothing tells what of it is committed.
+
+    What is there of it stays incomplete. Put the group again, from its beginning.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the connection was lost in the middle of a group, and without a status queue nothing tells what of it is "
+            "committed. What there is of it stays on the queue, incomplete; the group has to be put again, as a new one"
+        )
 
 
 class MessagesTaken(EnvironmentFailure):

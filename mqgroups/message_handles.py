@@ -34,10 +34,7 @@ class MessageHandles:
         connection, with_state = self._connection, bool(context.tracestate)
         hmsg, held, generation = self._carrying.pop(with_state, (mq.MQHM_NONE, None, connection.generation))
         if held != context or generation != connection.generation:
-            properties = {TRACEPARENT: context.traceparent}
-            if with_state:
-                properties[TRACESTATE] = context.tracestate
-            hmsg = connection.message_handle(properties)
+            hmsg = connection.message_handle(context.as_properties())
         self._carrying[with_state] = hmsg, context, connection.generation
         return hmsg
 

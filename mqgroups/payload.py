@@ -6,7 +6,7 @@ whole. Not here: how a piece is put (``core.group``, ``producer.py``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeAlias
@@ -15,6 +15,7 @@ from mqgroups.core.group import Part
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage
 from mqgroups.mqi import constants as mq
+from mqgroups.mqi.abc import PropertyValue
 
 UTF_8 = 1208
 HIGHEST_RESULT = mq.MQFB_APPL_LAST - mq.MQFB_APPL_FIRST
@@ -39,7 +40,7 @@ class Kind:
     correl_id: bytes = mq.MQCI_NONE
     msg_type: int = mq.MQMT_DATAGRAM
     feedback: int = mq.MQFB_NONE
-    properties: tuple[tuple[str, str | int], ...] = ()
+    properties: tuple[tuple[str, PropertyValue], ...] = ()
 
 
 BYTES = Kind()
@@ -60,7 +61,12 @@ class Unsent(NamedTuple):
         return self.last and self.part is not Part.SEGMENT
 
 
-def kind_of(payload: bytes | str, format: str | None, correl_id: bytes | None) -> tuple[bytes, Kind]:
+def kind_of(
+    payload: bytes | str,
+    format: str | None,
+    correl_id: bytes | None,
+    properties: Mapping[str, PropertyValue] | None = None,
+) -> tuple[bytes, Kind]:
     """Return a payload as bytes, and what its MQMD says of it.
 
     Raises:
@@ -73,6 +79,8 @@ def kind_of(payload: bytes | str, format: str | None, correl_id: bytes | None) -
         kind = _with_format(kind, format)
     if correl_id is not None:
         kind = _with_correl_id(kind, correl_id)
+    if properties:
+        kind = replace(kind, properties=tuple(properties.items()))
     return payload, kind
 
 
@@ -95,7 +103,7 @@ def abandonment(result: int, reason: str) -> Unsent:
 
     ``result`` is 0 to ``HIGHEST_RESULT``.
     """
-    properties = (("mqgroups.Result", result), ("mqgroups.Reason", reason))
+    properties: tuple[tuple[str, PropertyValue], ...] = (("mqgroups.Result", result), ("mqgroups.Reason", reason))
     kind = Kind(msg_type=mq.MQMT_REPORT, feedback=mq.MQFB_APPL_FIRST + result, properties=properties)
     return Unsent(b"", kind, None, True, Part.WHOLE)
 

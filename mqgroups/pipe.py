@@ -23,7 +23,7 @@ from types import TracebackType
 from mqgroups.connection import Connection
 from mqgroups.consumer import GroupConsumer
 from mqgroups.core.group import Part
-from mqgroups.errors import GroupUsage, StatusRecordsDisagree
+from mqgroups.errors import SALVAGE, GroupUsage, StatusRecordsDisagree
 from mqgroups.get_group import GetGroup
 from mqgroups.payload import BYTES, Kind, Unsent, abandonment, kind_of
 from mqgroups.producer import GroupProducer
@@ -82,7 +82,7 @@ class GroupPipe:
             raise StatusRecordsDisagree(
                 f"the outgoing group of {self!r} was interrupted, and the incoming one was not, although both are committed "
                 "together. A status record of one of them was removed or replaced: find out what the last commit was by "
-                f"browsing both queues, and {self._consumption.status.name} and {self._producer._status.name}",
+                f"browsing both queues, and {self._consumption.status.name} and {self._producer._status.name}; or {SALVAGE}",
                 status_queue=self._consumption.status.name,
             )
 

@@ -34,10 +34,12 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.payload import BYTES, Kind, Stream, Unsent, abandonment
 from mqgroups.put_group import PutGroup
+from mqgroups.record_keeper import RecordKeeper
 from mqgroups.retry import NO_ROOM, Patience, retrying
 from mqgroups.status_queue import StatusQueue
 from mqgroups.telemetry import context
 from mqgroups.telemetry.message_span import MessageSpan
+from mqgroups.telemetry.semantic_conventions import TRACEPARENT
 from mqgroups.unit_of_work import UnitsOfWork
 
 _log = logging.getLogger("mqgroups.producer")
@@ -70,6 +72,7 @@ class GroupProducer:
         # MQMD templates by kind, for messages that are not the last, while the handle retains the group.
         self._run: dict[Kind, bytearray] = {}
         # MQPMO templates, in logical and physical order, with the message handle of the trace context if messages carry it.
+        self._context = context.NONE
         self._carrying = mq.MQHM_NONE
         self._in_logical_order, self._in_physical_order = _IN_LOGICAL_ORDER, _IN_PHYSICAL_ORDER
         self._each_message = False
@@ -87,13 +90,7 @@ class GroupProducer:
     def _start(self) -> None:
         """Open both queues and find out where things stand."""
         connection, settings = self._connection, self._settings
-        self._status = StatusQueue(
-            connection,
-            settings.status_queue,
-            settings.status_model,
-            settings.owner_wait_s,
-            segmented=settings.segmented_status,
-        )
+        self._status = self._open_status()
         try:
             self._work = UnitsOfWork(
                 connection,
@@ -104,6 +101,7 @@ class GroupProducer:
                 settings.every,
                 settings.hooks,
                 self._leader,
+                settings.owner_id,
             )
             resumed = self._work.resumed
             if resumed:
@@ -116,6 +114,16 @@ class GroupProducer:
         self._each_message = self._work.telemetry.each_message
         if resumed:
             _log.info("%r resumes an interrupted group", self, extra=self._work.log_fields())
+
+    def _open_status(self) -> RecordKeeper:
+        settings = self._settings
+        return StatusQueue(
+            self._connection,
+            settings.status_queue,
+            settings.status_model,
+            settings.owner_wait_s,
+            segmented=settings.segmented_status,
+        )
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -302,9 +310,9 @@ class GroupProducer:
 
     def _carry(self, span: MessageSpan | None = None) -> None:
         """Have the next messages carry the context of this span, or of the unit of work, if messages do."""
-        hmsg = mq.MQHM_NONE
-        if self._connection.propagates:
-            hmsg = self._connection.message_handles.carrying(self._work.telemetry.trace_context(span))
+        propagates = self._connection.propagates
+        self._context = self._work.telemetry.trace_context(span) if propagates else context.NONE
+        hmsg = self._connection.message_handles.carrying(self._context)
         if hmsg != self._carrying:
             self._carrying = hmsg
             self._in_logical_order = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER, hmsg)
@@ -326,10 +334,14 @@ class GroupProducer:
             offset=plan.offset,
             msg_flags=plan.msg_flags,
         )
-        if kind.properties:
+        if kind.msg_type == mq.MQMT_REPORT:
             self._work.telemetry.abandoned(kind.feedback - mq.MQFB_APPL_FIRST)
+        if kind.properties:
             options = _PUT_OPTIONS | (mq.MQPMO_LOGICAL_ORDER if plan.logical_order else 0)
-            return md, st.pmo(options, self._connection.message_handle(dict(kind.properties)))
+            properties = dict(kind.properties)
+            if part is Part.WHOLE and TRACEPARENT not in properties:
+                properties.update(self._context.as_properties())
+            return md, st.pmo(options, self._connection.message_handle(properties))
         own_header = kind.format_name == mq.MQFMT_RF_HEADER_2
         if part is not Part.WHOLE or (own_header and context.in_header(bytes(md), data)):
             # Whether properties go with segments is not known (2443 is near; not tried on IBM MQ). And context that the
@@ -392,15 +404,16 @@ class GroupProducer:
             return self._connection.open_queue(
                 q_name or self._settings.queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN, object_q_mgr_name=q_mgr_name
             )
+        return self._open_for_any_group()
+
+    def _open_for_any_group(self) -> Queue:
         return self._connection.open_queue(self._settings.queue, _OPEN_OPTIONS)
 
     def _back_out(self, error: BaseException | None) -> None:
         """Go back to the last commit; tell ``error`` where that is."""
         self._run.clear()
         self._unit.clear()
-        self._work.back_out(error)
-        if isinstance(error, MQIError):
-            error.context = ". ".join(part for part in (error.context, self._work.last_known_commit()) if part)
+        self._work.back_out_after(error)
 
     def _close(self, *, finish: bool, delete: bool = False) -> None:
         if self._closed:

@@ -5,12 +5,14 @@ What it holds back and why is told in ``producer.py``, which puts.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
 from mqgroups.core.group import GroupPosition, Part
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import EmptyGroup, GroupUsage
+from mqgroups.mqi.abc import PropertyValue
 from mqgroups.payload import BYTES, HIGHEST_RESULT, Kind, Payload, Stream, Unsent, is_stream, kind_of, pieces
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ class PutGroup:
         checkpoint: Checkpoint = None,
         format: str | None = None,
         correl_id: bytes | None = None,
+        properties: Mapping[str, PropertyValue] | None = None,
     ) -> None:
         """Put the next message of the group; really the one before, see the module.
 
@@ -66,6 +69,7 @@ class PutGroup:
                 afterwards. ``None`` leaves the checkpoint as it is.
             format: the message's format name, up to 8 characters, instead of MQSTR or none.
             correl_id: the message's CorrelId, 24 bytes.
+            properties: message properties by name: ``str``, ``int`` of 32 bits, or ``bytes``.
 
         Raises:
             QueueFull, QueueInhibited: the queue stayed full, or its puts inhibited, for ``full_wait_s``. What was put before
@@ -78,12 +82,12 @@ class PutGroup:
             raise self._not_open()
         kind = BYTES
         if isinstance(payload, (bytes, str)):
-            payload, kind = kind_of(payload, format, correl_id)
+            payload, kind = kind_of(payload, format, correl_id, properties)
         else:
             if not is_stream(payload):
                 raise TypeError(f"a payload is bytes, str or a stream of bytes, got {type(payload).__name__}")
             last = self._known(last)
-            _, kind = kind_of(b"", format, correl_id)
+            _, kind = kind_of(b"", format, correl_id, properties)
         if last is None and not self._begun:
             held, self._held = self._held, Held(payload, kind, checkpoint)  # type: ignore[arg-type]  # no stream
             if held is not None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Literal
 
+from mqgroups.browse import inspect_queue
 from mqgroups.config import (
     STATUS_MODEL,
     ConsumerSettings,
@@ -18,7 +20,10 @@ from mqgroups.config import (
 )
 from mqgroups.connection import Connection
 from mqgroups.consumer import GroupConsumer
-from mqgroups.core.model import Persistence, Role
+from mqgroups.core.inspection import QueueInspection
+from mqgroups.core.model import GROUP_ID_LENGTH, Persistence, Role
+from mqgroups.core.salvage import DOUBTS, Obstacle
+from mqgroups.core.status import Checkpoint
 from mqgroups.core.status_chain import MOST_SEGMENTS
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import ConfigurationError
@@ -30,6 +35,7 @@ from mqgroups.pipe import GroupPipe
 from mqgroups.producer import GroupProducer
 from mqgroups.recovery import OwnerStatus, inspect_owner
 from mqgroups.retry import Patience, Sleep
+from mqgroups.salvage import GroupMove, Salvage, move_group, salvage_owner
 from mqgroups.telemetry import context
 from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK, TelemetrySettings
 
@@ -253,17 +259,127 @@ class QueueManager(Connection):
             StatusError: the status queue is not what it must be, and a start would be refused; nothing was changed.
             MQIError: a call failed.
         """
-        if role not in ("put", "get"):
-            raise ConfigurationError(f"role must be 'put' or 'get', got {role!r}")
+        owner_role = _checked_role(role)
         return inspect_owner(
             self,
-            Role(role),
+            owner_role,
             checked_name(name),
             queue=None if queue is None else checked_queue_name("queue", queue),
-            status_queue=_status_queue(status_queue, Role(role), name),
+            status_queue=_status_queue(status_queue, owner_role, name),
             status_model="" if status_model is None else checked_queue_name("status_model", status_model),
             wait_s=checked_seconds("wait_s", wait_s),
             tidy=tidy,
+        )
+
+    def inspect_queue(self, queue: str) -> QueueInspection:
+        """Say what lies on a queue of its message groups, without a status record, by browsing only.
+
+        It takes an MQGET for each message, whose body stays with the queue manager, and one more for each group.
+
+        Raises:
+            ConfigurationError: the name cannot be.
+            MQIError: a call failed; a queue of another queue manager cannot be browsed.
+        """
+        name = checked_queue_name("queue", queue)
+        return self.reopening(lambda: inspect_queue(self, name))
+
+    def salvage_owner(
+        self,
+        name: str,
+        role: Literal["put", "get"],
+        *,
+        queue: str,
+        group_id: bytes | None = None,
+        checkpoint: Checkpoint = None,
+        accept: Collection[str] = (),
+        unreadable_to: str | None = None,
+        status_queue: str | None = None,
+        status_model: str = STATUS_MODEL,
+        wait_s: float = 0.0,
+        check: bool = False,
+    ) -> Salvage:
+        """Write the lost status record of a producer or consumer again, from what lies on its queue of its group.
+
+        The next start then goes on there: a producer behind the last message that is there, a consumer at the first that is
+        left. What cannot be known from the messages is lost: the checkpoint, and how many owners there were.
+
+        Args:
+            name: of the producer or consumer.
+            role: ``"put"`` for a producer, ``"get"`` for a consumer.
+            queue: which it puts to or gets from, named as it names it.
+            group_id: its group, 24 bytes; by default the only one that may have been interrupted.
+            checkpoint: the application's, to go into the record.
+            accept: what is no obstacle, because you know that it is as it should be: ``"in-use"`` (others have the queue open,
+                or messages of it in units of work; they have nothing to do with this group), ``"begun"`` (of a producer's group
+                the first messages are gone, because a consumer got them in order), ``"nothing-interrupted"`` (there is no
+                group to go on with: only move away what cannot be read).
+            unreadable_to: the queue to move what is on the status queue to, as it is, if it is no record that can be read, or
+                more than one; in the same unit of work. By default that is an error.
+            status_queue: by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
+            status_model: the model queue to make the status queue from if it does not exist.
+            wait_s: how long to wait for an owner of this name to go, seconds.
+            check: only say what would be done.
+
+        Raises:
+            SalvageRefused: it cannot be known where the owner stands; nothing was changed.
+            ConfigurationError, StatusError, OwnerActive, MQIError: as for its start.
+        """
+        owner_role = _checked_role(role)
+        return salvage_owner(
+            self,
+            owner_role,
+            checked_name(name),
+            queue=checked_queue_name("queue", queue),
+            group_id=None if group_id is None else _checked_group_id(group_id),
+            checkpoint=checkpoint,
+            accept=_checked_accept(accept),
+            unreadable_to="" if unreadable_to is None else checked_queue_name("unreadable_to", unreadable_to),
+            status_queue=_status_queue(status_queue, owner_role, name),
+            status_model=checked_queue_name("status_model", status_model),
+            wait_s=checked_seconds("wait_s", wait_s),
+            check=check,
+        )
+
+    def move_group(
+        self,
+        queue: str,
+        group_id: bytes,
+        *,
+        to: str | None = None,
+        every: int = 100,
+        accept: Collection[str] = (),
+        keep_context: bool = True,
+        check: bool = False,
+    ) -> GroupMove:
+        """Move what is left of a group to another queue, as it is: MsgId, GroupId, numbers, offsets, flags, properties.
+
+        Each unit of work gets messages and puts them, so each is on one of the two queues, always; to be called again after a
+        crash, it moves the rest.
+
+        Args:
+            queue: where it is.
+            group_id: 24 bytes.
+            to: where to move it; by default the queue's BOQNAME.
+            every: how many physical messages to move in a unit of work.
+            accept: ``"in-use"``, as for ``salvage_owner``.
+            keep_context: also who put them and when (MQPMO_PASS_ALL_CONTEXT), which needs the authority +passall for
+                ``to``. Otherwise they are the mover's.
+            check: only say what would be done.
+
+        Raises:
+            SalvageRefused: nothing is there of the group, or somebody else works with the queue; nothing was changed.
+            ConfigurationError: there is no queue to move it to, or it is the same one.
+            MQIError: a call failed; what was moved before is moved.
+        """
+        return move_group(
+            self,
+            checked_queue_name("queue", queue),
+            _checked_group_id(group_id),
+            to=None if to is None else checked_queue_name("to", to),
+            every=checked_every(every).messages or 1,
+            accept=_checked_accept(accept),
+            keep_context=keep_context,
+            check=check,
         )
 
     def group_pipe(
@@ -438,6 +554,25 @@ def _telemetry(trace: str, *, propagate: bool) -> TelemetrySettings:
     if propagate:
         context.keep_api_exit_out()
     return TelemetrySettings(trace, propagate)
+
+
+def _checked_role(role: str) -> Role:
+    if role not in ("put", "get"):
+        raise ConfigurationError(f"role must be 'put' or 'get', got {role!r}")
+    return Role(role)
+
+
+def _checked_group_id(group_id: bytes) -> bytes:
+    if not isinstance(group_id, bytes) or len(group_id) != GROUP_ID_LENGTH:
+        raise ConfigurationError(f"group_id must be {GROUP_ID_LENGTH} bytes, got {group_id!r}")
+    return group_id
+
+
+def _checked_accept(accept: Collection[str]) -> frozenset[Obstacle]:
+    known = sorted(doubt.value for doubt in DOUBTS)
+    if isinstance(accept, str) or not set(accept) <= set(known):
+        raise ConfigurationError(f"accept must be some of {', '.join(known)}, got {accept!r}")
+    return frozenset(map(Obstacle, accept))
 
 
 def _status_queue(given: str | None, role: Role, name: str) -> str:

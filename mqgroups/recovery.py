@@ -10,7 +10,6 @@ Not here: to resume. That is what the next start of the owner does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
@@ -20,8 +19,7 @@ from mqgroups.core.model import Role
 from mqgroups.core.restart import Expectations, RestartAction, restart_action
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError
-from mqgroups.status_queue import StatusQueue, held_by
-from mqgroups.unit_of_work import foreign_record
+from mqgroups.status_queue import StatusQueue, foreign_record, held_by
 
 
 class OwnerState(Enum):
@@ -104,16 +102,9 @@ def _seen(connection: Connection, status_queue: str) -> StatusRecord | None:
 
 def _take_away(connection: Connection, status: StatusQueue, record: StatusRecord) -> None:
     if not status.can_be_cleared:
-        _in_unit_of_work(connection, status, lambda: status.end_chain(record))
-    _in_unit_of_work(connection, status, status.clear)
-
-
-def _in_unit_of_work(connection: Connection, status: StatusQueue, call: Callable[[], None]) -> None:
-    connection.begin(status)
-    try:
-        call()
-        connection.commit()
-    except BaseException:
-        connection.back_out()
-        raise
+        with connection.unit_of_work(status):
+            status.end_chain(record)
+        status.committed()
+    with connection.unit_of_work(status):
+        status.clear()
     status.committed()

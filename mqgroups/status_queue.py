@@ -15,9 +15,11 @@ backs out and says ``backed_out``.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from mqgroups.connection import Connection, Queue
 from mqgroups.core.model import MsgFlag
+from mqgroups.core.restart import Mismatch
 from mqgroups.core.status import RecordRejected, RejectedBecause, StatusRecord, decode, encode
 from mqgroups.core.status_chain import (
     MOST_SEGMENTS,
@@ -30,6 +32,7 @@ from mqgroups.core.status_chain import (
     next_record_put,
 )
 from mqgroups.errors import (
+    SALVAGE,
     DuplicateStatusRecords,
     GroupUsage,
     MessageTooLong,
@@ -39,18 +42,21 @@ from mqgroups.errors import (
     StatusError,
     StatusQueueUnusable,
     StatusRecordCorrupt,
+    StatusRecordForeign,
     StatusRecordMissing,
     StatusRecordVersion,
 )
+from mqgroups.forwarding import ForwardQueue
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.retry import OWNER_ACTIVE, Patience, retrying
 from mqgroups.telemetry import metrics
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
-_LONGEST_RECORD_BYTES = 16_777_216
+LONGEST_RECORD_BYTES = 16_777_216
 _PUT = st.pmo(mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING)
 _TAKE = st.gmo(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING, match_options=mq.MQMO_MATCH_MSG_ID)
+_TAKE_ANY = st.gmo(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 _TAKE_CHAIN = st.gmo(
     mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_COMPLETE_MSG,
     match_options=mq.MQMO_MATCH_GROUP_ID,
@@ -64,10 +70,18 @@ class StatusQueue:
     """An owner's status queue, open and its own."""
 
     def __init__(
-        self, connection: Connection, name: str, model: str, owner_wait_s: float, *, segmented: bool = False
+        self,
+        connection: Connection,
+        name: str,
+        model: str,
+        owner_wait_s: float,
+        *,
+        segmented: bool = False,
+        longest_bytes: int = LONGEST_RECORD_BYTES,
     ) -> None:
         """Open the status queue, making it from the model queue if it does not exist. ``segmented``: records are put as
-        segments of one logical message (``core.status_chain``), which saves an MQGET for most of them.
+        segments of one logical message (``core.status_chain``), which saves an MQGET for most of them. ``longest_bytes``: what
+        is longer cannot be got from it.
 
         Attributes:
             was_made: whether it did not exist.
@@ -84,6 +98,7 @@ class StatusQueue:
         self._patience = Patience(owner_wait_s)
         self._waiting = retrying(self._patience, OWNER_ACTIVE, connection.sleep)
         self._segmented = segmented
+        self._longest_bytes = longest_bytes
         self._committed: Kept | None = None
         self._current: Kept | None = None
         began_s = time.monotonic()
@@ -96,7 +111,7 @@ class StatusQueue:
         finally:
             metrics.waited_for_status_queue(name, time.monotonic() - began_s)
         try:
-            self._refuse_temporary()
+            refuse_temporary(self._queue)
         except BaseException:
             self._queue.close()
             raise
@@ -165,7 +180,7 @@ class StatusQueue:
         self._current = self._committed
         record = None
         for number in order:
-            record = _decode(self.name, browsed[number][0])
+            record = decoded_record(self.name, browsed[number][0])
         return record
 
     def replace(self, record: StatusRecord) -> None:
@@ -226,11 +241,23 @@ class StatusQueue:
         if got is None:
             raise StatusRecordMissing(
                 f"the status record this owner put is not on status queue {self.name} any more, although it is open "
-                "exclusively. Something else gets from the queue: find it; the unit of work is backed out",
+                "exclusively. Something else gets from the queue: find it; the unit of work is backed out. If the "
+                f"record stays lost, {SALVAGE}",
                 status_queue=self.name,
                 found=None,
                 expected=current.msg_id.hex(),
             )
+        self._current = None
+
+    @property
+    def depth(self) -> int:
+        """How many messages are on the queue, readable or not; raises MQIError."""
+        return int(self._queue.inquire(mq.MQIA_CURRENT_Q_DEPTH))
+
+    def move_all(self, to: ForwardQueue) -> None:
+        """Move all that is on the queue, as it is. The caller has to commit or back out; raises MQIError."""
+        while (got := self._queue.get(st.md(), _TAKE_ANY)) is not None:
+            to.take(got[1], got[0])
         self._current = None
 
     def committed(self) -> None:
@@ -250,41 +277,13 @@ class StatusQueue:
             self._queue.close()
 
     def _open(self, model: str) -> Queue:
-        try:
-            return self._open_as(self.name)
-        except QueueMissing:
-            if not model:
-                raise
-        try:
-            queue = self._open_as(model, dynamic_q_name=self.name)
-            self.was_made = True
-            return queue
-        except QueueMissing as error:
-            raise StatusQueueUnusable(
-                f"status queue {self.name} does not exist, and neither does the model queue {model} to make it from. "
-                f"DEFINE QLOCAL('{self.name}') DEFPSIST(YES) NOSHARE DEFSOPT(EXCL), or DEFINE QMODEL('{model}') "
-                "DEFTYPE(PERMDYN) DEFPSIST(YES) NOSHARE DEFSOPT(EXCL)",
-                status_queue=self.name,
-            ) from error
-        except MQIError as error:
-            if error.reason != mq.MQRC_OBJECT_ALREADY_EXISTS:
-                raise
-        return self._open_as(self.name)  # another instance has made it since
+        queue, self.was_made = open_or_make(self._open_as, self.name, model, "NOSHARE DEFSOPT(EXCL)")
+        return queue
 
     def _open_as(self, name: str, dynamic_q_name: str = "") -> Queue:
         return self._connection.open_queue(
-            name, _OPEN_OPTIONS, dynamic_q_name=dynamic_q_name, max_message_length=_LONGEST_RECORD_BYTES
+            name, _OPEN_OPTIONS, dynamic_q_name=dynamic_q_name, max_message_length=self._longest_bytes
         )
-
-    def _refuse_temporary(self) -> None:
-        if self._queue.inquire(mq.MQIA_DEFINITION_TYPE) == mq.MQQDT_TEMPORARY_DYNAMIC:
-            raise StatusQueueUnusable(
-                f"status queue {self.name} is a temporary dynamic queue: it and its record would go with this "
-                "connection. Use a predefined queue or a model queue with DEFTYPE(PERMDYN)",
-                status_queue=self.name,
-                found="temporary dynamic",
-                expected="predefined or permanent dynamic",
-            )
 
     def _browse(self) -> list[tuple[bytes, bytes, bytes]]:
         found: list[tuple[bytes, bytes, bytes]] = []
@@ -295,20 +294,20 @@ class StatusQueue:
                 found.append(got)
                 options = _BROWSE_NEXT
         except MessageTooLong as error:
-            raise _corrupt(self.name, str(error), f"at most {_LONGEST_RECORD_BYTES} bytes") from error
-        if not found and self._queue.inquire(mq.MQIA_CURRENT_Q_DEPTH) != 0:
+            raise corrupt_record(self.name, str(error), f"at most {self._longest_bytes} bytes") from error
+        if not found and self.depth != 0:
             # Empty to the eye, but not empty: a unit of work that is not resolved yet hides its record.
             raise self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE)
         return found
 
     def _broken(self, error: ChainBroken) -> StatusError:
         if not error.several:
-            return _corrupt(self.name, error.found, error.expected)
-        depth = self._queue.inquire(mq.MQIA_CURRENT_Q_DEPTH)
+            return corrupt_record(self.name, error.found, error.expected)
+        depth = self.depth
         return DuplicateStatusRecords(
             f"status queue {self.name} holds {depth} messages, expected one status record. Two owners have used it, or "
             "something else puts to it: browse it, keep the record with the highest epoch and unit_of_work, and remove "
-            "the others",
+            f"the others; or {SALVAGE}",
             status_queue=self.name,
             found=depth,
             expected=1,
@@ -320,6 +319,57 @@ class StatusQueue:
         return error
 
 
+def open_or_make(open_as: Callable[[str, str], Queue], name: str, model: str, sharing: str) -> tuple[Queue, bool]:
+    """Open a status queue, or make it from the model queue; returns it, and whether it was made.
+
+    Args:
+        open_as: opens a queue, given its name and, for a model queue, the name of the queue to be made.
+        name: of the status queue.
+        model: of the model queue; empty for a queue that has to exist.
+        sharing: the MQSC attributes that say who can have it open, for who has to define it.
+
+    Raises:
+        QueueMissing: it does not exist, and ``model`` is empty.
+        StatusQueueUnusable: it does not exist, and neither does the model queue.
+        MQIError: it cannot be opened.
+    """
+    try:
+        return open_as(name, ""), False
+    except QueueMissing:
+        if not model:
+            raise
+    try:
+        return open_as(model, name), True
+    except QueueMissing as error:
+        raise StatusQueueUnusable(
+            f"status queue {name} does not exist, and neither does the model queue {model} to make it from. "
+            f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {sharing}, or DEFINE QMODEL('{model}') DEFTYPE(PERMDYN) DEFPSIST(YES) "
+            f"{sharing}",
+            status_queue=name,
+        ) from error
+    except MQIError as error:
+        if error.reason != mq.MQRC_OBJECT_ALREADY_EXISTS:
+            raise
+    return open_as(name, ""), False  # another instance has made it since
+
+
+def refuse_temporary(queue: Queue) -> None:
+    """Refuse a status queue that would not outlive its connection.
+
+    Raises:
+        StatusQueueUnusable: it is a temporary dynamic queue.
+        MQIError: that cannot be inquired.
+    """
+    if queue.inquire(mq.MQIA_DEFINITION_TYPE) == mq.MQQDT_TEMPORARY_DYNAMIC:
+        raise StatusQueueUnusable(
+            f"status queue {queue.name} is a temporary dynamic queue: it and what it records would go with this connection. "
+            "Use a predefined queue or a model queue with DEFTYPE(PERMDYN)",
+            status_queue=queue.name,
+            found="temporary dynamic",
+            expected="predefined or permanent dynamic",
+        )
+
+
 def held_by(connection: Connection, name: str) -> StatusRecord | None:
     """Return the committed record that can be seen on a status queue that somebody else has open; ``None`` if none can.
 
@@ -327,17 +377,22 @@ def held_by(connection: Connection, name: str) -> StatusRecord | None:
         StatusError: what is seen is not a status record of this version.
         MQIError: a call failed.
     """
-    queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=_LONGEST_RECORD_BYTES)
+    queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=LONGEST_RECORD_BYTES)
     last, options = None, _BROWSE_FIRST
     try:
         while (got := queue.get(st.md(), options)) is not None:
             last, options = got, _BROWSE_NEXT
-        return _decode(name, last[0]) if last else None
+        return decoded_record(name, last[0]) if last else None
     finally:
         queue.close()
 
 
-def _decode(name: str, data: bytes) -> StatusRecord:
+def decoded_record(name: str, data: bytes) -> StatusRecord:
+    """Return the record that a message on status queue ``name`` holds.
+
+    Raises:
+        StatusRecordCorrupt, StatusRecordVersion: it holds none that can be read.
+    """
     try:
         return decode(data)
     except RecordRejected as error:
@@ -348,14 +403,29 @@ def _decode(name: str, data: bytes) -> StatusRecord:
                 found=error.found,
                 expected=error.expected,
             ) from error
-        raise _corrupt(name, error.found, error.expected) from error
+        raise corrupt_record(name, error.found, error.expected) from error
 
 
-def _corrupt(name: str, found: str, expected: str) -> StatusRecordCorrupt:
+def corrupt_record(name: str, found: str, expected: str) -> StatusRecordCorrupt:
+    """Return the error for what lies on status queue ``name`` and is no status record."""
     return StatusRecordCorrupt(
         f"status queue {name}: found {found}, expected {expected}. It was left where it is. Find out what put it; "
-        "only when the group it may speak of is known to be whole, or was cleared up by hand, remove it",
+        f"only when the group it may speak of is known to be whole, or was cleared up by hand, remove it; or {SALVAGE}",
         status_queue=name,
         found=found,
         expected=expected,
+    )
+
+
+def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign:
+    """Return the error for a status record that is somebody else's."""
+    return StatusRecordForeign(
+        f"the status record on status queue {status_queue} is of {mismatch.field} {mismatch.found!r}, expected "
+        f"{mismatch.expected!r}. Somebody else's group was interrupted there, or this program is pointed at the wrong "
+        "queue, queue manager or status queue. Nothing was changed: correct the settings, or let the record's owner "
+        "finish its group",
+        status_queue=status_queue,
+        field=mismatch.field,
+        found=mismatch.found,
+        expected=mismatch.expected,
     )

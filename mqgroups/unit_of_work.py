@@ -27,7 +27,7 @@ from mqgroups.connection import Connection
 from mqgroups.core.group import AT_START, GroupPosition, on_fresh_handle
 from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
-from mqgroups.core.restart import Expectations, Mismatch, RestartAction, Verdict, commit_verdict, restart_action
+from mqgroups.core.restart import Expectations, RestartAction, Verdict, commit_verdict, restart_action
 from mqgroups.core.status import Checkpoint, Mark, RecordState, StatusRecord
 from mqgroups.core.unit_of_work import Every, capped, syncpoint_due
 from mqgroups.errors import (
@@ -38,12 +38,12 @@ from mqgroups.errors import (
     OwnerActive,
     OwnershipLost,
     QueueMissing,
-    StatusRecordForeign,
 )
 from mqgroups.hooks import Hooks, InDoubt, Resumed
 from mqgroups.mqi import constants as mq
+from mqgroups.record_keeper import RecordKeeper
 from mqgroups.retry import REDO_LATER, retrying
-from mqgroups.status_queue import StatusQueue
+from mqgroups.status_queue import foreign_record
 from mqgroups.telemetry import logs
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.owner import OwnerTelemetry
@@ -81,16 +81,18 @@ class UnitsOfWork:
     def __init__(
         self,
         connection: Connection,
-        status: StatusQueue,
+        status: RecordKeeper,
         role: Role,
         name: str,
         queue: str,
         every: Every,
         hooks: Hooks,
         leader: UnitsOfWork | None = None,
+        owner_id: str | None = None,
     ) -> None:
         """Read the status queue, find out where things stand, and put this owner's record on it.
 
+        ``owner_id`` is this owner's identity, where others have to know it beforehand.
         With a ``leader`` there is one unit of work for both: this one's record is put with ``stage``, and the leader
         commits, backs out and settles.
 
@@ -111,7 +113,7 @@ class UnitsOfWork:
         self._status = status
         self._leader = self
         self._expected = Expectations(role, name, queue, connection.q_mgr_identifier)
-        self._owner_id = uuid.uuid4().hex
+        self._owner_id = owner_id or uuid.uuid4().hex
         self._clock = time.monotonic if every.seconds is not None else _no_clock
         self._began_s = 0.0
         self._ending: _Ending | None = None
@@ -268,6 +270,16 @@ class UnitsOfWork:
                 if one is not self:
                     one._ending = None
 
+    def back_out_after(self, error: BaseException | None) -> None:
+        """Back out because of ``error``, and tell it where the group stands."""
+        self.back_out(error)
+        if isinstance(error, MQIError):
+            stands = "No message of the group is known to be committed"
+            if not self.committed.at_start:
+                number = self.committed.msg_seq_number
+                stands = f"Message {number} is the last of the group that is known to be committed"
+            error.context = ". ".join(part for part in (error.context, stands) if part)
+
     def _together(self) -> list[UnitsOfWork]:
         return [self] if self._follower is None else [self, self._follower]
 
@@ -311,12 +323,6 @@ class UnitsOfWork:
             reason=reason,
             span=self.telemetry.span,
         )
-
-    def last_known_commit(self) -> str:
-        """Say, for an error's message, where the group stands."""
-        if self.committed.at_start:
-            return "No message of the group is known to be committed"
-        return f"Message {self.committed.msg_seq_number} is the last of the group that is known to be committed"
 
     def finish(self) -> None:
         """Take the record away, in a unit of work of its own, if nobody needs it any more.
@@ -531,17 +537,3 @@ def _position(record: StatusRecord) -> GroupPosition:
 
 def _mark(record: StatusRecord | None) -> Mark | None:
     return record.mark if record else None
-
-
-def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign:
-    """Return the error for a status record that is somebody else's."""
-    return StatusRecordForeign(
-        f"the status record on status queue {status_queue} is of {mismatch.field} {mismatch.found!r}, expected "
-        f"{mismatch.expected!r}. Somebody else's group was interrupted there, or this program is pointed at the wrong "
-        "queue, queue manager or status queue. Nothing was changed: correct the settings, or let the record's owner "
-        "finish its group",
-        status_queue=status_queue,
-        field=mismatch.field,
-        found=mismatch.found,
-        expected=mismatch.expected,
-    )

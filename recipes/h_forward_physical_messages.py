@@ -15,7 +15,7 @@ Get and put are one unit of work: a message is on one of the two queues, always.
 arrival on the first, and who gets from there in logical order sees whole groups. The restart of this program needs no
 status information: there is no group to continue, only messages.
 
-With mqgroups: nothing. It puts and gets groups in logical order; forwarding is below that.
+With mqgroups: ``mqgroups salvage move`` moves one group to another queue in this way. Else it puts and gets in logical order.
 
 To have something to forward: i_browse_logical_and_physical.py leaves IBM's example on the queue.
 """

@@ -18,7 +18,8 @@ SegmentStatus say that it ends, instead of browsing beyond the end.
 A group whose first message is not there is not in the logical order at all, and not found in this way either: its messages
 are seen in physical order only.
 
-With mqgroups: nothing is browsed. A consumer that finds a group incomplete says which message it expected.
+With mqgroups: ``mqgroups salvage look`` shows the groups on a queue, also those without their first message. A consumer
+that finds a group incomplete says which message it expected.
 """
 
 import os

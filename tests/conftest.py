@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-pytest_plugins = ["mqgroups.testing.plugin", "tests.fix_mqi", "tests.fix_groups", "tests.fix_telemetry"]
+pytest_plugins = [
+    "mqgroups.testing.plugin",
+    "tests.fix_mqi",
+    "tests.fix_groups",
+    "tests.fix_batches",
+    "tests.fix_telemetry",
+]
 
 # A busy machine is no defect.
 settings.register_profile("mqgroups", deadline=None)

@@ -150,6 +150,13 @@ class Owner:
         assert handle.close() == OK
         return answer.data
 
+    def empty(self, queue: str | None = None) -> None:
+        """Take all committed messages from a queue."""
+        handle = self.eye.open(queue or self.queue, mqi.MQOO_INPUT_SHARED)
+        while handle.get(length=1_000_000).code == OK:
+            pass
+        assert handle.close() == OK
+
     def put_raw(self, data: bytes, queue: str | None = None, **fields: Any) -> None:
         """Put one message outside syncpoint; ``fields`` are those of the MQMD."""
         handle = self.eye.open(queue or self.queue, mqi.MQOO_OUTPUT)

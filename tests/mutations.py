@@ -159,6 +159,49 @@ MUTATIONS = (
         'b"":\n        pass\n    if False:\n        raise _corrupt',
         "tests/core/test_status.py tests/test_status_records_damaged.py",
     ),
+    Mutation(
+        "batch: an attempt that was replaced is fenced",
+        "group_status.py",
+        "elif not self._shared.take(self._current):",
+        "elif not (self._shared.take(self._current) or self._claimed):",
+        "tests/test_batch_producer.py -k fenced",
+    ),
+    Mutation(
+        "batch: a status record that cannot be seen is waited for",
+        "core/claim.py",
+        "return ClaimAction.WAIT\n",
+        "return ClaimAction.START_NEW_GROUP\n",
+        "tests/test_batch_producer.py -k waits",
+    ),
+    Mutation(
+        "batch: a claim is locked",
+        "group_status.py",
+        "self._lock = shared.lock(claim.intent_id)",
+        "self._lock = None",
+        "tests/test_batch_producer.py -k locked",
+    ),
+    Mutation(
+        "batch: a batch that was completed is not put again",
+        "core/claim.py",
+        "if high_water_mark is not None and high_water_mark >= claim.batch:",
+        "if False:",
+        "tests/test_batch_producer.py -k completed",
+    ),
+    Mutation(
+        "batch: the high-water mark is there before the records go",
+        "batches.py",
+        "            if not any(_batch(mark) >= batch for mark in found.marks):\n",
+        "            _take(connection, shared, _done_with(found, batch))\n"
+        "            if not any(_batch(mark) >= batch for mark in found.marks):\n",
+        "tests/test_batch_interleaving.py -k late",
+    ),
+    Mutation(
+        "batch: other messages for a group that was begun are refused",
+        "batch_producer.py",
+        'if digest.value() != checkpoint["digest"]:',
+        "if False:",
+        "tests/test_batch_producer.py -k other_messages",
+    ),
 )
 
 

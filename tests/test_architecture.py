@@ -15,6 +15,7 @@ LOWEST = {"mqi.constants"}
 EDGE = {
     "connection",
     "status_queue",
+    "record_keeper",
     "unit_of_work",
     "payload",
     "backout_queue",
@@ -37,30 +38,34 @@ ALLOWED: dict[str, set[str]] = {
     "retry": {"errors", "mqi.constants", "telemetry"},
     "message_handles": {"connection", "mqi.constants", "telemetry"},
     "connection": {"errors", "message_handles", "retry", "mqi", "telemetry"},
-    "payload": {"core", "errors", "mqi.constants"},
-    "backout_queue": {"connection", "errors", "mqi"},
-    "status_queue": {
-        "connection",
-        "core.status",
-        "core.status_chain",
-        "core.model",
-        "errors",
-        "retry",
-        "mqi",
-        "telemetry",
-    },
-    "unit_of_work": {"connection", "core", "errors", "hooks", "retry", "status_queue", "telemetry", "mqi.constants"},
-    "put_group": {"core", "errors", "payload", "producer"},
+    "payload": {"core", "errors", "mqi"},
+    "status_queue": {"connection", "core", "errors", "forwarding", "retry", "mqi", "telemetry"},
+    "record_keeper": {"core.status"},
+    "shared_status_queue": {"connection", "core", "errors", "mqi", "status_queue"},
+    "group_status": {"connection", "core", "errors", "shared_status_queue", "status_queue"},
+    "batch_producer": EDGE | {"group_status", "producer", "shared_status_queue"},
+    "batches": {"config", "connection", "core", "errors", "mqi", "shared_status_queue"},
+    "unit_of_work": EDGE - {"unit_of_work", "payload", "backout_queue", "config"},
+    "put_group": {"core", "errors", "mqi.abc", "payload", "producer"},
+    "backout_queue": {"connection", "errors", "forwarding", "mqi"},
+    "browse": {"connection", "core.inspection", "core.model", "mqi"},
+    "forwarding": {"connection", "mqi"},
     "group_cursor": EDGE,
     "consumption": EDGE | {"group_cursor", "get_group"},
     "get_group": {"consumption", "core", "errors", "mqi"},
     "producer": EDGE | {"put_group"},
-    "consumer": EDGE | {"consumption", "get_group"},
     "pipe": EDGE | {"producer", "consumer", "get_group"},
+    "consumer": EDGE | {"consumption", "get_group"},
     "recovery": EDGE,
-    "queue_manager": EDGE | {"producer", "consumer", "pipe", "recovery"},
-    "cli_recover": {"config", "core.status", "errors", "queue_manager", "recovery"},
+    "salvage": EDGE | {"browse", "forwarding"},
+    "queue_manager": EDGE | {"producer", "consumer", "pipe", "recovery", "browse", "salvage"},
+    "cli_connection": {"core.status", "errors", "queue_manager"},
+    "cli_recover": {"cli_connection", "config", "core.status", "errors", "recovery"},
+    "cli_salvage": {"cli_connection", "config", "core.inspection", "core.model", "errors", "queue_manager"},
+    "cli_status": {"batches", "cli_connection", "core.status", "errors", "queue_manager"},
+    "cli_pipeline": {"errors", "spark"},
     "embedded": {"embedded", "mqi.constants"},
+    "spark": EDGE | {"spark", "queue_manager", "producer", "consumer", "recovery", "batch_producer", "batches"},
 }
 # Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.
 VERB_CALLERS = {"connection"}
@@ -119,8 +124,13 @@ def test_opentelemetry_is_imported_by_telemetry_only_and_its_sdk_by_nobody():
         assert not any(within(name, {"opentelemetry.sdk", "opentelemetry.exporter"}) for name in names)
 
 
+def test_spark_is_imported_by_its_own_part_only():
+    using = {path for path in PACKAGE.rglob("*.py") if any(within(n, {"pyspark", "pyarrow"}) for n in imported(path))}
+    assert using <= set(sources("spark"))
+
+
 def test_verbs_are_called_in_the_connection_only():
-    for path in PACKAGE.glob("*.py"):
+    for path in (*PACKAGE.glob("*.py"), *sources("spark")):
         if path.stem in VERB_CALLERS:
             continue
         called = {

@@ -1,6 +1,7 @@
 """docker/: the files for IBM's container. It is not started here; what can be checked without it is."""
 
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from mqgroups.config import STATUS_MODEL
 from mqgroups.embedded.mqsc import Command, parse
 
 DOCKER = Path(__file__).resolve().parents[1] / "docker"
+SPARK = DOCKER / "spark"
 MQSC = DOCKER / "20-mqgroups.mqsc"
 
 
@@ -70,7 +72,7 @@ def test_status_queues_are_permanent_and_have_one_owner(commands):
     assert "NOSHARE" in model
 
 
-@pytest.mark.parametrize("queue", ["ORDERS", "FLIGHTS"])
+@pytest.mark.parametrize("queue", ["ORDERS", "FLIGHTS", "FLIGHTS.DELAYS", "FLIGHTS.REJECTED"])
 def test_data_queues_take_a_long_backlog_and_are_shared(commands, queue):
     parameters = commands["DEFINE", "QLOCAL", queue].parameters
     assert (parameters["MAXDEPTH"], parameters["DEFPSIST"], parameters["DEFSOPT"]) == ("999999999", "YES", "SHARED")
@@ -90,3 +92,72 @@ def test_user_app_may_use_every_queue(commands):
 
 def test_default_of_the_embedded_queue_manager_is_this_file():
     assert default_mqsc().read_text() == MQSC.read_text()
+
+
+# --- docker/spark: a cluster beside it
+
+
+@pytest.fixture(scope="module")
+def spark_compose():
+    return yaml.safe_load((SPARK / "compose.yaml").read_text())
+
+
+def test_the_spark_cluster_includes_the_queue_manager_and_waits_for_it(spark_compose, compose):
+    (included,) = spark_compose["include"]
+    assert (SPARK / included["path"]).resolve() == DOCKER / "compose.yaml"
+    needed = spark_compose["services"]["pipeline"]["depends_on"]
+    assert set(needed) <= set(spark_compose["services"]) | set(compose["services"])
+    assert needed["qm1"] == {"condition": "service_healthy"}
+    assert "healthcheck" in compose["services"]["qm1"]
+
+
+def test_driver_and_executors_have_one_image_one_volume_and_the_password_as_a_file(spark_compose, compose):
+    services = spark_compose["services"].values()
+    assert {service["image"] for service in services} == {"mqgroups-spark"}
+    assert all(service["volumes"] == ["work:/data"] for service in services)
+    assert all(set(service["secrets"]) <= set(compose["secrets"]) for service in services)
+    assert not any("environment" in service for service in services)
+    assert set(spark_compose["volumes"]) == {"work"}
+
+
+def test_ports_of_the_spark_cluster_are_open_on_loopback_only(spark_compose):
+    ports = [port for service in spark_compose["services"].values() for port in service.get("ports", [])]
+    assert ports
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="a pipeline needs Python 3.11")
+def test_the_pipelines_command_is_one_and_keeps_its_files_where_all_containers_have_them(spark_compose):
+    from mqgroups.cli_pipeline import run
+    from mqgroups.spark.pipeline.config import read_config
+
+    words = spark_compose["services"]["pipeline"]["command"]
+    assert words[:3] == ["mqgroups", "pipeline", "run"]
+    given = run.make_context("run", words[3:]).params
+    assert (given["master"], given["available_now"]) == ("spark://spark-master:7077", True)
+    found = read_config(DOCKER.parent / "examples" / "pipeline" / given["config"].name, given["overrides"])
+    assert found.connection.conn_name == "qm1(1414)"
+    assert found.connection.password_file == "/run/secrets/mqAppPassword"
+    assert found.parquet is not None
+    assert {found.checkpoint, found.parquet.path, str(found.report)} == {
+        "/data/checkpoint",
+        "/data/delays",
+        "/data/report",
+    }
+
+
+def test_the_spark_image_is_made_of_files_that_exist_and_a_client_outside_git():
+    lines = (SPARK / "Dockerfile").read_text().splitlines()
+    copied = [word for line in lines if line.startswith("COPY ") for word in line.split()[1:-1]]
+    assert copied
+    assert all((DOCKER.parent / name).exists() for name in copied)
+    (client,) = [line.split("=", 1)[1] for line in lines if line.startswith("ARG MQ_CLIENT=")]
+    assert client.startswith("docker/spark/")
+    assert client.endswith(".tar.gz")
+    assert "/docker/spark/*.tar.gz" in (DOCKER.parent / ".gitignore").read_text().splitlines()
+
+
+def test_the_spark_image_has_the_python_that_its_paths_name():
+    text = (SPARK / "Dockerfile").read_text()
+    assert "FROM python:3.11-" in text
+    assert "SPARK_HOME=/usr/local/lib/python3.11/site-packages/pyspark" in text

@@ -101,6 +101,16 @@ class Kitchen:
         q_mgr.disconnect()
         return found
 
+    def clear(self, queue: str) -> None:
+        """Get all that is on a queue."""
+        pymqi = self.pymqi
+        q_mgr = self.mq.connect(pymqi)
+        handle = pymqi.Queue(q_mgr, queue, mqi.MQOO_INPUT_SHARED)
+        for _ in self.on_queue(queue):
+            handle.get(10_000)
+        handle.close()
+        q_mgr.disconnect()
+
     def places(self, queue: str | None = None) -> list[tuple[bytes, int, int, int]]:
         """Return data, MsgSeqNumber, Offset and MsgFlags of what is committed; it has to be one group."""
         found = self.on_queue(queue)
@@ -304,6 +314,29 @@ def test_forwarded_messages_keep_what_says_where_they_belong(kitchen):
     assert [data.decode() for data, _ in forwarded] == FIGURE
     for name in ("GroupId", "MsgSeqNumber", "Offset", "MsgFlags", "MsgId", "Persistence"):
         assert [getattr(md, name) for _, md in forwarded] == [getattr(md, name) for _, md in there], name
+
+
+@pytest.mark.parametrize(("die_after", "committed"), [(4, 3), (7, 6)])
+def test_a_putter_whose_status_is_lost_is_found_by_browsing_and_resumed(kitchen, die_after, committed):
+    kitchen.killed("b", die_after)
+    kitchen.clear(kitchen.status)
+    assert kitchen.lines("k") == [f"group 1 to {committed} not whole", f"StatusInfo {committed}"]
+    assert kitchen.lines("d")[:2] == [f"resuming after {committed}", *puts(range(committed + 1, committed + 2))]
+    assert kitchen.is_done(WHOLE)
+
+
+def test_no_status_is_made_up_where_it_is_not_known(kitchen):
+    kitchen.killed("b", 4)
+    assert "not empty" in kitchen.run("k").stderr
+    kitchen.clear(kitchen.status)
+    kitchen.killed("b", 4)
+    kitchen.clear(kitchen.status)
+    assert "2 groups are not whole" in kitchen.run("k").stderr
+    kitchen.clear(kitchen.queue)
+    kitchen.lines("b")
+    done = kitchen.run("k")
+    assert (done.returncode, done.stdout) == (1, "group 1 to 9 whole\n")
+    assert kitchen.on_queue(kitchen.status) == []
 
 
 def test_chained_and_unchained_commits_are_told_apart(kitchen):

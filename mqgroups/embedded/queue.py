@@ -15,7 +15,7 @@ import struct
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from sortedcontainers import SortedDict
 
@@ -150,6 +150,11 @@ class Match:
         )
 
 
+# Messages in delivery order: all there are by their keys, or a few, for which making a dictionary would take longer than
+# looking at each.
+InOrder: TypeAlias = "SortedDict[int, Message] | Sequence[Message]"
+
+
 class _Index:
     """Messages by an identifier, each bucket in delivery order. Most identifiers have one message: no bucket is
     made."""
@@ -176,11 +181,11 @@ class _Index:
                 return
         del self._buckets[identifier]
 
-    def bucket(self, identifier: bytes) -> SortedDict[int, Message]:
+    def bucket(self, identifier: bytes) -> InOrder:
         held = self._buckets.get(identifier)
         if held is None:
-            return SortedDict()
-        return SortedDict({held.key: held}) if isinstance(held, Message) else held
+            return ()
+        return (held,) if isinstance(held, Message) else held
 
 
 class Group:
@@ -413,25 +418,29 @@ class Queue:
         source = self._narrowest(match) if match.is_specific else self._heads
         return (m for m in self._select(source, match, after_key) if m.starts_in_logical_order)
 
-    def _narrowest(self, match: Match) -> SortedDict[int, Message]:
+    def _narrowest(self, match: Match) -> InOrder:
         if match.position is not None:
             keys = (order_key(priority, match.position) for priority in range(10))
-            return SortedDict((key, self.available[key]) for key in keys if key in self.available)
+            return sorted((self.available[key] for key in keys if key in self.available), key=_key)
         if match.msg_id is not None:
             return self._by_msg_id.bucket(match.msg_id)
         if match.group_id is not None and match.group_id != NO_GROUP:
             group = self._groups.get(match.group_id)
             if group is None:
-                return SortedDict()
+                return ()
             if match.msg_seq_number is not None:
-                return SortedDict((part.key, part) for part in group.parts(match.msg_seq_number))
+                return sorted(group.parts(match.msg_seq_number), key=_key)
             return group.members
         if match.correl_id is not None and match.correl_id != NO_ID:
             return self._by_correl_id.bucket(match.correl_id)
+        if match.msg_seq_number == 1 and match.offset == 0:
+            return self._heads
         return self.available
 
     @staticmethod
-    def _select(source: SortedDict[int, Message], match: Match, after_key: int | None) -> Iterator[Message]:
+    def _select(source: InOrder, match: Match, after_key: int | None) -> Iterator[Message]:
+        if not isinstance(source, SortedDict):
+            return (m for m in source if (after_key is None or m.key > after_key) and match.accepts(m))
         keys: Iterable[int] = source if after_key is None else source.irange(after_key, inclusive=(False, True))
         return (source[key] for key in keys if match.accepts(source[key]))
 

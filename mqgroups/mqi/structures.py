@@ -50,6 +50,8 @@ PMO_RESOLVED_Q_MGR_NAME = slice(80, 128)
 GMO_GROUP_STATUS = 76
 GMO_SEGMENT_STATUS = 77
 OD_OBJECT_NAME = slice(12, 60)
+OD_RESOLVED_Q_NAME = slice(248, 296)
+OD_RESOLVED_Q_MGR_NAME = slice(296, 344)
 
 
 def md(
@@ -66,15 +68,19 @@ def md(
     msg_flags: int = mq.MQMF_NONE,
     msg_type: int = mq.MQMT_DATAGRAM,
     feedback: int = mq.MQFB_NONE,
+    expiry: int = mq.MQEI_UNLIMITED,
 ) -> bytearray:
-    """Return an MQMD of Version 2: by default a datagram, that never expires. Version 1 knows no groups."""
+    """Return an MQMD of Version 2: by default a datagram, that never expires. Version 1 knows no groups.
+
+    ``expiry`` is in tenths of a second.
+    """
     return bytearray(
         _MD.pack(
             b"MD  ",
             2,
             mq.MQRO_NONE,
             msg_type,
-            mq.MQEI_UNLIMITED,
+            expiry,
             feedback,
             mq.MQENC_NATIVE,
             ccsid,
@@ -103,11 +109,14 @@ def md(
     )
 
 
-def pmo(options: int, msg_handle: int = mq.MQHM_NONE) -> bytearray:
-    """Return an MQPMO with these MQPMO_* options, of Version 2, or 3 with a handle of message properties."""
+def pmo(options: int, msg_handle: int = mq.MQHM_NONE, *, context: int = 0) -> bytearray:
+    """Return an MQPMO with these MQPMO_* options, of Version 2, or 3 with a handle of message properties.
+
+    ``context`` is the object handle of the queue whose context MQPMO_PASS_*_CONTEXT passes on.
+    """
     version = 2 if msg_handle == mq.MQHM_NONE else 3
     return bytearray(
-        _PMO.pack(b"PMO ", version, options, -1, 0, 0, 0, 0, b"", b"", 0, 0, 0, 0, 0, 0, msg_handle, 0, 0, 9)
+        _PMO.pack(b"PMO ", version, options, -1, context, 0, 0, 0, b"", b"", 0, 0, 0, 0, 0, 0, msg_handle, 0, 0, 9)
     )
 
 

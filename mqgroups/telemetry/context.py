@@ -39,6 +39,11 @@ class TraceContext(NamedTuple):
     traceparent: str = ""
     tracestate: str = ""
 
+    def as_properties(self) -> dict[str, str]:
+        """Return the properties that are set."""
+        given = {sc.TRACEPARENT: self.traceparent, sc.TRACESTATE: self.tracestate}
+        return {name: value for name, value in given.items() if value}
+
 
 NONE = TraceContext()
 

@@ -1,14 +1,15 @@
-"""Compare the library with loops written by hand: ``python -m tests.bench [--short | --long] [--json FILE]``.
+"""Compare the library with loops written by hand: ``python -m tests.bench [--short | --long | --spark] [--json FILE]``.
 
 One run measures all loops in turns on one queue manager, client and server pinned to one core, and reports medians and
 ratios. The queue manager counts the MQI calls. Then single calls are measured without Python on the client's side, and what
-tracing and a restart cost.
+tracing and a restart cost; and, but for the short form, Spark source and sink against loops by hand.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import json
 import os
 import statistics
@@ -132,12 +133,37 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Compare mqgroups with loops written by hand.")
     parser.add_argument("--short", action="store_true", help="fewer messages and rounds")
     parser.add_argument("--long", action="store_true", help="restarts of a group of a million messages too")
+    parser.add_argument("--spark", action="store_true", help="only Spark source and sink")
     parser.add_argument("--json", type=Path, default=Path("build/bench.json"), help="where the figures go")
     arguments = parser.parse_args()
     load(build())
+    console = Console(width=140)
+    summary: dict[str, object] = {}
+    if not arguments.spark:
+        summary = _library(console, arguments)
+    if not arguments.short:
+        summary["spark"] = _spark(console)
+    arguments.json.parent.mkdir(parents=True, exist_ok=True)
+    arguments.json.write_text(json.dumps(summary, indent=2) + "\n")
+    print(f"figures in {arguments.json}")
+
+
+def _spark(console: Console) -> dict[str, object]:
+    """Measure Spark; nothing where there is none."""
+    if importlib.util.find_spec("pyspark") is None:
+        console.print("Spark is left out: pyspark is not installed; it needs Python 3.11 or newer")
+        return {}
+    from tests.bench import spark
+
+    found = spark.measure(groups=20, messages=2_000, rounds=5)
+    spark.report(console, found)
+    return found
+
+
+def _library(console: Console, arguments: argparse.Namespace) -> dict[str, object]:
+    """Measure the library's own loops, single calls and restarts."""
     # Many short rounds: what else runs on the machine changes from one second to the next, less so within a round.
     messages, every, rounds = (1_000, 250, 21) if arguments.short else (2_000, 500, 61)
-    console = Console(width=140)
     with _queue_manager() as qmgr:
         results = _measure(qmgr, messages, every, rounds)
         single = verbs.measure(qmgr, messages, 5 if arguments.short else 21)
@@ -150,9 +176,7 @@ def main() -> None:
     summary["tracing"] = tracing.report(console, traced, messages, every)
     restart.report(console, restarts)
     summary["restarts"] = restarts
-    arguments.json.parent.mkdir(parents=True, exist_ok=True)
-    arguments.json.write_text(json.dumps(summary, indent=2) + "\n")
-    print(f"figures in {arguments.json}")
+    return summary
 
 
 if __name__ == "__main__":

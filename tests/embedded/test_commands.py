@@ -402,7 +402,9 @@ def test_connections_and_their_handles(command, connect, made):
     handle = connect().open(made.decode(), MQOO_OUTPUT)
     every = {cf.MQBACF_GENERIC_CONNECTION_ID: command.binding.ByteString(b"")}
     users = command("INQUIRE_CONNECTION", every, [command.where(cf.MQIA_APPL_TYPE).equal(MQAT_USER)])
-    assert {row[cf.MQIACF_PROCESS_ID] for row in users} == {os.getpid()}
+    # Workers of a Spark session may be connected to this queue manager as well.
+    users = [row for row in users if row[cf.MQIACF_PROCESS_ID] == os.getpid()]
+    assert len(users) >= 2
     handles = command("INQUIRE_CONNECTION", {**every, cf.MQIACF_CONN_INFO_TYPE: cf.MQIACF_CONN_INFO_HANDLE})
     assert made in {row[cf.MQCACF_OBJECT_NAME].strip() for row in handles}
     identifier = users[0][cf.MQBACF_CONNECTION_ID]

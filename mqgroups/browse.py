@@ -1,0 +1,90 @@
+"""What lies on a queue, by browsing: nothing is removed, no status record is needed, and no body is kept.
+
+Two handles. The one browses in physical order, from the first message to the last, without matching anything; it sees what
+logical order never shows, the rest of a group whose first message is gone. The other one browses in logical order: it is set
+on the first message of one group after the other, and never browses on from there, because at the end of an incomplete group
+there is no way on (IBM MQ, topic q023060). Its answer is the queue manager's own: is all of this group available?
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mqgroups.connection import Connection, Queue
+from mqgroups.core.inspection import Browsed, GroupInspection, QueueInspection, with_message
+from mqgroups.core.model import MsgFlag
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+
+_OPTIONS = (
+    mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_NO_PROPERTIES
+)  # fmt: skip
+_ANY_MESSAGE = st.md()
+_NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | _OPTIONS)
+_WHOLE_GROUP = st.gmo(
+    mq.MQGMO_BROWSE_FIRST | mq.MQGMO_LOGICAL_ORDER | mq.MQGMO_ALL_MSGS_AVAILABLE | _OPTIONS,
+    match_options=mq.MQMO_MATCH_GROUP_ID,
+)
+
+
+def inspect_queue(connection: Connection, queue: str) -> QueueInspection:
+    """Return what lies on a local queue, or on one behind an alias.
+
+    Raises:
+        MQIError: it cannot be opened or browsed, or its attributes not inquired.
+    """
+    physical = connection.open_queue(queue, mq.MQOO_BROWSE)
+    try:
+        logical = connection.open_queue(queue, mq.MQOO_BROWSE)
+        try:
+            # An alias has no depth.
+            local = connection.open_queue(physical.resolved_q_name, mq.MQOO_INQUIRE)
+            try:
+                return _inspect(queue, physical, logical, local)
+            finally:
+                local.close()
+        finally:
+            logical.close()
+    finally:
+        physical.close()
+
+
+def _inspect(queue: str, physical: Queue, logical: Queue, local: Queue) -> QueueInspection:
+    groups: dict[bytes, GroupInspection] = {}
+    others = 0
+    while (found := physical.get_descriptor(_ANY_MESSAGE, _NEXT)) is not None:
+        message = _browsed(found[0], found[2])
+        if not message.in_group:
+            others += 1
+            continue
+        group = groups.get(message.group_id) or GroupInspection(message.group_id)
+        groups[message.group_id] = with_message(group, message)
+    seen = others + sum(group.messages for group in groups.values())
+    return QueueInspection(
+        queue,
+        physical.resolved_q_name,
+        tuple(_with_verdict(group, logical) for group in groups.values()),
+        others,
+        int(local.inquire(mq.MQIA_CURRENT_Q_DEPTH)) - seen,
+        int(local.inquire(mq.MQIA_OPEN_INPUT_COUNT)),
+        int(local.inquire(mq.MQIA_OPEN_OUTPUT_COUNT)),
+    )
+
+
+def _with_verdict(group: GroupInspection, logical: Queue) -> GroupInspection:
+    whole = group.has_head and logical.get_descriptor(st.md(group_id=group.group_id), _WHOLE_GROUP) is not None
+    return replace(group, whole=whole)
+
+
+def _browsed(md: bytes, length: int) -> Browsed:
+    return Browsed(
+        group_id=md[st.MD_GROUP_ID],
+        msg_seq_number=st.long_at(md, st.MD_MSG_SEQ_NUMBER),
+        offset=st.long_at(md, st.MD_OFFSET),
+        length=length,
+        msg_flags=MsgFlag(st.long_at(md, st.MD_MSG_FLAGS)),
+        persistence=st.long_at(md, st.MD_PERSISTENCE),
+        backout_count=st.long_at(md, st.MD_BACKOUT_COUNT),
+        put_appl_name=st.name_at(md, st.MD_PUT_APPL_NAME),
+        put_time=st.name_at(md, st.MD_PUT_DATE) + st.name_at(md, st.MD_PUT_TIME),
+    )

@@ -1,0 +1,104 @@
+"""Reading bundles of groups, and the batch source: a browse of what is on the queue when the DataFrame is planned.
+
+Spark plans a DataFrame once, and reads its bundles for every action on it, and again when a task is retried. So nothing is
+removed; to consume a queue once, read it as a stream with ``trigger(availableNow=True)``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+
+from mqgroups.spark.browse import WHOLE, BrowsedQueue, Got, Span
+from mqgroups.spark.connections import lent
+from mqgroups.spark.errors import GroupGone
+from mqgroups.spark.filters import EVERYTHING, narrowed
+from mqgroups.spark.offsets import Planned, bundled
+from mqgroups.spark.options import SourceOptions
+from mqgroups.spark.rows import record_batches
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+_log = logging.getLogger("mqgroups.spark")
+
+
+class Bundle(InputPartition):
+    """Groups that one task reads: ``value`` is a tuple of ``Planned``."""
+
+
+def bundles(groups: Sequence[Planned], options: SourceOptions) -> list[Bundle]:
+    """Return the partitions for these groups."""
+    return [Bundle(tuple(bundle)) for bundle in bundled(groups, options.min_partitions)]
+
+
+def read_bundle(bundle: InputPartition, options: SourceOptions, span: Span = WHOLE) -> Iterator[RecordBatch]:
+    """Yield a bundle's messages as record batches: group after group, each in sequence. It runs in a task.
+
+    Raises:
+        GroupGone: a group is not there, or not whole, and ``failOnDataLoss`` is set.
+        MQGroupsError: the queue cannot be read.
+    """
+    with (
+        lent(options.connection) as q_mgr,
+        BrowsedQueue(q_mgr, options.queue, convert=options.convert, headers=options.include_headers) as queue,
+    ):
+        yield from record_batches(_messages(queue, bundle.value, options, span), options)
+
+
+def _messages(queue: BrowsedQueue, groups: Iterable[Planned], options: SourceOptions, span: Span) -> Iterator[Got]:
+    for planned in groups:
+        try:
+            if options.include_incomplete:
+                yield from queue.messages_there(planned.key, span)
+            else:
+                yield from queue.messages(planned, span)
+        except GroupGone as error:
+            if options.fail_on_data_loss:
+                raise
+            _log.warning("failOnDataLoss=false: %s", error)
+
+
+class GroupBatchReader(DataSourceReader):
+    """Reads the groups that are on the queue."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._wanted = EVERYTHING
+
+    def partitions(self) -> list[Bundle]:
+        """Browse the queue for its groups; in one process, once for each plan."""
+        options = self._options
+        with lent(options.connection) as q_mgr, BrowsedQueue(q_mgr, options.queue) as queue:
+            # Where there is no partition Spark makes one of its own.
+            return bundles(list(self._planned(queue)), options) or [Bundle(())]
+
+    def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
+        """Yield the rows of one bundle."""
+        return read_bundle(partition, self._options, self._wanted.span)
+
+    def _planned(self, queue: BrowsedQueue) -> Iterator[Planned]:
+        group_ids = self._wanted.group_ids
+        if self._options.include_incomplete:
+            for planned in queue.everything():
+                if group_ids is None or planned.key.identifier in group_ids:
+                    yield planned
+            return
+        heads = queue.heads() if group_ids is None else filter(None, map(queue.head, sorted(group_ids)))
+        messages = 1
+        for head in heads:
+            planned = queue.planned(head, messages)
+            messages = planned.messages
+            yield planned
+
+
+class FilteringBatchReader(GroupBatchReader):
+    """The same, taking filters over. Spark refuses a reader that could where its setting says that none may."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        """Keep what decides what is browsed, and return the rest."""
+        self._wanted, left = narrowed(self._wanted, filters)
+        return left

@@ -1,0 +1,364 @@
+"""Looking at the groups of a queue without taking them: which are complete, how large they are, their messages.
+
+A complete group shows by its first message: browsing in physical order for sequence number 1, with MQGMO_ALL_MSGS_AVAILABLE,
+is one call a group, however long it is. How many messages it has is found out by asking for sequence numbers; with the
+number of the group before as the first guess that is two calls.
+
+A group is read as its messages lie, and one call more shows that there are no others. If they do not lie in sequence, or a
+lost connection has put the cursor back, the rest is read by sequence number, after making sure that no two messages are in
+the same place: one of them would be read, and both removed.
+
+Two handles, because looking up moves a browse cursor: ``_walker``'s goes from first message to first message. The queue has
+to be indexed by GroupId: IBM MQ does so by itself, but on z/OS, where it takes INDXTYPE(GROUPID) (2394 without).
+
+Source: IBM MQ, topics "MQGMO options", "MatchOptions", q044220. How fast IBM MQ finds a message by GroupId and sequence number
+on a deep queue is unverified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import NamedTuple, TypeVar
+
+from mqgroups.connection import Connection
+from mqgroups.core.model import GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER
+from mqgroups.errors import MQIError
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+from mqgroups.retry import REDO, retrying
+from mqgroups.spark.errors import AmbiguousGroup, AmbiguousMessage, GroupGone
+from mqgroups.spark.offsets import Key, Planned
+
+_T = TypeVar("_T")
+_Self = TypeVar("_Self", bound="BrowsedQueue")
+# Data that cannot be converted comes as it is, with its own CCSID and Encoding.
+_NOT_CONVERTED = frozenset(
+    {
+        mq.MQRC_FORMAT_ERROR,
+        mq.MQRC_SOURCE_CCSID_ERROR,
+        mq.MQRC_TARGET_CCSID_ERROR,
+        mq.MQRC_NOT_CONVERTED,
+        mq.MQRC_CONVERTED_MSG_TOO_BIG,
+    }
+)
+DESCRIPTOR_ONLY = mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_NO_PROPERTIES
+_STAMP = slice(st.MD_PUT_DATE.start, st.MD_PUT_TIME.stop)
+_UTF_8 = 1208
+_BY_GROUP_ID = mq.MQMO_MATCH_GROUP_ID
+_BY_SEQ_NUMBER = mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The first message of a complete group, or a message in no group.
+
+    Attributes:
+        is_whole: whether it is all there is of its group.
+        length: of its data, bytes.
+    """
+
+    key: Key
+    is_whole: bool
+    length: int
+
+
+class Got(NamedTuple):
+    """What MQGET returned: the data of one logical message, its MQMD and MQGMO."""
+
+    data: bytes
+    md: bytes
+    gmo: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Sequence numbers to read, from ``first`` to ``last``."""
+
+    first: int = 1
+    last: int = MAX_MSG_SEQ_NUMBER
+
+
+WHOLE = Span()
+
+
+class BrowsedQueue:
+    """A queue that is looked at, on a connection that is made again when it is lost. Leaving its ``with`` block closes it."""
+
+    def __init__(self, connection: Connection, name: str, *, convert: bool = False, headers: bool = False) -> None:
+        """Open the queue.
+
+        Args:
+            connection: says how long to go on trying when it is lost.
+            name: of the queue.
+            convert: let the queue manager convert data to UTF-8.
+            headers: bring message properties, in an MQRFH2 in front of the data.
+
+        Raises:
+            MQIError: it cannot be opened.
+        """
+        self.name = name
+        self._connection = connection
+        # On z/OS there are no segments.
+        on_zos = connection.platform == mq.MQPL_ZOS
+        self._whole = 0 if on_zos else mq.MQGMO_COMPLETE_MSG
+        self._head_match = mq.MQMO_MATCH_MSG_SEQ_NUMBER | (0 if on_zos else mq.MQMO_MATCH_OFFSET)
+        self._read_options = (
+            self._whole
+            | mq.MQGMO_FAIL_IF_QUIESCING
+            | (mq.MQGMO_PROPERTIES_FORCE_MQRFH2 if headers else mq.MQGMO_NO_PROPERTIES)
+            | (mq.MQGMO_CONVERT if convert else 0)
+        )
+        self._by_seq_number_gmo = st.gmo(mq.MQGMO_BROWSE_FIRST | self._read_options, match_options=_BY_SEQ_NUMBER)
+        self._in_group_gmos = tuple(
+            st.gmo(step | self._read_options, match_options=_BY_GROUP_ID)
+            for step in (mq.MQGMO_BROWSE_FIRST, mq.MQGMO_BROWSE_NEXT)
+        )
+        connection.reopening(self._open)
+
+    def _open(self) -> None:
+        self._walker = self._connection.open_queue(self.name, self._walker_options())
+        self._looker = self._connection.open_queue(self.name, mq.MQOO_BROWSE)
+
+    def _walker_options(self) -> int:
+        return mq.MQOO_BROWSE
+
+    def close(self) -> None:
+        """Close both handles."""
+        self._walker.close()
+        self._looker.close()
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- which groups there are
+
+    def heads(self) -> Iterator[Head]:
+        """Yield all complete groups and messages in no group, as they come in physical order.
+
+        Raises:
+            AmbiguousMessage: two have the same key.
+            MQIError: a call failed.
+        """
+        return self._heads(mq.MQGMO_BROWSE_FIRST, 0)
+
+    def more_heads(self, wait_ms: int) -> Iterator[Head]:
+        """Yield those behind the last that was yielded, after waiting for the first of them. Raises as ``heads``."""
+        return self._heads(mq.MQGMO_BROWSE_NEXT, wait_ms)
+
+    def head(self, group_id: bytes) -> Head | None:
+        """Return the first message of one group, if that is complete. Raises MQIError."""
+        options = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_ALL_MSGS_AVAILABLE | DESCRIPTOR_ONLY
+        md = st.md(group_id=group_id, msg_seq_number=1)
+        found = self._descriptor(md, st.gmo(options, match_options=_BY_GROUP_ID | self._head_match))
+        return None if found is None else _head(*found)
+
+    def _heads(self, first: int, wait_ms: int) -> Iterator[Head]:
+        md = st.md(msg_seq_number=1)
+        options = first | mq.MQGMO_ALL_MSGS_AVAILABLE | DESCRIPTOR_ONLY | (mq.MQGMO_WAIT if wait_ms else 0)
+        gmo = st.gmo(options, match_options=self._head_match, wait_interval_ms=wait_ms)
+        following = st.gmo(
+            mq.MQGMO_BROWSE_NEXT | mq.MQGMO_ALL_MSGS_AVAILABLE | DESCRIPTOR_ONLY, match_options=self._head_match
+        )
+        seen: set[Key] = set()
+        generation = self._connection.generation
+        while True:
+            found = self._walk(md, gmo)
+            if found is None:
+                return
+            gmo = following
+            head = _head(*found)
+            if head.key not in seen:
+                seen.add(head.key)
+                yield head
+            elif self._connection.generation == generation:
+                raise AmbiguousMessage(self.name, str(head.key))
+            # Else the connection was made again, and with it the cursor is back at the beginning.
+
+    def planned(self, head: Head, guess: int = 1) -> Planned:
+        """Return how many logical messages a complete group has; ``guess`` is a number it may have. Raises MQIError."""
+        if head.is_whole:
+            return Planned(head.key, 1, head.length)
+        return Planned(head.key, last_present(lambda seq: self._length(head.key, seq) is not None, guess), 0)
+
+    def measured(self, head: Head) -> Planned:
+        """Return how many logical messages a complete group has, and their bytes: a call for each. Raises MQIError."""
+        messages, data_bytes = 1, head.length
+        while not head.is_whole and (length := self._length(head.key, messages + 1)) is not None:
+            messages, data_bytes = messages + 1, data_bytes + length
+        return Planned(head.key, messages, data_bytes)
+
+    def everything(self) -> list[Planned]:
+        """Return all groups, complete or not, and messages in no group; with the number of physical messages of each.
+
+        Raises MQIError.
+        """
+        return self._again(self._everything)
+
+    def _everything(self) -> list[Planned]:
+        md = st.md()
+        counts: dict[Key, int] = {}
+        step = mq.MQGMO_BROWSE_FIRST
+        while (found := self._walker.get_descriptor(md, st.gmo(step | DESCRIPTOR_ONLY))) is not None:
+            key = key_of(found[0])
+            counts[key] = counts.get(key, 0) + 1
+            step = mq.MQGMO_BROWSE_NEXT
+        return [Planned(key, count) for key, count in counts.items()]
+
+    # --- their messages
+
+    def messages(self, planned: Planned, span: Span = WHOLE) -> Iterator[Got]:
+        """Yield the logical messages of a complete group in sequence, or the message that is in no group.
+
+        Raises:
+            GroupGone: one of them is not there.
+            AmbiguousGroup: two of them are in the same place.
+            MQIError: a call failed.
+        """
+        if planned.key.stamp:
+            message = self._by_msg_id(planned.key)
+            if message is None:
+                raise GroupGone(self.name, str(planned.key), 0, 1)
+            if span.first == 1:
+                yield message
+            return
+        last = min(span.last, planned.messages)
+        first = span.first
+        if span == WHOLE:
+            first = yield from self._as_they_lie(planned)
+        for number in range(first, last + 1):
+            message = self._by_seq_number(planned.key, number)
+            if message is None:
+                raise GroupGone(self.name, str(planned.key), number - 1, planned.messages)
+            yield message
+
+    def _as_they_lie(self, planned: Planned) -> Generator[Got, None, int]:
+        """Yield the messages of a group as long as they lie in sequence; returns the sequence number to go on with."""
+        md = st.md(group_id=planned.key.identifier, ccsid=_UTF_8)
+        gmo, following = self._in_group_gmos
+        for seq in range(1, planned.messages + 1):
+            message = self._message(md, gmo)
+            if message is None or st.long_at(message.md, st.MD_MSG_SEQ_NUMBER) != seq:
+                self._seq_numbers(planned.key)
+                return seq
+            yield message
+            gmo = following
+        # Behind the last one: segments of it, as far as they are not skipped with their message, or what should not be there.
+        behind = st.gmo(mq.MQGMO_BROWSE_NEXT | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID)
+        if self._descriptor(md, behind) is not None:
+            self._seq_numbers(planned.key)
+        return planned.messages + 1
+
+    def messages_there(self, key: Key, span: Span = WHOLE) -> Iterator[Got]:
+        """Yield in sequence what is there of a group. A message of which segments are missing is not there."""
+        if key.stamp:
+            there = iter([self._by_msg_id(key)] if span.first == 1 else [])
+        else:
+            numbers = sorted(seq for seq in self._seq_numbers(key) if span.first <= seq <= span.last)
+            there = (self._by_seq_number(key, seq) for seq in numbers)
+        yield from filter(None, there)
+
+    def _seq_numbers(self, key: Key) -> set[int]:
+        """Return the sequence numbers that are there of a group; raises AmbiguousGroup."""
+        md = st.md(group_id=key.identifier)
+        places: set[tuple[int, int]] = set()
+        step = mq.MQGMO_BROWSE_FIRST
+        while found := self._descriptor(md, st.gmo(step | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID)):
+            place = (st.long_at(found[0], st.MD_MSG_SEQ_NUMBER), st.long_at(found[0], st.MD_OFFSET))
+            if place in places:
+                raise AmbiguousGroup(self.name, str(key), *place)
+            places.add(place)
+            step = mq.MQGMO_BROWSE_NEXT
+        return {seq for seq, _ in places}
+
+    def _by_seq_number(self, key: Key, seq: int) -> Got | None:
+        md = st.md(group_id=key.identifier, msg_seq_number=seq, ccsid=_UTF_8)
+        return self._message(md, self._by_seq_number_gmo)
+
+    def _by_msg_id(self, key: Key) -> Got | None:
+        md = st.md(msg_id=key.identifier, ccsid=_UTF_8)
+        step = mq.MQGMO_BROWSE_FIRST
+        while True:
+            message = self._message(md, st.gmo(step | self._read_options, match_options=mq.MQMO_MATCH_MSG_ID))
+            if message is None or key_of(message.md) == key:
+                return message
+            step = mq.MQGMO_BROWSE_NEXT
+
+    def _message(self, md: bytearray, gmo: bytearray) -> Got | None:
+        try:
+            found = self._looker.get(md, gmo, _NOT_CONVERTED)
+        except MQIError as error:
+            found = self._redone(error, lambda: self._looker.get(md, gmo, _NOT_CONVERTED))
+        return None if found is None else Got(*found)
+
+    def _walk(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:
+        return self._again(lambda: self._walker.get_descriptor(md, gmo))
+
+    def _length(self, key: Key, seq: int) -> int | None:
+        md = st.md(group_id=key.identifier, msg_seq_number=seq)
+        gmo = st.gmo(mq.MQGMO_BROWSE_FIRST | self._whole | DESCRIPTOR_ONLY, match_options=_BY_SEQ_NUMBER)
+        found = self._descriptor(md, gmo)
+        return None if found is None else found[2]
+
+    def _descriptor(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:
+        return self._again(lambda: self._looker.get_descriptor(md, gmo))
+
+    def _again(self, call: Callable[[], _T]) -> _T:
+        """Call; when the connection is lost, open the queue on a new one and call again, while patience lasts."""
+        try:
+            return call()
+        except MQIError as error:
+            return self._redone(error, call)
+
+    def _redone(self, error: MQIError, call: Callable[[], _T]) -> _T:
+        if not self._connection.can_redo(error):
+            raise error
+
+        def attempt() -> _T:
+            self._connection.restore()
+            if self._looker.is_stale:
+                self._open()
+            return call()
+
+        return retrying(self._connection.reconnect, REDO, self._connection.sleep)(attempt)
+
+
+def last_present(is_there: Callable[[int], bool], guess: int) -> int:
+    """Return n if 1 to n are there and n + 1 is not; 1 is. It asks twice if ``guess`` is n, else a few times log2(n)."""
+    there, gone = 1, 0
+    if guess > 1 and is_there(guess):
+        there = guess
+    elif guess > 1:
+        gone = guess
+    step = 1
+    while not gone:
+        if is_there(there + step):
+            there += step
+            step *= 2
+        else:
+            gone = there + step
+    while gone - there > 1:
+        middle = (there + gone) // 2
+        if is_there(middle):
+            there = middle
+        else:
+            gone = middle
+    return there
+
+
+def _head(md: bytes, gmo: bytes, length: int) -> Head:
+    return Head(key_of(md), gmo[st.GMO_GROUP_STATUS] != mq.MQGS_MSG_IN_GROUP, length)
+
+
+def key_of(md: bytes) -> Key:
+    """Return what a message's group is known by, or the message."""
+    group_id = md[st.MD_GROUP_ID]
+    if group_id != GROUP_ID_NONE:
+        return Key(group_id)
+    return Key(md[st.MD_MSG_ID], md[_STAMP].decode("latin-1"))

@@ -1,0 +1,72 @@
+"""Filters that Spark hands to a batch read: which of them decide what is browsed.
+
+``group_id`` equal to a value or in a list, and ``msg_seq_number`` equal or compared; Spark evaluates the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from pyspark.sql.datasource import (
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    LessThan,
+    LessThanOrEqual,
+)
+
+from mqgroups.spark.browse import WHOLE, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be read: groups with these GroupIds, or all and messages in no group; and which of their messages."""
+
+    group_ids: frozenset[bytes] | None = None
+    span: Span = WHOLE
+
+
+EVERYTHING = Wanted()
+
+
+def narrowed(wanted: Wanted, filters: Iterable[Filter]) -> tuple[Wanted, list[Filter]]:
+    """Return what is wanted under all of these filters, and those that are left to Spark."""
+    left = []
+    for one in filters:
+        group_ids = frozenset(_group_ids(one))
+        span = _span(one)
+        if group_ids:
+            both = group_ids if wanted.group_ids is None else wanted.group_ids & group_ids
+            wanted = replace(wanted, group_ids=both)
+        elif span is not None:
+            first, last = max(wanted.span.first, span.first), min(wanted.span.last, span.last)
+            wanted = replace(wanted, span=Span(first, last))
+        else:
+            left.append(one)
+    return wanted, left
+
+
+def _group_ids(one: Filter) -> Iterator[bytes]:
+    if isinstance(one, EqualTo) and one.attribute == ("group_id",):
+        yield bytes(one.value)
+    elif isinstance(one, In) and one.attribute == ("group_id",):
+        yield from map(bytes, one.value)
+
+
+def _span(one: Filter) -> Span | None:
+    if getattr(one, "attribute", None) != ("msg_seq_number",):
+        return None
+    if isinstance(one, EqualTo):
+        return Span(one.value, one.value)
+    if isinstance(one, GreaterThan):
+        return Span(first=one.value + 1)
+    if isinstance(one, GreaterThanOrEqual):
+        return Span(first=one.value)
+    if isinstance(one, LessThan):
+        return Span(last=one.value - 1)
+    if isinstance(one, LessThanOrEqual):
+        return Span(last=one.value)
+    return None

@@ -1,0 +1,521 @@
+"""The options of format ``ibmmq``: one table of all of them, and the values they become.
+
+Spark hands options over lower-cased and as text. Here they are checked against the table: an option that there is not, or
+not for this use, and a value that cannot be, are refused by name. ``markdown()`` is the table for the documentation.
+
+Not here: anything that connects (``connections.py``) or needs pyspark.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Flag, auto
+from typing import Any
+
+from mqgroups.config import CLAIM_MODEL, SHARED_STATUS_MODEL, checked_queue_name
+from mqgroups.core.model import Persistence
+from mqgroups.errors import ConfigurationError
+from mqgroups.spark.errors import SparkOptionError
+
+
+class Use(Flag):
+    """What the data source is used for."""
+
+    BATCH_READ = auto()
+    STREAM_READ = auto()
+    BATCH_WRITE = auto()
+    STREAM_WRITE = auto()
+    READ = BATCH_READ | STREAM_READ
+    WRITE = BATCH_WRITE | STREAM_WRITE
+    ALL = READ | WRITE
+
+
+_SHOWN = {
+    Use.BATCH_READ: "batch read",
+    Use.STREAM_READ: "stream read",
+    Use.BATCH_WRITE: "batch write",
+    Use.STREAM_WRITE: "stream write",
+    Use.READ: "read",
+    Use.WRITE: "write",
+    Use.ALL: "all",
+}
+# What Spark adds of its own to the options of a stream.
+_OF_SPARK = frozenset({"checkpointlocation", "queryname"})
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionOptions:
+    """How to reach the queue manager, from whatever process. It can be a key of a dictionary; its repr has no password."""
+
+    q_mgr_name: str
+    conn_name: str | None = None
+    channel: str | None = None
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    password_file: str | None = None
+    password_env: str | None = None
+    cipher_spec: str | None = None
+    key_repository: str | None = None
+    connect_timeout_ms: int = 10_000
+    reconnect_timeout_ms: int = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """What a read is told; the table ``OPTIONS`` says what each means."""
+
+    connection: ConnectionOptions
+    queue: str
+    min_partitions: int
+    fail_on_data_loss: bool
+    arrow_batch_bytes: int
+    convert: bool
+    include_mqmd: bool
+    include_headers: bool
+    include_incomplete: bool
+    push_filters: bool
+    max_groups_per_trigger: int
+    max_messages_per_trigger: int | None
+    max_bytes_per_trigger: int | None
+    poll_timeout_ms: int
+    eager_commit: str
+    exclusive: bool
+    reservation_timeout_ms: int
+    messages_per_unit_of_work: int
+
+
+@dataclass(frozen=True, slots=True)
+class SinkOptions:
+    """What a write is told; the table ``OPTIONS`` says what each means."""
+
+    connection: ConnectionOptions
+    queue: str
+    delivery: str
+    status_queue: str | None
+    status_model: str
+    claim_model: str
+    group_by: str | None
+    sequence_column: str | None
+    messages_per_unit_of_work: int
+    bytes_per_unit_of_work: int
+    txn_app_id: str | None
+    txn_version: int | None
+    claim_timeout_ms: int
+    persistence: Persistence
+    priority: int | None
+    format: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What values an option can have: in words, and how its text becomes a value (ValueError if it cannot)."""
+
+    words: str
+    value: Callable[[str], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option.
+
+    Attributes:
+        name: as documented; compared without regard to case.
+        field: where its value goes, in ``ConnectionOptions`` if the name begins with ``mq.``.
+        default: as it would be written; ``None`` if there is none.
+        required: whether it has to be given.
+    """
+
+    name: str
+    field: str
+    kind: Kind
+    default: str | None
+    use: Use
+    meaning: str
+    required: bool = False
+
+
+def _integer(least: int, most: int | None = None) -> Kind:
+    def value(text: str) -> int:
+        number = int(text)
+        if number < least or (most is not None and number > most):
+            raise ValueError
+        return number
+
+    return Kind(f"integer, at least {least}" if most is None else f"integer, {least} to {most}", value)
+
+
+def _choice(*words: str) -> Kind:
+    def value(text: str) -> str:
+        for word in words:
+            if word.lower() == text.lower():
+                return word
+        raise ValueError
+
+    return Kind(" or ".join(f"`{word}`" for word in words), value)
+
+
+def _mapped(values: Mapping[str, Any]) -> Kind:
+    choice = _choice(*values)
+    return Kind(choice.words, lambda text: values[choice.value(text)])
+
+
+def _some(text: str) -> str:
+    if not text:
+        raise ValueError
+    return text
+
+
+def _ascii_name(length: int) -> Kind:
+    def value(text: str) -> str:
+        if not 1 <= len(text) <= length or not text.isascii():
+            raise ValueError
+        return text
+
+    return Kind(f"1 to {length} characters", value)
+
+
+_TEXT = Kind("text", _some)
+_QUEUE = Kind("queue name", lambda text: checked_queue_name("queue", text))
+_BOOLEAN = _mapped({"true": True, "false": False})
+_COUNT = _integer(1)
+_MILLISECONDS = _integer(0)
+
+# --- connection, source, sink: the order is that of the documentation
+OPTIONS: tuple[Option, ...] = (
+    Option("mq.queueManager", "q_mgr_name", _TEXT, None, Use.ALL, "queue manager", required=True),
+    Option(
+        "mq.connectionNameList",
+        "conn_name",
+        _TEXT,
+        None,
+        Use.ALL,
+        "`host(port)`, several separated by commas; with `mq.channel`. Without both the MQ client finds its way by itself, by "
+        "MQSERVER, MQCCDTURL or MQCHLLIB in the environment of driver and executors",
+    ),
+    Option("mq.channel", "channel", _TEXT, None, Use.ALL, "server-connection channel"),
+    Option("mq.user", "user", _TEXT, None, Use.ALL, "user for the queue manager to check"),
+    Option(
+        "mq.passwordFile",
+        "password_file",
+        _TEXT,
+        None,
+        Use.ALL,
+        "a file with the password, on the driver and on each executor; read by each process that connects",
+    ),
+    Option(
+        "mq.passwordEnv",
+        "password_env",
+        _TEXT,
+        None,
+        Use.ALL,
+        "an environment variable with the password, of the driver and of each executor",
+    ),
+    Option(
+        "mq.password",
+        "password",
+        _TEXT,
+        None,
+        Use.ALL,
+        "the password itself. It travels in Spark's serialized plan; prefer the two above",
+    ),
+    Option("mq.sslCipherSpec", "cipher_spec", _TEXT, None, Use.ALL, "TLS CipherSpec"),
+    Option(
+        "mq.keyRepository", "key_repository", _TEXT, None, Use.ALL, "key repository, on the driver and each executor"
+    ),
+    Option(
+        "mq.connectTimeoutMs",
+        "connect_timeout_ms",
+        _MILLISECONDS,
+        "10000",
+        Use.ALL,
+        "how long to go on trying to connect while the queue manager is not there",
+    ),
+    Option(
+        "mq.reconnectTimeoutMs",
+        "reconnect_timeout_ms",
+        _MILLISECONDS,
+        "60000",
+        Use.ALL,
+        "how long to go on trying when a connection is lost, before the task or query fails",
+    ),
+    Option("queue", "queue", _QUEUE, None, Use.ALL, "the queue to read from or write to", required=True),
+    Option(
+        "minPartitions",
+        "min_partitions",
+        _COUNT,
+        "8",
+        Use.READ,
+        "into how many partitions groups are bundled, by their number of messages; fewer if there are fewer groups",
+    ),
+    Option(
+        "failOnDataLoss",
+        "fail_on_data_loss",
+        _BOOLEAN,
+        "true",
+        Use.READ,
+        "a planned group that is gone, or not whole, when it is read: `true` fails, `false` goes on without what is gone",
+    ),
+    Option(
+        "arrowBatchBytes",
+        "arrow_batch_bytes",
+        _COUNT,
+        "4194304",
+        Use.READ,
+        "most bytes of message data in one Arrow record batch, except for a single message",
+    ),
+    Option(
+        "convert",
+        "convert",
+        _BOOLEAN,
+        "false",
+        Use.READ,
+        "let the queue manager convert the data to UTF-8 (MQGMO_CONVERT)",
+    ),
+    Option("includeMqmd", "include_mqmd", _BOOLEAN, "false", Use.READ, "more columns of the message descriptor"),
+    Option("includeHeaders", "include_headers", _BOOLEAN, "false", Use.READ, "message properties in column `headers`"),
+    Option(
+        "includeIncomplete",
+        "include_incomplete",
+        _BOOLEAN,
+        "false",
+        Use.BATCH_READ,
+        "groups of which messages are missing, too",
+    ),
+    Option(
+        "pushFilters",
+        "push_filters",
+        _BOOLEAN,
+        "false",
+        Use.BATCH_READ,
+        "filters on `group_id` and `msg_seq_number` decide what is browsed; needs spark.sql.python.filterPushdown.enabled, else "
+        "Spark refuses the query",
+    ),
+    Option(
+        "maxGroupsPerTrigger",
+        "max_groups_per_trigger",
+        _integer(1, 10_000),
+        "1000",
+        Use.STREAM_READ,
+        "most groups in a micro-batch; a message in no group counts as one",
+    ),
+    Option(
+        "maxMessagesPerTrigger",
+        "max_messages_per_trigger",
+        _COUNT,
+        None,
+        Use.STREAM_READ,
+        "a micro-batch ends before the group that would exceed so many messages; one group is always taken",
+    ),
+    Option(
+        "maxBytesPerTrigger",
+        "max_bytes_per_trigger",
+        _COUNT,
+        None,
+        Use.STREAM_READ,
+        "the same for bytes of data. To know them, each message of a group is browsed, without its data, before it is taken",
+    ),
+    Option(
+        "pollTimeoutMs",
+        "poll_timeout_ms",
+        _MILLISECONDS,
+        "500",
+        Use.STREAM_READ,
+        "how long the source waits for the next group inside one call",
+    ),
+    Option(
+        "eagerCommit",
+        "eager_commit",
+        _choice("auto", "true", "false"),
+        "auto",
+        Use.STREAM_READ,
+        "remove the last micro-batch as soon as Spark asks for more, not only when there is more; `auto` does so under "
+        "availableNow. Not with asynchronous progress tracking",
+    ),
+    Option(
+        "exclusive",
+        "exclusive",
+        _BOOLEAN,
+        "true",
+        Use.STREAM_READ,
+        "the query has the queue open for exclusive input: no other application gets from it",
+    ),
+    Option(
+        "reservationTimeoutMs",
+        "reservation_timeout_ms",
+        _MILLISECONDS,
+        "20000",
+        Use.STREAM_READ,
+        "how long to wait for another application to let go of the queue",
+    ),
+    Option(
+        "delivery",
+        "delivery",
+        _choice("exactlyOnce", "atLeastOnce"),
+        "exactlyOnce",
+        Use.WRITE,
+        "`exactlyOnce` needs `statusQueue`",
+    ),
+    Option(
+        "statusQueue",
+        "status_queue",
+        _QUEUE,
+        None,
+        Use.WRITE,
+        "where the sink keeps its records, on the same queue manager; sinks may share one, but one for each is quicker",
+    ),
+    Option("statusModel", "status_model", _QUEUE, SHARED_STATUS_MODEL, Use.WRITE, "model queue to make it from"),
+    Option(
+        "claimModel", "claim_model", _QUEUE, CLAIM_MODEL, Use.WRITE, "model queue to make locks from, DEFTYPE(TEMPDYN)"
+    ),
+    Option(
+        "groupBy",
+        "group_by",
+        _TEXT,
+        None,
+        Use.WRITE,
+        "column whose values are the groups; `partition` makes a group of each partition. By default `group_key`",
+    ),
+    Option(
+        "sequenceColumn",
+        "sequence_column",
+        _TEXT,
+        None,
+        Use.WRITE,
+        "column to order a group's rows by, by default `msg_seq_number` if there is one",
+    ),
+    Option(
+        "messagesPerUnitOfWork",
+        "messages_per_unit_of_work",
+        _COUNT,
+        "100",
+        Use.STREAM_READ | Use.WRITE,
+        "messages in a unit of work: of removal, and of the sink",
+    ),
+    Option(
+        "bytesPerUnitOfWork", "bytes_per_unit_of_work", _COUNT, "8388608", Use.WRITE, "bytes of data in a unit of work"
+    ),
+    Option(
+        "txnAppId",
+        "txn_app_id",
+        _TEXT,
+        None,
+        Use.BATCH_WRITE,
+        "name of the job: with `txnVersion`, makes running it again write nothing twice",
+    ),
+    Option(
+        "txnVersion",
+        "txn_version",
+        _integer(0),
+        None,
+        Use.BATCH_WRITE,
+        "number of the run of `txnAppId`, counted upwards; a run up to the last completed one writes nothing",
+    ),
+    Option(
+        "claimTimeoutMs",
+        "claim_timeout_ms",
+        _MILLISECONDS,
+        "60000",
+        Use.WRITE,
+        "how long to wait for a group that an attempt before still holds",
+    ),
+    Option(
+        "persistence",
+        "persistence",
+        _mapped({"persistent": Persistence.PERSISTENT, "nonPersistent": Persistence.NOT_PERSISTENT}),
+        "persistent",
+        Use.WRITE,
+        "of the messages",
+    ),
+    Option(
+        "priority",
+        "priority",
+        _integer(0, 9),
+        None,
+        Use.WRITE,
+        "of the messages, where column `priority` says nothing; by default the queue's",
+    ),
+    Option(
+        "format", "format", _ascii_name(8), None, Use.WRITE, "MQMD format; by default MQSTR for text and none for bytes"
+    ),
+)
+
+
+def source_options(given: Mapping[str, str], use: Use) -> SourceOptions:
+    """Return what a read is told; raises SparkOptionError."""
+    connection, values = _parsed(given, use, Use.READ)
+    return SourceOptions(connection=connection, **values)
+
+
+def sink_options(given: Mapping[str, str], use: Use) -> SinkOptions:
+    """Return what a write is told; raises SparkOptionError."""
+    connection, values = _parsed(given, use, Use.WRITE)
+    if values["delivery"] == "exactlyOnce" and values["status_queue"] is None:
+        raise SparkOptionError(
+            "statusQueue", "it has to be given for delivery=exactlyOnce, or choose delivery=atLeastOnce"
+        )
+    if (values["txn_app_id"] is None) != (values["txn_version"] is None):
+        raise SparkOptionError("txnAppId", "it and txnVersion belong together: give both or neither")
+    return SinkOptions(connection=connection, **values)
+
+
+def _parsed(given: Mapping[str, str], use: Use, side: Use) -> tuple[ConnectionOptions, dict[str, Any]]:
+    """Return the values of ``given``; every option of ``side`` has one, those not for ``use`` their default."""
+    known = {option.name.lower(): option for option in OPTIONS}
+    left = {name.lower(): text for name, text in given.items() if name.lower() not in _OF_SPARK}
+    for name in left:
+        if name not in known:
+            raise SparkOptionError(name, f"there is no such option.{_nearest(name)}")
+        if not known[name].use & use:
+            raise SparkOptionError(known[name].name, f"it is for {_shown(known[name].use)}, not for {_SHOWN[use]}")
+    values: dict[bool, dict[str, Any]] = {True: {}, False: {}}
+    for name, option in known.items():
+        if option.use & side:
+            values[option.name.startswith("mq.")][option.field] = _value(option, left.get(name))
+    return _checked(ConnectionOptions(**values[True])), values[False]
+
+
+def _value(option: Option, given: str | None) -> Any:
+    text = option.default if given is None else given
+    if text is None:
+        if option.required:
+            raise SparkOptionError(option.name, f"it has to be given: {option.meaning}")
+        return None
+    try:
+        return option.kind.value(text)
+    except ConfigurationError as error:
+        raise SparkOptionError(option.name, str(error)) from error
+    except ValueError as error:
+        shown = "its value" if option.field == "password" else repr(text)
+        raise SparkOptionError(option.name, f"{shown} cannot be; expected {option.kind.words}") from error
+
+
+def _checked(options: ConnectionOptions) -> ConnectionOptions:
+    if (options.channel is None) != (options.conn_name is None):
+        raise SparkOptionError("mq.channel", "it and mq.connectionNameList belong together: give both or neither")
+    passwords = [options.password, options.password_file, options.password_env]
+    if len(passwords) - passwords.count(None) > 1:
+        raise SparkOptionError("mq.password", "give only one of mq.password, mq.passwordFile and mq.passwordEnv")
+    if any(passwords) and options.user is None:
+        raise SparkOptionError("mq.user", "a password needs a user")
+    return options
+
+
+def _nearest(name: str) -> str:
+    known = {option.name.lower(): option.name for option in OPTIONS}
+    close = difflib.get_close_matches(name, known, n=1)
+    return f" The nearest is {known[close[0]]}" if close else ""
+
+
+def _shown(use: Use) -> str:
+    return _SHOWN.get(use) or ", ".join(words for one, words in list(_SHOWN.items())[:4] if one & use)
+
+
+def markdown() -> str:
+    """Return the table of all options, as the documentation has it."""
+    lines = ["| option | values | default | for | meaning |", "|---|---|---|---|---|"]
+    for option in OPTIONS:
+        default = "required" if option.required else f"`{option.default}`" if option.default is not None else "none"
+        lines.append(f"| `{option.name}` | {option.kind.words} | {default} | {_shown(option.use)} | {option.meaning} |")
+    return "\n".join(lines) + "\n"

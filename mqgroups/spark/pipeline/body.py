@@ -1,0 +1,273 @@
+"""The body of a message as a row: CSV or JSON with declared columns, and the trailer that counts the rows.
+
+Strict: a body has all columns and no others, and every value is one of its column's type; what is not is told with the column
+and what was expected, never with the value: it is data, and the message itself is in quarantine. Pure: no Spark, no Arrow.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+TYPES = ("string", "int", "bigint", "double", "boolean", "date", "timestamp")
+_DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_BITS = {"int": 31, "bigint": 63}
+
+
+class BodyProblem(ValueError):
+    """A body that is no row; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: ``type`` as in Spark's DDL."""
+
+    name: str
+    type: str
+    not_null: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a message is.
+
+    Attributes:
+        format: ``csv`` or ``json``.
+        null_value: the text of a CSV field that stands for no value.
+        trailer: the word that begins a group's last message, which says how many rows there are; ``None`` if groups have
+            no trailer. As CSV ``TRAILER,842``, as JSON ``{"TRAILER": 842}``.
+        ignore_extra: whether further fields or keys are passed over.
+    """
+
+    format: str
+    columns: tuple[Column, ...]
+    null_value: str = ""
+    delimiter: str = ","
+    trailer: str | None = None
+    ignore_extra: bool = False
+
+
+def column(name: str, text: str) -> Column:
+    """Return the column of a declaration such as ``int not null``; raises ValueError."""
+    words = " ".join(text.lower().split())
+    kind = words.removesuffix(" not null")
+    decimal = _DECIMAL.fullmatch(kind)
+    if decimal:
+        precision, scale = map(int, decimal.groups())
+        if not 0 <= scale <= precision or not 1 <= precision <= 38:
+            raise ValueError(text)
+        kind = f"decimal({precision},{scale})"
+    elif kind not in TYPES:
+        raise ValueError(text)
+    return Column(name, kind, not_null=kind != words)
+
+
+def row_of(body: Body) -> Callable[[bytes], tuple[Any, ...]]:
+    """Return the function from a message's data to a row, in the order of the columns; it raises BodyProblem."""
+    return _csv_row(body) if body.format == "csv" else _json_row(body)
+
+
+def count_of(body: Body) -> Callable[[bytes], int]:
+    """Return the function from the data of a trailer to the number in it; it raises BodyProblem."""
+
+    def csv_count(data: bytes) -> int:
+        fields = _fields(_text(data), body.delimiter)
+        if len(fields) != 2 or fields[0] != body.trailer or not _INTEGER.fullmatch(fields[1]):
+            raise BodyProblem(f"it is no trailer, expected {body.trailer}{body.delimiter}<number of rows>")
+        return int(fields[1])
+
+    def json_count(data: bytes) -> int:
+        values = _object(_text(data))
+        count = values.get(str(body.trailer))
+        if len(values) != 1 or not isinstance(count, int) or isinstance(count, bool):
+            raise BodyProblem(f'it is no trailer, expected {{"{body.trailer}": <number of rows>}}')
+        return count
+
+    return csv_count if body.format == "csv" else json_count
+
+
+def _csv_row(body: Body) -> Callable[[bytes], tuple[Any, ...]]:
+    expected = len(body.columns)
+    converters = [(each, _from_text(each.type)) for each in body.columns]
+
+    def row(data: bytes) -> tuple[Any, ...]:
+        fields = _fields(_text(data), body.delimiter)
+        if len(fields) < expected or (len(fields) > expected and not body.ignore_extra):
+            raise BodyProblem(f"it has {len(fields)} fields, expected {expected}")
+        values: list[Any] = []
+        for (each, convert), field in zip(converters, fields, strict=False):
+            if field == body.null_value:
+                if each.not_null:
+                    raise BodyProblem(f"column {each.name} is empty, expected {each.type} not null")
+                values.append(None)
+                continue
+            try:
+                values.append(convert(field))
+            except (ValueError, InvalidOperation, OverflowError) as error:
+                raise BodyProblem(f"column {each.name} is no {each.type}") from error
+        return tuple(values)
+
+    return row
+
+
+def _json_row(body: Body) -> Callable[[bytes], tuple[Any, ...]]:
+    names = {each.name for each in body.columns}
+    converters = [(each, _from_json(each.type)) for each in body.columns]
+
+    def row(data: bytes) -> tuple[Any, ...]:
+        values = _object(_text(data))
+        if not body.ignore_extra and not values.keys() <= names:
+            raise BodyProblem(f"it has {len(values.keys() - names)} keys besides {', '.join(sorted(names))}")
+        found: list[Any] = []
+        for each, convert in converters:
+            if each.name not in values:
+                raise BodyProblem(f"column {each.name} is missing")
+            value = values[each.name]
+            if value is None:
+                if each.not_null:
+                    raise BodyProblem(f"column {each.name} is null, expected {each.type} not null")
+                found.append(None)
+                continue
+            try:
+                found.append(convert(value))
+            except (ValueError, TypeError, InvalidOperation, OverflowError) as error:
+                raise BodyProblem(f"column {each.name} is no {each.type}") from error
+        return tuple(found)
+
+    return row
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BodyProblem(f"it is not UTF-8 at byte {error.start}") from error
+
+
+def _fields(text: str, delimiter: str) -> list[str]:
+    try:
+        # By lines that keep their ends: a quoted field may have them. A last line end is none of the record's.
+        records = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        raise BodyProblem(f"it is no CSV: {error}") from error
+    if len(records) != 1:
+        raise BodyProblem(f"it has {len(records)} records of CSV, expected one")
+    return records[0]
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text, parse_float=Decimal, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        where = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
+        raise BodyProblem(f"it is no JSON{where}") from error
+    if not isinstance(value, dict):
+        raise BodyProblem("it is no object of JSON")
+    return value
+
+
+def _no_number(name: str) -> Any:
+    # NaN and Infinity are none in JSON.
+    raise ValueError(name)
+
+
+def _from_text(kind: str) -> Callable[[str], Any]:
+    if kind in _BITS:
+        return lambda text: _bounded(_integer(text), _BITS[kind])
+    if kind.startswith("decimal"):
+        return _decimal(kind)
+    converters: dict[str, Callable[[str], Any]] = {
+        "string": str,
+        "double": _double,
+        "boolean": _boolean,
+        "date": date.fromisoformat,
+        "timestamp": _timestamp,
+    }
+    return converters[kind]
+
+
+def _from_json(kind: str) -> Callable[[Any], Any]:
+    def integer(value: Any) -> int:
+        return _bounded(_of(value, int), _BITS[kind])
+
+    def double(value: Any) -> float:
+        return _finite(float(_of(value, int, Decimal)))
+
+    if kind in _BITS:
+        return integer
+    if kind.startswith("decimal"):
+        decimal = _decimal(kind)
+        return lambda value: decimal(str(_of(value, int, Decimal)))
+    if kind == "double":
+        return double
+    if kind == "boolean":
+        return lambda value: _of(value, bool)
+    convert = _from_text(kind)
+    return lambda value: convert(_of(value, str))
+
+
+def _of(value: Any, *types: type) -> Any:
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        raise TypeError
+    return value
+
+
+def _integer(text: str) -> int:
+    if not _INTEGER.fullmatch(text):
+        raise ValueError
+    return int(text)
+
+
+def _bounded(number: int, bits: int) -> int:
+    if not -(1 << bits) <= number < 1 << bits:
+        raise OverflowError
+    return number
+
+
+def _double(text: str) -> float:
+    if "_" in text or text != text.strip():
+        raise ValueError
+    return _finite(float(text))
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        raise ValueError
+    return number
+
+
+def _boolean(text: str) -> bool:
+    word = text.lower()
+    if word not in ("true", "false"):
+        raise ValueError
+    return word == "true"
+
+
+def _timestamp(text: str) -> datetime:
+    stamp = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    # One without a zone is UTC: on whichever machine a row is read, it has to be the same.
+    return stamp.replace(tzinfo=timezone.utc) if stamp.tzinfo is None else stamp.astimezone(timezone.utc)
+
+
+def _decimal(kind: str) -> Callable[[str], Decimal]:
+    precision, scale = map(int, kind.removeprefix("decimal(").removesuffix(")").split(","))
+    step = Decimal(1).scaleb(-scale)
+
+    def convert(text: str) -> Decimal:
+        number = Decimal(text)
+        if "_" in text or not number.is_finite() or number != number.quantize(step):
+            raise ValueError
+        if abs(number) >= Decimal(10) ** (precision - scale):
+            raise OverflowError
+        return number.quantize(step)
+
+    return convert

@@ -1,0 +1,434 @@
+"""CONFIG.toml of a pipeline as values, read strictly: what is not understood is refused, by key.
+
+    name       = "FLIGHTS.DELAYS"          # identity: of the status queues and of what is written
+    checkpoint = "work/checkpoint"         # Spark's; whoever deletes it begins anew
+    [mq]                                   # how to connect: the options mq.* of format ibmmq, without mq.
+    [source]                               # queue, and the options of a stream read
+    [body]                                 # what a message is: format, columns, trailer
+    [checks]                               # more that a group has to fulfil
+    [transform]                            # sql = "file" or function = "module:name"
+    [parquet]                              # path, partitionBy
+    [outgoing]                             # queue, groupBy, orderBy, and the options of a batch write
+    [quarantine]                           # queue or path
+    [report]                               # path
+    [spark]                                # Spark's own settings, each in quotes
+
+Options of the data source keep their names, and its table (``options.py``) checks them. Paths are relative to the file, unless
+they have a scheme (``hdfs://``). Passwords are no values here: ``mq.passwordFile`` or ``mq.passwordEnv``.
+
+tomllib came with Python 3.11, which pyspark 4.3 needs as well.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mqgroups.config import checked_name
+from mqgroups.errors import ConfigurationError
+from mqgroups.spark.errors import SparkOptionError
+from mqgroups.spark.options import ConnectionOptions, SourceOptions, Use, sink_options, source_options
+from mqgroups.spark.pipeline.body import TYPES, Body, Column, column
+from mqgroups.spark.pipeline.errors import PipelineConfigError
+
+# Columns that the transform gets besides those of the body.
+GROUP_COLUMNS = ("group_id", "msg_seq_number", "put_time")
+_TOP = (
+    *("name", "checkpoint", "trigger", "mq", "source", "body", "checks", "transform"),
+    *("parquet", "outgoing", "quarantine", "report", "spark"),
+)
+_SET_BY_THE_PIPELINE = {
+    "includeincomplete": "a stream has complete groups only",
+    "includeheaders": "the pipeline needs none",
+    "includemqmd": "the pipeline sets it itself",
+    "delivery": "the pipeline writes exactly once",
+    "sequencecolumn": "give orderBy",
+    "txnappid": "it is the pipeline's name and checkpoint",
+    "txnversion": "it is the number of the micro-batch",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """What a group has to fulfil besides being whole and of the right columns.
+
+    Attributes:
+        unique: columns whose values no two rows of a group have in common; none if empty.
+    """
+
+    unique: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """What is made of the rows: one of ``sql`` (text) and ``function`` (module, name), or neither.
+
+    Attributes:
+        view: what the SQL calls the rows.
+        where: the file the SQL is from, for messages.
+    """
+
+    sql: str | None = None
+    function: tuple[str, str] | None = None
+    view: str = "rows"
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parquet:
+    """Where the result goes as Parquet."""
+
+    path: str
+    partition_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """The result as groups on a queue.
+
+    Attributes:
+        options: of format ``ibmmq``, without what is new in each micro-batch.
+        group_by: column whose values are the groups.
+        order_by: columns that order a group's messages.
+        body: ``json`` or ``csv`` of all columns, or ``column``: the one called ``value``.
+    """
+
+    queue: str
+    options: Mapping[str, str]
+    group_by: str
+    order_by: tuple[str, ...]
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """Where groups go that fail a check: a queue, with options of format ``ibmmq``, or a folder."""
+
+    queue: str | None
+    options: Mapping[str, str]
+    path: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineConfig:
+    """A pipeline. ``read_options`` are those of format ``ibmmq``, the connection included."""
+
+    file: Path
+    name: str
+    checkpoint: str
+    trigger: str
+    connection: ConnectionOptions
+    source: SourceOptions
+    read_options: Mapping[str, str]
+    body: Body
+    checks: Checks
+    transform: Transform
+    parquet: Parquet | None
+    outgoing: Outgoing | None
+    quarantine: Quarantine
+    report: Path
+    spark: Mapping[str, str]
+
+    @property
+    def folder(self) -> Path:
+        """Where the file is."""
+        return self.file.parent
+
+
+def read_config(file: Path, overrides: Sequence[str] = ()) -> PipelineConfig:
+    """Return the pipeline of a file.
+
+    Args:
+        file: TOML.
+        overrides: ``key=value`` each, with the dotted name of a key; the value in TOML, or else text.
+
+    Raises:
+        PipelineConfigError: it cannot be read, or a key cannot be.
+    """
+    if sys.version_info < (3, 11):
+        raise PipelineConfigError(str(file), "", "a pipeline needs Python 3.11 or newer, as pyspark 4.3 does")
+    import tomllib
+
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PipelineConfigError(str(file), "", f"cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise PipelineConfigError(str(file), "", f"is no TOML: {error}") from error
+    for text in overrides:
+        _override(document, text, file, tomllib.loads)
+    return _pipeline(_Table(document, "", file), file.resolve())
+
+
+def _override(document: dict[str, Any], text: str, file: Path, loads: Any) -> None:
+    key, equals, value = text.partition("=")
+    *tables, last = key.strip().split(".")
+    if not equals or not last:
+        raise PipelineConfigError(str(file), "", f"{text!r} is not key=value")
+    table: Any = document
+    for name in tables:
+        table = table.setdefault(name, {})
+        if not isinstance(table, dict):
+            raise PipelineConfigError(str(file), key, f"{name} is no table")
+    try:
+        table[last] = loads(f"value = {value}")["value"]
+    except ValueError:
+        table[last] = value
+
+
+def _pipeline(top: _Table, file: Path) -> PipelineConfig:
+    top.only(_TOP)
+    try:
+        name = checked_name(top.text("name"))
+    except PipelineConfigError:
+        raise
+    except ConfigurationError as error:
+        raise top.wrong("name", str(error)) from error
+    mq = top.table("mq")
+    mq.refuse(
+        "password", "passwords are not written into files that are read by everybody: passwordFile or passwordEnv"
+    )
+    connection = {f"mq.{key}": text for key, text in mq.options().items()}
+    if "mq.passwordFile" in connection:
+        connection["mq.passwordFile"] = mq.path("passwordFile")
+    source = top.table("source")
+    read_options = {**connection, **source.options(), "includeMqmd": "true"}
+    parsed_source = source.checked(lambda: source_options(read_options, Use.STREAM_READ))
+    body = _body(top.table("body"))
+    parquet, outgoing = top.optional_table("parquet"), top.optional_table("outgoing")
+    if parquet is None and outgoing is None:
+        raise top.wrong("", "there is neither [parquet] nor [outgoing]: expected where the result goes")
+    return PipelineConfig(
+        file=file,
+        name=name,
+        checkpoint=top.path("checkpoint"),
+        trigger=top.pause("trigger", "1 second"),
+        connection=parsed_source.connection,
+        source=parsed_source,
+        read_options=read_options,
+        body=body,
+        checks=_checks(top.optional_table("checks"), body),
+        transform=_transform(top.optional_table("transform")),
+        parquet=None if parquet is None else _parquet(parquet),
+        outgoing=None if outgoing is None else _outgoing(outgoing, name, connection),
+        quarantine=_quarantine(top.table("quarantine"), name, connection),
+        report=Path(top.table("report").only(["path"]).path("path")),
+        spark=_spark(top.optional_table("spark")),
+    )
+
+
+def _body(table: _Table) -> Body:
+    table.only(["format", "columns", "nullValue", "delimiter", "trailer", "extra"])
+    format_name = table.choice("format", ("csv", "json"))
+    if format_name == "json":
+        for key in ("delimiter", "nullValue"):
+            table.refuse(key, "it is for format csv")
+    columns = table.table("columns")
+    found = [_column(columns, name) for name in columns.values]
+    if not found:
+        raise table.wrong("columns", "found none, expected at least one column")
+    delimiter = table.text("delimiter", ",")
+    if len(delimiter) != 1:
+        raise table.wrong("delimiter", f"found {delimiter!r}, expected one character")
+    return Body(
+        format=format_name,
+        columns=tuple(found),
+        null_value=table.text("nullValue", ""),
+        delimiter=delimiter,
+        trailer=table.text("trailer", None),
+        ignore_extra=table.choice("extra", ("reject", "ignore"), "reject") == "ignore",
+    )
+
+
+def _column(table: _Table, name: str) -> Column:
+    if name in GROUP_COLUMNS:
+        raise table.wrong(name, f"the pipeline adds {', '.join(GROUP_COLUMNS)} itself; expected another name")
+    text = table.text(name)
+    try:
+        return column(name, text)
+    except ValueError as error:
+        expected = f"expected one of {', '.join(TYPES)}, decimal(p,s), and `not null` after it if it has to be there"
+        raise table.wrong(name, f"found {text!r}, {expected}{_nearest(text, TYPES)}") from error
+
+
+def _checks(table: _Table | None, body: Body) -> Checks:
+    if table is None:
+        return Checks()
+    table.only(["unique"])
+    unique = table.texts("unique")
+    names = [each.name for each in body.columns]
+    for name in unique:
+        if name not in names:
+            raise table.wrong("unique", f"found {name!r}, expected columns of the body{_nearest(name, names)}")
+    return Checks(unique)
+
+
+def _transform(table: _Table | None) -> Transform:
+    if table is None:
+        return Transform()
+    table.only(["sql", "function", "view"])
+    table.one_of("sql", "function")
+    if "sql" in table.values:
+        path = Path(table.path("sql"))
+        try:
+            sql = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise table.wrong("sql", f"{path} cannot be read: {error.strerror}") from error
+        return Transform(sql=sql.strip().removesuffix(";"), view=table.text("view", "rows"), where=str(path))
+    table.refuse("view", "it is for sql")
+    text = table.text("function")
+    module, colon, name = text.partition(":")
+    if not colon or not name.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
+        raise table.wrong("function", f"found {text!r}, expected module:function")
+    return Transform(function=(module, name), where=text)
+
+
+def _parquet(table: _Table) -> Parquet:
+    table.only(["path", "partitionBy"])
+    return Parquet(table.path("path"), table.texts("partitionBy"))
+
+
+def _outgoing(table: _Table, name: str, connection: Mapping[str, str]) -> Outgoing:
+    options = {"statusQueue": f"MQGROUPS.SPARK.{name}", **table.options(leave=("groupBy", "orderBy", "body"))}
+    checked = table.checked(lambda: sink_options({**connection, **options}, Use.BATCH_WRITE))
+    return Outgoing(
+        queue=checked.queue,
+        options={**connection, **options},
+        group_by=table.text("groupBy"),
+        order_by=table.texts("orderBy"),
+        body=table.choice("body", ("json", "csv", "column"), "json"),
+    )
+
+
+def _quarantine(table: _Table, name: str, connection: Mapping[str, str]) -> Quarantine:
+    table.one_of("queue", "path")
+    if "path" in table.values:
+        return Quarantine(None, {}, table.only(["path"]).path("path"))
+    options = {"statusQueue": f"MQGROUPS.SPARK.{name}.BAD", **table.options()}
+    table.refuse("groupBy", "quarantined groups stay the groups they are")
+    checked = table.checked(lambda: sink_options({**connection, **options}, Use.BATCH_WRITE))
+    return Quarantine(checked.queue, {**connection, **options}, None)
+
+
+def _spark(table: _Table | None) -> dict[str, str]:
+    if table is None:
+        return {}
+    for key, value in table.values.items():
+        if isinstance(value, dict):
+            raise table.wrong(key, f'found a table, expected a setting; put its name in quotes: "spark.{key}.…"')
+        if not key.startswith("spark."):
+            raise table.wrong(key, "found a name that does not begin with spark., expected a setting of Spark's")
+    return table.options()
+
+
+class _Table:
+    """A table of the file, with its own name for messages."""
+
+    def __init__(self, values: Mapping[str, Any], name: str, file: Path) -> None:
+        self.values = values
+        self._name = name
+        self._file = file
+
+    def wrong(self, key: str, problem: str) -> PipelineConfigError:
+        """Return the error about a key."""
+        return PipelineConfigError(str(self._file), ".".join(part for part in (self._name, key) if part), problem)
+
+    def only(self, known: Sequence[str]) -> _Table:
+        """Refuse keys that are not known."""
+        for key in self.values:
+            if key not in known:
+                raise self.wrong(key, f"there is no such key, expected {', '.join(known)}{_nearest(key, known)}")
+        return self
+
+    def refuse(self, key: str, why: str) -> None:
+        """Refuse a key that has no place here."""
+        if key in self.values:
+            raise self.wrong(key, f"it cannot be given here: {why}")
+
+    def one_of(self, one: str, other: str) -> None:
+        """Refuse both of two keys, and neither."""
+        if (one in self.values) == (other in self.values):
+            found = "both" if one in self.values else "neither"
+            raise self.wrong("", f"found {found} of {one} and {other}, expected one of them")
+
+    def text(self, key: str, default: Any = ...) -> Any:
+        """Return text that is not empty, or the default."""
+        if key not in self.values:
+            if default is ...:
+                raise self.wrong(key, f"it is missing, expected text{_nearest(key, self.values)}")
+            return default
+        value = self.values[key]
+        if not isinstance(value, str) or not (value or default == ""):
+            raise self.wrong(key, f"found {value!r}, expected text")
+        return value
+
+    def pause(self, key: str, default: str) -> str:
+        """Return a number of seconds or another unit, as Spark takes it."""
+        value: str = self.text(key, default)
+        if not re.fullmatch(r"[0-9]+ (?:millisecond|second|minute|hour)s?", value):
+            raise self.wrong(key, f"found {value!r}, expected a pause, such as 10 seconds")
+        return value
+
+    def choice(self, key: str, words: Sequence[str], default: Any = ...) -> str:
+        """Return one of some words."""
+        value: str = self.text(key, default)
+        if value not in words:
+            raise self.wrong(key, f"found {value!r}, expected {' or '.join(words)}{_nearest(value, words)}")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return a list of texts, empty if there is none."""
+        value = self.values.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
+            raise self.wrong(key, f"found {value!r}, expected a list of column names")
+        return tuple(value)
+
+    def path(self, key: str) -> str:
+        """Return a path; relative ones begin where the file is."""
+        text: str = self.text(key)
+        return text if "://" in text else str(self._file.resolve().parent / text)
+
+    def table(self, key: str) -> _Table:
+        """Return a table that has to be there."""
+        if key not in self.values:
+            raise self.wrong(key, f"it is missing, expected a table{_nearest(key, self.values)}")
+        value = self.values[key]
+        if not isinstance(value, dict):
+            raise self.wrong(key, f"found {value!r}, expected a table")
+        return _Table(value, f"{self._name}.{key}" if self._name else key, self._file)
+
+    def optional_table(self, key: str) -> _Table | None:
+        """Return a table, or ``None``."""
+        return self.table(key) if key in self.values else None
+
+    def options(self, leave: Sequence[str] = ()) -> dict[str, str]:
+        """Return the keys but those to leave as options of Spark's: text."""
+        texts = {}
+        for key, value in self.values.items():
+            if key in leave:
+                continue
+            if key.lower() in _SET_BY_THE_PIPELINE:
+                self.refuse(key, _SET_BY_THE_PIPELINE[key.lower()])
+            if not isinstance(value, (str, int, float)):
+                raise self.wrong(key, f"found {value!r}, expected text, a number, true or false")
+            texts[key] = str(value).lower() if isinstance(value, bool) else str(value)
+        return texts
+
+    def checked(self, parse: Any) -> Any:
+        """Return what the data source makes of its options, its error as one about a key."""
+        try:
+            return parse()
+        except SparkOptionError as error:
+            name = "mq" if error.option.lower().startswith("mq.") else self._name
+            key = error.option[3:] if name == "mq" else error.option
+            raise PipelineConfigError(str(self._file), f"{name}.{key}", str(error).split(": ", 1)[1]) from error
+
+
+def _nearest(word: str, known: Any) -> str:
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f". The nearest is {close[0]}" if close else ""

@@ -1,0 +1,88 @@
+"""What a pipeline would find if it were started now: its queues, and the groups that wait. No Spark, and nothing is changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mqgroups.errors import QueueMissing
+from mqgroups.mqi import constants as mq
+from mqgroups.queue_manager import QueueManager
+from mqgroups.spark.browse import BrowsedQueue
+from mqgroups.spark.connections import connected
+from mqgroups.spark.pipeline.config import PipelineConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What is on the source's queue.
+
+    Attributes:
+        groups, messages: complete groups, and their logical messages.
+        ungrouped: messages in no group; each would be read, and rejected.
+        depth: all physical messages, those of incomplete groups and uncommitted ones too.
+        readers: how many handles have the queue open for input; a pipeline wants it for itself.
+    """
+
+    groups: int
+    messages: int
+    ungrouped: int
+    depth: int
+    readers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What there is.
+
+    Attributes:
+        q_mgr_name: the queue manager that answered.
+        waiting: on the source's queue.
+        status_queues: by name, whether it exists; the sink makes those that do not.
+    """
+
+    q_mgr_name: str
+    waiting: Waiting
+    status_queues: dict[str, bool]
+
+
+def inspect(config: PipelineConfig) -> Inspection:
+    """Look at everything that a pipeline needs of its queue manager.
+
+    Raises:
+        SparkOptionError: the password is not where it should be.
+        MQGroupsError: it cannot be connected, or a queue cannot be opened.
+    """
+    with connected(config.connection) as q_mgr:
+        waiting = _waiting(q_mgr, config.source.queue)
+        status_queues = {}
+        outputs = [config.outgoing, config.quarantine]
+        for each in outputs:
+            if each is not None and each.queue is not None:
+                q_mgr.open_queue(each.queue, mq.MQOO_OUTPUT).close()
+                name = each.options["statusQueue"]
+                status_queues[name] = _exists(q_mgr, name)
+        return Inspection(q_mgr.q_mgr_name, waiting, status_queues)
+
+
+def _waiting(q_mgr: QueueManager, name: str) -> Waiting:
+    groups = messages = ungrouped = 0
+    guess = 1
+    with BrowsedQueue(q_mgr, name) as queue:
+        for head in queue.heads():
+            if head.key.stamp:
+                ungrouped += 1
+                continue
+            guess = queue.planned(head, guess).messages
+            groups, messages = groups + 1, messages + guess
+    handle = q_mgr.open_queue(name, mq.MQOO_INQUIRE)
+    depth, readers = int(handle.inquire(mq.MQIA_CURRENT_Q_DEPTH)), int(handle.inquire(mq.MQIA_OPEN_INPUT_COUNT))
+    handle.close()
+    return Waiting(groups, messages, ungrouped, depth, readers)
+
+
+def _exists(q_mgr: QueueManager, name: str) -> bool:
+    try:
+        q_mgr.open_queue(name, mq.MQOO_BROWSE).close()
+    except QueueMissing:
+        return False
+    return True

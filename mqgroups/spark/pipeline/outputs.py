@@ -1,0 +1,104 @@
+"""The DataFrames that are written: the result as messages of groups, and the groups in quarantine.
+
+A row of the result is a message; the values of ``groupBy`` are the groups, ``orderBy`` their order. To be in the same order each
+time, rows that are equal in it are ordered by their bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.window import Window
+
+from mqgroups.spark.pipeline.config import Outgoing
+from mqgroups.spark.pipeline.errors import TransformFailed
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+# Columns of a DataFrame for the sink: its options groupBy and sequenceColumn name them.
+KEY, NUMBER = "_group_key", "_number"
+# Message properties of a message in quarantine: why it is there, and where it was.
+REASON = "mqgroups.Rejected"
+DETAIL = "mqgroups.RejectedDetail"
+GROUP_ID = "mqgroups.RejectedGroupId"
+SEQ_NUMBER = "mqgroups.RejectedSeqNumber"
+_VALUE = "value"
+
+
+def check_columns(result: DataFrame, names: Sequence[str], key: str) -> None:
+    """Raise TransformFailed unless the result has these columns, which ``key`` of the configuration names."""
+    for name in names:
+        if name not in result.columns:
+            raise TransformFailed(
+                f"the result has no column {name!r}, which {key} names; it has {', '.join(result.columns)}"
+            )
+
+
+def refuse_columns(result: DataFrame, names: Sequence[str]) -> None:
+    """Raise TransformFailed if the result has one of these columns."""
+    for name in names:
+        if name in result.columns:
+            raise TransformFailed(
+                f"the result has a column {name!r}, as the folders of Parquet have; give it another name"
+            )
+
+
+def group_messages(result: DataFrame, outgoing: Outgoing) -> DataFrame:
+    """Return the result's rows as messages: ``value``, and the columns KEY and NUMBER. Raises TransformFailed."""
+    columns = [F.col(f"`{name}`") for name in result.columns]
+    if outgoing.body == "column":
+        check_columns(result, [_VALUE], "outgoing.body")
+        body: Column = F.col(_VALUE)
+    elif outgoing.body == "json":
+        # A key that is not there and one that is null are the same to nobody who declared it.
+        body = F.to_json(F.struct(*columns), {"ignoreNullFields": "false"})
+    else:
+        body = F.to_csv(F.struct(*columns))
+    key = F.col(f"`{outgoing.group_by}`")
+    messages = result.select(
+        key.alias(KEY), body.alias(_VALUE), *(F.col(f"`{n}`").alias(f"_by_{n}") for n in outgoing.order_by)
+    )
+    order = Window.partitionBy(KEY).orderBy(*(F.col(f"`_by_{name}`") for name in outgoing.order_by), _VALUE)
+    return messages.select(_VALUE, KEY, F.row_number().over(order).alias(NUMBER))
+
+
+def quarantine_messages(rejected: DataFrame) -> DataFrame:
+    """Return the messages of rejected groups as groups: their data, with the reason as message properties."""
+    order = Window.partitionBy("key").orderBy("msg_seq_number", "put_time", "msg_id")
+    properties = F.create_map(
+        *(
+            part
+            for name, value in (
+                (REASON, F.col("reason")),
+                (DETAIL, F.col("detail")),
+                (GROUP_ID, F.hex("key")),
+                (SEQ_NUMBER, F.col("msg_seq_number").cast("string")),
+            )
+            for part in (F.lit(name), value)
+        )
+    )
+    return rejected.select(
+        _VALUE,
+        F.nullif("format", F.lit("")).alias("format"),
+        properties.alias("headers"),
+        F.col("key").alias(KEY),
+        F.row_number().over(order).alias(NUMBER),
+    )
+
+
+def quarantine_lines(rejected: DataFrame) -> DataFrame:
+    """Return the messages of rejected groups for a file: ``value`` in base 64, and as ``text`` where it is UTF-8."""
+    return rejected.select(
+        F.lower(F.hex("key")).alias("group"),
+        "msg_seq_number",
+        "last_msg_in_group",
+        "put_time",
+        "format",
+        "reason",
+        "detail",
+        F.try_validate_utf8(F.col(_VALUE).cast("string")).alias("text"),
+        F.base64(_VALUE).alias("value"),
+    ).orderBy("group", "msg_seq_number")

@@ -1,0 +1,186 @@
+"""From messages to rows in Spark: each body parsed where it is read, and what is counted of each group.
+
+    source ──► parsed          each message with ``row`` (struct, null if it is none), ``trailer`` and ``problem``
+    parsed ──► group_facts     one GroupFacts a group, on the driver: what ``verdicts`` decides from
+
+Parsing is a function of one message; what concerns a whole group Spark's aggregation counts. So no group is in memory
+anywhere, but its sequence numbers, where they are aggregated. Rows are parsed by ``pipeline.body``, in Arrow batches.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.functions import ArrowUDFType, arrow_udf
+
+from mqgroups.mqi.constants import MQFB_APPL_FIRST, MQMT_REPORT
+from mqgroups.spark.pipeline.body import Body, BodyProblem, count_of, row_of
+from mqgroups.spark.pipeline.config import PipelineConfig
+from mqgroups.spark.pipeline.verdicts import First, GroupFacts
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyspark.sql import Column, DataFrame
+
+
+def ddl(body: Body) -> str:
+    """Return the columns of a body as a struct of Spark's."""
+    return f"struct<{', '.join(f'`{column.name}`: {column.type}' for column in body.columns)}>"
+
+
+def parsed(messages: DataFrame, body: Body) -> DataFrame:
+    """Return the messages with what their bodies are."""
+    with warnings.catch_warnings():
+        # Type hints in place of the type of the function would need pandas, which nothing else here does.
+        warnings.filterwarnings("ignore", "It is preferred to specify type hints", UserWarning)
+        parse = arrow_udf(_parser(body), f"row {ddl(body)}, trailer bigint, problem string", ArrowUDFType.SCALAR_ITER)
+    return messages.withColumn("_parsed", parse("value", "last_msg_in_group")).select(
+        # A message in no group is known by its MsgId.
+        F.coalesce("group_id", "msg_id").alias("key"),
+        "group_id",
+        "msg_seq_number",
+        "last_msg_in_group",
+        "msg_id",
+        F.col("timestamp").alias("put_time"),
+        "format",
+        ((F.col("msg_type") == MQMT_REPORT) & (F.col("feedback") >= MQFB_APPL_FIRST)).alias("abandoned"),
+        "value",
+        "_parsed.row",
+        "_parsed.trailer",
+        "_parsed.problem",
+    )
+
+
+def _parser(body: Body) -> Any:
+    """Return the function from batches of bodies to batches of what they are. It runs in a task."""
+
+    def parse(batches: Iterator[tuple[pyarrow.Array, pyarrow.Array]]) -> Iterator[pyarrow.Array]:
+        import pyarrow
+
+        kinds = [_arrow_type(column.type) for column in body.columns]
+        struct = pyarrow.struct(list(zip((column.name for column in body.columns), kinds, strict=True)))
+        to_row, to_count = row_of(body), count_of(body)
+        for values, lasts in batches:
+            rows: list[tuple[Any, ...] | None] = []
+            trailers: list[int | None] = []
+            problems: list[str | None] = []
+            for value, last in zip(values.to_pylist(), lasts.to_pylist(), strict=True):
+                row = count = problem = None
+                try:
+                    if last and body.trailer is not None:
+                        count = to_count(value)
+                    else:
+                        row = to_row(value)
+                except BodyProblem as error:
+                    problem = str(error)
+                rows.append(row)
+                trailers.append(count)
+                problems.append(problem)
+            empty = (None,) * len(kinds)
+            columns = list(zip(*(row or empty for row in rows), strict=True)) or [()] * len(kinds)
+            yield pyarrow.StructArray.from_arrays(
+                [
+                    pyarrow.StructArray.from_arrays(
+                        [pyarrow.array(each, kind) for each, kind in zip(columns, kinds, strict=True)],
+                        fields=list(struct),
+                        mask=pyarrow.array([row is None for row in rows]),
+                    ),
+                    pyarrow.array(trailers, pyarrow.int64()),
+                    pyarrow.array(problems, pyarrow.string()),
+                ],
+                names=["row", "trailer", "problem"],
+            )
+
+    return parse
+
+
+def _arrow_type(kind: str) -> pyarrow.DataType:
+    """Return the type of a column as Spark makes it of its DDL: it takes no other."""
+    import pyarrow
+
+    if kind.startswith("decimal"):
+        return pyarrow.decimal128(*map(int, kind[len("decimal(") : -1].split(",")))
+    return {
+        "string": pyarrow.string(),
+        "int": pyarrow.int32(),
+        "bigint": pyarrow.int64(),
+        "double": pyarrow.float64(),
+        "boolean": pyarrow.bool_(),
+        "date": pyarrow.date32(),
+        "timestamp": pyarrow.timestamp("us", tz="UTC"),
+    }[kind]
+
+
+def group_facts(messages: DataFrame, config: PipelineConfig) -> list[GroupFacts]:
+    """Count the groups of a micro-batch; ``messages`` is what ``parsed`` returned."""
+    numbers = F.sort_array(F.collect_list("msg_seq_number"))
+    highest = F.max("msg_seq_number")
+    in_order = (
+        (F.count("*") == highest) & (F.size(F.array_distinct(numbers)) == highest) & (F.min("msg_seq_number") == 1)
+    )
+    counted = messages.groupBy("key").agg(
+        F.max(F.col("group_id").isNotNull()).alias("in_group"),
+        F.max("abandoned").alias("abandoned"),
+        F.count("*").alias("messages"),
+        # They travel only where they tell something.
+        F.when(~in_order, numbers).alias("numbers"),
+        F.sort_array(F.collect_list(F.when(F.col("last_msg_in_group"), F.col("msg_seq_number")))).alias("last_numbers"),
+        highest.alias("highest"),
+        F.count("row").alias("rows"),
+        F.max("trailer").alias("trailer"),
+        _first(F.col("problem"), "bodies"),
+        F.min("put_time").cast("double").alias("first_put_s"),
+        F.max("put_time").cast("double").alias("last_put_s"),
+    )
+    repeated = _repeated(messages, config)
+    return [
+        GroupFacts(
+            key=bytes(row.key),
+            in_group=row.in_group,
+            abandoned=row.abandoned,
+            messages=row.messages,
+            numbers=None if row.numbers is None else tuple(row.numbers),
+            last_numbers=tuple(row.last_numbers),
+            highest=row.highest,
+            rows=row.rows,
+            trailer=row.trailer,
+            bodies=First(*row.bodies) if row.bodies["count"] else None,
+            repeated=repeated.get(bytes(row.key)),
+            first_put_s=row.first_put_s,
+            last_put_s=row.last_put_s,
+        )
+        for row in counted.collect()
+    ]
+
+
+def _first(problem: Column, name: str) -> Column:
+    number = F.when(problem.isNotNull(), F.col("msg_seq_number"))
+    return F.struct(
+        F.count(problem).alias("count"), F.min(number).alias("number"), F.min_by(problem, number).alias("detail")
+    ).alias(name)
+
+
+def _repeated(messages: DataFrame, config: PipelineConfig) -> dict[bytes, First]:
+    """Return, by group, how many rows repeat others in the columns of ``checks.unique``, and the first that does."""
+    unique = [F.col(f"row.`{name}`") for name in config.checks.unique]
+    if not unique:
+        return {}
+    same = (
+        messages.where("row IS NOT NULL")
+        .groupBy("key", *unique)
+        .agg(F.sort_array(F.collect_list("msg_seq_number")).alias("numbers"))
+        .where("size(numbers) > 1")
+    )
+    found = same.groupBy("key").agg(
+        F.sum(F.expr("size(numbers) - 1")).alias("often"), F.min(F.expr("numbers[1]")).alias("number")
+    )
+    return {bytes(row.key): First(row.often, row.number) for row in found.collect()}
+
+
+def passed_rows(messages: DataFrame, rejected: DataFrame | None) -> DataFrame:
+    """Return the rows of the groups that are not rejected, as the transform sees them."""
+    rows = messages if rejected is None else messages.join(rejected, "key", "left_anti")
+    return rows.where("row IS NOT NULL").select("group_id", "msg_seq_number", "put_time", "row.*")

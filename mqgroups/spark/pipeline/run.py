@@ -1,0 +1,188 @@
+"""Running a pipeline: a Spark session, its query, and what comes after it.
+
+In client mode: this process is the driver, and pyspark starts the JVM with ``spark-submit``, which gets whatever arguments
+are passed on. The other way round, ``spark-submit --deploy-mode cluster`` takes ``mqgroups/__main__.py`` as its program, with the
+arguments ``pipeline run CONFIG.toml``; then there is a JVM already.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mqgroups.errors import MQGroupsError
+from mqgroups.spark import register
+from mqgroups.spark.java import java_home
+from mqgroups.spark.pipeline.config import PipelineConfig
+from mqgroups.spark.pipeline.errors import QueryFailed
+from mqgroups.spark.pipeline.micro_batch import MicroBatches, Watcher
+from mqgroups.spark.pipeline.plot import write_png
+from mqgroups.spark.pipeline.records import BatchRecord, BatchRecords
+from mqgroups.spark.pipeline.report import Report, report_of, write_json
+from mqgroups.spark.pipeline.transform import transformation
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+_LOG4J = Path(__file__).with_name("log4j2.properties")
+# The last line of a traceback of Python, as it stands in Spark's message.
+_RAISED = re.compile(r"^(?:[\w.]*\.)?([A-Z]\w+): (.+)$", re.MULTILINE)
+_DEFAULTS = {"spark.sql.session.timeZone": "UTC", "spark.ui.showConsoleProgress": "false"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A report, and the files it is in; ``png`` is ``None`` without matplotlib."""
+
+    report: Report
+    json: Path
+    png: Path | None
+
+
+def set_up(submit_arguments: Sequence[str], *, quiet: bool) -> None:
+    """Prepare this process's environment for a session: Java, workers' Python, arguments for ``spark-submit``.
+
+    Args:
+        submit_arguments: as spark-submit takes them, without a program.
+        quiet: whether Spark logs errors only.
+
+    Raises:
+        JavaMissing: there is no Java that Spark runs on.
+    """
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        return
+    os.environ["JAVA_HOME"] = str(java_home())
+    if quiet:
+        options = [f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}", os.environ.get("SPARK_SUBMIT_OPTS", "")]
+        os.environ["SPARK_SUBMIT_OPTS"] = " ".join(options).strip()
+    os.environ["PYSPARK_SUBMIT_ARGS"] = shlex.join([*submit_arguments, "pyspark-shell"])
+    # Where the workers are on this machine they are this Python; elsewhere whoever set up the cluster says which.
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+
+
+def session(
+    config: PipelineConfig, *, master: str | None = None, settings: Mapping[str, str] | None = None
+) -> SparkSession:
+    """Return a session for a pipeline: its own settings, then those given here."""
+    if master is None or master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName(config.name)
+    if master is not None:
+        builder = builder.master(master)
+    for name, value in {**_DEFAULTS, **config.spark, **(settings or {})}.items():
+        builder = builder.config(name, value)
+    found: SparkSession = builder.getOrCreate()
+    register(found)
+    return found
+
+
+def start(
+    config: PipelineConfig,
+    spark: SparkSession,
+    watcher: Watcher,
+    *,
+    available_now: bool = False,
+    new_checkpoint: bool = False,
+) -> RunningPipeline:
+    """Start a pipeline's query.
+
+    Args:
+        config: the pipeline.
+        spark: a session.
+        watcher: is told how far it is, in a thread of its own.
+        available_now: end when the groups are done that are there now, and leave the queue empty.
+        new_checkpoint: whether the records may have micro-batches of another checkpoint.
+
+    Raises:
+        PipelineConfigError: the transform cannot be imported.
+        RecordsUnreadable: the records of former micro-batches are not this version's.
+    """
+    batches = MicroBatches(config, spark, transformation(config), watcher, new_checkpoint=new_checkpoint)
+    failures: list[Exception] = []
+
+    def each(batch: DataFrame, number: int) -> None:
+        # Spark makes text of what is raised here; it is kept to be raised where somebody can catch it.
+        try:
+            batches(batch, number)
+        except Exception as error:
+            failures.append(error)
+            raise
+
+    writer = (
+        spark.readStream.format("ibmmq")
+        .options(**config.read_options)
+        .load()
+        .writeStream.queryName(config.name)
+        .option("checkpointLocation", config.checkpoint)
+        .foreachBatch(each)
+    )
+    writer = writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime=config.trigger)
+    return RunningPipeline(writer.start(), failures)
+
+
+class RunningPipeline:
+    """A query that runs."""
+
+    def __init__(self, query: StreamingQuery, failures: list[Exception]) -> None:
+        self.query = query
+        self._failures = failures
+
+    def wait(self) -> None:
+        """Return when the query has ended by itself, or was stopped.
+
+        Raises:
+            MQGroupsError: what stopped it.
+            QueryFailed: likewise, and it is none of this package's errors.
+        """
+        try:
+            self.query.awaitTermination()
+        except Exception as error:
+            failure = self._failures[-1] if self._failures else None
+            if isinstance(failure, MQGroupsError):
+                raise failure from error
+            raise QueryFailed(f"Spark ended the query. {cause(str(failure or error))}") from error
+
+    def stop(self) -> None:
+        """End it; what its micro-batch has not finished is done at the next start."""
+        self.query.stop()
+
+
+def cause(text: str) -> str:
+    """Return what was raised in a Python worker, of all of Spark's message; its first line if that cannot be found."""
+    python = text.partition("Traceback (most recent call last)")[2]
+    raised = _RAISED.findall(python.partition("\n\tat ")[0])
+    return ": ".join(raised[-1]) if raised else (text.strip().splitlines() or ["It did not say why"])[0]
+
+
+def write_report(config: PipelineConfig) -> Reported | None:
+    """Write the report on the micro-batches of the present checkpoint; ``None`` if there are none.
+
+    Raises:
+        RecordsUnreadable: the records are not this version's.
+    """
+    records = of_last_query(BatchRecords(config.report).read())
+    if not records:
+        return None
+    report = report_of(config.name, records)
+    path = write_json(report, records, config.report)
+    try:
+        png = write_png(report, records, config.report)
+    except ModuleNotFoundError as error:
+        if error.name != "matplotlib":
+            raise
+        return Reported(report, path, None)
+    return Reported(report, path, png)
+
+
+def of_last_query(records: Sequence[BatchRecord]) -> list[BatchRecord]:
+    """Return the records of the query that wrote last."""
+    return [record for record in records if record.query == records[-1].query]

@@ -1,0 +1,167 @@
+"""Messages as rows: the columns of a read, and Arrow record batches of bounded size.
+
+A record batch is handed over when its data reaches ``arrowBatchBytes``, so a worker never holds more than that and one
+message. pyarrow is imported when batches are made.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from datetime import date
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+from mqgroups.spark.headers import RF_HEADER_2, taken_off
+from mqgroups.spark.options import SourceOptions
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+    from mqgroups.spark.browse import Got
+
+_COLUMNS = {
+    "value": "BINARY",
+    "key": "BINARY",
+    "queue": "STRING",
+    "group_id": "BINARY",
+    "msg_seq_number": "INT",
+    "last_msg_in_group": "BOOLEAN",
+    "msg_id": "BINARY",
+    "correl_id": "BINARY",
+    "timestamp": "TIMESTAMP",
+    "format": "STRING",
+    "ccsid": "INT",
+    "encoding": "INT",
+}
+_MQMD_COLUMNS = dict.fromkeys("priority persistence expiry backout_count msg_type feedback".split(), "INT")
+_HEADERS_COLUMN = {"headers": "MAP<STRING, BINARY>"}
+# MsgType, Expiry, Feedback, Encoding, CodedCharSetId, Format, Priority, Persistence, MsgId, CorrelId, BackoutCount; PutDate and
+# PutTime; GroupId, MsgSeqNumber: at their places in the MQMD.
+_MD = struct.Struct("=12xiiiii8sii24s24si204x16s4x24si12x")
+_EPOCH = date(1970, 1, 1).toordinal()
+# A record batch is columns of a few machine words for each row besides the data.
+_MOST_ROWS = 10_000
+
+
+def columns(options: SourceOptions) -> dict[str, str]:
+    """Return the columns of a read and their types in SQL."""
+    return (
+        _COLUMNS
+        | (_MQMD_COLUMNS if options.include_mqmd else {})
+        | (_HEADERS_COLUMN if options.include_headers else {})
+    )
+
+
+def record_batches(messages: Iterable[Got], options: SourceOptions) -> Iterator[RecordBatch]:
+    """Yield the messages as record batches, in their order."""
+    import pyarrow
+
+    arrow_schema = _arrow_schema(pyarrow, options)
+    rows: list[tuple[Any, ...]] = []
+    data_bytes = 0
+    for message in messages:
+        row = _row(message, options)
+        rows.append(row)
+        data_bytes += len(row[0])
+        if data_bytes >= options.arrow_batch_bytes or len(rows) == _MOST_ROWS:
+            yield _batch(pyarrow, rows, arrow_schema)
+            rows, data_bytes = [], 0
+    if rows:
+        yield _batch(pyarrow, rows, arrow_schema)
+
+
+@lru_cache
+def put_time_us(stamp: bytes) -> int | None:
+    """Return PutDate and PutTime (16 digits, GMT) in microseconds since 1970; ``None`` if the message does not say."""
+    try:
+        day_us = _day_us(stamp[:8])
+        hours, minutes, hundredths = int(stamp[8:10]), int(stamp[10:12]), int(stamp[12:16])
+    except ValueError:
+        return None
+    return day_us + (hours * 60 + minutes) * 60_000_000 + hundredths * 10_000
+
+
+@lru_cache
+def _day_us(day: bytes) -> int:
+    year, month, day_of_month = int(day[:4]), int(day[4:6]), int(day[6:8])
+    return (date(year, month, day_of_month).toordinal() - _EPOCH) * 86_400_000_000
+
+
+@lru_cache
+def _name(format_name: bytes) -> str:
+    return format_name.rstrip(b" \0").decode("utf-8", "replace")
+
+
+def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
+    (
+        msg_type,
+        expiry,
+        feedback,
+        encoding,
+        ccsid,
+        format_name,
+        priority,
+        persistence,
+        msg_id,
+        correl_id,
+        backout_count,
+        stamp,
+        group_id,
+        msg_seq_number,
+    ) = _MD.unpack(message.md)
+    data = message.data
+    name = _name(format_name)
+    headers: dict[str, bytes | None] = {}
+    if options.include_headers and name == RF_HEADER_2:
+        headed = taken_off(data, encoding)
+        if headed is not None:
+            data, encoding, ccsid, name, headers = (
+                headed.data,
+                headed.encoding,
+                headed.ccsid,
+                headed.format,
+                headed.properties,
+            )
+    group_status = message.gmo[st.GMO_GROUP_STATUS]
+    in_group = group_status != mq.MQGS_NOT_IN_GROUP
+    row: tuple[Any, ...] = (
+        data,
+        group_id if in_group else correl_id,
+        options.queue,
+        group_id if in_group else None,
+        msg_seq_number,
+        group_status != mq.MQGS_MSG_IN_GROUP,
+        msg_id,
+        correl_id,
+        put_time_us(stamp),
+        name,
+        ccsid,
+        encoding,
+    )
+    if options.include_mqmd:
+        row += (priority, persistence, expiry, backout_count, msg_type, feedback)
+    if options.include_headers:
+        row += (list(headers.items()),)
+    return row
+
+
+def _batch(pyarrow: Any, rows: list[tuple[Any, ...]], arrow_schema: Any) -> RecordBatch:
+    values = zip(*rows, strict=True)
+    arrays = [pyarrow.array(column, field.type) for column, field in zip(values, arrow_schema, strict=True)]
+    return pyarrow.record_batch(arrays, schema=arrow_schema)
+
+
+def _arrow_schema(pyarrow: Any, options: SourceOptions) -> Any:
+    """Return the schema as Spark makes it of ``schema``: it takes no other."""
+    types = {
+        "BINARY": pyarrow.binary(),
+        "STRING": pyarrow.string(),
+        "INT": pyarrow.int32(),
+        "BOOLEAN": pyarrow.bool_(),
+        "TIMESTAMP": pyarrow.timestamp("us", tz="UTC"),
+        "MAP<STRING, BINARY>": pyarrow.map_(pyarrow.string(), pyarrow.binary()),
+    }
+    return pyarrow.schema([pyarrow.field(name, types[kind]) for name, kind in columns(options).items()])

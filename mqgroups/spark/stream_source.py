@@ -1,0 +1,146 @@
+"""The stream source: complete groups as they come, removed when Spark has done with them.
+
+Spark calls an object of this class in one process for as long as a query runs, and another one, pickled, in the tasks that
+read. ``offsets.py`` has what is decided; here it is carried out:
+
+    latestOffset(start)     [remove start]  browse for groups that are not known yet  → the next offset, or start
+    partitions(start, end)  end's groups, in bundles: from the offset alone
+    read(bundle)            browse each group                                          in tasks
+    commit(end)             remove what end says
+
+A micro-batch that is run again, after whatever died, has the same ``end``, so the same groups, and they are on the queue:
+only what a finished micro-batch had is ever removed. ``latestOffset(start)`` is asked for when the micro-batch that ended at
+``start`` is finished; therefore it may remove that too (``eagerCommit``), and does so under availableNow, where nobody else
+would remove the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+
+from mqgroups.spark.batch_source import Bundle, bundles, read_bundle
+from mqgroups.spark.browse import Head
+from mqgroups.spark.connections import connected
+from mqgroups.spark.offsets import NOTHING_REMOVED, Key, Limits, Offset, Planned, admitted
+from mqgroups.spark.options import SourceOptions
+from mqgroups.spark.reservation import ReservedQueue
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+    from mqgroups.queue_manager import QueueManager
+
+
+class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads the groups that come to a queue."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._q_mgr: QueueManager | None = None
+        self._queue: ReservedQueue | None = None
+        self._removed_to = NOTHING_REMOVED
+        # Under availableNow: what was there when the query started and is not planned yet.
+        self._target: dict[Key, Head] | None = None
+        # Groups are often of one size.
+        self._messages = 1
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """Return where a new query begins. Raises QueueReserved."""
+        self._reserved()
+        return Offset().to_json()
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        """Return ``maxGroupsPerTrigger``: Spark's rows are groups here."""
+        return ReadMaxRows(self._options.max_groups_per_trigger)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        """Remember which groups are there: the query ends when it has these."""
+        self._target = {head.key: head for head in self._reserved().heads()}
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """Return the offset of the next micro-batch, or ``start`` if there is nothing after ``pollTimeoutMs``."""
+        offset = Offset.from_json(start)
+        if self._is_eager:
+            self._remove(offset)
+        groups = self._next_groups(offset.known(), self._limits(limit))
+        return offset.followed_by(groups, self._removed_to).to_json() if groups else start
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Bundle]:
+        """Return the bundles of the micro-batch that ends at ``end``; none if it begins there."""
+        # A query that starts again with an unfinished micro-batch calls this first.
+        self._reserved()
+        offset = Offset.from_json(end)
+        return [] if Offset.from_json(start).seq == offset.seq else bundles(offset.groups, self._options)
+
+    def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
+        """Yield the rows of one bundle."""
+        return read_bundle(partition, self._options)
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Remove what was read up to ``end``."""
+        self._remove(Offset.from_json(end))
+
+    def stop(self) -> None:
+        """Disconnect. Spark does not always call this; the end of the process does as well."""
+        if self._q_mgr is not None:
+            self._q_mgr.close()
+            self._q_mgr = self._queue = None
+
+    @property
+    def _is_eager(self) -> bool:
+        choice = self._options.eager_commit
+        return choice == "true" or (choice == "auto" and self._target is not None)
+
+    def _limits(self, limit: ReadLimit) -> Limits:
+        """Return what bounds a micro-batch; nothing if Spark asks for all there is."""
+        if not isinstance(limit, ReadMaxRows):
+            return Limits()
+        options = self._options
+        return Limits(limit.max_rows, options.max_messages_per_trigger, options.max_bytes_per_trigger)
+
+    def _next_groups(self, known: frozenset[Key], limits: Limits) -> list[Planned]:
+        queue = self._reserved()
+        if self._target is not None:
+            for key in known:
+                self._target.pop(key, None)
+            groups = admitted(self._sized(list(self._target.values()), limits), limits)
+            for planned in groups:
+                del self._target[planned.key]
+            return groups
+
+        def unknown(heads: Iterable[Head]) -> Iterator[Planned]:
+            return self._sized((head for head in heads if head.key not in known), limits)
+
+        wait_ms = self._options.poll_timeout_ms
+        return admitted(unknown(queue.heads()), limits) or admitted(unknown(queue.more_heads(wait_ms)), limits)
+
+    def _sized(self, heads: Iterable[Head], limits: Limits) -> Iterator[Planned]:
+        queue = self._reserved()
+        for head in heads:
+            planned = queue.planned(head, self._messages) if limits.data_bytes is None else queue.measured(head)
+            self._messages = planned.messages
+            yield planned
+
+    def _remove(self, offset: Offset) -> None:
+        keys = offset.to_remove(self._removed_to)
+        if keys:
+            self._reserved().remove(keys, self._options.messages_per_unit_of_work)
+        self._removed_to = max(self._removed_to, offset.seq)
+
+    def _reserved(self) -> ReservedQueue:
+        """Return the queue; connect and open it when it is first needed."""
+        if self._queue is None:
+            options = self._options
+            q_mgr = connected(options.connection)
+            wait_s = options.reservation_timeout_ms / 1000
+            try:
+                self._queue = ReservedQueue(q_mgr, options.queue, exclusive=options.exclusive, wait_s=wait_s)
+            except BaseException:
+                q_mgr.close()
+                raise
+            self._q_mgr = q_mgr
+        return self._queue

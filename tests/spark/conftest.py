@@ -1,0 +1,103 @@
+"""One Spark session for all tests that need one, on the embedded queue manager; without pyspark or Java they are skipped."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+
+import pytest
+
+from mqgroups.spark.errors import JavaMissing
+from mqgroups.spark.java import java_home
+from mqgroups.testing.plugin import BINDINGS
+
+# What py4j and pyspark leave behind is not for these tests to complain about.
+_OF_SPARK = ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+def pytest_collection_modifyitems(config, items):
+    """A session's workers have one binding: what needs a session runs on the first one only."""
+    first = _binding(config)
+    kept: list[pytest.Item] = []
+    dropped: list[pytest.Item] = []
+    for item in items:
+        in_session = "spark_environment" in getattr(item, "fixturenames", ())
+        callspec = getattr(item, "callspec", None)
+        other = in_session and callspec is not None and callspec.params.get("binding", first) != first
+        (dropped if other else kept).append(item)
+        if in_session:
+            for warning in _OF_SPARK:
+                item.add_marker(pytest.mark.filterwarnings(warning))
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = kept
+
+
+def _binding(config):
+    chosen = config.getoption("--mqi")
+    return next((name for name in BINDINGS if chosen in (name, "both") and importlib.util.find_spec(name)), None)
+
+
+@pytest.fixture(scope="session")
+def spark_environment(request, mq, tmp_path_factory):
+    """What a process needs to start Spark with workers that reach the queue manager under test."""
+    if importlib.util.find_spec("pyspark") is None:
+        pytest.skip("pyspark is not installed; it needs Python 3.11 or newer")
+    try:
+        home = java_home()
+    except JavaMissing as error:
+        pytest.skip(str(error))
+    embedded = mq.queue_manager.environment() if mq.queue_manager else {}
+    return {
+        **embedded,
+        "MQGROUPS_MQI": _binding(request.config) or "",
+        "JAVA_HOME": str(home),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_LOCAL_DIRS": str(tmp_path_factory.mktemp("spark")),
+        "TEST_MQ_PASSWORD": mq.password or "",
+    }
+
+
+@pytest.fixture(scope="session")
+def spark(spark_environment, tmp_path_factory):
+    """A session with two cores, where a task is tried four times."""
+    from pyspark.sql import SparkSession
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in spark_environment.items():
+            patch.setenv(name, value)
+        session = (
+            SparkSession.builder.master("local[2,4]")
+            .appName("mqgroups tests")
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.sql.shuffle.partitions", "2")
+            .config("spark.sql.session.timeZone", "UTC")
+            .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
+            .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+            .getOrCreate()
+        )
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()
+
+
+@pytest.fixture
+def mq_options(mq):
+    """The connection's options. The password is in the environment of the workers."""
+    options = {
+        "mq.queueManager": mq.q_mgr_name,
+        "mq.channel": mq.channel,
+        "mq.connectionNameList": mq.conn_name,
+    }
+    if mq.user is not None:
+        options.update({"mq.user": mq.user, "mq.passwordEnv": "TEST_MQ_PASSWORD"})
+    return options
+
+
+@pytest.fixture(autouse=True)
+def _password(mq, monkeypatch):
+    monkeypatch.setitem(os.environ, "TEST_MQ_PASSWORD", mq.password or "")

@@ -1,0 +1,423 @@
+"""What the source sees of a queue without taking anything, what it keeps for itself, and what it takes away."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqgroups.embedded import Fault
+from mqgroups.mqi import constants as mqi
+from mqgroups.spark.browse import BrowsedQueue, Head, Span, last_present
+from mqgroups.spark.errors import AmbiguousGroup, AmbiguousMessage, GroupGone, QueueReserved
+from mqgroups.spark.offsets import Key, Planned
+from mqgroups.spark.reservation import ReservedQueue
+from tests.fix_mqi import OK
+from tests.fix_properties import MessageHandle
+
+
+@pytest.fixture
+def browsed(owner):
+    with BrowsedQueue(owner.qmgr, owner.queue) as queue:
+        yield queue
+
+
+@pytest.fixture
+def reserve(owner):
+    """A function that opens the queue for removal, on a connection of its own."""
+
+    def open_queue(*, exclusive=True, wait_s=0.0, **connection):
+        return ReservedQueue(owner.connect(**connection), owner.queue, exclusive=exclusive, wait_s=wait_s)
+
+    return open_queue
+
+
+def group_key(found):
+    return Key(found.group_id)
+
+
+def message_key(found):
+    return Key(found.md.MsgId, (found.md.PutDate + found.md.PutTime).decode())
+
+
+def data_of(queue, planned, span=None):
+    return [message.data for message in (queue.messages(planned, span) if span else queue.messages(planned))]
+
+
+# --- which groups there are
+
+
+def test_complete_groups_and_messages_in_no_group_are_seen_in_physical_order(owner, browsed):
+    owner.put_raw_group([b"a1", b"a2", b"a3"])
+    owner.put_raw_group([b"incomplete"], whole=False)
+    owner.put_raw(b"single")
+    owner.put_raw_group([b"b1"])
+    a1, single, b1 = (owner.on_queue()[index] for index in (0, 4, 5))
+    assert list(browsed.heads()) == [
+        Head(group_key(a1), False, 2),
+        Head(message_key(single), True, 6),
+        Head(group_key(b1), True, 2),
+    ]
+
+
+def test_a_group_without_its_first_message_is_not_seen(owner, browsed):
+    owner.put_raw_group([b"a1", b"a2"])
+    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
+    assert handle.get().data == b"a1"
+    handle.close()
+    assert list(browsed.heads()) == []
+    assert owner.data() == [b"a2"]
+
+
+def test_a_segmented_message_in_no_group_is_one_group_of_one(owner, browsed):
+    handle = owner.eye.open(owner.queue, mqi.MQOO_OUTPUT)
+    for data, flags in ((b"abc", mqi.MQMF_SEGMENT), (b"de", mqi.MQMF_LAST_SEGMENT)):
+        assert handle.put(data, mqi.MQPMO_LOGICAL_ORDER, MsgFlags=flags).code == OK
+    handle.close()
+    (head,) = browsed.heads()
+    assert head == Head(group_key(owner.on_queue()[0]), True, 3)
+    assert data_of(browsed, browsed.planned(head)) == [b"abcde"]
+
+
+def test_more_are_seen_behind_the_last_one_when_they_come(owner, browsed):
+    owner.put_raw(b"first")
+    assert len(list(browsed.heads())) == 1
+    assert list(browsed.more_heads(0)) == []
+    owner.put_raw(b"second")
+    owner.put_raw(b"third")
+    assert [head.length for head in browsed.more_heads(0)] == [6, 5]
+
+
+def test_it_is_waited_for_the_next_group(owner, browsed, background):
+    list(browsed.heads())
+    waiting = background(lambda: list(browsed.more_heads(30_000)))
+    owner.put_raw(b"single")
+    assert [head.length for head in waiting.result(30)] == [6]
+
+
+def test_two_messages_that_cannot_be_told_apart_are_refused(owner, browsed):
+    handle = owner.eye.open(owner.queue, mqi.MQOO_OUTPUT | mqi.MQOO_SET_ALL_CONTEXT)
+    for _ in range(2):
+        stamp = {"PutDate": b"20261121", "PutTime": b"13482001", "MsgId": b"M" * 24}
+        assert handle.put(b"same", mqi.MQPMO_SET_ALL_CONTEXT, **stamp).code == OK
+    handle.close()
+    with pytest.raises(AmbiguousMessage) as refused:
+        list(browsed.heads())
+    assert refused.value.key == str(Key(b"M" * 24, "2026112113482001"))
+
+
+def test_everything_on_the_queue_with_groups_that_are_not_whole(owner, browsed):
+    owner.put_raw_group([b"a1", b"a2"], whole=False)
+    owner.put_raw(b"single")
+    a1, _, single = owner.on_queue()
+    assert browsed.everything() == [Planned(group_key(a1), 2), Planned(message_key(single), 1)]
+
+
+def test_one_group_is_found_by_its_group_id(owner, browsed):
+    owner.put_raw_group([b"a1", b"a2"])
+    owner.put_raw_group([b"b1"], whole=False)
+    a1, _, b1 = owner.on_queue()
+    assert browsed.head(a1.group_id) == Head(group_key(a1), False, 2)
+    assert browsed.head(b1.group_id) is None
+
+
+# --- how large they are
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 9, 1000])
+@pytest.mark.parametrize("guess", [1, 2, 5, 9, 1000, 5000])
+def test_a_group_is_counted_whatever_is_guessed(count, guess):
+    assert last_present(lambda number: number <= count, guess) == count
+
+
+def test_a_right_guess_takes_two_questions():
+    asked = []
+
+    def is_there(number):
+        asked.append(number)
+        return number <= 1000
+
+    assert last_present(is_there, 1000) == 1000
+    assert asked == [1000, 1001]
+
+
+def test_the_messages_of_a_group_are_counted_and_measured(owner, browsed):
+    owner.put_raw_group([b"x" * length for length in (10, 20, 30)])
+    owner.put_raw(b"single")
+    group, single = browsed.heads()
+    assert browsed.planned(group) == Planned(group.key, 3)
+    assert browsed.planned(group, 7) == Planned(group.key, 3)
+    assert browsed.measured(group) == Planned(group.key, 3, 60)
+    assert browsed.planned(single) == browsed.measured(single) == Planned(single.key, 1, 6)
+
+
+@pytest.mark.embedded
+def test_looking_for_groups_takes_a_call_for_each_and_two_for_their_size(owner, browsed, count_calls):
+    for _ in range(5):
+        owner.put_raw_group([b"data"] * 20)
+    count_calls()
+    heads = list(browsed.heads())
+    assert count_calls() == {"MQGET": 6}
+    for head in heads:
+        assert browsed.planned(head, 20).messages == 20
+    assert count_calls() == {"MQGET": 10}
+
+
+# --- their messages
+
+
+def test_messages_come_in_sequence_whatever_their_place_on_the_queue(owner, browsed):
+    handle = owner.eye.open(owner.queue, mqi.MQOO_OUTPUT)
+    flags = {1: mqi.MQMF_MSG_IN_GROUP, 2: mqi.MQMF_MSG_IN_GROUP, 3: mqi.MQMF_LAST_MSG_IN_GROUP}
+    for seq in (3, 1, 2):
+        put = handle.put(b"%d" % seq, GroupId=b"G" * 24, MsgSeqNumber=seq, MsgFlags=flags[seq])
+        assert put.code == OK
+    handle.close()
+    (head,) = browsed.heads()
+    planned = browsed.planned(head)
+    assert data_of(browsed, planned) == [b"1", b"2", b"3"]
+    assert data_of(browsed, planned, Span(2)) == [b"2", b"3"]
+    assert data_of(browsed, planned, Span(2, 2)) == [b"2"]
+    assert len(owner.on_queue()) == 3
+
+
+@pytest.mark.parametrize("copied", [2, 3])
+def test_a_number_that_two_messages_of_a_group_have_is_refused_and_nothing_is_taken(owner, browsed, copied):
+    """The one would be read, and both removed."""
+    owner.put_raw_group([b"1", b"2", b"3"])
+    group_id = owner.on_queue()[0].group_id
+    flags = mqi.MQMF_LAST_MSG_IN_GROUP if copied == 3 else mqi.MQMF_MSG_IN_GROUP
+    handle = owner.eye.open(owner.queue, mqi.MQOO_OUTPUT)
+    assert handle.put(b"copy", GroupId=group_id, MsgSeqNumber=copied, MsgFlags=flags).code == OK
+    handle.close()
+    (head,) = browsed.heads()
+    with pytest.raises(AmbiguousGroup) as refused:
+        data_of(browsed, browsed.planned(head))
+    assert (refused.value.msg_seq_number, refused.value.offset) == (copied, 0)
+    assert "mqgroups salvage move" in str(refused.value)
+    assert len(owner.on_queue()) == 4
+
+
+@pytest.mark.embedded
+def test_reading_a_group_takes_a_call_for_each_message_and_one_more(owner, browsed, count_calls):
+    owner.put_raw_group([b"data"] * 20)
+    (head,) = browsed.heads()
+    planned = browsed.planned(head)
+    count_calls()
+    assert len(data_of(browsed, planned)) == 20
+    assert count_calls() == {"MQGET": 21}
+
+
+def test_a_message_in_no_group_is_found_among_others_with_its_msg_id(owner, browsed):
+    handle = owner.eye.open(owner.queue, mqi.MQOO_OUTPUT | mqi.MQOO_SET_ALL_CONTEXT)
+    for data, time in ((b"old", b"13482001"), (b"new", b"13482002")):
+        stamp = {"PutDate": b"20261121", "PutTime": time, "MsgId": b"M" * 24}
+        assert handle.put(data, mqi.MQPMO_SET_ALL_CONTEXT, **stamp).code == OK
+    handle.close()
+    old, new = browsed.heads()
+    assert data_of(browsed, browsed.planned(new)) == [b"new"]
+    assert data_of(browsed, browsed.planned(old)) == [b"old"]
+
+
+def test_segments_come_as_one_message(owner, browsed):
+    owner.put_group([b"short", b"x" * 1000], segment_bytes=100)
+    (head,) = browsed.heads()
+    planned = browsed.planned(head)
+    assert planned.messages == 2
+    assert data_of(browsed, planned) == [b"short", b"x" * 1000]
+    assert browsed.measured(head) == Planned(head.key, 2, 1005)
+
+
+def test_a_group_that_is_gone_or_not_whole_is_named(owner, browsed):
+    owner.put_raw_group([b"a1", b"a2", b"a3"])
+    (head,) = browsed.heads()
+    planned = browsed.planned(head)
+    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
+    second = owner.on_queue()[1]
+    assert handle.get(match=mqi.MQMO_MATCH_MSG_ID, MsgId=second.md.MsgId).data == b"a2"
+    messages = browsed.messages(planned)
+    assert next(messages).data == b"a1"
+    with pytest.raises(GroupGone) as gone:
+        next(messages)
+    assert (gone.value.key, gone.value.found, gone.value.expected) == (str(planned.key), 1, 3)
+    assert [message.data for message in browsed.messages_there(planned.key)] == [b"a1", b"a3"]
+    handle.close()
+
+
+def test_a_message_in_no_group_that_is_gone_is_named(owner, browsed):
+    owner.put_raw(b"single")
+    (head,) = browsed.heads()
+    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
+    assert handle.get().data == b"single"
+    handle.close()
+    with pytest.raises(GroupGone, match="was planned with 1 messages, and 0 of them could be read"):
+        list(browsed.messages(browsed.planned(head)))
+    assert list(browsed.messages_there(head.key)) == []
+
+
+def test_properties_come_only_when_asked_for(owner, browsed):
+    handle = owner.eye.open(owner.queue, mqi.MQOO_OUTPUT)
+    properties = MessageHandle(owner.eye)
+    assert properties.set("colour", "green") == OK
+    pmo = owner.eye.mqi.package.PMO(Version=3, OriginalMsgHandle=properties.hmsg)
+    assert handle.put(b"data", pmo=pmo).code == OK
+    handle.close()
+    (head,) = browsed.heads()
+    planned = browsed.planned(head)
+    assert data_of(browsed, planned) == [b"data"]
+    with BrowsedQueue(owner.qmgr, owner.queue, headers=True) as with_headers:
+        (data,) = data_of(with_headers, planned)
+    assert data.startswith(b"RFH ")
+    assert b"<colour>green</colour>" in data
+    assert data.endswith(b"data")
+
+
+def test_data_is_converted_when_asked_for_and_comes_as_it_is_where_that_cannot_be(owner, browsed):
+    owner.put_raw("grün".encode("latin-1"), Format=b"MQSTR   ", CodedCharSetId=819)
+    owner.put_raw(b"\x01\x02", Format=b"UNKNOWN ", CodedCharSetId=819)
+    text, other = map(browsed.planned, browsed.heads())
+    assert data_of(browsed, text) == ["grün".encode("latin-1")]
+    with BrowsedQueue(owner.qmgr, owner.queue, convert=True) as converting:
+        assert data_of(converting, text) == ["grün".encode()]
+        assert data_of(converting, other) == [b"\x01\x02"]
+
+
+# --- keeping the queue, and removing
+
+
+def test_a_reserved_queue_is_refused_to_a_second_query_and_browsed_by_tasks(owner, browsed, reserve):
+    owner.put_raw(b"single")
+    with reserve():
+        with pytest.raises(QueueReserved) as refused:
+            reserve()
+        assert (refused.value.queue, refused.value.waited_s) == (owner.queue, 0)
+        (head,) = browsed.heads()
+        assert data_of(browsed, browsed.planned(head)) == [b"single"]
+    reserve().close()
+
+
+def test_a_process_that_is_ending_is_waited_for(owner, reserve):
+    first = reserve()
+    naps = []
+
+    def sleep(_):
+        naps.append(1)
+        if len(naps) == 3:
+            first.close()
+
+    with reserve(wait_s=30, sleep=sleep):
+        assert len(naps) == 3
+
+
+def test_a_queue_that_is_not_exclusive_is_shared(reserve):
+    with reserve(exclusive=False), reserve(exclusive=False):
+        pass
+
+
+def test_groups_and_messages_are_removed_and_others_stay(owner, browsed, reserve):
+    owner.put_raw_group([b"a1", b"a2", b"a3"])
+    owner.put_raw_group([b"b1", b"b2"])
+    owner.put_raw(b"single")
+    owner.put_raw(b"another")
+    keys = [head.key for head in browsed.heads()]
+    with reserve() as queue:
+        queue.remove([keys[0], keys[2]], 2)
+        assert owner.data() == [b"b1", b"b2", b"another"]
+        queue.remove([keys[0], keys[2]], 2)
+    assert owner.data() == [b"b1", b"b2", b"another"]
+
+
+def test_what_is_left_of_a_group_is_removed(owner, browsed, reserve):
+    owner.put_raw_group([b"a1", b"a2", b"a3"])
+    (head,) = browsed.heads()
+    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
+    assert handle.get().data == b"a1"
+    handle.close()
+    with reserve() as queue:
+        queue.remove([head.key], 100)
+    assert owner.data() == []
+
+
+def test_a_later_message_with_the_same_msg_id_is_not_removed(owner, browsed, reserve):
+    handle = owner.eye.open(owner.queue, mqi.MQOO_OUTPUT | mqi.MQOO_SET_ALL_CONTEXT)
+    for data, time in ((b"old", b"13482001"), (b"new", b"13482002")):
+        stamp = {"PutDate": b"20261121", "PutTime": time, "MsgId": b"M" * 24}
+        assert handle.put(data, mqi.MQPMO_SET_ALL_CONTEXT, **stamp).code == OK
+    handle.close()
+    old, _ = browsed.heads()
+    with reserve() as queue:
+        queue.remove([old.key], 100)
+        queue.remove([old.key], 100)
+    assert owner.data() == [b"new"]
+
+
+@pytest.mark.embedded
+def test_removal_commits_after_so_many_messages(owner, browsed, reserve, count_calls):
+    owner.put_raw_group([b"data"] * 5)
+    owner.put_raw_group([b"data"] * 5)
+    keys = [head.key for head in browsed.heads()]
+    with reserve() as queue:
+        count_calls()
+        queue.remove(keys, 4)
+        # Ten messages, and for each group the call that finds no more.
+        assert count_calls() == {"MQGET": 12, "MQCMIT": 3}
+    assert owner.data() == []
+
+
+# --- lost connections
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_reading_goes_on_when_the_connection_is_lost_at_any_call(owner, faults, count_calls, when):
+    owner.put_raw_group([b"a1", b"a2", b"a3"])
+    owner.put_raw(b"single")
+
+    def read():
+        q_mgr = owner.connect(reconnect_wait_s=30)
+        with BrowsedQueue(q_mgr, owner.queue) as queue:
+            return [data for head in list(queue.heads()) for data in data_of(queue, queue.planned(head))]
+
+    count_calls()
+    expected = read()
+    calls = count_calls()["MQGET"]
+    assert expected == [b"a1", b"a2", b"a3", b"single"]
+    for number in range(1, calls + 1):
+        faults.arm(Fault("drop", when, number, "MQGET"))
+        assert read() == expected
+        assert faults.faults_fired() == 1
+        faults.clear_faults()
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(("verb", "calls"), [("MQGET", 4), ("MQCMIT", 2)])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_removal_goes_on_when_the_connection_is_lost_at_any_call(owner, reserve, faults, verb, calls, when):
+    for number in range(1, calls + 1):
+        owner.put_raw_group([b"data"] * 3)
+        owner.put_raw(b"stays")
+        with reserve(reconnect_wait_s=30, wait_s=30) as queue:
+            (group,) = (head for head in queue.heads() if not head.is_whole)
+            faults.arm(Fault("drop", when, number, verb))
+            queue.remove([group.key], 2)
+            assert faults.faults_fired() == 1
+            faults.clear_faults()
+        assert owner.data() == [b"stays"] * number
+
+
+@pytest.mark.embedded
+def test_removal_goes_on_when_the_queue_manager_backs_a_unit_of_work_out(owner, reserve, faults):
+    owner.put_raw_group([b"data"] * 3)
+    with reserve(reconnect_wait_s=30) as queue:
+        (group,) = queue.heads()
+        faults.arm(Fault("answer", verb="MQCMIT", comp=mqi.MQCC_WARNING, reason=mqi.MQRC_BACKED_OUT))
+        queue.remove([group.key], 2)
+        assert faults.faults_fired() == 1
+    assert owner.data() == []
+
+
+@pytest.mark.embedded
+def test_a_connection_that_is_found_dead_when_the_queue_is_opened_is_made_again(owner, faults):
+    owner.put_raw(b"single")
+    q_mgr = owner.connect(reconnect_wait_s=30)
+    faults.arm(Fault("drop", verb="MQOPEN"))
+    with BrowsedQueue(q_mgr, owner.queue) as queue:
+        assert [head.length for head in queue.heads()] == [6]

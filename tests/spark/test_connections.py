@@ -1,0 +1,104 @@
+"""Connections of worker processes: kept, lent, dropped when something went wrong, never another process's."""
+
+from __future__ import annotations
+
+import os
+import pickle
+
+import pytest
+
+from mqgroups.errors import MQGroupsError, NotAuthorised
+from mqgroups.spark.connections import close_idle, lent, password
+from mqgroups.spark.errors import AmbiguousMessage, GroupGone, QueueReserved, SparkOptionError
+from mqgroups.spark.options import ConnectionOptions
+
+
+@pytest.fixture
+def options(owner, tmp_path):
+    """How to reach the queue manager under test, with a file for the password."""
+    target = owner.target
+    path = tmp_path / "password"
+    path.write_text(f"{target.password or ''}\n")
+    credentials = {} if target.user is None else {"user": target.user, "password_file": str(path)}
+    yield ConnectionOptions(target.q_mgr_name, target.conn_name, target.channel, reconnect_timeout_ms=0, **credentials)
+    close_idle()
+
+
+def test_a_connection_is_made_once_and_lent_again(options):
+    with lent(options) as first:
+        pass
+    with lent(options) as second:
+        assert second is first
+
+
+def test_who_borrows_while_it_is_lent_gets_another_one(options):
+    with lent(options) as first, lent(options) as second:
+        assert second is not first
+
+
+@pytest.mark.parametrize("error", [ValueError, GeneratorExit])
+def test_a_connection_on_which_something_went_wrong_is_closed(options, error):
+    with pytest.raises(error), lent(options) as first:
+        raise error
+    assert not first.usable
+    with lent(options) as second:
+        assert second is not first
+
+
+def test_a_forked_process_does_not_get_its_parents_connection(options, monkeypatch):
+    with lent(options) as first:
+        pass
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    with lent(options) as second:
+        assert second is not first
+    second.close()
+    monkeypatch.undo()
+    with lent(options) as third:
+        assert third is first
+
+
+def test_what_is_idle_is_disconnected_at_the_end(options):
+    with lent(options) as first:
+        pass
+    close_idle()
+    assert not first.usable
+
+
+def test_the_password_comes_from_where_the_options_say(tmp_path, monkeypatch):
+    path = tmp_path / "password"
+    path.write_text("from a file\n")
+    monkeypatch.setitem(os.environ, "SOME_PASSWORD", "from the environment")
+    assert password(ConnectionOptions("Q", user="u", password_file=str(path))) == "from a file"
+    assert password(ConnectionOptions("Q", user="u", password_env="SOME_PASSWORD")) == "from the environment"
+    assert password(ConnectionOptions("Q", user="u", password="given")) == "given"
+    assert password(ConnectionOptions("Q")) is None
+
+
+def test_a_password_that_is_not_there_is_named_by_its_option(tmp_path):
+    with pytest.raises(SparkOptionError, match=r"option mq.passwordFile .* cannot be read"):
+        password(ConnectionOptions("Q", user="u", password_file=str(tmp_path / "none")))
+    with pytest.raises(SparkOptionError, match=r"option mq.passwordEnv .* no environment variable NO_SUCH"):
+        password(ConnectionOptions("Q", user="u", password_env="NO_SUCH"))
+
+
+@pytest.mark.embedded
+def test_a_wrong_password_is_refused_without_being_shown(options):
+    wrong = ConnectionOptions(options.q_mgr_name, options.conn_name, options.channel, options.user, "geheim")
+    with pytest.raises(NotAuthorised) as refused, lent(wrong):
+        pass
+    assert "geheim" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        SparkOptionError("queue", "it has to be given"),
+        QueueReserved("ORDERS", 20),
+        GroupGone("ORDERS", "GQ", 3, 7),
+        AmbiguousMessage("ORDERS", "MQ"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_travel_from_the_workers(error: MQGroupsError):
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), again.__dict__) == (type(error), str(error), error.__dict__)

@@ -1,0 +1,123 @@
+"""Options of format ibmmq: what is refused is named, and what is secret is not shown."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from pathlib import Path
+
+import pytest
+
+import mqgroups.spark
+from mqgroups.core.model import Persistence
+from mqgroups.spark.errors import SparkOptionError
+from mqgroups.spark.options import (
+    OPTIONS,
+    ConnectionOptions,
+    SinkOptions,
+    SourceOptions,
+    Use,
+    markdown,
+    sink_options,
+    source_options,
+)
+
+LEAST = {"mq.queuemanager": "QM1", "queue": "ORDERS"}
+
+
+def read(**more):
+    return source_options(LEAST | more, Use.STREAM_READ)
+
+
+def test_the_defaults_are_those_of_the_documentation():
+    options = read()
+    assert options.connection == ConnectionOptions("QM1")
+    assert (options.queue, options.min_partitions, options.max_groups_per_trigger) == ("ORDERS", 8, 1000)
+    assert (options.fail_on_data_loss, options.exclusive, options.eager_commit) == (True, True, "auto")
+    assert (options.poll_timeout_ms, options.reservation_timeout_ms, options.arrow_batch_bytes) == (500, 20000, 4194304)
+    assert (options.max_messages_per_trigger, options.max_bytes_per_trigger) == (None, None)
+    sink = sink_options({**LEAST, "statusqueue": "S"}, Use.BATCH_WRITE)
+    assert (sink.delivery, sink.status_queue, sink.messages_per_unit_of_work) == ("exactlyOnce", "S", 100)
+    assert (sink.persistence, sink.priority, sink.txn_version) == (Persistence.PERSISTENT, None, None)
+
+
+def test_names_are_compared_without_regard_to_case():
+    assert read(MAXGROUPSPERTRIGGER="7").max_groups_per_trigger == 7
+
+
+def test_every_option_has_a_field_and_every_field_an_option():
+    fields = {
+        ConnectionOptions: {option.field for option in OPTIONS if option.name.startswith("mq.")},
+        SourceOptions: {o.field for o in OPTIONS if o.use & Use.READ and not o.name.startswith("mq.")} | {"connection"},
+        SinkOptions: {o.field for o in OPTIONS if o.use & Use.WRITE and not o.name.startswith("mq.")} | {"connection"},
+    }
+    for cls, names in fields.items():
+        assert {field.name for field in dataclasses.fields(cls)} == names
+
+
+@pytest.mark.parametrize(
+    ("more", "option", "sentence"),
+    [
+        (
+            {"maxgroupspertriger": "7"},
+            "maxgroupspertriger",
+            "there is no such option. The nearest is maxGroupsPerTrigger",
+        ),
+        ({"xyzzy": "7"}, "xyzzy", "there is no such option"),
+        ({"maxgroupspertrigger": "0"}, "maxGroupsPerTrigger", "'0' cannot be; expected integer, 1 to 10000"),
+        ({"maxgroupspertrigger": "many"}, "maxGroupsPerTrigger", "'many' cannot be; expected integer, 1 to 10000"),
+        ({"exclusive": "perhaps"}, "exclusive", "'perhaps' cannot be; expected `true` or `false`"),
+        ({"queue": "NO SUCH"}, "queue", "queue 'NO SUCH' has ' ' at position 3"),
+        ({"statusqueue": "S"}, "statusQueue", "it is for write, not for stream read"),
+        ({"pushfilters": "true"}, "pushFilters", "it is for batch read, not for stream read"),
+        ({"mq.channel": "C"}, "mq.channel", "it and mq.connectionNameList belong together"),
+        ({"mq.passwordenv": "P"}, "mq.user", "a password needs a user"),
+        ({"mq.user": "u", "mq.passwordenv": "P", "mq.passwordfile": "f"}, "mq.password", "give only one of"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(more, option, sentence):
+    with pytest.raises(SparkOptionError) as refused:
+        read(**more)
+    assert refused.value.option == option
+    assert f"option {option} of format 'ibmmq': {sentence}" in str(refused.value)
+
+
+def test_what_is_missing_is_named():
+    with pytest.raises(SparkOptionError, match="option queue of format 'ibmmq': it has to be given"):
+        source_options({"mq.queuemanager": "QM1"}, Use.BATCH_READ)
+    with pytest.raises(SparkOptionError, match=r"option statusQueue .* has to be given for delivery=exactlyOnce"):
+        sink_options(LEAST, Use.STREAM_WRITE)
+
+
+def test_what_spark_adds_to_the_options_of_a_stream_is_no_mistake():
+    sink = sink_options(
+        {**LEAST, "delivery": "atleastonce", "checkpointlocation": "/c", "queryname": "q"}, Use.STREAM_WRITE
+    )
+    assert sink.delivery == "atLeastOnce"
+
+
+def test_a_password_is_in_no_repr_and_no_message():
+    options = read(**{"mq.user": "u", "mq.password": "geheim"})
+    assert options.connection.password == "geheim"
+    assert "geheim" not in repr(options)
+    with pytest.raises(SparkOptionError) as refused:
+        read(**{"mq.password": "geheim"})
+    assert "geheim" not in str(refused.value)
+
+
+def test_options_travel_to_the_workers():
+    options = read(**{"mq.user": "u", "mq.password": "geheim"})
+    assert pickle.loads(pickle.dumps(options)) == options
+
+
+def test_the_table_for_the_documentation_has_every_option_once():
+    rows = markdown().splitlines()[2:]
+    assert [row.split("`")[1] for row in rows] == [option.name for option in OPTIONS]
+
+
+def test_the_documentation_has_this_table():
+    text = (Path(mqgroups.spark.__file__).parent / "README.md").read_text(encoding="utf-8")
+    between = text.partition("<!-- options -->\n")[2].partition("<!-- /options -->")[0]
+    assert between == markdown(), (
+        "python -c 'from mqgroups.spark.options import markdown; print(markdown())' is the table"
+    )

@@ -1,0 +1,169 @@
+"""A pipeline whose driver is killed, JVM, Python and workers, at one point of its protocol after the other; and on a cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from examples.pipeline.driver import Driver, Point
+from mqgroups.mqi import constants as mqi
+from tests.fix_groups import Found
+
+pytestmark = [pytest.mark.slow]
+
+_numbers = count(1)
+CONFIG = """
+name = "{name}"
+checkpoint = "checkpoint"
+[mq]
+queueManager = "{mq.q_mgr_name}"
+connectionNameList = "{mq.conn_name}"
+channel = "{mq.channel}"
+user = "{mq.user}"
+passwordEnv = "TEST_MQ_PASSWORD"
+[source]
+queue = "{queue}"
+maxGroupsPerTrigger = 2
+messagesPerUnitOfWork = 2
+[body]
+format = "json"
+columns = {{ item = "int not null" }}
+[transform]
+sql = "q.sql"
+[parquet]
+path = "parquet"
+[outgoing]
+queue = "{out}"
+groupBy = "group"
+orderBy = ["item"]
+messagesPerUnitOfWork = 2
+[quarantine]
+queue = "{bad}"
+[report]
+path = "report"
+[spark]
+"spark.sql.shuffle.partitions" = 2
+"spark.ui.enabled" = false
+"""
+# Groups of ten, known by their tens; of the last one a message is no row.
+ITEMS = [[10 * group + item for item in range(10)] for group in range(6)]
+
+
+@pytest.fixture
+def pipeline(mq, owner, make_queue, spark_environment, tmp_path):
+    """A pipeline with groups to do: its command, its environment, its outputs."""
+    return Pipeline(mq, owner, make_queue(), make_queue(), spark_environment, tmp_path)
+
+
+class Pipeline:
+    def __init__(self, mq, owner, out, bad, environment, folder: Path):
+        self.owner, self.out, self.bad, self.folder = owner, out, bad, folder
+        self.name = f"TEST.{os.getpid()}.C{next(_numbers)}"
+        self.path = folder / "pipeline.toml"
+        self.path.write_text(CONFIG.format(name=self.name, mq=mq, queue=owner.queue, out=out, bad=bad))
+        (folder / "q.sql").write_text("SELECT item DIV 10 AS `group`, item, group_id IS NOT NULL AS whole FROM rows")
+        self.environment = {
+            **os.environ,
+            **environment,
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+            "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        }
+        for items in ITEMS:
+            owner.put_group([json.dumps({"item": item}) for item in items])
+        owner.put_group([json.dumps({"item": 99}), b"no row"])
+
+    def command(self, *more: str) -> list[str]:
+        """Return what runs it."""
+        return [sys.executable, "-m", "mqgroups", "pipeline", "run", str(self.path), "--progress", "json", *more]
+
+    def driver(self, *more: str) -> Driver:
+        """Return what runs it over what is there, and may kill it."""
+        return Driver(self.command("--available-now", *more), self.environment, self.folder / "log", lambda _: None)
+
+    def check(self) -> None:
+        """Every row is in each output once, bad groups are in quarantine once, and nothing is left."""
+        import pyarrow.parquet
+
+        rows = pyarrow.parquet.read_table(self.folder / "parquet", partitioning=None).to_pylist()
+        assert sorted(row["item"] for row in rows) == [item for items in ITEMS for item in items]
+        groups: dict[bytes, list[Found]] = {}
+        for found in self.owner.on_queue(self.out):
+            groups.setdefault(found.group_id, []).append(found)
+        assert sorted([json.loads(found.data)["item"] for found in group] for group in groups.values()) == ITEMS
+        for group in groups.values():
+            assert [found.msg_seq_number for found in group] == list(range(1, 11))
+            assert [found.is_last for found in group] == [False] * 9 + [True]
+        rejected = self.owner.on_queue(self.bad)
+        assert Counter(found.msg_seq_number for found in rejected) == {1: 1, 2: 1}
+        assert rejected[1].data.endswith(b"no row")
+        assert self.owner.on_queue() == []
+        for status_queue in (f"MQGROUPS.SPARK.{self.name}", f"MQGROUPS.SPARK.{self.name}.BAD"):
+            handle = self.owner.eye.open(status_queue, mqi.MQOO_BROWSE)
+            # The high-water mark alone.
+            assert len(handle.all(mqi.MQGMO_BROWSE_NEXT, length=1_000_000)) == 1
+            handle.close()
+        records = [json.loads(line) for line in (self.folder / "report" / "batches.jsonl").read_text().splitlines()]
+        assert [record["batch"] for record in records] == [0, 1, 2, 3]
+        assert sum(record["rows"] for record in records) == 60
+
+
+def test_a_driver_killed_at_each_step_of_its_protocol_does_every_group_once(pipeline):
+    points = [
+        Point(0, "began"),
+        Point(0, "counted", 0.2),
+        Point(1, "parquet"),
+        Point(2, "outgoing"),
+        Point(3, "quarantine"),
+        Point(3, "done"),
+    ]
+    for point in points:
+        assert pipeline.driver().run(point), f"it was to be killed {point}"
+    assert not pipeline.driver().run()
+    pipeline.check()
+
+
+def test_a_stream_goes_on_until_it_is_told_to_stop_and_then_reports(pipeline):
+    with (pipeline.folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            pipeline.command("--master", "local[2]"), env=pipeline.environment, stdout=subprocess.PIPE, stderr=log
+        )
+    assert process.stdout is not None
+    events = map(json.loads, process.stdout)
+    next(event for event in events if event["event"] == "done" and event["batch"] == 3)
+    pipeline.owner.put_group([b'{"item": 1000}'])
+    assert next(event for event in events if event["event"] == "done")["groups"] == 1
+    process.send_signal(signal.SIGTERM)
+    (reported,) = (event for event in events if event["event"] == "report")
+    process.stdout.close()
+    assert process.wait() == 0
+    assert json.loads(Path(reported["json"]).read_text())["groups"] == 8
+    assert Path(reported["png"]).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_pipeline_that_fails_ends_with_1_and_one_sentence(pipeline):
+    (pipeline.folder / "q.sql").write_text("SELECT nothing FROM rows")
+    done = subprocess.run(
+        pipeline.command("--available-now"), env=pipeline.environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    (sentence,) = (line for line in done.stderr.splitlines() if line.startswith("mqgroups: "))
+    assert "q.sql failed: AnalysisException" in sentence
+    assert "Traceback" not in done.stderr
+
+
+def test_a_cluster_of_two_executors_does_the_same(pipeline):
+    import pyspark
+
+    pipeline.environment["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
+    assert not pipeline.driver("--master", "local-cluster[2,1,1024]").run()
+    pipeline.check()

@@ -1,0 +1,155 @@
+"""Records of micro-batches, and the report made of them: a value, JSON, a table, a picture."""
+
+import io
+import json
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from mqgroups.spark.pipeline.errors import CheckpointForeign, RecordsUnreadable
+from mqgroups.spark.pipeline.plot import write_png
+from mqgroups.spark.pipeline.records import BatchRecord, BatchRecords, Rejected
+from mqgroups.spark.pipeline.report import Latency, quantile, rejects, report_of, table, write_json
+
+BAD = Rejected(group="47" * 24, reason="body", detail="message 2: column a is no int", messages=10)
+FIRST = BatchRecord(
+    query="q",
+    batch=0,
+    began_s=100.0,
+    done_s=102.0,
+    groups=3,
+    messages=40,
+    rows=27,
+    rows_out=4,
+    groups_out=2,
+    latencies_s=(3.0, 1.0),
+    rejected=(BAD,),
+)
+SECOND = replace(
+    FIRST, batch=1, began_s=110.0, done_s=111.0, latencies_s=(2.0,), rejected=(BAD, replace(BAD, reason="gap"))
+)
+
+
+def test_records_come_back_as_they_were_added(tmp_path):
+    records = BatchRecords(tmp_path / "report")
+    assert records.open() == []
+    records.add(FIRST)
+    records.add(SECOND)
+    assert BatchRecords(tmp_path / "report").open() == [FIRST, SECOND]
+
+
+@pytest.mark.parametrize("left", [1, 20, 200])
+def test_half_a_line_is_cut_off_and_the_next_record_is_whole(tmp_path, left):
+    records = BatchRecords(tmp_path)
+    records.open()
+    records.add(FIRST)
+    records.add(SECOND)
+    path = tmp_path / "batches.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + lines[1][:left])
+    assert records.read() == [FIRST]
+    assert records.open() == [FIRST]
+    records.add(SECOND)
+    assert records.read() == [FIRST, SECOND]
+
+
+@pytest.mark.parametrize("line", ["{}", "[]", "7", "?", '{"query": "q"}'])
+def test_a_line_of_something_else_is_told_with_its_number(tmp_path, line):
+    records = BatchRecords(tmp_path)
+    records.open()
+    records.add(FIRST)
+    with (tmp_path / "batches.jsonl").open("a") as file:
+        file.write(line + "\n")
+    with pytest.raises(RecordsUnreadable, match=r"line 2 of .*batches.jsonl"):
+        records.open()
+
+
+def test_records_of_another_checkpoint_are_refused(tmp_path):
+    records = BatchRecords(tmp_path)
+    records.check_query("q", None)
+    records.check_query("q", SECOND)
+    with pytest.raises(CheckpointForeign, match=r"of query q, and the checkpoint is of query r.*--new-checkpoint"):
+        records.check_query("r", SECOND)
+
+
+def test_a_report_is_the_sum_of_its_micro_batches():
+    report = report_of("P", [FIRST, SECOND])
+    assert (report.micro_batches, report.groups, report.messages, report.rows) == (2, 6, 80, 54)
+    assert (report.rows_out, report.groups_out, report.busy_s) == (8, 4, 3.0)
+    assert report.latency == Latency(median_s=2.0, p95_s=3.0, max_s=3.0)
+    assert report.reasons == {"body": 2, "gap": 1}
+    assert report.rate == pytest.approx(80 / 3)
+
+
+@pytest.mark.parametrize(("part", "expected"), [(0.5, 2), (0.95, 4), (0.0, 1), (1.0, 4)])
+def test_a_quantile_is_one_of_the_values(part, expected):
+    assert quantile([1, 2, 3, 4], part) == expected
+
+
+def test_json_has_the_sums_and_each_micro_batch(tmp_path):
+    path = write_json(report_of("P", [FIRST, SECOND]), [FIRST, SECOND], tmp_path)
+    found = json.loads(path.read_text())
+    assert (found["pipeline"], found["messages"], found["latency"]["p95_s"]) == ("P", 80, 3.0)
+    assert found["reasons"] == {"body": 2, "gap": 1}
+    assert [batch["batch"] for batch in found["batches"]] == [0, 1]
+    assert found["rejected"][0] == {
+        "group": "47" * 24,
+        "reason": "body",
+        "detail": "message 2: column a is no int",
+        "messages": 10,
+    }
+
+
+def shown(renderable) -> str:
+    text = io.StringIO()
+    Console(file=text, width=120).print(renderable)
+    return text.getvalue()
+
+
+def test_the_table_says_how_much_how_late_and_what_was_rejected():
+    report = report_of("P", [FIRST, SECOND])
+    text = shown(table(report))
+    for words in ("messages read", "80", "latency, median", "2.0 s", "groups rejected", "gap"):
+        assert words in text
+    assert "message 2: column a is no int" in shown(rejects(report))
+
+
+def test_many_rejects_are_counted_and_the_first_shown():
+    text = shown(rejects(report_of("P", [replace(FIRST, rejected=(BAD,) * 25)])))
+    assert text.count("column a is no int") == 10
+    assert "and 15 more" in text
+
+
+def test_without_groups_that_passed_there_is_no_latency():
+    report = report_of("P", [replace(FIRST, latencies_s=(), rejected=())])
+    assert report.latency is None
+    assert rejects(report) is None
+    assert "latency, median" in shown(table(report))
+
+
+def test_the_plot_is_a_picture_with_the_rejected_share_drawn_in_proportion(tmp_path):
+    image = pytest.importorskip("matplotlib.image")
+    few, many = (
+        replace(FIRST, messages=100, rejected=(BAD,)),
+        replace(FIRST, messages=100, rejected=(replace(BAD, messages=50),)),
+    )
+    drawn = []
+    for number, record in enumerate((few, many)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        path = write_png(report_of("P", [record]), [record], folder)
+        assert path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+        pixels = image.imread(path)
+        assert pixels.shape[0] > 500
+        assert pixels.shape[1] > 800
+        # Of the uppermost panel only: the colour of what was rejected, #d1495b.
+        upper = pixels[: pixels.shape[0] // 3]
+        drawn.append(int((abs(upper[:, :, :3] - (0xD1 / 255, 0x49 / 255, 0x5B / 255)).max(axis=2) < 0.02).sum()))
+    assert 4 < drawn[1] / drawn[0] < 6
+
+
+def test_a_plot_of_one_micro_batch_without_rejects_is_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    record = replace(FIRST, latencies_s=(), rejected=())
+    assert write_png(report_of("P", [record]), [record], tmp_path).stat().st_size > 10_000

@@ -1,0 +1,117 @@
+"""Messages as Arrow record batches."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+from mqgroups.spark.browse import Got
+from mqgroups.spark.options import Use, source_options
+from mqgroups.spark.rows import columns, put_time_us, record_batches
+
+pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+
+def options(**more):
+    given = {"mq.queueManager": "QM1", "queue": "ORDERS", **{name: str(value) for name, value in more.items()}}
+    return source_options(given, Use.BATCH_READ)
+
+
+def got(data=b"data", status=mq.MQGS_MSG_IN_GROUP, *, stamp=b"2026112113482001", **fields):
+    md = st.md(**fields)
+    md[304:320] = stamp
+    gmo = st.gmo(0)
+    gmo[st.GMO_GROUP_STATUS] = status
+    return Got(data, bytes(md), bytes(gmo))
+
+
+def rows(*messages: Got, **more: Any) -> list[dict[str, Any]]:
+    return [row for batch in record_batches(messages, options(**more)) for row in batch.to_pylist()]
+
+
+def test_a_message_of_a_group_as_a_row():
+    message = got(
+        group_id=b"G" * 24, msg_seq_number=3, msg_id=b"M" * 24, correl_id=b"C" * 24, format_name=b"MQSTR", ccsid=1208
+    )
+    assert rows(message) == [
+        {
+            "value": b"data",
+            "key": b"G" * 24,
+            "queue": "ORDERS",
+            "group_id": b"G" * 24,
+            "msg_seq_number": 3,
+            "last_msg_in_group": False,
+            "msg_id": b"M" * 24,
+            "correl_id": b"C" * 24,
+            "timestamp": datetime(2026, 11, 21, 13, 48, 20, 10_000, tzinfo=timezone.utc),
+            "format": "MQSTR",
+            "ccsid": 1208,
+            "encoding": mq.MQENC_NATIVE,
+        }
+    ]
+
+
+def test_a_message_in_no_group_is_a_group_of_one_and_its_key_is_its_correl_id():
+    (row,) = rows(got(status=mq.MQGS_NOT_IN_GROUP, correl_id=b"C" * 24, group_id=b"S" * 24))
+    assert (row["key"], row["group_id"], row["msg_seq_number"], row["last_msg_in_group"]) == (b"C" * 24, None, 1, True)
+
+
+def test_the_last_message_of_a_group_says_so():
+    (row,) = rows(got(status=mq.MQGS_LAST_MSG_IN_GROUP))
+    assert row["last_msg_in_group"]
+
+
+def test_more_columns_of_the_descriptor_when_asked_for():
+    (row,) = rows(got(priority=7, persistence=0, msg_type=4, feedback=65536), includeMqmd="true")
+    assert (row["priority"], row["persistence"], row["expiry"], row["backout_count"]) == (7, 0, -1, 0)
+    assert (row["msg_type"], row["feedback"]) == (4, 65536)
+
+
+@pytest.mark.parametrize(
+    ("stamp", "expected"),
+    [
+        (b"1970010100000000", 0),
+        (b"1970010200000001", 86_400_010_000),
+        (b"2000022923595999", 951_868_799_990_000),
+        (b" " * 16, None),
+        (bytes(16), None),
+        (b"2026133313482001", None),
+    ],
+)
+def test_when_a_message_was_put(stamp, expected):
+    assert put_time_us(stamp) == expected
+
+
+def test_record_batches_are_bounded_by_bytes_and_a_long_message_is_one_of_its_own():
+    messages = [got(bytes(length)) for length in (40, 40, 40, 500, 40)]
+    sizes = [
+        [len(row["value"]) for row in batch.to_pylist()]
+        for batch in record_batches(messages, options(arrowBatchBytes=100))
+    ]
+    assert sizes == [[40, 40, 40], [500], [40]]
+
+
+def test_a_record_batch_is_handed_over_before_the_next_message_is_asked_for():
+    asked = []
+
+    def messages():
+        for number in range(4):
+            asked.append(number)
+            yield got(bytes(60))
+
+    batches = record_batches(messages(), options(arrowBatchBytes=100))
+    assert next(batches).num_rows == 2
+    assert asked == [0, 1]
+
+
+def test_there_are_the_columns_that_are_documented():
+    assert list(columns(options())) == (
+        "value key queue group_id msg_seq_number last_msg_in_group msg_id correl_id timestamp format ccsid encoding".split()
+    )
+    assert list(columns(options(includeMqmd="true", includeHeaders="true")))[12:] == (
+        "priority persistence expiry backout_count msg_type feedback headers".split()
+    )

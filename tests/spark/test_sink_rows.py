@@ -1,0 +1,152 @@
+"""Rows become groups: which columns can be written, and what comes together in which order. No JVM is needed."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyspark")
+
+from pyspark.sql import types as t  # noqa: E402 - may be missing
+
+from mqgroups.batch_producer import BatchMessage  # noqa: E402 - needs what may be missing
+from mqgroups.spark.errors import ColumnsRefused, RowRefused  # noqa: E402 - likewise
+from mqgroups.spark.options import Use, sink_options  # noqa: E402 - likewise
+from mqgroups.spark.sink_rows import columns_of, groups_of  # noqa: E402 - likewise
+
+TYPES = {
+    "string": t.StringType(),
+    "binary": t.BinaryType(),
+    "boolean": t.BooleanType(),
+    "int": t.IntegerType(),
+    "long": t.LongType(),
+    "date": t.DateType(),
+    "timestamp": t.TimestampType(),
+    "decimal(5,2)": t.DecimalType(5, 2),
+    "array<string>": t.ArrayType(t.StringType()),
+    "map<string,int>": t.MapType(t.StringType(), t.IntegerType()),
+}
+
+
+def columns(ddl, **options):
+    fields = [each.split(" ") for each in ddl.split(", ")]
+    given = {"mq.queueManager": "QM1", "queue": "ORDERS", "statusQueue": "S", **options}
+    schema = t.StructType([t.StructField(name, TYPES[kind]) for name, kind in fields])
+    return columns_of(schema, sink_options(given, Use.BATCH_WRITE))
+
+
+def batch(**values):
+    return pa.RecordBatch.from_pydict(values)
+
+
+def groups(batches, found, partition=0):
+    return [(group.key, group.priority, list(group.messages)) for group in groups_of(batches, found, partition)]
+
+
+def test_rows_of_a_key_come_together_from_all_batches_and_into_order():
+    found = columns("group_key string, msg_seq_number long, value binary")
+    batches = [
+        batch(group_key=["B", "A", "A"], msg_seq_number=[2, 3, 1], value=[b"B2", b"A3", b"A1"]),
+        batch(group_key=["A", "B"], msg_seq_number=[2, 1], value=[b"A2", b"B1"]),
+    ]
+    assert groups(batches, found) == [
+        ("A", None, [BatchMessage(b"A1"), BatchMessage(b"A2"), BatchMessage(b"A3")]),
+        ("B", None, [BatchMessage(b"B1"), BatchMessage(b"B2")]),
+    ]
+
+
+def test_without_a_sequence_column_rows_stay_as_they_come():
+    found = columns("group_key string, value string")
+    assert groups([batch(group_key=["A", "A"], value=["z", "a"])], found) == [
+        ("A", None, [BatchMessage("z"), BatchMessage("a")])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "expected"),
+    [
+        ("long", [10, 9], ["10", "9"]),
+        ("binary", [b"\x01", b"\xff"], ["01", "ff"]),
+        ("boolean", [True, False], ["False", "True"]),
+        ("date", [datetime.date(2026, 1, 2)], ["2026-01-02"]),
+        ("decimal(5,2)", [Decimal("1.10")], ["1.10"]),
+        ("string", ["", "é"], ["", "é"]),
+    ],
+)
+def test_a_key_of_any_exact_type_is_a_group(kind, keys, expected):
+    found = columns(f"k {kind}, value binary", groupBy="k")
+    assert [key for key, *_ in groups([batch(k=keys, value=[b"x"] * len(keys))], found)] == expected
+
+
+def test_a_partition_is_put_lazily():
+    found = columns("value binary", groupBy="partition")
+    read = []
+
+    def batches():
+        for n in range(3):
+            read.append(n)
+            yield batch(value=[b"%d" % n])
+
+    for group in groups_of(batches(), found, 4):
+        assert read == [0]
+        assert list(group.messages) == [BatchMessage(b"0"), BatchMessage(b"1"), BatchMessage(b"2")]
+    assert read == [0, 1, 2]
+
+
+def test_a_partition_without_rows_is_no_group():
+    assert groups([], columns("value binary", groupBy="partition")) == []
+    assert groups([], columns("group_key string, value binary")) == []
+
+
+def test_a_partition_is_ordered_where_a_column_says_how():
+    found = columns("at timestamp, value binary", groupBy="partition", sequenceColumn="at")
+    at = [datetime.datetime(2026, 1, day, tzinfo=datetime.timezone.utc) for day in (2, 1)]
+    assert groups([batch(at=at, value=[b"2", b"1"])], found) == [("0", None, [BatchMessage(b"1"), BatchMessage(b"2")])]
+
+
+def test_the_format_and_the_priority_of_the_options_are_for_rows_that_say_none():
+    found = columns("group_key string, value binary, format string, priority int", format="DEFAULT", priority="3")
+    rows = batch(
+        group_key=["A", "B"], value=[b"1", b"2"], format=[None, "MINE"], priority=pa.array([None, 8], pa.int32())
+    )
+    assert groups([rows], found) == [
+        ("A", 3, [BatchMessage(b"1", "DEFAULT")]),
+        ("B", 8, [BatchMessage(b"2", "MINE")]),
+    ]
+
+
+def test_two_priorities_in_a_group_are_refused():
+    found = columns("group_key string, value binary, priority int")
+    rows = batch(group_key=["A", "A"], value=[b"1", b"2"], priority=[1, 2])
+    with pytest.raises(RowRefused, match="group 'A' has rows with priority 1 and 2"):
+        groups([rows], found)
+
+
+@pytest.mark.parametrize("name", ["group_key", "msg_seq_number", "value"])
+def test_a_row_without_what_it_needs_is_refused(name):
+    found = columns("group_key string, msg_seq_number int, value binary")
+    values = {"group_key": ["A"], "msg_seq_number": [1], "value": [b"1"], name: [None]}
+    with pytest.raises(RowRefused, match=f"column '{name}' is null"):
+        groups([batch(**values)], found)
+
+
+@pytest.mark.parametrize(
+    ("ddl", "options", "said"),
+    [
+        ("value binary", {}, "no column 'group_key' for the groups among value"),
+        ("value binary", {"groupBy": "customer"}, "no column 'customer'"),
+        ("group_key string", {}, "no column 'value'"),
+        ("group_key string, value int", {}, "column 'value' is int; it has to be binary or string"),
+        ("group_key array<string>, value binary", {}, r"column 'group_key' is array<string>"),
+        ("group_key string, value binary, at int", {}, "column 'at' would be lost"),
+        ("group_key string, value binary", {"sequenceColumn": "at"}, r"no column 'at' \(sequenceColumn\)"),
+        ("group_key string, value binary, headers map<string,int>", {}, "column 'headers' is map<string,int>"),
+        ("group_key string, value binary, correl_id string", {}, "column 'correl_id' is string"),
+    ],
+)
+def test_columns_that_cannot_be_written_are_refused(ddl, options, said):
+    with pytest.raises(ColumnsRefused, match=said):
+        columns(ddl, **options)

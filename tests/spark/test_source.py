@@ -1,0 +1,415 @@
+"""The source in a Spark session: batch and stream reads of the queue manager under test."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+import mqgroups.spark
+from mqgroups.mqi import constants as mqi
+from tests.fix_mqi import OK
+from tests.fix_properties import MessageHandle
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def batch(spark, owner, mq_options):
+    """A function that loads the queue as a DataFrame."""
+
+    def load(**options):
+        return spark.read.format("ibmmq").options(**mq_options, queue=owner.queue, **options).load()
+
+    return load
+
+
+class Stream:
+    """A query over the queue that keeps what each micro-batch has: messages by GroupId, in order."""
+
+    def __init__(self, spark, owner, mq_options, checkpoint):
+        self._spark = spark
+        self._options = {**mq_options, "queue": owner.queue}
+        self.checkpoint = checkpoint
+        self.batches = []
+        self._queries = []
+
+    def start(self, *, available_now=True, checkpoint=None, **options):
+        frame = self._spark.readStream.format("ibmmq").options(**self._options, **options).load()
+        writer = frame.writeStream.foreachBatch(self._keep).option(
+            "checkpointLocation", str(checkpoint or self.checkpoint)
+        )
+        query = (
+            writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime="0 seconds")
+        ).start()
+        self._queries.append(query)
+        return query
+
+    def run(self, **options):
+        """Run until all that is there is processed; returns the new micro-batches."""
+        before = len(self.batches)
+        assert self.start(**options).awaitTermination(120)
+        return self.batches[before:]
+
+    def _keep(self, frame, _):
+        groups: dict[bytes, list[bytes]] = {}
+        for row in frame.collect():
+            groups.setdefault(bytes(row.key), []).append(bytes(row.value))
+        self.batches.append(sorted(groups.values()))
+
+    def stop(self):
+        for query in self._queries:
+            query.stop()
+
+
+@pytest.fixture
+def stream(spark, owner, mq_options, tmp_path):
+    stream = Stream(spark, owner, mq_options, tmp_path / "checkpoint")
+    yield stream
+    stream.stop()
+
+
+def error_of(call):
+    """Return what Spark says of a call that fails."""
+    with pytest.raises(Exception) as failed:
+        call()
+    return str(failed.value)
+
+
+# --- batch read
+
+
+def test_a_queue_as_rows(owner, batch):
+    owner.put_group(["a1", "a2"])
+    owner.put_raw(b"single", CorrelId=b"C" * 24)
+    a1, a2, single = owner.on_queue()
+    rows = batch().orderBy("group_id", "msg_seq_number").collect()
+    assert [(bytes(row.value), row.queue, row.msg_seq_number, row.last_msg_in_group) for row in rows] == [
+        (b"single", owner.queue, 1, True),
+        (b"a1", owner.queue, 1, False),
+        (b"a2", owner.queue, 2, True),
+    ]
+    assert [row.group_id and bytes(row.group_id) for row in rows] == [None, a1.group_id, a1.group_id]
+    assert [bytes(row.key) for row in rows] == [b"C" * 24, a1.group_id, a1.group_id]
+    assert [bytes(row.msg_id) for row in rows] == [single.md.MsgId, a1.md.MsgId, a2.md.MsgId]
+    put = a1.md.PutDate + a1.md.PutTime[:6]
+    assert rows[1].timestamp.strftime("%Y%m%d%H%M%S").encode() == put
+    assert (rows[1].format, rows[1].ccsid) == ("MQSTR", 1208)
+
+
+def test_two_actions_on_one_dataframe_see_the_same_and_take_nothing(owner, batch):
+    owner.put_raw_group([b"a1", b"a2"])
+    frame = batch()
+    assert frame.count() == 2
+    owner.put_raw_group([b"b1"])
+    assert sorted(bytes(row.value) for row in frame.collect()) == [b"a1", b"a2"]
+    assert frame.selectExpr("CAST(value AS STRING)").first()[0].startswith("a")
+    assert owner.data() == [b"a1", b"a2", b"b1"]
+
+
+def test_an_empty_queue_is_an_empty_dataframe(batch):
+    assert batch().collect() == []
+
+
+def test_incomplete_groups_are_read_only_when_asked_for(owner, batch):
+    owner.put_raw_group([b"a1", b"a2", b"a3"])
+    owner.put_raw_group([b"b1", b"b2"], whole=False)
+    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
+    a2 = owner.on_queue()[1]
+    assert handle.get(match=mqi.MQMO_MATCH_MSG_ID, MsgId=a2.md.MsgId).code == OK
+    handle.close()
+    assert batch().count() == 0
+    rows = batch(includeIncomplete="true").orderBy("value").collect()
+    assert [(bytes(row.value), row.msg_seq_number) for row in rows] == [(b"a1", 1), (b"a3", 3), (b"b1", 1), (b"b2", 2)]
+
+
+def test_rows_of_a_group_are_in_one_partition_and_in_sequence(owner, batch):
+    for group in range(5):
+        owner.put_raw_group([b"%d-%03d" % (group, number) for number in range(50)])
+    partitions = batch(minPartitions="3").rdd.map(lambda row: bytes(row.value)).glom().collect()
+    assert len(partitions) == 3
+    for partition in partitions:
+        assert partition == sorted(partition)
+    assert sorted(value for partition in partitions for value in partition) == sorted(owner.data())
+
+
+def test_headers_and_more_of_the_descriptor(owner, batch):
+    handle = owner.eye.open(owner.queue, mqi.MQOO_OUTPUT)
+    properties = MessageHandle(owner.eye)
+    assert properties.set("colour", "green") == OK
+    pmo = owner.eye.mqi.package.PMO(Version=3, OriginalMsgHandle=properties.hmsg)
+    assert handle.put(b"data", pmo=pmo, Priority=3, Format=b"MQSTR   ").code == OK
+    handle.close()
+    (row,) = batch(includeHeaders="true", includeMqmd="true").collect()
+    assert {name: bytes(value) for name, value in row.headers.items()} == {"colour": b"green"}
+    assert (bytes(row.value), row.format, row.priority, row.backout_count) == (b"data", "MQSTR", 3, 0)
+    (row,) = batch().collect()
+    assert (bytes(row.value), row.format) == (b"data", "MQSTR")
+
+
+def test_a_segmented_message_is_one_row(owner, batch):
+    owner.put_group([b"short", b"x" * 10_000], segment_bytes=1000)
+    rows = batch().orderBy("msg_seq_number").collect()
+    assert [bytes(row.value) for row in rows] == [b"short", b"x" * 10_000]
+
+
+def test_a_hundred_megabytes_in_one_group(owner, batch):
+    payload = os.urandom(4_000_000)
+    with owner.producer(every=5) as producer, producer.group() as group:
+        for _ in range(25):
+            group.put(payload)
+    # Batches of 4 MB each: were they one, the worker and the JVM would have to hold all of it.
+    digests = batch().selectExpr("sha2(value, 256) AS digest", "length(value) AS bytes").distinct().collect()
+    assert [(row.digest, row.bytes) for row in digests] == [(hashlib.sha256(payload).hexdigest(), 4_000_000)]
+
+
+def test_filters_decide_what_is_browsed(spark, owner, batch, count_calls):
+    for group in range(5):
+        owner.put_raw_group([b"%d-%03d" % (group, number) for number in range(1, 51)])
+    third = owner.on_queue()[100].group_id
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    try:
+        frame = batch(pushFilters="true")
+        count_calls()
+        one = frame.filter(frame.group_id == bytearray(third)).filter("msg_seq_number > 48").collect()
+        calls = count_calls()["MQGET"]
+        firsts = frame.filter("msg_seq_number = 1 AND length(value) = 5").orderBy("value").collect()
+    finally:
+        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+    assert sorted(bytes(row.value) for row in one) == [b"2-049", b"2-050"]
+    # The group, its size, and two messages.
+    assert calls < 20
+    assert [bytes(row.value) for row in firsts] == [b"%d-001" % group for group in range(5)]
+
+
+def test_a_planned_group_that_is_gone_fails_or_is_left_out(owner, batch):
+    owner.put_raw_group([b"a1", b"a2"])
+    owner.put_raw_group([b"b1", b"b2"])
+    strict, lenient = batch(), batch(failOnDataLoss="false")
+    assert strict.count() == lenient.count() == 4
+    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
+    assert [handle.get().data, handle.get().data] == [b"a1", b"a2"]
+    handle.close()
+    said = error_of(strict.collect)
+    assert "GroupGone" in said
+    assert "was planned with 2 messages, and 0 of them could be read" in said
+    assert sorted(bytes(row.value) for row in lenient.collect()) == [b"b1", b"b2"]
+
+
+def test_sql_reads_a_queue_without_registering_anything(spark, owner, mq_options):
+    owner.put_raw_group([b"a1"])
+    options = ", ".join(f"'{name}' '{value}'" for name, value in {**mq_options, "queue": owner.queue}.items())
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW arrived USING ibmmq OPTIONS ({options})")
+    assert spark.sql("SELECT CAST(value AS STRING) FROM arrived").first()[0] == "a1"
+
+
+def test_the_format_can_be_registered(spark, owner, batch):
+    from mqgroups.spark import register
+
+    register(spark)
+    owner.put_raw(b"single")
+    assert batch().count() == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            {"maxGroupsPerTriger": "7"},
+            "option maxgroupspertriger of format 'ibmmq': there is no such option. The nearest is",
+        ),
+        ({"minPartitions": "none"}, "option minPartitions of format 'ibmmq': 'none' cannot be"),
+        ({"statusQueue": "S"}, "option statusQueue of format 'ibmmq': it is for write"),
+    ],
+)
+def test_an_option_that_cannot_be_is_named(batch, options, sentence):
+    assert sentence in error_of(lambda: batch(**options).collect())
+
+
+def test_another_schema_is_refused(spark, owner, mq_options):
+    reader = spark.read.format("ibmmq").options(**mq_options, queue=owner.queue).schema("value STRING")
+    assert "no other schema" in error_of(lambda: reader.load().collect())
+
+
+def test_a_password_is_in_no_plan(spark, owner, mq, mq_options, capfd):
+    options = {**mq_options, "mq.password": mq.password, "queue": owner.queue}
+    del options["mq.passwordEnv"]
+    owner.put_raw(b"single")
+    frame = spark.read.format("ibmmq").options(**options).load()
+    assert frame.count() == 1
+    frame.explain("extended")
+    plan = frame._jdf.queryExecution().toString()
+    said = error_of(spark.read.format("ibmmq").options(**options, nonsense="1").load)
+    written = capfd.readouterr()
+    for text in (plan, said, written.out, written.err):
+        assert mq.password not in text
+
+
+def test_a_worker_keeps_its_connection(owner, batch, count_calls):
+    owner.put_raw_group([b"a1"])
+    frame = batch()
+    for _ in range(3):
+        frame.count()
+    count_calls()
+    for _ in range(5):
+        assert frame.count() == 1
+    assert "MQCONNX" not in count_calls()
+
+
+def test_the_example_of_the_readme_reads_a_queue_into_files(spark, owner, mq, tmp_path, monkeypatch, capfd):
+    example = Path(__file__).parents[2] / "examples" / "spark_read.py"
+    code = example.read_text(encoding="utf-8").partition("import SparkSession\n\n")[2]
+    for readme in (Path(mqgroups.spark.__file__).parent / "README.md", example.parents[1] / "README.md"):
+        assert code in readme.read_text(encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", [str(example), str(tmp_path)])
+    for rows in (["a1", "a2"], ["b1"]):
+        with owner.producer(queue="ORDERS") as producer, producer.group() as group:
+            for row in rows:
+                group.put(row)
+        runpy.run_path(str(example), run_name="__main__")
+    texts = spark.read.parquet(f"{tmp_path}/orders").orderBy("text").collect()
+    assert [(row.text, row.msg_seq_number) for row in texts] == [("a1", 1), ("a2", 2), ("b1", 1)]
+    assert "|    2|" in capfd.readouterr().out
+
+
+# --- stream read
+
+
+def test_available_now_takes_what_is_there_in_micro_batches_and_leaves_the_queue_empty(owner, stream):
+    for name in (b"a", b"b", b"c"):
+        owner.put_raw_group([name + b"1", name + b"2"])
+    owner.put_raw(b"single", CorrelId=b"C" * 24)
+    assert stream.run(maxGroupsPerTrigger="2") == [
+        [[b"a1", b"a2"], [b"b1", b"b2"]],
+        [[b"c1", b"c2"], [b"single"]],
+    ]
+    assert owner.data() == []
+    assert stream.run() == []
+    owner.put_raw_group([b"d1"])
+    assert stream.run() == [[[b"d1"]]]
+    assert owner.data() == []
+
+
+def test_an_incomplete_group_is_read_when_it_is_complete(owner, stream):
+    first, second = (owner.eye.open(owner.queue, mqi.MQOO_OUTPUT) for _ in range(2))
+    assert first.put(b"a1", mqi.MQPMO_LOGICAL_ORDER, MsgFlags=mqi.MQMF_MSG_IN_GROUP).code == OK
+    assert second.put(b"b1", mqi.MQPMO_LOGICAL_ORDER, MsgFlags=mqi.MQMF_LAST_MSG_IN_GROUP).code == OK
+    assert stream.run() == [[[b"b1"]]]
+    assert owner.data() == [b"a1"]
+    assert first.put(b"a2", mqi.MQPMO_LOGICAL_ORDER, MsgFlags=mqi.MQMF_LAST_MSG_IN_GROUP).code == OK
+    assert stream.run() == [[[b"a1", b"a2"]]]
+    assert owner.data() == []
+    first.close()
+    second.close()
+
+
+@pytest.mark.parametrize(
+    ("limits", "sizes"),
+    [
+        ({"maxMessagesPerTrigger": "5"}, [2, 1, 1]),
+        ({"maxBytesPerTrigger": "60"}, [3, 1]),
+        ({"maxGroupsPerTrigger": "3", "maxMessagesPerTrigger": "3"}, [1, 1, 1, 1]),
+        ({"maxMessagesPerTrigger": "1"}, [1, 1, 1, 1]),
+    ],
+)
+def test_limits_are_kept_by_whole_groups(owner, stream, limits, sizes):
+    for number, size in enumerate([2, 2, 2, 4]):
+        ten_bytes = [b"group%04d%d" % (number, message) for message in range(size)]
+        owner.put_raw_group(ten_bytes)
+    assert [len(batch) for batch in stream.run(**limits)] == sizes
+    assert owner.data() == []
+
+
+def test_groups_come_to_a_running_query_and_are_removed_with_the_next_ones(owner, stream):
+    query = stream.start(available_now=False, pollTimeoutMs="100")
+    owner.put_raw_group([b"a1", b"a2"])
+    query.processAllAvailable()
+    assert stream.batches == [[[b"a1", b"a2"]]]
+    # Nothing came after it: Spark has not asked to remove it.
+    assert owner.data() == [b"a1", b"a2"]
+    owner.put_raw_group([b"b1"])
+    query.processAllAvailable()
+    query.stop()
+    assert stream.batches == [[[b"a1", b"a2"]], [[b"b1"]]]
+    assert owner.data() == [b"b1"]
+    # A query that goes on from there neither reads it again nor leaves it.
+    assert stream.run() == []
+    assert owner.data() == []
+
+
+def test_with_eager_commit_an_idle_query_leaves_nothing(owner, stream, count_waiting):
+    query = stream.start(available_now=False, eagerCommit="true", pollTimeoutMs="30000")
+    owner.put_raw_group([b"a1", b"a2"])
+    while not stream.batches or not count_waiting(owner.queue):
+        assert query.isActive, query.exception()
+    assert owner.data() == []
+
+
+def test_a_micro_batch_that_failed_is_read_again(owner, stream, tmp_path):
+    owner.put_raw_group([b"a1", b"a2"])
+    keep, failures = stream._keep, list[int]()
+
+    def fail_once(frame, batch_id):
+        keep(frame, batch_id)
+        if not failures:
+            failures.append(batch_id)
+            raise ValueError("the sink is not there")
+
+    stream._keep = fail_once
+    assert "the sink is not there" in error_of(lambda: stream.start().awaitTermination(120))
+    assert owner.data() == [b"a1", b"a2"]
+    assert stream.run() == [[[b"a1", b"a2"]]]
+    assert failures == [0]
+    assert owner.data() == []
+
+
+def test_a_second_query_on_a_queue_is_refused(owner, stream, tmp_path):
+    query = stream.start(available_now=False)
+    query.processAllAvailable()
+    second = stream.start(checkpoint=tmp_path / "second", reservationTimeoutMs="0")
+    said = error_of(lambda: second.awaitTermination(120))
+    assert "QueueReserved" in said
+    assert f"queue {owner.queue} is open for input by another application (2042)" in said
+    assert query.isActive
+
+
+def test_a_planned_group_that_is_gone_fails_the_query(owner, stream):
+    owner.put_raw_group([b"a1", b"a2"])
+    owner.put_raw_group([b"b1"])
+
+    def fail(frame, batch_id):
+        raise ValueError("not now")
+
+    keep, stream._keep = stream._keep, fail
+    error_of(lambda: stream.start().awaitTermination(120))
+    stream._keep = keep
+    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
+    assert handle.get().data == b"a1"
+    handle.close()
+    assert "GroupGone" in error_of(lambda: stream.start().awaitTermination(120))
+    assert stream.run(failOnDataLoss="false") == [[[b"b1"]]]
+    assert owner.data() == []
+
+
+def test_an_offset_of_another_version_is_refused(owner, stream):
+    owner.put_raw_group([b"a1"])
+    stream.run()
+    (offset,) = (stream.checkpoint / "offsets").glob("0")
+    offset.write_text(re.sub('"v": ?1', '"v": 2', offset.read_text()))
+    (stream.checkpoint / "offsets" / ".0.crc").unlink(missing_ok=True)
+    assert "OffsetUnreadable" in error_of(lambda: stream.start().awaitTermination(120))
+
+
+def test_without_eager_commit_the_last_micro_batch_stays_until_there_is_more(owner, stream):
+    for name in (b"a", b"b"):
+        owner.put_raw_group([name + b"1", name + b"2"])
+    assert stream.run(maxGroupsPerTrigger="1", eagerCommit="false") == [[[b"a1", b"a2"]], [[b"b1", b"b2"]]]
+    assert owner.data() == [b"b1", b"b2"]
+    owner.put_raw_group([b"c1"])
+    assert stream.run(eagerCommit="false") == [[[b"c1"]]]
+    assert owner.data() == [b"c1"]
