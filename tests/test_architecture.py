@@ -44,7 +44,7 @@ ALLOWED: dict[str, set[str]] = {
     "shared_status_queue": {"connection", "core", "errors", "mqi", "status_queue"},
     "group_status": {"connection", "core", "errors", "shared_status_queue", "status_queue"},
     "batch_producer": EDGE | {"group_status", "producer", "shared_status_queue"},
-    "batches": {"config", "connection", "core", "errors", "mqi", "shared_status_queue"},
+    "batches": {"config", "connection", "core", "errors", "mqi", "shared_status_queue", "telemetry"},
     "unit_of_work": EDGE - {"unit_of_work", "payload", "backout_queue", "config"},
     "put_group": {"core", "errors", "mqi.abc", "payload", "producer"},
     "backout_queue": {"connection", "errors", "forwarding", "mqi"},

@@ -148,6 +148,18 @@ def test_context_that_the_application_gives_in_an_mqrfh2_of_its_own_is_left_alon
     assert found == [(b"data", REMOTE, None), (b"data", traceparent(unit), "green"), (b"data", REMOTE, None)]
 
 
+def test_a_message_s_own_properties_and_its_context_go_together(owner, spans):
+    with owner.producer(owner.connect(propagate=True), every=9) as producer, producer.group() as group:
+        group.put(b"0", properties={"colour": "green"})
+        group.put(b"1")
+        group.put(b"2", properties={"colour": "red", "traceparent": REMOTE})
+        group.put(b"3", properties={"colour": "blue"})
+    (unit,) = spans.named(f"put {owner.queue}")
+    ours = traceparent(unit)
+    found = properties(owner, "traceparent", "colour")
+    assert found == [(b"0", ours, "green"), (b"1", ours, None), (b"2", REMOTE, "red"), (b"3", ours, "blue")]
+
+
 def test_another_instrumentation_around_mqput_is_left_to_it(owner, spans, monkeypatch, caplog):
     from mqgroups.mqi import binding
 

@@ -17,6 +17,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.telemetry import context, metrics
 from mqgroups.telemetry import owner as owner_telemetry
 from mqgroups.telemetry import semantic_conventions as sc
+from tests.fix_batches import messages
 from tests.fix_telemetry import ids, linked, of
 
 THIS = [b"%d" % number for number in range(7)]
@@ -460,6 +461,115 @@ def test_poison_is_an_event(make_owner, spans, policy):
     handle = owner.eye.open("TEST.BACKOUT", mq.MQOO_INPUT_SHARED)
     assert len(handle.all()) == {"halt": 0, "skip": 1, "quarantine": 3}[policy]
     handle.close()
+
+
+# --- groups of a batch, and what an operator does
+
+
+@pytest.fixture
+def batches(make_batches):
+    return make_batches()
+
+
+def test_a_group_of_a_batch_is_traced_and_measured_as_any(batches, spans, measured):
+    queue, sink = batches.queue, batches.sink
+    assert batches.attempt().put_group("A", messages("A", 3)) == 3
+    ended = spans()
+    assert [span.name for span in ended] == [f"commit {queue}", f"put {queue}"] * 2  # nothing for the claim
+    assert of(ended[1::2], "messaging.client.id") == [f"{sink}/0/A"] * 2
+    assert of(ended[1::2], "messaging.batch.message_count") == [2, 1]
+    found = measured()
+    ((_, groups),) = found["mqgroups.group.messages"].items()
+    assert groups == (1, 3)
+    status_queue = {"messaging.system": "ibmmq", "messaging.destination.name": batches.status_queue}
+    assert found["mqgroups.status_queue.wait"][frozenset(status_queue.items())][0] == 1
+    # None is made for a group that is there already.
+    assert batches.attempt().put_group("A", messages("A", 3)) == 0
+    assert spans() == ()
+
+
+def test_an_attempt_that_goes_on_links_to_where_the_one_before_stopped(batches, spans):
+    with pytest.raises(Crash):
+        batches.attempt().put_group("A", failing(messages("A", 5), after=4))
+    stopped_after = spans.named(f"put {batches.queue}")[0]
+    assert batches.attempt().put_group("A", messages("A", 5)) == 3
+    recover, _, first, *_ = spans()
+    assert (recover.name, recover.attributes[sc.OUTCOME]) == (f"recover {batches.queue}", "resumed")
+    assert (recover.attributes[sc.MSG_SEQ_NUMBER], recover.attributes[sc.EPOCH]) == (2, 2)
+    assert linked(recover) == linked(first) == [ids(stopped_after)]
+
+
+def test_an_attempt_that_is_fenced_is_seen(batches, spans, measured):
+    def overtaken():
+        for number, message in enumerate(messages("A", 5), 1):
+            if number == 4:
+                batches.attempt(batches.owner.connect(trace="off")).put_group("A", messages("A", 5))
+            yield message
+
+    with pytest.raises(errors.Fenced):
+        batches.attempt().put_group("A", overtaken())
+    *_, fenced = spans.named(f"put {batches.queue}")
+    assert (fenced.status.status_code, fenced.status.description) == (StatusCode.ERROR, "OwnershipLost")
+    assert list(measured()["mqgroups.ownership_losses"].values()) == [1]
+
+
+def failing(messages, after):
+    yield from messages[:after]
+    raise Crash
+
+
+def test_a_record_that_was_salvaged_is_resumed_with_a_link_to_that(owner, spans):
+    owner.interrupt_put(THIS[:6])
+    owner.empty(owner.status_queue("put"))
+    owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, check=True)
+    spans()
+    owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue)
+    (salvage,) = spans()
+    group_id = owner.on_queue()[0].group_id.hex()
+    assert (salvage.name, salvage.kind) == (f"recover {owner.queue}", SpanKind.INTERNAL)
+    assert dict(salvage.attributes) == {
+        "messaging.system": "ibmmq",
+        "messaging.operation.name": "recover",
+        "messaging.destination.name": owner.queue,
+        "messaging.client.id": owner.name,
+        "messaging.ibmmq.queue_manager": owner.target.q_mgr_name,
+        "messaging.ibmmq.group_id": group_id,
+        "messaging.ibmmq.msg_seq_number": 4,
+        "mqgroups.outcome": "salvaged",
+    }
+    with owner.producer() as producer, producer.group() as group:
+        for data in THIS[group.resume_from :]:
+            group.put(data)
+    assert linked(spans()[0]) == [ids(salvage)]
+    assert owner.get_groups() == [THIS]
+
+
+def test_a_group_that_was_moved_is_a_span_and_keeps_its_context(owner, make_queue, spans):
+    away = make_queue()
+    owner.put_group(THIS, every=100, qmgr=owner.connect(propagate=True))
+    (put,) = spans.named(f"put {owner.queue}")
+    group_id = owner.on_queue()[0].group_id
+    owner.qmgr.move_group(owner.queue, group_id, to=away)
+    (move,) = spans()
+    assert dict(move.attributes) == {
+        "messaging.system": "ibmmq",
+        "messaging.operation.name": "recover",
+        "messaging.destination.name": owner.queue,
+        "messaging.batch.message_count": 7,
+        "messaging.ibmmq.queue_manager": owner.target.q_mgr_name,
+        "messaging.ibmmq.group_id": group_id.hex(),
+        "messaging.ibmmq.backout_queue": away,
+        "mqgroups.outcome": "moved",
+    }
+    assert owner.get_groups(queue=away) == [THIS]
+    assert linked(spans.named(f"get {away}")[0]) == [ids(put)]
+
+
+def test_a_repair_that_is_refused_is_a_span_with_an_error(owner, spans):
+    with pytest.raises(errors.SalvageRefused):
+        owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue)
+    (refused,) = spans()
+    assert (refused.status.status_code, refused.status.description) == (StatusCode.ERROR, "SalvageRefused")
 
 
 # --- providers

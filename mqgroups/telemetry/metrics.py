@@ -67,7 +67,7 @@ class Instruments:
         self.status_queue_wait = histogram(
             sc.STATUS_QUEUE_WAIT,
             "s",
-            "Time until a status queue was open, or given up, because of another owner.",
+            "Time until a status queue was open, or a group on a shared one claimed; or given up, because of another owner.",
             explicit_bucket_boundaries_advisory=_WAIT_S,
         )
 

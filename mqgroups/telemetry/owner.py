@@ -27,7 +27,7 @@ from opentelemetry.util.types import AttributeValue
 
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.status import StatusRecord
-from mqgroups.errors import MQIError
+from mqgroups.errors import MQIError, OwnershipLost
 from mqgroups.mqi.message import Carried, Message
 from mqgroups.telemetry import context, metrics
 from mqgroups.telemetry import semantic_conventions as sc
@@ -48,6 +48,11 @@ class _NoSpans(trace.NoOpTracer):
 
 
 _NO_SPANS = _NoSpans()
+
+
+def tracer(settings: TelemetrySettings) -> trace.Tracer:
+    """Return what makes the spans that are asked for."""
+    return _NO_SPANS if settings.trace == OFF else TRACER
 
 
 @dataclass(slots=True)
@@ -80,7 +85,7 @@ class OwnerTelemetry:
     ) -> None:
         """``leader``: whose units of work these are too; its spans are the parents of this one's."""
         self.each_message = settings.trace == EACH_MESSAGE
-        self._tracer = _NO_SPANS if settings.trace == OFF else TRACER
+        self._tracer = tracer(settings)
         self._role = role
         self._queue = queue
         self._leader = leader
@@ -108,6 +113,7 @@ class OwnerTelemetry:
         self._resumed_link: Link | None = None
         self._group_began_s: float | None = None
         self._group_outcome = sc.COMPLETED
+        self._is_replaced = False
 
     # --- a unit of work
 
@@ -166,6 +172,8 @@ class OwnerTelemetry:
         self.settled(why if isinstance(why, BaseException) else None)
         if why is not None:
             self._processed(why)
+        if isinstance(why, OwnershipLost) and self._leader is None:
+            self._replaced()
         self._finish_messages()
         unit, self._unit = self._unit, None
         if position.at_start:
@@ -316,6 +324,12 @@ class OwnerTelemetry:
         if in_doubt:
             metrics.INSTRUMENTS.in_doubt.add(1, attributes)
         if outcome == sc.OWNERSHIP_LOST:
+            self._replaced()
+
+    def _replaced(self) -> None:
+        # It may be found out in several ways, and several times.
+        if not self._is_replaced:
+            self._is_replaced = True
             metrics.INSTRUMENTS.ownership_losses.add(1, self._metric)
 
     @guarded

@@ -48,10 +48,11 @@ OPERATION_TYPES: Final = {
     BACK_OUT: "settle",
 }
 
-# Outcomes of units of work, of groups, and of recovery.
+# Outcomes of units of work, of groups, of recovery, and of repairs.
 COMMITTED, BACKED_OUT = "committed", "backed out"
 COMPLETED, ABANDONED, QUARANTINED = "completed", "abandoned", "quarantined"
-RESUMED, OWNERSHIP_LOST, FAILED = "resumed", "ownership lost", "failed"
+RESUMED, OWNERSHIP_LOST = "resumed", "ownership lost"
+SALVAGED, MOVED = "salvaged", "moved"
 
 # Events of a unit of work's span.
 EVENT_ABANDONED: Final = "group abandoned"
