@@ -246,6 +246,18 @@ def test_with_trace_message_the_span_of_a_message_is_current_while_it_is_process
     assert [span.parent.span_id for span in handles] == [span_id for _, span_id in current]
 
 
+def test_before_a_commit_no_message_is_current(owner, spans):
+    owner.put_raw_group(THIS)
+    with spans.tracer.start_as_current_span("nightly load") as application:
+        with owner.consumer(owner.connect(**EACH_MESSAGE), every=4) as consumer:
+            current = []
+            consumer.before_commit(lambda _: current.append(trace.get_current_span()))
+            for _ in next(iter(consumer)):
+                assert trace.get_current_span() is not application
+        assert current == [application] * 2
+        assert trace.get_current_span() is application
+
+
 def test_the_application_may_do_with_the_current_span_what_it_does_with_any(owner, spans):
     owner.put_raw_group(THIS[:2])
     other = spans.tracer.start_span("other")

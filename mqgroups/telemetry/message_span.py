@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from opentelemetry import trace
 from opentelemetry.context import Context
@@ -21,6 +22,15 @@ from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.guard import guarded
 
 
+class Likeness(NamedTuple):
+    """What an owner's spans of one operation have in common."""
+
+    tracer: trace.Tracer
+    name: str
+    kind: SpanKind
+    attributes: Mapping[str, AttributeValue]
+
+
 class MessageSpan(Span):
     """A span that is made when it is asked for something, at the latest by ``finish``.
 
@@ -28,21 +38,11 @@ class MessageSpan(Span):
         why: why it ends in an error.
     """
 
-    def __init__(
-        self,
-        tracer: trace.Tracer,
-        name: str,
-        kind: SpanKind,
-        attributes: Mapping[str, AttributeValue],
-        msg_seq_number: int,
-        below: Context,
-        link: Link | None = None,
-    ) -> None:
+    __slots__ = ("_began_ns", "_below", "_ended_ns", "_like", "_link", "_made", "_msg_seq_number", "why")
+
+    def __init__(self, like: Likeness, msg_seq_number: int, below: Context | None, link: Link | None = None) -> None:
         """It begins now, ``below`` another span."""
-        self._tracer = tracer
-        self._name = name
-        self._kind = kind
-        self._attributes = attributes
+        self._like = like
         self._msg_seq_number = msg_seq_number
         self._below = below
         self._link = link
@@ -62,7 +62,11 @@ class MessageSpan(Span):
 
     def finish(self) -> None:
         """Make it, if nobody has asked for it, and end it as it was ended."""
-        end_span(self._span(), self.why, self._ended_ns)
+        span = self._span()
+        if self.why is None:
+            span.end(self._ended_ns)
+        else:
+            end_span(span, self.why, self._ended_ns)
 
     def _span(self) -> Span:
         if self._made is None:
@@ -71,11 +75,12 @@ class MessageSpan(Span):
 
     @guarded
     def _make(self) -> Span:
-        return self._tracer.start_span(
-            self._name,
+        tracer, name, kind, attributes = self._like
+        return tracer.start_span(
+            name,
             context=self._below,
-            kind=self._kind,
-            attributes={**self._attributes, sc.MSG_SEQ_NUMBER: self._msg_seq_number},
+            kind=kind,
+            attributes={**attributes, sc.MSG_SEQ_NUMBER: self._msg_seq_number},
             links=[self._link] if self._link is not None else None,
             start_time=self._began_ns,
         )

@@ -33,7 +33,7 @@ from mqgroups.telemetry import context, metrics
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.context import TraceContext
 from mqgroups.telemetry.guard import guarded
-from mqgroups.telemetry.message_span import MessageSpan, end_span, error_type
+from mqgroups.telemetry.message_span import Likeness, MessageSpan, end_span, error_type
 from mqgroups.telemetry.settings import EACH_MESSAGE, OFF, TelemetrySettings
 
 TRACER = trace.get_tracer(sc.SCOPE, schema_url=sc.SCHEMA_URL)
@@ -99,6 +99,8 @@ class OwnerTelemetry:
             }
             for operation in (role, sc.CREATE, sc.PROCESS, sc.COMMIT, sc.BACK_OUT, sc.RECOVER)
         }
+        self._create = self._likeness(sc.CREATE, SpanKind.PRODUCER)
+        self._process = self._likeness(sc.PROCESS, SpanKind.CONSUMER)
         # By the conventions: a span whose context messages carry is their producer.
         carried = propagates and role == sc.PUT and not self.each_message
         self._kind = SpanKind.PRODUCER if carried else SpanKind.CLIENT
@@ -108,7 +110,9 @@ class OwnerTelemetry:
         # Of the open unit of work; the one that the application has in hand may have begun in the one before.
         self._messages: list[MessageSpan] = []
         self._processing: MessageSpan | None = None
-        self._before_processing: Context | None = None
+        # While a message's span is current: the context with it, and the one to go back to.
+        self._current: Context | None = None
+        self._before: Context | None = None
         self._linked: str | None = None
         self._resumed_link: Link | None = None
         self._group_began_s: float | None = None
@@ -170,8 +174,11 @@ class OwnerTelemetry:
     def ended(self, position: GroupPosition, messages: int, why: BaseException | str | None = None) -> None:
         """The unit of work has ended: at ``position``, with so many messages; ``why`` it was backed out."""
         self.settled(why if isinstance(why, BaseException) else None)
-        if why is not None:
-            self._processed(why)
+        if why is not None and self._processing is not None:
+            self._processing.why = why
+            self._processing.end()
+            self._processing = None
+        self.step_out()
         if isinstance(why, OwnershipLost) and self._leader is None:
             self._replaced()
         self._finish_messages()
@@ -214,7 +221,9 @@ class OwnerTelemetry:
 
     def creating(self, msg_seq_number: int) -> MessageSpan:
         """A message is about to be put: return its span, for ``trace_context`` and ``created``."""
-        return self._message(sc.CREATE, SpanKind.PRODUCER, msg_seq_number)
+        span = MessageSpan(self._create, msg_seq_number, self.context)
+        self._messages.append(span)
+        return span
 
     def created(self, span: MessageSpan, why: BaseException | None = None) -> None:
         """It was put, or not, and why."""
@@ -230,11 +239,15 @@ class OwnerTelemetry:
                 self._link(carried)
             return
         if self._processing is not None:
-            self._processed()
+            self._processing.end()
         found = context.link(carried.traceparent, carried.tracestate) if carried is not None else None
-        self._before_processing = before = otel_context.get_current()
-        self._processing = self._message(sc.PROCESS, SpanKind.CONSUMER, message.msg_seq_number, found)
-        otel_context.attach(trace.set_span_in_context(self._processing, before))
+        self._processing = span = MessageSpan(self._process, message.msg_seq_number, self.context, found)
+        self._messages.append(span)
+        current = otel_context.get_current()
+        if self._before is None or current is not self._current:
+            self._before = current
+        self._current = trace.set_span_in_context(span, self._before)
+        otel_context.attach(self._current)
 
     def _link(self, carried: Carried) -> None:
         # Messages of one unit of work of a producer's carry the same context, one after the other.
@@ -246,27 +259,24 @@ class OwnerTelemetry:
 
     @guarded
     def processed(self) -> None:
-        """The application is through with the message."""
-        self._processed()
+        """The application is through with the message. Its span stays current until the next one's, or ``step_out``."""
+        if self._processing is not None:
+            self._processing.end()
+            self._processing = None
 
-    def _processed(self, why: BaseException | str | None = None) -> None:
-        span, self._processing = self._processing, None
-        before, self._before_processing = self._before_processing, None
-        if span is None:
-            return
-        span.why = why
-        span.end()
+    @guarded
+    def step_out(self) -> None:
+        """Code of the application's runs that is not about a message, unless there still is one in its hands."""
+        current, before = self._current, self._before
         # What the application has made current since, or in another thread, is none of this one's.
-        if before is not None and trace.get_current_span() is span:
-            otel_context.attach(before)
+        if self._processing is None and current is not None and before is not None:
+            self._current = self._before = None
+            if otel_context.get_current() is current:
+                otel_context.attach(before)
 
-    def _message(self, operation: str, kind: SpanKind, msg_seq_number: int, link: Link | None = None) -> MessageSpan:
-        """Begin a message's span. Whose message it is, and of which group, the span above tells: these are many."""
-        below = self.context or otel_context.get_current()
-        name = f"{operation} {self._queue}"
-        span = MessageSpan(self._tracer, name, kind, self._operations[operation], msg_seq_number, below, link)
-        self._messages.append(span)
-        return span
+    def _likeness(self, operation: str, kind: SpanKind) -> Likeness:
+        # Whose message it is, and of which group, the span above tells: these are many.
+        return Likeness(self._tracer, f"{operation} {self._queue}", kind, self._operations[operation])
 
     @guarded
     def _finish_messages(self) -> None:
@@ -310,6 +320,7 @@ class OwnerTelemetry:
     @guarded
     def recovering(self, error: MQIError, unit_of_work: int) -> None:
         """The connection was lost, with this error; ``recovered`` ends it."""
+        self.step_out()
         self._recovering = self._start(sc.RECOVER, SpanKind.INTERNAL)
         if self._recovering is not None:
             attributes = {**self._who, sc.UNIT_OF_WORK: unit_of_work, sc.REASON_CODE: error.reason}
