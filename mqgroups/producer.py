@@ -277,7 +277,8 @@ class GroupProducer:
             md_out, pmo_out = self._queue.put(md, pmo, data)
         except MQIError as error:
             if span is not None:
-                work.telemetry.created(span, why=error)
+                span.why = error
+                span.end()
             if error.reason not in _PROPERTIES_REFUSED or self._carrying == mq.MQHM_NONE:
                 raise
             self._connection.stop_propagating(str(error))
@@ -285,7 +286,7 @@ class GroupProducer:
             self._put_once(message)
             return
         if span is not None:
-            work.telemetry.created(span)
+            span.end()
         if first:
             self._group_id = md_out[st.MD_GROUP_ID]
             if work.committed.at_start:
@@ -305,7 +306,8 @@ class GroupProducer:
     def _creating(self) -> MessageSpan:
         """Begin the span of a message, whose context it carries if messages do."""
         span = self._work.telemetry.creating(self._work.committed.msg_seq_number + self._messages + 1)
-        self._carry(span)
+        if self._connection.propagates or self._carrying != mq.MQHM_NONE:
+            self._carry(span)
         return span
 
     def _carry(self, span: MessageSpan | None = None) -> None:

@@ -220,15 +220,10 @@ class OwnerTelemetry:
     # --- a message
 
     def creating(self, msg_seq_number: int) -> MessageSpan:
-        """A message is about to be put: return its span, for ``trace_context`` and ``created``."""
+        """A message is about to be put: return its span, to be ended when it was put or not, with ``why`` not."""
         span = MessageSpan(self._create, msg_seq_number, self.context)
         self._messages.append(span)
         return span
-
-    def created(self, span: MessageSpan, why: BaseException | None = None) -> None:
-        """It was put, or not, and why."""
-        span.why = why
-        span.end()
 
     @guarded
     def hand_out(self, message: Message) -> None:
