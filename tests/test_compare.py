@@ -12,7 +12,7 @@ pytestmark = pytest.mark.embedded
 
 @pytest.fixture
 def campaign(own_queue_manager, tmp_path):
-    pytest.importorskip("pymqi")
+    pytest.importorskip("pymqi", reason="the ways compared are on pymqi")
     from recipes.compare.campaign import MQSC, Campaign
 
     mqsc = tmp_path / "compare.mqsc"
@@ -95,7 +95,7 @@ NONE, ONE, TWO = bytes(24), b"1" * 24, b"2" * 24
     ids=["whole", "incomplete", "no last", "order", "number twice", "two halves", "twice", "no group", "nothing"],
 )
 def test_the_reader_counts_what_is_lost_doubled_and_torn(mq, groups, expected):
-    pytest.importorskip("pymqi")
+    pytest.importorskip("pymqi", reason="the ways compared are on pymqi")
     from recipes.compare.reader import count
 
     found = count(groups, 2)
@@ -104,7 +104,7 @@ def test_the_reader_counts_what_is_lost_doubled_and_torn(mq, groups, expected):
 
 
 def test_the_page_has_a_place_for_figures_and_keeps_what_is_around_it(mq, tmp_path):
-    pytest.importorskip("pymqi")
+    pytest.importorskip("pymqi", reason="the ways compared are on pymqi")
     from recipes.compare.report import markdown, write
 
     page = tmp_path / "why.md"
@@ -120,7 +120,7 @@ def test_the_page_has_a_place_for_figures_and_keeps_what_is_around_it(mq, tmp_pa
 
 
 def test_the_committed_page_has_figures_for_every_approach(mq):
-    pytest.importorskip("pymqi")
+    pytest.importorskip("pymqi", reason="the ways compared are on pymqi")
     from recipes.compare.worker import APPROACHES
 
     page = (Path(__file__).parents[1] / "recipes" / "why.md").read_text(encoding="utf-8")

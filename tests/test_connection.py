@@ -377,7 +377,11 @@ def test_a_wrapped_connection_in_another_thread_is_a_clear_error_and_commits_not
     assert owner.data() == THIS
 
 
-@pytest.mark.parametrize("thing", [None, object(), types.SimpleNamespace(get_handle=lambda: 1), "QM1"], ids=str)
+@pytest.mark.parametrize(
+    "thing",
+    [None, object(), types.SimpleNamespace(get_handle=lambda: 1), "QM1"],
+    ids=["nothing", "an object", "what looks like one", "a name"],
+)
 def test_only_queue_manager_objects_of_a_binding_can_be_wrapped(binding, thing):
     with pytest.raises(errors.ConfigurationError, match=r"expected a pymqi\.QueueManager or an ibmmq\.QueueManager"):
         mqgroups.wrap(thing)

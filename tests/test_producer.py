@@ -90,7 +90,7 @@ def test_format_and_correl_id_are_of_the_message_they_were_given_with(owner):
         (None, {}, TypeError),
         (3, {}, TypeError),
         (bytearray(b"3"), {}, TypeError),
-        (memoryview(b"3"), {}, TypeError),
+        pytest.param(memoryview(b"3"), {}, TypeError, id="memoryview"),
         ("\ud800", {}, UnicodeEncodeError),
         (b"3", {"format": "LONGER.THAN.8"}, ValueError),
         (b"3", {"correl_id": b"short"}, ValueError),
@@ -434,7 +434,9 @@ def test_an_exception_goes_back_to_the_committed_checkpoint(owner):
 
 
 @pytest.mark.parametrize(
-    "checkpoint", [{1, 2}, object(), float("nan"), float("inf"), {"a": b"bytes"}, [object()]], ids=str
+    "checkpoint",
+    [{1, 2}, object(), float("nan"), float("inf"), {"a": b"bytes"}, [object()]],
+    ids=["set", "object", "nan", "infinity", "bytes", "object in a list"],
 )
 def test_a_checkpoint_that_cannot_be_kept_is_refused_and_the_group_is_resumable(owner, checkpoint):
     with owner.producer() as producer:

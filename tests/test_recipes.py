@@ -32,7 +32,7 @@ class Kitchen:
     def __init__(self, mq: Any, make_queue: Callable[[], str]) -> None:
         self.mq = mq
         # Here, because the client library has to be loaded before.
-        self.pymqi = pytest.importorskip("pymqi")
+        self.pymqi = pytest.importorskip("pymqi", reason="recipes are on pymqi")
         self.queue, self.status = make_queue(), make_queue()
 
     def run(

@@ -676,7 +676,7 @@ def test_a_build_that_comes_second_leaves_the_first_one_s_in_place(
 
     def compile_second(*arguments: object) -> None:
         monkeypatch.setattr(build_module, "_compile", compile_it)
-        compile_it(*arguments)  # type: ignore[arg-type]
+        compile_it(*arguments)  # type: ignore[arg-type]  # as they were given
         firsts.append(_inode(build()))
 
     monkeypatch.setattr(build_module, "_compile", compile_second)

@@ -72,8 +72,8 @@ class Watch:
             return verdict
 
         binding: Binding = self  # type: ignore[assignment]  # the verbs are set one by one
-        mqgroups.queue_manager.load_binding = lambda: binding  # type: ignore[attr-defined]
-        UnitsOfWork.settle = settle  # type: ignore[assignment, method-assign]
+        mqgroups.queue_manager.load_binding = lambda: binding  # type: ignore[attr-defined]  # the campaign's own
+        UnitsOfWork.settle = settle  # type: ignore[assignment, method-assign]  # to see each verdict
 
     def begin(self, program: Program | None, reader: Reader | None) -> Watched:
         """Begin anew; without a reader verdicts are not looked at."""

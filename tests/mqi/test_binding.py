@@ -62,4 +62,4 @@ def test_a_directory_without_the_library_is_named(tmp_path):
 
 def test_only_a_connected_queue_manager_of_a_binding_can_be_wrapped():
     with pytest.raises(ConfigurationError, match=r"builtins\.dict"):
-        chooser.binding_of({})  # type: ignore[arg-type]
+        chooser.binding_of({})  # type: ignore[arg-type]  # which is what is refused

@@ -129,7 +129,7 @@ def test_without_groups_that_passed_there_is_no_latency():
 
 
 def test_the_plot_is_a_picture_with_the_rejected_share_drawn_in_proportion(tmp_path):
-    image = pytest.importorskip("matplotlib.image")
+    image = pytest.importorskip("matplotlib.image", reason="a plot needs mqgroups[report]")
     few, many = (
         replace(FIRST, messages=100, rejected=(BAD,)),
         replace(FIRST, messages=100, rejected=(replace(BAD, messages=50),)),
@@ -150,6 +150,6 @@ def test_the_plot_is_a_picture_with_the_rejected_share_drawn_in_proportion(tmp_p
 
 
 def test_a_plot_of_one_micro_batch_without_rejects_is_drawn(tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="a plot needs mqgroups[report]")
     record = replace(FIRST, latencies_s=(), rejected=())
     assert write_png(report_of("P", [record]), [record], tmp_path).stat().st_size > 10_000

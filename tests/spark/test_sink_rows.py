@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-pa = pytest.importorskip("pyarrow")
-pytest.importorskip("pyspark")
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+pytest.importorskip("pyspark", reason="pyspark needs Python 3.11 or newer")
 
 from pyspark.sql import types as t  # noqa: E402 - may be missing
 

@@ -135,7 +135,7 @@ def _write(file: Path, what: object) -> None:
 @cache
 def _watch(_pid: int) -> Watch:
     watch = Watch(json.loads(Path(os.environ[JOB_VARIABLE]).read_text()))
-    mqgroups.queue_manager.load_binding = lambda: watch  # type: ignore[attr-defined]
+    mqgroups.queue_manager.load_binding = lambda: watch  # type: ignore[attr-defined]  # the campaign's own
     return watch
 
 
