@@ -64,4 +64,4 @@ def _read(order: str, inherited_ccsid: int, header: bytes) -> Header | None:
         folders.append(header[at - folder_length : at].rstrip(b" \0"))
     if ccsid == mq.MQCCSI_INHERIT:
         ccsid = inherited_ccsid
-    return Header(length, encoding, ccsid, format_name.decode(codec).encode(), tuple(folders))
+    return Header(length, encoding, ccsid, format_name.decode(codec, "replace").encode(), tuple(folders))

@@ -47,6 +47,12 @@ def test_a_header_of_zos_is_read():
     assert (found.format_name, found.folders) == (b"MQSTR   ", (b"<usr></usr>",))
 
 
+def test_a_format_that_is_no_text_is_no_error():
+    found = rfh2.leading(md(), header(format_=b"\xff\xfe      "))
+    assert found is not None
+    assert found.length == 36
+
+
 def test_a_character_set_that_is_inherited_is_that_of_the_descriptor():
     found = rfh2.leading(md(ccsid=850), header(ccsid=mq.MQCCSI_INHERIT))
     assert found is not None
