@@ -6,7 +6,8 @@ Each group becomes a file named by its GroupId, a line for each message. A file 
 after a crash it may hold lines whose messages went back to the queue. So the file is made durable before each commit, its length
 is the checkpoint, and who goes on with a group cuts its file to that length first. It ends when no group came for WAIT_S
 seconds; without WAIT_S it waits for ever. container/ runs it on Kubernetes. It connects as `mqgroups recover` does, by
-MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD.
+MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD; with MQGROUPS_PROPAGATE=true it looks for trace
+context in every message.
 
 Exit codes: 0 done; 75 start it again, and it goes on; 1 somebody has to look.
 """
@@ -64,6 +65,7 @@ def connect() -> mqgroups.QueueManager:
         conn_name,
         user=os.environ.get("MQGROUPS_USER"),
         password=os.environ.get("MQGROUPS_PASSWORD"),
+        propagate=os.environ.get("MQGROUPS_PROPAGATE") == "true",
     )
 
 

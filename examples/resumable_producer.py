@@ -5,7 +5,7 @@
 The checkpoint is the position in the file, committed with the lines before it; so whatever dies when, every line is put
 once. When all are, INPUT becomes INPUT.put, *before* the producer is closed: closing takes the last group's record off the status
 queue, and with it the checkpoint. systemd/ has a unit for it. It connects as `mqgroups recover` does, by MQGROUPS_Q_MGR_NAME,
-_CONN_NAME, _CHANNEL, _USER and _PASSWORD.
+_CONN_NAME, _CHANNEL, _USER and _PASSWORD; with MQGROUPS_PROPAGATE=true messages carry trace context.
 
 Exit codes: 0 done; 75 start it again, and it goes on; 1 somebody has to look.
 """
@@ -60,6 +60,7 @@ def connect() -> mqgroups.QueueManager:
         conn_name,
         user=os.environ.get("MQGROUPS_USER"),
         password=os.environ.get("MQGROUPS_PASSWORD"),
+        propagate=os.environ.get("MQGROUPS_PROPAGATE") == "true",
     )
 
 

@@ -41,7 +41,7 @@ class BackoutQueue:
         """Put a message, as it was got, in the caller's unit of work; raises MQIError."""
         if self._queue is None or self._queue.is_stale:
             self._queue = ForwardQueue(self._connection, self.name)
-        self._queue.take(message.descriptor, message.data)
+        self._queue.take(*message.as_got)
 
     def close(self) -> None:
         """Close the queue, if it was opened."""

@@ -14,6 +14,7 @@ incomplete.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -33,6 +34,7 @@ from mqgroups.producer import GroupProducer
 from mqgroups.record_keeper import RecordKeeper
 from mqgroups.retry import OWNER_ACTIVE, Patience, retrying
 from mqgroups.shared_status_queue import SharedStatusQueue
+from mqgroups.telemetry import metrics
 
 
 class BatchMessage(NamedTuple):
@@ -129,6 +131,7 @@ class BatchProducer:
         """
         settings = self._settings
         claim = Claim(self._sink, settings.batch, key, settings.token, settings.run, settings.partition)
+        began_s = time.monotonic()
         try:
             producer = self._claiming(_GroupProducer, self, claim, priority)
         except GroupAlreadyPut as found:
@@ -138,6 +141,9 @@ class BatchProducer:
         except OwnerActive as error:
             error.context = f"Waited {settings.claim_wait_s:g} s for group {claim.name}"
             raise
+        finally:
+            if settings.status_queue is not None:
+                metrics.waited_for_status_queue(settings.status_queue, time.monotonic() - began_s)
         try:
             number = producer.put_messages(messages)
         except OwnershipLost as error:

@@ -18,6 +18,7 @@ from mqgroups.errors import InputChanged
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.shared_status_queue import Lying, SharedStatusQueue
+from mqgroups.telemetry import logs
 
 _log = logging.getLogger("mqgroups.batches")
 
@@ -104,7 +105,7 @@ def complete_batch(
         shared = SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL)
         try:
             found = _find(shared, sink_name, queue).get(sink, _Found(sink))
-            _refuse_unfinished(found, batch)
+            _refuse_unfinished(found, batch, connection.q_mgr_name)
             if not any(_batch(mark) >= batch for mark in found.marks):
                 with connection.unit_of_work(shared):
                     shared.put(high_water_mark(sink, batch, token), sink.high_water_mark_id, expiry_s=mark_expires_s)
@@ -189,7 +190,7 @@ def _records(found: _Found) -> SinkRecords:
     return SinkRecords(found.sink, completed, groups, hidden)
 
 
-def _refuse_unfinished(found: _Found, batch: int) -> None:
+def _refuse_unfinished(found: _Found, batch: int, q_mgr_name: str) -> None:
     for (of, _), group in found.groups.items():
         if of > batch or group.status is None or not _is_begun(group.status.record):
             continue
@@ -201,6 +202,15 @@ def _refuse_unfinished(found: _Found, batch: int) -> None:
             "mqgroups status purge --unfinished-groups",
             record.name,
             record.msg_seq_number,
+            extra=logs.fields(
+                q_mgr_name=q_mgr_name,
+                role=record.role.value,
+                name=record.name,
+                queue=record.queue,
+                group_id=record.group_id,
+                msg_seq_number=record.msg_seq_number,
+                unit_of_work=record.unit_of_work,
+            ),
         )
 
 

@@ -32,10 +32,13 @@ from mqgroups.errors import (
     QueueManagerChanged,
     mqi_error,
 )
+from mqgroups.message_handles import MessageHandles
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.abc import Binding, ConnectArguments, PropertyValue
 from mqgroups.retry import CONNECT_LATER, NEVER, REDO, Patience, Sleep, retrying
+from mqgroups.telemetry import context, logs
+from mqgroups.telemetry.settings import DEFAULT, TelemetrySettings
 
 _log = logging.getLogger("mqgroups")
 _ConnectionT = TypeVar("_ConnectionT", bound="Connection")
@@ -182,6 +185,7 @@ class Connection:
         connect: Callable[[], int] | None = None,
         reconnect: Patience = NEVER,
         sleep: Sleep = time.sleep,
+        telemetry: TelemetrySettings = DEFAULT,
     ) -> None:
         """Take a connection handle over.
 
@@ -192,9 +196,12 @@ class Connection:
                 connected and which is not made again.
             reconnect: how long to go on trying when the connection is lost; 0 is not at all.
             sleep: how waiting is done between tries.
+            telemetry: what is traced, and whether messages carry it.
 
         Attributes:
             generation: how many times it was made again.
+            propagates: whether messages are put with trace context, and it is looked for in those that are got.
+            message_handles: by which.
         """
         self.binding = binding
         self.hconn = hconn
@@ -207,6 +214,11 @@ class Connection:
         self._unit_of_work_of: object | None = None
         self._message_handles: dict[tuple[str, ...], int] = {}
         self.q_mgr_name = ""
+        self.telemetry = telemetry
+        self.propagates = telemetry.propagate
+        self.message_handles = MessageHandles(self)
+        if self.propagates and context.is_instrumented(binding.MQPUT):
+            self.stop_propagating("another instrumentation is around MQPUT")
         try:
             self._inquire_q_mgr()
         except BaseException:
@@ -229,6 +241,7 @@ class Connection:
         patience: Patience,
         reconnect: Patience,
         sleep: Sleep,
+        telemetry: TelemetrySettings,
     ) -> _ConnectionT:
         """MQCONNX, tried again while the queue manager is not there."""
 
@@ -240,7 +253,7 @@ class Connection:
             return hconn
 
         hconn = retrying(patience, CONNECT_LATER, sleep)(connect)
-        return cls(binding, hconn, connect=connect, reconnect=reconnect, sleep=sleep)
+        return cls(binding, hconn, connect=connect, reconnect=reconnect, sleep=sleep, telemetry=telemetry)
 
     @property
     def can_go_on(self) -> bool:
@@ -283,7 +296,7 @@ class Connection:
             found, self.q_mgr_identifier = self.q_mgr_identifier, identifier
             self._broken = True
             raise QueueManagerChanged(self.q_mgr_name, found=found, expected=identifier)
-        _log.info("%r is connected again", self)
+        _log.info("%r is connected again", self, extra=logs.fields(q_mgr_name=self.q_mgr_name))
 
     def _abandon(self) -> None:
         """Let the queue manager know, if it can be reached, that the old connection is not used any more."""
@@ -348,6 +361,19 @@ class Connection:
             raise self.failed("MQSETMP", "a message handle", comp, reason)
         self._message_handles[names] = hmsg
         return hmsg
+
+    def property(self, hmsg: int, name: str) -> str | None:
+        """MQINQMP of a string: ``None`` if there is no such property; raises MQIError."""
+        value, comp, reason = self.binding.property(self.hconn, hmsg, name)
+        if comp == mq.MQCC_FAILED and reason != mq.MQRC_PROPERTY_NOT_AVAILABLE:
+            raise self.failed("MQINQMP", f"property {name}", comp, reason)
+        return value if comp != mq.MQCC_FAILED and isinstance(value, str) else None
+
+    def stop_propagating(self, why: str) -> None:
+        """Put messages without trace context from now on."""
+        self.propagates = False
+        extra = logs.fields(q_mgr_name=self.q_mgr_name)
+        _log.warning("messages carry no trace context: %s", why, extra=extra)
 
     def begin(self, owner: object) -> None:
         """Claim the connection's unit of work for ``owner``, who then has to ``commit`` or ``back_out``.
@@ -441,14 +467,20 @@ class Connection:
                 self.back_out()
         except MQIError as error:
             # Still connected, and not backed out: MQDISC would commit. Dropped without it, the queue manager backs out.
-            _log.warning("not disconnecting from %s, because that would commit: %s", self.q_mgr_name, error)
+            _log.warning(
+                "not disconnecting from %s, because that would commit: %s",
+                self.q_mgr_name,
+                error,
+                extra=logs.fields(q_mgr_name=self.q_mgr_name, reason=error.reason),
+            )
             self._closed = True
             return
         self._closed = True
         if self._connect is not None:
             comp, reason = self.binding.MQDISC(self.hconn)
             if comp and not self._broken:
-                _log.debug("MQDISC from %s: %s", self.q_mgr_name, mq.reason_name(reason))
+                extra = logs.fields(q_mgr_name=self.q_mgr_name, reason=reason)
+                _log.debug("MQDISC from %s: %s", self.q_mgr_name, mq.reason_name(reason), extra=extra)
 
     def __enter__(self: _ConnectionT) -> _ConnectionT:
         return self

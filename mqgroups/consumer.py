@@ -48,7 +48,7 @@ class GroupConsumer:
     def _start(self) -> None:
         self._consumption = Consumption(self._connection, self._settings)
         if self._consumption.work.resumed:
-            _log.info("%r resumes an interrupted group", self)
+            _log.info("%r resumes an interrupted group", self, extra=self._consumption.work.log_fields())
 
     @property
     def checkpoint(self) -> Checkpoint:

@@ -122,7 +122,10 @@ class Consumption:
         while True:
             try:
                 self.work.begin()
-                return self.cursor.get(self.settings.wait_s)
+                message = self.cursor.get(self.settings.wait_s)
+                if message is not None:
+                    self.work.telemetry.begin(self.work.number)
+                return message
             except MQIError as error:
                 self.work.redo(error, self.settle)
 
@@ -136,10 +139,15 @@ class Consumption:
         """
         while True:
             try:
-                if self.work.messages == 0:
+                first = self.work.messages == 0
+                if first:
                     self.work.begin()
                 message = self.cursor.get_in_run()
-                return message if message is not None else self._wait_for_next()
+                if message is None:
+                    message = self._wait_for_next()
+                if first:
+                    self.work.telemetry.begin(self.work.number)
+                return message
             except MQIError as error:
                 self._redo(error)
 
@@ -174,6 +182,7 @@ class Consumption:
 
     def _ask_application(self) -> None:
         if self.before_commit is not None and self.group is not None:
+            self.work.telemetry.step_out()
             self.before_commit(self.group)
 
     def _commit(self, *, ended: bool, failed_with: int | None = None) -> None:
@@ -271,6 +280,7 @@ class Consumption:
         for msg_id in processed:
             if work.messages == 0:
                 work.begin()
+                work.telemetry.begin(work.number)
             work.data_bytes += len(self.cursor.get_again(msg_id).data)
             work.messages += 1
         then()

@@ -78,6 +78,7 @@ class GetGroup:
 
     def _messages(self) -> Iterator[Message]:
         consumption, work, backout = self._consumption, self._consumption.work, self._consumption.backout
+        telemetry, each_message = work.telemetry, work.telemetry.each_message
         message, self._first = self._first, None
         try:
             while True:
@@ -95,8 +96,12 @@ class GetGroup:
                 if not message.is_last_segment:
                     message._following = self._next_segment
                     self._segment = message
+                if each_message or message.carried is not None:
+                    telemetry.hand_out(message)
                 yield message
                 # The application asks for more: this message is processed.
+                if each_message:
+                    telemetry.processed()
                 self._check_current()
                 if not message.is_last_segment:
                     message = self._last_segment()
@@ -153,6 +158,7 @@ class GetGroup:
         consumption = self._consumption
         messages = consumption.cursor.position.msg_seq_number - 1
         abandoned = GroupAbandoned(consumption.settings.queue, self.group_id, messages, result)
+        consumption.work.telemetry.abandoned(result)
         if consumption.settings.hooks.on_abandon is not None:
             consumption.settings.hooks.on_abandon(abandoned)
         consumption.work.messages += 1
@@ -172,6 +178,7 @@ class GetGroup:
             consumption.isolate(Suspect(group_id, number, count + 1))
             return False
         queue, policy = consumption.settings.queue, consumption.settings.poison
+        work.telemetry.poison(number, count, "" if policy == "halt" else backout.name)
         if policy == "halt":
             raise PoisonMessage(queue, group_id, number, count, backout.threshold)
         if policy == "quarantine":
@@ -184,6 +191,7 @@ class GetGroup:
             group_id.hex(),
             count,
             backout.name,
+            extra=work.log_fields(),
         )
         work.messages += 1
         work.suspect = None
@@ -198,6 +206,7 @@ class GetGroup:
         consumption, work, backout = self._consumption, self._consumption.work, self._consumption.backout
         assert backout is not None
         first = message.msg_seq_number
+        work.telemetry.quarantined(first, backout.name)
         while True:
             work.quarantine = True
             consumption.moved.append(message)

@@ -18,7 +18,8 @@ from mqgroups.core.model import MatchOption
 from mqgroups.errors import GroupIncomplete, MessagesTaken, QueueInhibited
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.mqi.message import Message
+from mqgroups.mqi.message import Carried, Message
+from mqgroups.telemetry import context
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
 _GET_OPTIONS = mq.MQGMO_SYNCPOINT | mq.MQGMO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING
@@ -42,6 +43,9 @@ class GroupCursor:
         """Open the queue, and stand at ``committed``; raises MQIError."""
         self._connection = connection
         self._settings = settings
+        # By which trace context is read where PROPCTL(NONE) keeps it from coming in front of the data; as ibmmq does it,
+        # not tried on IBM MQ.
+        self._receiving = mq.MQHM_NONE
         self.queue = self._open()
         self.unit: list[bytes] = []
         # Where the group stands: so many messages ahead of a position. In a run of gets that are all alike only the
@@ -153,23 +157,34 @@ class GroupCursor:
 
     def _open(self) -> Queue:
         settings = self._settings
-        return self._connection.open_queue(
+        queue = self._connection.open_queue(
             settings.queue, _OPEN_OPTIONS, max_message_length=settings.max_message_length
         )
+        if self._connection.telemetry.propagate and queue.inquire(mq.MQIA_PROPERTY_CONTROL) == mq.MQPROP_NONE:
+            self._receiving = self._connection.message_handles.receiving()
+        return queue
 
     def _gmo(self, plan: GetPlan, wait_ms: int) -> bytearray:
         options = _GET_OPTIONS
+        if self._receiving != mq.MQHM_NONE:
+            options |= mq.MQGMO_PROPERTIES_IN_HANDLE
         if not self._settings.stream:
             options |= mq.MQGMO_COMPLETE_MSG
         if plan.logical_order:
             options |= mq.MQGMO_LOGICAL_ORDER
         if plan.all_msgs_available:
             options |= mq.MQGMO_ALL_MSGS_AVAILABLE
-        return st.gmo(options, match_options=plan.match_options, wait_interval_ms=wait_ms)
+        return st.gmo(options, match_options=plan.match_options, wait_interval_ms=wait_ms, msg_handle=self._receiving)
 
     def _accept(self, got: tuple[bytes, bytes, bytes]) -> Message:
         """Take a message for the next one of the group, if it is."""
         data, md, gmo = got
+        carried = None
+        if md[st.MD_FORMAT] == mq.MQFMT_RF_HEADER_2 and (found := context.without_context(md, data)) is not None:
+            md, data, carried = found
+        elif self._receiving != mq.MQHM_NONE:
+            read = self._connection.message_handles.received(self._receiving)
+            carried = Carried(*read, md, data) if read is not None else None
         group_id = md[st.MD_GROUP_ID]
         msg_seq_number = st.long_at(md, st.MD_MSG_SEQ_NUMBER)
         segment_status = gmo[st.GMO_SEGMENT_STATUS]
@@ -185,7 +200,7 @@ class GroupCursor:
             self._anchor = after_get(position, group_id) if ends else inside_message(position, group_id, len(data))
             self._ahead = 0
         self.unit.append(md[st.MD_MSG_ID])
-        return Message(data, md, gmo[st.GMO_GROUP_STATUS], segment_status)
+        return Message(data, md, gmo[st.GMO_GROUP_STATUS], segment_status, carried)
 
     def _incomplete(self, group_id: bytes, msg_seq_number: int, offset: int) -> GroupIncomplete:
         position = self.position

@@ -38,6 +38,9 @@ from mqgroups.put_group import PutGroup
 from mqgroups.record_keeper import RecordKeeper
 from mqgroups.retry import NO_ROOM, Patience, retrying
 from mqgroups.status_queue import StatusQueue
+from mqgroups.telemetry import context
+from mqgroups.telemetry.message_span import MessageSpan
+from mqgroups.telemetry.semantic_conventions import TRACEPARENT
 from mqgroups.unit_of_work import UnitsOfWork
 
 _log = logging.getLogger("mqgroups.producer")
@@ -45,6 +48,8 @@ _log = logging.getLogger("mqgroups.producer")
 _PUT_OPTIONS = mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING
 _IN_LOGICAL_ORDER = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER)
 _IN_PHYSICAL_ORDER = st.pmo(_PUT_OPTIONS)
+# A put that is refused because of the properties it was given: they are too long for MAXPROPL, or the handle is none.
+_PROPERTIES_REFUSED = frozenset({mq.MQRC_PROPERTIES_TOO_BIG, mq.MQRC_HMSG_ERROR})
 
 
 class GroupProducer:
@@ -67,6 +72,11 @@ class GroupProducer:
         self._pinned = False
         # MQMD templates by kind, for messages that are not the last, while the handle retains the group.
         self._run: dict[Kind, bytearray] = {}
+        # MQPMO templates, in logical and physical order, with the message handle of the trace context if messages carry it.
+        self._context = context.NONE
+        self._carrying = mq.MQHM_NONE
+        self._in_logical_order, self._in_physical_order = _IN_LOGICAL_ORDER, _IN_PHYSICAL_ORDER
+        self._each_message = False
         self._room = retrying(Patience(settings.full_wait_s), NO_ROOM, connection.sleep)
         # What is longer is put in segments.
         self._whole_bytes = settings.segment_bytes or sys.maxsize
@@ -103,8 +113,9 @@ class GroupProducer:
         except BaseException:
             self._status.close()
             raise
+        self._each_message = self._work.telemetry.each_message
         if resumed:
-            _log.info("%r resumes an interrupted group", self)
+            _log.info("%r resumes an interrupted group", self, extra=self._work.log_fields())
 
     def _open_status(self) -> RecordKeeper:
         settings = self._settings
@@ -251,14 +262,31 @@ class GroupProducer:
             work.begin()
             if not self._queue.is_open:
                 self._queue = self._open()
+            work.telemetry.begin(work.number)
+            if not self._each_message:
+                self._carry()
             self._messages, self._offset = 0, work.committed.offset
+        span = self._creating() if self._each_message else None
         whole = part is Part.WHOLE
         md = None if last or not whole else self._run.get(kind)
         if md is None:
-            md, pmo = self._prepare(kind, last, part)
+            md, pmo = self._prepare(kind, last, part, data)
         else:
-            pmo = _IN_LOGICAL_ORDER
-        md_out, pmo_out = self._queue.put(md, pmo, data)
+            pmo = self._in_logical_order
+        try:
+            md_out, pmo_out = self._queue.put(md, pmo, data)
+        except MQIError as error:
+            if span is not None:
+                span.why = error
+                span.end()
+            if error.reason not in _PROPERTIES_REFUSED or self._carrying == mq.MQHM_NONE:
+                raise
+            self._connection.stop_propagating(str(error))
+            self._carry()
+            self._put_once(message)
+            return
+        if span is not None:
+            span.end()
         if first:
             self._group_id = md_out[st.MD_GROUP_ID]
         if first and work.committed.at_start:
@@ -274,7 +302,24 @@ class GroupProducer:
             self._messages += 1
             self._offset = 0
 
-    def _prepare(self, kind: Kind, last: bool, part: Part) -> tuple[bytearray, bytearray]:
+    def _creating(self) -> MessageSpan:
+        """Begin the span of a message, whose context it carries if messages do."""
+        span = self._work.telemetry.creating(self._work.committed.msg_seq_number + self._messages + 1)
+        if self._connection.propagates or self._carrying != mq.MQHM_NONE:
+            self._carry(span)
+        return span
+
+    def _carry(self, span: MessageSpan | None = None) -> None:
+        """Have the next messages carry the context of this span, or of the unit of work, if messages do."""
+        propagates = self._connection.propagates
+        self._context = self._work.telemetry.trace_context(span) if propagates else context.NONE
+        hmsg = self._connection.message_handles.carrying(self._context)
+        if hmsg != self._carrying:
+            self._carrying = hmsg
+            self._in_logical_order = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER, hmsg)
+            self._in_physical_order = st.pmo(_PUT_OPTIONS, hmsg)
+
+    def _prepare(self, kind: Kind, last: bool, part: Part, data: bytes) -> tuple[bytearray, bytearray]:
         """Return MQMD and MQPMO by the core's plan; keep the MQMD if the plan holds for the messages after it too."""
         plan = next_put(self._position, last=last, part=part)
         md = st.md(
@@ -290,20 +335,30 @@ class GroupProducer:
             offset=plan.offset,
             msg_flags=plan.msg_flags,
         )
+        if kind.msg_type == mq.MQMT_REPORT:
+            self._work.telemetry.abandoned(kind.feedback - mq.MQFB_APPL_FIRST)
         if kind.properties:
             options = _PUT_OPTIONS | (mq.MQPMO_LOGICAL_ORDER if plan.logical_order else 0)
-            return md, st.pmo(options, self._connection.message_handle(dict(kind.properties)))
+            properties = dict(kind.properties)
+            if part is Part.WHOLE and TRACEPARENT not in properties:
+                properties.update(self._context.as_properties())
+            return md, st.pmo(options, self._connection.message_handle(properties))
+        own_header = kind.format_name == mq.MQFMT_RF_HEADER_2
+        if part is not Part.WHOLE or (own_header and context.in_header(bytes(md), data)):
+            # Whether properties go with segments is not known (2443 is near; not tried on IBM MQ). And context that the
+            # application gives is left alone.
+            return md, _IN_LOGICAL_ORDER if plan.logical_order else _IN_PHYSICAL_ORDER
         if not plan.logical_order:
-            return md, _IN_PHYSICAL_ORDER
-        if not last and part is Part.WHOLE and kind.correl_id == mq.MQCI_NONE:
+            return md, self._in_physical_order
+        if not last and kind.correl_id == mq.MQCI_NONE and not own_header:
             self._run[kind] = md
-        return md, _IN_LOGICAL_ORDER
+        return md, self._in_logical_order
 
     def _put_when_there_is_room(self, message: Unsent) -> None:
         # What is in this unit of work is whole: committed, a consumer can take it, and that is what makes room.
         if self._work.messages:
             self._syncpoint()
-        _log.info("%r waits for room on the queue", self)
+        _log.info("%r waits for room on the queue", self, extra=self._work.log_fields())
         self._room(lambda: self._put_once(message))
 
     def _segment_bytes(self, payload: bytes | Stream) -> int | None:

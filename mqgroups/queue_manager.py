@@ -38,6 +38,8 @@ from mqgroups.recovery import OwnerStatus, inspect_owner
 from mqgroups.retry import Patience, Sleep
 from mqgroups.salvage import GroupMove, Salvage, move_group, salvage_owner
 from mqgroups.takeover import Party, Takeover, take_over
+from mqgroups.telemetry import context
+from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK, TelemetrySettings
 
 # In units of work of so many messages the MQGET that segmented records save is at least one call in 23.
 _SMALL_UNIT_OF_WORK = 20
@@ -536,6 +538,8 @@ def connect(
     connect_wait_s: float = 0.0,
     reconnect_wait_s: float = 60.0,
     sleep: Sleep = time.sleep,
+    trace: str = EACH_UNIT_OF_WORK,
+    propagate: bool = False,
 ) -> QueueManager:
     """Connect to a queue manager.
 
@@ -550,6 +554,13 @@ def connect(
             whether their unit of work was committed, do it again if not, and go on as if nothing had happened; 0 leaves
             that to the application.
         sleep: how the waits between tries are done.
+        trace: which OpenTelemetry spans its producers and consumers make: one for each ``"unit of work"``, for each
+            ``"message"`` too, or none (``"off"``). Metrics do not depend on it.
+        propagate: put messages with the context of their span, as message properties ``traceparent`` and ``tracestate``. Where
+            PROPCTL does not prevent it, consumers that pass no message handle get such a message with an MQRFH2 in front of its
+            data (this package's take it away again); therefore not by default. Consumers link to the context that they find;
+            with ``propagate`` also on queues whose PROPCTL hides it. With ``trace="off"`` the context of the application's
+            own span.
 
     Raises:
         BindingMissing: neither pymqi nor ibmmq can be used.
@@ -571,23 +582,38 @@ def connect(
     )
     patience = Patience(checked_seconds("connect_wait_s", connect_wait_s))
     reconnect = Patience(checked_seconds("reconnect_wait_s", reconnect_wait_s))
-    return QueueManager._connected(load_binding(), arguments, patience, reconnect, sleep)
+    telemetry = _telemetry(trace, propagate=propagate)
+    return QueueManager._connected(load_binding(), arguments, patience, reconnect, sleep, telemetry)
 
 
-def wrap(q_mgr: ConnectedQueueManager, *, sleep: Sleep = time.sleep) -> QueueManager:
+def wrap(
+    q_mgr: ConnectedQueueManager,
+    *,
+    sleep: Sleep = time.sleep,
+    trace: str = EACH_UNIT_OF_WORK,
+    propagate: bool = False,
+) -> QueueManager:
     """Use a connection the application has made: a connected ``pymqi.QueueManager`` or ``ibmmq.QueueManager``.
 
     Closing the result backs out what is not committed but does not disconnect. It cannot be made again when it is lost;
     the application connects and wraps again, and resumes. Two things stay with the application.
     Its object commits when it is collected with ``disconnect_on_exit=True``, the bindings' default (MQDISC commits):
     close producers and consumers first. And messages it puts or gets itself in syncpoint are in the same unit of work:
-    they are committed and backed out with the group's.
+    they are committed and backed out with the group's. ``trace`` and ``propagate`` are as for ``connect``.
 
     Raises:
         ConfigurationError: it is neither, or not connected.
     """
     binding = binding_of(q_mgr)
-    return QueueManager(binding, binding.handle_of(q_mgr), sleep=sleep)
+    return QueueManager(
+        binding, binding.handle_of(q_mgr), sleep=sleep, telemetry=_telemetry(trace, propagate=propagate)
+    )
+
+
+def _telemetry(trace: str, *, propagate: bool) -> TelemetrySettings:
+    if propagate:
+        context.keep_api_exit_out()
+    return TelemetrySettings(trace, propagate)
 
 
 def _checked_role(role: str) -> Role:

@@ -13,6 +13,7 @@ import tenacity
 
 from mqgroups.errors import MQIError
 from mqgroups.mqi import constants as mq
+from mqgroups.telemetry import metrics
 
 Sleep = Callable[[float], None]
 
@@ -68,8 +69,14 @@ def retrying(patience: Patience, reasons: frozenset[int], sleep: Sleep) -> tenac
     def qualifies(error: BaseException) -> bool:
         return isinstance(error, MQIError) and error.reason in reasons
 
+    def count(state: tenacity.RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        if isinstance(error, MQIError):
+            metrics.retried(error.reason)
+
     return tenacity.Retrying(
         sleep=sleep,
+        before_sleep=count,
         stop=tenacity.stop_after_delay(patience.wait_s),
         wait=tenacity.wait_exponential(multiplier=patience.first_s, max=patience.longest_s)
         + tenacity.wait_random(0, patience.first_s),

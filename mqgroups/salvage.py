@@ -28,6 +28,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.retry import REDO_LATER
 from mqgroups.status_queue import StatusQueue
+from mqgroups.telemetry.repair import Repair
 
 # Properties go along as an MQRFH2 in front of the data, whatever the queue's PROPCTL says; MQPUT makes properties of it again.
 _GET = st.gmo(
@@ -107,7 +108,7 @@ def salvage_owner(
 ) -> Salvage:
     """Write an owner's record again; ``QueueManager.salvage_owner`` documents the arguments."""
     owner_id = uuid.uuid4().hex
-
+    repair = Repair(connection.telemetry, queue, connection.q_mgr_name)
     planned: Salvage | None = None
 
     def plan(unreadable: int) -> Salvage:
@@ -117,7 +118,10 @@ def salvage_owner(
         except CannotSalvage as error:
             raise _refused(f"queue {queue}", error, status_queue) from error
         group = where[0] if where else None
-        record = _record(role, name, owner_id, connection, seen, *where, checkpoint) if where else None
+        record = None
+        if where:
+            record = _record(role, name, owner_id, connection, seen, *where, checkpoint)
+            record = replace(record, traceparent=repair.traceparent)
         return Salvage(role.value, name, status_queue, group, record, unreadable, unreadable_to)
 
     def attempt() -> Salvage:
@@ -140,7 +144,12 @@ def salvage_owner(
         finally:
             status.close(delete=delete)
 
-    return connection.reopening(attempt)
+    if check:
+        return connection.reopening(attempt)
+    with repair:
+        done = connection.reopening(attempt)
+        repair.salvaged(name, done.record)
+        return done
 
 
 def _read(status: StatusQueue, *, move_away: bool) -> tuple[StatusRecord | None, int]:
@@ -252,10 +261,12 @@ def move_group(
         finally:
             source.close()
 
-    if alone:
-        connection.reopening(attempt, REDO_LATER)
-    else:
-        attempt()
+    with Repair(connection.telemetry, queue, connection.q_mgr_name) as repair:
+        if alone:
+            connection.reopening(attempt, REDO_LATER)
+        else:
+            attempt()
+        repair.moved(to, group)
     return GroupMove(group, queue, to, done=True)
 
 

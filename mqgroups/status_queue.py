@@ -14,6 +14,7 @@ backs out and says ``backed_out``.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from mqgroups.connection import Connection, Queue
@@ -49,6 +50,7 @@ from mqgroups.forwarding import ForwardQueue
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.retry import OWNER_ACTIVE, Patience, retrying
+from mqgroups.telemetry import metrics
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
 LONGEST_RECORD_BYTES = 16_777_216
@@ -104,12 +106,15 @@ class StatusQueue:
         self._longest_bytes = longest_bytes
         self._committed: Kept | None = None
         self._current: Kept | None = None
+        began_s = time.monotonic()
         try:
             self._queue = self._waiting(lambda: self._open(model))
         except MQIError as error:
             if error.reason not in OWNER_ACTIVE:
                 raise
             raise self._in_use(error.verb, error.reason) from error
+        finally:
+            metrics.waited_for_status_queue(name, time.monotonic() - began_s)
         try:
             check_kind(self._queue)
         except BaseException:

@@ -23,7 +23,6 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from mqgroups import tracing
 from mqgroups.connection import Connection
 from mqgroups.core.group import AT_START, GroupPosition, on_fresh_handle
 from mqgroups.core.model import Role
@@ -45,6 +44,9 @@ from mqgroups.mqi import constants as mq
 from mqgroups.record_keeper import RecordKeeper
 from mqgroups.retry import REDO_LATER, retrying
 from mqgroups.status_queue import foreign_record
+from mqgroups.telemetry import logs
+from mqgroups.telemetry import semantic_conventions as sc
+from mqgroups.telemetry.owner import OwnerTelemetry
 
 _log = logging.getLogger("mqgroups")
 
@@ -73,6 +75,7 @@ class UnitsOfWork:
         checkpoint: what the next syncpoint commits; the driver sets it.
         suspect, quarantine: likewise, of the record.
         number: of the open or next unit of work.
+        telemetry: its spans and metrics.
     """
 
     def __init__(
@@ -98,6 +101,7 @@ class UnitsOfWork:
             ConfigurationError: the queue manager's MAXUMSGS leaves no room for a message.
             MQIError: a call failed.
         """
+        self._started_ns = time.time_ns()
         record = status.read()
         try:
             self._every = capped(every, connection.max_uncommitted_msgs, status.most_messages)
@@ -112,7 +116,6 @@ class UnitsOfWork:
         self._owner_id = owner_id or uuid.uuid4().hex
         self._clock = time.monotonic if every.seconds is not None else _no_clock
         self._began_s = 0.0
-        self._began_ns = 0
         self._ending: _Ending | None = None
         self._lost: OwnershipLost | None = None
         self._follower: UnitsOfWork | None = None
@@ -122,6 +125,15 @@ class UnitsOfWork:
         self._verdicts: list[InDoubt] = []
         self.messages = 0
         self.data_bytes = 0
+        self.telemetry: OwnerTelemetry = OwnerTelemetry(
+            connection.telemetry,
+            role.value,
+            name,
+            queue,
+            connection.q_mgr_name,
+            propagates=connection.propagates,
+            leader=leader.telemetry if leader is not None else None,
+        )
         self._start(record)
         self._claim()
         if leader is not None:
@@ -158,12 +170,14 @@ class UnitsOfWork:
             self._status.replace(own)
             self._commit(own, self.committed)
         except BaseException as error:
-            self.back_out(type(error).__name__)
+            self.back_out(error)
             raise
 
     def tell_resumed(self) -> None:
         """Tell the application if an interrupted group was found."""
         found, on_resume = self.resumed, self._hooks.on_resume
+        if found:
+            self.telemetry.resumed(found, self.epoch, self._started_ns)
         if found and on_resume:
             on_resume(
                 Resumed(
@@ -194,7 +208,6 @@ class UnitsOfWork:
             self._connection.release(self._leader)
             raise self._gone()
         self._began_s = self._clock()
-        self._began_ns = time.time_ns()
 
     def release(self) -> None:
         """End a unit of work in which nothing was put or got."""
@@ -218,6 +231,7 @@ class UnitsOfWork:
 
     def syncpoint(self, record: StatusRecord) -> None:
         """End the unit of work in the middle of a group: ``record`` and MQCMIT."""
+        self.telemetry.settle(sc.COMMIT)
         self._status.replace(record)
         self._commit(record, _position(record))
 
@@ -231,6 +245,7 @@ class UnitsOfWork:
 
     def complete(self, record: StatusRecord) -> None:
         """End a group's last unit of work: the record, COMPLETED, and MQCMIT."""
+        self.telemetry.settle(sc.COMMIT)
         record = replace(record, state=RecordState.COMPLETED, suspect=None, quarantine=False)
         self._status.replace(record)
         self._commit(record, AT_START)
@@ -241,21 +256,23 @@ class UnitsOfWork:
         goes_on = record.state is RecordState.IN_GROUP
         self._ending = _Ending(record, _position(record) if goes_on else AT_START, self.messages)
 
-    def back_out(self, reason: str = "") -> None:
-        """Back the open unit of work out, if there is one, and go back to the last commit."""
+    def back_out(self, why: BaseException | str | None = None) -> None:
+        """Back the open unit of work out, if there is one, and go back to the last commit. ``why`` is for its span."""
         try:
             if self.is_open:
+                self.telemetry.settle(sc.BACK_OUT)
                 self._connection.back_out()
+                self.telemetry.settled()
         finally:
             for one in self._together():
                 one._status.backed_out()
-                one._forget(reason or "backed out")
+                one._forget(why or sc.BACKED_OUT)
                 if one is not self:
                     one._ending = None
 
     def back_out_after(self, error: BaseException | None) -> None:
         """Back out because of ``error``, and tell it where the group stands."""
-        self.back_out(type(error).__name__ if error else "")
+        self.back_out(error)
         if isinstance(error, MQIError):
             stands = "No message of the group is known to be committed"
             if not self.committed.at_start:
@@ -266,8 +283,8 @@ class UnitsOfWork:
     def _together(self) -> list[UnitsOfWork]:
         return [self] if self._follower is None else [self, self._follower]
 
-    def _forget(self, reason: str) -> None:
-        self._trace(self.committed, reason)
+    def _forget(self, why: BaseException | str) -> None:
+        self.telemetry.ended(self.committed, self.messages, why)
         self._set_aside()
         self.messages = self.data_bytes = 0
 
@@ -289,6 +306,22 @@ class UnitsOfWork:
             quarantine=self.quarantine,
             q_mgr_identifier=self._expected.q_mgr_identifier,
             checkpoint=self.checkpoint,
+            traceparent=self.telemetry.trace_context().traceparent,
+        )
+
+    def log_fields(self, reason: int = 0) -> dict[str, str | int]:
+        """Return what a line of the log knows besides its text."""
+        expected, committed = self._expected, self.committed
+        return logs.fields(
+            q_mgr_name=self._connection.q_mgr_name,
+            role=expected.role.value,
+            name=expected.name,
+            queue=expected.queue,
+            group_id=committed.group_id,
+            msg_seq_number=committed.msg_seq_number,
+            unit_of_work=self.number,
+            reason=reason,
+            span=self.telemetry.span,
         )
 
     def finish(self) -> None:
@@ -301,7 +334,8 @@ class UnitsOfWork:
         if self._lost is not None or speaks or not self._connection.can_go_on:
             return
         if self._connection.is_in_use_beside(self._leader):
-            _log.warning("%r leaves its record: the connection's unit of work is another one's", self)
+            extra = self.log_fields()
+            _log.warning("%r leaves its record: the connection's unit of work is another one's", self, extra=extra)
             return
         try:
             self._finish()
@@ -340,10 +374,14 @@ class UnitsOfWork:
         """
         if not self._connection.can_redo(error):
             raise error
+        _log.info("%r finds out what is committed: %s", self, error, extra=self.log_fields(error.reason))
+        self.telemetry.recovering(error, self.number)
         try:
             retrying(self._connection.reconnect, REDO_LATER, self._connection.sleep)(again)
-        except MQIError as last:
-            if self._ending is None or isinstance(last, CommitOutcomeUnknown):
+            self.telemetry.recovered()
+        except BaseException as last:
+            self.telemetry.recovered(last)
+            if not isinstance(last, MQIError) or self._ending is None or isinstance(last, CommitOutcomeUnknown):
                 raise
             raise CommitOutcomeUnknown("MQCMIT", last.object_name, mq.MQCC_FAILED, error.reason, str(last)) from last
         finally:
@@ -394,8 +432,13 @@ class UnitsOfWork:
         verdict = commit_verdict(_mark(found), _mark(before), _mark(after))
         if verdict is Verdict.OWNERSHIP_LOST:
             raise self._ownership_lost(found)
-        if ending is not None and ending.in_doubt and ending.messages:
-            self._verdicts.append(self._in_doubt(ending, verdict))
+        in_doubt = ending is not None and bool(ending.in_doubt and ending.messages)
+        self.telemetry.concluded(verdict.value, in_doubt=in_doubt)
+        if ending is not None and in_doubt:
+            told = self._in_doubt(ending, verdict)
+            self._verdicts.append(told)
+            extra = self.log_fields(told.reason)
+            _log.warning("%r: unit of work %d was %s", self, told.unit_of_work, told.verdict, extra=extra)
         if ending is not None and verdict is Verdict.COMMITTED:
             self._committed(replace(ending, record=found))
             return verdict
@@ -441,6 +484,8 @@ class UnitsOfWork:
         seen = (found.owner_id, found.epoch) if found else ("", 0)
         name = f"{self._expected.role.value} {self._expected.name}"
         self._lost = OwnershipLost(name, self._status.name, seen, (self._owner_id, self.epoch))
+        in_doubt = self._ending is not None and bool(self._ending.in_doubt and self._ending.messages)
+        self.telemetry.concluded(sc.OWNERSHIP_LOST, in_doubt=in_doubt)
         self._ending = None
         return self._lost
 
@@ -455,9 +500,12 @@ class UnitsOfWork:
         ending = self._ending = _Ending(record, committed, self.messages)
         try:
             self._connection.commit()
-        except (CommitOutcomeUnknown, ConnectionBroken) as error:
-            self._ending = replace(ending, in_doubt=error.reason)
+        except MQIError as error:
+            self.telemetry.settled(error)
+            if isinstance(error, (CommitOutcomeUnknown, ConnectionBroken)):
+                self._ending = replace(ending, in_doubt=error.reason)
             raise
+        self.telemetry.settled()
         self._status.committed()
         self._committed(ending)
         follower = self._follower
@@ -470,19 +518,13 @@ class UnitsOfWork:
         self._record = record
         self.committed = ending.committed
         if record:
-            self._trace(_position(record))
+            self.telemetry.ended(_position(record), self.messages)
+            if self.messages and record.state is RecordState.COMPLETED:
+                self.telemetry.group_ended(record.msg_seq_number)
             self.number = record.unit_of_work + 1
             self._set_aside()
             self.committed_checkpoint = record.checkpoint
         self.messages = self.data_bytes = 0
-
-    def _trace(self, position: GroupPosition, error: str = "") -> None:
-        if self.messages:
-            role, queue = self._expected.role.value, self._expected.queue
-            attributes = tracing.unit_of_work_attributes(
-                role, queue, position.group_id, position.msg_seq_number, self.messages, self.number
-            )
-            tracing.record_unit_of_work(f"{role} {queue}", attributes, self._began_ns, error)
 
 
 def _no_clock() -> float:

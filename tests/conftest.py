@@ -13,6 +13,7 @@ pytest_plugins = [
     "tests.fix_batches",
     "tests.fix_cluster",
     "tests.fix_findings",
+    "tests.fix_telemetry",
 ]
 
 # A busy machine is no defect.

@@ -23,7 +23,8 @@ EDGE = {
     "config",
     "errors",
     "hooks",
-    "tracing",
+    "telemetry",
+    "message_handles",
     "mqi",
     "core",
 }
@@ -33,16 +34,17 @@ ALLOWED: dict[str, set[str]] = {
     "mqi": {"mqi", "errors"},
     "hooks": {"core", "errors"},
     "config": {"errors", "core", "hooks"},
-    "retry": {"errors", "mqi.constants"},
-    "tracing": set(),
-    "connection": {"errors", "retry", "mqi"},
+    "telemetry": {"telemetry", "core", "errors", "mqi"},
+    "retry": {"errors", "mqi.constants", "telemetry"},
+    "message_handles": {"connection", "mqi.constants", "telemetry"},
+    "connection": {"errors", "message_handles", "retry", "mqi", "telemetry"},
     "payload": {"core", "errors", "mqi"},
-    "status_queue": {"connection", "core", "errors", "forwarding", "retry", "mqi"},
+    "status_queue": {"connection", "core", "errors", "forwarding", "retry", "mqi", "telemetry"},
     "record_keeper": {"core.status"},
     "shared_status_queue": {"connection", "core", "errors", "mqi", "status_queue"},
     "group_status": {"connection", "core", "errors", "shared_status_queue", "status_queue"},
     "batch_producer": EDGE | {"group_status", "producer", "shared_status_queue"},
-    "batches": {"config", "connection", "core", "errors", "mqi", "shared_status_queue"},
+    "batches": {"config", "connection", "core", "errors", "mqi", "shared_status_queue", "telemetry"},
     "unit_of_work": EDGE - {"unit_of_work", "payload", "backout_queue", "config"},
     "put_group": {"core", "errors", "mqi.abc", "payload", "producer"},
     "backout_queue": {"connection", "errors", "forwarding", "mqi"},
@@ -121,9 +123,11 @@ def test_the_core_has_no_clock_no_chance_and_no_log(impure):
     assert not any(within(name, {impure}) for path in sources("core") for name in imported(path))
 
 
-def test_opentelemetry_is_imported_by_tracing_only():
-    using = {path.name for path in PACKAGE.rglob("*.py") if any(within(n, {"opentelemetry"}) for n in imported(path))}
-    assert using <= {"tracing.py"}
+def test_opentelemetry_is_imported_by_telemetry_only_and_its_sdk_by_nobody():
+    for path in PACKAGE.rglob("*.py"):
+        names = {name for name in imported(path) if within(name, {"opentelemetry"})}
+        assert not names or path.parent.name == "telemetry", f"{path.name} imports {sorted(names)}"
+        assert not any(within(name, {"opentelemetry.sdk", "opentelemetry.exporter"}) for name in names)
 
 
 def test_spark_is_imported_by_its_own_part_only():

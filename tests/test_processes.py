@@ -93,7 +93,7 @@ with connect() as qmgr, qmgr.group_producer(queue, name=name, every=2) as produc
 @pytest.mark.embedded
 def test_a_program_whose_mqback_fails_at_the_end_commits_nothing(owner, program, faults):
     faults.arm(Fault("answer", verb="MQBACK", reason=mq.MQRC_RESOURCE_PROBLEM))
-    done = program.run(PUT_SIX + "qmgr.close()")
+    done = program.run("import logging; logging.basicConfig()\n" + PUT_SIX + "qmgr.close()")
     assert faults.faults_fired() == 1
     assert "not disconnecting from QM1, because that would commit" in done.stderr
     with owner.producer(owner_wait_s=30) as producer:

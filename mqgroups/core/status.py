@@ -81,6 +81,7 @@ class StatusRecord:
         q_mgr_identifier: of the queue manager that holds the status queue.
         persistence: of the group's messages.
         checkpoint: the application's own, committed with the messages it speaks of.
+        traceparent: the W3C trace context of the unit of work; empty if it was not traced.
     """
 
     role: Role
@@ -101,6 +102,7 @@ class StatusRecord:
     suspect: Suspect | None = None
     quarantine: bool = False
     checkpoint: Checkpoint = None
+    traceparent: str = ""
 
     @property
     def mark(self) -> Mark:
@@ -163,6 +165,8 @@ def _from_values(values: dict[str, Any]) -> StatusRecord:
         raise ValueError(f"group_id of {len(values['group_id'])} bytes")
     if not 0 <= values["offset"] <= MAX_OFFSET:
         raise ValueError(f"offset {values['offset']}")
+    if not isinstance(values.get("traceparent", ""), str):
+        raise TypeError(f"traceparent {values['traceparent']!r}")
     least = 0 if values["state"] is RecordState.IDLE or values["offset"] else 1
     if not least <= values["msg_seq_number"] <= MAX_MSG_SEQ_NUMBER:
         raise ValueError(f"msg_seq_number {values['msg_seq_number']}")

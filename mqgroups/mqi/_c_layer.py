@@ -13,6 +13,9 @@ from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager, PropertyValue
 
+# Longer than any tracestate that the W3C asks to be passed on (512 characters).
+LONGEST_PROPERTY_BYTES = 4096
+
 
 class CLayer:
     """The verbs of one binding's C module, and ``connect``."""

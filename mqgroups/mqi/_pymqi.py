@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 
-from mqgroups.mqi._c_layer import CLayer, text
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi._c_layer import LONGEST_PROPERTY_BYTES, CLayer, text
 
 
 class PymqiBinding(CLayer):
@@ -19,3 +20,11 @@ class PymqiBinding(CLayer):
         """MQINQ of one attribute: return (value, comp, reason); character values without their padding."""
         value, comp, reason = self._mqinq(hconn, hobj, selector)
         return (text(value) if isinstance(value, bytes) else value), comp, reason
+
+    def property(self, hconn: int, hmsg: int, name: str) -> tuple[object, int, int]:
+        """MQINQMP: return (value, comp, reason)."""
+        options = mq.MQIMPO_INQ_FIRST | mq.MQIMPO_CONVERT_VALUE
+        value, _, comp, reason = self._c.MQINQMP(
+            hconn, hmsg, options, name.encode(), 0, mq.MQTYPE_AS_SET, LONGEST_PROPERTY_BYTES
+        )
+        return value, comp, reason

@@ -8,8 +8,10 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
+from typing import NamedTuple
 
 from mqgroups.mqi import constants as mq
+from mqgroups.mqi import rfh2
 from mqgroups.mqi import structures as st
 
 # CCSIDs whose Python codec is not called cp<number>. 1200, 13488 and 17584 are UTF-16 in the byte order of Encoding.
@@ -27,18 +29,39 @@ _LAST = mq.MQGS_LAST_MSG_IN_GROUP
 _NOT_IN_GROUP = mq.MQGS_NOT_IN_GROUP
 
 
+class Carried(NamedTuple):
+    """The trace context that came with a message, and the message as it was got: maybe with that context in front of it."""
+
+    traceparent: str
+    tracestate: str
+    md: bytes
+    data: bytes
+
+
 class Message:
     """One logical message, as the queue manager returned it."""
 
-    __slots__ = ("_following", "_group_status", "_md", "_segment_status", "data")
+    __slots__ = ("_following", "_group_status", "_md", "_segment_status", "carried", "data")
 
-    def __init__(self, data: bytes, md: bytes, group_status: int, segment_status: int = mq.MQSS_NOT_A_SEGMENT) -> None:
-        """Take MQGET's outputs: the data, the MQMD (364 bytes), GroupStatus and SegmentStatus from the MQGMO."""
+    def __init__(
+        self,
+        data: bytes,
+        md: bytes,
+        group_status: int,
+        segment_status: int = mq.MQSS_NOT_A_SEGMENT,
+        carried: Carried | None = None,
+    ) -> None:
+        """Take MQGET's outputs: the data, the MQMD (364 bytes), GroupStatus and SegmentStatus from the MQGMO.
+
+        Attributes:
+            carried: the trace context that was taken out of the data, or read beside it; ``None`` if there was none.
+        """
         self.data = data
         self._md = md
         self._group_status = group_status
         self._segment_status = segment_status
         self._following: Callable[[], Message] | None = None
+        self.carried = carried
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the data, of a message that comes in segments one segment after the other; to be called once.
@@ -64,9 +87,10 @@ class Message:
         return self._segment_status != mq.MQSS_SEGMENT
 
     @property
-    def descriptor(self) -> bytearray:
-        """The MQMD as it was got (364 bytes), to put the message again with."""
-        return bytearray(self._md)
+    def as_got(self) -> tuple[bytearray, bytes]:
+        """The MQMD (364 bytes) and the data as they were got, to put the message again with."""
+        md, data = (self._md, self.data) if self.carried is None else self.carried[2:]
+        return bytearray(md), data
 
     @property
     def text(self) -> str:
@@ -93,10 +117,18 @@ class Message:
     def abandoned_with(self) -> int | None:
         """The result that its producer abandoned the group with, if this message says so: an empty report of an
         application's own, the last of its group."""
-        if self.data or not self.is_last or st.long_at(self._md, st.MD_MSG_TYPE) != mq.MQMT_REPORT:
+        if self.data and self._md[st.MD_FORMAT] != mq.MQFMT_RF_HEADER_2:
+            return None
+        if not self.is_last or st.long_at(self._md, st.MD_MSG_TYPE) != mq.MQMT_REPORT or not self._is_empty:
             return None
         result = st.long_at(self._md, st.MD_FEEDBACK) - mq.MQFB_APPL_FIRST
         return result if result >= 0 else None
+
+    @property
+    def _is_empty(self) -> bool:
+        """Whether there is nothing but properties: the queue's PROPCTL may have them come in front."""
+        header = rfh2.leading(self._md, self.data)
+        return len(self.data) == (header.length if header is not None else 0)
 
     @property
     def in_group(self) -> bool:

@@ -22,6 +22,7 @@ _LONG = struct.Struct("i")
 _MD = struct.Struct("4s7i8s2i24s24si48s48s12s32s32si28s8s8s4s24s4i")
 _PMO = struct.Struct("4s7i48s48s4iPPqqii")
 _GMO = struct.Struct("4s5i48si4s16siiq")
+_DESCRIBES = struct.Struct("ii8s")
 _OD = struct.Struct("4s2i48s48s48s12s6iPP40s48s48sP4iP4iP4ii4x")
 
 # Offsets of the fields that are read back or changed, in bytes.
@@ -119,14 +120,23 @@ def pmo(options: int, msg_handle: int = mq.MQHM_NONE, *, context: int = 0) -> by
     )
 
 
-def gmo(options: int, *, match_options: int = mq.MQMO_NONE, wait_interval_ms: int = 0) -> bytearray:
-    """Return an MQGMO of Version 2, the first with MatchOptions and GroupStatus.
+def gmo(
+    options: int,
+    *,
+    match_options: int = mq.MQMO_NONE,
+    wait_interval_ms: int = 0,
+    msg_handle: int = mq.MQHM_NONE,
+) -> bytearray:
+    """Return an MQGMO of Version 2, the first with MatchOptions and GroupStatus, or 4 with a handle for properties.
 
     ``match_options`` is always written: the MQI's own default matches MsgId and CorrelId, which after one get are those
     of the message just got.
     """
+    version = 2 if msg_handle == mq.MQHM_NONE else 4
     return bytearray(
-        _GMO.pack(b"GMO ", 2, options, wait_interval_ms, 0, 0, b"", match_options, b"    ", bytes(16), -1, 0, 0)
+        _GMO.pack(
+            b"GMO ", version, options, wait_interval_ms, 0, 0, b"", match_options, b"    ", bytes(16), -1, 0, msg_handle
+        )
     )
 
 
@@ -154,6 +164,11 @@ def od(
         *(0, 0, 0, 0, 0) * 3,
         -3,  # ResolvedType: not resolved
     )
+
+
+def describing(md: bytes, encoding: int, ccsid: int, format_name: bytes) -> bytes:
+    """Return an MQMD that says this of its data."""
+    return md[:MD_ENCODING] + _DESCRIBES.pack(encoding, ccsid, format_name) + md[MD_FORMAT.stop :]
 
 
 def long_at(structure: bytes, offset: int) -> int:

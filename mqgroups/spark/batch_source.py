@@ -19,6 +19,7 @@ from mqgroups.spark.filters import EVERYTHING, narrowed
 from mqgroups.spark.offsets import Planned, bundled
 from mqgroups.spark.options import SourceOptions
 from mqgroups.spark.rows import record_batches
+from mqgroups.telemetry import logs
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -59,7 +60,8 @@ def _messages(queue: BrowsedQueue, groups: Iterable[Planned], options: SourceOpt
         except GroupGone as error:
             if options.fail_on_data_loss:
                 raise
-            _log.warning("failOnDataLoss=false: %s", error)
+            extra = logs.fields(q_mgr_name=options.connection.q_mgr_name, queue=options.queue)
+            _log.warning("failOnDataLoss=false: %s", error, extra=extra)
 
 
 class GroupBatchReader(DataSourceReader):

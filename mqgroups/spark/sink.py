@@ -33,6 +33,7 @@ from mqgroups.spark.connections import lent
 from mqgroups.spark.errors import IdentityMissing, ModeRefused
 from mqgroups.spark.options import SinkOptions
 from mqgroups.spark.sink_rows import columns_of, groups_of
+from mqgroups.telemetry import logs
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -105,7 +106,10 @@ class _GroupWriter:
             producer = BatchProducer(q_mgr, settings)
             try:
                 if producer.is_completed():
-                    _log.info("batch %d of %s was completed before; nothing is put", batch.number, batch.sink)
+                    extra = self._log_fields()
+                    _log.info(
+                        "batch %d of %s was completed before; nothing is put", batch.number, batch.sink, extra=extra
+                    )
                     for _ in rows:
                         pass
                 else:
@@ -115,6 +119,10 @@ class _GroupWriter:
             finally:
                 producer.close()
         return PartitionWritten(batch, groups, messages)
+
+    def _log_fields(self) -> dict[str, str | int]:
+        options = self._options
+        return logs.fields(q_mgr_name=options.connection.q_mgr_name, role="put", queue=options.queue)
 
     def _complete(self, written: Sequence[WriterCommitMessage | None], mark_expires_s: int | None = None) -> None:
         """Complete the batch that tasks have written."""
@@ -152,7 +160,8 @@ class GroupBatchWriter(_GroupWriter, DataSourceArrowWriter):
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002 - they conclude nothing
         """Only note it: a late attempt may still put, and the next one goes on."""
-        _log.warning("write %s to queue %s failed; its records stay", self._batch.sink, self._options.queue)
+        sink, queue = self._batch.sink, self._options.queue
+        _log.warning("write %s to queue %s failed; its records stay", sink, queue, extra=self._log_fields())
 
 
 class GroupStreamWriter(_GroupWriter, DataSourceStreamArrowWriter):
@@ -170,7 +179,8 @@ class GroupStreamWriter(_GroupWriter, DataSourceStreamArrowWriter):
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803 - Spark's
         """Only note it: a late attempt may still put, and the micro-batch will be done again."""
-        _log.warning("micro-batch %d to queue %s failed; its records stay", batchId, self._options.queue)
+        queue = self._options.queue
+        _log.warning("micro-batch %d to queue %s failed; its records stay", batchId, queue, extra=self._log_fields())
 
 
 def _task() -> TaskContext:

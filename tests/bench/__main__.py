@@ -2,7 +2,7 @@
 
 One run measures all loops in turns on one queue manager, client and server pinned to one core, and reports medians and
 ratios. The queue manager counts the MQI calls. Then single calls are measured without Python on the client's side, and what
-a restart costs; then groups on a cluster; and, but for the short form, Spark source and sink against loops by hand.
+tracing and a restart cost; then groups on a cluster; and, but for the short form, Spark source and sink against loops by hand.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rich.table import Table
 
 from mqgroups.embedded import EmbeddedQueueManager
 from mqgroups.embedded.libmqm.build import build, load
-from tests.bench import restart, verbs
+from tests.bench import restart, tracing, verbs
 
 MQSC = """
 DEFINE QLOCAL(BENCH) MAXDEPTH(999999999) DEFPSIST(YES) REPLACE
@@ -203,10 +203,12 @@ def _library(console: Console, arguments: argparse.Namespace) -> dict[str, objec
         results = _measure(qmgr, messages, every, rounds)
         single = verbs.measure(qmgr, messages, 5 if arguments.short else 21)
         sizes = [10**power for power in range(2, 6 + arguments.long)]
+        traced = tracing.measure(qmgr, messages, every, rounds // 2)
         restarts = restart.measure(qmgr, sizes[:3] if arguments.short else sizes, 21)
     summary = _report(console, results, messages, every)
     verbs.report(console, single)
     summary["verbs"] = single
+    summary["tracing"] = tracing.report(console, traced, messages, every)
     restart.report(console, restarts)
     summary["restarts"] = restarts
     return summary

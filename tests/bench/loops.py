@@ -10,7 +10,7 @@ import abc
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 import pymqi
 from pymqi import CMQC, pymqe
@@ -47,8 +47,8 @@ class Ours:
 
     name = "mqgroups"
 
-    def __init__(self, qmgr: EmbeddedQueueManager) -> None:
-        self._connection = mqgroups.connect(qmgr.q_mgr_name, qmgr.channel, qmgr.conn_name)
+    def __init__(self, qmgr: EmbeddedQueueManager, **settings: Any) -> None:
+        self._connection = mqgroups.connect(qmgr.q_mgr_name, qmgr.channel, qmgr.conn_name, **settings)
 
     @contextmanager
     def put(self, payloads: Sequence[bytes], every: int) -> Iterator[Work]:

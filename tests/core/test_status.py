@@ -51,6 +51,7 @@ records = st.builds(
     persistence=st.sampled_from(Persistence),
     offset=st.integers(0, MAX_MSG_SEQ_NUMBER),
     checkpoint=st.binary(max_size=60) | json_values,
+    traceparent=st.text(max_size=60),
 )
 
 
@@ -123,6 +124,7 @@ def test_another_schema_version_is_told_from_damage(schema):
         {"checkpoint": {"bytes": "?"}},
         {"checkpoint": {"yaml": 1}},
         {"checkpoint": 1},
+        {"traceparent": None},
         {"unheard_of": 1},
     ],
 )
@@ -137,6 +139,12 @@ def test_a_missing_field_is_rejected():
         del values[name]
         with pytest.raises(RecordRejected, match="field"):
             decode(sealed(values))
+
+
+def test_a_record_from_before_traces_is_read():
+    values = values_of(RECORD)
+    del values["traceparent"]
+    assert decode(sealed(values)) == RECORD
 
 
 @pytest.mark.parametrize("checkpoint", [float("nan"), {1, 2}, object(), {"inner": b"bytes"}])

@@ -1,0 +1,55 @@
+"""What every line of the log knows besides its text, under the names that spans and metrics use.
+
+All lines of a producer, consumer or connection have all of these keys, whatever the line is about, so that a format string
+or a query may count on them; what is not known is empty or 0. ``trace_id`` and ``span_id`` are hexadecimal, of the unit of
+work's span or, outside one, of the application's current span.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from opentelemetry import trace
+
+from mqgroups.telemetry import semantic_conventions as sc
+from mqgroups.telemetry.guard import guarded
+
+# Quiet by default: without a handler of the application's Python would write warnings to standard error.
+logging.getLogger(sc.SCOPE).addHandler(logging.NullHandler())
+
+
+def fields(
+    *,
+    q_mgr_name: str,
+    role: str = "",
+    name: str = "",
+    queue: str = "",
+    group_id: bytes = b"",
+    msg_seq_number: int = 0,
+    unit_of_work: int = 0,
+    reason: int = 0,
+    span: trace.Span | None = None,
+) -> dict[str, str | int]:
+    """Return the ``extra`` of a log call."""
+    trace_id, span_id = _ids(span) or ("", "")
+    return {
+        sc.SYSTEM: sc.IBMMQ,
+        sc.QUEUE_MANAGER: q_mgr_name,
+        sc.ROLE: role,
+        sc.CLIENT_ID: name,
+        sc.DESTINATION_NAME: queue,
+        sc.GROUP_ID: group_id.hex(),
+        sc.MSG_SEQ_NUMBER: msg_seq_number,
+        sc.UNIT_OF_WORK: unit_of_work,
+        sc.REASON_CODE: reason,
+        sc.TRACE_ID: trace_id,
+        sc.SPAN_ID: span_id,
+    }
+
+
+@guarded
+def _ids(span: trace.Span | None) -> tuple[str, str] | None:
+    context = (span or trace.get_current_span()).get_span_context()
+    if not context.is_valid:
+        return None
+    return trace.format_trace_id(context.trace_id), trace.format_span_id(context.span_id)

@@ -1,0 +1,140 @@
+"""The span of a message: noted while messages move, and made when their unit of work has ended.
+
+Making a span takes a good part of the time that a message takes, and more if it is done between two messages than if it is done
+for many in a row. What of an unfinished unit of work dies with its process has not happened. Whoever asks earlier gets the span
+earlier: the application, when it makes spans below that of the message it processes, and a message that carries its context.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.trace import INVALID_SPAN, Link, Span, SpanContext, SpanKind, Status, StatusCode
+from opentelemetry.util.types import Attributes, AttributeValue
+
+from mqgroups.errors import MQIError
+from mqgroups.mqi.constants import reason_name
+from mqgroups.telemetry import semantic_conventions as sc
+from mqgroups.telemetry.guard import guarded
+
+
+class Likeness(NamedTuple):
+    """What an owner's spans of one operation have in common."""
+
+    tracer: trace.Tracer
+    name: str
+    kind: SpanKind
+    attributes: Mapping[str, AttributeValue]
+
+
+class MessageSpan(Span):
+    """A span that is made when it is asked for something, at the latest by ``finish``.
+
+    Attributes:
+        why: why it ends in an error.
+    """
+
+    __slots__ = ("_began_ns", "_below", "_ended_ns", "_like", "_link", "_made", "_msg_seq_number", "why")
+
+    def __init__(self, like: Likeness, msg_seq_number: int, below: Context | None, link: Link | None = None) -> None:
+        """It begins now, ``below`` another span."""
+        self._like = like
+        self._msg_seq_number = msg_seq_number
+        self._below = below
+        self._link = link
+        self._made: Span | None = None
+        self._began_ns = time.time_ns()
+        self._ended_ns = 0
+        self.why: BaseException | str | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return (self._ended_ns - self._began_ns) / 1e9
+
+    def end(self, end_time: int | None = None) -> None:
+        """Note when it ended."""
+        self._ended_ns = self._ended_ns or end_time or time.time_ns()
+
+    def finish(self) -> None:
+        """Make it, if nobody has asked for it, and end it as it was ended."""
+        span = self._span()
+        if self.why is None:
+            span.end(self._ended_ns)
+        else:
+            end_span(span, self.why, self._ended_ns)
+
+    def _span(self) -> Span:
+        if self._made is None:
+            self._made = self._make() or INVALID_SPAN
+        return self._made
+
+    @guarded
+    def _make(self) -> Span:
+        tracer, name, kind, attributes = self._like
+        return tracer.start_span(
+            name,
+            context=self._below,
+            kind=kind,
+            attributes={**attributes, sc.MSG_SEQ_NUMBER: self._msg_seq_number},
+            links=[self._link] if self._link is not None else None,
+            start_time=self._began_ns,
+        )
+
+    # --- what the application may do with its current span
+
+    def get_span_context(self) -> SpanContext:
+        return self._span().get_span_context()
+
+    def is_recording(self) -> bool:
+        return self._span().is_recording()
+
+    def set_attributes(self, attributes: Mapping[str, AttributeValue]) -> None:
+        self._span().set_attributes(attributes)
+
+    def set_attribute(self, key: str, value: AttributeValue) -> None:
+        self._span().set_attribute(key, value)
+
+    def add_event(self, name: str, attributes: Attributes = None, timestamp: int | None = None) -> None:
+        self._span().add_event(name, attributes, timestamp)
+
+    def add_link(self, context: SpanContext, attributes: Attributes = None) -> None:
+        self._span().add_link(context, attributes)
+
+    def update_name(self, name: str) -> None:
+        self._span().update_name(name)
+
+    def set_status(self, status: Status | StatusCode, description: str | None = None) -> None:
+        self._span().set_status(status, description)
+
+    def record_exception(
+        self,
+        exception: BaseException,
+        attributes: Attributes = None,
+        timestamp: int | None = None,
+        escaped: bool = False,
+    ) -> None:
+        self._span().record_exception(exception, attributes, timestamp, escaped)
+
+
+def end_span(span: Span, why: BaseException | str | None, ended_ns: int | None = None) -> None:
+    """End a span, in an error if there is one."""
+    if why is not None:
+        span.set_attributes(error_type(why))
+        if isinstance(why, MQIError):
+            span.set_attribute(sc.REASON_CODE, why.reason)
+        span.set_status(Status(StatusCode.ERROR, why if isinstance(why, str) else type(why).__name__))
+    span.end(ended_ns)
+
+
+def error_type(why: BaseException | str | None) -> dict[str, AttributeValue]:
+    """Return the attribute that says of what kind an error is; none if there was none."""
+    if why is None:
+        return {}
+    if isinstance(why, MQIError):
+        return {sc.ERROR_TYPE: reason_name(why.reason)}
+    return {sc.ERROR_TYPE: why if isinstance(why, str) else type(why).__name__}

@@ -1,0 +1,92 @@
+"""The instruments, and what is recorded with each. Nothing is recorded for a single message unless messages are traced.
+
+Without a provider they do nothing; one that is set later is used from then on.
+"""
+
+from __future__ import annotations
+
+from opentelemetry import metrics
+from opentelemetry.util.types import AttributeValue
+
+from mqgroups.mqi.constants import reason_name
+from mqgroups.telemetry import semantic_conventions as sc
+from mqgroups.telemetry.guard import guarded
+
+Attributes = dict[str, AttributeValue]
+
+# Upper bounds. The conventions give those of operations; groups are longer, and may take days.
+_OPERATION_S = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0)
+_WAIT_S = (0.01, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+_GROUP_S = (0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3_600.0, 21_600.0, 86_400.0)
+_GROUP_MESSAGES = (1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6)
+
+
+class Instruments:
+    """One instrument for each metric, of one meter."""
+
+    def __init__(self, meter: metrics.Meter) -> None:
+        counter, histogram = meter.create_counter, meter.create_histogram
+        self.operation_duration = histogram(
+            sc.OPERATION_DURATION,
+            "s",
+            "Duration of putting or getting a unit of work, of commit and of back out.",
+            explicit_bucket_boundaries_advisory=_OPERATION_S,
+        )
+        self.process_duration = histogram(
+            sc.PROCESS_DURATION,
+            "s",
+            "Duration of the application's processing of a message; with trace='message'.",
+            explicit_bucket_boundaries_advisory=_OPERATION_S,
+        )
+        self.sent_messages = counter(
+            sc.SENT_MESSAGES, "{message}", "Messages put; those backed out with an error.type."
+        )
+        self.consumed_messages = counter(
+            sc.CONSUMED_MESSAGES, "{message}", "Messages got and processed; those backed out with an error.type."
+        )
+        self.units_of_work = counter(sc.UNITS_OF_WORK, "{unit_of_work}", "Units of work by outcome.")
+        self.group_messages = histogram(
+            sc.GROUP_MESSAGES,
+            "{message}",
+            "Logical messages of a group that has ended.",
+            explicit_bucket_boundaries_advisory=_GROUP_MESSAGES,
+        )
+        self.group_duration = histogram(
+            sc.GROUP_DURATION,
+            "s",
+            "From this instance's first message of a group to the commit that ended the group.",
+            explicit_bucket_boundaries_advisory=_GROUP_S,
+        )
+        self.resumes = counter(sc.RESUMES, "{group}", "Interrupted groups that were found at the start.")
+        self.in_doubt = counter(sc.IN_DOUBT, "{commit}", "Commits without an answer, by what became of them.")
+        self.ownership_losses = counter(sc.OWNERSHIP_LOSSES, "{owner}", "Owners that were cut off and replaced.")
+        self.poison_messages = counter(
+            sc.POISON_MESSAGES, "{message}", "Messages moved to a backout queue, or halted at."
+        )
+        self.retries = counter(sc.RETRIES, "{try}", "Tries after an MQI call that failed, by its reason.")
+        self.status_queue_wait = histogram(
+            sc.STATUS_QUEUE_WAIT,
+            "s",
+            "Time until a status queue was open, or a group on a shared one claimed; or given up, because of another owner.",
+            explicit_bucket_boundaries_advisory=_WAIT_S,
+        )
+
+
+INSTRUMENTS = Instruments(metrics.get_meter(sc.SCOPE, schema_url=sc.SCHEMA_URL))
+
+
+def reason_attributes(reason: int) -> Attributes:
+    """Return what says a reason code: its number, and its name as the type of the error."""
+    return {sc.ERROR_TYPE: reason_name(reason), sc.REASON_CODE: reason}
+
+
+@guarded
+def retried(reason: int) -> None:
+    """Count one more try after a call that failed with this reason."""
+    INSTRUMENTS.retries.add(1, {sc.SYSTEM: sc.IBMMQ, **reason_attributes(reason)})
+
+
+@guarded
+def waited_for_status_queue(status_queue: str, seconds: float) -> None:
+    """Record how long it took until a status queue was open, or until that was given up."""
+    INSTRUMENTS.status_queue_wait.record(seconds, {sc.SYSTEM: sc.IBMMQ, sc.DESTINATION_NAME: status_queue})

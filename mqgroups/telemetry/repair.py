@@ -1,0 +1,78 @@
+"""The span of an operator's repair: a record that was written again, a group that was moved."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from opentelemetry.trace import INVALID_SPAN, Span, SpanKind
+
+from mqgroups.core.inspection import GroupInspection
+from mqgroups.core.status import StatusRecord
+from mqgroups.telemetry import context
+from mqgroups.telemetry import semantic_conventions as sc
+from mqgroups.telemetry.guard import guarded
+from mqgroups.telemetry.message_span import end_span
+from mqgroups.telemetry.owner import tracer
+from mqgroups.telemetry.settings import TelemetrySettings
+
+
+class Repair:
+    """``recover Q``, from the beginning to the end of a ``with`` block."""
+
+    def __init__(self, settings: TelemetrySettings, queue: str, q_mgr_name: str) -> None:
+        self._tracer = tracer(settings)
+        self._queue = queue
+        self._attributes = {
+            sc.SYSTEM: sc.IBMMQ,
+            sc.DESTINATION_NAME: queue,
+            sc.OPERATION_NAME: sc.RECOVER,
+            sc.QUEUE_MANAGER: q_mgr_name,
+        }
+        self._span: Span = INVALID_SPAN
+
+    @property
+    def traceparent(self) -> str:
+        """What a record carries, so that who resumes by it links to the repair."""
+        return self._traceparent() or ""
+
+    @guarded
+    def salvaged(self, name: str, record: StatusRecord | None) -> None:
+        """The record of ``name`` is written again; ``None``: only what could not be read is moved away."""
+        self._span.set_attributes({sc.CLIENT_ID: name, sc.OUTCOME: sc.SALVAGED})
+        if record is not None:
+            self._span.set_attributes({sc.GROUP_ID: record.group_id.hex(), sc.MSG_SEQ_NUMBER: record.msg_seq_number})
+
+    @guarded
+    def moved(self, to: str, group: GroupInspection) -> None:
+        """What was left of a group is on another queue."""
+        self._span.set_attributes(
+            {
+                sc.OUTCOME: sc.MOVED,
+                sc.BACKOUT_QUEUE: to,
+                sc.GROUP_ID: group.group_id.hex(),
+                sc.BATCH_MESSAGE_COUNT: group.messages,
+            }
+        )
+
+    def __enter__(self) -> Repair:
+        self._span = self._start() or INVALID_SPAN
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._end(error)
+
+    @guarded
+    def _traceparent(self) -> str:
+        return context.of_span(self._span).traceparent
+
+    @guarded
+    def _start(self) -> Span:
+        return self._tracer.start_span(
+            f"{sc.RECOVER} {self._queue}", kind=SpanKind.INTERNAL, attributes=self._attributes
+        )
+
+    @guarded
+    def _end(self, error: BaseException | None) -> None:
+        end_span(self._span, error)

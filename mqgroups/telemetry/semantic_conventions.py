@@ -1,0 +1,79 @@
+"""All names of attributes, operations and metrics, in this one place: the conventions for messaging still move.
+
+They are those of OpenTelemetry's semantic conventions 1.44.0, "Messaging" (status: development). These know no IBM MQ: the
+system's name is ours, and its own attributes are below it, as the conventions ask for. What is about this package's way of
+working, and not about IBM MQ, is below ``mqgroups``.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+SCHEMA_URL: Final = "https://opentelemetry.io/schemas/1.44.0"
+SCOPE: Final = "mqgroups"
+
+# Attributes of spans and metrics, and keys of log records.
+SYSTEM: Final = "messaging.system"
+IBMMQ: Final = "ibmmq"
+OPERATION_NAME: Final = "messaging.operation.name"
+OPERATION_TYPE: Final = "messaging.operation.type"
+DESTINATION_NAME: Final = "messaging.destination.name"
+CLIENT_ID: Final = "messaging.client.id"
+BATCH_MESSAGE_COUNT: Final = "messaging.batch.message_count"
+ERROR_TYPE: Final = "error.type"
+QUEUE_MANAGER: Final = "messaging.ibmmq.queue_manager"
+GROUP_ID: Final = "messaging.ibmmq.group_id"
+MSG_SEQ_NUMBER: Final = "messaging.ibmmq.msg_seq_number"
+OFFSET: Final = "messaging.ibmmq.offset"
+UNIT_OF_WORK: Final = "messaging.ibmmq.unit_of_work"
+REASON_CODE: Final = "messaging.ibmmq.reason_code"
+BACKOUT_COUNT: Final = "messaging.ibmmq.backout_count"
+BACKOUT_QUEUE: Final = "messaging.ibmmq.backout_queue"
+RESULT: Final = "mqgroups.result"
+ROLE: Final = "mqgroups.role"
+EPOCH: Final = "mqgroups.epoch"
+OUTCOME: Final = "mqgroups.outcome"
+TRACE_ID: Final = "trace_id"
+SPAN_ID: Final = "span_id"
+
+# Operations: what they are called, and of what type they are.
+PUT, GET, CREATE, PROCESS = "put", "get", "create", "process"
+COMMIT, BACK_OUT, RECOVER = "commit", "back out", "recover"
+OPERATION_TYPES: Final = {
+    PUT: "send",
+    GET: "receive",
+    CREATE: "create",
+    PROCESS: "process",
+    COMMIT: "settle",
+    BACK_OUT: "settle",
+}
+
+# Outcomes of units of work, of groups, of recovery, and of repairs.
+COMMITTED, BACKED_OUT = "committed", "backed out"
+COMPLETED, ABANDONED, QUARANTINED = "completed", "abandoned", "quarantined"
+RESUMED, OWNERSHIP_LOST = "resumed", "ownership lost"
+SALVAGED, MOVED = "salvaged", "moved"
+
+# Events of a unit of work's span.
+EVENT_ABANDONED: Final = "group abandoned"
+EVENT_QUARANTINED: Final = "group quarantined"
+EVENT_POISON: Final = "poison message"
+
+# Metrics.
+OPERATION_DURATION: Final = "messaging.client.operation.duration"
+SENT_MESSAGES: Final = "messaging.client.sent.messages"
+CONSUMED_MESSAGES: Final = "messaging.client.consumed.messages"
+PROCESS_DURATION: Final = "messaging.process.duration"
+UNITS_OF_WORK: Final = "mqgroups.units_of_work"
+GROUP_MESSAGES: Final = "mqgroups.group.messages"
+GROUP_DURATION: Final = "mqgroups.group.duration"
+RESUMES: Final = "mqgroups.resumes"
+IN_DOUBT: Final = "mqgroups.in_doubt"
+OWNERSHIP_LOSSES: Final = "mqgroups.ownership_losses"
+POISON_MESSAGES: Final = "mqgroups.poison_messages"
+RETRIES: Final = "mqgroups.retries"
+STATUS_QUEUE_WAIT: Final = "mqgroups.status_queue.wait"
+
+# Message properties, by the W3C's Trace Context.
+TRACEPARENT: Final = "traceparent"
+TRACESTATE: Final = "tracestate"

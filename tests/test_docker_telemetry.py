@@ -1,0 +1,275 @@
+"""docker/telemetry and docker/app: no container is started here; what can be checked without one is."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import urllib.parse
+from pathlib import Path
+
+import pytest
+import yaml
+from opentelemetry.exporter.prometheus import PrometheusMetricReader
+from opentelemetry.sdk.metrics import MeterProvider
+from prometheus_client import REGISTRY, generate_latest
+
+from mqgroups.cli import main
+from mqgroups.core.group import GroupPosition
+from mqgroups.core.model import Role
+from mqgroups.core.status import RecordState, StatusRecord
+from mqgroups.errors import ConnectionBroken
+from mqgroups.telemetry import metrics
+from mqgroups.telemetry import semantic_conventions as sc
+from mqgroups.telemetry.owner import OwnerTelemetry
+from mqgroups.telemetry.settings import EACH_MESSAGE, TelemetrySettings
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCKER = ROOT / "docker"
+TELEMETRY = DOCKER / "telemetry"
+APP = DOCKER / "app"
+
+
+def read(path):
+    return yaml.safe_load(path.read_text())
+
+
+def mounted(service):
+    """The files and folders of this project that a service has, by where it has them."""
+    volumes = (volume.split(":") for volume in service.get("volumes", []))
+    return {target: TELEMETRY / source for source, target, *_ in volumes if source.startswith("./")}
+
+
+def host_ports(compose):
+    return [port.split(":")[1] for service in compose["services"].values() for port in service.get("ports", [])]
+
+
+@pytest.fixture(scope="module")
+def compose():
+    return read(TELEMETRY / "compose.yaml")
+
+
+@pytest.fixture(scope="module")
+def app():
+    return read(APP / "compose.yaml")
+
+
+# --- the parts fit each other
+
+
+def test_every_service_has_the_file_that_it_is_started_with(compose):
+    services = compose["services"]
+    for name, option in ("otel-collector", "--config="), ("prometheus", "--config.file="):
+        (given,) = (word.removeprefix(option) for word in services[name]["command"] if word.startswith(option))
+        assert mounted(services[name])[given].is_file()
+    (alerts,) = read(TELEMETRY / "prometheus.yaml")["rule_files"]
+    assert mounted(services["prometheus"])[alerts] == TELEMETRY / "alerts.yaml"
+
+
+def test_the_collector_s_pipelines_are_made_of_what_it_has_and_lead_to_services(compose):
+    collector = read(TELEMETRY / "collector.yaml")
+    for pipeline in collector["service"]["pipelines"].values():
+        for kind in "receivers", "processors", "exporters":
+            assert set(pipeline[kind]) <= set(collector[kind])
+    host, port = collector["exporters"]["otlp/jaeger"]["endpoint"].split(":")
+    assert (host in compose["services"], port) == (True, "4317")
+    listens = collector["exporters"]["prometheus"]["endpoint"].split(":")[1]
+    (scraped,) = read(TELEMETRY / "prometheus.yaml")["scrape_configs"]
+    assert scraped["static_configs"] == [{"targets": [f"otel-collector:{listens}"]}]
+    assert scraped["honor_labels"] is True  # or job would be the collector's
+
+
+def test_programs_send_to_the_collector(compose, app):
+    otlp = read(TELEMETRY / "collector.yaml")["receivers"]["otlp"]["protocols"]["http"]["endpoint"].split(":")[1]
+    for name in "loader", "sink":
+        assert app["services"][name]["environment"]["OTEL_EXPORTER_OTLP_ENDPOINT"] == f"http://otel-collector:{otlp}"
+    assert f"127.0.0.1:{otlp}:{otlp}" in compose["services"]["otel-collector"]["ports"]
+
+
+def test_grafana_finds_its_dashboards_and_they_their_data(compose):
+    grafana = compose["services"]["grafana"]
+    folders = mounted(grafana)
+    (provider,) = read(TELEMETRY / "grafana/provisioning/dashboards/mqgroups.yaml")["providers"]
+    home = Path(grafana["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"])
+    assert provider["options"]["path"] == str(home.parent)
+    assert (folders[str(home.parent)] / home.name).is_file()
+    assert folders["/etc/grafana/provisioning"] == TELEMETRY / "grafana/provisioning"
+    sources = read(TELEMETRY / "grafana/provisioning/datasources/mqgroups.yaml")["datasources"]
+    for source in sources:
+        assert urllib.parse.urlsplit(source["url"]).hostname in compose["services"]
+    used = set(re.findall(r'"uid": "(\w+)"', (TELEMETRY / "grafana/dashboards/mqgroups.json").read_text()))
+    assert used - {"mqgroups"} <= {source["uid"] for source in sources}
+
+
+def test_telemetry_goes_with_every_other_compose_file(compose):
+    others = [path for path in DOCKER.rglob("compose.yaml") if path.parent != TELEMETRY]
+    assert {DOCKER / "compose.yaml", DOCKER / "spark" / "compose.yaml", APP / "compose.yaml"} <= set(others)
+    for path in others:
+        other = read(path)
+        for kind in "services", "volumes", "secrets":
+            assert not set(compose.get(kind, ())) & set(other.get(kind, ())), (path, kind)
+        assert not set(host_ports(compose)) & set(host_ports(other)), path
+    assert "include" not in compose  # a file cannot be included twice
+
+
+def test_ports_are_open_on_loopback_only(compose, app):
+    published = [
+        port for each in (compose, app) for service in each["services"].values() for port in service.get("ports", [])
+    ]
+    assert len(published) == 4
+    assert all(port.startswith("127.0.0.1:") for port in published)
+
+
+# --- queries
+
+
+@pytest.fixture(scope="module")
+def exposed():
+    """What Prometheus gets to see: names of samples, and which labels each has."""
+    reader = PrometheusMetricReader()
+    provider = MeterProvider([reader], shutdown_on_exit=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metrics, "INSTRUMENTS", metrics.Instruments(provider.get_meter("mqgroups")))
+        for role in Role:
+            everything_happens(
+                OwnerTelemetry(TelemetrySettings(EACH_MESSAGE), role.value, "N", "Q", "QM", propagates=False)
+            )
+        metrics.retried(2009)
+        metrics.waited_for_status_queue("MQGROUPS.PUT.N", 0.1)
+    page = generate_latest(REGISTRY).decode()
+    provider.shutdown()
+    found: dict[str, set[str]] = {}
+    for name, labels in re.findall(r"^((?:mqgroups|messaging)_\w+)\{(.*)\} ", page, re.MULTILINE):
+        found.setdefault(name, set()).update(re.findall(r'(\w+)="', labels))
+    return found
+
+
+def everything_happens(telemetry):
+    """Have each instrument record something."""
+    end = GroupPosition(b"G" * 24, 3)
+    for why in None, ConnectionBroken("MQCMIT", "queue manager QM", 2, 2009):
+        telemetry.begin(1)
+        telemetry.creating(1).end()
+        telemetry.settle(sc.COMMIT)
+        telemetry.ended(end, 3, why)
+    telemetry.group_ended(3)
+    record = StatusRecord(Role.PUT, "N", RecordState.IN_GROUP, "O", 1, 1, "Q", b"G" * 24, 3, "QM_1")
+    telemetry.resumed(record, 2, 0)
+    telemetry.concluded(sc.COMMITTED, in_doubt=True)
+    telemetry.concluded(sc.OWNERSHIP_LOST, in_doubt=False)
+    telemetry.poison(1, 3)
+
+
+def by(query):
+    """The labels that a query's results have, or its parts'."""
+    return {name for names in re.findall(r"by \((.*?)\)", query) for name in names.split(", ")}
+
+
+def queries():
+    dashboard = json.loads((TELEMETRY / "grafana/dashboards/mqgroups.json").read_text())
+    for panel in dashboard["panels"]:
+        for target in panel.get("targets", []):
+            yield panel["title"], target["expr"]
+            for name in re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]):
+                assert name in by(target["expr"]), panel["title"]
+    for variable in dashboard["templating"]["list"]:
+        yield variable["name"], variable["query"]["query"]
+    for group in read(TELEMETRY / "alerts.yaml")["groups"]:
+        for rule in group["rules"]:
+            yield rule["alert"], rule["expr"]
+
+
+def test_dashboard_and_alerts_ask_for_metrics_and_labels_that_there_are(exposed):
+    asked = list(queries())
+    assert len(asked) > 20
+    for where, query in asked:
+        names = re.findall(r"\b(?:mqgroups|messaging)_[a-z_]+(?=[{\[, )]|$)", re.sub(r"by \(.*?\)|\{.*?\}", "", query))
+        names = [name for name in names if name != "messaging_destination_name"]
+        assert names, where
+        for name in names:
+            assert name in exposed, (where, name)
+            assert by(query) <= exposed[name], (where, name)
+        for name, selector in re.findall(r"(\w+)\{(.*?)\}", query):
+            selected = set(re.findall(r'(\w+)(?:=~|!=|=)"', selector))
+            assert selected, (where, selector)
+            assert selected <= exposed[name], (where, name)
+
+
+def test_every_instrument_is_on_the_dashboard(exposed):
+    shown = " ".join(query for _, query in queries())
+    families = {re.sub(r"_(bucket|sum|count|created)$", "", name) for name in exposed}
+    assert len(families) == 13
+    assert [family for family in families if family not in shown] == []
+
+
+def test_brackets_of_every_query_are_closed():
+    for where, query in queries():
+        for opening, closing in "()", "[]", "{}":
+            assert query.count(opening) == query.count(closing), where
+
+
+# --- the application
+
+
+def test_each_program_starts_when_its_init_step_has_succeeded(app):
+    services = app["services"]
+    for name in "loader", "sink":
+        depends_on = services[name]["depends_on"]
+        assert depends_on[f"{name}-recover"] == {"condition": "service_completed_successfully"}
+        assert services[f"{name}-recover"]["depends_on"]["qm1"] == {"condition": "service_healthy"}
+        assert "restart" not in services[f"{name}-recover"]  # Compose waits for its end
+    included = {(APP / each["path"]).resolve() for each in app["include"]}
+    assert included == {DOCKER / "compose.yaml", TELEMETRY / "compose.yaml"}
+
+
+@pytest.mark.parametrize(
+    ("service", "program"), [("loader", "resumable_producer.py"), ("sink", "resumable_consumer.py")]
+)
+def test_the_init_step_asks_for_the_name_and_queue_of_its_program(app, service, program):
+    words = app["services"][f"{service}-recover"]["command"]
+    assert words[:2] == ["mqgroups", "recover"]
+    command = main.commands["recover"]
+    given = command.make_context("recover", [*words[2:], "--q-mgr", "QM1"])
+    source = (ROOT / "examples" / program).read_text()
+    assert f'name="{given.params["name"]}"' in source
+    assert f'"{given.params["queue"]}", name=' in source
+    assert f"group_{'producer' if given.params['role'] == 'put' else 'consumer'}(" in source
+    run = app["services"][service]["command"]
+    assert run[:3] == ["opentelemetry-instrument", "python", f"/opt/mqgroups/examples/{program}"]
+
+
+def test_the_image_is_made_of_files_that_exist_and_of_a_client_whose_licence_is_accepted(app):
+    lines = (APP / "Dockerfile").read_text().splitlines()
+    copied = [line.split()[1:-1] for line in lines if line.startswith("COPY ")]
+    sources = [word for words in copied for word in words if not word.startswith("--")]
+    ours = [source for source in sources if not source.startswith("/opt/")]
+    assert len(ours) == 9
+    assert all((ROOT / source).exists() for source in ours)
+    build = app["services"]["loader-recover"]["build"]
+    assert (APP / build["context"]).resolve() == ROOT
+    assert (ROOT / build["dockerfile"]).is_file()
+    assert build["args"]["LICENSE"].startswith("${LICENSE:?")
+    assert {line.split()[1].split("=")[0] for line in lines if line.startswith("ARG ")} >= set(build["args"])
+
+
+def test_the_password_comes_from_a_file(app, tmp_path):
+    for service in app["services"].values():
+        environment = service["environment"]
+        assert "MQGROUPS_PASSWORD" not in environment
+        assert environment["MQGROUPS_PASSWORD_FILE"].removeprefix("/run/secrets/") in service["secrets"]
+    secret = tmp_path / "mqAppPassword"
+    secret.write_text("Gl4s Kugel$HOME\n")
+    command = [
+        str(APP / "entrypoint.sh"),
+        "sh",
+        "-c",
+        'printf "%s|%s" "$MQGROUPS_PASSWORD" "${MQGROUPS_PASSWORD_FILE-unset}"',
+    ]
+    environment = {"PATH": os.environ["PATH"], "MQGROUPS_PASSWORD_FILE": str(secret)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "Gl4s Kugel$HOME|unset"
+    missing = subprocess.run(
+        command, env={**environment, "MQGROUPS_PASSWORD_FILE": "/nowhere"}, capture_output=True, check=False
+    )
+    assert missing.returncode != 0
