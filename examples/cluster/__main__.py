@@ -26,7 +26,13 @@ from examples.flights import source
 from examples.flights.compare import left_on_queues
 from examples.flights.program import PASSWORD_VARIABLE
 from examples.flights.supervisor import DemoFailed
-from mqgroups.embedded import ClusterFile, EmbeddedCluster, EmbeddedQueueManager, EmbeddedQueueManagerError
+from mqgroups.embedded import (
+    ClusterFile,
+    ControlError,
+    EmbeddedCluster,
+    EmbeddedQueueManager,
+    EmbeddedQueueManagerError,
+)
 from mqgroups.embedded.cluster_file import read
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +51,7 @@ def main() -> int:
     options = _options()
     try:
         return _demo(options)
-    except (DemoFailed, source.SourceError, EmbeddedQueueManagerError, mqgroups.MQGroupsError) as error:
+    except (DemoFailed, source.SourceError, ControlError, EmbeddedQueueManagerError, mqgroups.MQGroupsError) as error:
         _say(f"demo: {error}")
         return 1
 
@@ -61,8 +67,8 @@ def _options() -> argparse.Namespace:
     options = parser.parse_args()
     if options.rounds is None:
         options.rounds = 1 if options.short else 3
-    if options.rounds < 0 or options.consumers < 1:
-        parser.error("--rounds must be at least 0, --consumers at least 1")
+    if options.rounds < 1 or options.consumers < 1:
+        parser.error("--rounds and --consumers must be at least 1")
     if options.work and options.work.exists() and any(options.work.iterdir()):
         parser.error(f"--work {options.work} is not empty")
     options.days = DAYS_OF_SHORT if options.short else DAYS_OF_JANUARY

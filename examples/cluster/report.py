@@ -47,17 +47,20 @@ def _where(members: Sequence[Member], arrived: Sequence[Arrived]) -> Table:
 
 def _programs(members: Sequence[Member], groups: Sequence[Group], arrived: Sequence[Arrived]) -> Table:
     """What each program has done and been through."""
-    put = Counter(group.airport for group in groups)
     table = _table("programs; a consumer's share is of the groups at its instance", "")
     for name in ("groups", "share", "messages", "kill -9", "resumed", "reconnected"):
         table.add_column(name, justify="right")
     at_instance = Counter(part.q_mgr_name for part in arrived)
     for each in members:
-        parts = [part for part in arrived if (part.q_mgr_name, part.consumer) == (each.q_mgr_name, each.what)]
-        done = put[each.what] if each.is_producer else len(parts)
-        share = "" if each.is_producer else _share(done, at_instance[each.q_mgr_name])
-        life = (each.position, each.kills, each.resumes, each.went_on)
-        table.add_row(_short(each), f"{done:,}", share, *(f"{number:,}" for number in life))
+        if each.is_producer:
+            sizes = [len(group.flights) for group in groups if group.airport == each.what]
+            share = ""
+        else:
+            own = (each.q_mgr_name, each.what)
+            sizes = [len(part.messages) for part in arrived if (part.q_mgr_name, part.consumer) == own]
+            share = _share(len(sizes), at_instance[each.q_mgr_name])
+        life = (sum(sizes), each.kills, each.resumes, each.went_on)
+        table.add_row(_short(each), f"{len(sizes):,}", share, *(f"{number:,}" for number in life))
     return table
 
 

@@ -231,6 +231,17 @@ def test_a_batch_in_doubt_waits_until_its_channel_is_started(cluster, when, arri
     assert sorted(cluster.data("QM2", queue) + cluster.data("QM3", queue)) == numbered(6)
 
 
+def test_a_cut_that_is_taken_back_does_not_happen(cluster):
+    queue, out = to_qm2(cluster)
+    control = cluster["QM1"].control
+    control.cut_channel("QM2", "before", stop=True)
+    control.cut_channel("QM2", "")
+    out.put(b"not cut")
+    cluster.waits_for("QM2", queue, 1)
+    wait_until(lambda: cluster.channel("QM1", "QM2")["in_doubt"] == 0)
+    assert cluster.channel("QM1", "QM2")["status"] == "RUNNING"
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("dies", ["QM1", "QM2"])
 def test_a_batch_in_doubt_arrives_once_though_an_end_of_the_channel_is_killed(make_cluster, dies, when):
