@@ -98,8 +98,8 @@ class Disturbance:
             control.stop_channel(other)
             self._stopped = (one, other)
         elif what == "cut":
-            control.cut_channel(other, choose(["before", "after"]), stop=True)
-            self._stopped = (one, other)
+            # It resolves the doubt by itself: nobody is told when the batch comes around which it is cut.
+            control.cut_channel(other, choose(["before", "after"]))
         else:
             control.interleave_channel(other, self._random.randrange(1000))
 
