@@ -131,8 +131,12 @@ def test_whatever_dies_each_group_arrives_once_and_whole_at_one_instance(make_cl
     programs = Programs(cluster, queue, binding)
     disturb = Disturbance(cluster, programs, seed)
 
+    def has_arrived(messages):
+        programs.start()  # also what has given up meanwhile, because its queue manager was gone for too long
+        return sum(cluster.depth(name, ARRIVED) for name in ALL) >= messages
+
     def wait_for(messages):
-        wait_until(lambda: sum(cluster.depth(name, ARRIVED) for name in ALL) >= messages)
+        wait_until(lambda: has_arrived(messages))
 
     # When, every few groups, something dies.
     try:

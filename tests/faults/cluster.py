@@ -42,8 +42,9 @@ class _InstanceReader(Reader):
 
     def mqsc(self, command: str) -> None:
         """Carry out an MQSC command."""
+        connection = self._connected()
         if self._executor is None:
-            self._executor = pymqi.PCFExecute(self._connected())
+            self._executor = pymqi.PCFExecute(connection)
         escape = {CMQCFC.MQIACF_ESCAPE_TYPE: CMQCFC.MQET_MQSC, CMQCFC.MQCACF_ESCAPE_TEXT: command.encode()}
         self._executor.MQCMD_ESCAPE(escape)
 

@@ -67,11 +67,16 @@ class Reader:
     def __init__(self, qmgr: EmbeddedQueueManager) -> None:
         self._qmgr = qmgr
         self._connection: Any = None
+        # The process that it is a connection to.
+        self._pid = 0
 
     def _connected(self) -> Any:
+        qmgr = self._qmgr
+        if self._pid != qmgr.pid:
+            self.close()
         if self._connection is None:
+            self._pid = qmgr.pid
             connection = pymqi.QueueManager(None, disconnect_on_exit=False)
-            qmgr = self._qmgr
             with _called(_READER):
                 connection.connect_tcp_client(qmgr.q_mgr_name, pymqi.CD(), qmgr.channel, qmgr.conn_name)
             self._connection = connection

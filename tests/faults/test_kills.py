@@ -14,7 +14,7 @@ import pytest
 from mqgroups.embedded import Fault
 from tests.faults import worker
 from tests.faults.conftest import Harm
-from tests.faults.reader import Seen, wrong_with_group
+from tests.faults.reader import Reader, Seen, wrong_with_group
 from tests.faults.worker import Job
 
 pytestmark = pytest.mark.embedded
@@ -134,6 +134,17 @@ def test_lost_reply_of_every_call_loses_and_doubles_nothing(harm: Harm, role: st
         _check(harm, job)
         if not fired:
             return
+
+
+def test_the_reader_has_a_new_connection_after_the_queue_manager_was_killed(harm: Harm) -> None:
+    job = harm.job("get", messages=3, every=2, checkpoints=False)
+    harm.fill(job)
+    reader = Reader(harm.qmgr)
+    assert len(reader.browse(job.queue)) == 3
+    harm.qmgr.kill()
+    harm.qmgr.start()
+    assert len(reader.browse(job.queue)) == 3
+    reader.close()
 
 
 def test_twenty_producers_at_once_put_twenty_whole_groups(harm: Harm) -> None:
