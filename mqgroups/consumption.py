@@ -182,7 +182,7 @@ class Consumption:
 
     def _ask_application(self) -> None:
         if self.before_commit is not None and self.group is not None:
-            self.work.telemetry.step_out()
+            self.work.telemetry.messages.step_out()
             self.before_commit(self.group)
 
     def _commit(self, *, ended: bool, failed_with: int | None = None) -> None:

@@ -101,7 +101,7 @@ class GetGroup:
                 yield message
                 # The application asks for more: this message is processed.
                 if each_message:
-                    telemetry.processed()
+                    telemetry.messages.processed()
                 self._check_current()
                 if not message.is_last_segment:
                     message = self._last_segment()

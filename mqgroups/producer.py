@@ -304,7 +304,8 @@ class GroupProducer:
 
     def _creating(self) -> MessageSpan:
         """Begin the span of a message, whose context it carries if messages do."""
-        span = self._work.telemetry.creating(self._work.committed.msg_seq_number + self._messages + 1)
+        telemetry, number = self._work.telemetry, self._work.committed.msg_seq_number + self._messages + 1
+        span = telemetry.messages.begin(number, telemetry.context)
         if self._connection.propagates or self._carrying != mq.MQHM_NONE:
             self._carry(span)
         return span

@@ -150,7 +150,7 @@ def everything_happens(telemetry):
     end = GroupPosition(b"G" * 24, 3)
     for why in None, ConnectionBroken("MQCMIT", "queue manager QM", 2, 2009):
         telemetry.begin(1)
-        telemetry.creating(1).end()
+        telemetry.messages.begin(1, telemetry.context).end()
         telemetry.settle(sc.COMMIT)
         telemetry.ended(end, 3, why)
     telemetry.group_ended(3)

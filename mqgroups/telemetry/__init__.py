@@ -1,6 +1,7 @@
 """Traces, metrics and logs: what a producer or consumer lets be seen of its work. Only the OpenTelemetry API is needed.
 
     owner.py                 a producer's or consumer's telemetry: its spans, and what they have in common with metrics
+    message_span.py          the spans of messages
     repair.py                the span of an operator's repair
     metrics.py               the instruments
     context.py               W3C trace context as message properties: what is written, what is read

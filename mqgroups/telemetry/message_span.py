@@ -1,4 +1,4 @@
-"""The span of a message: noted while messages move, and made when their unit of work has ended.
+"""The spans of messages: noted while messages move, and made when their unit of work has ended.
 
 Making a span takes a good part of the time that a message takes, and more if it is done between two messages than if it is done
 for many in a row. What of an unfinished unit of work dies with its process has not happened. Whoever asks earlier gets the span
@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN, Link, Span, SpanContext, SpanKind, Status, StatusCode
@@ -119,6 +120,68 @@ class MessageSpan(Span):
         escaped: bool = False,
     ) -> None:
         self._span().record_exception(exception, attributes, timestamp, escaped)
+
+
+class MessageSpans:
+    """The spans of an owner's messages, from one unit of work to the next."""
+
+    def __init__(self, like: Likeness) -> None:
+        self._like = like
+        # Of the open unit of work; the one that the application has in hand may have begun in the one before.
+        self._begun: list[MessageSpan] = []
+        self._in_hand: MessageSpan | None = None
+        # While a message's span is current: the context with it, and the one to go back to.
+        self._current: Context | None = None
+        self._before: Context | None = None
+
+    def begin(self, msg_seq_number: int, below: Context | None, link: Link | None = None) -> MessageSpan:
+        """Begin the span of a message; to be ended, with ``why`` if it failed."""
+        span = MessageSpan(self._like, msg_seq_number, below, link)
+        self._begun.append(span)
+        return span
+
+    def hand_out(self, msg_seq_number: int, below: Context | None, link: Link | None) -> None:
+        """Begin the span of a message that the application gets, and make it current."""
+        if self._in_hand is not None:
+            self._in_hand.end()
+        self._in_hand = span = self.begin(msg_seq_number, below, link)
+        current = otel_context.get_current()
+        if self._before is None or current is not self._current:
+            self._before = current
+        self._current = trace.set_span_in_context(span, self._before)
+        otel_context.attach(self._current)
+
+    @guarded
+    def processed(self) -> None:
+        """The application is through with the message. Its span stays current until the next one's, or ``step_out``."""
+        if self._in_hand is not None:
+            self._in_hand.end()
+            self._in_hand = None
+
+    @guarded
+    def failed(self, why: BaseException | str) -> None:
+        """The application, or the unit of work, failed with the message in hand."""
+        if self._in_hand is not None:
+            self._in_hand.why = why
+            self.processed()
+
+    @guarded
+    def step_out(self) -> None:
+        """Code of the application's runs that is not about a message, unless there still is one in its hands."""
+        current, before = self._current, self._before
+        # What the application has made current since, or in another thread, is none of this one's.
+        if self._in_hand is None and current is not None and before is not None:
+            self._current = self._before = None
+            if otel_context.get_current() is current:
+                otel_context.attach(before)
+
+    def finish(self) -> list[MessageSpan]:
+        """Make the spans that have ended, at the end of their unit of work, and return them."""
+        finished = [span for span in self._begun if span is not self._in_hand]
+        self._begun = [] if self._in_hand is None else [self._in_hand]
+        for span in finished:
+            span.finish()
+        return finished
 
 
 def end_span(span: Span, why: BaseException | str | None, ended_ns: int | None = None) -> None:

@@ -19,7 +19,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN, Link, Span, SpanKind
@@ -33,7 +32,7 @@ from mqgroups.telemetry import context, metrics
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.context import TraceContext
 from mqgroups.telemetry.guard import guarded
-from mqgroups.telemetry.message_span import Likeness, MessageSpan, end_span, error_type
+from mqgroups.telemetry.message_span import Likeness, MessageSpans, end_span, error_type
 from mqgroups.telemetry.settings import EACH_MESSAGE, OFF, TelemetrySettings
 
 TRACER = trace.get_tracer(sc.SCOPE, schema_url=sc.SCHEMA_URL)
@@ -70,6 +69,7 @@ class OwnerTelemetry:
 
     Attributes:
         each_message: whether messages have spans of their own.
+        messages: these.
     """
 
     def __init__(
@@ -99,20 +99,16 @@ class OwnerTelemetry:
             }
             for operation in (role, sc.CREATE, sc.PROCESS, sc.COMMIT, sc.BACK_OUT, sc.RECOVER)
         }
-        self._create = self._likeness(sc.CREATE, SpanKind.PRODUCER)
-        self._process = self._likeness(sc.PROCESS, SpanKind.CONSUMER)
+        operation, kind = (sc.CREATE, SpanKind.PRODUCER) if role == sc.PUT else (sc.PROCESS, SpanKind.CONSUMER)
+        # Whose message it is, and of which group, the span above tells: these are many.
+        like = Likeness(self._tracer, f"{operation} {queue}", kind, self._operations[operation])
+        self.messages = MessageSpans(like)
         # By the conventions: a span whose context messages carry is their producer.
         carried = propagates and role == sc.PUT and not self.each_message
         self._kind = SpanKind.PRODUCER if carried else SpanKind.CLIENT
         self._unit: _Open | None = None
         self._settling: _Open | None = None
         self._recovering: _Open | None = None
-        # Of the open unit of work; the one that the application has in hand may have begun in the one before.
-        self._messages: list[MessageSpan] = []
-        self._processing: MessageSpan | None = None
-        # While a message's span is current: the context with it, and the one to go back to.
-        self._current: Context | None = None
-        self._before: Context | None = None
         self._linked: str | None = None
         self._resumed_link: Link | None = None
         self._group_began_s: float | None = None
@@ -174,11 +170,9 @@ class OwnerTelemetry:
     def ended(self, position: GroupPosition, messages: int, why: BaseException | str | None = None) -> None:
         """The unit of work has ended: at ``position``, with so many messages; ``why`` it was backed out."""
         self.settled(why if isinstance(why, BaseException) else None)
-        if why is not None and self._processing is not None:
-            self._processing.why = why
-            self._processing.end()
-            self._processing = None
-        self.step_out()
+        if why is not None:
+            self.messages.failed(why)
+        self.messages.step_out()
         if isinstance(why, OwnershipLost) and self._leader is None:
             self._replaced()
         self._finish_messages()
@@ -208,6 +202,14 @@ class OwnerTelemetry:
         instruments.units_of_work.add(1, {**self._metric, sc.OUTCOME: outcome})
 
     @guarded
+    def _finish_messages(self) -> None:
+        finished = self.messages.finish()
+        if self._role == sc.GET:
+            record, attributes = metrics.INSTRUMENTS.process_duration.record, self._operations[sc.PROCESS]
+            for span in finished:
+                record(span.seconds, {**attributes, **error_type(span.why)} if span.why is not None else attributes)
+
+    @guarded
     def group_ended(self, messages: int) -> None:
         """The commit that ended a group of so many messages took effect."""
         began_s, self._group_began_s = self._group_began_s, None
@@ -217,32 +219,15 @@ class OwnerTelemetry:
         if began_s is not None:
             metrics.INSTRUMENTS.group_duration.record(time.perf_counter() - began_s, attributes)
 
-    # --- a message
-
-    def creating(self, msg_seq_number: int) -> MessageSpan:
-        """A message is about to be put: return its span, to be ended when it was put or not, with ``why`` not."""
-        span = MessageSpan(self._create, msg_seq_number, self.context)
-        self._messages.append(span)
-        return span
-
     @guarded
     def hand_out(self, message: Message) -> None:
         """The application gets a message: link to where it was put, and begin its span if messages have spans."""
         carried = message.carried
-        if not self.each_message:
-            if carried is not None:
-                self._link(carried)
-            return
-        if self._processing is not None:
-            self._processing.end()
-        found = context.link(carried.traceparent, carried.tracestate) if carried is not None else None
-        self._processing = span = MessageSpan(self._process, message.msg_seq_number, self.context, found)
-        self._messages.append(span)
-        current = otel_context.get_current()
-        if self._before is None or current is not self._current:
-            self._before = current
-        self._current = trace.set_span_in_context(span, self._before)
-        otel_context.attach(self._current)
+        if self.each_message:
+            found = context.link(carried.traceparent, carried.tracestate) if carried is not None else None
+            self.messages.hand_out(message.msg_seq_number, self.context, found)
+        elif carried is not None:
+            self._link(carried)
 
     def _link(self, carried: Carried) -> None:
         # Messages of one unit of work of a producer's carry the same context, one after the other.
@@ -251,41 +236,6 @@ class OwnerTelemetry:
             found = context.link(carried.traceparent, carried.tracestate)
             if found is not None:
                 self._unit.span.add_link(found.context, found.attributes)
-
-    @guarded
-    def processed(self) -> None:
-        """The application is through with the message. Its span stays current until the next one's, or ``step_out``."""
-        if self._processing is not None:
-            self._processing.end()
-            self._processing = None
-
-    @guarded
-    def step_out(self) -> None:
-        """Code of the application's runs that is not about a message, unless there still is one in its hands."""
-        current, before = self._current, self._before
-        # What the application has made current since, or in another thread, is none of this one's.
-        if self._processing is None and current is not None and before is not None:
-            self._current = self._before = None
-            if otel_context.get_current() is current:
-                otel_context.attach(before)
-
-    def _likeness(self, operation: str, kind: SpanKind) -> Likeness:
-        # Whose message it is, and of which group, the span above tells: these are many.
-        return Likeness(self._tracer, f"{operation} {self._queue}", kind, self._operations[operation])
-
-    @guarded
-    def _finish_messages(self) -> None:
-        """Make the spans of the messages that are put or processed."""
-        messages, self._messages = self._messages, []
-        record = metrics.INSTRUMENTS.process_duration.record
-        attributes = self._operations[sc.PROCESS]
-        for span in messages:
-            if span is self._processing:
-                self._messages.append(span)
-                continue
-            span.finish()
-            if self._role == sc.GET:
-                record(span.seconds, {**attributes, **error_type(span.why)} if span.why is not None else attributes)
 
     # --- what happens to groups and owners
 
@@ -315,7 +265,7 @@ class OwnerTelemetry:
     @guarded
     def recovering(self, error: MQIError, unit_of_work: int) -> None:
         """The connection was lost, with this error; ``recovered`` ends it."""
-        self.step_out()
+        self.messages.step_out()
         self._recovering = self._start(sc.RECOVER, SpanKind.INTERNAL)
         if self._recovering is not None:
             attributes = {**self._who, sc.UNIT_OF_WORK: unit_of_work, sc.REASON_CODE: error.reason}
