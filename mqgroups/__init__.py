@@ -50,6 +50,7 @@ from mqgroups.put_group import PutGroup
 from mqgroups.queue_manager import QueueManager, connect, wrap
 from mqgroups.recovery import OwnerState, OwnerStatus
 from mqgroups.salvage import GroupMove, Salvage
+from mqgroups.secret import Secret
 
 __all__ = [
     "Connection",
@@ -74,6 +75,7 @@ __all__ = [
     "QueueManager",
     "Resumed",
     "Salvage",
+    "Secret",
     "StatusRecord",
     "connect",
     "errors",

@@ -30,7 +30,9 @@ EDGE = {
 ALLOWED: dict[str, set[str]] = {
     "core": {"core"},
     "errors": LOWEST,
-    "mqi": {"mqi", "errors"},
+    "secret": {"errors"},
+    "mqi": {"mqi", "errors", "secret"},
+    "connect_rules": {"errors", "mqi"},
     "hooks": {"core", "errors"},
     "config": {"errors", "core", "hooks"},
     "retry": {"errors", "mqi.constants"},
@@ -56,14 +58,16 @@ ALLOWED: dict[str, set[str]] = {
     "consumer": EDGE | {"consumption", "get_group"},
     "recovery": EDGE,
     "salvage": EDGE | {"browse", "forwarding"},
-    "queue_manager": EDGE | {"producer", "consumer", "pipe", "recovery", "browse", "salvage"},
-    "cli_connection": {"core.status", "errors", "queue_manager"},
+    "queue_manager": EDGE
+    | {"connect_rules", "secret", "producer", "consumer", "pipe", "recovery", "browse", "salvage"},
+    "cli_connection": {"core.status", "errors", "queue_manager", "secret"},
     "cli_recover": {"cli_connection", "config", "core.status", "errors", "recovery"},
     "cli_salvage": {"cli_connection", "config", "core.inspection", "core.model", "errors", "queue_manager"},
     "cli_status": {"batches", "cli_connection", "core.status", "errors", "queue_manager"},
     "cli_pipeline": {"errors", "spark"},
     "embedded": {"embedded", "mqi.constants"},
-    "spark": EDGE | {"spark", "queue_manager", "producer", "consumer", "recovery", "batch_producer", "batches"},
+    "spark": EDGE
+    | {"secret", "spark", "queue_manager", "producer", "consumer", "recovery", "batch_producer", "batches"},
 }
 # Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.
 VERB_CALLERS = {"connection"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi._c_layer import CLayer, text
@@ -28,3 +29,9 @@ class IbmmqBinding(CLayer):
         if comp == mq.MQCC_FAILED:
             return (0 if is_integer else ""), comp, reason
         return (int_attrs[0] if is_integer else text(char_attrs)), comp, reason
+
+    def _set_peer_name(self, cd: Any, peer_name: str | None) -> object:
+        """Give an MQCD the peer name; ibmmq makes the pointer."""
+        if peer_name is not None:
+            cd.SSLPeerNamePtr = peer_name.encode()
+        return None

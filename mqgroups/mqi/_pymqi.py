@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
+from typing import Any
 
 from mqgroups.mqi._c_layer import CLayer, text
 
@@ -19,3 +21,12 @@ class PymqiBinding(CLayer):
         """MQINQ of one attribute: return (value, comp, reason); character values without their padding."""
         value, comp, reason = self._mqinq(hconn, hobj, selector)
         return (text(value) if isinstance(value, bytes) else value), comp, reason
+
+    def _set_peer_name(self, cd: Any, peer_name: str | None) -> object:
+        """Let an MQCD point to a peer name, whose address pymqi wants as a number; returns the memory to keep."""
+        if peer_name is None:
+            return None
+        name = peer_name.encode()
+        memory = ctypes.create_string_buffer(name, len(name))
+        cd.SSLPeerNamePtr, cd.SSLPeerNameLength = ctypes.addressof(memory), len(name)
+        return memory
