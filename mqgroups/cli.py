@@ -197,8 +197,9 @@ def run(
 ) -> None:
     """Serve an embedded queue manager until SIGTERM or Ctrl-C.
 
-    Applications may connect without a user; a user and password that one does give must be among --user and --users-file. A
-    password is never an argument: a command line is there for everybody to read.
+    Applications may connect without a user, and may do everything then; a user and password that one does give must be among
+    --user and --users-file, and SET AUTHREC says what it may do. A password is never an argument: a command line is there for
+    everybody to read.
     """
     _log(verbose)
     users = _users(user_variables, users_file)

@@ -131,9 +131,10 @@ class CommandServer:
             shape, carry_out = known
             checked = dataclasses.replace(shape.check(parameters), user=text_field(request.user_identifier))
             with self._q_mgr.lock:
-                permission.check(self._q_mgr, header.command, checked)
+                created = permission.check(self._q_mgr, header.command, checked)
                 rows = carry_out(self._q_mgr, checked)
-                permission.grant_created(self._q_mgr, header.command, checked)
+                if created is not None:
+                    self._q_mgr.catalogue.authorities.created(checked.user, *created)
                 rows = permission.visible(self._q_mgr, header.command, checked, rows)
         except EscapeFailed as error:
             return [_response(data, request, error.reason, escape_text(error.text))]

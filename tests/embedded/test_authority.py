@@ -17,6 +17,7 @@ from mqgroups.mqi.constants import (
     MQCA_Q_NAME,
     MQCO_DELETE,
     MQCO_NONE,
+    MQCO_REMOVE_SUB,
     MQIA_Q_TYPE,
     MQOO_ALTERNATE_USER_AUTHORITY,
     MQOO_BROWSE,
@@ -40,11 +41,17 @@ from mqgroups.mqi.constants import (
     MQQT_LOCAL,
     MQRC_NOT_AUTHORIZED,
     MQRC_UNKNOWN_OBJECT_NAME,
+    MQSO_ANY_USERID,
+    MQSO_CREATE,
+    MQSO_DURABLE,
+    MQSO_MANAGED,
+    MQSO_RESUME,
 )
 from mqgroups.mqsc_client import MQSCClient
 from mqgroups.testing.plugin import QueueManagerUnderTest
 from tests.embedded.test_commands import Commands
-from tests.fix_mqi import OK, failed
+from tests.fix_mqi import OK, failed, shared_input
+from tests.fix_pubsub import subscribe
 
 pytestmark = pytest.mark.embedded
 REFUSED = failed(MQRC_NOT_AUTHORIZED)
@@ -350,6 +357,29 @@ def test_a_topic_may_be_published_on_by_authority_there_or_above(fred, grant, mq
     assert opened().code == OK
 
 
+def test_subscribing_needs_sub_and_put_on_a_queue_that_is_provided(fred, grant):
+    assert subscribe(fred, "a/b").code == REFUSED
+    grant("SUB", "A.TOPIC", "TOPIC")
+    assert subscribe(fred, "a/b").code == OK
+    grant("GET,BROWSE", "A.LOCAL")
+    provided = shared_input(fred, "A.LOCAL")
+    assert subscribe(fred, "a/b", MQSO_CREATE, queue=provided).code == REFUSED
+    grant("PUT", "A.LOCAL")
+    assert subscribe(fred, "a/b", MQSO_CREATE, queue=provided).code == OK
+
+
+def test_resuming_needs_resume_or_sub_and_removing_is_for_the_creator(fred, grant, connect, target, mqi):
+    name = f"sub.{mqi.name}"
+    made = subscribe(connect(to=target), "a/b", MQSO_CREATE | MQSO_MANAGED | MQSO_DURABLE | MQSO_ANY_USERID, name=name)
+    assert made.close() == OK
+    assert subscribe(fred, options=MQSO_RESUME, name=name).code == REFUSED
+    grant("RESUME", "A.TOPIC", "TOPIC")
+    resumed = subscribe(fred, options=MQSO_RESUME, name=name)
+    assert resumed.code == OK
+    # Who resumes it owns it then.
+    assert resumed.close(MQCO_REMOVE_SUB) == OK
+
+
 def test_what_is_not_there_is_told_before(fred):
     assert fred.open("A.NOWHERE", MQOO_OUTPUT).code == failed(MQRC_UNKNOWN_OBJECT_NAME)
 
@@ -435,6 +465,37 @@ def test_a_command_needs_its_authority(commands, grant):
     change = {**asked, MQIA_Q_TYPE: MQQT_LOCAL}
     assert commands.refusal("CHANGE_Q", change) == REFUSED
     assert commands.refusal("CHANGE_Q_MGR", {}) == REFUSED
+
+
+def test_who_replaces_an_object_gets_nothing_for_it(commands, grant):
+    replaced = {MQCA_Q_NAME: b"A.LOCAL", MQIA_Q_TYPE: MQQT_LOCAL, cf.MQIACF_REPLACE: cf.MQRP_YES}
+    grant("CRT", object_type="QMGR")
+    assert commands.refusal("CREATE_Q", replaced) == REFUSED
+    grant("CHG", "A.LOCAL")
+    assert commands.refusal("CREATE_Q", replaced) == OK
+    assert commands.refusal("DELETE_Q", {MQCA_Q_NAME: b"A.LOCAL"}) == REFUSED
+
+
+def test_mqsc_in_a_command_needs_the_same(target, commands, grant):
+    def escaped(text):
+        asked = {cf.MQIACF_ESCAPE_TYPE: cf.MQET_MQSC, cf.MQCACF_ESCAPE_TEXT: text}
+        return commands.refusal("ESCAPE", asked)
+
+    refused = failed(cf.MQRCCF_COMMAND_FAILED)
+    for command, words, profile, object_type in (
+        (b"DEFINE QLOCAL(PCF.MADE)", "CRT", "", "QMGR"),
+        (b"DISPLAY QLOCAL(A.LOCAL)", "DSP", "A.LOCAL", "QUEUE"),
+        (b"ALTER QLOCAL(A.LOCAL) MAXDEPTH(7)", "CHG", "A.LOCAL", "QUEUE"),
+        (b"CLEAR QLOCAL(A.LOCAL)", "CLR", "A.LOCAL", "QUEUE"),
+        (b"ALTER QMGR MAXUMSGS(7)", "CHG", "", "QMGR"),
+        (b"DELETE TOPIC(A.TOPIC.BELOW)", "DLT", "A.TOPIC.BELOW", "TOPIC"),
+    ):
+        assert escaped(command) == refused, command
+        grant(words, profile, object_type)
+        assert escaped(command) == OK, command
+    assert escaped(b"DELETE QLOCAL(PCF.MADE)") == OK
+    assert escaped(b"DEFINE TOPIC(A.TOPIC.BELOW) TOPICSTR('a/b')") == OK
+    assert escaped(b"ALTER QMGR MAXUMSGS(10000)") == OK
 
 
 def test_an_inquiry_shows_what_may_be_seen(commands, grant):

@@ -6,7 +6,7 @@ from mqgroups.embedded import mqsc_commands, pcf
 from mqgroups.embedded import pcf_constants as cf
 from mqgroups.embedded.commands.authority import display_authrec
 from mqgroups.embedded.commands.display import display
-from mqgroups.embedded.commands.permission import check_mqsc, grant_defined
+from mqgroups.embedded.commands.permission import check_mqsc
 from mqgroups.embedded.commands.request import Request, Row, Shape, integer, text
 from mqgroups.embedded.mqsc import MQSCError, parse
 from mqgroups.embedded.pcf import PCFError
@@ -24,7 +24,7 @@ def escape(q_mgr: QueueManager, request: Request) -> list[Row]:
     try:
         for command in parse(request.text(cf.MQCACF_ESCAPE_TEXT, _LONGEST_COMMAND)):
             what = f"{command.verb} {command.kind}" + (f"({command.name})" if command.name else "")
-            check_mqsc(q_mgr, request.user, command)
+            created = check_mqsc(q_mgr, request.user, command)
             if command.kind == "AUTHREC" and command.verb == "DISPLAY":
                 said += display_authrec(q_mgr, command)
             elif command.verb == "DISPLAY":
@@ -40,7 +40,8 @@ def escape(q_mgr: QueueManager, request: Request) -> list[Row]:
                 raise MQSCError(f"AMQ8150E: {what}: it exists, and REPLACE is not given")
             else:
                 mqsc_commands.run(q_mgr.catalogue, [command])
-                grant_defined(q_mgr, request.user, command)
+                if created is not None:
+                    q_mgr.catalogue.authorities.created(request.user, *created)
                 said.append(f"{what}: done")
     except MQSCError as error:
         raise EscapeFailed(str(error)) from error

@@ -22,6 +22,9 @@ from mqgroups.embedded.object_attributes import Kind
 from mqgroups.embedded.queue_manager import Failed, QueueManager
 from mqgroups.mqi import constants as mq
 
+# Object type and name.
+Created = tuple[str, str]
+
 _DSP, _CHG, _DLT, _CLR, _CRT = (frozenset({word}) for word in ("DSP", "CHG", "DLT", "CLR", "CRT"))
 _QUEUES = frozenset({"QLOCAL", "QMODEL", "QALIAS", "QUEUE", "QSTATUS"})
 _OF_Q_MGR = frozenset({"SUB", "CHLAUTH", "AUTHREC", "SECURITY", "CONN"})
@@ -118,8 +121,8 @@ _DISPLAYS: Mapping[str, tuple[str, int]] = {
 }
 
 
-def check(q_mgr: QueueManager, command: int, request: Request) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless a PCF command may be carried out for its user."""
+def check(q_mgr: QueueManager, command: int, request: Request) -> Created | None:
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless a PCF command may be carried out for its user; return what it creates."""
     user = request.user
     q_mgr.require(user, "QMGR", "", _DSP)
     if command in _CHANGES_Q_MGR:
@@ -131,29 +134,21 @@ def check(q_mgr: QueueManager, command: int, request: Request) -> None:
             q_mgr.require(user, kind.object_type, name, needed)
     elif command in _CREATE:
         kind = _CREATE[command]
-        _check_creation(q_mgr, user, kind, _text(request, kind.name), "")
+        return _check_creation(q_mgr, user, kind, _text(request, kind.name), "")
     elif command in _COPY:
         kind = _COPY[command]
-        _check_creation(q_mgr, user, kind, _text(request, _TO_NAMES[kind]), _text(request, kind.from_name))
+        return _check_creation(q_mgr, user, kind, _text(request, _TO_NAMES[kind]), _text(request, kind.from_name))
+    return None
 
 
-def _check_creation(q_mgr: QueueManager, user: str, kind: _Kind, name: str, like: str) -> None:
+def _check_creation(q_mgr: QueueManager, user: str, kind: _Kind, name: str, like: str) -> Created | None:
     if like and kind.exists(q_mgr, like):
         q_mgr.require(user, kind.object_type, like, _DSP)
     if kind.exists(q_mgr, name):
         q_mgr.require(user, kind.object_type, name, _CHG)
-    else:
-        q_mgr.require(user, "QMGR", "", _CRT)
-
-
-def grant_created(q_mgr: QueueManager, command: int, request: Request) -> None:
-    """Give who has created an object everything for it."""
-    if command in _CREATE:
-        kind = _CREATE[command]
-        q_mgr.catalogue.authorities.created(request.user, kind.object_type, _text(request, kind.name))
-    elif command in _COPY:
-        kind = _COPY[command]
-        q_mgr.catalogue.authorities.created(request.user, kind.object_type, _text(request, _TO_NAMES[kind]))
+        return None
+    q_mgr.require(user, "QMGR", "", _CRT)
+    return kind.object_type, name
 
 
 def visible(q_mgr: QueueManager, command: int, request: Request, rows: list[Row]) -> list[Row]:
@@ -181,29 +176,23 @@ def _text(request: Request, identifier: int) -> str:
 # --- MQSC
 
 
-def check_mqsc(q_mgr: QueueManager, user: str, command: Command) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless an MQSC command in a PCF one may be carried out."""
+def check_mqsc(q_mgr: QueueManager, user: str, command: Command) -> Created | None:
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless an MQSC command in a PCF one may be carried out; return what it creates."""
     if command.verb == "DISPLAY":
-        return
+        return None
     if command.kind == "QMGR" or command.kind in _OF_Q_MGR:
         q_mgr.require(user, "QMGR", "", _CHG)
-        return
+        return None
     object_type = "QUEUE" if command.kind in _QUEUES else command.kind
-    exists = mqsc_commands.exists(q_mgr.catalogue, command)
-    if command.verb == "DEFINE" and not exists:
-        q_mgr.require(user, "QMGR", "", _CRT)
-    elif exists:
-        needed = {"DELETE": _DLT, "CLEAR": _CLR}.get(command.verb, _CHG)
-        q_mgr.require(user, object_type, command.name, needed)
     if like := command.parameters.get("LIKE"):
         q_mgr.require(user, object_type, like, _DSP)
-
-
-def grant_defined(q_mgr: QueueManager, user: str, command: Command) -> None:
-    """Give who has defined an object everything for it."""
-    if command.verb == "DEFINE" and command.kind not in _OF_Q_MGR and not command.set_aside:
-        object_type = "QUEUE" if command.kind in _QUEUES else command.kind
-        q_mgr.catalogue.authorities.created(user, object_type, command.name)
+    if mqsc_commands.exists(q_mgr.catalogue, command):
+        needed = {"DELETE": _DLT, "CLEAR": _CLR}.get(command.verb, _CHG)
+        q_mgr.require(user, object_type, command.name, needed)
+    elif command.verb == "DEFINE":
+        q_mgr.require(user, "QMGR", "", _CRT)
+        return None if command.set_aside else (object_type, command.name)
+    return None
 
 
 def displayed(q_mgr: QueueManager, user: str, kind: str, rows: list[Row]) -> list[Row]:
