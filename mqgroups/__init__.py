@@ -52,6 +52,7 @@ from mqgroups.put_group import PutGroup
 from mqgroups.queue_manager import QueueManager, connect, wrap
 from mqgroups.recovery import OwnerState, OwnerStatus
 from mqgroups.salvage import GroupMove, Salvage
+from mqgroups.secret import Secret
 from mqgroups.takeover import Takeover
 
 __all__ = [
@@ -79,6 +80,7 @@ __all__ = [
     "QueueManager",
     "Resumed",
     "Salvage",
+    "Secret",
     "StatusRecord",
     "Takeover",
     "connect",

@@ -209,8 +209,9 @@ def run(
     With --cluster its addresses and MQSC files are those of the file (--mqsc are read before them), and --data is the directory
     of the cluster. Each queue manager is a process of its own, which can be killed, and started again with --qmgr.
 
-    Applications may connect without a user; a user and password that one does give must be among --user and --users-file. A
-    password is never an argument: a command line is there for everybody to read.
+    Applications may connect without a user, and may do everything then; a user and password that one does give must be among
+    --user and --users-file, and SET AUTHREC says what it may do. A password is never an argument: a command line is there for
+    everybody to read.
     """
     _log(verbose)
     users = _users(user_variables, users_file)

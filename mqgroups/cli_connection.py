@@ -22,6 +22,7 @@ from mqgroups.errors import (
     MQIError,
 )
 from mqgroups.queue_manager import QueueManager, connect
+from mqgroups.secret import Secret
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -59,6 +60,25 @@ def connection_options(command: Command) -> Command:
     def option(name: str, parameter: str, envvar: str, help_: str, **more: Any) -> Callable[[Command], Command]:
         return click.option(name, parameter, envvar=envvar, show_envvar=True, metavar="NAME", help=help_, **more)
 
+    def secret(name: str, what: str) -> list[Callable[[Command], Command]]:
+        variable = _variable(name)
+        return [
+            click.option(
+                f"--{name}-env",
+                default=variable,
+                show_default=True,
+                metavar="VARIABLE",
+                help=f"The environment variable that holds {what}.",
+            ),
+            click.option(
+                f"--{name}-file",
+                envvar=f"{variable}_FILE",
+                show_envvar=True,
+                metavar="FILE",
+                help=f"A file that holds {what}, instead.",
+            ),
+        ]
+
     options: list[Callable[[Command], Command]] = [
         option("--q-mgr", "q_mgr_name", "MQGROUPS_Q_MGR_NAME", "Queue manager.", required=True),
         option("--conn-name", "conn_name", "MQGROUPS_CONN_NAME", "host(port). Default: what MQSERVER or a CCDT says."),
@@ -70,16 +90,17 @@ def connection_options(command: Command) -> Command:
             default="DEV.APP.SVRCONN",
             show_default=True,
         ),
-        option("--user", "user", "MQGROUPS_USER", "User, with a password."),
-        click.option(
-            "--password-env",
-            default="MQGROUPS_PASSWORD",
-            show_default=True,
-            metavar="VARIABLE",
-            help="The environment variable that holds the user's password.",
+        option(
+            "--ccdt-url", "ccdt_url", "MQGROUPS_CCDT_URL", "Channel definition table, not with --conn-name; ibmmq only."
         ),
-        option("--cipher-spec", "cipher_spec", "MQGROUPS_CIPHER_SPEC", "CipherSpec, for TLS."),
+        option("--user", "user", "MQGROUPS_USER", "User, with a password."),
+        *secret("password", "the user's password"),
+        *secret("token", "a JSON web token, instead of a user; ibmmq only"),
+        option("--cipher-spec", "cipher_spec", "MQGROUPS_CIPHER_SPEC", "CipherSpec, for TLS; with --conn-name."),
         option("--key-repository", "key_repository", "MQGROUPS_KEY_REPOSITORY", "Key repository, for TLS."),
+        *secret("key-repository-password", "the password of the key repository; ibmmq only"),
+        option("--certificate-label", "certificate_label", "MQGROUPS_CERTIFICATE_LABEL", "Certificate of this client."),
+        option("--peer-name", "peer_name", "MQGROUPS_PEER_NAME", "What the queue manager's certificate has to say."),
     ]
     for each in reversed(options):
         command = each(command)
@@ -91,33 +112,40 @@ def connected(
     report: Report,
     wait_s: float,
     *,
-    q_mgr_name: str,
     conn_name: str | None,
     channel: str,
-    user: str | None,
     password_env: str,
-    cipher_spec: str | None,
-    key_repository: str | None,
+    password_file: str | None,
+    token_env: str,
+    token_file: str | None,
+    key_repository_password_env: str,
+    key_repository_password_file: str | None,
+    **settings: Any,
 ) -> Iterator[QueueManager]:
-    """Connect, and end the command if that fails, or what is done then."""
-    password = os.environ.get(password_env)
-    if user is not None and not password:
+    """Connect, and end the command if that fails, or what is done then. ``settings`` are those of ``connect``."""
+    password = _secret("password", password_env, password_file, wanted=settings["user"] is not None)
+    if settings["user"] is not None and password is None:
         raise click.BadParameter(
-            f"the environment variable {password_env}, which should hold the password of {user}, is not set or empty",
+            f"the environment variable {password_env}, which should hold the password of {settings['user']}, is not set or empty",
             param_hint="'--password-env'",
         )
+    repository_password = _secret(
+        "key-repository-password",
+        key_repository_password_env,
+        key_repository_password_file,
+        wanted=settings["key_repository"] is not None,
+    )
     code = EXIT_NO_CONNECTION
     try:
         with connect(
-            q_mgr_name,
-            channel if conn_name else None,
-            conn_name or None,
-            user=user,
-            password=password if user else None,
-            cipher_spec=cipher_spec,
-            key_repository=key_repository,
+            channel=channel if conn_name else None,
+            conn_name=conn_name or None,
+            password=password,
+            token=_secret("token", token_env, token_file),
+            key_repository_password=repository_password,
             connect_wait_s=wait_s,
             reconnect_wait_s=0,
+            **settings,
         ) as q_mgr:
             code = EXIT_FAILED
             yield q_mgr
@@ -129,6 +157,20 @@ def connected(
     except (MQIError, BindingMissing) as error:
         report.failed(code, error)
     sys.exit(report.end())
+
+
+def _variable(name: str) -> str:
+    return f"MQGROUPS_{name.replace('-', '_').upper()}"
+
+
+def _secret(name: str, variable: str, file: str | None, *, wanted: bool = True) -> Secret | None:
+    """Return where a secret is: in what was named, or in the usual environment variable if it is ``wanted`` and there."""
+    usual = variable == _variable(name)
+    if file is not None:
+        if not usual:
+            raise click.UsageError(f"--{name}-file and --{name}-env: give one or the other")
+        return Secret.from_file(file)
+    return Secret.from_variable(variable) if not usual or (wanted and os.environ.get(variable)) else None
 
 
 def record_values(record: StatusRecord | None) -> dict[str, Any] | None:

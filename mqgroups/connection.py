@@ -23,12 +23,14 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeVar
 
+from mqgroups import authorities
 from mqgroups.errors import (
     CommitOutcomeUnknown,
     ConnectionBroken,
     GroupUsage,
     MessageTooLong,
     MQIError,
+    NotAuthorised,
     QueueManagerChanged,
     mqi_error,
 )
@@ -169,6 +171,8 @@ class Queue:
         comp, reason = self._connection.binding.MQCLOSE(self._hconn, self._hobj, options)
         if comp and not (comp == mq.MQCC_WARNING and reason in _UNFINISHED):
             error = self._connection.failed("MQCLOSE", f"queue {self.name}", comp, reason)
+            if isinstance(error, NotAuthorised):
+                error.context = authorities.to_delete(self.name)
             if not isinstance(error, ConnectionBroken) or options != mq.MQCO_NONE:
                 raise error
         self._hobj = None
@@ -226,7 +230,11 @@ class Connection:
             raise
 
     def _inquire_q_mgr(self) -> None:
-        hobj = self._open(st.od("", object_type=mq.MQOT_Q_MGR), mq.MQOO_INQUIRE, "the queue manager")[0]
+        try:
+            hobj = self._open(st.od("", object_type=mq.MQOT_Q_MGR), mq.MQOO_INQUIRE, "the queue manager")[0]
+        except NotAuthorised as error:
+            error.context = authorities.to_connect()
+            raise
         self.q_mgr_name = str(self._inquire(hobj, mq.MQCA_Q_MGR_NAME))
         self.q_mgr_identifier = str(self._inquire(hobj, mq.MQCA_Q_MGR_IDENTIFIER))
         self.platform = int(self._inquire(hobj, mq.MQIA_PLATFORM))
@@ -249,7 +257,10 @@ class Connection:
             hconn, comp, reason = binding.connect(arguments)
             if comp == mq.MQCC_FAILED:
                 where = f" at {arguments.conn_name}" if arguments.conn_name else ""
-                raise mqi_error("MQCONNX", f"queue manager {arguments.q_mgr_name}{where}", comp, reason)
+                error = mqi_error("MQCONNX", f"queue manager {arguments.q_mgr_name}{where}", comp, reason)
+                if isinstance(error, NotAuthorised):
+                    error.context = authorities.to_connect()
+                raise error
             return hconn
 
         hconn = retrying(patience, CONNECT_LATER, sleep)(connect)
@@ -346,7 +357,11 @@ class Connection:
         self._require_usable()
         od = st.od(name, object_q_mgr_name=object_q_mgr_name, dynamic_q_name=dynamic_q_name)
         shown = dynamic_q_name or name
-        hobj, od_out = self._open(od, options | mq.MQOO_FAIL_IF_QUIESCING, f"queue {name}")
+        try:
+            hobj, od_out = self._open(od, options | mq.MQOO_FAIL_IF_QUIESCING, f"queue {name}")
+        except NotAuthorised as error:
+            error.context = authorities.to_open(name, options, is_model=bool(dynamic_q_name))
+            raise
         return Queue(self, shown, hobj, od_out, max_message_length)
 
     def message_handle(self, properties: Mapping[str, PropertyValue]) -> int:

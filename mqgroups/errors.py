@@ -563,6 +563,11 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_HOST_NOT_AVAILABLE: "Nothing answers at that address; check conn_name ('host(port)') and the listener",
     mq.MQRC_CHANNEL_NOT_AVAILABLE: "The channel is stopped or has no free instance; ask the queue manager's operator",
     mq.MQRC_UNKNOWN_CHANNEL_NAME: "Define the server-connection channel, or correct its name",
+    mq.MQRC_KEY_REPOSITORY_ERROR: "Check key_repository (else MQSSLKEYR) and its password: the path, who may read it, the "
+    "stash file beside it",
+    mq.MQRC_SSL_INITIALIZATION_ERROR: "TLS could not be set up; the client's error log says why. The embedded queue manager has "
+    "no TLS",
+    mq.MQRC_SSL_PEER_NAME_MISMATCH: "The queue manager's certificate has another name than peer_name asks for",
     mq.MQRC_Q_FULL: "Let the queue be drained or raise its MAXDEPTH",
     mq.MQRC_STORAGE_MEDIUM_FULL: "The queue manager's storage is full; free space",
     mq.MQRC_GET_INHIBITED: "ALTER the queue to GET(ENABLED)",
@@ -574,6 +579,7 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_SYNCPOINT_LIMIT_REACHED: "Make `every` smaller, or raise the queue manager's MAXUMSGS",
     mq.MQRC_RECONNECT_INCOMPATIBLE: "Message groups need a connection that is not reconnectable: make it with "
     "MQCNO_RECONNECT_DISABLED, or take it from mqgroups.connect",
+    mq.MQRC_CCDT_URL_ERROR: "The channel definition table cannot be read there; check ccdt_url",
     mq.MQRC_FUNCTION_NOT_SUPPORTED: "This queue manager does not support the call",
 }
 

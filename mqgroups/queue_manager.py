@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Literal
 
+from mqgroups import connect_rules
 from mqgroups.browse import inspect_queue
 from mqgroups.config import (
     STATUS_MODEL,
@@ -37,6 +38,7 @@ from mqgroups.producer import GroupProducer
 from mqgroups.recovery import OwnerStatus, inspect_owner
 from mqgroups.retry import Patience, Sleep
 from mqgroups.salvage import GroupMove, Salvage, move_group, salvage_owner
+from mqgroups.secret import Secret
 from mqgroups.takeover import Party, Takeover, take_over
 from mqgroups.telemetry import context
 from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK, TelemetrySettings
@@ -532,9 +534,14 @@ def connect(
     conn_name: str | None = None,
     *,
     user: str | None = None,
-    password: str | None = None,
+    password: str | Secret | None = None,
+    token: str | Secret | None = None,
     cipher_spec: str | None = None,
     key_repository: str | None = None,
+    key_repository_password: str | Secret | None = None,
+    certificate_label: str | None = None,
+    peer_name: str | None = None,
+    ccdt_url: str | None = None,
     connect_wait_s: float = 0.0,
     reconnect_wait_s: float = 60.0,
     sleep: Sleep = time.sleep,
@@ -544,11 +551,20 @@ def connect(
     """Connect to a queue manager.
 
     Args:
-        q_mgr_name: its name.
+        q_mgr_name: its name; not ``*NAME``, because a group can be resumed on one queue manager only.
         channel: the server-connection channel; ``None`` leaves it to the MQ client how to get there.
         conn_name: ``"host(port)"``, with ``channel``; several, separated by commas, are tried in order.
-        user, password: to be checked by the queue manager.
-        cipher_spec, key_repository: for TLS.
+        user, password: to be checked by the queue manager. Secrets can be texts, or a ``Secret`` that says in which file or
+            environment variable they are; then they are read again whenever the connection is made again.
+        token: a JSON web token instead of them (ibmmq only).
+        cipher_spec: the CipherSpec of the channel: the connection uses TLS (MQCD.SSLCipherSpec).
+        key_repository: where the certificates are that the queue manager's is checked by (MQSCO.KeyRepository); else
+            MQSSLKEYR or mqclient.ini say so.
+        key_repository_password: opens it (ibmmq only); else MQKEYRPWD or a stash file do.
+        certificate_label: of this client's own certificate, which a channel with SSLCAUTH(REQUIRED) asks for.
+        peer_name: what the distinguished name in the queue manager's certificate has to match (``"CN=QM1,O=*"``).
+        ccdt_url: a client channel definition table, instead of ``channel`` and ``conn_name`` (ibmmq only); else MQCCDTURL,
+            MQCHLLIB and MQCHLTAB say where one is.
         connect_wait_s: how long to go on trying while the queue manager is not there, seconds; 0 tries once.
         reconnect_wait_s: how long to go on trying when the connection is lost, seconds. Producers and consumers find out
             whether their unit of work was committed, do it again if not, and go on as if nothing had happened; 0 leaves
@@ -564,22 +580,27 @@ def connect(
 
     Raises:
         BindingMissing: neither pymqi nor ibmmq can be used.
-        ConfigurationError: ``channel`` and ``conn_name`` do not come together.
+        ConfigurationError: settings do not go together, are too long, or cannot be passed on by the binding; a secret cannot be
+            read.
         NotAuthorised, ConnectionBroken, MQIError: it cannot be connected to.
     """
-    if (channel is None) != (conn_name is None):
-        raise ConfigurationError("channel and conn_name belong together: give both or neither")
     arguments = ConnectArguments(
         q_mgr_name=q_mgr_name,
         channel=channel,
         conn_name=conn_name,
         user=user,
-        password=password,
+        password=Secret.of(password),
+        token=Secret.of(token),
         cipher_spec=cipher_spec,
         key_repository=key_repository,
+        key_repository_password=Secret.of(key_repository_password),
+        certificate_label=certificate_label,
+        peer_name=peer_name,
+        ccdt_url=ccdt_url,
         options=_CONNECT_OPTIONS,
         max_msg_length=_LONGEST_MESSAGE_BYTES,
     )
+    connect_rules.check(arguments)
     patience = Patience(checked_seconds("connect_wait_s", connect_wait_s))
     reconnect = Patience(checked_seconds("reconnect_wait_s", reconnect_wait_s))
     telemetry = _telemetry(trace, propagate=propagate)

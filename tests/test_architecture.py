@@ -31,13 +31,16 @@ EDGE = {
 ALLOWED: dict[str, set[str]] = {
     "core": {"core"},
     "errors": LOWEST,
-    "mqi": {"mqi", "errors"},
+    "secret": {"errors"},
+    "mqi": {"mqi", "errors", "secret"},
+    "connect_rules": {"errors", "mqi"},
     "hooks": {"core", "errors"},
     "config": {"errors", "core", "hooks"},
     "telemetry": {"telemetry", "core", "errors", "mqi"},
     "retry": {"errors", "mqi.constants", "telemetry"},
+    "authorities": {"mqi.constants"},
     "message_handles": {"connection", "mqi.constants", "telemetry"},
-    "connection": {"errors", "message_handles", "retry", "mqi", "telemetry"},
+    "connection": {"authorities", "errors", "message_handles", "retry", "mqi", "telemetry"},
     "payload": {"core", "errors", "mqi"},
     "status_queue": {"connection", "core", "errors", "forwarding", "retry", "mqi", "telemetry"},
     "record_keeper": {"core.status"},
@@ -62,8 +65,8 @@ ALLOWED: dict[str, set[str]] = {
     "cluster": {"connection", "core", "browse"},
     "takeover": {"connection", "core", "errors", "status_queue"},
     "queue_manager": EDGE
-    | {"producer", "consumer", "destination", "pipe", "recovery", "browse", "salvage", "takeover"},
-    "cli_connection": {"core.status", "errors", "queue_manager"},
+    | {"connect_rules", "secret", "producer", "consumer", "destination", "pipe", "recovery", "browse", "salvage", "takeover"},
+    "cli_connection": {"core.status", "errors", "queue_manager", "secret"},
     "cli_recover": {"cli_connection", "config", "core.status", "errors", "queue_manager", "recovery", "takeover"},
     "cli_salvage": {"cli_connection", "cluster", "config", "core", "errors", "queue_manager"},
     "cli_status": {"batches", "cli_connection", "core.status", "errors", "queue_manager"},
@@ -71,7 +74,8 @@ ALLOWED: dict[str, set[str]] = {
     "cli_pipeline": {"errors", "spark"},
     "embedded": {"embedded", "mqi.constants"},
     "testing": {"testing", "embedded", "mqi.constants"},
-    "spark": EDGE | {"spark", "queue_manager", "producer", "consumer", "recovery", "batch_producer", "batches"},
+    "spark": EDGE
+    | {"secret", "spark", "queue_manager", "producer", "consumer", "recovery", "batch_producer", "batches"},
 }
 # Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.
 VERB_CALLERS = {"connection"}

@@ -86,7 +86,6 @@ def test_user_app_may_use_every_queue(commands):
         if verb == "DEFINE":
             profile = "MQGROUPS.**" if kind == "QMODEL" else name
             granted = commands["SET", "AUTHREC", profile]
-            assert granted.set_aside
             assert granted.parameters["PRINCIPAL"] == "app"
             assert {"BROWSE", "GET", "INQ", "PUT"} <= set(granted.parameters["AUTHADD"].split(","))
 

@@ -376,6 +376,41 @@ def test_what_is_not_understood_ends_2(recover, arguments, name, sentence):
     assert sentence in " ".join(result.stderr.split())
 
 
+@pytest.mark.embedded
+def test_the_password_is_in_a_file_or_in_a_variable_that_is_named(owner, recover, tmp_path):
+    path = tmp_path / "password"
+    path.write_text(f"{owner.target.password}\n")
+    assert recover("--password-file", str(path), MQGROUPS_PASSWORD="wrong").exit_code == MAY_START
+    assert recover(MQGROUPS_PASSWORD="", MQGROUPS_PASSWORD_FILE=str(path)).exit_code == MAY_START
+    named = {"MQGROUPS_PASSWORD": "wrong", "ANOTHER": owner.target.password}
+    assert recover("--password-env", "ANOTHER", **named).exit_code == MAY_START
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "sentence"),
+    [
+        (("--password-file", "/no/such"), {}, "password: file /no/such cannot be read"),
+        (
+            ("--password-file", "f", "--password-env", "V"),
+            {},
+            "--password-file and --password-env: give one or the other",
+        ),
+        (("--token-env", "NO_SUCH_VARIABLE"), {}, "token and user"),
+        ((), {"MQGROUPS_TOKEN": "t"}, "token and user: a token says who it is"),
+        (("--ccdt-url", "file:///c"), {}, "ccdt_url and channel"),
+        ((), {"MQGROUPS_KEY_REPOSITORY": "/k"}, "key_repository without cipher_spec"),
+        (("--peer-name", "CN=x"), {}, "peer_name without cipher_spec"),
+        (("--certificate-label", "l"), {}, "certificate_label without cipher_spec"),
+        (("--key-repository-password-file", "f"), {}, "key_repository_password without key_repository"),
+        (("--q-mgr", "*QM1"), {}, "lets whichever queue manager answer"),
+    ],
+)
+def test_security_options_that_make_no_sense_end_2(recover, arguments, variables, sentence):
+    result = recover(*arguments, **variables)
+    assert result.exit_code == USAGE
+    assert sentence in " ".join(result.stderr.split())
+
+
 def test_without_a_queue_manager_to_ask_the_command_is_not_understood():
     result = CliRunner(env={"MQGROUPS_Q_MGR_NAME": ""}).invoke(main, ["recover", "--name", "N"])
     assert result.exit_code == USAGE

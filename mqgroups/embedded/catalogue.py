@@ -23,6 +23,7 @@ from mqgroups.embedded.attributes import (
     Value,
     default_values,
 )
+from mqgroups.embedded.authority import Authorities
 from mqgroups.embedded.object_attributes import Q_MGR_ATTRIBUTES, defaults
 from mqgroups.embedded.objects import OBJECT_NAME, CatalogueError, Objects, checked_q_mgr_values
 from mqgroups.embedded.platform import Platform
@@ -31,7 +32,8 @@ from mqgroups.embedded.store import Store, StoredObject
 from mqgroups.embedded.subscription import Subscriptions
 from mqgroups.mqi import constants as mq
 
-# What the queue manager has without being asked: the models and defaults that programs expect to find.
+# What the queue manager has without being asked: the models and defaults that programs expect to find, and what IBM's developer
+# container lets user app do.
 SYSTEM_MQSC = """
 DEFINE QMODEL(SYSTEM.DEFAULT.MODEL.QUEUE) DEFTYPE(TEMPDYN) NOSHARE DEFSOPT(EXCL)
 DEFINE QLOCAL(SYSTEM.DEFAULT.LOCAL.QUEUE)
@@ -46,6 +48,9 @@ DEFINE TOPIC(SYSTEM.BASE.TOPIC) TOPICSTR('') PUB(ENABLED) SUB(ENABLED) DURSUB(YE
   PMSGDLV(ALLDUR) NPMSGDLV(ALLAVAIL) PUBSCOPE(ALL) SUBSCOPE(ALL) USEDLQ(YES) +
   MDURMDL(SYSTEM.DURABLE.MODEL.QUEUE) MNDURMDL(SYSTEM.NDURABLE.MODEL.QUEUE)
 DEFINE TOPIC(SYSTEM.DEFAULT.TOPIC) TOPICSTR('')
+SET AUTHREC GROUP('mqclient') OBJTYPE(QMGR) AUTHADD(CONNECT,INQ)
+SET AUTHREC PROFILE('DEV.**') GROUP('mqclient') OBJTYPE(QUEUE) AUTHADD(BROWSE,GET,INQ,PUT)
+SET AUTHREC PROFILE('DEV.**') GROUP('mqclient') OBJTYPE(TOPIC) AUTHADD(PUB,SUB)
 """
 
 
@@ -68,7 +73,8 @@ class Catalogue:
         self._objects: dict[str, Queue | Definition] = {}
         # Called when a queue was defined, altered or deleted: a cluster tells its members.
         self.on_change: Callable[[], None] | None = None
-        self.objects = Objects(store)
+        self.authorities = Authorities(store)
+        self.objects = Objects(store, self.authorities)
         self.q_mgr_values: dict[int, Value] = {**defaults(Q_MGR_ATTRIBUTES), **store.q_mgr_values}
         for stored in store.objects():
             values = {**default_values(stored.type), **stored.values}
@@ -293,6 +299,7 @@ class Catalogue:
             found.deleted = True
             found.wake()
         self._store.delete_object(name)
+        self.authorities.forget("QUEUE", name)
         self._tell()
 
     def _tell(self) -> None:

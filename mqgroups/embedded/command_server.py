@@ -12,6 +12,7 @@ responses are what a queue manager on Multiplatforms gives to MQCFT_COMMAND_XR a
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import sqlite3
 import struct
@@ -20,7 +21,7 @@ from collections.abc import Sequence
 
 from mqgroups.embedded import getting, opening, pcf, putting
 from mqgroups.embedded import pcf_constants as cf
-from mqgroups.embedded.commands import COMMANDS
+from mqgroups.embedded.commands import COMMANDS, permission
 from mqgroups.embedded.commands.escape import EscapeFailed, escape_text
 from mqgroups.embedded.commands.request import Row
 from mqgroups.embedded.objects import CatalogueError
@@ -128,9 +129,13 @@ class CommandServer:
             if known is None:
                 raise PCFError(cf.MQRCCF_CFH_COMMAND_ERROR)
             shape, carry_out = known
-            checked = shape.check(parameters)
+            checked = dataclasses.replace(shape.check(parameters), user=text_field(request.user_identifier))
             with self._q_mgr.lock:
+                created = permission.check(self._q_mgr, header.command, checked)
                 rows = carry_out(self._q_mgr, checked)
+                if created is not None:
+                    self._q_mgr.catalogue.authorities.created(checked.user, *created)
+                rows = permission.visible(self._q_mgr, header.command, checked, rows)
         except EscapeFailed as error:
             return [_response(data, request, error.reason, escape_text(error.text))]
         except PCFError as error:

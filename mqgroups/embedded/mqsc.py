@@ -1,10 +1,10 @@
 """MQSC: reading the command files that define the queue manager's objects.
 
 The subset that users of this library write: DEFINE, ALTER and DELETE of QLOCAL, QMODEL, QALIAS, QREMOTE, TOPIC, SUB, NAMELIST
-and PROCESS, CLEAR QLOCAL, DEFINE CHANNEL of type SVRCONN, ALTER QMGR, ALTER AUTHINFO of type IDPWOS; and DISPLAY, where there is
-somebody to see it. Other commands about security (SET AUTHREC, SET CHLAUTH, REFRESH SECURITY, DEFINE AUTHINFO) and other
-channels are read and set aside: they mean something to IBM MQ, and the same file must serve both. Anything else is an error
-that names its line. Not here: doing what a command says (``mqsc_commands.py``, ``commands/display.py``).
+and PROCESS, CLEAR QLOCAL, DEFINE CHANNEL of type SVRCONN, ALTER QMGR, ALTER AUTHINFO of type IDPWOS, SET and DELETE AUTHREC; and
+DISPLAY, where there is somebody to see it. Other commands about security (SET CHLAUTH, REFRESH SECURITY, DEFINE AUTHINFO) and
+other channels are read and set aside: they mean something to IBM MQ, and the same file must serve both. Anything else is an
+error that names its line. Not here: doing what a command says (``mqsc_commands.py``, ``commands/display.py``).
 
 Syntax as in IBM MQ, topic "Building command scripts": a command goes on after ``+`` (leading blanks of the next line
 dropped) or ``-`` (kept); ``*`` in the first column starts a comment; names in quotes keep their case, others are folded
@@ -31,7 +31,6 @@ _OBJECTS = {
     "PRO": "PROCESS",
 }
 _SET_ASIDE = {
-    ("SET", "AUTHREC"),
     ("SET", "CHLAUTH"),
     ("REFRESH", "SECURITY"),
     ("DEFINE", "AUTHINFO"),
@@ -47,7 +46,9 @@ _CARRIED_OUT = {
     *(("DISPLAY", kind) for kind in ("QUEUE", "QLOCAL", "QMODEL", "QALIAS", "QREMOTE", "QSTATUS", "QMGR")),
     *(("DISPLAY", kind) for kind in ("QCLUSTER", "CLUSQMGR")),
     *(("DISPLAY", kind) for kind in ("CHANNEL", "NAMELIST", "PROCESS", "CONN")),
+    *((verb, "AUTHREC") for verb in ("SET", "DELETE", "DISPLAY")),
 }
+_NAMELESS = {"QMGR", "AUTHREC"}
 # Of these kinds there is one type only.
 _ONLY_TYPES = {"CHANNEL": ("CHLTYPE", "SVRCONN"), "AUTHINFO": ("AUTHTYPE", "IDPWOS")}
 # Between parameters a comma is as good as a blank.
@@ -179,6 +180,6 @@ def _command(line: int, text: str) -> Command:
         return Command(verb, kind, name, parameters, line, set_aside=True)
     if (verb, kind) not in _CARRIED_OUT:
         raise reader.error(f"{verb} {kind} is not among the commands that the embedded queue manager knows")
-    if not name and kind != "QMGR":
+    if not name and kind not in _NAMELESS:
         raise reader.error(f"{verb} {kind} needs a name")
     return Command(verb, kind, name, parameters, line)

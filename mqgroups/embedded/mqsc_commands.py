@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from mqgroups.embedded import pcf_constants as pcf
 from mqgroups.embedded import subscription_commands
 from mqgroups.embedded.attributes import BY_KEYWORD, TYPE_NAMES, Attribute, Value
+from mqgroups.embedded.authority import OBJECT_TYPES, Q_MGR_PROFILE, Entity, RecordKey
 from mqgroups.embedded.catalogue import Catalogue
 from mqgroups.embedded.mqsc import Command, MQSCError
 from mqgroups.embedded.object_attributes import (
@@ -35,6 +36,7 @@ _KINDS = {
 }
 # These say what kind of object it is, and the parser has looked at them.
 _SUBTYPES = {"CHLTYPE", "AUTHTYPE"}
+_AUTHREC_PARAMETERS = {"PROFILE", "OBJTYPE", "PRINCIPAL", "GROUP", "AUTHADD", "AUTHRMV", "SERVCOMP"}
 # The last two are about authorities and about a queue that is not there.
 _DELETE_PARAMETERS = {"PURGE", "NOPURGE", "AUTHREC", "IGNSTATE"}
 
@@ -45,7 +47,7 @@ def run(catalogue: Catalogue, commands: Iterable[Command]) -> None:
         try:
             _run(catalogue, command)
         except CatalogueError as error:
-            raise _refused(command, str(error)) from error
+            raise refused(command, str(error)) from error
 
 
 def exists(catalogue: Catalogue, command: Command) -> bool:
@@ -64,6 +66,8 @@ def _run(catalogue: Catalogue, command: Command) -> None:
         catalogue.alter_q_mgr(_known_values(command, by_keyword(Q_MGR_ATTRIBUTES), command.parameters))
     elif command.kind == "SUB":
         _subscription(catalogue, command)
+    elif command.kind == "AUTHREC":
+        _authority(catalogue, command)
     elif command.kind in _KINDS:
         _object(catalogue, command, _KINDS[command.kind])
     elif command.verb == "CLEAR":
@@ -119,7 +123,7 @@ def _subscription(catalogue: Catalogue, command: Command) -> None:
         try:
             values[pcf.MQBACF_DESTINATION_CORREL_ID] = bytes.fromhex(correl_id)
         except ValueError as error:
-            raise _refused(command, "DESTCORL takes hexadecimal digits") from error
+            raise refused(command, "DESTCORL takes hexadecimal digits") from error
     existing = catalogue.subscriptions.named(command.name)
     if command.verb == "DEFINE":
         if existing is not None and not replace:
@@ -133,6 +137,38 @@ def _subscription(catalogue: Catalogue, command: Command) -> None:
         subscription_commands.alter(catalogue, existing, values)
     else:
         subscription_commands.delete(catalogue, existing)
+
+
+def _authority(catalogue: Catalogue, command: Command) -> None:
+    """SET AUTHREC and DELETE AUTHREC."""
+    _reject(command, command.parameters.keys() - _AUTHREC_PARAMETERS)
+    key = record_key(command)
+    if command.verb == "DELETE":
+        if not catalogue.authorities.delete(key):
+            raise CatalogueError(pcf.MQRCCF_NONE_FOUND, f"there is no record of {key.entity.name} for {key.profile}")
+        return
+    words = [command.parameters.get(parameter, "").split(",") for parameter in ("AUTHADD", "AUTHRMV")]
+    if words == [[""], [""]]:
+        raise refused(command, "AUTHADD or AUTHRMV is needed")
+    try:
+        catalogue.authorities.change(key, *([word for word in each if word] for each in words))
+    except ValueError as error:
+        raise refused(command, str(error)) from error
+
+
+def record_key(command: Command) -> RecordKey:
+    """Return whose record a command is about, and for what; raises MQSCError."""
+    given = command.parameters
+    object_type = given.get("OBJTYPE", "")
+    if object_type not in OBJECT_TYPES:
+        raise refused(command, f"OBJTYPE({object_type}) is none of {', '.join(OBJECT_TYPES)}")
+    entities = [Entity(kind, given[kind]) for kind in ("PRINCIPAL", "GROUP") if given.get(kind)]
+    if len(entities) != 1:
+        raise refused(command, "one of PRINCIPAL and GROUP is needed")
+    profile = Q_MGR_PROFILE if object_type == "QMGR" else given.get("PROFILE", "")
+    if not profile:
+        raise refused(command, "PROFILE is needed")
+    return RecordKey(object_type, profile, entities[0])
 
 
 def _options(command: Command) -> tuple[dict[str, str], str | None, bool]:
@@ -161,19 +197,21 @@ def _values(
     for keyword, text in parameters.items():
         attribute = attribute_of(keyword)
         if attribute is None:
-            raise _refused(command, f"{command.kind} has no attribute {keyword} here")
+            raise refused(command, f"{command.kind} has no attribute {keyword} here")
         try:
             # A keyword without value is the value: SHARE, NOTRIGGER.
             values[attribute.selector] = attribute.value_of(text if text or attribute.length else keyword)
         except ValueError as error:
-            raise _refused(command, str(error)) from error
+            raise refused(command, str(error)) from error
     return values
 
 
 def _reject(command: Command, keywords: Iterable[str]) -> None:
     for keyword in keywords:
-        raise _refused(command, f"{command.verb} {command.kind} has no parameter {keyword} here")
+        raise refused(command, f"{command.verb} {command.kind} has no parameter {keyword} here")
 
 
-def _refused(command: Command, why: str) -> MQSCError:
-    return MQSCError(f"line {command.line}: {command.verb} {command.kind}({command.name}): {why}")
+def refused(command: Command, why: str) -> MQSCError:
+    """Return the error for a command that cannot be carried out."""
+    named = f"({command.name})" if command.name else ""
+    return MQSCError(f"line {command.line}: {command.verb} {command.kind}{named}: {why}")

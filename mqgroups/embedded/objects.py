@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from mqgroups.embedded import pcf_constants as pcf
 from mqgroups.embedded.attributes import Value
+from mqgroups.embedded.authority import Authorities
 from mqgroups.embedded.object_attributes import (
     ATTRIBUTES,
     DEFAULT_AUTH_INFO,
@@ -63,8 +64,9 @@ class CatalogueError(Exception):
 class Objects:
     """The channels, namelists and authentication information objects of one queue manager, by kind and name."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, authorities: Authorities) -> None:
         self._store = store
+        self._authorities = authorities
         self._objects: dict[Kind, dict[str, ObjectValues]] = {kind: {} for kind in Kind}
         for name in DEFAULT_CHANNELS:
             self._objects[Kind.CHANNEL][name] = _fresh(Kind.CHANNEL)
@@ -116,6 +118,7 @@ class Objects:
             raise CatalogueError(mq.MQRC_OBJECT_IN_USE, f"{name} is the root of all topics")
         del self._objects[kind][name]
         self._store.delete_other_object(kind.value, name)
+        self._authorities.forget(kind.value.upper(), name)
 
     def _put(self, kind: Kind, name: str, values: ObjectValues) -> None:
         self._objects[kind][name] = values

@@ -7,6 +7,7 @@ ObjectString counts for nothing where an alias queue leads to a topic.
 from __future__ import annotations
 
 from mqgroups.embedded.attributes import MODEL
+from mqgroups.embedded.authority_checks import check_deletion, check_open, check_removal, grant_created
 from mqgroups.embedded.catalogue import Definition
 from mqgroups.embedded.handle import INPUT, Direction, Handle
 from mqgroups.embedded.logical_order import close_warning
@@ -32,7 +33,7 @@ _KNOWN = (
     | _BIND
     | _READ_AHEAD
     | _PASS_OR_SET_CONTEXT
-    # No authority is checked, and AlternateUserId says nothing about context (topics q098140, q097700).
+    # AlternateUserId is for the authority to open, and says nothing about context (topics q098140, q097700).
     | mq.MQOO_ALTERNATE_USER_AUTHORITY
     | mq.MQOO_CO_OP
     | mq.MQOO_SAVE_ALL_CONTEXT
@@ -87,6 +88,7 @@ def open_object(
     with q_mgr.lock:
         check_handles_left(q_mgr, connection)
         topic_string = topic_string_of(q_mgr, od, object_string)
+        check_open(q_mgr, connection, od, options, topic_string)
         if topic_string is not None:
             handle = open_topic(q_mgr, od, topic_string, options)
             answered, resolved = od.answered_topic(bytes_of(topic_string))
@@ -95,6 +97,7 @@ def open_object(
             answered = od.answered(od.object_name, "", q_mgr.name)
         elif od.object_type == mq.MQOT_Q:
             handle, queue = open_queue(q_mgr, od, options)
+            grant_created(q_mgr, connection, od, options, handle)
             answered = _answered_queue(q_mgr, od, handle, queue)
         elif od.object_type in _TO_INQUIRE:
             handle = _open_to_inquire(q_mgr, od, options)
@@ -252,10 +255,11 @@ def close_object(q_mgr: QueueManager, connection: Connection, hobj: int, options
         known = _CLOSE_OPTIONS | _CLOSE_SUB_OPTIONS
         if options & ~(known | mq.MQCO_QUIESCE) or not at_most_one(options, known):
             raise Failed(mq.MQRC_OPTIONS_ERROR)
-        _close_subscription(q_mgr, handle, options & _CLOSE_SUB_OPTIONS)
+        _close_subscription(q_mgr, connection, handle, options & _CLOSE_SUB_OPTIONS)
         deletes = options & _CLOSE_OPTIONS
         if deletes:
             _check_deletion(handle, purge=bool(options & mq.MQCO_DELETE_PURGE))
+            check_deletion(q_mgr, connection, handle)
         del connection.handles[hobj]
         q_mgr.release(handle)
         queue = handle.queue
@@ -267,7 +271,7 @@ def close_object(q_mgr: QueueManager, connection: Connection, hobj: int, options
     return mq.MQCC_WARNING if reason else mq.MQCC_OK, reason, []
 
 
-def _close_subscription(q_mgr: QueueManager, handle: Handle, option: int) -> None:
+def _close_subscription(q_mgr: QueueManager, connection: Connection, handle: Handle, option: int) -> None:
     """Remove the subscription of a handle that is closed if so asked; raises Failed if that cannot be asked of it."""
     if not option:
         return
@@ -275,6 +279,8 @@ def _close_subscription(q_mgr: QueueManager, handle: Handle, option: int) -> Non
     if subscription is None:
         raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if option == mq.MQCO_REMOVE_SUB:
+        attributes = subscription.attributes
+        check_removal(q_mgr, connection, attributes.user, attributes.topic_string)
         q_mgr.catalogue.subscriptions.remove(subscription)
     elif not subscription.attributes.is_(mq.MQSO_DURABLE):
         raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)

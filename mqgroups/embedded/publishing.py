@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 
 from mqgroups.embedded import pcf_constants as pcf
 from mqgroups.embedded import putting
+from mqgroups.embedded.authority_checks import check_put1
 from mqgroups.embedded.context import IDENTITY, ORIGIN, check_context, set_context
 from mqgroups.embedded.handle import Handle
 from mqgroups.embedded.logical_order import IN_GROUP, IS_SEGMENT
@@ -75,6 +76,8 @@ def put1(
     md, pmo = putting.put_structures(md_raw, pmo_raw)
     if pmo.options & mq.MQPMO_LOGICAL_ORDER:
         raise Failed(mq.MQRC_OPTIONS_ERROR)
+    with q_mgr.lock:
+        check_put1(q_mgr, connection, od, pmo.options, topic_string)
     handle = open_topic(q_mgr, od, topic_string, mq.MQOO_OUTPUT)
     comp, reason = _publish(q_mgr, connection, handle, md, pmo, data, put1=True)
     answered_od, resolved = od.answered_topic(bytes_of(topic_string))

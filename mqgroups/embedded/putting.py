@@ -6,6 +6,7 @@ import itertools
 import time
 
 from mqgroups.embedded.attributes import Value
+from mqgroups.embedded.authority_checks import check_put1
 from mqgroups.embedded.context import PASSES, SETS, check_context, set_context
 from mqgroups.embedded.handle import Direction, Handle
 from mqgroups.embedded.logical_order import (
@@ -146,6 +147,7 @@ def _open_and_put(
     data: bytes,
 ) -> Answer:
     with q_mgr.lock:
+        check_put1(q_mgr, connection, od, pmo.options)
         # As if it had been opened with MQOO_BIND_NOT_FIXED, whatever DEFBIND says (topic "DEFBIND").
         handle, queue = open_queue(q_mgr, od, mq.MQOO_OUTPUT | mq.MQOO_BIND_NOT_FIXED)
         try:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Protocol
 from mqgroups.embedded import mqsc_commands
 from mqgroups.embedded import pcf_constants as pcf
 from mqgroups.embedded.asynchronous_puts import PutStatus
+from mqgroups.embedded.authority import ADMINISTRATOR, Q_MGR_PROFILE
 from mqgroups.embedded.catalogue import SYSTEM_MQSC, Catalogue
 from mqgroups.embedded.consumption import Consumption
 from mqgroups.embedded.handle import Direction, Handle
@@ -163,7 +164,7 @@ class QueueManager:
         Args:
             name: queue manager name, at most 48 characters.
             data: directory of its own.
-            users: passwords by user. Credentials that are given must be among these; none need be given.
+            users: passwords by user. Credentials that are given must be among these; who gives none is the administrator.
             platform: whose rules apply where platforms differ.
         """
         self.name = name
@@ -176,8 +177,8 @@ class QueueManager:
         # The cluster it is in, if any.
         self.cluster: Cluster | None = None
         self.connections: dict[bytes, Connection] = {}
-        # What was said last about the authority of each profile; nobody is held to it.
-        self.authority_records: dict[tuple[str, str], dict[int, object]] = {}
+        # What was said last about each channel; nobody is held to it.
+        self.channel_records: dict[str, dict[int, object]] = {}
         self.started = time.localtime()
         self._users = dict(users or {})
         self._hobjs = itertools.count(_FIRST_HOBJ)
@@ -251,21 +252,32 @@ class QueueManager:
             if known is None or not hmac.compare_digest(known.encode(), password.encode()):
                 _log.info("user %s is unknown or gave another password", user)
                 raise Failed(mq.MQRC_NOT_AUTHORIZED)
+        user = user or ADMINISTRATOR
+        with self.lock:
+            self.require(user, "QMGR", "", frozenset({"CONNECT"}))
         limit = self.max_msg_length()
         limit = min(limit, max_msg_length) if max_msg_length > 0 else limit
         origin = Origin(pid, channel_name, conn_name, connect_options, put1_always_sync)
-        return self._connected(Connection(waiter, user or "app", appl_name, limit, self.new_identifier(), origin))
+        return self._connected(Connection(waiter, user, appl_name, limit, self.new_identifier(), origin))
 
     def connect_program(self, waiter: Waiter, appl_name: str) -> Connection:
         """Connect a program that is part of the queue manager itself."""
         return self._connected(
-            Connection(waiter, "mqm", appl_name, _LONGEST_MSG, self.new_identifier(), Origin(os.getpid()))
+            Connection(waiter, ADMINISTRATOR, appl_name, _LONGEST_MSG, self.new_identifier(), Origin(os.getpid()))
         )
 
     def _connected(self, connection: Connection) -> Connection:
         with self.lock:
             self.connections[connection.connection_id] = connection
         return connection
+
+    def require(self, user: str, object_type: str, name: str, needed: frozenset[str]) -> None:
+        """Raise Failed with MQRC_NOT_AUTHORIZED unless a user has these authorities for an object."""
+        profile = Q_MGR_PROFILE if object_type == "QMGR" else name
+        missing = needed - self.catalogue.authorities.of(user, object_type, profile)
+        if missing:
+            _log.warning("user %s has no %s for %s %s", user, ", ".join(sorted(missing)), object_type, profile)
+            raise Failed(mq.MQRC_NOT_AUTHORIZED)
 
     def _client_check(self) -> int:
         """Return CHCKCLNT of the authentication information that CONNAUTH names; MQCHK_NONE if it names none."""

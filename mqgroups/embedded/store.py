@@ -1,4 +1,5 @@
-"""The queue manager's disk: object definitions, durable subscriptions and committed persistent messages, in one SQLite database.
+"""The queue manager's disk: object definitions, authority records, durable subscriptions and committed persistent messages,
+in one SQLite database.
 
 A unit of work is one SQLite transaction. The database is in WAL mode with ``synchronous=FULL``: when ``commit``
 returns, the transaction is in a file that was fsynced, and a process killed at any moment before leaves nothing of it.
@@ -37,6 +38,10 @@ CREATE TABLE IF NOT EXISTS channel (
     name TEXT NOT NULL, partner TEXT NOT NULL, batch INTEGER NOT NULL, in_doubt TEXT NOT NULL, PRIMARY KEY (name, partner)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS subscription (sub_id BLOB PRIMARY KEY, attributes TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS authority (
+    object_type TEXT NOT NULL, profile TEXT NOT NULL, entity_type TEXT NOT NULL, entity TEXT NOT NULL,
+    authorities TEXT NOT NULL, PRIMARY KEY (object_type, profile, entity_type, entity)
+) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS message_queue ON message (queue);
 """
 # What makes data of a schema version data of the next one.
@@ -180,6 +185,24 @@ class Store:
         """Forget what is no queue."""
         with self._lock:
             self._db.execute("DELETE FROM other_object WHERE kind = ? AND name = ?", (kind, name))
+
+    def authorities(self) -> list[tuple[str, str, str, str, str]]:
+        """Return all authority records: object type, profile, entity type, entity, authorities with blanks between."""
+        return self._db.execute(
+            "SELECT object_type, profile, entity_type, entity, authorities FROM authority"
+        ).fetchall()
+
+    def put_authority(self, *record: str) -> None:
+        """Keep an authority record, in place of the one of the same object type, profile and entity."""
+        with self._lock:
+            self._db.execute("INSERT OR REPLACE INTO authority VALUES (?, ?, ?, ?, ?)", record)
+
+    def delete_authority(self, *key: str) -> None:
+        """Forget an authority record."""
+        with self._lock:
+            self._db.execute(
+                "DELETE FROM authority WHERE object_type = ? AND profile = ? AND entity_type = ? AND entity = ?", key
+            )
 
     def subscriptions(self) -> list[dict[str, Any]]:
         """Return the attributes of all durable subscriptions."""

@@ -305,6 +305,7 @@ class ObjectDescriptor:
     """MQOD (IBM MQ, topic "MQOD")."""
 
     __slots__ = (
+        "alternate_user_id",
         "dynamic_q_name",
         "has_selection_string",
         "object_name",
@@ -325,6 +326,7 @@ class ObjectDescriptor:
         self.object_name = text_field(raw[12:60])
         self.object_q_mgr_name = text_field(raw[60:108])
         self.dynamic_q_name = text_field(raw[108:156])
+        self.alternate_user_id = text_field(raw[156:168])
         self.recs_present = _I32.unpack_from(raw, 168)[0] if self.version >= 2 else 0
         self.has_selection_string = False
         self.object_string = self.res_object_string = VariableString(0, 0, 0, 0, 0)

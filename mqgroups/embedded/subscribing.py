@@ -17,6 +17,7 @@ import struct
 import time
 
 from mqgroups.embedded import pcf_constants as pcf
+from mqgroups.embedded.authority_checks import check_resume, check_subscribe
 from mqgroups.embedded.handle import INPUT, Handle
 from mqgroups.embedded.objects import CatalogueError
 from mqgroups.embedded.opening import at_most_one, check_handles_left, open_queue
@@ -185,11 +186,13 @@ class _Asked:
             raise Failed(mq.MQRC_SUB_INHIBITED)
         if durable and topic.values[mq.MQIA_DURABLE_SUB] == pcf.MQSUB_DURABLE_INHIBITED:
             raise Failed(mq.MQRC_DURABILITY_NOT_ALLOWED)
+        self._require_sub(topic_string, "")
         if options & mq.MQSO_MANAGED:
             model = mq.MQCA_MODEL_DURABLE_Q if durable else mq.MQCA_MODEL_NON_DURABLE_Q
             queue = self.subscriptions.managed_queue(str(topic.values[model]), durable=durable)
         else:
             queue = self._provided(durable=durable)
+            self._require_sub(topic_string, queue.name)
         sub_id = self.subscriptions.new_id()
         lasting = options & _LASTING
         sets_context = bool(options & mq.MQSO_SET_IDENTITY_CONTEXT)
@@ -221,6 +224,10 @@ class _Asked:
         raw, resolved = sd.answered(attributes.correl_id, bytes_of(topic_string))
         return mq.MQCC_OK, mq.MQRC_NONE, [hobj, hsub, raw, b"", resolved]
 
+    def _require_sub(self, topic_string: str, queue: str) -> None:
+        sets_identity = bool(self.sd.options & mq.MQSO_SET_IDENTITY_CONTEXT)
+        check_subscribe(self.q_mgr, self.connection, topic_string, queue, sets_identity=sets_identity)
+
     def _provided(self, *, durable: bool) -> Queue:
         """Return the queue of the handle that was given; raises Failed."""
         handle = self.connection.handles.get(self.hobj)
@@ -242,9 +249,11 @@ class _Asked:
             raise Failed(mq.MQRC_GROUPING_NOT_ALTERABLE)
         if attributes.level != sd.level:
             raise Failed(mq.MQRC_SUBLEVEL_NOT_ALTERABLE)
+        self._require_sub(attributes.topic_string, "")
         queue_name = attributes.queue
         if self.hobj != mq.MQHO_NONE and not attributes.is_(mq.MQSO_MANAGED):
             queue_name = self._provided(durable=attributes.is_(mq.MQSO_DURABLE)).name
+            self._require_sub(attributes.topic_string, queue_name)
         correl_id = sd.sub_correl_id if options & mq.MQSO_SET_CORREL_ID else attributes.correl_id
         if attributes.is_(mq.MQSO_GROUP_SUB) and (queue_name, correl_id) != (attributes.queue, attributes.correl_id):
             raise Failed(mq.MQRC_GROUPING_NOT_ALTERABLE)
@@ -272,6 +281,7 @@ class _Asked:
 
     def _resume(self, existing: Subscription) -> Answer:
         attributes = existing.attributes
+        check_resume(self.q_mgr, self.connection, attributes.topic_string)
         queue = self._destination(attributes.queue)
         if attributes.user != self.connection.user:
             self.subscriptions.change(existing, dataclasses.replace(attributes, user=self.connection.user))

@@ -62,7 +62,7 @@ def full_topic_string(objects: Objects, name: str, given: str) -> str:
 
 def topic_at(objects: Objects, string: str) -> Topic:
     """Return the topic of this string."""
-    above = list(_at_and_above(objects, string))
+    above = list(objects_at_and_above(objects, string))
     values: dict[int, Value] = {}
     for selector, as_parent in _AS_PARENT.items():
         found = [
@@ -78,7 +78,7 @@ def _value(objects: Objects, name: str, selector: int) -> Value:
     return value
 
 
-def _at_and_above(objects: Objects, string: str) -> Iterator[str]:
+def objects_at_and_above(objects: Objects, string: str) -> Iterator[str]:
     """Yield the names of the topic objects at and above a topic string, the nearest first."""
     by_string = {values[mq.MQCA_TOPIC_STRING]: name for name, values in objects.of(Kind.TOPIC).items()}
     levels = string.split(SEPARATOR)

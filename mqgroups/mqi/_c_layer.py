@@ -15,6 +15,19 @@ from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager, PropertyVa
 
 # Longer than any tracestate that the W3C asks to be passed on (512 characters).
 LONGEST_PROPERTY_BYTES = 4096
+# The first versions with TLS, a table's URL, and the password of a key repository.
+_MQCD_VERSION_7, _MQCNO_VERSION_6, _MQSCO_VERSION_6 = 7, 6, 6
+# What only newer structures have: argument, structure, field, and what does as well.
+_NOT_IN_EVERY_BINDING = {
+    "token": ("CSP", "Token", ""),
+    "ccdt_url": ("CNO", "CCDTUrl", ", or set MQCCDTURL, or MQCHLLIB and MQCHLTAB, in the environment and leave it out"),
+    "key_repository_password": (
+        "SCO",
+        "KeyRepoPassword",
+        ", or set MQKEYRPWD in the environment or keep a stash file beside the repository, and leave it out",
+    ),
+    "certificate_label": ("SCO", "CertificateLabel", ""),
+}
 
 
 class CLayer:
@@ -38,11 +51,19 @@ class CLayer:
         The binding's QueueManager object is only a way in: it is made not to disconnect when it is collected (MQDISC
         commits), its handle is taken, and it is dropped.
         """
+        self._require_fields(arguments)
         package = self._package
         q_mgr = package.QueueManager(None, disconnect_on_exit=False)
         keywords: dict[str, Any] = {"opts": arguments.options}
-        if arguments.user is not None:
-            keywords.update(user=arguments.user, password=arguments.password or "")
+        if arguments.user is not None and arguments.password is not None:
+            # As bytes: what ibmmq encodes is ASCII, and its error shows what is not.
+            keywords.update(user=arguments.user.encode(), password=arguments.password.read("password").encode())
+        if arguments.token is not None:
+            keywords["token"] = arguments.token.read("token").encode()
+        if arguments.ccdt_url is not None:
+            keywords["cno"] = package.CNO(
+                Version=_MQCNO_VERSION_6, Options=arguments.options, CCDTUrl=arguments.ccdt_url.encode()
+            )
         if arguments.channel is not None:
             cd = package.CD()
             cd.ChannelName = arguments.channel.encode()
@@ -50,12 +71,14 @@ class CLayer:
             cd.ChannelType = package.CMQXC.MQCHT_CLNTCONN
             cd.TransportType = mq.MQXPT_TCP
             cd.MaxMsgLength = arguments.max_msg_length
-            if arguments.cipher_spec:
+            if arguments.cipher_spec is not None:
+                cd.Version = max(cd.Version, _MQCD_VERSION_7)
                 cd.SSLCipherSpec = arguments.cipher_spec.encode()
+            # What MQCD points to has to be there until the call has returned.
+            _peer_name = self._set_peer_name(cd, arguments.peer_name)
             keywords["cd"] = cd
-        if arguments.key_repository:
-            sco = package.SCO()
-            sco.KeyRepository = arguments.key_repository.encode()
+        sco = self._key_repository(arguments)
+        if sco is not None:
             keywords["sco"] = sco
         try:
             q_mgr.connect_with_options(arguments.q_mgr_name, **keywords)
@@ -64,6 +87,33 @@ class CLayer:
             hconn = q_mgr.get_handle() if error.comp == mq.MQCC_WARNING else mq.MQHC_UNUSABLE_HCONN
             return hconn, error.comp, error.reason
         return q_mgr.get_handle(), mq.MQCC_OK, mq.MQRC_NONE
+
+    def _require_fields(self, arguments: ConnectArguments) -> None:
+        """Raise ConfigurationError for an argument that this binding's structures have no field for."""
+        for name, (structure, field, instead) in _NOT_IN_EVERY_BINDING.items():
+            if getattr(arguments, name) is not None and not hasattr(getattr(self._package, structure, object)(), field):
+                raise ConfigurationError(
+                    f"{self.name} cannot pass {name} on: it knows no MQ{structure}.{field}. Use ibmmq (MQGROUPS_MQI=ibmmq)"
+                    f"{instead}"
+                )
+
+    def _key_repository(self, arguments: ConnectArguments) -> Any:
+        """Return the MQSCO of the binding, or None if there is nothing to say in it."""
+        if arguments.key_repository is None and arguments.certificate_label is None:
+            return None
+        sco = self._package.SCO()
+        if arguments.key_repository is not None:
+            sco.KeyRepository = arguments.key_repository.encode()
+        if arguments.certificate_label is not None:
+            sco.CertificateLabel = arguments.certificate_label.encode()
+        if arguments.key_repository_password is not None:
+            sco.Version = _MQSCO_VERSION_6
+            sco.KeyRepoPassword = arguments.key_repository_password.read("key_repository_password").encode()
+        return sco
+
+    def _set_peer_name(self, cd: Any, peer_name: str | None) -> object:
+        """Let an MQCD point to a peer name; returns what has to be kept alive as long as the MQCD is used."""
+        raise NotImplementedError
 
     def message_handle(
         self, hconn: int, properties: Mapping[str, PropertyValue], hmsg: int | None = None

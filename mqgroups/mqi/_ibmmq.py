@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi._c_layer import LONGEST_PROPERTY_BYTES, CLayer, text
@@ -43,3 +44,9 @@ class IbmmqBinding(CLayer):
             LONGEST_PROPERTY_BYTES,
         )
         return value, comp, reason
+
+    def _set_peer_name(self, cd: Any, peer_name: str | None) -> object:
+        """Give an MQCD the peer name; ibmmq makes the pointer."""
+        if peer_name is not None:
+            cd.SSLPeerNamePtr = peer_name.encode()
+        return None

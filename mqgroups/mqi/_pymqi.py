@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
+from typing import Any
 
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi._c_layer import LONGEST_PROPERTY_BYTES, CLayer, text
@@ -28,3 +30,12 @@ class PymqiBinding(CLayer):
             hconn, hmsg, options, name.encode(), 0, mq.MQTYPE_AS_SET, LONGEST_PROPERTY_BYTES
         )
         return value, comp, reason
+
+    def _set_peer_name(self, cd: Any, peer_name: str | None) -> object:
+        """Let an MQCD point to a peer name, whose address pymqi wants as a number; returns the memory to keep."""
+        if peer_name is None:
+            return None
+        name = peer_name.encode()
+        memory = ctypes.create_string_buffer(name, len(name))
+        cd.SSLPeerNamePtr, cd.SSLPeerNameLength = ctypes.addressof(memory), len(name)
+        return memory

@@ -10,8 +10,10 @@ Structures cross this seam packed (``structures.py``), names as ``str``, everyth
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
+
+from mqgroups.secret import Secret
 
 # An MQTYPE_STRING, an MQTYPE_INT32 or an MQTYPE_BYTE_STRING.
 PropertyValue: TypeAlias = "str | int | bytes"
@@ -22,17 +24,23 @@ class ConnectArguments:
     """What MQCONNX is told.
 
     Without ``channel`` the binding finds the queue manager by itself: local bindings, MQSERVER, or a client channel
-    definition table. ``max_msg_length`` is this client's limit in bytes; the server-connection channel may set a lower
-    one.
+    definition table (``ccdt_url``, MQCCDTURL, MQCHLLIB). ``max_msg_length`` is this client's limit in bytes; the
+    server-connection channel may set a lower one. Secrets are read at each MQCONNX. Which of these go together,
+    ``connect_rules.py`` says.
     """
 
     q_mgr_name: str
     channel: str | None = None
     conn_name: str | None = None
     user: str | None = None
-    password: str | None = field(default=None, repr=False)
+    password: Secret | None = None
+    token: Secret | None = None
     cipher_spec: str | None = None
     key_repository: str | None = None
+    key_repository_password: Secret | None = None
+    certificate_label: str | None = None
+    peer_name: str | None = None
+    ccdt_url: str | None = None
     options: int = 0
     max_msg_length: int = 104_857_600
 
@@ -76,7 +84,11 @@ class Binding(Protocol):
         """(hconn) -> (comp, reason). It commits an open unit of work: call MQBACK first."""
 
     def connect(self, arguments: ConnectArguments) -> tuple[int, int, int]:
-        """MQCONNX: return (hconn, comp, reason)."""
+        """MQCONNX: return (hconn, comp, reason).
+
+        Raises:
+            ConfigurationError: this binding has no field for one of the arguments, or a secret cannot be read.
+        """
 
     def message_handle(
         self, hconn: int, properties: Mapping[str, PropertyValue], hmsg: int | None = None

@@ -17,10 +17,9 @@ import atexit
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from mqgroups.queue_manager import QueueManager, connect
-from mqgroups.spark.errors import SparkOptionError
+from mqgroups.secret import Secret
 from mqgroups.spark.options import ConnectionOptions
 
 _idle: dict[tuple[int, ConnectionOptions], list[QueueManager]] = {}
@@ -31,7 +30,7 @@ def lent(options: ConnectionOptions) -> Iterator[QueueManager]:
     """Lend a connection of this process; it has no unit of work when it comes, and must have none when it goes.
 
     Raises:
-        SparkOptionError: the password is not where it should be.
+        ConfigurationError: settings do not go together; the password is not where it should be.
         MQGroupsError: it cannot be connected.
     """
     idle = _idle.setdefault((os.getpid(), options), [])
@@ -54,35 +53,24 @@ def connected(options: ConnectionOptions) -> QueueManager:
         options.channel,
         options.conn_name,
         user=options.user,
-        password=password(options),
+        password=_secret(options.password_file, options.password_env, options.password),
+        token=_secret(options.token_file, options.token_env),
         cipher_spec=options.cipher_spec,
         key_repository=options.key_repository,
+        key_repository_password=_secret(options.key_repository_password_file, options.key_repository_password_env),
+        certificate_label=options.certificate_label,
+        peer_name=options.peer_name,
+        ccdt_url=options.ccdt_url,
         connect_wait_s=options.connect_timeout_ms / 1000,
         reconnect_wait_s=options.reconnect_timeout_ms / 1000,
     )
 
 
-def password(options: ConnectionOptions) -> str | None:
-    """Return the password, read where this process runs.
-
-    Raises:
-        SparkOptionError: the file or the environment variable is not there.
-    """
-    if options.password_file is not None:
-        try:
-            return Path(options.password_file).read_text(encoding="utf-8").removesuffix("\n")
-        except OSError as error:
-            raise SparkOptionError("mq.passwordFile", f"{options.password_file} cannot be read: {error}") from error
-    if options.password_env is not None:
-        value = os.environ.get(options.password_env)
-        if value is None:
-            raise SparkOptionError(
-                "mq.passwordEnv",
-                f"there is no environment variable {options.password_env} in this process; it has to be there on the driver "
-                "and on the executors (spark.executorEnv.*)",
-            )
-        return value
-    return options.password
+def _secret(file: str | None, variable: str | None, given: str | None = None) -> Secret | None:
+    """Return where a secret is, to be read where this process runs."""
+    if file is not None:
+        return Secret.from_file(file)
+    return Secret.from_variable(variable) if variable is not None else Secret.of(given)
 
 
 @atexit.register

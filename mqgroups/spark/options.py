@@ -56,8 +56,15 @@ class ConnectionOptions:
     password: str | None = field(default=None, repr=False)
     password_file: str | None = None
     password_env: str | None = None
+    token_file: str | None = None
+    token_env: str | None = None
     cipher_spec: str | None = None
     key_repository: str | None = None
+    key_repository_password_file: str | None = None
+    key_repository_password_env: str | None = None
+    certificate_label: str | None = None
+    peer_name: str | None = None
+    ccdt_url: str | None = None
     connect_timeout_ms: int = 10_000
     reconnect_timeout_ms: int = 60_000
 
@@ -220,9 +227,46 @@ OPTIONS: tuple[Option, ...] = (
         Use.ALL,
         "the password itself. It travels in Spark's serialized plan; prefer the two above",
     ),
+    Option(
+        "mq.tokenFile",
+        "token_file",
+        _TEXT,
+        None,
+        Use.ALL,
+        "a file with a JSON web token, instead of user and password, where the password's would be (ibmmq only)",
+    ),
+    Option("mq.tokenEnv", "token_env", _TEXT, None, Use.ALL, "an environment variable with the token"),
     Option("mq.sslCipherSpec", "cipher_spec", _TEXT, None, Use.ALL, "TLS CipherSpec"),
     Option(
         "mq.keyRepository", "key_repository", _TEXT, None, Use.ALL, "key repository, on the driver and each executor"
+    ),
+    Option(
+        "mq.keyRepositoryPasswordFile",
+        "key_repository_password_file",
+        _TEXT,
+        None,
+        Use.ALL,
+        "a file with the password of the key repository (ibmmq only; else a stash file or MQKEYRPWD has it)",
+    ),
+    Option(
+        "mq.keyRepositoryPasswordEnv",
+        "key_repository_password_env",
+        _TEXT,
+        None,
+        Use.ALL,
+        "an environment variable with it",
+    ),
+    Option("mq.certificateLabel", "certificate_label", _TEXT, None, Use.ALL, "the client's own certificate"),
+    Option(
+        "mq.sslPeerName", "peer_name", _TEXT, None, Use.ALL, "what the name in the queue manager's certificate matches"
+    ),
+    Option(
+        "mq.ccdtUrl",
+        "ccdt_url",
+        _TEXT,
+        None,
+        Use.ALL,
+        "a client channel definition table, instead of `mq.channel` and `mq.connectionNameList` (ibmmq only)",
     ),
     Option(
         "mq.connectTimeoutMs",
@@ -494,10 +538,15 @@ def _value(option: Option, given: str | None) -> Any:
 def _checked(options: ConnectionOptions) -> ConnectionOptions:
     if (options.channel is None) != (options.conn_name is None):
         raise SparkOptionError("mq.channel", "it and mq.connectionNameList belong together: give both or neither")
-    passwords = [options.password, options.password_file, options.password_env]
-    if len(passwords) - passwords.count(None) > 1:
-        raise SparkOptionError("mq.password", "give only one of mq.password, mq.passwordFile and mq.passwordEnv")
-    if any(passwords) and options.user is None:
+    for name, given in (
+        ("mq.password", [options.password, options.password_file, options.password_env]),
+        ("mq.token", [options.token_file, options.token_env]),
+        ("mq.keyRepositoryPassword", [options.key_repository_password_file, options.key_repository_password_env]),
+    ):
+        if len(given) - given.count(None) > 1:
+            ways = [f"{name}{way}" for way in ("", "File", "Env")][-len(given) :]
+            raise SparkOptionError(ways[0], f"give only one of {', '.join(ways[:-1])} and {ways[-1]}")
+    if options.user is None and (options.password or options.password_file or options.password_env):
         raise SparkOptionError("mq.user", "a password needs a user")
     return options
 

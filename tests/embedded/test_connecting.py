@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mqgroups.embedded import EmbeddedQueueManager, EmbeddedQueueManagerError, server
+from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.mqi.constants import (
     MQCNO_HANDLE_SHARE_NONE,
     MQOO_OUTPUT,
@@ -145,3 +147,29 @@ def test_an_hconn_inherited_over_fork_is_useless_and_harmless(mqi, mq, connectio
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
     assert done.stdout.split() == ["0", *["2018"] * 6, "0", "0"]
     assert [answer.data for answer in connection.browse(queue)] == [b"before the fork", b"parent"]
+
+
+@pytest.mark.parametrize("listen", ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"])
+def test_only_loopback_is_listened_on(listen, tmp_path):
+    with (
+        pytest.raises(EmbeddedQueueManagerError, match="is not a loopback address"),
+        EmbeddedQueueManager(listen=listen, data=tmp_path),
+    ):
+        pass
+
+
+def test_a_host_name_is_listened_on_only_where_it_means_loopback(monkeypatch, tmp_path):
+    def resolves_to(address):
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        found = [(family, socket.SOCK_STREAM, 6, "", (address, 0))]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+
+    q_mgr = QueueManager("QM1", tmp_path)
+    listening = server.Server(q_mgr)
+    for address in ("192.0.2.1", "0.0.0.0", "::", "2001:db8::1"):
+        resolves_to(address)
+        with pytest.raises(ValueError, match=r"my\.host is not a loopback address"):
+            listening.listen("my.host", 0)
+    resolves_to("127.0.0.1")
+    assert listening.listen("my.host", 0)[0] == "127.0.0.1"
+    listening.stop()

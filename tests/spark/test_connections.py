@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import pathlib
 import pickle
 
 import pytest
 
-from mqgroups.errors import MQGroupsError, NotAuthorised
-from mqgroups.spark.connections import close_idle, lent, password
+from mqgroups.errors import ConfigurationError, MQGroupsError, NotAuthorised
+from mqgroups.spark.connections import close_idle, lent
 from mqgroups.spark.errors import AmbiguousMessage, GroupGone, QueueReserved, SparkOptionError
 from mqgroups.spark.options import ConnectionOptions
 
@@ -64,21 +66,24 @@ def test_what_is_idle_is_disconnected_at_the_end(options):
     assert not first.usable
 
 
-def test_the_password_comes_from_where_the_options_say(tmp_path, monkeypatch):
-    path = tmp_path / "password"
-    path.write_text("from a file\n")
-    monkeypatch.setitem(os.environ, "SOME_PASSWORD", "from the environment")
-    assert password(ConnectionOptions("Q", user="u", password_file=str(path))) == "from a file"
-    assert password(ConnectionOptions("Q", user="u", password_env="SOME_PASSWORD")) == "from the environment"
-    assert password(ConnectionOptions("Q", user="u", password="given")) == "given"
-    assert password(ConnectionOptions("Q")) is None
+def test_the_password_comes_from_where_the_options_say(options, monkeypatch):
+    given = pathlib.Path(options.password_file).read_text().strip()
+    monkeypatch.setenv("SOME_PASSWORD", given)
+    for way in ({"password_env": "SOME_PASSWORD"}, {"password": given}):
+        with lent(dataclasses.replace(options, password_file=None, **way)) as q_mgr:
+            assert q_mgr.usable
 
 
-def test_a_password_that_is_not_there_is_named_by_its_option(tmp_path):
-    with pytest.raises(SparkOptionError, match=r"option mq.passwordFile .* cannot be read"):
-        password(ConnectionOptions("Q", user="u", password_file=str(tmp_path / "none")))
-    with pytest.raises(SparkOptionError, match=r"option mq.passwordEnv .* no environment variable NO_SUCH"):
-        password(ConnectionOptions("Q", user="u", password_env="NO_SUCH"))
+def test_a_password_that_is_not_there_is_told_with_the_place(options, tmp_path):
+    for way, problem in (
+        ({"password_file": str(tmp_path / "none")}, r"password: file .*none cannot be read: No such file"),
+        ({"password_env": "NO_SUCH"}, r"password: there is no environment variable NO_SUCH in this process"),
+    ):
+        with (
+            pytest.raises(ConfigurationError, match=problem),
+            lent(dataclasses.replace(options, **{"password_file": None, **way})),
+        ):
+            pass
 
 
 @pytest.mark.embedded

@@ -12,7 +12,7 @@ A command is a function of the queue manager and a request; it returns the param
     clusters.py         cluster queues and the queue managers of the cluster
     queue_manager.py    the queue manager itself
     escape.py           MQSC in PCF; display.py, its DISPLAY commands
-    authority.py        authority records, accepted and not enforced
+    authority.py        authority records; permission.py, what commands need of them
 """
 
 from __future__ import annotations
@@ -82,5 +82,6 @@ COMMANDS: Mapping[int, Command] = {
     cf.MQCMD_INQUIRE_SUB_STATUS: (subscriptions.STATUS, subscriptions.status),
     cf.MQCMD_SET_AUTH_REC: (authority.SET_AUTH_REC, authority.set_auth_rec),
     cf.MQCMD_SET_CHLAUTH_REC: (authority.SET_CHLAUTH_REC, authority.set_chlauth_rec),
-    cf.MQCMD_DELETE_AUTH_REC: (authority.DELETE_AUTH_REC, authority.set_auth_rec),
+    cf.MQCMD_DELETE_AUTH_REC: (authority.DELETE_AUTH_REC, authority.delete_auth_rec),
+    cf.MQCMD_INQUIRE_AUTH_RECS: (authority.INQUIRE_AUTH_RECS, authority.inquire_auth_recs),
 }

@@ -17,6 +17,7 @@ from mqgroups.embedded import pcf
 from mqgroups.embedded import pcf_constants as cf
 from mqgroups.embedded.attributes import BY_KEYWORD, QUEUE_ATTRIBUTES, TYPE_NAMES, Attribute
 from mqgroups.embedded.commands import clusters, objects, queue_manager, queues, status
+from mqgroups.embedded.commands.permission import displayed
 from mqgroups.embedded.commands.request import Request, Row, matches
 from mqgroups.embedded.mqsc import Command, MQSCError
 from mqgroups.embedded.object_attributes import ATTRIBUTES, Q_MGR_ATTRIBUTES, Kind
@@ -239,8 +240,8 @@ _DISPLAYS = {
 _ONE_TYPE = {"QCLUSTER": mq.MQQT_CLUSTER, **{name: number for number, name in TYPE_NAMES.items()}}
 
 
-def display(q_mgr: QueueManager, command: Command) -> list[str]:
-    """Carry out a DISPLAY; returns one text for each object. Raises MQSCError."""
+def display(q_mgr: QueueManager, command: Command, user: str) -> list[str]:
+    """Carry out a DISPLAY; returns one text for each object. Raises MQSCError, or Failed for what the user may not see."""
     shown = _DISPLAYS[command.kind]
     keywords = dict(command.parameters)
     everything = keywords.pop("ALL", None) is not None
@@ -264,7 +265,7 @@ def display(q_mgr: QueueManager, command: Command) -> list[str]:
     if chosen is not None:
         wanted.add(chosen.identifier)
     try:
-        rows = shown.inquire(q_mgr, Request(parameters, chosen))
+        rows = displayed(q_mgr, user, command.kind, shown.inquire(q_mgr, Request(parameters, chosen)))
     except PCFError as error:
         number = "AMQ8147E" if error.reason == mq.MQRC_UNKNOWN_OBJECT_NAME else "AMQ8146E"
         raise MQSCError(f"{number}: DISPLAY {command.kind}({command.name}): {error}") from error

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from mqgroups.embedded import mqsc_commands, pcf
 from mqgroups.embedded import pcf_constants as cf
+from mqgroups.embedded.commands.authority import display_authrec
 from mqgroups.embedded.commands.display import display
+from mqgroups.embedded.commands.permission import check_mqsc
 from mqgroups.embedded.commands.request import Request, Row, Shape, integer, text
 from mqgroups.embedded.mqsc import MQSCError, parse
 from mqgroups.embedded.pcf import PCFError
-from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.embedded.queue_manager import Failed, QueueManager
 
 _LONGEST_COMMAND = 32_768
 
@@ -21,9 +23,12 @@ def escape(q_mgr: QueueManager, request: Request) -> list[Row]:
     said: list[str] = []
     try:
         for command in parse(request.text(cf.MQCACF_ESCAPE_TEXT, _LONGEST_COMMAND)):
-            what = f"{command.verb} {command.kind}({command.name})"
-            if command.verb == "DISPLAY":
-                said += display(q_mgr, command)
+            what = f"{command.verb} {command.kind}" + (f"({command.name})" if command.name else "")
+            created = check_mqsc(q_mgr, request.user, command)
+            if command.kind == "AUTHREC" and command.verb == "DISPLAY":
+                said += display_authrec(q_mgr, command)
+            elif command.verb == "DISPLAY":
+                said += display(q_mgr, command, request.user)
             elif command.set_aside:
                 said.append(f"{what}: for IBM MQ alone, nothing is done")
             elif (
@@ -35,9 +40,13 @@ def escape(q_mgr: QueueManager, request: Request) -> list[Row]:
                 raise MQSCError(f"AMQ8150E: {what}: it exists, and REPLACE is not given")
             else:
                 mqsc_commands.run(q_mgr.catalogue, [command])
+                if created is not None:
+                    q_mgr.catalogue.authorities.created(request.user, *created)
                 said.append(f"{what}: done")
     except MQSCError as error:
         raise EscapeFailed(str(error)) from error
+    except Failed as failed:
+        raise EscapeFailed(f"AMQ8135E: {what}: not authorized") from failed
     return [escape_text(each) for each in said]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from mqgroups.embedded import pcf
 from mqgroups.embedded import pcf_constants as cf
 from mqgroups.embedded.attributes import character_length
+from mqgroups.embedded.authority import ADMINISTRATOR
 from mqgroups.embedded.objects import ObjectValue
 from mqgroups.embedded.pcf import Parameter, PCFError
 from mqgroups.mqi import constants as mq
@@ -116,10 +117,11 @@ def not_known(parameter: Parameter) -> PCFError:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A command's parameters by identifier, and its filter."""
+    """A command's parameters by identifier, its filter, and whose command it is."""
 
     parameters: Mapping[int, Parameter]
     filter: Parameter | None = None
+    user: str = ADMINISTRATOR
 
     def text(self, identifier: int, length: int, default: str = "") -> str:
         """Return a text of at most ``length`` characters."""

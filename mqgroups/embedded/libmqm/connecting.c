@@ -6,6 +6,7 @@
 
 #include "configuration.h"
 #include "marshal.h"
+#include "security.h"
 
 /* Offsets of MQCD, which programs fill themselves; it is only ever a pointer in the headers. */
 #define CD_CHANNEL_NAME 0
@@ -129,6 +130,10 @@ EXPORTED void MQCONNX(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQL
     const uint8_t *cd = NULL;
     if (ConnectOpts != NULL && ConnectOpts->Version >= MQCNO_VERSION_2) {
         cd = pointed_at(ConnectOpts, ConnectOpts->ClientConnPtr, ConnectOpts->ClientConnOffset);
+    }
+    *Reason = security_refusal(ConnectOpts, cd);
+    if (*Reason != MQRC_NONE) {
+        return;
     }
     struct address address;
     int32_t max_msg_length = 0;

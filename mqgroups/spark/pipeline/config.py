@@ -14,7 +14,7 @@
     [spark]                                # Spark's own settings, each in quotes
 
 Options of the data source keep their names, and its table (``options.py``) checks them. Paths are relative to the file, unless
-they have a scheme (``hdfs://``). Passwords are no values here: ``mq.passwordFile`` or ``mq.passwordEnv``.
+they have a scheme (``hdfs://``). Passwords and tokens are no values here: ``mq.passwordFile`` or ``mq.passwordEnv``.
 
 tomllib came with Python 3.11, which pyspark 4.3 needs as well.
 """
@@ -194,8 +194,9 @@ def _pipeline(top: _Table, file: Path) -> PipelineConfig:
         "password", "passwords are not written into files that are read by everybody: passwordFile or passwordEnv"
     )
     connection = {f"mq.{key}": text for key, text in mq.options().items()}
-    if "mq.passwordFile" in connection:
-        connection["mq.passwordFile"] = mq.path("passwordFile")
+    for key in ("passwordFile", "tokenFile", "keyRepositoryPasswordFile", "keyRepository"):
+        if f"mq.{key}" in connection:
+            connection[f"mq.{key}"] = mq.path(key)
     source = top.table("source")
     read_options = {**connection, **source.options(), "includeMqmd": "true"}
     parsed_source = source.checked(lambda: source_options(read_options, Use.STREAM_READ))

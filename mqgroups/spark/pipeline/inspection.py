@@ -49,7 +49,7 @@ def inspect(config: PipelineConfig) -> Inspection:
     """Look at everything that a pipeline needs of its queue manager.
 
     Raises:
-        SparkOptionError: the password is not where it should be.
+        ConfigurationError: settings do not go together; the password is not where it should be.
         MQGroupsError: it cannot be connected, or a queue cannot be opened.
     """
     with connected(config.connection) as q_mgr:

@@ -1,0 +1,85 @@
+"""What MQCONNX may be told together. What makes no sense, or is less safe than it looks, is refused before anything is
+connected. Not here: reading secrets (``secret.py``), what a binding can pass on (``mqi/``).
+
+Source: IBM MQ, topics "MQCD", "MQSCO", "MQCSP", "MQCNO" and their fields; "Specifying that an MQI client uses TLS".
+"""
+
+from __future__ import annotations
+
+from mqgroups.errors import ConfigurationError
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi.abc import ConnectArguments
+
+# The bindings cut what is longer than its field without a word.
+_LENGTHS = {
+    "q_mgr_name": mq.MQ_Q_MGR_NAME_LENGTH,
+    "channel": mq.MQ_CHANNEL_NAME_LENGTH,
+    "conn_name": mq.MQ_CONN_NAME_LENGTH,
+    "user": mq.MQ_CLIENT_USER_ID_LENGTH,
+    "cipher_spec": mq.MQ_SSL_CIPHER_SPEC_LENGTH,
+    "key_repository": mq.MQ_SSL_KEY_REPOSITORY_LENGTH,
+    "certificate_label": mq.MQ_CERT_LABEL_LENGTH,
+    "peer_name": mq.MQ_SSL_PEER_NAME_LENGTH,
+    "ccdt_url": None,
+}
+
+
+def check(arguments: ConnectArguments) -> None:
+    """Raise ConfigurationError for settings that cannot be, alone or together."""
+    _check_lengths(arguments)
+    _check_way(arguments)
+    _check_identity(arguments)
+    _check_tls(arguments)
+
+
+def _check_lengths(arguments: ConnectArguments) -> None:
+    for name, longest in _LENGTHS.items():
+        value: str | None = getattr(arguments, name)
+        if value is None:
+            continue
+        if not value and name != "q_mgr_name":
+            raise ConfigurationError(f"{name} is empty; leave it out, or say what it is")
+        length = len(value.encode())
+        if longest is not None and length > longest:
+            raise ConfigurationError(f"{name} has {length} bytes; it may have {longest}")
+
+
+def _check_way(arguments: ConnectArguments) -> None:
+    if (arguments.channel is None) != (arguments.conn_name is None):
+        raise ConfigurationError("channel and conn_name belong together: give both or neither")
+    if arguments.ccdt_url is not None and arguments.channel is not None:
+        raise ConfigurationError("ccdt_url and channel: the table says which channels there are; give one or the other")
+    if arguments.q_mgr_name.startswith("*") or (not arguments.q_mgr_name and arguments.channel is None):
+        raise ConfigurationError(
+            f"q_mgr_name {arguments.q_mgr_name!r} lets whichever queue manager answer, and status queues and interrupted "
+            "groups are on one of them: another start would find nothing to resume. Name the queue manager; a table "
+            "(CCDT) may have several addresses for it"
+        )
+
+
+def _check_identity(arguments: ConnectArguments) -> None:
+    if arguments.token is not None and (arguments.user is not None or arguments.password is not None):
+        raise ConfigurationError("token and user: a token says who it is; give it, or a user with a password")
+    if arguments.password is not None and arguments.user is None:
+        raise ConfigurationError("password without user: say whose it is")
+    if arguments.user is not None and arguments.password is None:
+        raise ConfigurationError("user without password: there is nothing for the queue manager to check; give both")
+
+
+def _check_tls(arguments: ConnectArguments) -> None:
+    if arguments.key_repository_password is not None and arguments.key_repository is None:
+        raise ConfigurationError("key_repository_password without key_repository: say which one it opens")
+    if arguments.channel is None:
+        for name in ("cipher_spec", "peer_name"):
+            if getattr(arguments, name) is not None:
+                raise ConfigurationError(
+                    f"{name} is part of a channel's definition: give channel and conn_name with it; in a table (CCDT), "
+                    "each channel has its own"
+                )
+    elif arguments.cipher_spec is None:
+        for name in ("key_repository", "certificate_label", "peer_name"):
+            if getattr(arguments, name) is not None:
+                raise ConfigurationError(
+                    f"{name} without cipher_spec: the connection would not use TLS at all; give the CipherSpec of the "
+                    "channel (ANY_TLS12_OR_HIGHER, say)"
+                )

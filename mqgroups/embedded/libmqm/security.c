@@ -1,0 +1,61 @@
+/* What is asked of a connection's security and cannot be had. To go on without it would be to send in the clear what a program
+ * wanted encrypted, or to let somebody in whom nobody has looked at. */
+#include "security.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "marshal.h"
+
+#define CD_VERSION 20
+#define CD_SSL_CIPHER_SPEC 1688
+#define SCO_KEY_REPOSITORY 8
+#define CNO_CCDT_URL_PTR 200
+#define CNO_CCDT_URL_OFFSET 208
+
+/* With a CipherSpec a client opens its key repository first: without one that is MQRC_KEY_REPOSITORY_ERROR (topic q044090).
+ * With one the TLS environment is initialized, which fails here: MQRC_SSL_INITIALIZATION_ERROR (topic q044210). */
+static MQLONG tls_refusal(const MQCNO *options, const uint8_t *cd) {
+    int32_t version = 0;
+    if (cd != NULL) {
+        memcpy(&version, cd + CD_VERSION, sizeof version);
+    }
+    if (version < 7 || name((const char *)cd + CD_SSL_CIPHER_SPEC, 32).length == 0) {
+        return MQRC_NONE;
+    }
+    const uint8_t *sco = NULL;
+    if (options->Version >= 4) {
+        sco = pointed_at(options, options->SSLConfigPtr, options->SSLConfigOffset);
+    }
+    const char *from_environment = getenv("MQSSLKEYR");
+    bool has_key_repository = (sco != NULL && name((const char *)sco + SCO_KEY_REPOSITORY, 256).length > 0) ||
+                              (from_environment != NULL && *from_environment != '\0');
+    return has_key_repository ? MQRC_SSL_INITIALIZATION_ERROR : MQRC_KEY_REPOSITORY_ERROR;
+}
+
+static bool has_ccdt_url(const MQCNO *options) {
+    const void *pointer;
+    MQLONG offset;
+    if (options->Version < 6) {
+        return false;
+    }
+    memcpy(&pointer, (const uint8_t *)options + CNO_CCDT_URL_PTR, sizeof pointer);
+    memcpy(&offset, (const uint8_t *)options + CNO_CCDT_URL_OFFSET, sizeof offset);
+    return pointer != NULL || offset != 0;
+}
+
+MQLONG security_refusal(const MQCNO *options, const uint8_t *cd) {
+    if (options == NULL) {
+        return MQRC_NONE;
+    }
+    if (has_ccdt_url(options)) {
+        return MQRC_FUNCTION_NOT_SUPPORTED;
+    }
+    if (options->Version >= MQCNO_VERSION_5) {
+        const MQCSP *csp = (const MQCSP *)pointed_at(options, options->SecurityParmsPtr, options->SecurityParmsOffset);
+        if (csp != NULL && csp->AuthenticationType == MQCSP_AUTH_ID_TOKEN) {
+            return MQRC_NOT_AUTHORIZED;
+        }
+    }
+    return tls_refusal(options, cd);
+}

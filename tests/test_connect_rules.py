@@ -1,0 +1,100 @@
+"""What makes no sense together is refused by name, before there is any binding."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import mqgroups
+import mqgroups.queue_manager
+from mqgroups import errors
+from mqgroups.mqi import constants as mq
+
+CHANNEL = {"channel": "C", "conn_name": "h(1414)"}
+TLS = {"cipher_spec": "ANY_TLS12", "key_repository": "/k"}
+USER = {"user": "u", "password": "s3cret"}
+
+
+@pytest.fixture(autouse=True)
+def no_binding(request, monkeypatch):
+    if request.node.get_closest_marker("embedded") is None:
+        monkeypatch.setattr(mqgroups.queue_manager, "load_binding", None)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"channel": "C"}, "channel and conn_name belong together"),
+        ({"conn_name": "h(1)"}, "channel and conn_name belong together"),
+        ({**CHANNEL, "ccdt_url": "file:///c"}, "ccdt_url and channel: the table says which channels there are"),
+        ({**CHANNEL, **USER, "token": "s3cret"}, "token and user: a token says who it is"),
+        ({**CHANNEL, "token": "s3cret", "password": "s3cret"}, "token and user"),
+        ({**CHANNEL, "password": "s3cret"}, "password without user"),
+        ({**CHANNEL, "user": "u"}, "user without password"),
+        ({**CHANNEL, "key_repository": "/k"}, "key_repository without cipher_spec: the connection would not use TLS"),
+        ({**CHANNEL, "certificate_label": "l"}, "certificate_label without cipher_spec"),
+        ({**CHANNEL, "peer_name": "CN=x"}, "peer_name without cipher_spec"),
+        (
+            {**CHANNEL, "cipher_spec": "ANY_TLS12", "key_repository_password": "s3cret"},
+            "key_repository_password without key_repository",
+        ),
+        ({"cipher_spec": "ANY_TLS12"}, "cipher_spec is part of a channel's definition"),
+        ({"ccdt_url": "file:///c", "peer_name": "CN=x"}, "peer_name is part of a channel's definition"),
+        ({**CHANNEL, **TLS, "peer_name": ""}, "peer_name is empty"),
+        ({**CHANNEL, "cipher_spec": "X" * 33}, "cipher_spec has 33 bytes; it may have 32"),
+        ({**CHANNEL, **TLS, "certificate_label": "\u00e4" * 33}, "certificate_label has 66 bytes; it may have 64"),
+        ({**CHANNEL, **TLS, "key_repository": "/" * 257}, "key_repository has 257 bytes; it may have 256"),
+        ({**CHANNEL, **TLS, "peer_name": "CN" * 513}, "peer_name has 1026 bytes; it may have 1024"),
+        ({"channel": "C" * 21, "conn_name": "h"}, "channel has 21 bytes; it may have 20"),
+        ({"channel": "C", "conn_name": "h" * 265}, "conn_name has 265 bytes; it may have 264"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_name(given, sentence):
+    with pytest.raises(errors.ConfigurationError, match=re.escape(sentence)) as refused:
+        mqgroups.connect("QM1", **given)
+    assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"), [("*QM1", CHANNEL), ("*", {"ccdt_url": "file:///c"}), ("", {}), ("", {"ccdt_url": "file:///c"})]
+)
+def test_whichever_queue_manager_is_refused_because_groups_are_on_one(name, given):
+    with pytest.raises(errors.ConfigurationError, match="lets whichever queue manager answer"):
+        mqgroups.connect(name, **given)
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [({}, mq.MQRC_KEY_REPOSITORY_ERROR), ({"key_repository": "/k"}, mq.MQRC_SSL_INITIALIZATION_ERROR)],
+)
+def test_the_embedded_queue_manager_refuses_tls_that_it_does_not_have(owner, monkeypatch, given, reason):
+    monkeypatch.delenv("MQSSLKEYR", raising=False)
+    with pytest.raises(errors.MQIError) as refused:
+        owner.connect(cipher_spec="ANY_TLS12_OR_HIGHER", **given)
+    assert refused.value.reason == reason
+
+
+@pytest.mark.embedded
+def test_a_key_repository_of_the_environment_counts(owner, monkeypatch):
+    monkeypatch.setenv("MQSSLKEYR", "/k")
+    with pytest.raises(errors.MQIError, match=r"2393 MQRC_SSL_INITIALIZATION_ERROR\. TLS could not be set up"):
+        owner.connect(cipher_spec="ANY_TLS12_OR_HIGHER")
+
+
+@pytest.mark.embedded
+def test_the_embedded_queue_manager_lets_nobody_in_by_a_token(owner, binding, monkeypatch):
+    if binding.__name__ != "ibmmq":
+        pytest.skip("of ibmmq")
+    with pytest.raises(errors.NotAuthorised) as refused:
+        owner.connect(user=None, password=None, token="s3cret")
+    assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.embedded
+def test_the_embedded_queue_manager_reads_no_channel_definition_table(owner, binding):
+    if binding.__name__ != "ibmmq":
+        pytest.skip("of ibmmq")
+    with pytest.raises(errors.MQIError, match="2298 MQRC_FUNCTION_NOT_SUPPORTED"):
+        mqgroups.connect("QM1", ccdt_url="file:///c")

@@ -1,0 +1,212 @@
+"""A planted secret is given everywhere where a secret can be given, and looked for everywhere where something is shown."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import traceback
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+import mqgroups
+from mqgroups import Secret, errors, tracing
+from mqgroups.cli import main
+from mqgroups.embedded import EmbeddedQueueManager, Fault
+from mqgroups.mqi.abc import ConnectArguments
+from mqgroups.spark.options import Use, sink_options, source_options
+
+pytestmark = pytest.mark.embedded
+# Not found in anything by chance, and in no message of a part of it.
+PLANTED = "Xyzzy-4711-plugh"
+
+
+def reprs(value, seen=None):
+    """Return the representations of an object and of what hangs on it, as far as it is this package's."""
+    seen = set() if seen is None else seen
+    if id(value) in seen:
+        return []
+    seen.add(id(value))
+    found = [repr(value), str(value)]
+    parts = []
+    if isinstance(value, list | tuple | set | frozenset):
+        parts = list(value)
+    elif isinstance(value, dict):
+        parts = [*value, *value.values()]
+    elif type(value).__module__.startswith("mqgroups.") and not isinstance(value, Secret):
+        slots = [slot for cls in type(value).__mro__ for slot in getattr(cls, "__slots__", ())]
+        parts = [*getattr(value, "__dict__", {}).values(), *(getattr(value, slot, None) for slot in slots)]
+    return [text for part in parts for text in reprs(part, seen)] + found
+
+
+def shown(error):
+    return "".join(traceback.format_exception(error)) + repr(error) + repr(error.__dict__) + repr(error.args)
+
+
+@pytest.fixture
+def server(own_queue_manager, tmp_path):
+    """A queue manager whose user app has the planted password."""
+    return own_queue_manager(users={"app": PLANTED}, data=tmp_path / "data")
+
+
+@pytest.fixture
+def everything(caplog, monkeypatch):
+    """A list to add to; log records of every logger at DEBUG and spans are added at the end, and the secret is looked for."""
+    caplog.set_level(logging.DEBUG)
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(tracing, "_TRACER", provider.get_tracer("mqgroups"))
+    found: list[str] = []
+    yield found
+    spans = exporter.get_finished_spans()
+    provider.shutdown()
+    found += [span.to_json() for span in spans]
+    found += [f"{record.getMessage()} {record.__dict__!r}" for record in caplog.records]
+    assert found
+    assert not [text for text in found if PLANTED in text]
+
+
+def connected(server, **more):
+    settings = {"user": "app", "password": PLANTED, "reconnect_wait_s": 5, **more}
+    return mqgroups.connect(server.q_mgr_name, server.channel, server.conn_name, **settings)
+
+
+def test_objects_records_spans_and_logs_of_an_owner_s_life(server, binding, monkeypatch, everything, tmp_path):
+    monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
+    with connected(server) as q_mgr:
+        producer = q_mgr.group_producer("ORDERS", name="SECRETS", every=2, owner_wait_s=5)
+        with producer, producer.group() as group:
+            for number in range(3):
+                group.put(b"%d" % number)
+            server.arm(Fault("drop", "after", verb="MQCMIT"))
+            group.put(b"3", checkpoint={"row": 3})
+            everything += reprs(q_mgr) + reprs(producer) + reprs(group)
+        assert server.faults_fired() == 1
+        with q_mgr.group_consumer("ORDERS", name="SECRETS", wait_s=0) as consumer:
+            for got in consumer:
+                everything += [*reprs(consumer), *(text for message in got for text in reprs(message))]
+            everything += [repr(q_mgr.inspect_owner("SECRETS", "get")), repr(q_mgr.inspect_queue("ORDERS"))]
+    everything += reprs(server.control)
+    everything.append(repr(server))
+    server.stop()
+    files = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
+    assert any(path.stat().st_size for path in files)
+    everything += [path.read_bytes().decode("latin-1") for path in files]
+
+
+def test_command_lines_of_the_server(server, everything):
+    everything.append(Path(f"/proc/{server.pid}/cmdline").read_text())
+    everything.append(Path(f"/proc/{server.pid}/environ").read_text())
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"password": PLANTED + "x"}, errors.NotAuthorised),
+        ({"user": "nobody"}, errors.NotAuthorised),
+        ({"user": None}, errors.ConfigurationError),
+        ({"token": PLANTED}, errors.ConfigurationError),
+        ({"user": None, "password": None, "token": PLANTED}, errors.MQGroupsError),
+        ({"key_repository_password": PLANTED}, errors.ConfigurationError),
+        ({"cipher_spec": "A", "key_repository": "/k", "key_repository_password": PLANTED}, errors.MQGroupsError),
+        ({"password": PLANTED + "\u00e4"}, errors.NotAuthorised),
+        ({"conn_name": "127.0.0.1(1)"}, errors.ConnectionBroken),
+    ],
+)
+def test_errors_of_connecting(server, binding, monkeypatch, everything, given, error):
+    monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
+    settings = {"conn_name": server.conn_name, "user": "app", "password": PLANTED, **given}
+    with pytest.raises(error) as refused:
+        mqgroups.connect(server.q_mgr_name, server.channel, **settings)
+    everything.append(shown(refused.value))
+    everything.append(pickle.dumps(refused.value).decode("latin-1"))
+
+
+def test_errors_after_connecting(server, everything):
+    with connected(server) as q_mgr:
+        with pytest.raises(errors.QueueMissing) as missing:
+            q_mgr.group_producer("NO.SUCH.QUEUE", name="SECRETS.E").group().put(b"1")
+        server.stop()
+        with pytest.raises(errors.ConnectionBroken) as broken:
+            q_mgr.inspect_queue("ORDERS")
+    everything += [shown(missing.value), shown(broken.value)]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("recover", "--name", "N", "--json"),
+        ("recover", "--name", "N", "--json", "--q-mgr", "OTHER"),
+        ("recover", "--name", "N", "--token-file", "{planted}"),
+        ("recover", "--name", "N", "--cipher-spec", "A", "--key-repository", "/k"),
+        ("recover", "--name", "N", "--password-file", "{planted}", "--user", "nobody"),
+        ("salvage", "look", "--queue", "ORDERS"),
+        ("status", "list", "--status-queue", "S"),
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_the_commands(server, everything, tmp_path, words):
+    planted = tmp_path / "planted"
+    planted.write_text(PLANTED)
+    environment = {
+        "MQGROUPS_Q_MGR_NAME": server.q_mgr_name,
+        "MQGROUPS_CONN_NAME": server.conn_name,
+        "MQGROUPS_USER": "app",
+        "MQGROUPS_PASSWORD": PLANTED,
+        "MQGROUPS_KEY_REPOSITORY_PASSWORD": PLANTED,
+    }
+    command = [word.format(planted=planted) for word in words]
+    result = CliRunner(env=environment).invoke(main, [*command, *(("--wait", "0") if words[0] == "recover" else ())])
+    assert result.output
+    everything += [result.output, result.stderr, repr(result.exception)]
+
+
+def test_what_the_queue_manager_displays(server, everything, tmp_path):
+    environment = {"PLANTED": PLANTED}
+    for command in (
+        "DISPLAY CONN(*) ALL",
+        "DISPLAY QMGR ALL",
+        "DISPLAY CHANNEL(*) ALL",
+        "DISPLAY QSTATUS(*) TYPE(HANDLE)",
+    ):
+        words = ["embedded", "mqsc", "--data", str(tmp_path / "data"), "-c", command]
+        result = CliRunner(env=environment).invoke(main, words)
+        assert result.exit_code == 0, result.output
+        everything.append(result.output)
+
+
+def test_values_that_carry_settings(everything):
+    connection = {"mq.queuemanager": "QM1", "mq.user": "u", "mq.password": PLANTED, "queue": "Q", "statusqueue": "S"}
+    everything += reprs(
+        ConnectArguments(
+            "QM1", password=Secret(PLANTED), token=Secret(PLANTED), key_repository_password=Secret(PLANTED)
+        )
+    )
+    read = {name: text for name, text in connection.items() if name != "statusqueue"}
+    for options in (source_options(read, Use.STREAM_READ), sink_options(connection, Use.BATCH_WRITE)):
+        everything += [repr(options), str(options), repr(options.connection)]
+    everything.append(repr(EmbeddedQueueManager(users={"u": PLANTED}, data="nowhere")))
+
+
+@pytest.mark.parametrize("given", [{"mq.password": ""}, {"mq.passwordenv": "E"}, {"mq.user": ""}])
+def test_refused_options(everything, given):
+    options = {"mq.queuemanager": "QM1", "mq.user": "u", "mq.password": PLANTED, "queue": "Q", **given}
+    with pytest.raises(errors.ConfigurationError) as refused:
+        source_options(options, Use.BATCH_READ)
+    everything.append(shown(refused.value))
+
+
+def test_the_search_finds_what_is_there():
+    class Leak:
+        def __repr__(self):
+            return PLANTED
+
+    Leak.__module__ = "mqgroups.test"
+    holder = type("Holder", (), {"__module__": "mqgroups.test", "__repr__": lambda _: "<Holder>"})()
+    holder.inner = {"deep": [Leak()]}
+    assert any(PLANTED in text for text in reprs(holder))
