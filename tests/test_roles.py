@@ -20,7 +20,7 @@ from mqgroups.errors import NotAuthorised
 from mqgroups.mqsc_client import MQSCClient
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.reservation import ReservedQueue
-from mqgroups.testing.plugin import MQSC
+from mqgroups.testing.under_test import MQSC
 
 pytestmark = pytest.mark.embedded
 ROOT = Path(__file__).parents[1]

@@ -48,7 +48,7 @@ from mqgroups.mqi.constants import (
     MQSO_RESUME,
 )
 from mqgroups.mqsc_client import MQSCClient
-from mqgroups.testing.plugin import QueueManagerUnderTest
+from mqgroups.testing.under_test import QueueManagerUnderTest
 from tests.embedded.test_commands import Commands
 from tests.fix_mqi import OK, failed, shared_input
 from tests.fix_pubsub import subscribe
