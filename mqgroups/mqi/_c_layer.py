@@ -7,6 +7,7 @@ descends from the other. The C functions are kept as they are: no Python runs be
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 from mqgroups.errors import ConfigurationError
@@ -115,6 +116,11 @@ class CLayer:
         """Let an MQCD point to a peer name; returns what has to be kept alive as long as the MQCD is used."""
         raise NotImplementedError
 
+    @cached_property
+    def _set_options(self) -> tuple[bytes, bytes]:
+        """An MQSMPO and an MQPD as the binding's classes make them; packing them takes longer than the rest of a call."""
+        return self._package.SMPO().pack(), self._package.PD().pack()
+
     def message_handle(
         self, hconn: int, properties: Mapping[str, PropertyValue], hmsg: int | None = None
     ) -> tuple[int, int, int]:
@@ -123,15 +129,15 @@ class CLayer:
 
         It lives as long as the connection: pymqi has no MQDLTMH.
         """
-        package, c = self._package, self._c
+        c = self._c
         comp, reason = mq.MQCC_OK, mq.MQRC_NONE
         if hmsg is None:
-            hmsg, comp, reason = c.MQCRTMH(hconn, package.CMHO().pack())
+            hmsg, comp, reason = c.MQCRTMH(hconn, self._package.CMHO().pack())
         for name, value in properties.items():
             if comp == mq.MQCC_FAILED:
                 break
             kind, length = _property_type(value)
-            smpo, pd = package.SMPO().pack(), package.PD().pack()
+            smpo, pd = self._set_options
             comp, reason = c.MQSETMP(hconn, hmsg, smpo, name.encode(), pd, kind, value, length)
         return hmsg, comp, reason
 

@@ -26,7 +26,7 @@ from mqgroups.mqi import constants as mq
 Created = tuple[str, str]
 
 _DSP, _CHG, _DLT, _CLR, _CRT = (frozenset({word}) for word in ("DSP", "CHG", "DLT", "CLR", "CRT"))
-_QUEUES = frozenset({"QLOCAL", "QMODEL", "QALIAS", "QUEUE", "QSTATUS"})
+_QUEUES = frozenset({"QLOCAL", "QMODEL", "QALIAS", "QREMOTE", "QUEUE", "QSTATUS"})
 _OF_Q_MGR = frozenset({"SUB", "CHLAUTH", "AUTHREC", "SECURITY", "CONN"})
 
 
