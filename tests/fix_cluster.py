@@ -27,6 +27,8 @@ from tests.fix_mqi import OK, Answer, Connection, text, wait_until
 
 GRPCLUS = "GRPCLUS"
 NAMES = ("QM1", "QM2", "QM3")
+# A user without any authority, in the session's cluster.
+USER, PASSWORD = "putter", "putters own"
 DEAD_LETTERS = "CLUSTER.DEAD.LETTERS"
 CLUSTER_MQSC = Path(__file__).parents[1] / "docker" / "cluster" / "30-cluster.mqsc"
 # So that a channel's repeated attempts are over soon.
@@ -50,6 +52,10 @@ class ClusterUnderTest:
     def connect(self, q_mgr_name: str) -> Connection:
         """Return a new connection."""
         return self._connect(to=self.embedded[q_mgr_name])
+
+    def connect_as_user(self, q_mgr_name: str) -> Connection:
+        """Return a new connection of ``USER``."""
+        return self._connect(to=self.embedded[q_mgr_name], user=USER, password=PASSWORD)
 
     def at(self, q_mgr_name: str) -> Connection:
         """Return this test's connection for looking at queues; a new one after a restart."""
@@ -124,7 +130,7 @@ def described(names: tuple[str, ...] = NAMES, settings: ChannelSettings = SETTIN
 
 @pytest.fixture(scope="session")
 def _session_cluster(mq_mqsc, _client_library):
-    with EmbeddedCluster(described(), mqsc=[MQSC, *mq_mqsc]) as cluster:
+    with EmbeddedCluster(described(), mqsc=[MQSC, *mq_mqsc], users={USER: PASSWORD}) as cluster:
         yield cluster
 
 

@@ -4,6 +4,10 @@ The name that is checked is the one given to the call, an alias's rather than it
 told before. Calls with a handle need nothing: opening for them did. Not here: who has which authority (``authority.py``),
 commands (``commands/permission.py``).
 
+A queue that other members of a cluster host is checked by the profile of SYSTEM.CLUSTER.TRANSMIT.QUEUE, as
+ClusterQueueAccessControl=Xmitq says, the default; PUT on it is enough (topic "Access control and multiple cluster transmission
+queues", q017170). RQMName is not here. Unverified: that INQ is checked there too.
+
 Source: IBM MQ, topics "Authorizations for MQI calls", "Alternate user authority" (q010420), "AlternateUserId" (q098140), "Not
 Authorized (type 3)" (q049910). From memory of the notes below the first one's tables: who opens a model queue needs DSP on it
 besides and gets everything for the queue that is made; a transmission queue opened for output needs SETALL instead of PUT;
@@ -16,10 +20,12 @@ from __future__ import annotations
 from mqgroups.embedded.attributes import MODEL
 from mqgroups.embedded.handle import INPUT, Handle
 from mqgroups.embedded.queue_manager import Connection, QueueManager
+from mqgroups.embedded.routing import without_alias
 from mqgroups.embedded.structures import ObjectDescriptor
 from mqgroups.embedded.topic import objects_at_and_above
 from mqgroups.mqi import constants as mq
 
+CLUSTER_TRANSMISSION_QUEUE = "SYSTEM.CLUSTER.TRANSMIT.QUEUE"
 _FOR_OPTIONS = {
     mq.MQOO_INQUIRE: "INQ",
     mq.MQOO_BROWSE: "BROWSE",
@@ -61,8 +67,8 @@ def check_open(
         for authority in needed & _CONTEXT:
             _require_topic(q_mgr, user, topic_string, authority)
     elif od.object_type == mq.MQOT_Q:
-        needed = _needed_of_queue(q_mgr, od, needed)
-        q_mgr.require(user, "QUEUE", od.object_name, needed)
+        name, needed = _needed_of_queue(q_mgr, od, needed)
+        q_mgr.require(user, "QUEUE", name, needed)
     else:
         if od.object_type in _OTHER_TYPES:
             # Of these MQINQ is all that can be asked; who opens them for more is told so.
@@ -80,13 +86,24 @@ def _asking_user(q_mgr: QueueManager, connection: Connection, od: ObjectDescript
     return od.alternate_user_id
 
 
-def _needed_of_queue(q_mgr: QueueManager, od: ObjectDescriptor, needed: frozenset[str]) -> frozenset[str]:
-    named = q_mgr.catalogue.get(od.object_name)
-    if named is None:
-        return frozenset()
+def _needed_of_queue(q_mgr: QueueManager, od: ObjectDescriptor, needed: frozenset[str]) -> tuple[str, frozenset[str]]:
+    """Return the profile that counts, and what it has to give."""
+    named, q_mgr_name = q_mgr.catalogue.get(od.object_name), without_alias(q_mgr, od.object_q_mgr_name)
+    if named is None or q_mgr_name not in ("", q_mgr.name):
+        # A queue that is elsewhere has no object here to be checked. If it is nowhere, that is told.
+        is_elsewhere = _is_elsewhere(q_mgr, od.object_name, q_mgr_name)
+        return CLUSTER_TRANSMISSION_QUEUE, needed if is_elsewhere else frozenset()
     if "PUT" in needed and named.values.get(mq.MQIA_USAGE) == mq.MQUS_TRANSMISSION:
         needed = needed - {"PUT"} | {"SETALL"}
-    return needed | {"DSP"} if named.type == MODEL else needed
+    return od.object_name, needed | {"DSP"} if named.type == MODEL else needed
+
+
+def _is_elsewhere(q_mgr: QueueManager, name: str, q_mgr_name: str) -> bool:
+    if q_mgr.cluster is None:
+        return False
+    if q_mgr_name not in ("", q_mgr.name):
+        return q_mgr_name in q_mgr.cluster.channels
+    return bool(q_mgr.cluster.instances(name))
 
 
 def _require_topic(q_mgr: QueueManager, user: str, topic_string: str, *any_of: str) -> None:

@@ -80,7 +80,7 @@ def route_of(q_mgr: QueueManager, name: str, q_mgr_name: str, options: int) -> R
     cluster = q_mgr.cluster
     if cluster is None:
         return None
-    q_mgr_name = _without_alias(q_mgr, q_mgr_name)
+    q_mgr_name = without_alias(q_mgr, q_mgr_name)
     if q_mgr_name not in ("", q_mgr.name):
         return _fully_qualified(cluster, name, q_mgr_name, options, None)
     found = q_mgr.catalogue.get(name)
@@ -101,7 +101,7 @@ def route_of(q_mgr: QueueManager, name: str, q_mgr_name: str, options: int) -> R
     return route
 
 
-def _without_alias(q_mgr: QueueManager, q_mgr_name: str) -> str:
+def without_alias(q_mgr: QueueManager, q_mgr_name: str) -> str:
     """Return the queue manager that a name means, which may be that of a queue manager alias: a remote queue definition
     without RNAME."""
     alias = q_mgr.catalogue.get(q_mgr_name)
@@ -176,7 +176,7 @@ def _of_remote_queue(
 ) -> Route:
     """Return the route of a local definition of a remote queue."""
     name = str(remote.values[mq.MQCA_REMOTE_Q_NAME])
-    q_mgr_name = _without_alias(q_mgr, str(remote.values[mq.MQCA_REMOTE_Q_MGR_NAME]))
+    q_mgr_name = without_alias(q_mgr, str(remote.values[mq.MQCA_REMOTE_Q_MGR_NAME]))
     if not name:
         raise Failed(mq.MQRC_REMOTE_Q_NAME_ERROR)
     if q_mgr_name in ("", q_mgr.name):
