@@ -16,6 +16,7 @@ from mqgroups.core.restart import Expectations, RestartAction, RestartDecision, 
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import QueueMissing, TakeoverRefused
 from mqgroups.status_queue import StatusQueue, foreign_record
+from mqgroups.telemetry.repair import Repair
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,9 @@ def take_over(
             given = replace(record, name=target.name, owner_id=uuid.uuid4().hex, epoch=epoch)
             if check:
                 return replace(nothing, record=given)
-            _move(connection, theirs, ours, record, given)
+            with Repair(connection.telemetry, record.queue, connection.q_mgr_name, record.traceparent) as repair:
+                _move(connection, theirs, ours, record, given)
+                repair.taken_over(given)
             delete = False
             return replace(nothing, record=given, done=True)
         finally:

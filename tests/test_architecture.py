@@ -63,7 +63,7 @@ ALLOWED: dict[str, set[str]] = {
     "recovery": EDGE,
     "salvage": EDGE | {"browse", "forwarding"},
     "cluster": {"connection", "core", "browse"},
-    "takeover": {"connection", "core", "errors", "status_queue"},
+    "takeover": {"connection", "core", "errors", "status_queue", "telemetry"},
     "queue_manager": EDGE
     | {
         "connect_rules",

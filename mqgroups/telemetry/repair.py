@@ -1,4 +1,4 @@
-"""The span of an operator's repair: a record that was written again, a group that was moved."""
+"""The span of an operator's repair: a record that was written again, a group that was moved or given to another owner."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from mqgroups.telemetry.settings import TelemetrySettings
 class Repair:
     """``recover Q``, from the beginning to the end of a ``with`` block."""
 
-    def __init__(self, settings: TelemetrySettings, queue: str, q_mgr_name: str) -> None:
+    def __init__(self, settings: TelemetrySettings, queue: str, q_mgr_name: str, interrupted: str = "") -> None:
+        """``interrupted`` is the traceparent of the unit of work after which a group stopped, where that is known."""
+        self._interrupted = interrupted
         self._tracer = tracer(settings)
         self._queue = queue
         self._attributes = {
@@ -54,6 +56,18 @@ class Repair:
             }
         )
 
+    @guarded
+    def taken_over(self, record: StatusRecord) -> None:
+        """The group of this record belongs to the owner that it names."""
+        self._span.set_attributes(
+            {
+                sc.OUTCOME: sc.TAKEN_OVER,
+                sc.CLIENT_ID: record.name,
+                sc.GROUP_ID: record.group_id.hex(),
+                sc.MSG_SEQ_NUMBER: record.msg_seq_number,
+            }
+        )
+
     def __enter__(self) -> Repair:
         self._span = self._start() or INVALID_SPAN
         return self
@@ -69,8 +83,12 @@ class Repair:
 
     @guarded
     def _start(self) -> Span:
+        link = context.link(self._interrupted)
         return self._tracer.start_span(
-            f"{sc.RECOVER} {self._queue}", kind=SpanKind.INTERNAL, attributes=self._attributes
+            f"{sc.RECOVER} {self._queue}",
+            kind=SpanKind.INTERNAL,
+            attributes=self._attributes,
+            links=[link] if link is not None else None,
         )
 
     @guarded
