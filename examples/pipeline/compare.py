@@ -57,7 +57,9 @@ def quarantine(q_mgr: mqgroups.QueueManager, queue: str, expected: Iterable[Grou
     with BrowsedQueue(q_mgr, queue, headers=True) as browsed:
         for head in browsed.heads():
             headed = [
-                taken_off(message.data, st.long_at(message.md, st.MD_ENCODING))
+                taken_off(
+                    message.data, *(st.long_at(message.md, at) for at in (st.MD_ENCODING, st.MD_CODED_CHAR_SET_ID))
+                )
                 for message in browsed.messages(browsed.planned(head))
             ]
             reasons = {each.properties.get(REASON) if each else None for each in headed}

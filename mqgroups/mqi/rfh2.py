@@ -38,13 +38,20 @@ class Header:
 
 def leading(md: bytes, data: bytes) -> Header | None:
     """Return the MQRFH2 that data begins with, as its descriptor says; ``None`` if there is none that can be read."""
-    order = _INTEGERS.get(st.long_at(md, st.MD_ENCODING) & 0xF)
-    if md[st.MD_FORMAT] != mq.MQFMT_RF_HEADER_2 or order is None or len(data) < _FIXED_LENGTH:
+    if md[st.MD_FORMAT] != mq.MQFMT_RF_HEADER_2:
+        return None
+    return header(data, st.long_at(md, st.MD_ENCODING), st.long_at(md, st.MD_CODED_CHAR_SET_ID))
+
+
+def header(data: bytes, encoding: int, ccsid: int) -> Header | None:
+    """Return the MQRFH2 at the beginning of data whose descriptor has these values; ``None`` if it cannot be read."""
+    order = _INTEGERS.get(encoding & 0xF)
+    if order is None or len(data) < _FIXED_LENGTH:
         return None
     (length,) = struct.unpack_from(order + "i", data, 8)
     if not _FIXED_LENGTH <= length <= len(data):
         return None
-    return _read(order, st.long_at(md, st.MD_CODED_CHAR_SET_ID), data[:length])
+    return _read(order, ccsid, data[:length])
 
 
 # Messages that were put one after the other often have the same.

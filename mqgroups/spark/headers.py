@@ -10,11 +10,11 @@ out of names, follows MQINQMP; unverified on IBM MQ for folders other than ``usr
 from __future__ import annotations
 
 import re
-import struct
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-_FIXED_LENGTH = 36
+from mqgroups.mqi import rfh2
+
 _XSI = "http://www.w3.org/2001/XMLSchema-instance"
 _HEX = re.compile("(?:[0-9A-Fa-f]{2})*")
 _NIL = f"{{{_XSI}}}nil"
@@ -32,27 +32,19 @@ class Headed:
     properties: dict[str, bytes | None]
 
 
-def taken_off(data: bytes, encoding: int) -> Headed | None:
+def taken_off(data: bytes, encoding: int, ccsid: int) -> Headed | None:
     """Return what is behind the MQRFH2 at the beginning of ``data``; ``None`` if there is none that can be read.
 
-    ``encoding`` is the message descriptor's, which tells the byte order of the header's integers.
+    ``encoding`` and ``ccsid`` are the message descriptor's.
     """
-    order = "<" if encoding & 0xF == 2 else ">"
-    if len(data) < _FIXED_LENGTH or data[:4] != b"RFH ":
-        return None
-    length, data_encoding, ccsid, format_name = struct.unpack_from(order + "8xiii8s", data)
-    if not _FIXED_LENGTH <= length <= len(data):
+    header = rfh2.header(data, encoding, ccsid)
+    if header is None:
         return None
     properties: dict[str, bytes | None] = {}
-    at = _FIXED_LENGTH
-    while at + 4 <= length:
-        (size,) = struct.unpack_from(order + "i", data, at)
-        if not 0 <= size <= length - at - 4:
-            return None
-        properties.update(_properties(data[at + 4 : at + 4 + size]))
-        at += 4 + size
-    name = format_name.split(b"\0", 1)[0].rstrip(b" ").decode("utf-8", "replace")
-    return Headed(data[length:], data_encoding, ccsid, name, properties)
+    for folder in header.folders:
+        properties.update(_properties(folder))
+    name = header.format_name.split(b"\0", 1)[0].rstrip(b" ").decode("utf-8", "replace")
+    return Headed(data[header.length :], header.encoding, header.ccsid, name, properties)
 
 
 def _properties(folder: bytes) -> dict[str, bytes | None]:

@@ -116,7 +116,7 @@ def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
     name = _name(format_name)
     headers: dict[str, bytes | None] = {}
     if options.include_headers and name == RF_HEADER_2:
-        headed = taken_off(data, encoding)
+        headed = taken_off(data, encoding, ccsid)
         if headed is not None:
             data, encoding, ccsid, name, headers = (
                 headed.data,

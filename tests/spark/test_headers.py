@@ -22,7 +22,7 @@ def header(*folders, order="<", format_name=b"MQSTR   ", length=None):
 @pytest.mark.parametrize(("order", "encoding"), [("<", 546), (">", 273)])
 def test_a_header_is_taken_off_and_read_in_either_byte_order(order, encoding):
     data = header("<usr><colour>green</colour></usr>", order=order) + b"the data"
-    assert taken_off(data, encoding) == Headed(b"the data", 546, 1208, "MQSTR", {"colour": b"green"})
+    assert taken_off(data, encoding, 1208) == Headed(b"the data", 546, 1208, "MQSTR", {"colour": b"green"})
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,13 @@ def test_a_header_is_taken_off_and_read_in_either_byte_order(order, encoding):
     ],
 )
 def test_what_a_folder_says(folder, properties):
-    headed = taken_off(header(folder), 546)
+    headed = taken_off(header(folder), 546, 1208)
     assert headed is not None
     assert headed.properties == properties
 
 
 def test_several_folders_are_one_set_of_properties():
-    headed = taken_off(header("<usr><a>1</a></usr>", "<mcd><Msd>jms_text</Msd></mcd>"), 546)
+    headed = taken_off(header("<usr><a>1</a></usr>", "<mcd><Msd>jms_text</Msd></mcd>"), 546, 1208)
     assert headed is not None
     assert headed.properties == {"a": b"1", "mcd.Msd": b"jms_text"}
 
@@ -65,4 +65,4 @@ def test_several_folders_are_one_set_of_properties():
     ],
 )
 def test_what_is_no_header_stays_data(data):
-    assert taken_off(data, 546) is None
+    assert taken_off(data, 546, 1208) is None

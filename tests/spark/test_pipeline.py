@@ -112,7 +112,8 @@ class Case:
             for head in browsed.heads():
                 messages = []
                 for message in browsed.messages(browsed.planned(head)):
-                    headed = taken_off(message.data, st.long_at(message.md, st.MD_ENCODING))
+                    encoding, ccsid = (st.long_at(message.md, at) for at in (st.MD_ENCODING, st.MD_CODED_CHAR_SET_ID))
+                    headed = taken_off(message.data, encoding, ccsid)
                     messages.append((headed.data, headed.properties) if headed else (message.data, {}))
                 found.append(messages)
         return found
