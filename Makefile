@@ -49,8 +49,8 @@ pipeline-short: ## the same with three days
 	@bash tools/setup.sh flights
 	@$(RUN) -m examples.pipeline --short $(PIPELINE_ARGS)
 
-test: setup ## all tests, in random order
-	@$(RUN) -m pytest $(PYTEST_ARGS)
+test: setup ## all tests, in random order, in as many processes as there are cores (PYTEST_ARGS)
+	@$(RUN) -m pytest --numprocesses auto --dist loadfile $(PYTEST_ARGS)
 
 test-container: setup ## the contract suite on IBM MQ's developer container (MQGROUPS_TEST_LICENSE=accept MQ_CLIENT=/opt/mqm)
 	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=container --findings=build/findings.json $(PYTEST_ARGS)

@@ -15,26 +15,46 @@ import pytest
 
 from mqgroups.testing import plugin
 
-_FOUND = pytest.StashKey[list[dict[str, str]]]()
+_FOUND = pytest.StashKey["Findings"]()
+_PROPERTY = "finding"
 
 
 def pytest_addoption(parser):
     parser.addoption("--findings", metavar="FILE", help="write what the queue manager was seen to do, as JSON")
 
 
+class Findings:
+    """Collects them from reports, which come from processes of their own too (``-n 2``)."""
+
+    def __init__(self) -> None:
+        self.found: list[dict[str, str]] = []
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "teardown":  # the last report of a test has all its properties
+            for name, value in report.user_properties:
+                if name == _PROPERTY:
+                    question, answer = value
+                    test = report.nodeid.partition("::")[2]
+                    self.found.append({"test": test, "question": question, "answer": answer})
+
+
+def pytest_configure(config):
+    config.stash[_FOUND] = Findings()
+    config.pluginmanager.register(config.stash[_FOUND])
+
+
 @pytest.fixture
 def finding(request):
     """A function that notes what the queue manager did; never a failure. Values are shown as they print."""
-    found = request.config.stash.setdefault(_FOUND, [])
 
     def note(question: str, answer: object) -> None:
-        found.append({"test": request.node.name, "question": question, "answer": str(answer)})
+        request.node.user_properties.append((_PROPERTY, (question, str(answer))))
 
     return note
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    found = config.stash.get(_FOUND, [])
+    found = config.stash[_FOUND].found
     if found:
         terminalreporter.section("what the queue manager did")
         for line in sorted(_lines(found)):
