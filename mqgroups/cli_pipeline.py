@@ -152,8 +152,8 @@ def run(
         try:
             started = running.start(found, spark, lines, available_now=available_now, new_checkpoint=new_checkpoint)
             lines.say(f"pipeline {found.name}: reading {found.source.queue}")
-            with _stopped_by_signals(started.stop):
-                started.wait()
+            with _signals() as seen:
+                started.wait(lambda: bool(seen))
         finally:
             lines.end()
             spark.stop()
@@ -274,19 +274,16 @@ def _settings(texts: Sequence[str]) -> dict[str, str]:
 
 
 @contextmanager
-def _stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """End the query on SIGTERM and Ctrl-C: that is how one ends that has no end of its own."""
+def _signals() -> Iterator[list[int]]:
+    """SIGTERM and Ctrl-C that were seen: that is how a query ends that has no end of its own."""
+    seen: list[int] = []
 
-    def end(*_: object) -> None:
-        raise KeyboardInterrupt
+    def see(number: int, _: object) -> None:
+        seen.append(number)
 
-    previous = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
+    previous = {number: signal.signal(number, see) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        yield
-    except KeyboardInterrupt:
-        for number in previous:
-            signal.signal(number, signal.SIG_IGN)
-        stop()
+        yield seen
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)

@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 # The last line of a traceback of Python, as it stands in Spark's message.
+# How long a signal may take to be noticed.
+_LOOK_S = 0.25
 _RAISED = re.compile(r"^(?:[\w.]*\.)?([A-Z]\w+): (.+)$", re.MULTILINE)
 _DEFAULTS = {"spark.sql.session.timeZone": "UTC", "spark.ui.showConsoleProgress": "false"}
 
@@ -136,24 +138,26 @@ class RunningPipeline:
         self.query = query
         self._failures = failures
 
-    def wait(self) -> None:
-        """Return when the query has ended by itself, or was stopped.
+    def wait(self, stop: Callable[[], bool] = lambda: False) -> None:
+        """Return when the query has ended by itself; or end it, as soon as ``stop`` says so.
+
+        What its micro-batch has not finished then is done at the next start. ``stop`` is asked now and then, so that nobody has
+        to raise in the middle of a call to the JVM, which would leave the connection to it in no known state.
 
         Raises:
             MQGroupsError: what stopped it.
             QueryFailed: likewise, and it is none of this package's errors.
         """
         try:
-            self.query.awaitTermination()
+            while not self.query.awaitTermination(_LOOK_S):
+                if stop():
+                    self.query.stop()
+                    return
         except Exception as error:
             failure = self._failures[-1] if self._failures else None
             if isinstance(failure, MQGroupsError):
                 raise failure from error
             raise QueryFailed(f"Spark ended the query. {cause(str(failure or error))}") from error
-
-    def stop(self) -> None:
-        """End it; what its micro-batch has not finished is done at the next start."""
-        self.query.stop()
 
 
 def cause(text: str) -> str:
