@@ -9,12 +9,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import mqgroups
-from mqgroups import Secret, errors, tracing
+from mqgroups import Secret, errors
 from mqgroups.cli import main
 from mqgroups.embedded import EmbeddedQueueManager, Fault
 from mqgroups.mqi.abc import ConnectArguments
@@ -54,29 +51,34 @@ def server(own_queue_manager, tmp_path):
 
 
 @pytest.fixture
-def everything(caplog, monkeypatch):
-    """A list to add to; log records of every logger at DEBUG and spans are added at the end, and the secret is looked for."""
+def everything(caplog, spans, measured):
+    """A list to add to; log records of every logger at DEBUG, spans and metrics are added at the end, and the secret is looked
+    for."""
     caplog.set_level(logging.DEBUG)
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    monkeypatch.setattr(tracing, "_TRACER", provider.get_tracer("mqgroups"))
     found: list[str] = []
     yield found
-    spans = exporter.get_finished_spans()
-    provider.shutdown()
-    found += [span.to_json() for span in spans]
+    found += [span.to_json() for span in spans()]
+    found.append(repr(measured()))
     found += [f"{record.getMessage()} {record.__dict__!r}" for record in caplog.records]
     assert found
     assert not [text for text in found if PLANTED in text]
 
 
 def connected(server, **more):
-    settings = {"user": "app", "password": PLANTED, "reconnect_wait_s": 5, **more}
+    settings = {
+        "user": "app",
+        "password": PLANTED,
+        "reconnect_wait_s": 5,
+        "trace": "message",
+        "propagate": True,
+        **more,
+    }
     return mqgroups.connect(server.q_mgr_name, server.channel, server.conn_name, **settings)
 
 
-def test_objects_records_spans_and_logs_of_an_owner_s_life(server, binding, monkeypatch, everything, tmp_path):
+def test_objects_records_spans_and_logs_of_an_owner_s_life(
+    server, binding, monkeypatch, everything, spans, measured, tmp_path
+):
     monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
     with connected(server) as q_mgr:
         producer = q_mgr.group_producer("ORDERS", name="SECRETS", every=2, owner_wait_s=5)
@@ -91,6 +93,10 @@ def test_objects_records_spans_and_logs_of_an_owner_s_life(server, binding, monk
             for got in consumer:
                 everything += [*reprs(consumer), *(text for message in got for text in reprs(message))]
             everything += [repr(q_mgr.inspect_owner("SECRETS", "get")), repr(q_mgr.inspect_queue("ORDERS"))]
+    ended = spans()
+    assert {"create ORDERS", "put ORDERS", "commit ORDERS", "get ORDERS"} <= {span.name for span in ended}
+    assert measured()["mqgroups.units_of_work"]
+    everything += [span.to_json() for span in ended]
     everything += reprs(server.control)
     everything.append(repr(server))
     server.stop()
