@@ -1,7 +1,8 @@
 """Who may put to queues of a cluster: ClusterQueueAccessControl=Xmitq, the default.
 
-Oracle: IBM MQ, topics "Access control and multiple cluster transmission queues" (q017170) and "Security stanza of the qm.ini file"
-(q018900): a queue that is not on the local queue manager is checked by SYSTEM.CLUSTER.TRANSMIT.QUEUE, others by their own name.
+Oracle: IBM MQ, topics "Access control and multiple cluster transmission queues" (q017170) and "Security stanza of the qm.ini
+file" (q018900): a queue that is not on the local queue manager is checked by SYSTEM.CLUSTER.TRANSMIT.QUEUE, others by their own
+name.
 """
 
 from __future__ import annotations
