@@ -169,8 +169,8 @@ def went_to(answer: Answer) -> str:
 def until_all_were_chosen(put: Callable[[], str], names: tuple[str, ...] = NAMES) -> list[str]:
     """Repeat a put until each of these queue managers was chosen; returns where the puts went, one after the other.
 
-    How soon that is depends on what went through the channels before, for other queues too: only new embedded queue managers
-    take exact turns (IBM MQ, topic "The cluster workload management algorithm").
+    The least recently used destination is chosen (IBM MQ, topics "The cluster workload management algorithm", "Cluster workload
+    balancing"); which that is depends on other queues and on the channels' states too. Embedded queue managers take exact turns.
     """
     went: list[str] = []
     while not set(names) <= set(went):

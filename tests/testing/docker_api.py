@@ -1,7 +1,8 @@
 """A Docker engine that a test plays: as much of the Engine API, over HTTP, as containers of queue managers in a network need.
 
-What is asked of it is kept (``created`` and ``files`` of the last container, ``all_created``, ``executed``, ``removed``); what it answers is set beforehand: what each program in the
-container writes and how it ends, after how many calls the container is ready or has ended, what its log says.
+What is asked of it is kept (``created`` and ``files`` of the last container, ``all_created``, ``executed``, ``removed``); what it
+answers is set beforehand: what each program in a container writes and how it ends, after how many calls it is ready or has
+ended, what its log says.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where the cluster under test is: three containers, against a Docker engine that the test plays, or what the environment names."""
+"""The cluster under test: three containers, against a Docker engine that the test plays, or what the environment names."""
 
 from __future__ import annotations
 
@@ -73,7 +73,9 @@ def test_when_one_container_does_not_start_nothing_is_left(engine, mqsc):
 
 
 def test_a_cluster_that_is_given_has_the_three_queue_managers():
-    with pytest.raises(AssertionError, match=r"MQGROUPS_TEST_CLUSTER is 'QM1=a\(1414\)', and has to name QM1, QM2, QM3"):
+    with pytest.raises(
+        AssertionError, match=r"MQGROUPS_TEST_CLUSTER is 'QM1=a\(1414\)', and has to name QM1, QM2, QM3"
+    ):
         cluster_sites.given({"MQGROUPS_TEST_CLUSTER": "QM1=a(1414)"}).__enter__()
 
 

@@ -51,7 +51,7 @@ def test_what_is_set_aside_here_is_what_only_a_real_queue_manager_enforces(path)
 
 @each_file
 def test_authorities_are_given_to_user_app_alone_because_a_user_has_to_exist(path):
-    """IBM MQ, topic "SET AUTHREC": the command fails for a principal that the system does not know."""
+    """SET AUTHREC fails for a principal that the system does not know (from memory)."""
     granted = [command.parameters for command in parse(path.read_text()) if command.kind == "AUTHREC"]
     assert granted
     assert {each["PRINCIPAL"] for each in granted} == {"app"}
