@@ -99,8 +99,7 @@ class ClusterUnderTest:
         for q_mgr_name in at:
             self.mqsc(q_mgr_name, f"DEFINE QLOCAL({name}) CLUSTER({GRPCLUS}) DEFPSIST(YES) {attributes}")
         self._waits_until_known(lambda known: set(at) <= set(known), name)
-        for q_mgr_name in self._site.members:
-            wait_until(lambda: self._can_put(self.at(q_mgr_name), name))  # noqa: B023 - called here only
+        wait_until(lambda: all(self._can_put(self.at(each), name) for each in self._site.members))
         return name
 
     def alter(self, q_mgr_name: str, name: str, attribute: str) -> None:
