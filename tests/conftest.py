@@ -21,7 +21,7 @@ settings.register_profile("mqgroups", deadline=None)
 settings.load_profile("mqgroups")
 
 # Fixtures that take the embedded queue manager in hand: it is killed, or its faults are armed.
-IN_HAND = {"own_queue_manager", "faults", "count_calls", "harm", "cluster", "make_cluster"}
+IN_HAND = {"own_queue_manager", "faults", "count_calls", "harm", "embedded_cluster", "make_cluster"}
 # Fixtures through which a test reaches a queue manager.
 MQI = {"mq", "binding"}
 
@@ -35,3 +35,5 @@ def pytest_collection_modifyitems(items):
             item.add_marker("embedded")
         if fixtures & MQI and not item.get_closest_marker("embedded"):
             item.add_marker("contract")
+        if "cluster" in fixtures:
+            item.add_marker("cluster")

@@ -1,38 +1,46 @@
-"""Clusters of embedded queue managers for tests: three queue managers, QM1 to QM3, in the cluster GRPCLUS.
+"""The cluster under test: three queue managers, QM1 to QM3, in the cluster GRPCLUS.
 
-    cluster.define("CLUSTER(GRPCLUS) DEFBIND(GROUP)", at=("QM2", "QM3"))     # a cluster queue; its name
-    out = cluster.connect("QM1").open(name, MQOO_OUTPUT)
-    cluster.waits_for("QM2", name, 3)                                        # until three messages are there
+    queue = cluster.define("DEFBIND(GROUP)", at=("QM2", "QM3"))              # a cluster queue; its name
+    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT)
+    cluster.waits_for("QM2", queue, 3)                                       # until three messages are there
 
-``cluster`` is one for the session: its queue managers are not to be killed, and its channels are as they were after each test.
-``make_cluster`` makes one of the test's own.
+``cluster`` is one for the session, of the kind that ``--mq`` says (``cluster_sites.py``). A test that needs it to be embedded
+asks for ``embedded_cluster`` too, which is the same one in hand: its queue managers are not to be killed, and its channels are as
+they were after each test. ``make_cluster`` makes an embedded one of the test's own.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
+import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mqgroups.embedded import EmbeddedCluster, EmbeddedQueueManager
-from mqgroups.embedded import pcf_constants as cf
-from mqgroups.embedded.cluster_file import ClusterFile, QueueManagerEntry
+from mqgroups.embedded import EmbeddedCluster
 from mqgroups.embedded.membership import ChannelSettings
-from mqgroups.mqi.constants import MQOO_INQUIRE
+from mqgroups.mqi.constants import (
+    MQOO_BIND_NOT_FIXED,
+    MQOO_INQUIRE,
+    MQOO_OUTPUT,
+    MQRC_CLUSTER_RESOLUTION_ERROR,
+    MQRC_UNKNOWN_OBJECT_NAME,
+)
+from mqgroups.testing import provision
+from mqgroups.testing.options import MISSING, wanted
 from mqgroups.testing.under_test import MQSC
-from tests.fix_mqi import OK, Answer, Connection, text, wait_until
+from tests import cluster_sites
+from tests.cluster_sites import GRPCLUS, NAMES, SETTINGS, Site, described
+from tests.fix_mqi import MOST, OK, Answer, Connection, failed, text, wait_until
 
-GRPCLUS = "GRPCLUS"
-NAMES = ("QM1", "QM2", "QM3")
-# A user without any authority, in the session's cluster.
+# A user without any authority, in the session's cluster where that is embedded.
 USER, PASSWORD = "putter", "putters own"
 DEAD_LETTERS = "CLUSTER.DEAD.LETTERS"
-CLUSTER_MQSC = Path(__file__).parents[1] / "docker" / "cluster" / "30-cluster.mqsc"
-# So that a channel's repeated attempts are over soon.
-SETTINGS = ChannelSettings(mrrty=2, mrtmr=20, retry_s=0.05)
+# Those know every queue without having been asked for it.
+FULL_REPOSITORIES = NAMES[:2]
+_UNKNOWN = (failed(MQRC_UNKNOWN_OBJECT_NAME), failed(MQRC_CLUSTER_RESOLUTION_ERROR))
 
 _numbers = itertools.count(1)
 
@@ -40,18 +48,23 @@ _numbers = itertools.count(1)
 class ClusterUnderTest:
     """A running cluster, and connections to its queue managers."""
 
-    def __init__(self, embedded: EmbeddedCluster, binding: Any, connect: Callable[..., Connection]) -> None:
-        self.embedded = embedded
-        self._binding = binding
+    def __init__(self, site: Site, connect: Callable[..., Connection]) -> None:
+        self._site = site
         self._connect = connect
         self._connections: dict[str, Connection] = {}
 
-    def __getitem__(self, q_mgr_name: str) -> EmbeddedQueueManager:
-        return self.embedded[q_mgr_name]
+    def __getitem__(self, q_mgr_name: str) -> Any:
+        return self._site.members[q_mgr_name]
+
+    @property
+    def embedded(self) -> EmbeddedCluster:
+        """The queue managers, to disturb them; only where they are embedded."""
+        assert self._site.embedded is not None, "this needs --mq=embedded: let the test ask for embedded_cluster"
+        return self._site.embedded
 
     def connect(self, q_mgr_name: str) -> Connection:
         """Return a new connection."""
-        return self._connect(to=self.embedded[q_mgr_name])
+        return self._connect(to=self[q_mgr_name])
 
     def connect_as_user(self, q_mgr_name: str) -> Connection:
         """Return a new connection of ``USER``."""
@@ -69,24 +82,54 @@ class ClusterUnderTest:
 
     def mqsc(self, q_mgr_name: str, *commands: str) -> list[str]:
         """Carry out MQSC commands at a queue manager; returns what they say."""
-        target = self.embedded[q_mgr_name]
-        q_mgr = self._binding.QueueManager(None, disconnect_on_exit=False)
-        q_mgr.connect_tcp_client("", self._binding.CD(), target.channel, target.conn_name, None, None)
-        executor = self._binding.PCFExecute(q_mgr)
         said: list[str] = []
         for command in commands:
-            asked = {cf.MQIACF_ESCAPE_TYPE: cf.MQET_MQSC, cf.MQCACF_ESCAPE_TEXT: command.encode()}
-            said += [row[cf.MQCACF_ESCAPE_TEXT].rstrip(b" \0").decode() for row in executor.MQCMD_ESCAPE(asked)]
-        executor.disconnect()
-        q_mgr.disconnect()
+            done, texts = self._site.commands[q_mgr_name](command)
+            assert done, f"{command}: {texts}"
+            said += texts
         return said
 
-    def define(self, attributes: str = "", *, at: tuple[str, ...] = NAMES) -> str:
-        """Define a cluster queue with these attributes at some queue managers; returns its name."""
-        name = f"T{next(_numbers)}"
+    def name(self) -> str:
+        """Return a name for a queue that no other has."""
+        return f"MQGROUPS.TEST.{os.getpid()}.{next(_numbers)}"
+
+    def define(self, attributes: str = "", *, at: tuple[str, ...] = NAMES, name: str | None = None) -> str:
+        """Define a cluster queue with these attributes at some queue managers; returns its name when all know it."""
+        name = name or self.name()
         for q_mgr_name in at:
             self.mqsc(q_mgr_name, f"DEFINE QLOCAL({name}) CLUSTER({GRPCLUS}) DEFPSIST(YES) {attributes}")
+        self._waits_until_known(lambda known: set(at) <= set(known), name)
+        wait_until(lambda: all(self._can_put(self.at(each), name) for each in self._site.members))
         return name
+
+    def alter(self, q_mgr_name: str, name: str, attribute: str) -> None:
+        """Change an attribute of an instance, and return when the full repositories know."""
+        self.mqsc(q_mgr_name, f"ALTER QLOCAL({name}) {attribute}")
+        self._waits_until_known(lambda known: attribute in known[q_mgr_name], name)
+
+    def withdraw(self, q_mgr_name: str, name: str, command: str) -> None:
+        """Take an instance out of the cluster with this command, and return when the full repositories know."""
+        self.mqsc(q_mgr_name, command)
+        self._waits_until_known(lambda known: q_mgr_name not in known, name)
+
+    def _waits_until_known(self, condition: Callable[[dict[str, str]], bool], name: str) -> None:
+        repositories = [each for each in FULL_REPOSITORIES if each in self._site.members]
+        wait_until(lambda: all(condition(self._instances(each, name)) for each in repositories))
+
+    def _instances(self, q_mgr_name: str, name: str) -> dict[str, str]:
+        """Return what a queue manager knows of a cluster queue's instances: what it displays, by their queue manager."""
+        asked = f"DISPLAY QCLUSTER({name}) CLUSQMGR CLWLPRTY CLWLRANK PUT"
+        _, said = self._site.commands[q_mgr_name](asked)
+        shown = re.split(r"AMQ\d{4}\w?:", "\n".join(said))
+        return {found[1].strip(): each for each in shown if (found := re.search(r"CLUSQMGR\(([^)]+)\)", each))}
+
+    @staticmethod
+    def _can_put(connection: Connection, name: str) -> bool:
+        handle = connection.open(name, MQOO_OUTPUT | MQOO_BIND_NOT_FIXED)
+        if handle.code not in _UNKNOWN:
+            assert handle.code == OK
+            handle.close()
+        return handle.code == OK
 
     def depth(self, q_mgr_name: str, name: str) -> int:
         """CURDEPTH of a queue."""
@@ -122,39 +165,65 @@ def went_to(answer: Answer) -> str:
     return text(answer.pmo.ResolvedQMgrName)
 
 
-def described(names: tuple[str, ...] = NAMES, settings: ChannelSettings = SETTINGS) -> ClusterFile:
-    """Return the description of a cluster with these queue managers, on any ports that are free."""
-    entries = tuple(QueueManagerEntry(name, "127.0.0.1:0", None, (CLUSTER_MQSC,)) for name in names)
-    return ClusterFile(GRPCLUS, entries, settings)
+def until_all_were_chosen(put: Callable[[], str], names: tuple[str, ...] = NAMES) -> list[str]:
+    """Repeat a put until each of these queue managers was chosen; returns where the puts went, one after the other.
+
+    The least recently used destination is chosen (IBM MQ, topics "The cluster workload management algorithm", "Cluster workload
+    balancing"); which that is depends on other queues and on the channels' states too. Embedded queue managers take exact turns.
+    """
+    went: list[str] = []
+    while not set(names) <= set(went):
+        went.append(put())
+        assert len(went) <= MOST, f"{MOST} times it was one of {set(went)}"
+    return went
 
 
 @pytest.fixture(scope="session")
-def _session_cluster(mq_mqsc, _client_library):
-    with EmbeddedCluster(described(), mqsc=[MQSC, *mq_mqsc], users={USER: PASSWORD}) as cluster:
-        yield cluster
+def _site(pytestconfig, mq_mqsc, _client_library):
+    asked = wanted(pytestconfig)
+    if MISSING in pytestconfig.stash:
+        pytest.skip(pytestconfig.stash[MISSING])
+    elif asked.kind == provision.EMBEDDED:
+        with cluster_sites.embedded(mq_mqsc, {USER: PASSWORD}) as site:
+            yield site
+    elif asked.is_container:
+        with cluster_sites.containers(asked, mq_mqsc) as site:
+            yield site
+    elif cluster_sites.VARIABLE in os.environ:
+        with cluster_sites.given(os.environ) as site:
+            yield site
+    else:
+        pytest.skip(f"{cluster_sites.VARIABLE} names no cluster")
 
 
 @pytest.fixture
-def cluster(_session_cluster, binding, connect):
+def cluster(_site, connect):
     """The session's cluster."""
-    yield ClusterUnderTest(_session_cluster, binding, connect)
-    for each in _session_cluster.queue_managers.values():
-        for channel in each.control.channels():
-            each.control.slow_channel(channel["to"], 0)
-            each.control.interleave_channel(channel["to"], None)
-            each.control.start_channel(channel["to"])
+    yield ClusterUnderTest(_site, connect)
+    if _site.embedded is not None:
+        for each in _site.embedded.queue_managers.values():
+            for channel in each.control.channels():
+                each.control.slow_channel(channel["to"], 0)
+                each.control.interleave_channel(channel["to"], None)
+                each.control.start_channel(channel["to"])
 
 
 @pytest.fixture
-def make_cluster(binding, connect, mq_mqsc):
-    """A function that starts a cluster of this test's own; it takes what ``described`` takes."""
+def embedded_cluster(cluster):
+    """The session's embedded queue managers, to stop their channels."""
+    return cluster.embedded
+
+
+@pytest.fixture
+def make_cluster(connect, mq_mqsc):
+    """A function that starts an embedded cluster of this test's own; it takes what ``described`` takes."""
     started: list[EmbeddedCluster] = []
 
     def make(names: tuple[str, ...] = NAMES, settings: ChannelSettings = SETTINGS) -> ClusterUnderTest:
         embedded = EmbeddedCluster(described(names, settings), mqsc=[MQSC, *mq_mqsc])
         started.append(embedded)
         embedded.start()
-        return ClusterUnderTest(embedded, binding, connect)
+        return ClusterUnderTest(cluster_sites.in_hand(embedded), connect)
 
     yield make
     for each in started:

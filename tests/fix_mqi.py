@@ -341,10 +341,9 @@ def connect(mqi, mq, make_queue):
     connections = []
 
     def connect_once(to=None, **more: Any) -> Connection:
-        if to is None:
-            more = {"user": mq.user, "password": mq.password, **more}
         target = to or mq
-        code, connection = mqi.connect(target.q_mgr_name, target.channel, target.conn_name, **more)
+        credentials = {each: getattr(target, each, None) for each in ("user", "password")}
+        code, connection = mqi.connect(target.q_mgr_name, target.channel, target.conn_name, **{**credentials, **more})
         assert code == OK
         connections.append(connection)
         return connection

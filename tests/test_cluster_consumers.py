@@ -14,8 +14,6 @@ from mqgroups.cli import main
 from mqgroups.core.inspection import Place, Run
 from tests.fix_mqi import wait_until
 
-pytestmark = pytest.mark.embedded
-
 THIS = [b"%d" % number for number in range(1, 9)]
 ALL = ("QM1", "QM2", "QM3")
 WAIT_S = 30
@@ -44,9 +42,17 @@ def put_groups(owner, number):
                     group.put(b"%d." % each + data)
 
 
-def split_group(owners, cluster, queue):
-    """Have a group split: half of it arrives at QM2, which is put inhibited when the rest does; returns its GroupId."""
-    control = cluster["QM1"].control
+def put_at_each(owners, cluster, queue, number):
+    """Put so many groups at each queue manager, to its own instance."""
+    for name, owner in owners.items():
+        cluster.mqsc(name, f"ALTER QLOCAL({queue}) CLWLUSEQ(LOCAL)")
+        put_groups(owner, number)
+
+
+@pytest.fixture
+def split_group(owners, cluster, embedded_cluster, queue):
+    """The GroupId of a group that is split: half of it arrived at QM2, which was put inhibited when the rest did."""
+    control = embedded_cluster["QM1"].control
     while True:
         producer = owners["QM1"].producer(every=4)
         group = producer.group()
@@ -62,10 +68,10 @@ def split_group(owners, cluster, queue):
     with producer, group:
         for data in THIS[6:]:
             group.put(data)
-    cluster.mqsc("QM2", f"ALTER QLOCAL({queue}) PUT(DISABLED)")
+    cluster.alter("QM2", queue, "PUT(DISABLED)")
     control.start_channel("QM2")
     wait_until(lambda: {*THIS[4:]} <= {*cluster.data("QM1", queue), *cluster.data("QM3", queue)})
-    cluster.mqsc("QM2", f"ALTER QLOCAL({queue}) PUT(ENABLED)")
+    cluster.alter("QM2", queue, "PUT(ENABLED)")
     return next(each.place[0] for each in cluster.browse("QM2", queue) if each.data == THIS[3])
 
 
@@ -81,14 +87,12 @@ def test_a_reader_at_each_instance_under_one_name_gets_its_groups_whole(owners, 
     put_groups(owners["QM1"], 6)
     cluster.waits_for_all(queue, 48)
     got = {name: owner.get_groups(complete_groups_only=True) for name, owner in owners.items()}
-    assert {name: len(groups) for name, groups in got.items()} == dict.fromkeys(ALL, 2)
     wholes = [[b"%d." % number + data for data in THIS] for number in range(6)]
     assert sorted(group for groups in got.values() for group in groups) == wholes
 
 
 def test_readers_of_one_name_work_at_the_same_time_and_each_resumes_its_own_group(owners, cluster, queue):
-    put_groups(owners["QM1"], 3)
-    cluster.waits_for_all(queue, 24)
+    put_at_each(owners, cluster, queue, 1)
     connections = {name: owner.connect() for name, owner in owners.items()}
     consumers = {name: owner.consumer(connections[name]) for name, owner in owners.items()}
     # Given: each is in the middle of a group when all die, at different places.
@@ -106,8 +110,8 @@ def test_readers_of_one_name_work_at_the_same_time_and_each_resumes_its_own_grou
     assert [owner.records("get") for owner in owners.values()] == [[], [], []]
 
 
-def test_a_group_whose_messages_arrive_in_any_order_is_got_in_sequence(owners, cluster, queue):
-    control = cluster["QM1"].control
+def test_a_group_whose_messages_arrive_in_any_order_is_got_in_sequence(owners, cluster, embedded_cluster, queue):
+    control = embedded_cluster["QM1"].control
     for name in ("QM2", "QM3"):
         control.interleave_channel(name, 7)
     put_groups(owners["QM1"], 6)
@@ -117,7 +121,9 @@ def test_a_group_whose_messages_arrive_in_any_order_is_got_in_sequence(owners, c
         assert [[data.partition(b".")[2] for data in group] for group in groups] == [THIS] * 2
 
 
-def test_four_consumers_at_one_instance_get_each_group_whole_and_once(cluster, make_owner, background):
+def test_four_consumers_at_one_instance_get_each_group_whole_and_once(
+    cluster, embedded_cluster, make_owner, background
+):
     """None goes on before all have a group, so each gets one at least; nothing promises them equal shares of the rest."""
     # Given: an instance at QM1 only, to which a channel brings the messages of groups mixed up, and its four consumers.
     queue = cluster.define("DEFBIND(GROUP) SHARE DEFSOPT(SHARED)", at=("QM1",))
@@ -140,7 +146,7 @@ def test_four_consumers_at_one_instance_get_each_group_whole_and_once(cluster, m
 
     # When they get what is put elsewhere meanwhile
     shares = [background(work, owner) for owner in owners]
-    cluster["QM2"].control.interleave_channel("QM1", 7)
+    embedded_cluster["QM2"].control.interleave_channel("QM1", 7)
     put_groups(make_owner(cluster["QM2"], queue), 30)
     wait_until(lambda: [cluster.channel("QM2", "QM1")[what] for what in ("waiting", "in_doubt")] == [0, 0])
     all_arrived.set()
@@ -162,8 +168,7 @@ def test_to_get_where_there_is_no_instance_is_a_clear_error(cluster, make_owner)
 
 
 def test_groups_that_are_whole_are_no_finding_wherever_they_are(owners, cluster, queue):
-    put_groups(owners["QM1"], 3)
-    cluster.waits_for_all(queue, 24)
+    put_at_each(owners, cluster, queue, 1)
     found = inspect(owners, queue)
     assert found.splits == ()
     assert [(one.q_mgr_name, [group.whole for group in one.seen.groups]) for one in found.instances] == [
@@ -171,31 +176,29 @@ def test_groups_that_are_whole_are_no_finding_wherever_they_are(owners, cluster,
     ]
 
 
-def test_a_group_that_ibm_mq_lets_split_is_found_with_what_is_where(owners, cluster, queue):
-    group_id = split_group(owners, cluster, queue)
+def test_a_group_that_ibm_mq_lets_split_is_found_with_what_is_where(owners, queue, split_group):
     (split,) = inspect(owners, queue).splits
-    assert (split.group_id, split.is_whole_together, split.gaps, split.overlapping) == (group_id, True, (), 0)
+    assert (split.group_id, split.is_whole_together, split.gaps, split.overlapping) == (split_group, True, (), 0)
     parts = {part.q_mgr_name: part.group for part in split.parts}
     assert parts["QM2"].runs == (Run(Place(1), Place(5)),)
     assert sum(part.messages for part in parts.values()) == 8
     assert not any(part.whole for part in parts.values())
 
 
-def test_its_consumer_gets_no_half_of_it_or_says_what_is_missing(owners, cluster, queue):
-    split_group(owners, cluster, queue)
+@pytest.mark.usefixtures("split_group")
+def test_its_consumer_gets_no_half_of_it_or_says_what_is_missing(owners):
     at = owners["QM2"]
     assert THIS[:4] not in at.get_groups(complete_groups_only=True)
     with pytest.raises(errors.GroupStalled, match=r"message 5 of group .* --at"):
         at.get_groups()
 
 
-def test_the_parts_of_a_split_group_can_be_moved_to_one_instance(owners, cluster, queue):
-    group_id = split_group(owners, cluster, queue)
+def test_the_parts_of_a_split_group_can_be_moved_to_one_instance(owners, cluster, queue, split_group):
     (split,) = inspect(owners, queue).splits
     for part in split.parts:
         if part.q_mgr_name != "QM2":
             cluster.mqsc(part.q_mgr_name, f"DEFINE QREMOTE({queue}.AT.QM2) RNAME({queue}) RQMNAME(QM2)")
-            owners[part.q_mgr_name].qmgr.move_group(queue, group_id, to=f"{queue}.AT.QM2")
+            owners[part.q_mgr_name].qmgr.move_group(queue, split_group, to=f"{queue}.AT.QM2")
     wait_until(lambda: {*THIS} <= {*cluster.data("QM2", queue)})
     assert inspect(owners, queue).splits == ()
     assert THIS in owners["QM2"].get_groups(complete_groups_only=True)
@@ -214,6 +217,8 @@ def look(cluster, queue):
             "MQGROUPS_Q_MGR_NAME": "QM1",
             "MQGROUPS_CONN_NAME": here.conn_name,
             "MQGROUPS_CHANNEL": here.channel,
+            "MQGROUPS_USER": here.user,
+            "MQGROUPS_PASSWORD": here.password,
         }
         others = [word for each in at for word in ("--at", f"{each}={cluster[each].conn_name}")]
         return CliRunner(env=variables).invoke(
@@ -223,22 +228,20 @@ def look(cluster, queue):
     return run
 
 
-def test_looking_at_all_instances_ends_in_5_where_a_group_is_split(owners, cluster, queue, look):
-    group_id = split_group(owners, cluster, queue)
+def test_looking_at_all_instances_ends_in_5_where_a_group_is_split(split_group, look):
     result = look()
     assert (result.exit_code, result.stderr) == (SPLIT, "")
     assert "1 groups are split over queue managers" in result.stdout
-    lines = [line.split() for line in result.stdout.splitlines() if line.startswith(group_id.hex())]
-    assert [group_id.hex(), "QM2", "1", "to", "4", "whole"] in lines
+    lines = [line.split() for line in result.stdout.splitlines() if line.startswith(split_group.hex())]
+    assert [split_group.hex(), "QM2", "1", "to", "4", "whole"] in lines
     said = json.loads(look("--json").stdout)
     (split,) = said["splits"]
-    assert (split["group_id"], split["whole_together"], said["exit_code"]) == (group_id.hex(), True, SPLIT)
+    assert (split["group_id"], split["whole_together"], said["exit_code"]) == (split_group.hex(), True, SPLIT)
     assert [each["q_mgr_name"] for each in said["instances"]] == [*ALL]
 
 
 def test_looking_at_all_instances_ends_in_0_where_none_is(owners, cluster, queue, look):
-    put_groups(owners["QM1"], 3)
-    cluster.waits_for_all(queue, 24)
+    put_at_each(owners, cluster, queue, 1)
     result = look()
     assert (result.exit_code, "0 groups are split" in result.stdout) == (LOOKED, True)
     assert [f"{name}: 1 groups; 0 messages not in groups" in result.stdout for name in ALL] == [True] * 3

@@ -13,8 +13,6 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from tests.fix_mqi import OK, wait_until
 
-pytestmark = pytest.mark.embedded
-
 THIS = [b"%d" % number for number in range(1, 8)]
 ALL = ("QM1", "QM2", "QM3")
 
@@ -73,6 +71,7 @@ def rest(owner, **more):
 # --- where groups go
 
 
+@pytest.mark.usefixtures("embedded_cluster")
 def test_groups_go_round_the_instances_and_each_is_whole_at_one(owner, cluster, queue):
     with owner.producer() as producer:
         for number in range(6):
@@ -97,6 +96,7 @@ def test_bound_on_open_all_groups_go_to_one_instance(owner, cluster, queue):
     assert list(where(cluster, queue, 6).values()) == [[b"1", b"2"] * 3]
 
 
+@pytest.mark.usefixtures("embedded_cluster")
 @pytest.mark.parametrize(("defbind", "instances"), [("GROUP", 3), ("OPEN", 1)])
 def test_bound_as_the_queue_says(cluster, make_owner, defbind, instances):
     queue = cluster.define(f"CLWLUSEQ(ANY) DEFBIND({defbind})")
@@ -122,6 +122,7 @@ def test_after_a_restart_the_rest_goes_where_the_beginning_went(owner, cluster, 
     assert is_put_whole(cluster, queue, THIS, (q_mgr_name,))
 
 
+@pytest.mark.usefixtures("embedded_cluster")
 def test_after_a_resumed_group_balancing_goes_on(owner, cluster, queue):
     begin_at(owner, "QM2")
     with owner.producer() as producer:
@@ -135,9 +136,11 @@ def test_after_a_resumed_group_balancing_goes_on(owner, cluster, queue):
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("verb", ["MQPUT", "MQCMIT"])
-def test_a_connection_lost_in_the_middle_of_a_group_leaves_it_at_one_instance(owner, cluster, queue, verb, when):
+def test_a_connection_lost_in_the_middle_of_a_group_leaves_it_at_one_instance(
+    owner, cluster, embedded_cluster, queue, verb, when
+):
     q_mgr = owner.connect(reconnect_wait_s=30)
-    control = cluster["QM1"].control
+    control = embedded_cluster["QM1"].control
     with owner.producer(q_mgr, every=2) as producer:
         for number in range(6):
             with producer.group() as group:
@@ -157,9 +160,9 @@ def test_the_rest_waits_for_an_instance_that_is_down(make_cluster, make_owner):
     queue = cluster.define("CLWLUSEQ(ANY) DEFBIND(GROUP)")
     owner = make_owner(cluster["QM1"], queue)
     begin_at(owner, "QM3")
-    cluster["QM3"].kill()
+    cluster.embedded["QM3"].kill()
     rest(owner)
-    cluster["QM3"].start()
+    cluster.embedded["QM3"].start()
     assert is_put_whole(cluster, queue, THIS, ("QM3",))
 
 
@@ -172,16 +175,16 @@ def test_behind_an_alias_the_rest_goes_where_the_beginning_went(cluster, queue, 
 
 
 def test_behind_an_alias_of_a_queue_in_no_cluster_the_rest_has_the_defaults_of_the_alias_too(cluster, make_owner):
+    plain = cluster.name()
     cluster.mqsc(
         "QM1",
-        "DEFINE QLOCAL(PLAIN) DEFPSIST(YES) DEFPRTY(2) REPLACE",
-        "CLEAR QLOCAL(PLAIN)",
-        "DEFINE QALIAS(PLAIN.A) TARGET(PLAIN) DEFPRTY(7) REPLACE",
+        f"DEFINE QLOCAL({plain}) DEFPSIST(YES) DEFPRTY(2)",
+        f"DEFINE QALIAS({plain}.A) TARGET({plain}) DEFPRTY(7)",
     )
-    owner = make_owner(cluster["QM1"], "PLAIN.A")
+    owner = make_owner(cluster["QM1"], f"{plain}.A")
     owner.interrupt_put(THIS[:6], every=4)
     rest(owner)
-    assert [(found.data, found.md.Priority) for found in owner.on_queue("PLAIN")] == [(data, 7) for data in THIS]
+    assert [(found.data, found.md.Priority) for found in owner.on_queue(plain)] == [(data, 7) for data in THIS]
 
 
 # --- a message that goes elsewhere
@@ -261,10 +264,9 @@ def test_defbind_of_an_alias_comes_before_that_of_the_queue(cluster, make_owner,
 
 @pytest.mark.parametrize("bind", ["not fixed", "as queue"])
 def test_a_queue_that_is_in_no_cluster_takes_any_binding(cluster, make_owner, bind):
-    cluster.mqsc(
-        "QM1", "DEFINE QLOCAL(OF.NO.CLUSTER) DEFBIND(NOTFIXED) DEFPSIST(YES) REPLACE", "CLEAR QL(OF.NO.CLUSTER)"
-    )
-    owner = make_owner(cluster["QM1"], "OF.NO.CLUSTER")
+    queue = cluster.name()
+    cluster.mqsc("QM1", f"DEFINE QLOCAL({queue}) DEFBIND(NOTFIXED) DEFPSIST(YES)")
+    owner = make_owner(cluster["QM1"], queue)
     owner.put_group(THIS, bind=bind)
     assert owner.data() == THIS
 
@@ -295,7 +297,9 @@ def test_a_reconnectable_connection_is_refused(owner, cluster, binding, option):
     target = cluster["QM1"]
     q_mgr = binding.QueueManager(None, disconnect_on_exit=False)
     cd = binding.CD(ChannelName=target.channel.encode(), ConnectionName=target.conn_name.encode())
-    q_mgr.connect_with_options("QM1", cd=cd, opts=option | mq.MQCNO_HANDLE_SHARE_BLOCK)
+    cd.ChannelType, cd.TransportType = binding.CMQXC.MQCHT_CLNTCONN, mq.MQXPT_TCP
+    options = option | mq.MQCNO_HANDLE_SHARE_BLOCK
+    q_mgr.connect_with_options("QM1", cd=cd, opts=options, user=target.user, password=target.password)
     with mqgroups.wrap(q_mgr) as wrapped:
         for make in (owner.producer, owner.consumer):
             with pytest.raises(errors.MQIError, match=r"2547 MQRC_RECONNECT_INCOMPATIBLE.* MQCNO_RECONNECT_DISABLED"):
@@ -316,7 +320,7 @@ def test_a_reconnectable_connection_is_refused(owner, cluster, binding, option):
     ],
 )
 def test_a_status_queue_that_is_not_local_or_is_in_a_cluster_is_refused(owner, cluster, define, found):
-    name = f"STATUS.{owner.name}"
+    name = cluster.name()
     said = cluster.mqsc("QM1", define.format(name))
     for make in (owner.producer, owner.consumer):
         with pytest.raises(errors.StatusQueueUnusable, match=f"status queue {name} is ") as caught:
@@ -329,7 +333,7 @@ def test_a_status_queue_that_is_not_local_or_is_in_a_cluster_is_refused(owner, c
 def test_a_cluster_queue_of_its_status_queues_name_elsewhere_is_another_queue(owner, cluster):
     """The status queue is made here, where it is to be; the other one stays empty."""
     name = owner.status_queue("put")
-    cluster.mqsc("QM2", f"DEFINE QLOCAL({name}) CLUSTER(GRPCLUS)")
+    cluster.define(at=("QM2",), name=name)
     owner.put_group(THIS)
     assert cluster.depth("QM2", name) == 0
     cluster.mqsc("QM2", f"DELETE QLOCAL({name})")

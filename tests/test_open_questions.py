@@ -2,11 +2,8 @@
 
 Each test makes the calls, asserts what IBM's texts say, and notes what they leave open or what nobody here has seen
 (``finding``); the end of the report tells it. On the embedded queue manager that is what the project took for true, on IBM MQ it
-is the answer. Groups and segments: ``test_open_questions_of_groups.py``.
-
-A cluster's questions need one: which queue manager MQPMO.ResolvedQMgrName names with BIND_ON_GROUP, what an MQOPEN that
-names a cluster's queue manager needs to be allowed, when there is MQRC_CLUSTER_RESOLUTION_ERROR. They belong into a file of their
-own.
+is the answer. Groups and segments: ``test_open_questions_of_groups.py``;
+clusters: ``test_open_questions_of_clusters.py``.
 
 Sources: IBM MQ, topics q026790 (syncpoint), "MQDISC", q027340 (asynchronous put), q040970 (2024), q041130 (2042),
 "CurrentQDepth".

@@ -157,7 +157,7 @@ def test_is_logical_order_refused_on_a_connection_that_reconnects(mqi, mq, conne
     answer = (
         handle.put(b"m", MQPMO_LOGICAL_ORDER, MsgFlags=LAST) if verb == "MQPUT" else handle.get(MQGMO_LOGICAL_ORDER)
     )
-    if verb == "MQPUT" and not mq.is_embedded:  # which takes the option and never reconnects
+    if verb == "MQPUT":
         assert answer.code == failed(MQRC_RECONNECT_INCOMPATIBLE)
     finding(f"{verb} in logical order on a connection with MQCNO_RECONNECT", answer.code)
     reconnecting.back_out()

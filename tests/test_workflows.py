@@ -30,6 +30,11 @@ def test_both_bindings_run_on_every_python_that_is_promised(workflow, job):
     assert matrix["binding"] == ["pymqi", "ibmmq"]
 
 
+def test_the_cluster_is_tested_on_ibm_mq_too():
+    matrix = jobs(ROOT / ".github" / "workflows" / "ibm-mq.yml")["contract"]["strategy"]["matrix"]
+    assert matrix["tests"] == ["contract and not cluster", "contract and cluster"]
+
+
 def test_nothing_of_ibms_is_started_where_nobody_has_accepted_the_licence():
     by_hand, by_night = "inputs.license == 'accept'", "github.event_name == 'schedule' && vars.MQ_LICENSE == 'accept'"
     for name, job in jobs(ROOT / ".github" / "workflows" / "ibm-mq.yml").items():

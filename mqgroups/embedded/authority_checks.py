@@ -6,7 +6,8 @@ commands (``commands/permission.py``).
 
 A queue that other members of a cluster host is checked by the profile of SYSTEM.CLUSTER.TRANSMIT.QUEUE, as
 ClusterQueueAccessControl=Xmitq says, the default; PUT on it is enough (topic "Access control and multiple cluster transmission
-queues", q017170). RQMName is not here. Unverified: that INQ is checked there too.
+queues", q017170). RQMName is not here. Unverified: that INQ is checked there too, and that what needs a local instance is refused
+(2085, 2045) before any authority is asked for.
 
 Source: IBM MQ, topics "Authorizations for MQI calls", "Alternate user authority" (q010420), "AlternateUserId" (q098140), "Not
 Authorized (type 3)" (q049910). From memory of the notes below the first one's tables: who opens a model queue needs DSP on it
@@ -46,6 +47,7 @@ _OF_PUT1 = {
     mq.MQPMO_ALTERNATE_USER_AUTHORITY: mq.MQOO_ALTERNATE_USER_AUTHORITY,
 }
 _OF_Q_MGR = {"SETID", "SETALL"}
+_OF_LOCAL = {"BROWSE", "GET", "SET"}
 _CONTEXT = {"PASSID", "PASSALL", "SETID", "SETALL"}
 _OTHER_TYPES = {mq.MQOT_Q_MGR: "QMGR", mq.MQOT_NAMELIST: "NAMELIST", mq.MQOT_PROCESS: "PROCESS"}
 
@@ -90,9 +92,9 @@ def _needed_of_queue(q_mgr: QueueManager, od: ObjectDescriptor, needed: frozense
     """Return the profile that counts, and what it has to give."""
     named, q_mgr_name = q_mgr.catalogue.get(od.object_name), without_alias(q_mgr, od.object_q_mgr_name)
     if named is None or q_mgr_name not in ("", q_mgr.name):
-        # A queue that is elsewhere has no object here to be checked. If it is nowhere, that is told.
-        is_elsewhere = _is_elsewhere(q_mgr, od.object_name, q_mgr_name)
-        return CLUSTER_TRANSMISSION_QUEUE, needed if is_elsewhere else frozenset()
+        # A queue that is elsewhere has no object here to be checked. If it is nowhere, or is to be got from, that is told.
+        is_told = needed & _OF_LOCAL or not _is_elsewhere(q_mgr, od.object_name, q_mgr_name)
+        return CLUSTER_TRANSMISSION_QUEUE, frozenset() if is_told else needed
     if "PUT" in needed and named.values.get(mq.MQIA_USAGE) == mq.MQUS_TRANSMISSION:
         needed = needed - {"PUT"} | {"SETALL"}
     return od.object_name, needed | {"DSP"} if named.type == MODEL else needed

@@ -4,6 +4,8 @@ to a clustered queue", is a test.
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from mqgroups.mqi.constants import (
@@ -19,10 +21,9 @@ from mqgroups.mqi.constants import (
     MQPMO_SYNCPOINT,
     MQRC_INCOMPLETE_GROUP,
 )
-from tests.fix_cluster import NAMES, went_to
-from tests.fix_mqi import OK, failed
-
-pytestmark = pytest.mark.embedded
+from tests.cluster_sites import NAMES
+from tests.fix_cluster import until_all_were_chosen, went_to
+from tests.fix_mqi import MOST, OK, failed
 
 LO = MQPMO_LOGICAL_ORDER
 IN, LAST = MQMF_MSG_IN_GROUP, MQMF_LAST_MSG_IN_GROUP
@@ -35,43 +36,49 @@ def queue(cluster):
 
 
 def put_group(out, count, data=b"x"):
-    """Put a group in logical order; returns where its messages went."""
-    return [went_to(out.put(data, LO, MsgFlags=IN if number < count else LAST)) for number in range(1, count + 1)]
+    """Put a group in logical order, all of which goes to one queue manager; returns which."""
+    went = [went_to(out.put(data, LO, MsgFlags=IN if number < count else LAST)) for number in range(1, count + 1)]
+    assert len(set(went)) == 1
+    return went[0]
 
 
 def test_bind_on_open_routes_all_messages_and_so_all_groups_to_one_instance(cluster, queue):
     out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_OPEN)
-    assert len({where for _ in range(4) for where in put_group(out, 3)}) == 1
+    assert len({put_group(out, 3) for _ in range(4)}) == 1
 
 
 def test_groups_are_balanced_over_the_instances_and_each_stays_whole(cluster, queue):
     out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
-    groups = [put_group(out, 4, b"%d" % number) for number in range(6)]
-    assert all(len(set(group)) == 1 for group in groups)
-    assert [group[0] for group in groups] == ["QM1", "QM2", "QM3"] * 2
-    for number, name in enumerate(NAMES):
-        cluster.waits_for(name, queue, 8)
-        first, second = b"%d" % number, b"%d" % (number + 3)
-        assert cluster.data(name, queue) == [first] * 4 + [second] * 4
+    numbers = itertools.count()
+    went = until_all_were_chosen(lambda: put_group(out, 4, b"%d" % next(numbers)))
+    for name in NAMES:
+        here = [b"%d" % number for number, where in enumerate(went) if where == name]
+        cluster.waits_for(name, queue, 4 * len(here))
+        assert sorted(cluster.data(name, queue)) == sorted(here * 4)
+
+
+@pytest.mark.usefixtures("embedded_cluster")
+def test_groups_take_turns(cluster, queue):
+    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
+    assert [put_group(out, 4) for _ in range(6)] == ["QM1", "QM2", "QM3"] * 2
 
 
 def test_without_logical_order_messages_of_a_group_are_not_kept_together_by_the_option_alone(cluster, queue):
     """The first message that is put without logical order, with no group active, is balanced; it makes a group active."""
     out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
-    alone = [went_to(out.put(b"", MsgFlags=LAST, MsgSeqNumber=1)) for _ in range(3)]
-    assert alone == ["QM1", "QM2", "QM3"]
+    until_all_were_chosen(lambda: went_to(out.put(b"", MsgFlags=LAST, MsgSeqNumber=1)))
 
 
 @pytest.mark.parametrize("options", [0, MQOO_BIND_AS_Q_DEF])
 def test_bind_as_q_def_with_defbind_group_is_the_same(cluster, options):
     queue = cluster.define("CLWLUSEQ(ANY) DEFBIND(GROUP)")
     out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | options)
-    assert [put_group(out, 2) for _ in range(4)] == [[name] * 2 for name in ("QM1", "QM2", "QM3", "QM1")]
+    until_all_were_chosen(lambda: put_group(out, 2))
 
 
 def test_balancing_between_groups_needs_no_close_and_open(cluster, queue):
     out = cluster.connect("QM2").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
-    assert {put_group(out, 2)[0] for _ in range(3)} == set(NAMES)
+    until_all_were_chosen(lambda: put_group(out, 2))
 
 
 def test_while_a_group_is_in_progress_the_resolved_names_are_used_again(cluster, queue):
@@ -94,8 +101,12 @@ def test_mqback_brings_the_resolved_names_back_with_the_group(cluster, queue):
     first = went_to(out.put(b"1", LO | MQPMO_SYNCPOINT, MsgFlags=IN))
     assert connection.commit() == OK
     assert went_to(out.put(b"2", LO | MQPMO_SYNCPOINT, MsgFlags=LAST)) == first
-    second = went_to(out.put(b"1 of the next", LO | MQPMO_SYNCPOINT, MsgFlags=IN))
-    assert second != first
+    for _ in range(MOST):
+        if went_to(out.put(b"1 of another", LO | MQPMO_SYNCPOINT, MsgFlags=IN)) != first:
+            break
+        out.put(b"2 of another", LO | MQPMO_SYNCPOINT, MsgFlags=LAST)
+    else:
+        pytest.fail("all groups went to one queue manager")
     assert connection.back_out() == OK
     assert went_to(out.put(b"2 again", LO | MQPMO_SYNCPOINT, MsgFlags=LAST)) == first
 
@@ -119,18 +130,22 @@ def test_a_message_that_is_not_part_of_the_group_in_progress_fails(cluster, queu
 
 def test_messages_without_logical_order_and_without_a_group_are_balanced_one_by_one(cluster, queue):
     out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
-    assert [went_to(out.put(b"")) for _ in range(6)] == ["QM1", "QM2", "QM3"] * 2
+    until_all_were_chosen(lambda: went_to(out.put(b"")))
 
 
 def test_a_group_that_is_continued_without_logical_order_goes_on_at_any_instance(cluster, queue):
     """A restart as the text on restarting describes it: the first put names the group itself, and is balanced alone."""
-    first = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
-    begun = first.put(b"1", LO, MsgFlags=IN)
-    restarted = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
-    second = restarted.put(b"2", MsgFlags=IN, GroupId=begun.md.GroupId, MsgSeqNumber=2)
-    assert went_to(second) != went_to(begun)
-    # From there on it stays together again.
-    assert went_to(restarted.put(b"3", LO, MsgFlags=LAST)) == went_to(second)
+    connection = cluster.connect("QM1")
+    begun = connection.open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP).put(b"1", LO, MsgFlags=IN)
+
+    def go_on():
+        restarted = connection.open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
+        second = restarted.put(b"2", MsgFlags=IN, GroupId=begun.md.GroupId, MsgSeqNumber=2)
+        # From there on it stays together again.
+        assert went_to(restarted.put(b"3", LO, MsgFlags=LAST)) == went_to(second)
+        return went_to(second)
+
+    until_all_were_chosen(go_on)
 
 
 def test_a_restart_that_names_the_queue_manager_keeps_the_group_together(cluster, queue, mqi):
@@ -146,10 +161,10 @@ def test_a_restart_that_names_the_queue_manager_keeps_the_group_together(cluster
     assert [answer.place for answer in cluster.browse(other, queue)] == [(begun.md.GroupId, n, 0) for n in (1, 2, 3)]
 
 
-def test_messages_bound_by_group_are_not_reallocated(cluster, queue):
+def test_messages_bound_by_group_are_not_reallocated(cluster, embedded_cluster, queue):
     """They wait on the transmission queue for the instance their group went to; others do not."""
     connection = cluster.connect("QM1")
-    control = cluster["QM1"].control
+    control = embedded_cluster["QM1"].control
     bound = connection.open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
     loose = connection.open(queue, MQOO_OUTPUT | MQOO_BIND_NOT_FIXED)
     control.slow_channel("QM2", 3600)
@@ -169,7 +184,8 @@ def test_messages_bound_by_group_are_not_reallocated(cluster, queue):
 
 
 def test_the_option_means_nothing_to_a_queue_that_is_in_no_cluster(cluster):
-    cluster.mqsc("QM1", "DEFINE QLOCAL(ALONE) REPLACE", "CLEAR QLOCAL(ALONE)")
-    out = cluster.connect("QM1").open("ALONE", MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
+    queue = cluster.name()
+    cluster.mqsc("QM1", f"DEFINE QLOCAL({queue})")
+    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
     assert out.put(b"1", MsgFlags=IN, MsgSeqNumber=1).code == OK
     assert out.put(b"2").code == OK

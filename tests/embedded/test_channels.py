@@ -43,7 +43,8 @@ from mqgroups.mqi.constants import (
     MQRO_DISCARD_MSG,
     MQRO_EXCEPTION,
 )
-from tests.fix_cluster import DEAD_LETTERS, NAMES, went_to
+from tests.cluster_sites import NAMES
+from tests.fix_cluster import DEAD_LETTERS, went_to
 from tests.fix_mqi import OK, PATIENCE_MS, text, wait_until
 
 pytestmark = pytest.mark.embedded
@@ -108,7 +109,7 @@ def test_messages_travel_when_their_unit_of_work_is_committed(cluster):
 def test_physical_order_differs_from_logical_order_where_messages_are_interleaved(cluster):
     """As in Figure 2 of "Logical and physical ordering": the same groups, another physical order."""
     queue = cluster.define(at=("QM2",))
-    control = cluster["QM1"].control
+    control = cluster.embedded["QM1"].control
     control.stop_channel("QM2")
     outs = [cluster.connect("QM1").open(queue, OUT["group"]) for _ in range(3)]
     for number in range(1, 6):
@@ -161,7 +162,7 @@ def test_groups_and_segments_arrive_as_they_were_put(cluster):
 
 def test_on_a_transmission_queue_a_message_has_an_mqxqh(cluster):
     queue, out = to_qm2(cluster)
-    cluster["QM1"].control.stop_channel("QM2")
+    cluster.embedded["QM1"].control.stop_channel("QM2")
     sent = out.put(b"data", MsgFlags=LAST, MsgSeqNumber=1)
     (waiting,) = cluster.browse("QM1", "SYSTEM.CLUSTER.TRANSMIT.GRPCLUS.QM2")
     struc_id, version, to_queue, to_q_mgr = struct.unpack_from("<4si48s48s", waiting.data)
@@ -174,10 +175,10 @@ def test_on_a_transmission_queue_a_message_has_an_mqxqh(cluster):
 
 
 @pytest.mark.parametrize("garbage", [b"", b"XQH " + b"?" * 500])
-def test_what_is_no_transmission_stays_and_is_in_nobodys_way(cluster, garbage):
+def test_what_is_no_transmission_stays_and_is_in_nobodys_way(cluster, connect, garbage):
     queue, out = to_qm2(cluster)
     transmission_queue = "SYSTEM.CLUSTER.TRANSMIT.GRPCLUS.QM2"
-    connection = cluster.connect("QM1")
+    connection = connect(to=cluster.embedded["QM1"])
     connection.put1(transmission_queue, garbage, Format=MQFMT_XMIT_Q_HEADER)
     out.put(b"data")
     cluster.waits_for("QM2", queue, 1)
@@ -187,12 +188,12 @@ def test_what_is_no_transmission_stays_and_is_in_nobodys_way(cluster, garbage):
 
 def test_what_expires_on_its_way_does_not_arrive(cluster):
     queue, out = to_qm2(cluster)
-    cluster["QM1"].control.stop_channel("QM2")
+    cluster.embedded["QM1"].control.stop_channel("QM2")
     out.put(b"late", Expiry=1)
     deadline = time.monotonic() + 0.1
     wait_until(lambda: time.monotonic() > deadline)
     out.put(b"in time")
-    cluster["QM1"].control.start_channel("QM2")
+    cluster.embedded["QM1"].control.start_channel("QM2")
     cluster.waits_for("QM2", queue, 1)
     assert cluster.data("QM2", queue) == [b"in time"]
 
@@ -203,7 +204,7 @@ def test_what_expires_on_its_way_does_not_arrive(cluster):
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_batch_that_is_cut_arrives_once(cluster, when):
     queue, out = to_qm2(cluster)
-    cluster["QM1"].control.cut_channel("QM2", when)
+    cluster.embedded["QM1"].control.cut_channel("QM2", when)
     for data in numbered(10):
         out.put(data)
     cluster.waits_for("QM2", queue, 10)
@@ -215,7 +216,7 @@ def test_a_batch_that_is_cut_arrives_once(cluster, when):
 def test_a_batch_in_doubt_waits_until_its_channel_is_started(cluster, when, arrived):
     queue = cluster.define(at=("QM2", "QM3"))
     connection = cluster.connect("QM1")
-    control = cluster["QM1"].control
+    control = cluster.embedded["QM1"].control
     control.cut_channel("QM2", when, stop=True)
     out = connection.open(queue, MQOO_OUTPUT | MQOO_BIND_NOT_FIXED)
     for data in numbered(6):
@@ -233,7 +234,7 @@ def test_a_batch_in_doubt_waits_until_its_channel_is_started(cluster, when, arri
 
 def test_a_cut_that_is_taken_back_does_not_happen(cluster):
     queue, out = to_qm2(cluster)
-    control = cluster["QM1"].control
+    control = cluster.embedded["QM1"].control
     control.cut_channel("QM2", "before", stop=True)
     control.cut_channel("QM2", "")
     out.put(b"not cut")
@@ -247,7 +248,7 @@ def test_a_cut_that_is_taken_back_does_not_happen(cluster):
 def test_a_batch_in_doubt_arrives_once_though_an_end_of_the_channel_is_killed(make_cluster, dies, when):
     cluster = make_cluster(("QM1", "QM2"))
     queue = cluster.define(at=("QM2",))
-    cluster["QM1"].control.cut_channel("QM2", when, stop=True)
+    cluster.embedded["QM1"].control.cut_channel("QM2", when, stop=True)
     connection = cluster.connect("QM1")
     out = connection.open(queue, MQOO_OUTPUT)
     for data in numbered(5):
@@ -255,10 +256,10 @@ def test_a_batch_in_doubt_arrives_once_though_an_end_of_the_channel_is_killed(ma
     connection.commit()
     cluster.waits_for_status("QM1", "QM2", "STOPPED")
     assert cluster.channel("QM1", "QM2")["in_doubt"] == 5
-    cluster[dies].kill()
-    cluster[dies].start()
+    cluster.embedded[dies].kill()
+    cluster.embedded[dies].start()
     # A queue manager that starts starts its channels; the other one's has to be.
-    cluster["QM1"].control.start_channel("QM2")
+    cluster.embedded["QM1"].control.start_channel("QM2")
     cluster.waits_for("QM2", queue, 5)
     assert cluster.data("QM2", queue) == numbered(5)
     wait_until(lambda: cluster.channel("QM1", "QM2")["waiting"] == 0)
@@ -271,15 +272,15 @@ def test_messages_arrive_once_whichever_call_of_a_channel_its_receiving_end_dies
     """The first call meets the partner, the others bring a batch each."""
     cluster = make_cluster(("QM1", "QM2"), ChannelSettings(batchsz=4, retry_s=0.02))
     queue = cluster.define(at=("QM2",))
-    cluster["QM2"].arm(Fault(action, when, verb="CHANNEL", nth=nth))
+    cluster.embedded["QM2"].arm(Fault(action, when, verb="CHANNEL", nth=nth))
     connection = cluster.connect("QM1")
     out = connection.open(queue, MQOO_OUTPUT)
     for data in numbered(12):
         out.put(data, MQPMO_SYNCPOINT)
     connection.commit()
     if action == "kill_server":
-        cluster["QM2"].wait()
-        cluster["QM2"].start()
+        cluster.embedded["QM2"].wait()
+        cluster.embedded["QM2"].start()
     cluster.waits_for("QM2", queue, 12)
     wait_until(lambda: cluster.channel("QM1", "QM2")["in_doubt"] == 0)
     assert cluster.data("QM2", queue) == numbered(12)
@@ -292,13 +293,13 @@ def test_messages_wait_for_a_queue_manager_that_is_down(make_cluster):
     bound = connection.open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
     assert went_to(bound.put(b"g1", LO, MsgFlags=IN)) == "QM2"
     cluster.waits_for("QM2", queue, 1)
-    cluster["QM2"].kill()
+    cluster.embedded["QM2"].kill()
     assert went_to(bound.put(b"g2", LO, MsgFlags=LAST)) == "QM2"
     cluster.waits_for_status("QM1", "QM2", "RETRYING")
     # The cluster goes on without it, and knows its queue still.
     assert {went_to(connection.put1(queue, b"loose")) for _ in range(3)} == {"QM3"}
     assert {went_to(bound.put(b"whole", LO, MsgFlags=LAST)) for _ in range(2)} == {"QM3"}
-    cluster["QM2"].start()
+    cluster.embedded["QM2"].start()
     cluster.waits_for("QM2", queue, 2)
     assert cluster.data("QM2", queue) == [b"g1", b"g2"]
     cluster.waits_for_status("QM1", "QM2", "RUNNING")
@@ -308,7 +309,7 @@ def test_messages_wait_for_a_queue_manager_that_is_down(make_cluster):
 def test_messages_that_are_not_fixed_leave_the_transmission_queue_of_a_stopped_channel(cluster):
     queue = cluster.define(at=("QM2", "QM3"))
     connection = cluster.connect("QM1")
-    control = cluster["QM1"].control
+    control = cluster.embedded["QM1"].control
     control.slow_channel("QM2", 3600)
     for option in OUT.values():
         out = connection.open(queue, option)
@@ -328,7 +329,7 @@ def test_messages_that_are_not_fixed_leave_the_transmission_queue_of_a_stopped_c
 
 def test_a_message_that_is_not_persistent_is_lost_with_a_fast_channel(cluster):
     queue, out = to_qm2(cluster)
-    cluster["QM1"].control.cut_channel("QM2", "before")
+    cluster.embedded["QM1"].control.cut_channel("QM2", "before")
     out.put(b"lost", Persistence=MQPER_NOT_PERSISTENT)
     wait_until(lambda: cluster.channel("QM1", "QM2")["waiting"] == 0)
     out.put(b"arrives", Persistence=MQPER_NOT_PERSISTENT)
@@ -340,7 +341,7 @@ def test_a_message_that_is_not_persistent_is_lost_with_a_fast_channel(cluster):
 def test_a_message_that_is_not_persistent_arrives_once_over_a_normal_channel(make_cluster, when):
     cluster = make_cluster(("QM1", "QM2"), ChannelSettings(npmspeed="NORMAL", retry_s=0.05))
     queue, out = to_qm2(cluster)
-    cluster["QM1"].control.cut_channel("QM2", when)
+    cluster.embedded["QM1"].control.cut_channel("QM2", when)
     out.put(b"n", Persistence=MQPER_NOT_PERSISTENT)
     cluster.waits_for("QM2", queue, 1)
     wait_until(lambda: cluster.channel("QM1", "QM2")["in_doubt"] == 0)
@@ -375,10 +376,10 @@ def test_what_a_queue_does_not_take_goes_to_the_dead_letter_queue(cluster, attri
 def test_an_mqdlh_says_where_a_message_was_going(cluster):
     queue = cluster.define(at=("QM2",))
     connection = cluster.connect("QM1")
-    cluster["QM1"].control.stop_channel("QM2")
+    cluster.embedded["QM1"].control.stop_channel("QM2")
     connection.open(queue, OUT["open"]).put(b"data")
     cluster.mqsc("QM2", f"DELETE QLOCAL({queue})")
-    cluster["QM1"].control.start_channel("QM2")
+    cluster.embedded["QM1"].control.start_channel("QM2")
     wait_until(lambda: bool(letters(cluster, "QM2", queue)))
     letter = cluster.browse("QM2", DEAD_LETTERS)[-1]
     struc_id, version, reason, to_queue, to_q_mgr, _, _, format_, *_ = DLH.unpack_from(letter.data)
@@ -409,11 +410,11 @@ def inhibited_on_arrival(cluster, bound):
             out = cluster.connect("QM1").open(queue, OUT[bound])
     assert went_to(out.put(b"2", LO, MsgFlags=IN)) == "QM2"
     wait_until(lambda: {b"1", b"2"} <= set(cluster.data("QM2", queue)))
-    cluster["QM1"].control.stop_channel("QM2")
+    cluster.embedded["QM1"].control.stop_channel("QM2")
     cluster.mqsc("QM2", f"ALTER QLOCAL({queue}) PUT(DISABLED)")
     assert went_to(out.put(b"3", LO, MsgFlags=IN)) == "QM2"
     assert went_to(out.put(b"4", LO, MsgFlags=LAST)) == "QM2"
-    cluster["QM1"].control.start_channel("QM2")
+    cluster.embedded["QM1"].control.start_channel("QM2")
     return queue
 
 
@@ -439,10 +440,10 @@ def test_what_is_bound_on_open_does_not_go_anywhere_else(cluster):
 def test_without_another_instance_an_inhibited_one_is_a_dead_letter_too(cluster):
     queue = cluster.define(at=("QM2",))
     out = cluster.connect("QM1").open(queue, OUT["group"])
-    cluster["QM1"].control.stop_channel("QM2")
+    cluster.embedded["QM1"].control.stop_channel("QM2")
     out.put(b"1", LO, MsgFlags=LAST)
     cluster.mqsc("QM2", f"ALTER QLOCAL({queue}) PUT(DISABLED)")
-    cluster["QM1"].control.start_channel("QM2")
+    cluster.embedded["QM1"].control.start_channel("QM2")
     wait_until(lambda: [each[:2] for each in letters(cluster, "QM2", queue)] == [(MQRC_PUT_INHIBITED, b"1")])
 
 
@@ -500,7 +501,7 @@ def test_groups_arrive_whole_and_once_whatever_breaks_and_dies(make_cluster, see
     def break_something():
         at = draw.choice(["QM1", "QM2"])
         to = draw.choice([name for name in NAMES if name != at])
-        control = cluster[at].control
+        control = cluster.embedded[at].control
         what = draw.choice(["cut", "cut", "stop", "start", "interleave", "slow", "kill", "kill at a batch"])
         if what == "cut":
             control.cut_channel(to, draw.choice(["before", "after"]))
@@ -513,30 +514,30 @@ def test_groups_arrive_whole_and_once_whatever_breaks_and_dies(make_cluster, see
         elif what == "slow":
             control.slow_channel(to, draw.choice([0, 0.02]))
         elif what == "kill":
-            cluster[at].kill()
-            cluster[at].start()
+            cluster.embedded[at].kill()
+            cluster.embedded[at].start()
         else:
             # Nobody puts there, so it may die at any moment, and perhaps has already.
             fault = Fault("kill_server", draw.choice(["before", "after"]), verb="CHANNEL", nth=draw.randint(1, 3))
             with contextlib.suppress(ControlError, EmbeddedQueueManagerError):
-                cluster["QM3"].arm(fault)
+                cluster.embedded["QM3"].arm(fault)
 
     def start_what_died():
-        if not cluster["QM3"].is_running:
-            cluster["QM3"].start()
+        if not cluster.embedded["QM3"].is_running:
+            cluster.embedded["QM3"].start()
 
     for _ in range(60):
         put_a_group(draw.choice(["QM1", "QM2"]))
         if draw.random() < 0.5:
             start_what_died()
             break_something()
-    cluster["QM3"].kill()
-    cluster["QM3"].start()
+    cluster.embedded["QM3"].kill()
+    cluster.embedded["QM3"].start()
     for at in NAMES:
         for to in NAMES:
             if at != to:
-                cluster[at].control.slow_channel(to, 0)
-                cluster[at].control.start_channel(to)
+                cluster.embedded[at].control.slow_channel(to, 0)
+                cluster.embedded[at].control.start_channel(to)
     cluster.waits_for_all(queue, sum(length for _, length in expected.values()))
     for name in NAMES:
         arrived: dict[bytes, list[int]] = {}

@@ -13,7 +13,10 @@ from mqgroups.mqi.constants import (
     MQOO_BIND_NOT_FIXED,
     MQOO_BIND_ON_GROUP,
     MQOO_BIND_ON_OPEN,
+    MQOO_BROWSE,
+    MQOO_INPUT_SHARED,
     MQOO_OUTPUT,
+    MQOO_SET,
     MQRC_NOT_AUTHORIZED,
     MQRC_UNKNOWN_OBJECT_NAME,
 )
@@ -89,3 +92,11 @@ def test_a_remote_queue_definition_is_checked_by_its_own_name(cluster, may, open
 
 def test_that_there_is_no_such_queue_is_told_first(opened):
     assert opened("NOWHERE.AT.ALL") == failed(MQRC_UNKNOWN_OBJECT_NAME)
+
+
+@pytest.mark.usefixtures("may")
+@pytest.mark.parametrize("use", [MQOO_INPUT_SHARED, MQOO_BROWSE, MQOO_SET])
+def test_so_is_that_there_is_none_to_get_from(cluster, use):
+    """Unverified: "MQOPEN and clusters" says 2085 for want of a local instance, no text that authority is asked for later."""
+    name = cluster.define(ATTRIBUTES, at=("QM2", "QM3"))
+    assert cluster.connect_as_user("QM1").open(name, use).code == failed(MQRC_UNKNOWN_OBJECT_NAME)

@@ -152,7 +152,7 @@ def test_a_queue_manager_that_is_not_in_the_file(run, file, tmp_path):
 
 def test_channels_are_stopped_and_started_by_command(cluster):
     queue = cluster.define(at=("QM2",))
-    data = cluster["QM1"].data
+    data = cluster.embedded["QM1"].data
     assert invoke("channel", "--data", data, "--to", "QM2", "stop") == (0, "")
     out = cluster.connect("QM1").open(queue, MQOO_OUTPUT)
     assert out.put(b"data").code == OK
@@ -174,7 +174,7 @@ def test_channels_are_stopped_and_started_by_command(cluster):
     ],
 )
 def test_commands_that_are_refused(cluster, arguments, code, why):
-    found, said = invoke("channel", "--data", cluster["QM1"].data, *arguments)
+    found, said = invoke("channel", "--data", cluster.embedded["QM1"].data, *arguments)
     assert (found, why in " ".join(said.split())) == (code, True)
 
 

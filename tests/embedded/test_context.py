@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from mqgroups.mqi.constants import (
@@ -33,6 +35,7 @@ from mqgroups.mqi.constants import (
 )
 from tests.fix_mqi import OK, failed, shared_input
 
+OTHER_USERS = Path(__file__).with_name("other_users.mqsc")
 SET = {
     "UserIdentifier": b"somebody".ljust(12),
     "AccountingToken": b"a token".ljust(32, b"\1"),
@@ -160,10 +163,11 @@ def test_the_context_handle_must_have_been_opened_to_save_it(connection, queue, 
         assert put(out, MQPMO_PASS_ALL_CONTEXT, handle).code == failed(MQRC_CONTEXT_HANDLE_ERROR)
 
 
-def test_an_alternate_user_is_not_whom_the_message_is_from(connection, queue, mqi):
+def test_an_alternate_user_is_not_whom_the_message_is_from(own_queue_manager, connect, mqi):
     """AlternateUserId is for the authority to open only (topics q098140, q097700)."""
-    od = {"ObjectName": queue.encode(), "AlternateUserId": b"somebody".ljust(12)}
-    own = connection.put1(queue, b"m").md.UserIdentifier
+    connection = connect(to=own_queue_manager(mqsc=[OTHER_USERS]))
+    od = {"ObjectName": b"TEST.LOCAL", "AlternateUserId": b"somebody".ljust(12)}
+    own = connection.put1("TEST.LOCAL", b"m").md.UserIdentifier
     out = connection.open("", MQOO_OUTPUT | MQOO_ALTERNATE_USER_AUTHORITY, od=mqi.od(**od))
     assert (out.code, out.put(b"m").md.UserIdentifier) == (OK, own)
     answer = connection.put1("", b"m", MQPMO_ALTERNATE_USER_AUTHORITY, od=mqi.od(**od))

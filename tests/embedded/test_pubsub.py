@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,6 +81,7 @@ from tests.fix_pubsub import open_topic, publish, subscribe
 
 pytestmark = pytest.mark.embedded
 
+OTHER_USERS = Path(__file__).with_name("other_users.mqsc")
 MANAGED = MQSO_CREATE | MQSO_MANAGED
 DURABLE = MANAGED | MQSO_DURABLE
 NOTHING = failed(MQRC_NO_SUBSCRIPTION)
@@ -458,7 +460,7 @@ def test_altering(connection, queue, make_queue, topic, name):
 
 
 def test_who_may_resume(own_queue_manager, connect, topic):
-    target = own_queue_manager(users={"ann": "secret", "bob": "secret"})
+    target = own_queue_manager(mqsc=[OTHER_USERS], users={"ann": "secret", "bob": "secret"})
     ann, bob = (connect(to=target, user=user, password="secret") for user in ("ann", "bob"))
     subscribe(ann, topic, DURABLE, name="fixed").close()
     subscribe(ann, topic, DURABLE | MQSO_ANY_USERID, name="any").close()

@@ -1,7 +1,8 @@
-"""A Docker engine that a test plays: as much of the Engine API, over HTTP, as a container of one queue manager needs.
+"""A Docker engine that a test plays: as much of the Engine API, over HTTP, as containers of queue managers in a network need.
 
-What is asked of it is kept (``created``, ``executed``, ``removed``); what it answers is set beforehand: what each program in the
-container writes and how it ends, after how many calls the container is ready or has ended, what its log says.
+What is asked of it is kept (``created`` and ``files`` of the last container, ``all_created``, ``executed``, ``removed``); what it
+answers is set beforehand: what each program in a container writes and how it ends, after how many calls it is ready or has
+ended, what its log says.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 API_VERSION = "1.44"
-CONTAINER = "c0ffee" * 10 + "c0de"
+CONTAINER = "c0ffee" * 10 + "c0d{}"
 HOST_PORT = 49153
 
 # What a program in the container does: its arguments -> exit code, output.
@@ -33,22 +34,32 @@ class Engine:
     log: str = ""
     exits_after: int | None = None
     created: dict[str, Any] = field(default_factory=dict)
+    all_created: dict[str, dict[str, Any]] = field(default_factory=dict)
+    networks: dict[str, str] = field(default_factory=dict)
     files: dict[str, tuple[str, int]] = field(default_factory=dict)
     pulled: list[str] = field(default_factory=list)
     executed: list[list[str]] = field(default_factory=list)
-    started: bool = False
-    removed: bool = False
+    started: set[str] = field(default_factory=set)
+    gone: set[str] = field(default_factory=set)
     ended: bool = False
     results: list[tuple[int, str]] = field(default_factory=list)
     client_reads: threading.Event = field(default_factory=threading.Event)
 
-    def create(self, asked: dict[str, Any]) -> None:
-        """Keep the request, and what the files that it mounts hold: they are gone with the container."""
-        self.created = asked
+    @property
+    def removed(self) -> bool:
+        """Whether all containers are gone, and all networks."""
+        return self.gone == {*self.all_created} and not self.networks
+
+    def create(self, asked: dict[str, Any]) -> str:
+        """Keep the request, and what the files that it mounts hold: they are gone with the container. Returns its identifier."""
+        number = CONTAINER.format(len(self.all_created))
+        self.created = self.all_created[number] = asked
+        self.files = {}
         for bind in asked["HostConfig"]["Binds"]:
             source, target, mode = bind.split(":")
             assert mode == "ro"
             self.files[target] = (Path(source).read_text(), Path(source).stat().st_mode & 0o777)
+        return number
 
     def execute(self, command: list[str]) -> str:
         """Run a program; returns the identifier of the run."""
@@ -58,13 +69,15 @@ class Engine:
             self.ended = True
         return f"exec{len(self.results) - 1}"
 
-    def inspected(self) -> dict[str, Any]:
+    def inspected(self, container: str) -> dict[str, Any]:
         """Return what ``docker inspect`` says."""
+        status = "exited" if self.ended else "running" if container in self.started else "created"
+        port = HOST_PORT + [*self.all_created].index(container)
         return {
-            "Id": CONTAINER,
-            "State": {"Status": "exited" if self.ended else "running" if self.started else "created", "ExitCode": 1},
-            "Config": {"Image": self.created["Image"], "Labels": {}, "Tty": False},
-            "NetworkSettings": {"Ports": {"1414/tcp": [{"HostIp": "0.0.0.0", "HostPort": str(HOST_PORT)}]}},
+            "Id": container,
+            "State": {"Status": status, "ExitCode": 1},
+            "Config": {"Image": self.all_created[container]["Image"], "Labels": {}, "Tty": False},
+            "NetworkSettings": {"Ports": {"1414/tcp": [{"HostIp": "0.0.0.0", "HostPort": str(port)}]}},
         }
 
 
@@ -126,29 +139,42 @@ class _Handler(BaseHTTPRequestHandler):
         self.answer({"status": "done"})
 
     def create(self, asked: Any) -> None:
-        self.engine.create(asked)
-        self.answer({"Id": CONTAINER, "Warnings": []}, 201)
+        self.answer({"Id": self.engine.create(asked), "Warnings": []}, 201)
 
-    def start(self, _: Any) -> None:
-        self.engine.started = True
+    def start(self, _: Any, container: str) -> None:
+        self.engine.started.add(container)
         self.answer(status=204)
 
-    def inspect(self, _: Any) -> None:
-        self.answer(self.engine.inspected())
+    def inspect(self, _: Any, container: str) -> None:
+        self.answer(self.engine.inspected(container))
 
-    def logs(self, _: Any) -> None:
+    def logs(self, _: Any, container: str) -> None:
+        assert container in self.engine.started
         on_stdout = "stdout=1" in self.path
         self._send(200, _frame(self.engine.log) if on_stdout else b"", "application/vnd.docker.multiplexed-stream")
 
-    def remove(self, _: Any) -> None:
+    def remove(self, _: Any, container: str) -> None:
         assert "v=True" in self.path
         assert "force=True" in self.path
-        self.engine.removed = True
+        self.engine.gone.add(container)
         self.answer(status=204)
 
-    def exec_create(self, asked: Any) -> None:
+    def create_network(self, asked: Any) -> None:
+        number = f"network{len(self.engine.networks)}"
+        self.engine.networks[number] = asked["Name"]
+        self.answer({"Id": number, "Warning": ""}, 201)
+
+    def inspect_network(self, _: Any, number: str) -> None:
+        self.answer({"Id": number, "Name": self.engine.networks[number]})
+
+    def remove_network(self, _: Any, number: str) -> None:
+        assert self.engine.gone == {*self.engine.all_created}, "the engine removes no network that containers are in"
+        del self.engine.networks[number]
+        self.answer(status=204)
+
+    def exec_create(self, asked: Any, container: str) -> None:
         if self.engine.ended:
-            self.answer({"message": f"container {CONTAINER} is not running"}, 409)
+            self.answer({"message": f"container {container} is not running"}, 409)
         else:
             self.answer({"Id": self.engine.execute(asked["Cmd"])}, 201)
 
@@ -172,11 +198,14 @@ _ROUTES: dict[str, Callable[..., None]] = {
     "GET /images/(.+)/json": _Handler.image,
     "POST /images/create": _Handler.pull,
     "POST /containers/create": _Handler.create,
-    f"POST /containers/{CONTAINER}/start": _Handler.start,
-    f"GET /containers/{CONTAINER}/json": _Handler.inspect,
-    f"GET /containers/{CONTAINER}/logs": _Handler.logs,
-    f"DELETE /containers/{CONTAINER}": _Handler.remove,
-    f"POST /containers/{CONTAINER}/exec": _Handler.exec_create,
+    "POST /containers/([0-9a-f]+)/start": _Handler.start,
+    "GET /containers/([0-9a-f]+)/json": _Handler.inspect,
+    "GET /containers/([0-9a-f]+)/logs": _Handler.logs,
+    "DELETE /containers/([0-9a-f]+)": _Handler.remove,
+    "POST /containers/([0-9a-f]+)/exec": _Handler.exec_create,
+    "POST /networks/create": _Handler.create_network,
+    "GET /networks/(network[0-9]+)": _Handler.inspect_network,
+    "DELETE /networks/(network[0-9]+)": _Handler.remove_network,
     "POST /exec/exec([0-9]+)/start": _Handler.exec_start,
     "GET /exec/exec([0-9]+)/json": _Handler.exec_inspect,
 }

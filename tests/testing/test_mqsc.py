@@ -17,6 +17,7 @@ FILES = [
     ROOT / "docker" / "20-mqgroups.mqsc",
     ROOT / "tests" / "embedded" / "objects.mqsc",
     ROOT / "mqgroups" / "testing" / "queues.mqsc",
+    ROOT / "docker" / "cluster" / "30-cluster.mqsc",
 ]
 each_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 
@@ -30,7 +31,7 @@ def test_it_is_ascii_in_lines_that_runmqsc_reads(path):
 @each_file
 def test_it_can_be_run_again_at_every_start(path):
     commands = parse(path.read_text())
-    assert {command.verb for command in commands} <= {"DEFINE", "SET"}
+    assert {command.verb for command in commands} <= {"ALTER", "DEFINE", "SET"}
     assert all("REPLACE" in command.parameters for command in commands if command.verb == "DEFINE")
 
 
@@ -46,6 +47,14 @@ def test_names_and_descriptions_are_as_long_as_they_may_be(path):
 @each_file
 def test_what_is_set_aside_here_is_what_only_a_real_queue_manager_enforces(path):
     assert {command.kind for command in parse(path.read_text()) if command.set_aside} <= {"AUTHREC"}
+
+
+@each_file
+def test_authorities_are_given_to_user_app_alone_because_a_user_has_to_exist(path):
+    """SET AUTHREC fails for a principal that the system does not know (from memory)."""
+    granted = [command.parameters for command in parse(path.read_text()) if command.kind == "AUTHREC"]
+    assert granted
+    assert {each["PRINCIPAL"] for each in granted} == {"app"}
 
 
 def test_tests_make_their_queues_from_models_that_are_defined():

@@ -81,7 +81,9 @@ def test_one_binding_can_be_asked_for(project):
 
 
 def test_queues_of_ones_own_are_defined_by_mqsc_files_of_the_ini_file(project):
-    (project.path / "mine.mqsc").write_text("DEFINE QLOCAL(MINE) REPLACE\n")
+    (project.path / "mine.mqsc").write_text(
+        "DEFINE QLOCAL(MINE) REPLACE\nSET AUTHREC PROFILE(MINE) PRINCIPAL('app') OBJTYPE(QUEUE) AUTHADD(GET,PUT)\n"
+    )
     project.ini("[pytest]\nmq_mqsc = mine.mqsc\n")
     project.file(
         test_it=ROUND_TRIP.replace("binding, queue", "binding")
