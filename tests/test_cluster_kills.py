@@ -146,6 +146,10 @@ def test_whatever_dies_each_group_arrives_once_and_whole_at_one_instance(make_cl
             disturb()
             disturb.heal()
         wait_for(GROUPS * MESSAGES)
+        # What counts in CURDEPTH before it is committed would be backed out with its program.
+        wait_until(
+            lambda: all("UNCOM(NO)" in cluster.mqsc(name, f"DISPLAY QSTATUS({ARRIVED}) UNCOM")[0] for name in ALL)
+        )
     finally:
         programs.end()
     # Then each group is there as it was put: once, in sequence, and at one instance.
