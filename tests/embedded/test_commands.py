@@ -525,7 +525,7 @@ def test_chckclnt_decides_whether_a_client_may_come_without_credentials(own_queu
 
 
 def test_authority_records_are_accepted(command):
-    record = {cf.MQCACF_AUTH_PROFILE_NAME: b"ORDERS", cf.MQIACF_OBJECT_TYPE: 1, cf.MQIACF_AUTH_ADD_AUTHS: [8]}
+    record = {cf.MQCACF_AUTH_PROFILE_NAME: b"OF.NO.OTHER.TEST", cf.MQIACF_OBJECT_TYPE: 1, cf.MQIACF_AUTH_ADD_AUTHS: [8]}
     assert command.refusal("SET_AUTH_REC", record) == failed(cf.MQRCCF_ENTITY_NAME_MISSING)
     command("SET_AUTH_REC", {**record, cf.MQCACF_PRINCIPAL_ENTITY_NAMES: [b"app"]})
     command("DELETE_AUTH_REC", {**record, cf.MQCACF_PRINCIPAL_ENTITY_NAMES: [b"app"]})
