@@ -66,7 +66,8 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], dict[str,
                 for metric in scope.metrics:
                     points = found.setdefault(metric.name, {})
                     for point in metric.data.data_points:
-                        value = (point.count, point.sum) if isinstance(point, HistogramDataPoint) else point.value  # type: ignore[union-attr]
+                        is_histogram = isinstance(point, HistogramDataPoint)
+                        value: Any = (point.count, point.sum) if is_histogram else point.value  # type: ignore[union-attr]  # by kind
                         points[frozenset((point.attributes or {}).items())] = value
         return found
 

@@ -114,7 +114,7 @@ class CLayer:
 
     def _set_peer_name(self, cd: Any, peer_name: str | None) -> object:
         """Let an MQCD point to a peer name; returns what has to be kept alive as long as the MQCD is used."""
-        raise NotImplementedError
+        raise NotImplementedError  # each binding does its own
 
     @cached_property
     def _set_options(self) -> tuple[bytes, bytes]:

@@ -140,11 +140,11 @@ class Application:
 
     def run(self, connection: mqgroups.QueueManager) -> None:
         """One start of the application, to its end."""
-        raise NotImplementedError
+        raise NotImplementedError  # each program does its own
 
     def wrong(self, reader: Reader) -> str:
         """Say what is not as it should be when the application is done; empty if nothing is."""
-        raise NotImplementedError
+        raise NotImplementedError  # each program does its own
 
     @property
     def name(self) -> str:

@@ -96,7 +96,7 @@ class Reader:
 
     def make_cluster_queue(self, name: str, at: Sequence[str]) -> None:
         """Define a cluster queue with an instance at each of these queue managers; ``cluster.ClusterReader`` can."""
-        raise NotImplementedError(f"{name} at {at}")
+        raise NotImplementedError(f"{name} at {at}: this reader looks at one queue manager")
 
     def delete(self, name: str) -> None:
         """Delete a queue that was made from a model queue, with what is on it; nothing if there is none."""

@@ -63,7 +63,7 @@ def told(spy, binding):
 
 def only(name: str, binding) -> None:
     if binding.__name__ != name:
-        pytest.skip(f"of {name}")
+        pytest.skip(f"the bindings differ here, and this is how {name} does it")
 
 
 def test_tls_and_the_user_are_in_mqcd_mqsco_and_mqcsp(told):
