@@ -25,24 +25,11 @@ _GROUPS = {"app": ("mqclient",), "admin": (ADMINISTRATOR,)}
 Q_MGR_PROFILE = "SELF"
 
 # MQSC's words in the order of MQAUTH_* from 1 on.
-WORDS = (
-    *(
-        "ALTUSR",
-        "BROWSE",
-        "CHG",
-        "CLR",
-        "CONNECT",
-        "CRT",
-        "DLT",
-        "DSP",
-        "GET",
-        "INQ",
-        "PUT",
-        "PASSALL",
-        "PASSID",
-        "SET",
-    ),
-    *("SETALL", "SETID", "CTRL", "CTRLX", "PUB", "SUB", "RESUME", "SYSTEM"),
+WORDS = tuple(
+    (
+        "ALTUSR BROWSE CHG CLR CONNECT CRT DLT DSP GET INQ PUT PASSALL PASSID SET "
+        "SETALL SETID CTRL CTRLX PUB SUB RESUME SYSTEM"
+    ).split()
 )
 _CONTEXT = "PASSALL PASSID SETALL SETID"
 _MQI = {
