@@ -82,6 +82,10 @@ class GroupStatus:
             raise self._shared.in_use("MQGET")
         return self._current.record if self._current else None
 
+    def claim(self, record: StatusRecord) -> None:
+        """Put ``record`` in the place of what was read; see ``replace``."""
+        self.replace(record)
+
     def replace(self, record: StatusRecord) -> None:
         """Put ``record`` in the place of the one there is; a group's first one together with its intent.
 
@@ -192,6 +196,9 @@ class NoStatus:
             raise GroupNotResumable
         self._began = True
         return None
+
+    def claim(self, record: StatusRecord) -> None:
+        """Forget the record."""
 
     def replace(self, record: StatusRecord) -> None:
         """Forget the record."""

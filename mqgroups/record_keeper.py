@@ -44,6 +44,9 @@ class RecordKeeper(Protocol):
     def read(self) -> StatusRecord | None:
         """Return the committed record."""
 
+    def claim(self, record: StatusRecord) -> None:
+        """Put ``record`` in the place of what was read. The caller has to commit or back out."""
+
     def replace(self, record: StatusRecord) -> None:
         """Put ``record`` in the place of the one there is. The caller has to commit or back out."""
 

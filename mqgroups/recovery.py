@@ -19,7 +19,7 @@ from mqgroups.core.model import Role
 from mqgroups.core.restart import Expectations, RestartAction, restart_action
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError
-from mqgroups.status_queue import StatusQueue, foreign_record, held_by
+from mqgroups.status_queue import StatusQueue, foreign_record, held_by, take_away
 
 
 class OwnerState(Enum):
@@ -84,7 +84,7 @@ def inspect_owner(
         # A checkpoint says which group is next, to an application that puts or gets many.
         if record is None or record.checkpoint is not None or not tidy:
             return found(OwnerState.FREE, record)
-        _take_away(connection, status, record)
+        take_away(connection, status, record)
         return found(OwnerState.FREE, record, taken_away=True)
     except OwnerActive:
         return found(OwnerState.ACTIVE)
@@ -98,13 +98,3 @@ def _seen(connection: Connection, status_queue: str) -> StatusRecord | None:
     except (StatusError, MQIError):
         # Somebody has the queue: that is the answer. What else there is to tell, their unit of work may hide or change.
         return None
-
-
-def _take_away(connection: Connection, status: StatusQueue, record: StatusRecord) -> None:
-    if not status.can_be_cleared:
-        with connection.unit_of_work(status):
-            status.end_chain(record)
-        status.committed()
-    with connection.unit_of_work(status):
-        status.clear()
-    status.committed()

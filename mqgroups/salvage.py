@@ -213,7 +213,7 @@ def _carry_out(connection: Connection, status: StatusQueue, salvage: Salvage) ->
             if away is not None:
                 status.move_all(away)
             if salvage.record is not None:
-                status.replace(salvage.record)
+                status.claim(salvage.record)
     finally:
         if away is not None:
             away.close()

@@ -4,11 +4,11 @@ From an owner's first call to its last there is one record of its own on the que
 record tells what became of it, whichever unit of work it was; and an owner that finds another one's record, or none,
 knows that it was cut off and the name taken over.
 
-The exclusive open is lock and fence. A getter that dies leaves its record hidden until the queue manager notices, so an
-empty queue proves nothing while somebody else may have it open; MQRC_OBJECT_IN_USE (IBM MQ, topic q041130) means "the
-previous owner is not gone yet", and is waited for.
+The exclusive open is lock and fence: MQRC_OBJECT_IN_USE (IBM MQ, topic q041130) means "the previous owner is not gone yet",
+and is waited for. An owner that died may have left its record hidden in a unit of work, whether its handles are closed already
+or not; an anchor beside the record says that it exists (``core.status_chain``), and that is waited for too.
 
-``replace`` and ``clear`` are calls in the caller's unit of work; the caller commits and then says ``committed``, or
+``claim``, ``replace`` and ``clear`` are calls in the caller's unit of work; the caller commits and then says ``committed``, or
 backs out and says ``backed_out``.
 """
 
@@ -16,20 +16,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from mqgroups.connection import Connection, Queue
-from mqgroups.core.model import MsgFlag
+from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
 from mqgroups.core.restart import Mismatch
-from mqgroups.core.status import RecordRejected, RejectedBecause, StatusRecord, decode, encode
+from mqgroups.core.status import RecordRejected, RecordState, RejectedBecause, StatusRecord, decode, encode
 from mqgroups.core.status_chain import (
     MOST_SEGMENTS,
     ChainBroken,
     Kept,
     Lying,
+    OnQueue,
+    RecordHidden,
     RecordPut,
     after_record_put,
-    kept,
     next_record_put,
+    on_queue,
 )
 from mqgroups.errors import (
     SALVAGE,
@@ -61,6 +64,9 @@ _PUT = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER)
 _PUT_SEGMENT = st.pmo(_PUT_OPTIONS)
 _TAKE = st.gmo(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING, match_options=mq.MQMO_MATCH_MSG_ID)
 _TAKE_ANY = st.gmo(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
+_TAKE_PART = st.gmo(
+    mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING, match_options=mq.MQMO_MATCH_GROUP_ID
+)
 _TAKE_CHAIN = st.gmo(
     mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_COMPLETE_MSG,
     match_options=mq.MQMO_MATCH_GROUP_ID,
@@ -68,6 +74,8 @@ _TAKE_CHAIN = st.gmo(
 _BROWSE_FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 _BROWSE_NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 _RECORD_MD = st.md(format_name=mq.MQFMT_STRING, ccsid=1208)
+# More messages than that are no owner's, whatever they are.
+_MOST_MESSAGES = 2 * MOST_SEGMENTS
 
 
 class StatusQueue:
@@ -104,8 +112,9 @@ class StatusQueue:
         self._waiting = retrying(self._patience, OWNER_ACTIVE, connection.sleep)
         self._segmented = segmented
         self._longest_bytes = longest_bytes
-        self._committed: Kept | None = None
-        self._current: Kept | None = None
+        # What lies on the queue: after the last commit, and as this unit of work sees it.
+        self._committed = OnQueue()
+        self._current = OnQueue()
         began_s = time.monotonic()
         try:
             self._queue = self._waiting(lambda: self._open(model))
@@ -124,12 +133,13 @@ class StatusQueue:
     @property
     def has_record(self) -> bool:
         """Whether there is a record, as this unit of work sees it."""
-        return self._current is not None
+        return self._current.kept is not None
 
     @property
     def most_messages(self) -> int:
         """How many messages, at the most, are put and got on this queue in one unit of work."""
-        return 1 + (MOST_SEGMENTS if self._segmented or (self._current and self._current.segments) else 1)
+        kept = self._current.kept
+        return 1 + (MOST_SEGMENTS if self._segmented or (kept is not None and kept.segments) else 1)
 
     @property
     def is_stale(self) -> bool:
@@ -160,33 +170,32 @@ class StatusQueue:
 
         Raises:
             StatusRecordCorrupt, StatusRecordVersion: what is there cannot be read; it stays where it is.
-            DuplicateStatusRecords: there is more than one record or chain.
-            OwnerActive: the queue has a message that nobody can see: it is in somebody's unit of work.
+            DuplicateStatusRecords: there is more than one record or chain that is needed.
+            OwnerActive: there is a record that nobody can see: it is in somebody's unit of work, and still was when the wait
+                was over.
         """
-        browsed = self._waiting(self._browse)
-        lying = [
-            Lying(
-                md[st.MD_MSG_ID],
-                md[st.MD_GROUP_ID],
-                st.long_at(md, st.MD_OFFSET),
-                len(data),
-                MsgFlag(st.long_at(md, st.MD_MSG_FLAGS)),
-            )
-            for data, md, _ in browsed
-        ]
         try:
-            found = kept(lying)
+            self._current, record = self._waiting(self._look)
         except ChainBroken as error:
             raise self._broken(error) from error
-        if found is None:
-            self._committed = self._current = None
-            return None
-        self._committed, order = found
-        self._current = self._committed
-        record = None
-        for number in order:
-            record = decoded_record(self.name, browsed[number][0])
+        self._committed = self._current
         return record
+
+    def claim(self, record: StatusRecord) -> None:
+        """Put ``record`` in the place of what there is, with an anchor if there is none. The caller commits or backs out.
+
+        Raises: as ``replace``.
+        """
+        for leftover in self._current.leftovers:
+            self._take_leftover(leftover)
+        for anchor in self._current.anchors[1:]:
+            self._take(anchor)
+        anchors = self._current.anchors[:1]
+        if not anchors:
+            anchor_record = replace(saying_nothing(record), state=RecordState.ANCHOR)
+            anchors = (self._queue.put(_RECORD_MD, _PUT, encode(anchor_record))[0][st.MD_MSG_ID],)
+        self._current = OnQueue(self._current.kept, (), anchors)
+        self.replace(record)
 
     def replace(self, record: StatusRecord) -> None:
         """Put ``record`` in the place of the one there is. The caller has to commit or back out.
@@ -196,16 +205,16 @@ class StatusQueue:
             StatusRecordMissing: the record there was is gone.
             MQIError: a call failed.
         """
-        self._put(record, next_record_put(self._current, segmented=self._segmented))
+        self._put(record, next_record_put(self._current.kept, segmented=self._segmented))
 
     @property
     def can_be_cleared(self) -> bool:
         """Whether ``clear`` can be called: a chain of segments has to be ended first, in a unit of work before."""
-        return self._current is None or not self._current.is_open
+        return self._current.kept is None or not self._current.kept.is_open
 
     def end_chain(self, record: StatusRecord) -> None:
         """Put ``record`` as the last segment. The caller has to commit or back out."""
-        self._put(record, next_record_put(self._current, segmented=False))
+        self._put(record, next_record_put(self._current.kept, segmented=False))
 
     def _put(self, record: StatusRecord, put: RecordPut) -> None:
         try:
@@ -216,7 +225,7 @@ class StatusQueue:
                 f"({error})"
             ) from error
         if put.takes:
-            self.clear()
+            self._take_record()
         md = _RECORD_MD
         if put.msg_flags:
             md = st.md(
@@ -227,32 +236,54 @@ class StatusQueue:
                 msg_flags=put.msg_flags,
             )
         md_out, _ = self._queue.put(md, _PUT_SEGMENT if put.msg_flags else _PUT, data)
-        self._current = after_record_put(self._current, put, md_out[st.MD_MSG_ID], md_out[st.MD_GROUP_ID], len(data))
+        kept = after_record_put(self._current.kept, put, md_out[st.MD_MSG_ID], md_out[st.MD_GROUP_ID], len(data))
+        self._current = replace(self._current, kept=kept)
 
     def clear(self) -> None:
-        """Get the record, if there is one. The caller has to commit or back out.
+        """Get the record with its anchor, and what else there is. The caller has to commit or back out.
+
+        Only of a record that says nothing: until the commit, both are hidden.
 
         Raises:
             StatusRecordMissing: the record there was is gone.
-            MQIError: the call failed.
+            MQIError: a call failed.
         """
-        current = self._current
-        if current is None:
-            return
-        if current.segments:
-            got = self._queue.get(st.md(group_id=current.group_id), _TAKE_CHAIN)
+        if self._current.kept is not None:
+            self._take_record()
+        for leftover in self._current.leftovers:
+            self._take_leftover(leftover)
+        for anchor in self._current.anchors:
+            self._take(anchor)
+        self._current = OnQueue()
+
+    def _take_record(self) -> None:
+        kept = self._current.kept
+        assert kept is not None
+        if kept.segments:
+            found = self._queue.get(st.md(group_id=kept.group_id), _TAKE_CHAIN) is not None
         else:
-            got = self._queue.get(st.md(msg_id=current.msg_id), _TAKE)
-        if got is None:
+            found = self._take(kept.msg_id)
+        if not found:
             raise StatusRecordMissing(
                 f"the status record this owner put is not on status queue {self.name} any more, although it is open "
                 "exclusively. Something else gets from the queue: find it; the unit of work is backed out. If the "
                 f"record stays lost, {SALVAGE}",
                 status_queue=self.name,
                 found=None,
-                expected=current.msg_id.hex(),
+                expected=kept.msg_id.hex(),
             )
-        self._current = None
+        self._current = replace(self._current, kept=None)
+
+    def _take(self, msg_id: bytes) -> bool:
+        """Get a message by its MsgId; whether it was there."""
+        return self._queue.get(st.md(msg_id=msg_id), _TAKE) is not None
+
+    def _take_leftover(self, leftover: Kept) -> None:
+        if not leftover.segments:
+            self._take(leftover.msg_id)
+            return
+        while self._queue.get(st.md(group_id=leftover.group_id), _TAKE_PART) is not None:
+            pass
 
     @property
     def depth(self) -> int:
@@ -263,7 +294,7 @@ class StatusQueue:
         """Move all that is on the queue, as it is. The caller has to commit or back out; raises MQIError."""
         while (got := self._queue.get(st.md(), _TAKE_ANY)) is not None:
             to.take(got[1], got[0])
-        self._current = None
+        self._current = OnQueue()
 
     def committed(self) -> None:
         """Take note that the unit of work was committed."""
@@ -301,37 +332,54 @@ class StatusQueue:
             name, _OPEN_OPTIONS, dynamic_q_name=dynamic_q_name, max_message_length=self._longest_bytes
         )
 
+    def _look(self) -> tuple[OnQueue, StatusRecord | None]:
+        lying = [
+            Lying(
+                md[st.MD_MSG_ID],
+                md[st.MD_GROUP_ID],
+                st.long_at(md, st.MD_OFFSET),
+                len(data),
+                MsgFlag(st.long_at(md, st.MD_MSG_FLAGS)),
+                decoded_record(self.name, data),
+            )
+            for data, md, _ in self._browse()
+        ]
+        try:
+            return on_queue(lying)
+        except RecordHidden:
+            raise self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE) from None
+
     def _browse(self) -> list[tuple[bytes, bytes, bytes]]:
         found: list[tuple[bytes, bytes, bytes]] = []
         options = _BROWSE_FIRST
         try:
-            # More messages than that are no chain of this package's, whatever they are.
-            while len(found) <= MOST_SEGMENTS and (got := self._queue.get(st.md(), options)) is not None:
+            while len(found) <= _MOST_MESSAGES and (got := self._queue.get(st.md(), options)) is not None:
                 found.append(got)
                 options = _BROWSE_NEXT
         except MessageTooLong as error:
             raise corrupt_record(self.name, str(error), f"at most {self._longest_bytes} bytes") from error
-        if not found and self.depth != 0:
-            # Empty to the eye, but not empty: a unit of work that is not resolved yet hides its record.
-            raise self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE)
         return found
 
     def _broken(self, error: ChainBroken) -> StatusError:
         if not error.several:
             return corrupt_record(self.name, error.found, error.expected)
-        depth = self.depth
         return DuplicateStatusRecords(
-            f"status queue {self.name} holds {depth} messages, expected one status record. Two owners have used it, or "
+            f"status queue {self.name} holds {error.found}, expected {error.expected}. Two owners have used it, or "
             "something else puts to it: browse it, keep the record with the highest epoch and unit_of_work, and remove "
             f"the others; or {SALVAGE}",
             status_queue=self.name,
-            found=depth,
-            expected=1,
+            found=error.found,
+            expected=error.expected,
         )
 
     def _in_use(self, verb: str, reason: int) -> OwnerActive:
         error = OwnerActive(verb, f"status queue {self.name}", mq.MQCC_FAILED, reason)
         error.context = f"Waited {self._patience.wait_s:g} s"
+        if verb == "MQGET":
+            error.context += (
+                ". There is an anchor for a status record that cannot be seen: the record is in somebody's unit of work, or was "
+                "removed by something else than mqgroups"
+            )
         return error
 
 
@@ -420,10 +468,44 @@ def held_by(connection: Connection, name: str) -> StatusRecord | None:
     last, options = None, _BROWSE_FIRST
     try:
         while (got := queue.get(st.md(), options)) is not None:
-            last, options = got, _BROWSE_NEXT
-        return decoded_record(name, last[0]) if last else None
+            options = _BROWSE_NEXT
+            record = decoded_record(name, got[0])
+            if record.state is not RecordState.ANCHOR:
+                last = record
+        return last
     finally:
         queue.close()
+
+
+def saying_nothing(record: StatusRecord) -> StatusRecord:
+    """Return the owner's record without a group."""
+    return StatusRecord(
+        role=record.role,
+        name=record.name,
+        state=RecordState.IDLE,
+        owner_id=record.owner_id,
+        epoch=record.epoch,
+        unit_of_work=0,
+        queue=record.queue,
+        group_id=GROUP_ID_NONE,
+        msg_seq_number=0,
+        q_mgr_identifier=record.q_mgr_identifier,
+    )
+
+
+def take_away(connection: Connection, status: StatusQueue, record: StatusRecord) -> None:
+    """Take ``record``, which says nothing, off its status queue, for somebody who is not its owner.
+
+    Raises:
+        CommitOutcomeUnknown, MQIError: a call failed.
+    """
+    if not status.can_be_cleared:
+        with connection.unit_of_work(status):
+            status.end_chain(record)
+        status.committed()
+    with connection.unit_of_work(status):
+        status.clear()
+    status.committed()
 
 
 def decoded_record(name: str, data: bytes) -> StatusRecord:

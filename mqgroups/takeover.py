@@ -15,7 +15,7 @@ from mqgroups.core.model import Role
 from mqgroups.core.restart import Expectations, RestartAction, RestartDecision, restart_action
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import QueueMissing, TakeoverRefused
-from mqgroups.status_queue import StatusQueue, foreign_record
+from mqgroups.status_queue import StatusQueue, foreign_record, saying_nothing, take_away
 from mqgroups.telemetry.repair import Repair
 
 
@@ -103,12 +103,11 @@ def _refuse_what_would_be_lost(connection: Connection, role: Role, target: Party
 def _move(
     connection: Connection, theirs: StatusQueue, ours: StatusQueue, record: StatusRecord, given: StatusRecord
 ) -> None:
-    if not theirs.can_be_cleared:
-        with connection.unit_of_work(theirs):
-            theirs.end_chain(record)
-        theirs.committed()
+    """Move the record, and leave one behind that says nothing: an empty queue would look as if it had never been there."""
+    nothing = saying_nothing(record)
     with connection.unit_of_work(theirs):
-        theirs.clear()
-        ours.replace(given)
+        theirs.replace(nothing)
+        ours.claim(given)
     theirs.committed()
     ours.committed()
+    take_away(connection, theirs, nothing)

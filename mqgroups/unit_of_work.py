@@ -163,11 +163,13 @@ class UnitsOfWork:
 
     def _claim(self) -> None:
         """Put a record of this owner's in the place of what was found, with what that one says."""
-        own = self._record or replace(self.record(AT_START), state=RecordState.IDLE, unit_of_work=0)
+        own = self._record
+        if own is None or not own.speaks:
+            own = replace(self.record(AT_START), state=RecordState.IDLE, unit_of_work=self.number - 1)
         own = replace(own, owner_id=self._owner_id, epoch=self.epoch)
         self.begin()
         try:
-            self._status.replace(own)
+            self._status.claim(own)
             self._commit(own, self.committed)
         except BaseException as error:
             self.back_out(error)

@@ -49,6 +49,11 @@ class Found:
         return bool(self.msg_flags & mqi.MQMF_LAST_MSG_IN_GROUP)
 
 
+def is_anchor(data: bytes) -> bool:
+    """Whether a message of a status queue is an anchor."""
+    return b'"state":"anchor"' in data
+
+
 class Owner:
     """A producer's and a consumer's name, a queue, and connections of ``mqgroups`` to put and get with."""
 
@@ -133,8 +138,12 @@ class Owner:
         return f"MQGROUPS.{role.upper()}.{self.name}"
 
     def records(self, role: str) -> list[bytes]:
-        """Return the committed status records."""
-        return [found.data for found in self.on_queue(self.status_queue(role))]
+        """Return the committed status records, without their anchors."""
+        return [found.data for found in self.on_queue(self.status_queue(role)) if not is_anchor(found.data)]
+
+    def anchors(self, role: str) -> int:
+        """Return how many anchors are beside them."""
+        return sum(is_anchor(found.data) for found in self.on_queue(self.status_queue(role)))
 
     def record(self, role: str) -> dict[str, Any]:
         """Return the one committed status record."""
@@ -142,10 +151,11 @@ class Owner:
         return json.loads(data)
 
     def take_record(self, role: str) -> bytes:
-        """Get the one status record."""
+        """Get the one status record, and leave its anchor."""
+        (record,) = (found for found in self.on_queue(self.status_queue(role)) if not is_anchor(found.data))
         handle = self.eye.open(self.status_queue(role), mqi.MQOO_INPUT_EXCLUSIVE)
         assert handle.code == OK
-        answer = handle.get()
+        answer = handle.get(match=mqi.MQMO_MATCH_MSG_ID, MsgId=record.md.MsgId)
         assert answer.code == OK
         assert handle.close() == OK
         return answer.data

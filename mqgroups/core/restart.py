@@ -64,16 +64,15 @@ def restart_action(record: StatusRecord | None, expectations: Expectations) -> R
     """Say what to do, given the record on the status queue (``None``: it is empty) and whose it has to be.
 
     A record of another name, role, queue or queue manager is never used and never overwritten: it tells of somebody
-    else's interrupted group, or that this program was pointed at the wrong place.
+    else's interrupted group, or that this program was pointed at the wrong place. Of another queue or queue manager only if it
+    speaks; else it is nobody's group (a program was started with a wrong queue name, and is started with the right one now).
     """
     if record is None:
         return RestartDecision(RestartAction.START_NEW_GROUP)
-    pairs = (
-        ("role", record.role.value, expectations.role.value),
-        ("name", record.name, expectations.name),
-        ("queue", record.queue, expectations.queue),
-        ("q_mgr_identifier", record.q_mgr_identifier, expectations.q_mgr_identifier),
-    )
+    pairs = [("role", record.role.value, expectations.role.value), ("name", record.name, expectations.name)]
+    if record.speaks:
+        pairs.append(("queue", record.queue, expectations.queue))
+        pairs.append(("q_mgr_identifier", record.q_mgr_identifier, expectations.q_mgr_identifier))
     for field, found, expected in pairs:
         if found != expected:
             return RestartDecision(RestartAction.STOP_FOR_OPERATOR, Mismatch(field, found, expected))

@@ -35,11 +35,12 @@ _BODY_AT = len(_HEAD) + _DIGEST_LENGTH + len(_NECK)
 
 
 class RecordState(Enum):
-    """What the record says of its group: there was none yet, it goes on, it ended."""
+    """What the record says of its group: there was none yet, it goes on, it ended. An anchor says only that a record is there."""
 
     IDLE = "idle"
     IN_GROUP = "in group"
     COMPLETED = "completed"
+    ANCHOR = "anchor"
 
 
 class RejectedBecause(Enum):
@@ -105,6 +106,11 @@ class StatusRecord:
     traceparent: str = ""
 
     @property
+    def speaks(self) -> bool:
+        """Whether anybody would miss it: it tells of a group that goes on, of a suspect, or has a checkpoint."""
+        return self.state is RecordState.IN_GROUP or self.suspect is not None or self.checkpoint is not None
+
+    @property
     def mark(self) -> Mark:
         """What tells this record from every other one that was ever on its queue."""
         return self.owner_id, self.epoch, self.unit_of_work
@@ -167,7 +173,7 @@ def _from_values(values: dict[str, Any]) -> StatusRecord:
         raise ValueError(f"offset {values['offset']}")
     if not isinstance(values.get("traceparent", ""), str):
         raise TypeError(f"traceparent {values['traceparent']!r}")
-    least = 0 if values["state"] is RecordState.IDLE or values["offset"] else 1
+    least = 0 if values["state"] in (RecordState.IDLE, RecordState.ANCHOR) or values["offset"] else 1
     if not least <= values["msg_seq_number"] <= MAX_MSG_SEQ_NUMBER:
         raise ValueError(f"msg_seq_number {values['msg_seq_number']}")
     return StatusRecord(**values)

@@ -14,6 +14,17 @@ the first segment of a new chain:
     an ended chain          get it whole; as for nothing                        a message; or an open chain
 
 An owner that starts finds whatever its predecessor left, put either way. It ends a chain that it finds.
+
+**Anchors.** A unit of work that replaces a record hides it. So an empty queue would prove nothing: whose unit of work it is may
+be dying, and nobody can tell from the queue's depth (what a unit of work has got does not count in CurrentQDepth; IBM MQ, topic
+q103130) nor from its open handles (whether a lost connection loses its handles before or after its unit of work is backed out is
+not written anywhere). Beside each record lies an anchor: put with the first record, got by the unit of work that takes the
+record away for good, and by none in between. So there are as many anchors as records, whatever is committed; and where fewer
+records than anchors can be seen, somebody's unit of work hides one: wait.
+
+That last unit of work hides both. Who comes while it is dying sees an empty queue and begins anew; then record and anchor come
+back beside the new ones. It is made for a record only that nobody would miss (``StatusRecord.speaks``); so a record that says
+nothing, beside another one, is a leftover, and the next claim takes it away.
 """
 
 from __future__ import annotations
@@ -22,6 +33,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
+from mqgroups.core.status import RecordState, StatusRecord
 
 # A chain ends when it has this many segments or bytes: MQGMO_COMPLETE_MSG gets them in one unit of work and one buffer, and
 # who starts reads them all.
@@ -31,13 +43,14 @@ MOST_BYTES = 262_144
 
 @dataclass(frozen=True, slots=True)
 class Lying:
-    """A message on a status queue: its identity and place, and how many bytes of data it has."""
+    """A message on a status queue: its identity and place, how many bytes of data it has, and what they say."""
 
     msg_id: bytes
     group_id: bytes
     offset: int
     length: int
     msg_flags: MsgFlag
+    record: StatusRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +86,21 @@ class RecordPut:
     msg_flags: MsgFlag = MsgFlag.NONE
 
 
+@dataclass(frozen=True, slots=True)
+class OnQueue:
+    """All that lies on a status queue.
+
+    Attributes:
+        kept: the record that counts; ``None`` without one.
+        leftovers: records that say nothing beside it.
+        anchors: MsgIds.
+    """
+
+    kept: Kept | None = None
+    leftovers: tuple[Kept, ...] = ()
+    anchors: tuple[bytes, ...] = ()
+
+
 class ChainBroken(ValueError):
     """Messages on a status queue that are neither one record nor one chain of segments."""
 
@@ -83,29 +111,48 @@ class ChainBroken(ValueError):
         self.several = several
 
 
-def kept(messages: Sequence[Lying]) -> tuple[Kept, list[int]] | None:
-    """Say what the messages on a status queue are, and in which order their records were put; ``None`` if there are none.
+class RecordHidden(Exception):
+    """There is a record that cannot be seen: it is in somebody's unit of work."""
+
+
+def on_queue(messages: Sequence[Lying]) -> tuple[OnQueue, StatusRecord | None]:
+    """Say what the messages on a status queue are, and what the record says that counts.
 
     Raises:
-        ChainBroken: they are several messages or chains, or a chain lacks a segment.
+        RecordHidden: there are more anchors than records.
+        ChainBroken: more than one record speaks, or a chain lacks a segment.
     """
-    if not messages:
-        return None
-    segments = [message for message in messages if message.msg_flags & MsgFlag.SEGMENT]
-    groups = {message.group_id for message in segments}
-    if len(messages) - len(segments) + len(groups) > 1:
-        raise ChainBroken(f"{len(messages)} messages that are not of one chain", "one record", several=True)
-    if not segments:
-        return Kept(messages[0].msg_id), [0]
-    order = sorted(range(len(messages)), key=lambda number: messages[number].offset)
+    anchors = tuple(message.msg_id for message in messages if message.record.state is RecordState.ANCHOR)
+    records = [message for message in messages if message.record.state is not RecordState.ANCHOR]
+    chains: dict[bytes, list[Lying]] = {}
+    for message in records:
+        # A message that is no segment is a chain of its own.
+        chains.setdefault(message.group_id if message.msg_flags & MsgFlag.SEGMENT else message.msg_id, []).append(message)
+    found = [_kept(chain) for chain in chains.values()]
+    if len(found) < len(anchors):
+        raise RecordHidden
+    if sum(record.speaks for _, record in found) > 1:
+        raise ChainBroken(f"{len(found)} records, each of something that is still needed", "one", several=True)
+    if not found:
+        return OnQueue(), None
+    found.sort(key=lambda each: (each[1].speaks, each[1].epoch))
+    *others, (kept, record) = found
+    return OnQueue(kept, tuple(other for other, _ in others), anchors), record
+
+
+def _kept(chain: Sequence[Lying]) -> tuple[Kept, StatusRecord]:
+    """Return what a message is, or the segments of a chain, and the record that counts of it: the last."""
+    if not chain[0].msg_flags & MsgFlag.SEGMENT:
+        return Kept(chain[0].msg_id), chain[0].record
+    segments = sorted(chain, key=lambda segment: segment.offset)
     length = 0
-    for number in order:
-        if messages[number].offset != length:
-            raise ChainBroken(f"a segment at offset {messages[number].offset}", f"one at offset {length}")
-        length += messages[number].length
-    last = messages[order[-1]]
+    for segment in segments:
+        if segment.offset != length:
+            raise ChainBroken(f"a segment at offset {segment.offset}", f"one at offset {length}")
+        length += segment.length
+    last = segments[-1]
     ended = bool(last.msg_flags & MsgFlag.LAST_SEGMENT)
-    return Kept(last.msg_id, last.group_id, len(segments), length, ended), order
+    return Kept(last.msg_id, last.group_id, len(segments), length, ended), last.record
 
 
 def next_record_put(now: Kept | None, *, segmented: bool) -> RecordPut:

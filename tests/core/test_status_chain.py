@@ -6,17 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
+from mqgroups.core.model import GROUP_ID_NONE, MsgFlag, Role
+from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.core.status_chain import (
     MOST_BYTES,
     MOST_SEGMENTS,
     ChainBroken,
     Kept,
     Lying,
+    OnQueue,
+    RecordHidden,
     RecordPut,
     after_record_put,
-    kept,
     next_record_put,
+    on_queue,
 )
 
 GROUP = b"G" * 24
@@ -47,42 +50,96 @@ def test_the_next_record_is_put_by_the_table(now, segmented, expected):
     assert next_record_put(now, segmented=segmented) == expected
 
 
-def segment(offset, length, flags=MIDDLE, group_id=GROUP):
-    return Lying(b"%024d" % offset, group_id, offset, length, flags)
+def record(state=RecordState.IN_GROUP, epoch=1, checkpoint=None):
+    group_id = GROUP if state is RecordState.IN_GROUP else GROUP_ID_NONE
+    return StatusRecord(Role.PUT, "N", state, "owner", epoch, 1, "Q", group_id, 1, "QM", checkpoint=checkpoint)
 
 
-PLAIN = Lying(b"p" * 24, GROUP_ID_NONE, 0, 500, MsgFlag.NONE)
+def segment(offset, length, flags=MIDDLE, group_id=GROUP, says=None):
+    return Lying(b"%024d" % offset, group_id, offset, length, flags, says or record())
+
+
+def message(msg_id, says):
+    return Lying(msg_id * 24, GROUP_ID_NONE, 0, 500, MsgFlag.NONE, says)
+
+
+PLAIN = message(b"p", record())
+OTHER = message(b"q", record())
+IDLE = message(b"i", record(RecordState.IDLE, epoch=9))
+COMPLETED = message(b"c", record(RecordState.COMPLETED))
+WITH_CHECKPOINT = message(b"w", record(RecordState.COMPLETED, checkpoint=7))
+ANCHOR = message(b"a", record(RecordState.ANCHOR))
+SECOND_ANCHOR = message(b"b", record(RecordState.ANCHOR))
 
 
 @pytest.mark.parametrize(
     ("messages", "expected"),
     [
         ([], None),
-        ([PLAIN], (Kept(b"p" * 24), [0])),
-        ([segment(0, 10)], (Kept(b"%024d" % 0, GROUP, 1, 10), [0])),
-        ([segment(10, 5), segment(0, 10)], (Kept(b"%024d" % 10, GROUP, 2, 15), [1, 0])),
-        ([segment(0, 10), segment(10, 5, LAST)], (Kept(b"%024d" % 10, GROUP, 2, 15, ended=True), [0, 1])),
+        ([PLAIN], Kept(b"p" * 24)),
+        ([segment(0, 10)], Kept(b"%024d" % 0, GROUP, 1, 10)),
+        ([segment(10, 5), segment(0, 10)], Kept(b"%024d" % 10, GROUP, 2, 15)),
+        ([segment(0, 10), segment(10, 5, LAST)], Kept(b"%024d" % 10, GROUP, 2, 15, ended=True)),
     ],
 )
 def test_what_lies_there_is_a_record_or_a_chain(messages, expected):
-    assert kept(messages) == expected
+    assert on_queue(messages)[0] == OnQueue(expected)
+    for order in ([*messages, ANCHOR], [ANCHOR, *messages]):
+        if messages:
+            assert on_queue(order)[0] == OnQueue(expected, anchors=(b"a" * 24,))
+
+
+def test_of_a_chain_the_last_segment_counts():
+    last = record(epoch=3)
+    assert on_queue([segment(10, 5, says=last), segment(0, 10)])[1] == last
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [[ANCHOR], [ANCHOR, SECOND_ANCHOR, PLAIN], [SECOND_ANCHOR, ANCHOR, IDLE]],
+    ids=["an anchor alone", "two anchors and a record", "two anchors, and the record that is seen says nothing"],
+)
+def test_an_anchor_without_its_record_says_that_one_is_hidden(messages):
+    with pytest.raises(RecordHidden):
+        on_queue(messages)
+
+
+@pytest.mark.parametrize("speaking", [PLAIN, WITH_CHECKPOINT])
+@pytest.mark.parametrize("silent", [IDLE, COMPLETED])
+def test_a_record_that_says_nothing_is_a_leftover_beside_one_that_does(speaking, silent):
+    expected = OnQueue(Kept(speaking.msg_id), (Kept(silent.msg_id),), (b"a" * 24, b"b" * 24))
+    assert on_queue([silent, ANCHOR, speaking, SECOND_ANCHOR]) == (expected, speaking.record)
+    assert on_queue([speaking, ANCHOR, SECOND_ANCHOR, silent]) == (expected, speaking.record)
+
+
+def test_of_two_records_that_say_nothing_the_later_epoch_counts():
+    assert on_queue([IDLE, COMPLETED, ANCHOR])[1] == IDLE.record
 
 
 @pytest.mark.parametrize(
     ("messages", "several"),
     [
-        ([PLAIN, PLAIN], True),
+        ([PLAIN, OTHER], True),
+        ([PLAIN, WITH_CHECKPOINT], True),
         ([PLAIN, segment(0, 10)], True),
         ([segment(0, 10), segment(0, 10, group_id=b"H" * 24)], True),
         ([segment(10, 5)], False),
         ([segment(0, 10), segment(15, 5)], False),
         ([segment(0, 10), segment(10, 5), segment(10, 5)], False),
     ],
-    ids=["two records", "a record and a segment", "two chains", "no first segment", "a gap", "a segment twice"],
+    ids=[
+        "two records",
+        "a record and a checkpoint",
+        "a record and a segment",
+        "two chains",
+        "no first segment",
+        "a gap",
+        "a segment twice",
+    ],
 )
 def test_what_is_neither_is_told(messages, several):
     with pytest.raises(ChainBroken) as caught:
-        kept(messages)
+        on_queue(messages)
     assert caught.value.several is several
 
 
@@ -98,10 +155,7 @@ def test_any_walk_leaves_one_readable_record_and_no_chain_grows_without_bound(st
             queue, now = [], None
         msg_id = b"%024d" % number
         group_id = (put.group_id if any(put.group_id) else b"%024d" % -number) if put.msg_flags else GROUP_ID_NONE
-        queue.append(Lying(msg_id, group_id, put.offset, length, put.msg_flags))
+        queue.append(Lying(msg_id, group_id, put.offset, length, put.msg_flags, record(epoch=number)))
         now = after_record_put(now, put, msg_id, group_id, length)
-        found = kept(queue)
-        assert found is not None
-        assert found[0] == now
-        assert queue[found[1][-1]].msg_id == msg_id
+        assert on_queue(queue) == (OnQueue(now), record(epoch=number))
         assert len(queue) <= MOST_SEGMENTS
