@@ -35,7 +35,6 @@ from __future__ import annotations
 
 from mqgroups import errors
 from mqgroups.cluster import inspect_cluster
-from mqgroups.connection import Connection
 from mqgroups.consumer import GroupConsumer
 from mqgroups.core.cluster import ClusterInspection, GroupSplit
 from mqgroups.core.inspection import GroupInspection, QueueInspection
@@ -57,7 +56,6 @@ from mqgroups.takeover import Takeover
 
 __all__ = [
     "ClusterInspection",
-    "Connection",
     "Every",
     "GetGroup",
     "GroupConsumer",

@@ -30,11 +30,13 @@ from mqgroups.group_status import GroupAlreadyPut, GroupStatus, NoStatus
 from mqgroups.hooks import NO_HOOKS
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import PropertyValue
-from mqgroups.producer import GroupProducer
+from mqgroups.put_group import PutGroup
+from mqgroups.putter import Putter
 from mqgroups.record_keeper import RecordKeeper
 from mqgroups.retry import OWNER_ACTIVE, Patience, retrying
 from mqgroups.shared_status_queue import SharedStatusQueue
 from mqgroups.telemetry import metrics
+from mqgroups.unit_of_work import UnitsOfWork
 
 
 class BatchMessage(NamedTuple):
@@ -91,7 +93,7 @@ class BatchProducer:
             StatusError: the status queue cannot be used.
             MQIError: it cannot be opened.
         """
-        self._connection = connection
+        self.connection = connection
         self._settings = settings
         self._sink = Sink(settings.sink, settings.queue, connection.q_mgr_identifier)
         self._shared: SharedStatusQueue | None = None
@@ -103,7 +105,7 @@ class BatchProducer:
         settings = self._settings
         if settings.status_queue is not None:
             self._shared = SharedStatusQueue(
-                self._connection, settings.status_queue, settings.status_model, settings.claim_model
+                self.connection, settings.status_queue, settings.status_model, settings.claim_model
             )
 
     def is_completed(self) -> bool:
@@ -133,7 +135,7 @@ class BatchProducer:
         claim = Claim(self._sink, settings.batch, key, settings.token, settings.run, settings.partition)
         began_s = time.monotonic()
         try:
-            producer = self._claiming(_GroupProducer, self, claim, priority)
+            producer = self._claiming(_ClaimedGroup, self, claim, priority)
         except GroupAlreadyPut as found:
             if found.status is not None:
                 self._check_whole(claim, found.status, messages)
@@ -161,20 +163,22 @@ class BatchProducer:
             if queue is not None:
                 queue.close()
 
-    def _keeper(self, claim: Claim) -> RecordKeeper:
+    def keeper(self, claim: Claim) -> RecordKeeper:
+        """Return where the status of one group is kept."""
         if self._shared is None:
             return NoStatus()
         if self._shared.is_stale:
             self._shared.reopen()
         return GroupStatus(self._shared, claim)
 
-    def _open_queue(self) -> Queue:
+    def open_queue(self) -> Queue:
         """Return the queue, open, between two groups."""
         if self._queue is None or not self._queue.is_open:
-            self._queue = self._connection.open_queue(self._settings.queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
+            self._queue = self.connection.open_queue(self._settings.queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
         return self._queue
 
-    def _producer_settings(self, claim: Claim, priority: int | None) -> ProducerSettings:
+    def producer_settings(self, claim: Claim, priority: int | None) -> ProducerSettings:
+        """Return the settings by which a group is put."""
         settings = self._settings
         return ProducerSettings(
             queue=settings.queue,
@@ -201,22 +205,41 @@ class BatchProducer:
         _check_same(claim, status.group_id, status.msg_seq_number, number, digest, status.checkpoint)
 
 
-class _GroupProducer(GroupProducer):
-    """The producer of one group of a batch: its records are on the shared status queue, its queue is the batch's."""
+class _ClaimedGroup:
+    """One group of a batch, claimed: its records are on the shared status queue, its queue is the batch's."""
 
     def __init__(self, batch: BatchProducer, claim: Claim, priority: int | None) -> None:
         self._batch = batch
+        self._connection = batch.connection
         self._claim = claim
-        super().__init__(batch._connection, batch._producer_settings(claim, priority))
+        self._priority = priority
+        with self._connection.turn:
+            self._connection.reopening(self._start)
+
+    def _start(self) -> None:
+        keeper = self._batch.keeper(self._claim)
+        settings = self._batch.producer_settings(self._claim, self._priority)
+        try:
+            putter = Putter(self._connection, settings, keeper, open_queue=self._batch.open_queue)
+        except BaseException:
+            keeper.close()
+            raise
+        try:
+            putter.work = UnitsOfWork(self._connection, settings.every, [putter.owner])
+            putter.work.claim()
+        except BaseException:
+            putter.close()
+            raise
+        self._putter = putter
 
     def put_messages(self, messages: Iterable[BatchMessage]) -> int:
         """Put what is missing of the group; returns how many messages that was."""
         claim, digest, number = self._claim, MessagesDigest(), 0
         left = iter(messages)
-        with self.group() as group:
+        with PutGroup(self._putter, self._connection.turn) as group:
             if group.resume_from:
-                number = self._pass_over(left, group.resume_from, digest)
-                group_id = self._work.committed.group_id
+                number = _pass_over(left, group.resume_from, digest)
+                group_id = self._putter.owner.committed.group_id
                 _check_same(claim, group_id, group.resume_from, number, digest, group.checkpoint)
             for message in left:
                 digest.add(*_parts(message))
@@ -234,26 +257,23 @@ class _GroupProducer(GroupProducer):
 
     def end(self) -> None:
         """Let go of the group, which is whole; its record stays, and so does the batch's queue."""
-        self._closed = True
-        self._status.close()
+        self._putter.owner.keeper.close()
 
     def give_up(self) -> None:
         """Back out what is not committed. The queue is in the middle of a group, so it is closed."""
-        self._close(finish=False)
+        with self._connection.turn:
+            try:
+                self._putter.back_out(None)
+            finally:
+                self._putter.close()
 
-    def _open_status(self) -> RecordKeeper:
-        return self._batch._keeper(self._claim)
 
-    def _open_for_any_group(self) -> Queue:
-        return self._batch._open_queue()
-
-    @staticmethod
-    def _pass_over(messages: Iterator[BatchMessage], most: int, digest: MessagesDigest) -> int:
-        passed = 0
-        while passed < most and (message := next(messages, None)) is not None:
-            digest.add(*_parts(message))
-            passed += 1
-        return passed
+def _pass_over(messages: Iterator[BatchMessage], most: int, digest: MessagesDigest) -> int:
+    passed = 0
+    while passed < most and (message := next(messages, None)) is not None:
+        digest.add(*_parts(message))
+        passed += 1
+    return passed
 
 
 def _check_same(

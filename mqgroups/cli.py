@@ -437,7 +437,7 @@ def mqsc(data: Path, commands: Sequence[str], user: str) -> None:
         from mqgroups.embedded.libmqm.build import load
         from mqgroups.embedded.mqsc import statements
         from mqgroups.mqsc_client import MQSCClient
-        from mqgroups.queue_manager import connect
+        from mqgroups.queue_manager import connect, connection_of
 
         control = Control.of(data)
         load(build_library())
@@ -445,7 +445,7 @@ def mqsc(data: Path, commands: Sequence[str], user: str) -> None:
         name, password = next(iter(_users([user], None).items())) if user else (None, None)
         refused = 0
         with connect("", DEFAULT_CHANNEL, f"{control.host}({control.port})", user=name, password=password) as q_mgr:
-            client = MQSCClient(q_mgr)
+            client = MQSCClient(connection_of(q_mgr))
             for _, statement in statements(text):
                 done, answers = client.run(statement.strip())
                 refused += not done

@@ -18,7 +18,7 @@ from mqgroups.batches import SinkRecords, find_sinks, purge_sink
 from mqgroups.cli_connection import EXIT_DISARRAY, EXIT_FAILED, Command, Report, connected, connection_options
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import StatusError
-from mqgroups.queue_manager import QueueManager
+from mqgroups.queue_manager import QueueManager, connection_of
 
 _STATUS_QUEUE = click.option("--status-queue", required=True, metavar="QUEUE", help="The shared status queue.")
 
@@ -58,7 +58,7 @@ def status() -> None:
 def list_(status_queue: str, sink: str | None, as_json: bool, **connection: Any) -> None:
     """List sinks, the last batch each has completed, and the groups of batches that are not completed."""
     with _queue_manager(connection) as q_mgr:
-        found = find_sinks(q_mgr, status_queue, sink)
+        found = find_sinks(connection_of(q_mgr), status_queue, sink)
     if as_json:
         click.echo(json.dumps([_values(each) for each in found], indent=2))
         return
@@ -94,7 +94,9 @@ def purge(
             f"Purge sink {sink} on {status_queue}? A batch that is done again then puts groups twice", abort=True
         )
     with _queue_manager(connection) as q_mgr:
-        purged = purge_sink(q_mgr, status_queue, sink, unfinished_groups=unfinished_groups, mark=high_water_mark)
+        purged = purge_sink(
+            connection_of(q_mgr), status_queue, sink, unfinished_groups=unfinished_groups, mark=high_water_mark
+        )
     click.echo(
         f"purged: records of {purged.groups} groups, {purged.messages} messages of unfinished groups, "
         f"{purged.marks} high-water marks"

@@ -11,13 +11,21 @@ browsed one after the other: a split that is found is there, and what moves betw
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
-from mqgroups.browse import inspect_queue
-from mqgroups.connection import Connection
 from mqgroups.core.cluster import ClusterInspection, Instance, group_splits
+from mqgroups.core.inspection import QueueInspection
 
 
-def inspect_cluster(queue: str, q_mgrs: Iterable[Connection]) -> ClusterInspection:
+class _QueueManager(Protocol):
+    """What a ``QueueManager`` is asked here."""
+
+    @property
+    def q_mgr_name(self) -> str: ...
+    def inspect_queue(self, queue: str) -> QueueInspection: ...
+
+
+def inspect_cluster(queue: str, q_mgrs: Iterable[_QueueManager]) -> ClusterInspection:
     """Say what lies on the instances of a cluster queue, and which groups are at more than one; by browsing only.
 
     Args:
@@ -27,9 +35,5 @@ def inspect_cluster(queue: str, q_mgrs: Iterable[Connection]) -> ClusterInspecti
     Raises:
         MQIError: a call failed; QueueMissing: a queue manager has no instance.
     """
-
-    def instance(q_mgr: Connection) -> Instance:
-        return Instance(q_mgr.q_mgr_name, q_mgr.reopening(lambda: inspect_queue(q_mgr, queue)))
-
-    instances = tuple(instance(q_mgr) for q_mgr in q_mgrs)
+    instances = tuple(Instance(q_mgr.q_mgr_name, q_mgr.inspect_queue(queue)) for q_mgr in q_mgrs)
     return ClusterInspection(queue, instances, group_splits(instances))

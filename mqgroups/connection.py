@@ -9,7 +9,8 @@ first, and if MQBACK cannot be done on a living connection there is no MQDISC at
 connection that just goes away.
 
 A connection that is lost can be made again (``restore``), to the same queue manager. It is another one then: what was
-open on the old one is stale, and its owners open it again, each before its next unit of work.
+open on the old one is stale, and its owners open it again, each before its next unit of work. After an interruption in the
+middle of a call (``turn.py``) the same is done without connecting again: what is under way is backed out, every handle closed.
 
 Not here: which message comes next (``core``), and when to commit (``producer.py``, ``consumer.py``).
 """
@@ -41,6 +42,7 @@ from mqgroups.mqi.abc import Binding, ConnectArguments, PropertyValue
 from mqgroups.retry import CONNECT_LATER, NEVER, REDO, Patience, Sleep, retrying
 from mqgroups.telemetry import context, logs
 from mqgroups.telemetry.settings import DEFAULT, TelemetrySettings
+from mqgroups.turn import Turn
 
 _log = logging.getLogger("mqgroups")
 _ConnectionT = TypeVar("_ConnectionT", bound="Connection")
@@ -89,6 +91,11 @@ class Queue:
         """Whether it can be used: neither closed nor stale."""
         return self._hobj is not None and not self.is_stale
 
+    def _usable_hobj(self) -> int:
+        if self._hobj is None or self._generation != self._connection.generation:
+            raise self._connection.gone()
+        return self._hobj
+
     def put(self, md: bytearray, pmo: bytearray, data: bytes) -> tuple[bytes, bytes]:
         """MQPUT: return MQMD and MQPMO as the queue manager filled them; the templates ``md`` and ``pmo`` stay as they are.
 
@@ -96,8 +103,8 @@ class Queue:
             MQIError: the message is not on the queue; or it is, with a warning that should not be (2241, 2242, 2185,
                 2245), and then the unit of work has to be backed out.
         """
-        assert self._hobj is not None
-        md_out, pmo_out, comp, reason = self._mqput(self._hconn, self._hobj, bytes(md), bytes(pmo), data)
+        hobj = self._usable_hobj()
+        md_out, pmo_out, comp, reason = self._mqput(self._hconn, hobj, bytes(md), bytes(pmo), data)
         if comp and not (comp == mq.MQCC_WARNING and reason in _ACCEPTED_PUT_WARNINGS):
             raise self._connection.failed("MQPUT", f"queue {self.name}", comp, reason)
         return md_out, pmo_out
@@ -114,10 +121,10 @@ class Queue:
             MessageTooLong: the message is longer than this queue was opened for.
             MQIError: any other failure.
         """
-        assert self._hobj is not None
+        hobj = self._usable_hobj()
         while True:
             data, md_out, gmo_out, length, comp, reason = self._mqget(
-                self._hconn, self._hobj, bytes(md), bytes(gmo), self._buffer_bytes
+                self._hconn, hobj, bytes(md), bytes(gmo), self._buffer_bytes
             )
             if comp == mq.MQCC_OK or (comp == mq.MQCC_WARNING and reason in accepted):
                 return data, md_out, gmo_out
@@ -136,10 +143,8 @@ class Queue:
 
         ``gmo`` has to say MQGMO_ACCEPT_TRUNCATED_MSG; with a destructive get the data is gone. Raises MQIError.
         """
-        assert self._hobj is not None
-        _, md_out, gmo_out, length, comp, reason = self._mqget(
-            self._hconn, self._hobj, bytes(md), bytes(gmo), _NO_DATA_BYTES
-        )
+        hobj = self._usable_hobj()
+        _, md_out, gmo_out, length, comp, reason = self._mqget(self._hconn, hobj, bytes(md), bytes(gmo), _NO_DATA_BYTES)
         if comp == mq.MQCC_OK or (comp == mq.MQCC_WARNING and reason == mq.MQRC_TRUNCATED_MSG_ACCEPTED):
             return md_out, gmo_out, length
         if reason == mq.MQRC_NO_MSG_AVAILABLE:
@@ -148,8 +153,7 @@ class Queue:
 
     def inquire(self, selector: int) -> int | str:
         """MQINQ of one attribute; character values without padding."""
-        assert self._hobj is not None
-        value, comp, reason = self._connection.binding.inquire(self._hconn, self._hobj, selector)
+        value, comp, reason = self._connection.binding.inquire(self._hconn, self._usable_hobj(), selector)
         if comp:
             raise self._connection.failed("MQINQ", f"queue {self.name}", comp, reason)
         return value
@@ -168,7 +172,7 @@ class Queue:
         """
         if self._hobj is None or self.is_stale or not self._connection.usable:
             return
-        comp, reason = self._connection.binding.MQCLOSE(self._hconn, self._hobj, options)
+        comp, reason = self._connection.close_handle(self._hobj, options)
         if comp and not (comp == mq.MQCC_WARNING and reason in _UNFINISHED):
             error = self._connection.failed("MQCLOSE", f"queue {self.name}", comp, reason)
             if isinstance(error, NotAuthorised):
@@ -203,7 +207,9 @@ class Connection:
             telemetry: what is traced, and whether messages carry it.
 
         Attributes:
-            generation: how many times it was made again.
+            generation: how many times everything that was open on it was lost or closed.
+            turn: who is in a call on it.
+            status_queues: who has which status queue open on it as its owner, by its name.
             propagates: whether messages are put with trace context, and it is looked for in those that are got.
             message_handles: by which.
         """
@@ -216,6 +222,10 @@ class Connection:
         self._closed = False
         self._broken = False
         self._unit_of_work_of: object | None = None
+        self.turn = Turn()
+        self.status_queues: dict[str, object] = {}
+        # What MQOPEN has answered: handle, MQOD, completion and reason code of each that is open.
+        self._opened: list[tuple[int, bytes, int, int]] = []
         self._message_handles: dict[tuple[str, ...], int] = {}
         self.q_mgr_name = ""
         self.telemetry = telemetry
@@ -239,10 +249,10 @@ class Connection:
         self.q_mgr_identifier = str(self._inquire(hobj, mq.MQCA_Q_MGR_IDENTIFIER))
         self.platform = int(self._inquire(hobj, mq.MQIA_PLATFORM))
         self.max_uncommitted_msgs = int(self._inquire(hobj, mq.MQIA_MAX_UNCOMMITTED_MSGS))
-        self.binding.MQCLOSE(self.hconn, hobj, mq.MQCO_NONE)
+        self.close_handle(hobj)
 
     @classmethod
-    def _connected(
+    def connected(
         cls: type[_ConnectionT],
         binding: Binding,
         arguments: ConnectArguments,
@@ -285,29 +295,53 @@ class Connection:
 
         return retrying(self.reconnect, reasons, self.sleep)(attempt)
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether the handle is the application's own: others may call verbs on it too."""
+        return self._connect is None
+
     def restore(self) -> None:
-        """Connect again if the connection is gone: one try. Everything that was open on it is stale then.
+        """Connect again if the connection is gone: one try; or have nothing under way and nothing open, after an interruption.
+
+        Everything that was open on it is stale then.
 
         Raises:
             QueueManagerChanged: another queue manager answers at that address.
-            MQIError: it cannot be connected to.
+            MQIError: it cannot be connected to, or not be backed out.
         """
-        if not self._broken:
-            return
+        if self._broken:
+            self._connect_again()
+        elif self.turn.interrupted:
+            self.back_out()
+            for answer in tuple(self._opened):
+                self.binding.MQCLOSE(self.hconn, answer[0], mq.MQCO_NONE)
+            self._nothing_is_open()
+            _log.info("%r goes on after an interruption", self, extra=logs.fields(q_mgr_name=self.q_mgr_name))
+
+    def _connect_again(self) -> None:
+        # The connection counts as lost to the last line, so that whatever interrupts this, it is done again.
         assert self._connect is not None
         identifier = self.q_mgr_identifier
         self._abandon()
         self.hconn = self._connect()
-        self._broken = False
-        self.generation += 1
-        self._unit_of_work_of = None
+        self._opened.clear()
         self._message_handles.clear()
-        self._inquire_q_mgr()
-        if self.q_mgr_identifier != identifier:
-            found, self.q_mgr_identifier = self.q_mgr_identifier, identifier
-            self._broken = True
+        try:
+            self._inquire_q_mgr()
+            found = self.q_mgr_identifier
+        finally:
+            self.q_mgr_identifier = identifier
+        if found != identifier:
             raise QueueManagerChanged(self.q_mgr_name, found=found, expected=identifier)
+        self._nothing_is_open()
+        self._broken = False
         _log.info("%r is connected again", self, extra=logs.fields(q_mgr_name=self.q_mgr_name))
+
+    def _nothing_is_open(self) -> None:
+        self._unit_of_work_of = None
+        self._opened.clear()
+        self.generation += 1
+        self.turn.interrupted = False
 
     def _abandon(self) -> None:
         """Let the queue manager know, if it can be reached, that the old connection is not used any more."""
@@ -332,6 +366,38 @@ class Connection:
             # The handle is another process's or thread's: it is for them to connect again.
             self.reconnect = NEVER
         return error
+
+    def gone(self) -> ConnectionBroken:
+        """Return the error for a call that cannot be made because what it needs was lost with the connection."""
+        return ConnectionBroken(
+            "the call", f"queue manager {self.q_mgr_name}", mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN
+        )
+
+    def close_handle(self, hobj: int, options: int = mq.MQCO_NONE) -> tuple[int, int]:
+        """MQCLOSE; returns completion and reason code."""
+        comp, reason = self.binding.MQCLOSE(self.hconn, hobj, options)
+        if comp != mq.MQCC_FAILED:
+            self._opened = [answer for answer in self._opened if answer[0] != hobj]
+        return comp, reason
+
+    def own_status_queue(self, name: str, owner: object) -> None:
+        """Have ``owner`` be who has a status queue open on this connection; who had it, has lost it.
+
+        An application that was interrupted where it was given a producer, or where it closed one, makes another one of that
+        name, and nobody closes the first.
+
+        Raises:
+            GroupUsage: somebody on this connection has messages in a unit of work.
+        """
+        if name in self.status_queues:
+            if self._unit_of_work_of is not None:
+                raise GroupUsage(
+                    f"status queue {name} is in use on this connection, and {self._unit_of_work_of!r} has an open unit of work"
+                )
+            for hobj, od, _, _ in tuple(self._opened):
+                if name in (st.name_at(od, st.OD_OBJECT_NAME), st.name_at(od, st.OD_RESOLVED_Q_NAME)):
+                    self.close_handle(hobj)
+        self.status_queues[name] = owner
 
     def open_queue(
         self,
@@ -377,7 +443,7 @@ class Connection:
         self._message_handles[names] = hmsg
         return hmsg
 
-    def property(self, hmsg: int, name: str) -> str | None:
+    def message_property(self, hmsg: int, name: str) -> str | None:
         """MQINQMP of a string: ``None`` if there is no such property; raises MQIError."""
         value, comp, reason = self.binding.property(self.hconn, hmsg, name)
         if comp == mq.MQCC_FAILED and reason != mq.MQRC_PROPERTY_NOT_AVAILABLE:
@@ -409,6 +475,11 @@ class Connection:
         """Give the unit of work back without a call: nothing was put or got in it."""
         if self._unit_of_work_of is owner:
             self._unit_of_work_of = None
+
+    @property
+    def unit_of_work_of(self) -> object | None:
+        """Who has claimed the unit of work; ``None`` if nobody has."""
+        return self._unit_of_work_of
 
     def is_in_use_beside(self, owner: object) -> bool:
         """Whether somebody other than ``owner`` has claimed the unit of work."""
@@ -511,15 +582,16 @@ class Connection:
 
     def _require_usable(self) -> None:
         if self._broken:
-            raise ConnectionBroken(
-                "the call", f"queue manager {self.q_mgr_name}", mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN
-            )
+            raise self.gone()
         if self._closed:
             raise GroupUsage(f"the connection to {self.q_mgr_name} is closed")
 
     def _open(self, od: bytes, options: int, object_name: str) -> tuple[int, bytes]:
-        hobj, od_out, comp, reason = self.binding.MQOPEN(self.hconn, od, options)
+        # The answer goes into the list within one call of C: whatever interrupts this finds the handle there, and closes it.
+        self._opened.extend(map(self.binding.MQOPEN, (self.hconn,), (od,), (options,)))
+        hobj, od_out, comp, reason = self._opened[-1]
         if comp == mq.MQCC_FAILED:
+            self._opened.pop()
             raise self.failed("MQOPEN", object_name, comp, reason)
         return hobj, od_out
 

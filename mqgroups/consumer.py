@@ -28,6 +28,7 @@ from mqgroups.consumption import Consumption
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage
 from mqgroups.get_group import BeforeCommit, GetGroup
+from mqgroups.unit_of_work import UnitsOfWork
 
 _log = logging.getLogger("mqgroups.consumer")
 
@@ -38,22 +39,31 @@ class GroupConsumer:
     def __init__(self, connection: Connection, settings: ConsumerSettings) -> None:
         self._connection = connection
         self._settings = settings
-        connection.reopening(self._start)
-        try:
-            self._consumption.work.tell_resumed()
-        except BaseException:
-            self._close(finish=False)
-            raise
+        with connection.turn:
+            connection.reopening(self._start)
+            try:
+                self._consumption.owner.tell_resumed()
+            except BaseException:
+                self._consumption.close(finish=False)
+                raise
 
     def _start(self) -> None:
-        self._consumption = Consumption(self._connection, self._settings)
-        if self._consumption.work.resumed:
-            _log.info("%r resumes an interrupted group", self, extra=self._consumption.work.log_fields())
+        """Open both queues, find out where things stand, and claim the name."""
+        consumption = Consumption(self._connection, self._settings)
+        try:
+            consumption.work = UnitsOfWork(self._connection, self._settings.every, [consumption.owner])
+            consumption.work.claim()
+        except BaseException:
+            consumption.close_queues()
+            raise
+        self._consumption = consumption
+        if consumption.owner.resumed:
+            _log.info("%r resumes an interrupted group", self, extra=consumption.owner.log_fields())
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """The checkpoint of the last commit, be its group interrupted or completed; ``None`` without a status record."""
-        return self._consumption.work.committed_checkpoint
+        """The checkpoint of the last commit, be its group interrupted or completed; ``None`` if there was none."""
+        return self._consumption.owner.committed_checkpoint
 
     def before_commit(self, function: BeforeCommit) -> BeforeCommit:
         """Have ``function(group)`` called before each syncpoint, to make durable what the commit will say is done.
@@ -71,50 +81,44 @@ class GroupConsumer:
                 would come again and again.
             MQGroupsError: what else goes wrong.
         """
-        consumption = self._consumption
-        while True:
-            group = self._next_group()
-            if group is None:
-                return
-            yield group
-            if consumption.group is group and not group.started:
-                consumption.back_out(None)
-                raise GroupUsage(
-                    f"group {group.group_id.hex()} was not iterated over. A group that is not processed comes again, so "
-                    "it cannot be passed over: iterate over it, or close the consumer"
-                )
+        return groups(self._consumption)
 
-    def _next_group(self) -> GetGroup | None:
-        consumption, work = self._consumption, self._consumption.work
-        if consumption.closed:
-            raise GroupUsage(f"{self!r} is closed")
-        # A group that was not got to its end: its last messages were never said to be processed.
-        consumption.back_out(None)
-        consumption.recover()
-        committed = work.committed
-        if not committed.at_start:
-            group = GetGroup(consumption, committed.group_id, committed.msg_seq_number, work.committed_checkpoint)
-        elif (first := consumption.first()) is not None:
-            group = GetGroup(consumption, first.group_id, first=first)
-        else:
-            return None
-        consumption.group = group
-        return group
+    def forget_checkpoint(self) -> None:
+        """Have the status record keep no checkpoint any more, in a unit of work of its own; between two groups.
+
+        Raises:
+            GroupUsage: the consumer is closed, or a group is being got.
+            MQGroupsError: it could not be done.
+        """
+        consumption = self._consumption
+        with self._connection.turn:
+            if consumption.closed or consumption.group is not None:
+                raise GroupUsage(f"{self!r} is closed, or in a group")
+            consumption.recover()
+            consumption.work.forget_checkpoint(consumption.owner)
 
     def close(self) -> None:
-        """Back out what is not committed, take a completed group's record away, and close both queues. Idempotent."""
-        self._close(finish=True)
+        """Back out what is not committed, take a record away that says nothing any more, and close both queues. Idempotent.
+
+        The record of an interrupted group stays, and a record with a checkpoint.
+        """
+        with self._connection.turn:
+            self._consumption.close(finish=True)
 
     def delete_status_queue(self) -> None:
         """Close, and delete the status queue, which has to be one that was made from a model queue.
 
         Raises:
-            GroupUsage: a group is interrupted, and its record is on it.
+            GroupUsage: a group is interrupted, or there is a checkpoint, and the record is on it.
             MQIError: it cannot be deleted (2045: it is a predefined queue).
         """
-        if not self._consumption.work.committed.at_start:
-            raise GroupUsage(f"{self!r} has an interrupted group; get its rest before its status queue can be deleted")
-        self._close(finish=True, delete=True)
+        with self._connection.turn:
+            if self._consumption.owner.speaks:
+                raise GroupUsage(
+                    f"{self!r} has an interrupted group or a checkpoint; get the rest of the one, and forget the other, before "
+                    "its status queue can be deleted"
+                )
+            self._consumption.close(finish=True, delete=True)
 
     def __enter__(self) -> GroupConsumer:
         return self
@@ -123,10 +127,42 @@ class GroupConsumer:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         # After an exception the application comes back and has to know where it was: a COMPLETED record stays.
-        self._close(finish=error is None)
+        with self._connection.turn:
+            self._consumption.close(finish=error is None)
 
     def __repr__(self) -> str:
         return repr(self._consumption)
 
-    def _close(self, *, finish: bool, delete: bool = False) -> None:
-        self._consumption.close(finish=finish, delete=delete)
+
+def groups(consumption: Consumption) -> Iterator[GetGroup]:
+    """Yield the groups as they come; see ``GroupConsumer.__iter__``."""
+    while True:
+        with consumption.turn:
+            group = _next_group(consumption)
+        if group is None:
+            return
+        yield group
+        if consumption.group is group and not group.started:
+            with consumption.turn:
+                consumption.back_out(None)
+                raise GroupUsage(
+                    f"group {group.group_id.hex()} was not iterated over. A group that is not processed comes again, so "
+                    "it cannot be passed over: iterate over it, or close the consumer"
+                )
+
+
+def _next_group(consumption: Consumption) -> GetGroup | None:
+    if consumption.closed:
+        raise GroupUsage(f"{consumption!r} is closed")
+    # A group that was not got to its end: its last messages were never said to be processed.
+    consumption.back_out(None)
+    consumption.recover()
+    owner, committed = consumption.owner, consumption.owner.committed
+    if not committed.at_start:
+        group = GetGroup(consumption, committed.group_id, committed.msg_seq_number, owner.committed_checkpoint)
+    elif (first := consumption.first()) is not None:
+        group = GetGroup(consumption, first.group_id, first=first)
+    else:
+        return None
+    consumption.group = group
+    return group

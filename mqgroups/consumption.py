@@ -7,7 +7,8 @@ begun, committed with what else belongs into them, backed out, and done again af
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import replace
+from typing import Any, Protocol
 
 from mqgroups.backout_queue import BackoutQueue
 from mqgroups.config import ConsumerSettings
@@ -15,15 +16,13 @@ from mqgroups.connection import Connection
 from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import Verdict
-from mqgroups.core.status import Checkpoint
+from mqgroups.core.status import Checkpoint, RecordState
 from mqgroups.errors import ConfigurationError, GroupStalled, MQGroupsError, MQIError
 from mqgroups.group_cursor import GroupCursor
 from mqgroups.mqi.message import Message
+from mqgroups.owner import Owner
 from mqgroups.status_queue import StatusQueue
 from mqgroups.unit_of_work import UnitsOfWork
-
-if TYPE_CHECKING:
-    from mqgroups.get_group import BeforeCommit, GetGroup
 
 
 class Partner(Protocol):
@@ -39,17 +38,21 @@ class Consumption:
 
     Attributes:
         settings: of the consumer.
-        status, work, cursor: its status queue, its units of work, its place on its queue.
+        status, owner, cursor: its status queue, its side of the units of work, its place on its queue.
+        work: the units of work; given by whoever has them.
         backout: where poison goes; ``None`` if nobody looks at backout counts.
         group: the group that is being got; ``None`` between groups.
         moved: messages of this unit of work that go to the backout queue with its commit.
+        turn: of the connection.
         alone: whether the message that was got has to be the only one of its unit of work.
         partner: what else is put in the units of work: a pipe's outgoing group.
         before_commit: the application's function, called before each syncpoint.
     """
 
+    work: UnitsOfWork
+
     def __init__(self, connection: Connection, settings: ConsumerSettings) -> None:
-        """Open both queues and find out where things stand.
+        """Open both queues and find out where things stand; the caller claims, or closes.
 
         Raises:
             StatusError: the status queue does not hold what it should; nothing was changed.
@@ -57,12 +60,14 @@ class Consumption:
             MQIError: a call failed.
         """
         self.settings = settings
+        self.turn = connection.turn
         self._connection = connection
-        self.group: GetGroup | None = None
+        # A GetGroup: what is done with its messages is no business of this module's.
+        self.group: Any = None
         self.moved: list[Message] = []
         self.alone = False
         self.partner: Partner | None = None
-        self.before_commit: BeforeCommit | None = None
+        self.before_commit: Callable[[Any], None] | None = None
         self.closed = False
         self.backout: BackoutQueue | None = None
         self.status = StatusQueue(
@@ -71,19 +76,18 @@ class Consumption:
             settings.status_model,
             settings.owner_wait_s,
             segmented=settings.segmented_status,
+            for_owner=True,
         )
         try:
-            self.work = UnitsOfWork(
-                connection, self.status, Role.GET, settings.name, settings.queue, settings.every, settings.hooks
-            )
-            self.cursor = GroupCursor(connection, settings, self.work.committed)
+            self.owner = Owner(connection, self.status, Role.GET, settings.name, settings.queue, settings.hooks)
+            self.cursor = GroupCursor(connection, settings, self.owner.committed)
             self.backout = self._find_backout_queue()
         except BaseException:
             self.status.close()
             raise
-        committed = self.work.committed
+        committed = self.owner.committed
         if committed.offset and not settings.stream:
-            self.close(finish=False)
+            self.close_queues()
             raise ConfigurationError(
                 f"{self!r} was interrupted after {committed.offset} bytes of "
                 f"message {committed.msg_seq_number + 1}, between two segments. What is left of that message cannot be got as "
@@ -97,15 +101,15 @@ class Consumption:
         state = "closed" if self.closed else "open" if self._connection.usable else "broken"
         return (
             f"<GroupConsumer {self.settings.queue} name={self.settings.name} group={group} "
-            f"seq={position.msg_seq_number} uow={self.work.number} {state}>"
+            f"seq={position.msg_seq_number} uow={self.owner.number} {state}>"
         )
 
     def _find_backout_queue(self) -> BackoutQueue | None:
         policy = self.settings.poison
-        if policy == "ignore" and not self.work.quarantine:
+        if policy == "ignore" and not self.owner.quarantine:
             return None
         found = BackoutQueue(self._connection, self.cursor.queue, needed=policy != "halt")
-        return found if found.threshold or self.work.quarantine else None
+        return found if found.threshold or self.owner.quarantine else None
 
     def first(self) -> Message | None:
         """Get the first message of the next group, waiting ``wait_s``; ``None`` if there is none."""
@@ -124,7 +128,7 @@ class Consumption:
                 self.work.begin()
                 message = self.cursor.get(self.settings.wait_s)
                 if message is not None:
-                    self.work.telemetry.begin(self.work.number)
+                    self.work.begun()
                 return message
             except MQIError as error:
                 self.work.redo(error, self.settle)
@@ -146,7 +150,7 @@ class Consumption:
                 if message is None:
                     message = self._wait_for_next()
                 if first:
-                    self.work.telemetry.begin(self.work.number)
+                    self.work.begun()
                 return message
             except MQIError as error:
                 self._redo(error)
@@ -182,7 +186,7 @@ class Consumption:
 
     def _ask_application(self) -> None:
         if self.before_commit is not None and self.group is not None:
-            self.work.telemetry.messages.step_out()
+            self.owner.telemetry.messages.step_out()
             self.before_commit(self.group)
 
     def _commit(self, *, ended: bool, failed_with: int | None = None) -> None:
@@ -194,11 +198,7 @@ class Consumption:
                 self.backout.take(message)
             if self.partner is not None:
                 self.partner.stage(ended=ended, failed_with=failed_with)
-            record = self.work.record(self.cursor.position)
-            if ended:
-                self.work.complete(record)
-            else:
-                self.work.syncpoint(record)
+            self._commit_record(ended=ended)
 
         try:
             commit()
@@ -210,16 +210,22 @@ class Consumption:
         if self.partner is not None:
             self.partner.committed()
 
+    def _commit_record(self, *, ended: bool) -> None:
+        record = self.owner.record(self.cursor.position)
+        self.work.settling()
+        self.owner.stage(replace(record, state=RecordState.COMPLETED) if ended else record, self.work.messages)
+        self.work.commit()
+
     def isolate(self, suspect: Suspect) -> None:
         """Commit what was processed before a suspect, with a note of it; the suspect itself goes back to the queue."""
-        processed, checkpoint = self._processed(), self.work.checkpoint
+        processed, checkpoint = self._processed(), self.owner.checkpoint
 
         def note() -> None:
-            self.work.suspect = suspect
+            self.owner.suspect = suspect
             if processed:
-                self.work.syncpoint(self.work.record(self.cursor.position))
+                self._commit_record(ended=False)
             else:
-                self.work.note()
+                self.work.note(self.owner)
 
         self.work.back_out("a message is suspected")
         self._set_back()
@@ -249,14 +255,14 @@ class Consumption:
         The application is not troubled: what it did with these messages it has done. It is not asked again before the
         commit either, since it has said what there was to say.
         """
-        quarantine = self.work.quarantine
+        quarantine = self.owner.quarantine
 
         def then() -> None:
-            self.work.quarantine = quarantine
+            self.owner.quarantine = quarantine
             if commit is not None:
                 commit()
 
-        self._redo_with(error, self._processed(), self.work.checkpoint, then)
+        self._redo_with(error, self._processed(), self.owner.checkpoint, then)
 
     def _redo_with(
         self, error: MQIError, processed: Sequence[bytes], checkpoint: Checkpoint, then: Callable[[], None]
@@ -276,42 +282,52 @@ class Consumption:
     def _again(self, processed: Sequence[bytes], checkpoint: Checkpoint, then: Callable[[], None]) -> None:
         """Get again what was processed, and go on as before."""
         work = self.work
-        work.checkpoint = checkpoint
+        self.owner.checkpoint = checkpoint
         for msg_id in processed:
-            if work.messages == 0:
+            first = work.messages == 0
+            if first:
                 work.begin()
-                work.telemetry.begin(work.number)
             work.data_bytes += len(self.cursor.get_again(msg_id).data)
+            if first:
+                work.begun()
             work.messages += 1
         then()
 
     def _set_back(self) -> None:
         self.alone = False
-        self.cursor.set_back(self.work.committed)
+        self.cursor.set_back(self.owner.committed)
         self.cursor.reopen()
 
-    def back_out(self, error: Exception | None) -> None:
+    def back_out(self, error: BaseException | None) -> None:
         """Go back to the last commit; tell ``error`` where that is."""
         self.group = None
         self.moved.clear()
-        self.cursor.set_back(self.work.committed)
         if self.partner is not None:
             self.partner.back_out()
-        self.work.back_out_after(error)
+        try:
+            self.work.back_out_after(error)
+        finally:
+            self.cursor.set_back(self.owner.committed)
 
     def close(self, *, finish: bool, delete: bool = False) -> None:
-        """Back out, take the record away if it says nothing any more and ``finish``, and close everything. Idempotent."""
+        """Back out, take a record away that says nothing any more if ``finish``, and close everything. Idempotent."""
         if self.closed:
             return
         self.closed = True
-        self.group = None
-        self.cursor.set_back(self.work.committed)
         try:
-            self.work.back_out()
+            self.back_out(None)
             if finish:
+                self.recover()
                 self.work.finish()
         finally:
+            self.close_queues(delete_status=delete)
+
+    def close_queues(self, *, delete_status: bool = False) -> None:
+        """Close what is open."""
+        self.closed = True
+        try:
             if self.backout is not None:
                 self.backout.close()
             self.cursor.close()
-            self.status.close(delete=delete)
+        finally:
+            self.status.close(delete=delete_status)

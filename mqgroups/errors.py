@@ -4,6 +4,7 @@
      ├─ ApplicationError            the program: it asked for something that cannot be
      │   ├─ ConfigurationError      a name, an option, an environment variable (also a ValueError)
      │   ├─ GroupUsage              a call at the wrong moment
+     │   ├─ ForeignSyncpoint        something else has ended the unit of work of a connection that the application shares
      │   ├─ EmptyGroup              a group was ended without its last message
      │   ├─ InputChanged            an interrupted group of a batch was given other messages than before
      │   └─ KeyInTwoPartitions      two parts of one batch have messages for the same group
@@ -79,6 +80,21 @@ class ConfigurationError(ApplicationError, ValueError):
 
 class GroupUsage(ApplicationError):
     """A call came at a moment when it cannot be done."""
+
+
+class ForeignSyncpoint(ApplicationError):
+    """The unit of work was committed or backed out by something else than this package, on the same connection.
+
+    What was left of it is backed out, and the group is resumable at its last commit.
+    """
+
+    def __init__(self, found: str) -> None:
+        super().__init__(
+            f"the unit of work was ended by something else on this connection: {found}. A connection has one unit of work, and "
+            "while a group's messages are in it, only their producer, consumer or pipe may end it. What is left of it is backed "
+            "out. Find out what commits or backs out, and give it a connection of its own; then go on with the group"
+        )
+        self.found = found
 
 
 class EmptyGroup(ApplicationError):

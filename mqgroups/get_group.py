@@ -53,7 +53,7 @@ class GetGroup:
         """
         if not self._is_current:
             raise GroupUsage("the checkpoint of a group can be set only while it is being got")
-        self._consumption.work.checkpoint = checkpoint
+        self._consumption.owner.checkpoint = checkpoint
 
     def __iter__(self) -> Iterator[Message]:
         """Return the messages that are left of the group, in sequence.
@@ -77,71 +77,89 @@ class GetGroup:
         return self._consumption.group is self
 
     def _messages(self) -> Iterator[Message]:
-        consumption, work, backout = self._consumption, self._consumption.work, self._consumption.backout
-        telemetry, each_message = work.telemetry, work.telemetry.each_message
-        message, self._first = self._first, None
-        try:
-            while True:
+        telemetry, each_message = self._consumption.owner.telemetry, self._consumption.owner.telemetry.each_message
+        turn = self._consumption.turn
+        message: Message | None = None
+        while True:
+            with turn:
+                try:
+                    message = self._next(message)
+                except Exception as error:
+                    if self._is_current:
+                        self._consumption.back_out(error)
+                    raise
                 if message is None:
-                    message = consumption.take()
-                if (result := message.abandoned_with) is not None:
-                    raise self._abandoned(result)
-                if work.quarantine:
-                    raise self._quarantined(message)
-                if backout and message.backout_count >= backout.threshold and not self._is_kept(message):
-                    if not self._is_current:
-                        return
-                    message = None
-                    continue
-                if not message.is_last_segment:
-                    message._following = self._next_segment
-                    self._segment = message
+                    return
                 if each_message or message.carried is not None:
                     telemetry.hand_out(message)
-                yield message
-                # The application asks for more: this message is processed.
-                if each_message:
-                    telemetry.messages.processed()
-                self._check_current()
-                if not message.is_last_segment:
-                    message = self._last_segment()
-                work.messages += 1
-                work.data_bytes += len(message.data)
-                if message.is_last:
-                    consumption.end_group()
-                    return
-                if consumption.alone:
-                    work.suspect = None
-                    consumption.syncpoint()
-                elif work.due():
-                    consumption.syncpoint()
+            yield message
+
+    def _next(self, processed: Message | None) -> Message | None:
+        """Take note that a message is processed, as the application asks for more; and get the next one: ``None`` at the end."""
+        consumption, work, owner = self._consumption, self._consumption.work, self._consumption.owner
+        if processed is not None:
+            if owner.telemetry.each_message:
+                owner.telemetry.messages.processed()
+            self._check_current()
+            if not processed.is_last_segment:
+                processed = self._last_segment()
+            work.messages += 1
+            work.data_bytes += len(processed.data)
+            if processed.is_last:
+                consumption.end_group()
+                return None
+            if consumption.alone:
+                owner.suspect = None
+                consumption.syncpoint()
+            elif work.due():
+                consumption.syncpoint()
+        backout = consumption.backout
+        message, self._first = self._first, None
+        while True:
+            if message is None:
+                message = consumption.take()
+            if (result := message.abandoned_with) is not None:
+                raise self._abandoned(result)
+            if owner.quarantine:
+                raise self._quarantined(message)
+            if backout and message.backout_count >= backout.threshold and not self._is_kept(message):
+                if not self._is_current:
+                    return None
                 message = None
-        except Exception as error:
-            if self._is_current:
-                consumption.back_out(error)
-            raise
+                continue
+            if not message.is_last_segment:
+                message._following = self._following
+                self._segment = message
+            return message
 
     def _check_current(self) -> None:
+        if self._consumption.turn.interrupted:
+            self._consumption.group = None
+            raise GroupUsage("a call was interrupted in this group; iterate over the consumer again, which resumes it")
         if not self._is_current:
             raise GroupUsage("the consumer has gone on to another group, or is closed")
 
     # --- messages in segments
 
+    def _following(self) -> Message:
+        """Get the next segment for the application, which has processed the one before; so a syncpoint may come between them."""
+        with self._consumption.turn:
+            self._check_current()
+            try:
+                return self._next_segment()
+            except Exception as error:
+                if self._is_current:
+                    self._consumption.back_out(error)
+                raise
+
     def _next_segment(self) -> Message:
-        """Get the next segment; the one before is processed, so a syncpoint may come between them."""
-        self._check_current()
         assert self._segment is not None
         consumption, work = self._consumption, self._consumption.work
-        try:
-            work.messages += 1
-            work.data_bytes += len(self._segment.data)
-            if work.due():
-                consumption.syncpoint()
-            self._segment = consumption.take()
-        except Exception as error:
-            if self._is_current:
-                consumption.back_out(error)
-            raise
+        work.messages += 1
+        work.data_bytes += len(self._segment.data)
+        if work.due():
+            consumption.syncpoint()
+        self._segment = consumption.take()
         return self._segment
 
     def _last_segment(self) -> Message:
@@ -158,7 +176,7 @@ class GetGroup:
         consumption = self._consumption
         messages = consumption.cursor.position.msg_seq_number - 1
         abandoned = GroupAbandoned(consumption.settings.queue, self.group_id, messages, result)
-        consumption.work.telemetry.abandoned(result)
+        consumption.owner.telemetry.abandoned(result)
         if consumption.settings.hooks.on_abandon is not None:
             consumption.settings.hooks.on_abandon(abandoned)
         consumption.work.messages += 1
@@ -168,9 +186,10 @@ class GetGroup:
     def _is_kept(self, message: Message) -> bool:
         """Deal with a message that was backed out too often; returns whether it is to be processed."""
         consumption, work, backout = self._consumption, self._consumption.work, self._consumption.backout
+        owner = consumption.owner
         assert backout is not None
         group_id, number, count = message.group_id, message.msg_seq_number, message.backout_count
-        how = treatment(group_id, number, count, threshold=backout.threshold, suspect=work.suspect)
+        how = treatment(group_id, number, count, threshold=backout.threshold, suspect=owner.suspect)
         if how is Treatment.PROCESS_ALONE:
             consumption.alone = True
             return True
@@ -178,7 +197,7 @@ class GetGroup:
             consumption.isolate(Suspect(group_id, number, count + 1))
             return False
         queue, policy = consumption.settings.queue, consumption.settings.poison
-        work.telemetry.poison(number, count, "" if policy == "halt" else backout.name)
+        owner.telemetry.poison(number, count, "" if policy == "halt" else backout.name)
         if policy == "halt":
             raise PoisonMessage(queue, group_id, number, count, backout.threshold)
         if policy == "quarantine":
@@ -191,10 +210,10 @@ class GetGroup:
             group_id.hex(),
             count,
             backout.name,
-            extra=work.log_fields(),
+            extra=owner.log_fields(),
         )
         work.messages += 1
-        work.suspect = None
+        owner.suspect = None
         if message.is_last:
             consumption.end_group()
         else:
@@ -206,9 +225,9 @@ class GetGroup:
         consumption, work, backout = self._consumption, self._consumption.work, self._consumption.backout
         assert backout is not None
         first = message.msg_seq_number
-        work.telemetry.quarantined(first, backout.name)
+        consumption.owner.telemetry.quarantined(first, backout.name)
         while True:
-            work.quarantine = True
+            consumption.owner.quarantine = True
             consumption.moved.append(message)
             work.messages += 1
             if message.is_last:

@@ -15,7 +15,7 @@ from mqgroups.config import ConsumerSettings
 from mqgroups.connection import Connection, Queue
 from mqgroups.core.group import AT_START, GetPlan, GroupPosition, after_get, follows, inside_message, next_get
 from mqgroups.core.model import MatchOption
-from mqgroups.errors import GroupIncomplete, MessagesTaken, QueueInhibited
+from mqgroups.errors import ForeignSyncpoint, GroupIncomplete, MessagesTaken, QueueInhibited
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.message import Carried, Message
@@ -138,10 +138,12 @@ class GroupCursor:
                 while_waiting()
 
     def get_again(self, msg_id: bytes) -> Message:
-        """Get a message that was got before the connection was lost; it went back to where it was.
+        """Get a message that was got before the connection was lost; it goes back to where it was.
+
+        Whether it is there already when the status queue can be opened again is not written anywhere; so it is waited for.
 
         Raises:
-            MessagesTaken: it is not there any more.
+            MessagesTaken: it is not there, and did not come back while the connection's patience lasted.
             MQIError: the call failed.
         """
         position = self.position
@@ -150,7 +152,11 @@ class GroupCursor:
         if position.at_start:
             match_options |= MatchOption.MATCH_MSG_ID
         md = st.md(msg_id=msg_id, group_id=plan.group_id, msg_seq_number=plan.msg_seq_number, offset=plan.offset)
-        got = self.queue.get(md, self._gmo(replace(plan, match_options=match_options), 0))
+        plan = replace(plan, match_options=match_options)
+        deadline_s = time.monotonic() + self._connection.reconnect.wait_s
+        wait_ms = 0
+        while (got := self.queue.get(md, self._gmo(plan, wait_ms))) is None and time.monotonic() < deadline_s:
+            wait_ms = _LONGEST_WAIT_MS
         if got is None or got[1][st.MD_MSG_ID] != msg_id:
             raise MessagesTaken(self._settings.queue, position.group_id, position.msg_seq_number + 1)
         return self._accept(got)
@@ -202,9 +208,14 @@ class GroupCursor:
         self.unit.append(md[st.MD_MSG_ID])
         return Message(data, md, gmo[st.GMO_GROUP_STATUS], segment_status, carried)
 
-    def _incomplete(self, group_id: bytes, msg_seq_number: int, offset: int) -> GroupIncomplete:
+    def _incomplete(self, group_id: bytes, msg_seq_number: int, offset: int) -> GroupIncomplete | ForeignSyncpoint:
         position = self.position
         expected = position.msg_seq_number + 1
+        if group_id == position.group_id and (msg_seq_number, offset) < (expected, position.offset):
+            return ForeignSyncpoint(
+                f"message {msg_seq_number}{_at(offset)} of group {group_id.hex()} came from {self._settings.queue} again, where "
+                f"message {expected}{_at(position.offset)} is the next"
+            )
         return GroupIncomplete(
             f"queue {self._settings.queue}: expected message {expected}{_at(position.offset)} of group "
             f"{position.group_id.hex()}, got message {msg_seq_number}{_at(offset)} of group {group_id.hex()}. It was backed "

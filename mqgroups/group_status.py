@@ -6,11 +6,13 @@ what is there, as an owner's status queue does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mqgroups.connection import Queue
 from mqgroups.core.claim import Claim, ClaimAction, MessagesDigest, claim_action, new_intent, new_status, taken_over
 from mqgroups.core.model import Role
 from mqgroups.core.restart import Expectations, restart_action
-from mqgroups.core.status import StatusRecord
+from mqgroups.core.status import Mark, StatusRecord
 from mqgroups.errors import GroupNotResumable, KeyInTwoPartitions, OwnershipLost
 from mqgroups.shared_status_queue import Lying, SharedStatusQueue
 from mqgroups.status_queue import foreign_record
@@ -62,7 +64,7 @@ class GroupStatus:
         lying = self._shared.find_one(self._claim.status_id)
         return lying.record if lying else None
 
-    def read(self) -> StatusRecord | None:
+    def read(self, marks: Sequence[Mark] = ()) -> StatusRecord | None:  # noqa: ARG002 - there is one of its CorrelId
         """Claim the group, or, after the claim was committed, return its record.
 
         Returns: what the claim is to replace, be it on the queue or not; or the record, ``None`` if it and the intent are
@@ -85,6 +87,9 @@ class GroupStatus:
     def claim(self, record: StatusRecord) -> None:
         """Put ``record`` in the place of what was read; see ``replace``."""
         self.replace(record)
+
+    def hold(self) -> None:
+        """Not needed: batches have connections of their own."""
 
     def replace(self, record: StatusRecord) -> None:
         """Put ``record`` in the place of the one there is; a group's first one together with its intent.
@@ -186,7 +191,7 @@ class NoStatus:
         """Return ``None``: nobody holds anything."""
         return None
 
-    def read(self) -> StatusRecord | None:
+    def read(self, marks: Sequence[Mark] = ()) -> StatusRecord | None:  # noqa: ARG002 - there is one of its CorrelId
         """Return ``None``, at the start.
 
         Raises:
@@ -199,6 +204,9 @@ class NoStatus:
 
     def claim(self, record: StatusRecord) -> None:
         """Forget the record."""
+
+    def hold(self) -> None:
+        """There is no record."""
 
     def replace(self, record: StatusRecord) -> None:
         """Forget the record."""

@@ -50,7 +50,7 @@ class MessageHandles:
     def received(self, hmsg: int) -> TraceContext | None:
         """Return the context of the message that was got last with this handle; ``None`` if it has none."""
         connection = self._connection
-        traceparent = connection.property(hmsg, TRACEPARENT)
+        traceparent = connection.message_property(hmsg, TRACEPARENT)
         if traceparent is None:
             return None
-        return TraceContext(traceparent, connection.property(hmsg, TRACESTATE) or "")
+        return TraceContext(traceparent, connection.message_property(hmsg, TRACESTATE) or "")

@@ -9,6 +9,8 @@ A consumer drives; what it takes a syncpoint for is the group that comes in. Wha
 then, and is put and committed with the messages it was made from, and with the status records of both sides. So a unit of
 work that has to be done again is done again whole, without the application.
 
+Both sides are owners of one unit of work, and claim their names in one; what one of them has lost, both have.
+
 The outgoing group ends with the incoming one. When the application put nothing for the last messages of a group, after a
 syncpoint, the message that would have been the last is committed already, and an empty one ends the group. A group for which
 nothing at all is put is none. A group that is abandoned, or quarantined, on its way in is abandoned on its way out.
@@ -16,17 +18,23 @@ nothing at all is put is none. A group that is abandoned, or quarantined, on its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 
+from mqgroups.config import ConsumerSettings, ProducerSettings
 from mqgroups.connection import Connection
-from mqgroups.consumer import GroupConsumer
+from mqgroups.consumer import groups
+from mqgroups.consumption import Consumption
 from mqgroups.core.group import Part
 from mqgroups.errors import SALVAGE, GroupUsage, StatusRecordsDisagree
 from mqgroups.get_group import GetGroup
+from mqgroups.mqi.abc import PropertyValue
 from mqgroups.payload import BYTES, Kind, Unsent, abandonment, kind_of
-from mqgroups.producer import GroupProducer
+from mqgroups.putter import Putter
+from mqgroups.status_queue import StatusQueue
+from mqgroups.unit_of_work import UnitsOfWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,61 +49,97 @@ class OutgoingGroup:
     def __init__(self, pipe: GroupPipe) -> None:
         self._pipe = pipe
 
-    def put(self, payload: bytes | str, *, format: str | None = None, correl_id: bytes | None = None) -> None:
+    def put(
+        self,
+        payload: bytes | str,
+        *,
+        format: str | None = None,
+        correl_id: bytes | None = None,
+        properties: Mapping[str, PropertyValue] | None = None,
+    ) -> None:
         """Put the next message of the group, with the unit of work of the incoming message that is being processed.
 
         Args:
-            payload, format, correl_id: as for ``PutGroup.put``.
+            payload, format, correl_id, properties: as for ``PutGroup.put``.
 
         Raises:
             GroupUsage: the pipe has gone on to another group, or is closed.
         """
-        if self._pipe._outgoing is not self:
-            raise GroupUsage("the pipe has gone on to another group, or is closed")
-        data, kind = kind_of(payload, format, correl_id)
-        self._pipe._outputs.append(_Output(data, kind))
-        self._pipe._consumption.work.beside = len(self._pipe._outputs)
+        self._pipe.add(self, *kind_of(payload, format, correl_id, properties))
 
 
 class GroupPipe:
     """A consumer and a producer with one unit of work. Made by ``QueueManager.group_pipe``."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        make_consumer: Callable[[], GroupConsumer],
-        make_producer: Callable[[GroupConsumer], GroupProducer],
-    ) -> None:
+    def __init__(self, connection: Connection, incoming: ConsumerSettings, outgoing: ProducerSettings) -> None:
         self._connection = connection
+        self._settings = incoming, outgoing
         self._outputs: list[_Output] = []
         self._outgoing: OutgoingGroup | None = None
-        self._consumer = make_consumer()
-        self._consumption = self._consumer._consumption
+        self._closed = True
+        with connection.turn:
+            connection.reopening(self._start)
+            self._closed = False
+            try:
+                for owner in self._work.owners:
+                    owner.tell_resumed()
+            except BaseException:
+                self._close(finish=False)
+                raise
+
+    def _start(self) -> None:
+        """Open all queues, find out where things stand, and claim both names."""
+        connection, (incoming, outgoing) = self._connection, self._settings
+        consumption = Consumption(connection, incoming)
         try:
-            self._producer = make_producer(self._consumer)
-        except BaseException:
-            self._consumer._close(finish=False)
-            raise
-        self._consumption.partner = self
-        if self._consumption.work.committed.at_start and not self._producer._work.committed.at_start:
-            self._close(finish=False)
-            raise StatusRecordsDisagree(
-                f"the outgoing group of {self!r} was interrupted, and the incoming one was not, although both are committed "
-                "together. A status record of one of them was removed or replaced: find out what the last commit was by "
-                f"browsing both queues, and {self._consumption.status.name} and {self._producer._status.name}; or {SALVAGE}",
-                status_queue=self._consumption.status.name,
+            keeper = StatusQueue(
+                connection,
+                outgoing.status_queue,
+                outgoing.status_model,
+                outgoing.owner_wait_s,
+                segmented=outgoing.segmented_status,
+                for_owner=True,
             )
+            try:
+                putter = Putter(connection, outgoing, keeper, leader=consumption.owner)
+            except BaseException:
+                keeper.close()
+                raise
+            try:
+                self._refuse_disagreement(consumption, putter)
+                work = UnitsOfWork(connection, incoming.every, [consumption.owner, putter.owner])
+                consumption.work = putter.work = work
+                work.claim()
+            except BaseException:
+                putter.close()
+                raise
+        except BaseException:
+            consumption.close_queues()
+            raise
+        consumption.partner = self
+        self._consumption, self._putter, self._work = consumption, putter, work
 
     def __iter__(self) -> Iterator[tuple[GetGroup, OutgoingGroup]]:
         """Return the groups as they come, each with the group that is to be made from it; as ``GroupConsumer``."""
-        for incoming in self._consumer:
+        for incoming in groups(self._consumption):
             self._outgoing = OutgoingGroup(self)
             yield incoming, self._outgoing
             self._outgoing = None
 
+    def add(self, group: OutgoingGroup, data: bytes, kind: Kind) -> None:
+        """Take a message for the next commit; for ``OutgoingGroup``."""
+        with self._connection.turn:
+            if self._outgoing is not group or self._consumption.group is None or self._connection.turn.interrupted:
+                raise GroupUsage(
+                    "the pipe has gone on to another group, or is closed, or a call was interrupted in this one"
+                )
+            self._outputs.append(_Output(data, kind))
+            self._work.beside = len(self._outputs)
+
     def close(self) -> None:
         """Back out what is not committed, take the records away if no group is interrupted, and close. Idempotent."""
-        self._close(finish=True)
+        with self._connection.turn:
+            self._close(finish=True)
 
     def __enter__(self) -> GroupPipe:
         return self
@@ -103,10 +147,20 @@ class GroupPipe:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._close(finish=error is None)
+        with self._connection.turn:
+            self._close(finish=error is None)
+
+    def __del__(self) -> None:
+        if not self._closed:
+            warnings.warn(
+                f"{self!r} was not closed: use it in a with statement, or close() it",
+                ResourceWarning,
+                stacklevel=2,
+                source=self,
+            )
 
     def __repr__(self) -> str:
-        return f"<GroupPipe {self._consumer!r} -> {self._producer!r}>"
+        return f"<GroupPipe {self._consumption!r} -> {self._putter!r}>"
 
     # --- what the consumer asks of its partner
 
@@ -117,8 +171,7 @@ class GroupPipe:
             ended: whether the incoming group ends with this unit of work.
             failed_with: the result to abandon the outgoing group with, instead of putting anything.
         """
-        producer = self._producer
-        begun = not producer._work.committed.at_start
+        begun = not self._putter.owner.committed.at_start
         messages: list[Unsent] = []
         if failed_with is None:
             messages = [Unsent(one.data, one.kind, None, False, Part.WHOLE) for one in self._outputs]
@@ -128,24 +181,35 @@ class GroupPipe:
                 messages = [Unsent(b"", BYTES, None, True, Part.WHOLE)]
         elif begun:
             messages = [abandonment(failed_with, "its incoming group was not completed")]
-        producer._stage(messages)
+        self._putter.stage(messages)
 
     def committed(self) -> None:
         """What was staged is committed."""
         self._outputs.clear()
-        self._consumption.work.beside = 0
-        self._producer._staged_is_committed()
+        self._putter.set_back()
 
     def back_out(self) -> None:
         """Forget what is not committed."""
         self._outputs.clear()
-        self._consumption.work.beside = 0
-        self._producer._run.clear()
+
+    # --- parts
+
+    def _refuse_disagreement(self, consumption: Consumption, putter: Putter) -> None:
+        if not consumption.owner.committed.at_start or putter.owner.committed.at_start:
+            return
+        raise StatusRecordsDisagree(
+            f"the outgoing group of {putter!r} was interrupted, and the incoming one of {consumption!r} was not, although both "
+            "are committed together. A status record of one of them was removed or replaced: find out what the last commit was "
+            f"by browsing both queues, and {consumption.status.name} and {self._settings[1].status_queue}; or {SALVAGE}",
+            status_queue=consumption.status.name,
+        )
 
     def _close(self, *, finish: bool) -> None:
+        if self._closed:
+            return
+        self._closed = True
         self._outgoing = None
         try:
-            self._consumer._close(finish=finish)
+            self._consumption.close(finish=finish)
         finally:
-            # Where nothing was put yet its record has nothing to say, whatever went wrong.
-            self._producer._close(finish=finish or self._producer._work.is_idle)
+            self._putter.close()

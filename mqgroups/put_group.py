@@ -1,22 +1,22 @@
 """PutGroup: a message group as an application puts it, message after message.
 
-What it holds back and why is told in ``producer.py``, which puts.
+What it holds back and why is told in ``producer.py``; ``putter.py`` puts.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from mqgroups.core.group import GroupPosition, Part
+from mqgroups.core.group import Part
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import EmptyGroup, GroupUsage
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.payload import BYTES, HIGHEST_RESULT, Kind, Payload, Stream, Unsent, is_stream, kind_of, pieces
-
-if TYPE_CHECKING:
-    from mqgroups.producer import GroupProducer
+from mqgroups.putter import Putter
+from mqgroups.turn import Turn
 
 
 class Held(NamedTuple):
@@ -37,16 +37,25 @@ class PutGroup:
         checkpoint: the application's checkpoint of the last commit in this group, ``None`` in a new one.
     """
 
-    def __init__(self, producer: GroupProducer, committed: GroupPosition, checkpoint: Checkpoint) -> None:
-        self._producer = producer
+    def __init__(self, putter: Putter, turn: Turn) -> None:
+        # Whether anything was asked of it: until then nobody misses it.
+        self.is_begun = False
+        self._putter = putter
+        self._turn = turn
         self._held: Held | None = None
         self._ended = False
-        self._failure: BaseException | None = None
+        self._failure: str | None = None
+        committed = putter.owner.committed
         # Of a message that was begun: what is committed of it, and whether its segments say that it is the last.
         self._begun, self._begun_last = committed.offset, committed.in_last_message
         self.resume_from = committed.msg_seq_number
         self.resume_offset = committed.offset
-        self.checkpoint = checkpoint
+        self.checkpoint: Checkpoint = None if committed.at_start else putter.owner.committed_checkpoint
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing can be put any more."""
+        return self._ended
 
     def put(
         self,
@@ -78,8 +87,19 @@ class PutGroup:
             MQGroupsError: what else goes wrong. The unit of work is backed out; leave the ``with`` block, and the next
                 ``producer.group()`` goes on after the last commit.
         """
-        if self._ended or self._failure is not None:
-            raise self._not_open()
+        with self._turn:
+            self._put_payload(payload, last, checkpoint, format, correl_id, properties)
+
+    def _put_payload(
+        self,
+        payload: Payload,
+        last: bool | None,
+        checkpoint: Checkpoint,
+        format: str | None,
+        correl_id: bytes | None,
+        properties: Mapping[str, PropertyValue] | None,
+    ) -> None:
+        self._check_open()
         kind = BYTES
         if isinstance(payload, (bytes, str)):
             payload, kind = kind_of(payload, format, correl_id, properties)
@@ -99,7 +119,7 @@ class PutGroup:
         last = self._known(last)
         self._put(payload, kind, checkpoint, last=last)
         if last:
-            self._end()
+            self._ended = True
 
     def abandon(self, result: int = 0, reason: str = "") -> None:
         """End the group without completing it: an empty last message says so, and consumers get ``GroupAbandoned``.
@@ -114,23 +134,32 @@ class PutGroup:
             GroupUsage: the group has ended, or its last message is half put, and can only be put to its end.
             MQGroupsError: what else goes wrong; the group is where it was, and ``producer.group()`` resumes it.
         """
-        if self._ended:
-            raise self._not_open()
-        if not 0 <= result <= HIGHEST_RESULT:
-            raise ValueError(f"the result of an abandoned group is 0 to {HIGHEST_RESULT}, got {result!r}")
+        with self._turn:
+            if self._ended:
+                raise self._not_open()
+            if not 0 <= result <= HIGHEST_RESULT:
+                raise ValueError(f"the result of an abandoned group is 0 to {HIGHEST_RESULT}, got {result!r}")
+            self.is_begun = True
+            self._held = None
+            putter = self._putter
+            try:
+                putter.back_out(None)
+                putter.recover()
+                committed = putter.owner.committed
+                if committed.offset and committed.in_last_message:
+                    raise GroupUsage(
+                        f"message {committed.msg_seq_number + 1} is the group's last and half put: consumers would take what is "
+                        "there for all of it. Put it to its end"
+                    )
+                if not committed.at_start:
+                    putter.abandon(result, reason)
+            finally:
+                self._ended = True
+
+    def close(self) -> None:
+        """End it, for the producer: nothing can be put any more. What is not committed is for the producer to back out."""
+        self._ended = True
         self._held = None
-        self._producer._back_out(None)
-        committed = self._producer._work.committed
-        try:
-            if committed.offset and committed.in_last_message:
-                raise GroupUsage(
-                    f"message {committed.msg_seq_number + 1} is the group's last and half put: consumers would take what is "
-                    "there for all of it. Put it to its end"
-                )
-            if not committed.at_start:
-                self._producer._abandon(result, reason)
-        finally:
-            self._end()
 
     def _known(self, last: bool | None) -> bool:
         """Return whether the next message is the last: what is said, or what the segments say that there are."""
@@ -148,30 +177,46 @@ class PutGroup:
 
     def _put(self, payload: bytes | Stream, kind: Kind, checkpoint: Checkpoint, *, last: bool) -> None:
         begun, self._begun = self._begun, 0
-        producer = self._producer
+        putter = self._putter
         try:
-            if not begun and isinstance(payload, bytes) and len(payload) <= producer._whole_bytes:
-                producer._put(Unsent(payload, kind, checkpoint, last, Part.WHOLE))
+            if not begun and isinstance(payload, bytes) and len(payload) <= putter.whole_bytes:
+                putter.put(Unsent(payload, kind, checkpoint, last, Part.WHOLE))
                 return
-            for data, part in pieces(payload, producer._segment_bytes(payload), begun):
+            for data, part in pieces(payload, putter.segment_bytes(payload), begun):
                 ends = part is not Part.SEGMENT
-                producer._put(Unsent(data, kind, checkpoint if ends else None, last, part))
+                putter.put(Unsent(data, kind, checkpoint if ends else None, last, part))
         except BaseException as error:
             # An interrupted call (KeyboardInterrupt) too: nobody knows whether it put the message.
-            self._failure = error
-            self._producer._back_out(error)
+            self._failure = f"{type(error).__name__}: {error}"
+            putter.back_out(error)
             raise
+
+    def _check_open(self) -> None:
+        if self._turn.interrupted and self._failure is None:
+            self._failure = "a call that was interrupted"
+        if self._ended or self._failure is not None:
+            raise self._not_open()
+        self.is_begun = True
 
     def _not_open(self) -> GroupUsage:
         if self._failure is not None:
             return GroupUsage(
-                f"this group stopped with {type(self._failure).__name__}; leave its with block, and the next "
-                f"producer.group() resumes it: {self._failure}"
+                f"this group stopped with {self._failure}. Leave its with block, and the next producer.group() resumes it"
             )
         return GroupUsage("this group has ended; producer.group() begins the next one")
 
     def __enter__(self) -> PutGroup:
         return self
+
+    def __del__(self) -> None:
+        if self.is_begun and not self._ended:
+            warnings.warn(
+                f"{self!r} was not ended: use `with producer.group() as group`. What was put since the last commit is not "
+                "committed",
+                ResourceWarning,
+                stacklevel=2,
+                source=self,
+            )
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -179,23 +224,22 @@ class PutGroup:
         if self._ended:
             return
         try:
-            if error is not None:
-                if self._failure is None:
-                    self._producer._back_out(None)
-                return
-            if self._failure is not None:
-                raise self._not_open()
-            if self._held is None:
-                self._producer._back_out(None)
-                raise self._empty()
-            held, self._held = self._held, None
-            self._put(*held, last=True)
+            with self._turn:
+                self._leave(error)
         finally:
-            self._end()
+            self.close()
 
-    def _end(self) -> None:
-        self._ended = True
-        self._producer._group = None
+    def _leave(self, error: BaseException | None) -> None:
+        if error is not None:
+            if self._failure is None:
+                self._putter.back_out(None)
+            return
+        self._check_open()
+        if self._held is None:
+            self._putter.back_out(None)
+            raise self._empty()
+        held, self._held = self._held, None
+        self._put(*held, last=True)
 
     def _empty(self) -> EmptyGroup:
         if self.resume_from == 0:
@@ -207,4 +251,4 @@ class PutGroup:
 
     def __repr__(self) -> str:
         state = "failed" if self._failure else "ended" if self._ended else "open"
-        return f"<PutGroup resume_from={self.resume_from} {state} of {self._producer!r}>"
+        return f"<PutGroup resume_from={self.resume_from} {state} of {self._putter!r}>"

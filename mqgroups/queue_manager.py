@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
+from types import TracebackType
 from typing import Literal
 
 from mqgroups import connect_rules
@@ -42,6 +43,7 @@ from mqgroups.secret import Secret
 from mqgroups.takeover import Party, Takeover, take_over
 from mqgroups.telemetry import context
 from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK, TelemetrySettings
+from mqgroups.wrapping import refuse_ends
 
 # In units of work of so many messages the MQGET that segmented records save is at least one call in 23.
 _SMALL_UNIT_OF_WORK = 20
@@ -52,11 +54,56 @@ _LONGEST_MESSAGE_BYTES = 104_857_600
 _CONNECT_OPTIONS = mq.MQCNO_RECONNECT_DISABLED | mq.MQCNO_HANDLE_SHARE_BLOCK
 
 
-class QueueManager(Connection):
+class QueueManager:
     """A connected queue manager. Leaving its ``with`` block backs out what is not committed, and disconnects.
 
-    It has one unit of work: producers and consumers that work at the same time need a connection each.
+    It has one unit of work, and is one thread's at a time: producers and consumers that work at the same time need a connection
+    each.
     """
+
+    def __init__(self, connection: Connection, leave: Callable[[], None] | None = None) -> None:
+        """Take a connection over; ``leave`` is called when it is closed."""
+        self._connection = connection
+        self._leave = leave
+
+    @property
+    def q_mgr_name(self) -> str:
+        """The queue manager's name."""
+        return self._connection.q_mgr_name
+
+    @property
+    def q_mgr_identifier(self) -> str:
+        """Its identifier (QMID): another queue manager of the same name has another one."""
+        return self._connection.q_mgr_identifier
+
+    @property
+    def platform(self) -> int:
+        """MQPL_*: what it runs on."""
+        return self._connection.platform
+
+    @property
+    def usable(self) -> bool:
+        """Whether it can be used: neither closed nor lost."""
+        return self._connection.usable
+
+    def close(self) -> None:
+        """Back out what is not committed, and disconnect if the connection is this package's own. Idempotent."""
+        try:
+            self._connection.close()
+        finally:
+            if self._leave is not None:
+                self._leave()
+
+    def __enter__(self) -> QueueManager:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<QueueManager {self._connection!r}>"
 
     def group_producer(
         self,
@@ -126,7 +173,7 @@ class QueueManager(Connection):
             bind=bind,
             hooks=Hooks(on_resume, on_in_doubt),
         )
-        return GroupProducer(self, settings)
+        return GroupProducer(self._connection, settings)
 
     def _producer_settings(
         self,
@@ -156,7 +203,7 @@ class QueueManager(Connection):
             queue=checked_queue_name("queue", queue),
             name=checked_name(name),
             every=every,
-            status_queue=_status_queue(status_queue, Role.PUT, name),
+            status_queue=_status_queue(status_queue, Role.PUT, name, queue, status_model),
             status_model=checked_queue_name("status_model", status_model),
             segmented_status=self._segmented(status, every),
             owner_wait_s=checked_seconds("owner_wait_s", owner_wait_s),
@@ -219,20 +266,56 @@ class QueueManager(Connection):
             OwnerActive: another instance of this name has it.
             MQIError: a queue cannot be opened.
         """
+        settings = self._consumer_settings(
+            queue,
+            name=name,
+            every=checked_every(every),
+            status_queue=status_queue,
+            status_model=status_model,
+            status=status,
+            owner_wait_s=owner_wait_s,
+            wait_s=wait_s,
+            group_wait_s=group_wait_s,
+            complete_groups_only=complete_groups_only,
+            max_message_length=max_message_length,
+            stream=stream,
+            poison=poison,
+            hooks=Hooks(on_resume, on_in_doubt, on_abandon),
+        )
+        return GroupConsumer(self._connection, settings)
+
+    def _consumer_settings(
+        self,
+        queue: str,
+        *,
+        name: str,
+        every: Every,
+        status_model: str,
+        status: str,
+        owner_wait_s: float,
+        wait_s: float | None,
+        group_wait_s: float,
+        complete_groups_only: bool,
+        poison: str,
+        hooks: Hooks,
+        status_queue: str | None = None,
+        max_message_length: int = _LONGEST_MESSAGE_BYTES,
+        stream: bool = False,
+    ) -> ConsumerSettings:
+        """Return what a consumer is told, checked; raises ConfigurationError."""
         if max_message_length < 1:
             raise ConfigurationError(f"max_message_length must be at least 1 byte, got {max_message_length!r}")
         if poison not in ("halt", "skip", "quarantine", "ignore"):
             raise ConfigurationError(f"poison must be 'halt', 'skip', 'quarantine' or 'ignore', got {poison!r}")
         if stream and poison in ("skip", "quarantine"):
             raise ConfigurationError(f"poison={poison!r} moves whole messages; with stream=True use 'halt' or 'ignore'")
-        checked = checked_every(every)
-        settings = ConsumerSettings(
+        return ConsumerSettings(
             queue=checked_queue_name("queue", queue),
             name=checked_name(name),
-            every=checked,
-            status_queue=_status_queue(status_queue, Role.GET, name),
+            every=every,
+            status_queue=_status_queue(status_queue, Role.GET, name, queue, status_model),
             status_model=checked_queue_name("status_model", status_model),
-            segmented_status=self._segmented(status, checked),
+            segmented_status=self._segmented(status, every),
             owner_wait_s=checked_seconds("owner_wait_s", owner_wait_s),
             wait_s=None if wait_s is None else checked_seconds("wait_s", wait_s),
             group_wait_s=checked_seconds("group_wait_s", group_wait_s),
@@ -240,9 +323,8 @@ class QueueManager(Connection):
             max_message_length=max_message_length,
             stream=stream,
             poison=poison,
-            hooks=Hooks(on_resume, on_in_doubt, on_abandon),
+            hooks=hooks,
         )
-        return GroupConsumer(self, settings)
 
     def inspect_owner(
         self,
@@ -274,7 +356,7 @@ class QueueManager(Connection):
         """
         owner_role = _checked_role(role)
         return inspect_owner(
-            self,
+            self._connection,
             owner_role,
             checked_name(name),
             queue=None if queue is None else checked_queue_name("queue", queue),
@@ -322,7 +404,7 @@ class QueueManager(Connection):
         if source.name == target.name or source.status_queue == target.status_queue:
             raise ConfigurationError(f"{name!r} cannot take its own group over: start it, and it resumes")
         return take_over(
-            self,
+            self._connection,
             owner_role,
             source,
             target,
@@ -341,7 +423,7 @@ class QueueManager(Connection):
             MQIError: a call failed; a queue of another queue manager cannot be browsed.
         """
         name = checked_queue_name("queue", queue)
-        return self.reopening(lambda: inspect_queue(self, name))
+        return self._connection.reopening(lambda: inspect_queue(self._connection, name))
 
     def salvage_owner(
         self,
@@ -386,7 +468,7 @@ class QueueManager(Connection):
         """
         owner_role = _checked_role(role)
         return salvage_owner(
-            self,
+            self._connection,
             owner_role,
             checked_name(name),
             queue=checked_queue_name("queue", queue),
@@ -432,7 +514,7 @@ class QueueManager(Connection):
             MQIError: a call failed; what was moved before is moved.
         """
         return move_group(
-            self,
+            self._connection,
             checked_queue_name("queue", queue),
             _checked_group_id(group_id),
             to=None if to is None else checked_queue_name("to", to),
@@ -475,42 +557,34 @@ class QueueManager(Connection):
         """
         checked = checked_every(every)
         # Half of what a unit of work may have is for what is put.
-        room = max(1, self.max_uncommitted_msgs // 2 - _STATUS_MESSAGES_OF_A_PIPE)
+        room = max(1, self._connection.max_uncommitted_msgs // 2 - _STATUS_MESSAGES_OF_A_PIPE)
         checked = replace(checked, messages=min(checked.messages or room, room))
-
-        def make_consumer() -> GroupConsumer:
-            return self.group_consumer(
-                source,
-                name=name,
-                every=checked,
-                status_model=status_model,
-                status=status,
-                owner_wait_s=owner_wait_s,
-                wait_s=wait_s,
-                group_wait_s=group_wait_s,
-                complete_groups_only=complete_groups_only,
-                poison=poison,
-                on_abandon=on_abandon,
-                on_resume=on_resume,
-                on_in_doubt=on_in_doubt,
-            )
-
-        def make_producer(consumer: GroupConsumer) -> GroupProducer:
-            settings = self._producer_settings(
-                target,
-                name=name,
-                every=checked,
-                status_model=status_model,
-                status=status,
-                owner_wait_s=owner_wait_s,
-                full_wait_s=full_wait_s,
-                persistence=persistence,
-                priority=priority,
-                bind=bind,
-            )
-            return GroupProducer(self, settings, consumer._consumption.work)
-
-        return GroupPipe(self, make_consumer, make_producer)
+        incoming = self._consumer_settings(
+            source,
+            name=name,
+            every=checked,
+            status_model=status_model,
+            status=status,
+            owner_wait_s=owner_wait_s,
+            wait_s=wait_s,
+            group_wait_s=group_wait_s,
+            complete_groups_only=complete_groups_only,
+            poison=poison,
+            hooks=Hooks(on_resume, on_in_doubt, on_abandon),
+        )
+        outgoing = self._producer_settings(
+            target,
+            name=name,
+            every=checked,
+            status_model=status_model,
+            status=status,
+            owner_wait_s=owner_wait_s,
+            full_wait_s=full_wait_s,
+            persistence=persistence,
+            priority=priority,
+            bind=bind,
+        )
+        return GroupPipe(self._connection, incoming, outgoing)
 
     def _segmented(self, status: str, every: Every) -> bool:
         """Say whether status records are put as segments."""
@@ -526,6 +600,55 @@ class QueueManager(Connection):
             raise ConfigurationError(
                 f"{setting}: queue manager {self.q_mgr_name} is on z/OS, where messages have no segments"
             )
+
+
+def connection_of(q_mgr: QueueManager) -> Connection:
+    """Return the connection that a queue manager has; for the rest of this package."""
+    return q_mgr._connection
+
+
+def connected(
+    q_mgr_name: str,
+    channel: str | None = None,
+    conn_name: str | None = None,
+    *,
+    user: str | None = None,
+    password: str | Secret | None = None,
+    token: str | Secret | None = None,
+    cipher_spec: str | None = None,
+    key_repository: str | None = None,
+    key_repository_password: str | Secret | None = None,
+    certificate_label: str | None = None,
+    peer_name: str | None = None,
+    ccdt_url: str | None = None,
+    connect_wait_s: float = 0.0,
+    reconnect_wait_s: float = 60.0,
+    sleep: Sleep = time.sleep,
+    trace: str = EACH_UNIT_OF_WORK,
+    propagate: bool = False,
+) -> Connection:
+    """Return a connection to a queue manager: what ``connect`` wraps, for the rest of this package; its arguments."""
+    arguments = ConnectArguments(
+        q_mgr_name=q_mgr_name,
+        channel=channel,
+        conn_name=conn_name,
+        user=user,
+        password=Secret.of(password),
+        token=Secret.of(token),
+        cipher_spec=cipher_spec,
+        key_repository=key_repository,
+        key_repository_password=Secret.of(key_repository_password),
+        certificate_label=certificate_label,
+        peer_name=peer_name,
+        ccdt_url=ccdt_url,
+        options=_CONNECT_OPTIONS,
+        max_msg_length=_LONGEST_MESSAGE_BYTES,
+    )
+    connect_rules.check(arguments)
+    patience = Patience(checked_seconds("connect_wait_s", connect_wait_s))
+    reconnect = Patience(checked_seconds("reconnect_wait_s", reconnect_wait_s))
+    telemetry = _telemetry(trace, propagate=propagate)
+    return Connection.connected(load_binding(), arguments, patience, reconnect, sleep, telemetry)
 
 
 def connect(
@@ -584,27 +707,27 @@ def connect(
             read.
         NotAuthorised, ConnectionBroken, MQIError: it cannot be connected to.
     """
-    arguments = ConnectArguments(
-        q_mgr_name=q_mgr_name,
-        channel=channel,
-        conn_name=conn_name,
-        user=user,
-        password=Secret.of(password),
-        token=Secret.of(token),
-        cipher_spec=cipher_spec,
-        key_repository=key_repository,
-        key_repository_password=Secret.of(key_repository_password),
-        certificate_label=certificate_label,
-        peer_name=peer_name,
-        ccdt_url=ccdt_url,
-        options=_CONNECT_OPTIONS,
-        max_msg_length=_LONGEST_MESSAGE_BYTES,
+    return QueueManager(
+        connected(
+            q_mgr_name,
+            channel,
+            conn_name,
+            user=user,
+            password=password,
+            token=token,
+            cipher_spec=cipher_spec,
+            key_repository=key_repository,
+            key_repository_password=key_repository_password,
+            certificate_label=certificate_label,
+            peer_name=peer_name,
+            ccdt_url=ccdt_url,
+            connect_wait_s=connect_wait_s,
+            reconnect_wait_s=reconnect_wait_s,
+            sleep=sleep,
+            trace=trace,
+            propagate=propagate,
+        )
     )
-    connect_rules.check(arguments)
-    patience = Patience(checked_seconds("connect_wait_s", connect_wait_s))
-    reconnect = Patience(checked_seconds("reconnect_wait_s", reconnect_wait_s))
-    telemetry = _telemetry(trace, propagate=propagate)
-    return QueueManager._connected(load_binding(), arguments, patience, reconnect, sleep, telemetry)
 
 
 def wrap(
@@ -616,19 +739,22 @@ def wrap(
 ) -> QueueManager:
     """Use a connection the application has made: a connected ``pymqi.QueueManager`` or ``ibmmq.QueueManager``.
 
-    Closing the result backs out what is not committed but does not disconnect. It cannot be made again when it is lost;
-    the application connects and wraps again, and resumes. Two things stay with the application.
-    Its object commits when it is collected with ``disconnect_on_exit=True``, the bindings' default (MQDISC commits):
-    close producers and consumers first. And messages it puts or gets itself in syncpoint are in the same unit of work:
-    they are committed and backed out with the group's. ``trace`` and ``propagate`` are as for ``connect``.
+    Closing the result backs out what is not committed but does not disconnect. It cannot be made again when it is lost; the
+    application connects and wraps again, and resumes. Two things stay with the application. Its object commits when it is
+    collected with ``disconnect_on_exit=True``, the bindings' default (MQDISC commits): close producers and consumers first. And
+    messages it puts or gets itself in syncpoint are in the same unit of work: they are committed and backed out with the
+    group's. While a group's messages are in it the object's own ``commit``, ``backout``, ``begin`` and ``disconnect`` are
+    refused (``GroupUsage``); what ends it otherwise is noticed (``ForeignSyncpoint``, ``StatusRecordMissing``). ``trace`` and
+    ``propagate`` are as for ``connect``.
 
     Raises:
         ConfigurationError: it is neither, or not connected.
     """
     binding = binding_of(q_mgr)
-    return QueueManager(
+    connection = Connection(
         binding, binding.handle_of(q_mgr), sleep=sleep, telemetry=_telemetry(trace, propagate=propagate)
     )
+    return QueueManager(connection, refuse_ends(q_mgr, lambda: connection.unit_of_work_of))
 
 
 def _telemetry(trace: str, *, propagate: bool) -> TelemetrySettings:
@@ -656,5 +782,15 @@ def _checked_accept(accept: Collection[str]) -> frozenset[Obstacle]:
     return frozenset(map(Obstacle, accept))
 
 
-def _status_queue(given: str | None, role: Role, name: str) -> str:
-    return status_queue_name(role, name) if given is None else checked_queue_name("status_queue", given)
+def _status_queue(
+    given: str | None, role: Role, name: str, queue: str | None = None, status_model: str | None = None
+) -> str:
+    """Return the name of an owner's status queue; raises ConfigurationError if it is that of its data or of the model queue."""
+    chosen = status_queue_name(role, name) if given is None else checked_queue_name("status_queue", given)
+    if chosen in (queue, status_model):
+        what = "its messages are put to and got from" if chosen == queue else "status queues are made from"
+        raise ConfigurationError(
+            f"status_queue {chosen} is the queue that {what}. A status queue holds one owner's records and nothing else: give "
+            "another name, or none"
+        )
+    return chosen

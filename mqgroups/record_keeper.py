@@ -7,9 +7,10 @@ NoStatus (group_status.py)       nothing is kept: a group that is interrupted ca
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from mqgroups.core.status import StatusRecord
+from mqgroups.core.status import Mark, StatusRecord
 
 
 class RecordKeeper(Protocol):
@@ -41,11 +42,14 @@ class RecordKeeper(Protocol):
     def held_by(self) -> StatusRecord | None:
         """Return the committed record that can be seen while somebody else has the queue open."""
 
-    def read(self) -> StatusRecord | None:
-        """Return the committed record."""
+    def read(self, marks: Sequence[Mark] = ()) -> StatusRecord | None:
+        """Return the committed record; ``marks`` are of the caller's own."""
 
     def claim(self, record: StatusRecord) -> None:
         """Put ``record`` in the place of what was read. The caller has to commit or back out."""
+
+    def hold(self) -> None:
+        """Get the record now, at the beginning of a unit of work that somebody else can end too."""
 
     def replace(self, record: StatusRecord) -> None:
         """Put ``record`` in the place of the one there is. The caller has to commit or back out."""

@@ -15,19 +15,21 @@ backs out and says ``backed_out``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from mqgroups.connection import Connection, Queue
 from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
 from mqgroups.core.restart import Mismatch
-from mqgroups.core.status import RecordRejected, RecordState, RejectedBecause, StatusRecord, decode, encode
+from mqgroups.core.status import Mark, RecordRejected, RecordState, RejectedBecause, StatusRecord, decode, encode
 from mqgroups.core.status_chain import (
     MOST_SEGMENTS,
     ChainBroken,
     Kept,
+    LookAgain,
     Lying,
     OnQueue,
+    Pair,
     RecordHidden,
     RecordPut,
     after_record_put,
@@ -37,6 +39,7 @@ from mqgroups.core.status_chain import (
 from mqgroups.errors import (
     SALVAGE,
     DuplicateStatusRecords,
+    ForeignSyncpoint,
     GroupUsage,
     MessageTooLong,
     MQIError,
@@ -90,10 +93,12 @@ class StatusQueue:
         *,
         segmented: bool = False,
         longest_bytes: int = LONGEST_RECORD_BYTES,
+        for_owner: bool = False,
     ) -> None:
         """Open the status queue, making it from the model queue if it does not exist. ``segmented``: records are put as
         segments of one logical message (``core.status_chain``), which saves an MQGET for most of them. ``longest_bytes``: what
-        is longer cannot be got from it.
+        is longer cannot be got from it. ``for_owner``: the name is to be this one's from now on; who had it on the same
+        connection has lost it.
 
         Attributes:
             was_made: whether it did not exist.
@@ -110,11 +115,15 @@ class StatusQueue:
         self._connection = connection
         self._patience = Patience(owner_wait_s)
         self._waiting = retrying(self._patience, OWNER_ACTIVE, connection.sleep)
-        self._segmented = segmented
+        # Where others can end the unit of work too, each record has to be got in it: ``hold``.
+        self._segmented = segmented and not connection.is_shared
         self._longest_bytes = longest_bytes
         # What lies on the queue: after the last commit, and as this unit of work sees it.
         self._committed = OnQueue()
         self._current = OnQueue()
+        self._held: Kept | None = None
+        if for_owner:
+            connection.own_status_queue(name, self)
         began_s = time.monotonic()
         try:
             self._queue = self._waiting(lambda: self._open(model))
@@ -165,8 +174,10 @@ class StatusQueue:
         """Return the committed record that can be seen while somebody else has the queue open; ``None`` if none can."""
         return held_by(self._connection, self.name)
 
-    def read(self) -> StatusRecord | None:
+    def read(self, marks: Sequence[Mark] = ()) -> StatusRecord | None:
         """Browse the queue: return its record, of a chain of segments the last one, or ``None`` if it is empty.
+
+        ``marks`` are of records that are the caller's own: where none speaks, one of these comes first.
 
         Raises:
             StatusRecordCorrupt, StatusRecordVersion: what is there cannot be read; it stays where it is.
@@ -175,7 +186,7 @@ class StatusQueue:
                 was over.
         """
         try:
-            self._current, record = self._waiting(self._look)
+            self._current, record = self._waiting(lambda: self._look(marks))
         except ChainBroken as error:
             raise self._broken(error) from error
         self._committed = self._current
@@ -188,23 +199,36 @@ class StatusQueue:
         """
         for leftover in self._current.leftovers:
             self._take_leftover(leftover)
-        for anchor in self._current.anchors[1:]:
-            self._take(anchor)
-        anchors = self._current.anchors[:1]
-        if not anchors:
-            anchor_record = replace(saying_nothing(record), state=RecordState.ANCHOR)
-            anchors = (self._queue.put(_RECORD_MD, _PUT, encode(anchor_record))[0][st.MD_MSG_ID],)
-        self._current = OnQueue(self._current.kept, (), anchors)
+        anchor = self._current.anchor
+        if anchor is None:
+            said = encode(replace(saying_nothing(record), state=RecordState.ANCHOR))
+            anchor = self._queue.put(_RECORD_MD, _PUT, said)[0][st.MD_MSG_ID]
+        self._current = OnQueue(self._current.kept, anchor)
         self.replace(record)
+
+    def hold(self) -> None:
+        """Get the record at the beginning of a unit of work, for ``replace`` to see whether it is still the same one.
+
+        Raises:
+            StatusRecordMissing: the record there was is gone.
+            MQIError: the call failed.
+        """
+        kept = self._current.kept
+        if kept is not None and not kept.is_open:
+            self._take_record()
+            self._held = kept
 
     def replace(self, record: StatusRecord) -> None:
         """Put ``record`` in the place of the one there is. The caller has to commit or back out.
 
         Raises:
             GroupUsage: the record's checkpoint is neither bytes nor JSON.
+            ForeignSyncpoint: the record was held, and is back: somebody else has backed out.
             StatusRecordMissing: the record there was is gone.
             MQIError: a call failed.
         """
+        if self._held is not None and self._get(self._held):
+            raise ForeignSyncpoint(f"the status record that was got from {self.name} is back on it")
         self._put(record, next_record_put(self._current.kept, segmented=self._segmented))
 
     @property
@@ -226,21 +250,20 @@ class StatusQueue:
             ) from error
         if put.takes:
             self._take_record()
-        md = _RECORD_MD
-        if put.msg_flags:
-            md = st.md(
-                format_name=mq.MQFMT_STRING,
-                ccsid=1208,
-                group_id=put.group_id,
-                offset=put.offset,
-                msg_flags=put.msg_flags,
-            )
+        md = st.md(
+            format_name=mq.MQFMT_STRING,
+            ccsid=1208,
+            correl_id=self._current.anchor or mq.MQCI_NONE,
+            group_id=put.group_id,
+            offset=put.offset,
+            msg_flags=put.msg_flags,
+        )
         md_out, _ = self._queue.put(md, _PUT_SEGMENT if put.msg_flags else _PUT, data)
         kept = after_record_put(self._current.kept, put, md_out[st.MD_MSG_ID], md_out[st.MD_GROUP_ID], len(data))
         self._current = replace(self._current, kept=kept)
 
     def clear(self) -> None:
-        """Get the record with its anchor, and what else there is. The caller has to commit or back out.
+        """Get the record with its anchor. The caller has to commit or back out.
 
         Only of a record that says nothing: until the commit, both are hidden.
 
@@ -250,40 +273,36 @@ class StatusQueue:
         """
         if self._current.kept is not None:
             self._take_record()
-        for leftover in self._current.leftovers:
-            self._take_leftover(leftover)
-        for anchor in self._current.anchors:
-            self._take(anchor)
+        if self._current.anchor is not None:
+            self._take(self._current.anchor)
         self._current = OnQueue()
 
     def _take_record(self) -> None:
         kept = self._current.kept
         assert kept is not None
-        if kept.segments:
-            found = self._queue.get(st.md(group_id=kept.group_id), _TAKE_CHAIN) is not None
-        else:
-            found = self._take(kept.msg_id)
-        if not found:
-            raise StatusRecordMissing(
-                f"the status record this owner put is not on status queue {self.name} any more, although it is open "
-                "exclusively. Something else gets from the queue: find it; the unit of work is backed out. If the "
-                f"record stays lost, {SALVAGE}",
-                status_queue=self.name,
-                found=None,
-                expected=kept.msg_id.hex(),
-            )
+        if not self._get(kept):
+            raise self._missing(kept)
         self._current = replace(self._current, kept=None)
+
+    def _get(self, kept: Kept) -> bool:
+        """Get a record; whether it was there."""
+        if kept.segments:
+            return self._queue.get(st.md(group_id=kept.group_id), _TAKE_CHAIN) is not None
+        return self._take(kept.msg_id)
 
     def _take(self, msg_id: bytes) -> bool:
         """Get a message by its MsgId; whether it was there."""
         return self._queue.get(st.md(msg_id=msg_id), _TAKE) is not None
 
-    def _take_leftover(self, leftover: Kept) -> None:
-        if not leftover.segments:
-            self._take(leftover.msg_id)
-            return
-        while self._queue.get(st.md(group_id=leftover.group_id), _TAKE_PART) is not None:
-            pass
+    def _take_leftover(self, leftover: Pair) -> None:
+        kept, anchor = leftover
+        if kept.segments:
+            while self._queue.get(st.md(group_id=kept.group_id), _TAKE_PART) is not None:
+                pass
+        else:
+            self._take(kept.msg_id)
+        if anchor is not None:
+            self._take(anchor)
 
     @property
     def depth(self) -> int:
@@ -298,11 +317,11 @@ class StatusQueue:
 
     def committed(self) -> None:
         """Take note that the unit of work was committed."""
-        self._committed = self._current
+        self._committed, self._held = self._current, None
 
     def backed_out(self) -> None:
         """Take note that the unit of work was backed out: the record is the one there was before it."""
-        self._current = self._committed
+        self._current, self._held = self._committed, None
 
     def close(self, *, delete: bool = False) -> None:
         """Close the queue, and delete it if asked; only a queue made from a model can be, and only when it is empty."""
@@ -311,6 +330,8 @@ class StatusQueue:
                 self._queue.close(mq.MQCO_DELETE)
         finally:
             self._queue.close()
+            if self._connection.status_queues.get(self.name) is self:
+                del self._connection.status_queues[self.name]
 
     def _open(self, model: str) -> Queue:
         try:
@@ -332,33 +353,18 @@ class StatusQueue:
             name, _OPEN_OPTIONS, dynamic_q_name=dynamic_q_name, max_message_length=self._longest_bytes
         )
 
-    def _look(self) -> tuple[OnQueue, StatusRecord | None]:
-        lying = [
-            Lying(
-                md[st.MD_MSG_ID],
-                md[st.MD_GROUP_ID],
-                st.long_at(md, st.MD_OFFSET),
-                len(data),
-                MsgFlag(st.long_at(md, st.MD_MSG_FLAGS)),
-                decoded_record(self.name, data),
-            )
-            for data, md, _ in self._browse()
-        ]
-        try:
-            return on_queue(lying)
-        except RecordHidden:
-            raise self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE) from None
-
-    def _browse(self) -> list[tuple[bytes, bytes, bytes]]:
-        found: list[tuple[bytes, bytes, bytes]] = []
-        options = _BROWSE_FIRST
-        try:
-            while len(found) <= _MOST_MESSAGES and (got := self._queue.get(st.md(), options)) is not None:
-                found.append(got)
-                options = _BROWSE_NEXT
-        except MessageTooLong as error:
-            raise corrupt_record(self.name, str(error), f"at most {self._longest_bytes} bytes") from error
-        return found
+    def _look(self, marks: Sequence[Mark]) -> tuple[OnQueue, StatusRecord | None]:
+        before: list[Lying] | None = None
+        while True:
+            lying = browsed(self._queue, self._longest_bytes)
+            try:
+                return on_queue(lying, marks, seen_twice=lying == before)
+            except RecordHidden:
+                raise self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE) from None
+            except (LookAgain, ChainBroken):
+                if lying == before:
+                    raise
+            before = lying
 
     def _broken(self, error: ChainBroken) -> StatusError:
         if not error.several:
@@ -370,6 +376,18 @@ class StatusQueue:
             status_queue=self.name,
             found=error.found,
             expected=error.expected,
+        )
+
+    def _missing(self, kept: Kept) -> StatusRecordMissing:
+        who = "Something else gets from the queue"
+        if self._connection.is_shared:
+            who += ", or something else than mqgroups has committed a unit of work on this connection"
+        return StatusRecordMissing(
+            f"the status record this owner put is not on status queue {self.name} any more, although it is open "
+            f"exclusively. {who}: find it; the unit of work is backed out. If the record stays lost, {SALVAGE}",
+            status_queue=self.name,
+            found=None,
+            expected=kept.msg_id.hex(),
         )
 
     def _in_use(self, verb: str, reason: int) -> OwnerActive:
@@ -457,22 +475,44 @@ def open_or_make(open_as: Callable[[str, str], Queue], name: str, model: str, sh
     return open_as(name, ""), False  # another instance has made it since
 
 
+def browsed(queue: Queue, longest_bytes: int = LONGEST_RECORD_BYTES) -> list[Lying]:
+    """Return what lies on a status queue; raises StatusRecordCorrupt, StatusRecordVersion, MQIError."""
+    found: list[Lying] = []
+    options = _BROWSE_FIRST
+    try:
+        while len(found) <= _MOST_MESSAGES and (got := queue.get(st.md(), options)) is not None:
+            data, md, _ = got
+            options = _BROWSE_NEXT
+            found.append(
+                Lying(
+                    md[st.MD_MSG_ID],
+                    md[st.MD_CORREL_ID],
+                    md[st.MD_GROUP_ID],
+                    st.long_at(md, st.MD_OFFSET),
+                    len(data),
+                    MsgFlag(st.long_at(md, st.MD_MSG_FLAGS)),
+                    decoded_record(queue.name, data),
+                )
+            )
+    except MessageTooLong as error:
+        raise corrupt_record(queue.name, str(error), f"at most {longest_bytes} bytes") from error
+    return found
+
+
 def held_by(connection: Connection, name: str) -> StatusRecord | None:
-    """Return the committed record that can be seen on a status queue that somebody else has open; ``None`` if none can.
+    """Return the committed record that can be seen on a status queue that somebody else has open.
+
+    ``None`` if none can, or if what was seen is not all that there is: the holder may be at work at that moment.
 
     Raises:
         StatusError: what is seen is not a status record of this version.
         MQIError: a call failed.
     """
     queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=LONGEST_RECORD_BYTES)
-    last, options = None, _BROWSE_FIRST
     try:
-        while (got := queue.get(st.md(), options)) is not None:
-            options = _BROWSE_NEXT
-            record = decoded_record(name, got[0])
-            if record.state is not RecordState.ANCHOR:
-                last = record
-        return last
+        return on_queue(browsed(queue))[1]
+    except (RecordHidden, LookAgain, ChainBroken):
+        return None
     finally:
         queue.close()
 

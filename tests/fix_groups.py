@@ -26,8 +26,10 @@ import tenacity
 
 import mqgroups
 import mqgroups.group_cursor
+import mqgroups.owner
 import mqgroups.unit_of_work
 from mqgroups.mqi import constants as mqi
+from mqgroups.queue_manager import connection_of
 from tests.fix_mqi import OK, Connection, failed
 
 _numbers = itertools.count(1)
@@ -115,7 +117,8 @@ class Owner:
     @staticmethod
     def doctor(qmgr: mqgroups.QueueManager, **verbs: Callable[..., Any]) -> None:
         """Replace verbs of a connection's binding, for answers that no fault of the embedded queue manager gives."""
-        qmgr.binding = _Doctored(qmgr.binding, verbs)
+        connection = connection_of(qmgr)
+        connection.binding = _Doctored(connection.binding, verbs)
 
     # --- the eye
 
@@ -337,7 +340,7 @@ def count_calls(mq):
 def clock(monkeypatch):
     """Time for everything that waits or measures in the library, but not for the queue manager."""
     clock = Clock()
-    for module in (tenacity, mqgroups.unit_of_work, mqgroups.group_cursor):
+    for module in (tenacity, mqgroups.owner, mqgroups.unit_of_work, mqgroups.group_cursor):
         monkeypatch.setattr(module, "time", clock)
     return clock
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import mqgroups
 from examples.flights.source import Day
 from mqgroups.mqi import constants as mq
+from mqgroups.queue_manager import connection_of
 
 
 def differences(table: Iterable[Day], directory: Path) -> list[str]:
@@ -50,7 +51,7 @@ def left_on_queues(q_mgr: mqgroups.QueueManager, queues: Iterable[str]) -> list[
     """Return a sentence for each queue that holds messages. CurrentQDepth counts uncommitted ones too."""
     sentences = []
     for name in queues:
-        queue = q_mgr.open_queue(name, mq.MQOO_INQUIRE)
+        queue = connection_of(q_mgr).open_queue(name, mq.MQOO_INQUIRE)
         depth = queue.inquire(mq.MQIA_CURRENT_Q_DEPTH)
         queue.close()
         if depth:

@@ -15,6 +15,7 @@ from pathlib import Path
 import mqgroups
 from examples.flights.source import SourceError
 from mqgroups.errors import CommitOutcomeUnknown, ConnectionBroken, MessagesTaken, MQGroupsError
+from mqgroups.queue_manager import connection_of
 
 QUEUE = "FLIGHTS"
 EVERY = 500
@@ -45,7 +46,7 @@ class Progress:
 
     def report(self) -> None:
         """Say the position now."""
-        self.say(f"at {self.position} {self._connection.generation}")
+        self.say(f"at {self.position} {connection_of(self._connection).generation}")
 
     def resumed(self, where: str) -> None:
         """Say that an earlier instance's work goes on."""

@@ -13,6 +13,7 @@ from examples.pipeline.delays import Delays
 from examples.pipeline.feed import Group
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.queue_manager import connection_of
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.headers import taken_off
 from mqgroups.spark.pipeline.outputs import REASON
@@ -54,7 +55,7 @@ def quarantine(q_mgr: mqgroups.QueueManager, queue: str, expected: Iterable[Grou
     """Yield what is different on the quarantine queue: whole groups, each message as it was, each with its reason."""
     wanted = Counter((tuple(group.messages), group.reason) for group in expected)
     found: Counter[tuple[tuple[str, ...], str | None]] = Counter()
-    with BrowsedQueue(q_mgr, queue, headers=True) as browsed:
+    with BrowsedQueue(connection_of(q_mgr), queue, headers=True) as browsed:
         for head in browsed.heads():
             headed = [
                 taken_off(
@@ -74,7 +75,7 @@ def quarantine(q_mgr: mqgroups.QueueManager, queue: str, expected: Iterable[Grou
 def depths(q_mgr: mqgroups.QueueManager, expected: dict[str, int]) -> Iterator[str]:
     """Yield what is different in how many messages queues hold."""
     for name, wanted in expected.items():
-        queue = q_mgr.open_queue(name, mq.MQOO_INQUIRE)
+        queue = connection_of(q_mgr).open_queue(name, mq.MQOO_INQUIRE)
         depth = queue.inquire(mq.MQIA_CURRENT_Q_DEPTH)
         queue.close()
         if depth != wanted:

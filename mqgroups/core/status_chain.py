@@ -17,23 +17,26 @@ An owner that starts finds whatever its predecessor left, put either way. It end
 
 **Anchors.** A unit of work that replaces a record hides it. So an empty queue would prove nothing: whose unit of work it is may
 be dying, and nobody can tell from the queue's depth (what a unit of work has got does not count in CurrentQDepth; IBM MQ, topic
-q103130) nor from its open handles (whether a lost connection loses its handles before or after its unit of work is backed out is
-not written anywhere). Beside each record lies an anchor: put with the first record, got by the unit of work that takes the
-record away for good, and by none in between. So there are as many anchors as records, whatever is committed; and where fewer
-records than anchors can be seen, somebody's unit of work hides one: wait.
+q103130) nor from its open handles (whether a lost connection loses its handles before or after its unit of work is backed out
+is not written anywhere). Beside each record lies an anchor: put with the first record, got by the unit of work that takes the
+record away for good, and by none in between. A record's CorrelId is its anchor's MsgId. An anchor whose record cannot be seen
+says that somebody's unit of work hides it: wait.
 
 That last unit of work hides both. Who comes while it is dying sees an empty queue and begins anew; then record and anchor come
-back beside the new ones. It is made for a record only that nobody would miss (``StatusRecord.speaks``); so a record that says
-nothing, beside another one, is a leftover, and the next claim takes it away.
+back beside the new ones, maybe in the middle of a browse. It is made for a record only that nobody would miss
+(``StatusRecord.speaks``); so a record that says nothing, beside another one, is a leftover, and the next claim takes it away.
+And a browse that has seen a record without its anchor, or a chain without its beginning, is made once more: only what is the
+same twice is believed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
-from mqgroups.core.status import RecordState, StatusRecord
+from mqgroups.core.status import Mark, RecordState, StatusRecord
 
 # A chain ends when it has this many segments or bytes: MQGMO_COMPLETE_MSG gets them in one unit of work and one buffer, and
 # who starts reads them all.
@@ -46,6 +49,7 @@ class Lying:
     """A message on a status queue: its identity and place, how many bytes of data it has, and what they say."""
 
     msg_id: bytes
+    correl_id: bytes
     group_id: bytes
     offset: int
     length: int
@@ -86,19 +90,26 @@ class RecordPut:
     msg_flags: MsgFlag = MsgFlag.NONE
 
 
+class Pair(NamedTuple):
+    """A record and the MsgId of its anchor; ``None`` if it has none."""
+
+    kept: Kept
+    anchor: bytes | None
+
+
 @dataclass(frozen=True, slots=True)
 class OnQueue:
     """All that lies on a status queue.
 
     Attributes:
         kept: the record that counts; ``None`` without one.
+        anchor: the MsgId of its anchor; ``None`` if it has none.
         leftovers: records that say nothing beside it.
-        anchors: MsgIds.
     """
 
     kept: Kept | None = None
-    leftovers: tuple[Kept, ...] = ()
-    anchors: tuple[bytes, ...] = ()
+    anchor: bytes | None = None
+    leftovers: tuple[Pair, ...] = ()
 
 
 class ChainBroken(ValueError):
@@ -115,29 +126,56 @@ class RecordHidden(Exception):
     """There is a record that cannot be seen: it is in somebody's unit of work."""
 
 
-def on_queue(messages: Sequence[Lying]) -> tuple[OnQueue, StatusRecord | None]:
+class LookAgain(Exception):
+    """A record without its anchor: maybe it came back behind the eye of who browses."""
+
+
+def on_queue(
+    messages: Sequence[Lying], marks: Sequence[Mark] = (), *, seen_twice: bool = False
+) -> tuple[OnQueue, StatusRecord | None]:
     """Say what the messages on a status queue are, and what the record says that counts.
 
+    It is the one that speaks; else the one with the first of ``marks`` that there is; else that of the highest epoch.
+
+    Args:
+        messages: in any order.
+        marks: of records that are the caller's own.
+        seen_twice: whether the browse before saw the same.
+
     Raises:
-        RecordHidden: there are more anchors than records.
+        RecordHidden: there is an anchor without its record.
+        LookAgain: there is a record without its anchor, and it was not seen twice.
         ChainBroken: more than one record speaks, or a chain lacks a segment.
     """
-    anchors = tuple(message.msg_id for message in messages if message.record.state is RecordState.ANCHOR)
-    records = [message for message in messages if message.record.state is not RecordState.ANCHOR]
+    anchors = {message.msg_id for message in messages if message.record.state is RecordState.ANCHOR}
     chains: dict[bytes, list[Lying]] = {}
-    for message in records:
-        # A message that is no segment is a chain of its own.
-        chains.setdefault(message.group_id if message.msg_flags & MsgFlag.SEGMENT else message.msg_id, []).append(message)
-    found = [_kept(chain) for chain in chains.values()]
-    if len(found) < len(anchors):
+    for message in messages:
+        if message.record.state is not RecordState.ANCHOR:
+            # A message that is no segment is a chain of its own.
+            key = message.group_id if message.msg_flags & MsgFlag.SEGMENT else message.msg_id
+            chains.setdefault(key, []).append(message)
+    anchored = {chain[-1].correl_id for chain in chains.values()}
+    if not anchors <= anchored:
         raise RecordHidden
+    if not anchored <= anchors and not seen_twice:
+        raise LookAgain
+    found = [
+        (Pair(kept, chain[-1].correl_id if chain[-1].correl_id in anchors else None), record)
+        for chain in chains.values()
+        for kept, record in [_kept(chain)]
+    ]
     if sum(record.speaks for _, record in found) > 1:
         raise ChainBroken(f"{len(found)} records, each of something that is still needed", "one", several=True)
     if not found:
         return OnQueue(), None
-    found.sort(key=lambda each: (each[1].speaks, each[1].epoch))
-    *others, (kept, record) = found
-    return OnQueue(kept, tuple(other for other, _ in others), anchors), record
+
+    def counts(each: tuple[Pair, StatusRecord]) -> tuple[bool, int, int]:
+        record = each[1]
+        mine = len(marks) - marks.index(record.mark) if record.mark in marks else 0
+        return record.speaks, mine, record.epoch
+
+    *others, (pair, record) = sorted(found, key=counts)
+    return OnQueue(pair.kept, pair.anchor, tuple(other for other, _ in others)), record
 
 
 def _kept(chain: Sequence[Lying]) -> tuple[Kept, StatusRecord]:

@@ -18,15 +18,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mqgroups.queue_manager import QueueManager, connect
+from mqgroups.connection import Connection
+from mqgroups.queue_manager import connected as connection_to
 from mqgroups.secret import Secret
 from mqgroups.spark.options import ConnectionOptions
 
-_idle: dict[tuple[int, ConnectionOptions], list[QueueManager]] = {}
+_idle: dict[tuple[int, ConnectionOptions], list[Connection]] = {}
 
 
 @contextmanager
-def lent(options: ConnectionOptions) -> Iterator[QueueManager]:
+def lent(options: ConnectionOptions) -> Iterator[Connection]:
     """Lend a connection of this process; it has no unit of work when it comes, and must have none when it goes.
 
     Raises:
@@ -46,9 +47,9 @@ def lent(options: ConnectionOptions) -> Iterator[QueueManager]:
         q_mgr.close()
 
 
-def connected(options: ConnectionOptions) -> QueueManager:
+def connected(options: ConnectionOptions) -> Connection:
     """Return a new connection of the caller's own. Raises as ``lent`` does."""
-    return connect(
+    return connection_to(
         options.q_mgr_name,
         options.channel,
         options.conn_name,

@@ -32,7 +32,7 @@ from mqgroups.spark.reservation import ReservedQueue
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
-    from mqgroups.queue_manager import QueueManager
+    from mqgroups.connection import Connection
 
 
 class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -40,7 +40,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
-        self._q_mgr: QueueManager | None = None
+        self._q_mgr: Connection | None = None
         self._queue: ReservedQueue | None = None
         self._removed_to = NOTHING_REMOVED
         # Under availableNow: what was there when the query started and is not planned yet.

@@ -38,16 +38,25 @@ def test_a_record_of_a_completed_group_continues_after_it():
     assert restart_action(completed, OWN) == RestartDecision(RestartAction.CONTINUE_AFTER_COMPLETED)
 
 
-@pytest.mark.parametrize("state", RecordState)
-@pytest.mark.parametrize(
-    ("other", "mismatch"),
-    [
-        ({"role": Role.PUT}, Mismatch("role", "put", "get")),
-        ({"name": "orders-copy"}, Mismatch("name", "orders-copy", "orders-sink")),
-        ({"queue": "ORDERS.OLD"}, Mismatch("queue", "ORDERS.OLD", "ORDERS")),
-        ({"q_mgr_identifier": "QM2_1"}, Mismatch("q_mgr_identifier", "QM2_1", "QM1_1")),
-    ],
-)
-def test_a_foreign_record_stops_for_the_operator(state, other, mismatch):
-    decision = restart_action(replace(RECORD, state=state, **other), OWN)
+MISMATCHES = [
+    ({"role": Role.PUT}, Mismatch("role", "put", "get")),
+    ({"name": "orders-copy"}, Mismatch("name", "orders-copy", "orders-sink")),
+    ({"queue": "ORDERS.OLD"}, Mismatch("queue", "ORDERS.OLD", "ORDERS")),
+    ({"q_mgr_identifier": "QM2_1"}, Mismatch("q_mgr_identifier", "QM2_1", "QM1_1")),
+]
+
+
+@pytest.mark.parametrize("says", [{}, {"state": RecordState.COMPLETED, "checkpoint": 7}])
+@pytest.mark.parametrize(("other", "mismatch"), MISMATCHES)
+def test_a_foreign_record_stops_for_the_operator(says, other, mismatch):
+    decision = restart_action(replace(RECORD, **says, **other), OWN)
     assert decision == RestartDecision(RestartAction.STOP_FOR_OPERATOR, mismatch)
+
+
+@pytest.mark.parametrize("state", [RecordState.IDLE, RecordState.COMPLETED])
+@pytest.mark.parametrize(("other", "mismatch"), MISMATCHES)
+def test_of_a_record_that_says_nothing_only_name_and_role_have_to_fit(state, other, mismatch):
+    decision = restart_action(replace(RECORD, state=state, **other), OWN)
+    stops = decision == RestartDecision(RestartAction.STOP_FOR_OPERATOR, mismatch)
+    assert stops is (mismatch.field in ("role", "name"))
+    assert stops or decision.action is not RestartAction.STOP_FOR_OPERATOR

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,8 +15,10 @@ from mqgroups.core.status_chain import (
     MOST_SEGMENTS,
     ChainBroken,
     Kept,
+    LookAgain,
     Lying,
     OnQueue,
+    Pair,
     RecordHidden,
     RecordPut,
     after_record_put,
@@ -55,21 +59,24 @@ def record(state=RecordState.IN_GROUP, epoch=1, checkpoint=None):
     return StatusRecord(Role.PUT, "N", state, "owner", epoch, 1, "Q", group_id, 1, "QM", checkpoint=checkpoint)
 
 
-def segment(offset, length, flags=MIDDLE, group_id=GROUP, says=None):
-    return Lying(b"%024d" % offset, group_id, offset, length, flags, says or record())
+A, B = b"a" * 24, b"b" * 24
 
 
-def message(msg_id, says):
-    return Lying(msg_id * 24, GROUP_ID_NONE, 0, 500, MsgFlag.NONE, says)
+def segment(offset, length, flags=MIDDLE, group_id=GROUP, says=None, anchor=A):
+    return Lying(b"%024d" % offset, anchor, group_id, offset, length, flags, says or record())
+
+
+def message(msg_id, says, anchor=A):
+    return Lying(msg_id * 24, anchor, GROUP_ID_NONE, 0, 500, MsgFlag.NONE, says)
 
 
 PLAIN = message(b"p", record())
-OTHER = message(b"q", record())
-IDLE = message(b"i", record(RecordState.IDLE, epoch=9))
-COMPLETED = message(b"c", record(RecordState.COMPLETED))
+OTHER = message(b"q", record(), B)
+IDLE = message(b"i", record(RecordState.IDLE, epoch=9), B)
+COMPLETED = message(b"c", record(RecordState.COMPLETED), B)
 WITH_CHECKPOINT = message(b"w", record(RecordState.COMPLETED, checkpoint=7))
-ANCHOR = message(b"a", record(RecordState.ANCHOR))
-SECOND_ANCHOR = message(b"b", record(RecordState.ANCHOR))
+ANCHOR = message(b"a", record(RecordState.ANCHOR), bytes(24))
+SECOND_ANCHOR = message(b"b", record(RecordState.ANCHOR), bytes(24))
 
 
 @pytest.mark.parametrize(
@@ -83,37 +90,58 @@ SECOND_ANCHOR = message(b"b", record(RecordState.ANCHOR))
     ],
 )
 def test_what_lies_there_is_a_record_or_a_chain(messages, expected):
-    assert on_queue(messages)[0] == OnQueue(expected)
+    assert on_queue(messages, seen_twice=True)[0] == OnQueue(expected)
     for order in ([*messages, ANCHOR], [ANCHOR, *messages]):
         if messages:
-            assert on_queue(order)[0] == OnQueue(expected, anchors=(b"a" * 24,))
+            assert on_queue(order)[0] == OnQueue(expected, A)
 
 
 def test_of_a_chain_the_last_segment_counts():
     last = record(epoch=3)
-    assert on_queue([segment(10, 5, says=last), segment(0, 10)])[1] == last
+    assert on_queue([segment(10, 5, says=last), segment(0, 10), ANCHOR])[1] == last
 
 
+@pytest.mark.parametrize("seen_twice", [False, True])
 @pytest.mark.parametrize(
     "messages",
-    [[ANCHOR], [ANCHOR, SECOND_ANCHOR, PLAIN], [SECOND_ANCHOR, ANCHOR, IDLE]],
-    ids=["an anchor alone", "two anchors and a record", "two anchors, and the record that is seen says nothing"],
+    [[ANCHOR], [ANCHOR, SECOND_ANCHOR, PLAIN], [SECOND_ANCHOR, ANCHOR, IDLE], [ANCHOR, IDLE]],
+    ids=[
+        "an anchor alone",
+        "two anchors and a record",
+        "two anchors, and the record that is seen says nothing",
+        "another record, whose anchor came back behind the eye",
+    ],
 )
-def test_an_anchor_without_its_record_says_that_one_is_hidden(messages):
+def test_an_anchor_without_its_record_says_that_one_is_hidden(messages, seen_twice):
     with pytest.raises(RecordHidden):
+        on_queue(messages, seen_twice=seen_twice)
+
+
+@pytest.mark.parametrize("messages", [[PLAIN], [ANCHOR, PLAIN, IDLE]])
+def test_a_record_without_its_anchor_is_believed_when_it_is_seen_twice(messages):
+    with pytest.raises(LookAgain):
         on_queue(messages)
+    assert on_queue(messages, seen_twice=True)[1] == PLAIN.record
 
 
 @pytest.mark.parametrize("speaking", [PLAIN, WITH_CHECKPOINT])
 @pytest.mark.parametrize("silent", [IDLE, COMPLETED])
 def test_a_record_that_says_nothing_is_a_leftover_beside_one_that_does(speaking, silent):
-    expected = OnQueue(Kept(speaking.msg_id), (Kept(silent.msg_id),), (b"a" * 24, b"b" * 24))
+    expected = OnQueue(Kept(speaking.msg_id), A, (Pair(Kept(silent.msg_id), B),))
     assert on_queue([silent, ANCHOR, speaking, SECOND_ANCHOR]) == (expected, speaking.record)
     assert on_queue([speaking, ANCHOR, SECOND_ANCHOR, silent]) == (expected, speaking.record)
 
 
-def test_of_two_records_that_say_nothing_the_later_epoch_counts():
-    assert on_queue([IDLE, COMPLETED, ANCHOR])[1] == IDLE.record
+def test_of_two_records_that_say_nothing_ones_own_counts_and_else_the_later_epoch():
+    mine = message(b"m", replace(record(RecordState.COMPLETED), owner_id="me"))
+    messages = [IDLE, SECOND_ANCHOR, mine, ANCHOR]
+    assert on_queue(messages)[1] == IDLE.record
+    assert on_queue(messages, [("me", 1, 2), ("me", 1, 1)])[1] == mine.record
+
+
+def test_a_record_that_speaks_counts_before_ones_own():
+    mine = message(b"m", replace(record(RecordState.COMPLETED), owner_id="me"), B)
+    assert on_queue([PLAIN, ANCHOR, mine, SECOND_ANCHOR], [("me", 1, 1)])[1] == PLAIN.record
 
 
 @pytest.mark.parametrize(
@@ -139,7 +167,7 @@ def test_of_two_records_that_say_nothing_the_later_epoch_counts():
 )
 def test_what_is_neither_is_told(messages, several):
     with pytest.raises(ChainBroken) as caught:
-        on_queue(messages)
+        on_queue([*messages, ANCHOR], seen_twice=True)
     assert caught.value.several is several
 
 
@@ -155,7 +183,7 @@ def test_any_walk_leaves_one_readable_record_and_no_chain_grows_without_bound(st
             queue, now = [], None
         msg_id = b"%024d" % number
         group_id = (put.group_id if any(put.group_id) else b"%024d" % -number) if put.msg_flags else GROUP_ID_NONE
-        queue.append(Lying(msg_id, group_id, put.offset, length, put.msg_flags, record(epoch=number)))
+        queue.append(Lying(msg_id, A, group_id, put.offset, length, put.msg_flags, record(epoch=number)))
         now = after_record_put(now, put, msg_id, group_id, length)
-        assert on_queue(queue) == (OnQueue(now), record(epoch=number))
+        assert on_queue([*queue, ANCHOR]) == (OnQueue(now, A), record(epoch=number))
         assert len(queue) <= MOST_SEGMENTS

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mqgroups.connection import Connection
 from mqgroups.errors import QueueMissing
 from mqgroups.mqi import constants as mq
-from mqgroups.queue_manager import QueueManager
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.connections import connected
 from mqgroups.spark.pipeline.config import PipelineConfig
@@ -64,7 +64,7 @@ def inspect(config: PipelineConfig) -> Inspection:
         return Inspection(q_mgr.q_mgr_name, waiting, status_queues)
 
 
-def _waiting(q_mgr: QueueManager, name: str) -> Waiting:
+def _waiting(q_mgr: Connection, name: str) -> Waiting:
     groups = messages = ungrouped = 0
     guess = 1
     with BrowsedQueue(q_mgr, name) as queue:
@@ -80,7 +80,7 @@ def _waiting(q_mgr: QueueManager, name: str) -> Waiting:
     return Waiting(groups, messages, ungrouped, depth, readers)
 
 
-def _exists(q_mgr: QueueManager, name: str) -> bool:
+def _exists(q_mgr: Connection, name: str) -> bool:
     try:
         q_mgr.open_queue(name, mq.MQOO_BROWSE).close()
     except QueueMissing:
