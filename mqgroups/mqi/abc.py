@@ -15,8 +15,8 @@ from typing import Protocol, TypeAlias
 
 from mqgroups.secret import Secret
 
-# An MQTYPE_STRING, an MQTYPE_INT32 or an MQTYPE_BYTE_STRING.
-PropertyValue: TypeAlias = "str | int | bytes"
+# Of a message property; which MQTYPE_* each is, ``properties.py`` says. A float or an int may be of any length on its way in.
+PropertyValue: TypeAlias = "str | int | float | bool | bytes | None"
 
 
 @dataclass(frozen=True, slots=True)
