@@ -98,7 +98,7 @@ class GetGroup:
                 if not message.is_last_segment:
                     message._following = self._next_segment
                     self._segment = message
-                if each_message or message.carried is not None:
+                if each_message or message.taken is not None:
                     telemetry.hand_out(message)
                 yield message
                 # The application asks for more: this message is processed.

@@ -127,7 +127,7 @@ def abandonment(result: int, reason: str) -> Unsent:
 
     ``result`` is 0 to ``HIGHEST_RESULT``.
     """
-    properties: tuple[tuple[str, PropertyValue], ...] = (("mqgroups.Result", result), ("mqgroups.Reason", reason))
+    properties = message_properties.checked({"mqgroups.Result": result, "mqgroups.Reason": reason})
     kind = Kind(msg_type=mq.MQMT_REPORT, feedback=mq.MQFB_APPL_FIRST + result, properties=properties)
     return Unsent(b"", kind, None, True, Part.WHOLE)
 

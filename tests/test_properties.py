@@ -1,7 +1,9 @@
-"""Message properties of a group's messages: what Python values are put as, and what is refused before anything is put.
+"""Message properties of a group's messages: what Python values are put as, what is refused before anything is put, and what a
+consumer gets of them.
 
-What is on the queue is asked of MQINQMP, by ``fix_properties``. MQTYPE_* and ranges: IBM MQ, topic "MQSETMP" (q101910); names:
-topics "Property names" (q022940) and "Property name restrictions" (q022950).
+What is on the queue is asked of MQINQMP, by ``fix_properties``. An application's own MQRFH2 comes as a program gets it that asks
+for properties in a message handle (topic "PROPCTL queue options", q008230). MQTYPE_* and ranges: IBM MQ, topic "MQSETMP"
+(q101910); names: topics "Property names" (q022940) and "Property name restrictions" (q022950).
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ import pytest
 
 from mqgroups import errors
 from mqgroups.mqi import constants as mq
+from mqgroups.mqi import property_folders
 from tests.fix_mqi import OK
-from tests.fix_properties import MessageHandle, get
+from tests.fix_properties import MessageHandle, get, rfh2
 
 LONG = 2**31
+CONVERTED = mq.MQIMPO_INQ_FIRST | mq.MQIMPO_CONVERT_VALUE
 
 
 class Colour(enum.IntEnum):
@@ -162,3 +166,166 @@ def test_what_no_property_can_be_is_refused_and_the_group_goes_on(owner, propert
         assert len(str(caught.value)) < 400
         group.put(b"2")
     assert owner.data() == [b"0", b"2"]
+
+
+# --- what a consumer gets
+
+PROPCTL = pytest.mark.parametrize("control", ["COMPAT", "NONE", "ALL", "FORCE", "V6COMPAT"])
+VALUES = {
+    "text": "Grüße & <more>",
+    "n": -7,
+    "long": 2**40 + 5,
+    "yes": True,
+    "no": False,
+    "tenth": 0.1,
+    "raw": b"\0\xff",
+    "nothing": None,
+    "shop.basket.id": "of a folder of its own",
+}
+
+
+def messages(owner, **more):
+    """Get one group."""
+    with owner.consumer(**more) as consumer:
+        return list(next(iter(consumer)))
+
+
+@PROPCTL
+def test_data_and_properties_come_apart_whatever_the_queue_s_propctl(make_owner, control):
+    owner = make_owner(model=f"TEST.PROPCTL.{control}.MODEL")
+    with owner.producer() as producer, producer.group() as group:
+        group.put("grün", properties=VALUES)
+        group.put(b"\0\1", format="BINARY", properties={"shop.a": 1})
+        group.put(b"plain")
+        group.put(b"", properties={"last": True})
+    first, second, third, last = messages(owner)
+    assert (first.data, first.text, first.format, first.ccsid) == ("grün".encode(), "grün", "MQSTR", 1208)
+    assert first.properties == VALUES
+    assert {name: type(value) for name, value in first.properties.items()} == {n: type(v) for n, v in VALUES.items()}
+    assert (second.data, second.format, second.encoding) == (b"\0\1", "BINARY", mq.MQENC_NATIVE)
+    assert (third.data, third.properties, last.data) == (b"plain", {}, b"")
+    assert (second.properties, last.properties) == ({"shop.a": 1}, {"last": True})
+
+
+def test_nothing_is_read_of_properties_nobody_asks_for(owner, monkeypatch):
+    with owner.producer() as producer, producer.group() as group:
+        group.put(b"data", properties={"n": 7})
+
+    def read(folder):
+        raise AssertionError(folder)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(property_folders, "elements", read)
+        (message,) = messages(owner)
+        assert message.data == b"data"
+        with pytest.raises(AssertionError):
+            _ = message.properties
+    assert message.properties is message.properties
+    assert message.properties == {"n": 7}
+
+
+OWN = "<shop><a>1</a></shop>"
+
+
+@PROPCTL
+@pytest.mark.parametrize("properties", [None, {"colour": "green"}], ids=["alone", "with properties"])
+@pytest.mark.parametrize(
+    ("folders", "stays", "found"),
+    [
+        ((OWN,), (OWN,), {}),
+        (("<usr><a dt='i4'>1</a></usr>",), None, {"a": 1}),
+        (("<mcd><Msd>jms_text</Msd></mcd>", OWN), (OWN,), {"mcd.Msd": "jms_text"}),
+    ],
+    ids=["own", "of properties", "both"],
+)
+def test_an_own_header_keeps_the_folders_that_are_no_properties(make_owner, control, properties, folders, stays, found):
+    owner = make_owner(model=f"TEST.PROPCTL.{control}.MODEL")
+    payload = rfh2(*folders, encoding=273, ccsid=819) + b"data"
+    with owner.producer() as producer, producer.group() as group:
+        group.put(payload, format="MQHRF2", properties=properties)
+    (message,) = messages(owner)
+    assert message.properties == found | (properties or {})
+    if stays is None:
+        assert (message.data, message.format, message.ccsid, message.encoding) == (b"data", "MQSTR", 819, 273)
+    else:
+        assert message.format == "MQHRF2"
+        assert message.data == rfh2(*stays, encoding=273, ccsid=819) + b"data"
+
+
+def test_a_header_that_cannot_be_read_is_left_in_the_data(owner):
+    payloads = [b"RFH " + bytes(40), b"no header at all", rfh2()[:20], b""]
+    # MQPUT does not look into the data of segments, as they may begin anywhere.
+    for payload in filter(None, payloads):
+        flags = mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT
+        owner.put_raw(payload, MsgFlags=flags, Format=mq.MQFMT_RF_HEADER_2)
+        (message,) = messages(owner)
+        assert (message.data, message.format, message.properties) == (payload, "MQHRF2", {})
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_messages_in_segments_have_their_properties_and_clean_data(owner, stream):
+    payloads = [b"x" * 250, b"y" * 250, b"short"]
+    with owner.producer(every=2, segment_bytes=100) as producer, producer.group() as group:
+        group.put(payloads[0], properties={"n": 1})
+        group.put(iter([payloads[1]]), last=False, properties={"n": 2})
+        group.put(payloads[2], properties={"n": 3})
+    found = []
+    with owner.consumer(every=2, stream=stream) as consumer:
+        for message in next(iter(consumer)):
+            found.append((message.properties["n"], b"".join(message.chunks())))
+    assert found == list(enumerate(payloads, 1))
+
+
+def test_a_message_that_is_resumed_in_the_middle_has_its_properties(owner):
+    with owner.producer(segment_bytes=100) as producer, producer.group() as group:
+        group.put(b"x" * 450, properties={"n": 1})
+    qmgr = owner.connect()
+    (message, *_) = [next(iter(next(iter(owner.consumer(qmgr, every=1, stream=True)))))]
+    chunks = message.chunks()
+    assert [next(chunks) for _ in range(3)] == [b"x" * 100] * 3
+    qmgr.close()
+    (message,) = [next(iter(next(iter(owner.consumer(every=1, stream=True)))))]
+    assert (message.offset, message.properties, b"".join(message.chunks())) == (200, {"n": 1}, b"x" * 250)
+
+
+def test_a_stream_with_a_header_of_its_putter_s_own_is_got_whole(owner):
+    header = rfh2("<usr><a>1</a></usr>")
+    with owner.producer(segment_bytes=100) as producer, producer.group() as group:
+        group.put(iter([header + b"x" * 250]), last=True, format="MQHRF2")
+    with owner.consumer(stream=True) as consumer:
+        (found,) = [(message.properties, b"".join(message.chunks())) for message in next(iter(consumer))]
+    assert found == ({"a": "1"}, b"x" * 250)
+
+
+def test_what_goes_to_the_backout_queue_goes_with_its_properties(make_owner):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    with owner.producer() as producer, producer.group() as group:
+        group.put("fails", properties=VALUES)
+        group.put(b"good")
+    for _ in range(10):
+        try:
+            with owner.consumer(poison="skip") as consumer:
+                for group in consumer:
+                    for message in group:
+                        if message.text == "fails":
+                            raise ZeroDivisionError
+            break
+        except ZeroDivisionError:
+            pass
+    handle, received = owner.eye.open("TEST.BACKOUT", mq.MQOO_INPUT_SHARED), MessageHandle(owner.eye)
+    answer = get(handle, received, mq.MQGMO_PROPERTIES_IN_HANDLE)
+    assert (answer.code, answer.data, answer.md.Format) == (OK, b"fails", mq.MQFMT_STRING)
+    assert {name: received.inquire(name, CONVERTED).value for name in VALUES} == VALUES
+    handle.close()
+
+
+def test_a_pipe_gets_clean_data_and_properties(owner, make_queue):
+    target = make_queue()
+    with owner.producer() as producer, producer.group() as group:
+        for number in range(3):
+            group.put(f"row {number}", properties={"n": number})
+    with owner.qmgr.group_pipe(owner.queue, target, name=owner.name, wait_s=0) as pipe:
+        for incoming, outgoing in pipe:
+            for message in incoming:
+                outgoing.put(f"{message.text}: {message.properties['n']}")
+    assert [found.data for found in owner.on_queue(target)] == [b"row 0: 0", b"row 1: 1", b"row 2: 2"]

@@ -15,8 +15,6 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager, PropertyValue
 from mqgroups.mqi.properties import type_of
 
-# Longer than any tracestate that the W3C asks to be passed on (512 characters).
-LONGEST_PROPERTY_BYTES = 4096
 _UTF_8 = 1208
 # The first versions with TLS, a table's URL, and the password of a key repository.
 _MQCD_VERSION_7, _MQCNO_VERSION_6, _MQSCO_VERSION_6 = 7, 6, 6

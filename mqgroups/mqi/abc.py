@@ -96,9 +96,6 @@ class Binding(Protocol):
         """MQCRTMH, unless there is ``hmsg``, and MQSETMP: return (hmsg, comp, reason) of a message handle with these
         properties."""
 
-    def property(self, hconn: int, hmsg: int, name: str) -> tuple[object, int, int]:
-        """MQINQMP: return (value, comp, reason)."""
-
     def handle_of(self, q_mgr: ConnectedQueueManager) -> int:
         """Return the connection handle of a QueueManager object of this binding; ConfigurationError if it has none."""
 
