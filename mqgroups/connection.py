@@ -443,13 +443,6 @@ class Connection:
         self._message_handles[names] = hmsg
         return hmsg
 
-    def message_property(self, hmsg: int, name: str) -> str | None:
-        """MQINQMP of a string: ``None`` if there is no such property; raises MQIError."""
-        value, comp, reason = self.binding.property(self.hconn, hmsg, name)
-        if comp == mq.MQCC_FAILED and reason != mq.MQRC_PROPERTY_NOT_AVAILABLE:
-            raise self.failed("MQINQMP", f"property {name}", comp, reason)
-        return value if comp != mq.MQCC_FAILED and isinstance(value, str) else None
-
     def stop_propagating(self, why: str) -> None:
         """Put messages without trace context from now on."""
         self.propagates = False

@@ -5,13 +5,14 @@
      │   ├─ ConfigurationError      a name, an option, an environment variable (also a ValueError)
      │   ├─ GroupUsage              a call at the wrong moment
      │   ├─ ForeignSyncpoint        something else has ended the unit of work of a connection that the application shares
+     │   ├─ MessageRefused          a payload, a property, a format or a CorrelId that no message can have (also a ValueError)
      │   ├─ EmptyGroup              a group was ended without its last message
      │   ├─ InputChanged            an interrupted group of a batch was given other messages than before
      │   └─ KeyInTwoPartitions      two parts of one batch have messages for the same group
      ├─ StatusError                 an operator: a status queue or a group is not what it must be; nothing was changed
      │   ├─ StatusQueueUnusable     missing, without a model queue, or of a kind that cannot keep a record
      │   ├─ StatusRecordCorrupt     not a status record, or damaged
-     │   ├─ StatusRecordVersion     written by a newer mqgroups
+     │   ├─ StatusRecordVersion     written by another version of mqgroups
      │   ├─ StatusRecordForeign     of another name, role, queue or queue manager
      │   ├─ StatusRecordMissing     gone, although nobody else may touch it
      │   ├─ DuplicateStatusRecords  more than one
@@ -95,6 +96,10 @@ class ForeignSyncpoint(ApplicationError):
             "out. Find out what commits or backs out, and give it a connection of its own; then go on with the group"
         )
         self.found = found
+
+
+class MessageRefused(ApplicationError, ValueError):
+    """A payload, a property, a format name or a CorrelId is not what a message can have. Nothing of the message was put."""
 
 
 class EmptyGroup(ApplicationError):

@@ -14,6 +14,7 @@ from mqgroups.core.poison import Suspect, Treatment, treatment
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupUsage, PoisonMessage
 from mqgroups.mqi.message import Message
+from mqgroups.record_keeper import check_can_be_kept
 
 _log = logging.getLogger("mqgroups.consumer")
 
@@ -49,10 +50,11 @@ class GetGroup:
         Call it while processing the message it speaks of, or in a ``before_commit`` function.
 
         Raises:
-            GroupUsage: this group is not the one being got any more.
+            GroupUsage: this group is not the one being got any more, or the checkpoint cannot be kept.
         """
         if not self._is_current:
             raise GroupUsage("the checkpoint of a group can be set only while it is being got")
+        check_can_be_kept(checkpoint)
         self._consumption.owner.checkpoint = checkpoint
 
     def __iter__(self) -> Iterator[Message]:
@@ -90,7 +92,7 @@ class GetGroup:
                     raise
                 if message is None:
                     return
-                if each_message or message.carried is not None:
+                if each_message or message.taken is not None:
                     telemetry.hand_out(message)
             yield message
 

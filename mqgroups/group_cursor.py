@@ -18,11 +18,12 @@ from mqgroups.core.model import MatchOption
 from mqgroups.errors import ForeignSyncpoint, GroupIncomplete, MessagesTaken, QueueInhibited
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.mqi.message import Carried, Message
-from mqgroups.telemetry import context
+from mqgroups.mqi.message import Message
+from mqgroups.mqi.rfh2 import without_properties
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
-_GET_OPTIONS = mq.MQGMO_SYNCPOINT | mq.MQGMO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING
+# Properties always come in front of the data, whatever the queue's PROPCTL says: of a handle each would have to be inquired.
+_GET_OPTIONS = mq.MQGMO_SYNCPOINT | mq.MQGMO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
 # How long to wait before a queue is asked again whose gets are inhibited: a call would not wait.
 _INHIBITED_PAUSE_S = 0.2
 # One MQGET waits no longer than this, so that Ctrl-C and signal handlers are served, and a unit of work that ends by
@@ -43,15 +44,15 @@ class GroupCursor:
         """Open the queue, and stand at ``committed``; raises MQIError."""
         self._connection = connection
         self._settings = settings
-        # By which trace context is read where PROPCTL(NONE) keeps it from coming in front of the data; as ibmmq does it,
-        # not tried on IBM MQ.
-        self._receiving = mq.MQHM_NONE
         self.queue = self._open()
         self.unit: list[bytes] = []
         # Where the group stands: so many messages ahead of a position. In a run of gets that are all alike only the
         # number moves.
         self._anchor = committed
         self._ahead = 0
+        # Of the segment got last: how many bytes of properties were taken off. If its putter wrote them into the data, offsets
+        # count them (2443 should refuse that, topic q044630); if the queue manager did, they do not.
+        self._in_data = 0
         # The MQGMO of every next get, while the handle retains the group.
         self._run: bytearray | None = None
 
@@ -64,6 +65,7 @@ class GroupCursor:
     def set_back(self, committed: GroupPosition) -> None:
         """Forget what was got since the last commit."""
         self._run = None
+        self._in_data = 0
         self.unit.clear()
         self._anchor, self._ahead = committed, 0
 
@@ -163,34 +165,26 @@ class GroupCursor:
 
     def _open(self) -> Queue:
         settings = self._settings
-        queue = self._connection.open_queue(
+        return self._connection.open_queue(
             settings.queue, _OPEN_OPTIONS, max_message_length=settings.max_message_length
         )
-        if self._connection.telemetry.propagate and queue.inquire(mq.MQIA_PROPERTY_CONTROL) == mq.MQPROP_NONE:
-            self._receiving = self._connection.message_handles.receiving()
-        return queue
 
     def _gmo(self, plan: GetPlan, wait_ms: int) -> bytearray:
         options = _GET_OPTIONS
-        if self._receiving != mq.MQHM_NONE:
-            options |= mq.MQGMO_PROPERTIES_IN_HANDLE
         if not self._settings.stream:
             options |= mq.MQGMO_COMPLETE_MSG
         if plan.logical_order:
             options |= mq.MQGMO_LOGICAL_ORDER
         if plan.all_msgs_available:
             options |= mq.MQGMO_ALL_MSGS_AVAILABLE
-        return st.gmo(options, match_options=plan.match_options, wait_interval_ms=wait_ms, msg_handle=self._receiving)
+        return st.gmo(options, match_options=plan.match_options, wait_interval_ms=wait_ms)
 
     def _accept(self, got: tuple[bytes, bytes, bytes]) -> Message:
         """Take a message for the next one of the group, if it is."""
         data, md, gmo = got
-        carried = None
-        if md[st.MD_FORMAT] == mq.MQFMT_RF_HEADER_2 and (found := context.without_context(md, data)) is not None:
-            md, data, carried = found
-        elif self._receiving != mq.MQHM_NONE:
-            read = self._connection.message_handles.received(self._receiving)
-            carried = Carried(*read, md, data) if read is not None else None
+        taken = None
+        if md[st.MD_FORMAT] == mq.MQFMT_RF_HEADER_2 and (found := without_properties(md, data)) is not None:
+            md, data, taken = found
         group_id = md[st.MD_GROUP_ID]
         msg_seq_number = st.long_at(md, st.MD_MSG_SEQ_NUMBER)
         segment_status = gmo[st.GMO_SEGMENT_STATUS]
@@ -200,13 +194,16 @@ class GroupCursor:
             self._ahead += 1
         else:
             position, offset = self.position, st.long_at(md, st.MD_OFFSET)
+            if self._in_data and offset == position.offset + self._in_data:
+                position = replace(position, offset=offset)
             if not follows(position, group_id, msg_seq_number, offset):
                 raise self._incomplete(group_id, msg_seq_number, offset)
+            self._in_data = 0 if taken is None else len(taken.data) - len(data)
             ends = segment_status != mq.MQSS_SEGMENT
             self._anchor = after_get(position, group_id) if ends else inside_message(position, group_id, len(data))
             self._ahead = 0
         self.unit.append(md[st.MD_MSG_ID])
-        return Message(data, md, gmo[st.GMO_GROUP_STATUS], segment_status, carried)
+        return Message(data, md, gmo[st.GMO_GROUP_STATUS], segment_status, taken)
 
     def _incomplete(self, group_id: bytes, msg_seq_number: int, offset: int) -> GroupIncomplete | ForeignSyncpoint:
         position = self.position

@@ -1,7 +1,7 @@
-"""The message handles of a connection: by which messages carry trace context, and by which it is read where no MQRFH2 shows it.
+"""The message handles of a connection by which messages carry trace context.
 
-Each is made once and used again for every message: MQSETMP replaces what it holds, only when that changes, and an MQGET
-replaces all of it. pymqi cannot delete a property, so context with and without ``tracestate`` has a handle each.
+Each is made once and used again for every message: MQSETMP replaces what it holds, only when that changes. pymqi
+cannot delete a property, so context with and without ``tracestate`` has a handle each.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 from mqgroups.mqi import constants as mq
 from mqgroups.telemetry.context import TraceContext
 from mqgroups.telemetry.guard import guarded
-from mqgroups.telemetry.semantic_conventions import TRACEPARENT, TRACESTATE
 
 if TYPE_CHECKING:
     from mqgroups.connection import Connection
 
 
 class MessageHandles:
-    """A connection's message handles. Nothing here raises: without a handle messages are put and got all the same."""
+    """A connection's message handles. Nothing here raises: without a handle messages are put all the same."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -37,20 +36,3 @@ class MessageHandles:
             hmsg = connection.message_handle(context.as_properties())
         self._carrying[with_state] = hmsg, context, connection.generation
         return hmsg
-
-    def receiving(self) -> int:
-        """Return the handle that MQGET is given for properties; ``MQHM_NONE`` if it cannot be had."""
-        return self._without_properties() or mq.MQHM_NONE
-
-    @guarded
-    def _without_properties(self) -> int:
-        return self._connection.message_handle({})
-
-    @guarded
-    def received(self, hmsg: int) -> TraceContext | None:
-        """Return the context of the message that was got last with this handle; ``None`` if it has none."""
-        connection = self._connection
-        traceparent = connection.message_property(hmsg, TRACEPARENT)
-        if traceparent is None:
-            return None
-        return TraceContext(traceparent, connection.message_property(hmsg, TRACESTATE) or "")

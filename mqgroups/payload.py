@@ -1,20 +1,23 @@
 """What an application gives to be put: bytes, text, or a stream; what its MQMD says of it, and how it is cut into messages.
 
-A stream is anything with ``read(n)`` that returns bytes, or any iterable of bytes. It is read piece by piece, never as a
-whole. Not here: how a piece is put (``core.group``, ``producer.py``).
+``bytearray`` and ``memoryview`` are taken as copies. A stream is anything with ``read(n)`` that returns bytes, or any iterable of
+bytes. It is read piece by piece, never as a whole. Everything else has to be encoded first and is refused. Not here: how a piece
+is put (``core.group``, ``producer.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeAlias
 
 from mqgroups.core.group import Part
 from mqgroups.core.status import Checkpoint
-from mqgroups.errors import GroupUsage
+from mqgroups.errors import GroupUsage, MessageRefused
 from mqgroups.mqi import constants as mq
+from mqgroups.mqi import properties as message_properties
 from mqgroups.mqi.abc import PropertyValue
 
 UTF_8 = 1208
@@ -27,8 +30,10 @@ class Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-Stream: TypeAlias = "Readable | Iterable[bytes]"
-Payload: TypeAlias = "bytes | str | Stream"
+Bytes: TypeAlias = "bytes | bytearray | memoryview"
+Stream: TypeAlias = "Readable | Iterable[Bytes]"
+Whole: TypeAlias = "Bytes | str"
+Payload: TypeAlias = "Whole | Stream"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +67,7 @@ class Unsent(NamedTuple):
 
 
 def kind_of(
-    payload: bytes | str,
+    payload: Whole,
     format: str | None,
     correl_id: bytes | None,
     properties: Mapping[str, PropertyValue] | None = None,
@@ -70,31 +75,50 @@ def kind_of(
     """Return a payload as bytes, and what its MQMD says of it.
 
     Raises:
-        ValueError: the format's name or the CorrelId has a length that it cannot have.
+        MessageRefused: the payload is neither bytes nor text, or one of the others cannot be.
     """
     kind = BYTES
     if isinstance(payload, str):
-        payload, kind = payload.encode(), TEXT
+        payload, kind = _encoded(payload), TEXT
+    elif not isinstance(payload, bytes):
+        if not isinstance(payload, bytearray | memoryview):
+            raise _no_payload(payload)
+        payload = bytes(payload)
     if format is not None:
         kind = _with_format(kind, format)
     if correl_id is not None:
         kind = _with_correl_id(kind, correl_id)
     if properties:
-        kind = replace(kind, properties=tuple(properties.items()))
+        kind = replace(kind, properties=message_properties.checked(properties))
     return payload, kind
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        # Not chained: the error has the payload.
+        at = error.start
+    raise MessageRefused(f"the text has half of a surrogate pair at position {at}, which has no UTF-8; give bytes")
 
 
 @lru_cache(maxsize=64)
 def _with_format(kind: Kind, format_name: str) -> Kind:
+    if not isinstance(format_name, str) or not format_name.isascii():
+        raise MessageRefused(
+            f"a format is a str of up to {mq.MQ_FORMAT_LENGTH} ASCII characters, got {format_name!r:.100}"
+        )
     encoded = format_name.encode()
     if len(encoded) > mq.MQ_FORMAT_LENGTH:
-        raise ValueError(f"format {format_name!r} is longer than {mq.MQ_FORMAT_LENGTH} characters")
+        raise MessageRefused(f"format {format_name!r:.100} is longer than {mq.MQ_FORMAT_LENGTH} characters")
     return replace(kind, format_name=encoded.ljust(mq.MQ_FORMAT_LENGTH))
 
 
 def _with_correl_id(kind: Kind, correl_id: bytes) -> Kind:
+    if not isinstance(correl_id, bytes):
+        raise MessageRefused(f"correl_id is bytes, got {type(correl_id).__name__}")
     if len(correl_id) != mq.MQ_CORREL_ID_LENGTH:
-        raise ValueError(f"correl_id has {len(correl_id)} bytes; it must have {mq.MQ_CORREL_ID_LENGTH}")
+        raise MessageRefused(f"correl_id has {len(correl_id)} bytes; it must have {mq.MQ_CORREL_ID_LENGTH}")
     return replace(kind, correl_id=correl_id)
 
 
@@ -103,16 +127,46 @@ def abandonment(result: int, reason: str) -> Unsent:
 
     ``result`` is 0 to ``HIGHEST_RESULT``.
     """
-    properties: tuple[tuple[str, PropertyValue], ...] = (("mqgroups.Result", result), ("mqgroups.Reason", reason))
+    properties = message_properties.checked({"mqgroups.Result": result, "mqgroups.Reason": reason})
     kind = Kind(msg_type=mq.MQMT_REPORT, feedback=mq.MQFB_APPL_FIRST + result, properties=properties)
     return Unsent(b"", kind, None, True, Part.WHOLE)
 
 
-def is_stream(payload: object) -> bool:
-    """Whether it is read piece by piece."""
-    return hasattr(payload, "read") or (
-        isinstance(payload, Iterable) and not isinstance(payload, bytes | bytearray | memoryview | str)
-    )
+def check_stream(payload: object) -> None:
+    """Refuse what cannot be read piece by piece as bytes, as far as that is known before it is read.
+
+    Raises:
+        MessageRefused: it is no stream.
+    """
+    if isinstance(payload, io.TextIOBase):
+        raise MessageRefused("the payload is a text file; open it in binary mode")
+    if hasattr(payload, "read"):
+        return
+    # Data of a program's own, which has an order or parts that bytes would lose; and arrays, which iterate over numbers.
+    if isinstance(payload, Mapping | Set) or not isinstance(payload, Iterable) or hasattr(payload, "tobytes"):
+        raise _no_payload(payload)
+    if isinstance(payload, Sequence):
+        other = next((item for item in payload if not isinstance(item, bytes | bytearray | memoryview)), b"")
+        if not isinstance(other, bytes):
+            raise MessageRefused(
+                f"a {type(payload).__name__} is put as a stream of bytes, and this one has {_a(other)} in it: encode it first, "
+                "e.g. json.dumps(payload)"
+            )
+
+
+def _no_payload(payload: object) -> MessageRefused:
+    found = f"a payload is bytes, str or a stream of bytes, got {_a(payload)}"
+    if payload is None:
+        return MessageRefused(f'{found}; a message without data is b""')
+    if hasattr(payload, "tobytes"):
+        return MessageRefused(f"{found}: give its bytes, e.g. payload.tobytes(), or encode it first")
+    if isinstance(payload, Mapping | Iterable | int | float):
+        return MessageRefused(f"{found}: encode it first, e.g. json.dumps(payload)")
+    return MessageRefused(f"{found}: encode it first")
+
+
+def _a(value: object) -> str:
+    return "None" if value is None else type(value).__name__
 
 
 def pieces(payload: bytes | Stream, segment_bytes: int | None, begun: int) -> Iterator[tuple[bytes, Part]]:
@@ -125,7 +179,7 @@ def pieces(payload: bytes | Stream, segment_bytes: int | None, begun: int) -> It
 
     Raises:
         GroupUsage: the payload is shorter than what of it is committed.
-        TypeError: a stream gives something else than bytes.
+        MessageRefused: a stream gives something else than bytes.
     """
     parts = _cut(payload, segment_bytes, begun) if isinstance(payload, bytes) else _read(payload, segment_bytes, begun)
     piece = next(parts, b"")
@@ -151,7 +205,9 @@ def _read(stream: Stream, segment_bytes: int | None, begun: int) -> Iterator[byt
     to_skip = begun
     for chunk in _chunks(stream, segment_bytes):
         if not isinstance(chunk, bytes):
-            raise TypeError(f"a stream gives bytes, got {type(chunk).__name__}")
+            if not isinstance(chunk, bytearray | memoryview):
+                raise MessageRefused(f"a stream gives bytes, got {_a(chunk)}")
+            chunk = bytes(chunk)
         if to_skip:
             skipped = min(to_skip, len(chunk))
             to_skip -= skipped
@@ -166,7 +222,7 @@ def _read(stream: Stream, segment_bytes: int | None, begun: int) -> Iterator[byt
         yield bytes(buffer)
 
 
-def _chunks(stream: Stream, size: int) -> Iterator[bytes]:
+def _chunks(stream: Stream, size: int) -> Iterator[Bytes]:
     if isinstance(stream, Iterable) and not hasattr(stream, "read"):
         yield from stream
         return

@@ -14,8 +14,9 @@ from mqgroups.core.group import Part
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import EmptyGroup, GroupUsage
 from mqgroups.mqi.abc import PropertyValue
-from mqgroups.payload import BYTES, HIGHEST_RESULT, Kind, Payload, Stream, Unsent, is_stream, kind_of, pieces
+from mqgroups.payload import BYTES, HIGHEST_RESULT, Kind, Payload, Stream, Unsent, check_stream, kind_of, pieces
 from mqgroups.putter import Putter
+from mqgroups.record_keeper import check_can_be_kept
 from mqgroups.turn import Turn
 
 
@@ -70,20 +71,24 @@ class PutGroup:
         """Put the next message of the group; really the one before, see the module.
 
         Args:
-            payload: ``str`` goes as UTF-8 text (MQSTR, CCSID 1208), ``bytes`` as they are. A stream (a binary file, or any
-                iterable of bytes) goes in segments, while it is read.
+            payload: ``str`` goes as UTF-8 text (MQSTR, CCSID 1208), ``bytes`` as they are, ``bytearray`` and ``memoryview`` as
+                copies. A stream (a binary file, or any iterable of bytes) goes in segments, while it is read.
             last: whether it is the group's last message. ``None`` leaves that to the end of the ``with`` block, which a
                 stream cannot wait for.
             checkpoint: bytes or a JSON value, committed with the unit of work this message is in; do not change it
                 afterwards. ``None`` leaves the checkpoint as it is.
             format: the message's format name, up to 8 characters, instead of MQSTR or none.
             correl_id: the message's CorrelId, 24 bytes.
-            properties: message properties by name: ``str``, ``int`` of 32 bits, or ``bytes``.
+            properties: message properties by name: ``str``, ``int`` (MQTYPE_INT32, or MQTYPE_INT64 if it needs that),
+                ``bool``, ``float``, ``bytes`` or ``None``. Messages in segments have them with each segment.
 
         Raises:
             QueueFull, QueueInhibited: the queue stayed full, or its puts inhibited, for ``full_wait_s``. What was put before
                 is committed.
-            GroupUsage: the group has ended, or has failed before; or the checkpoint cannot be kept.
+            GroupUsage: the group has ended, or has failed before; or the checkpoint cannot be kept. Of this message nothing is
+                put then, and the group goes on with the next ``put`` if it has not failed before.
+            MessageRefused: the payload, a property, the format or the CorrelId is not what a message can have; likewise. What a
+                stream gives is seen when it is read: then the unit of work is backed out.
             MQGroupsError: what else goes wrong. The unit of work is backed out; leave the ``with`` block, and the next
                 ``producer.group()`` goes on after the last commit.
         """
@@ -100,12 +105,13 @@ class PutGroup:
         properties: Mapping[str, PropertyValue] | None,
     ) -> None:
         self._check_open()
+        if checkpoint is not None:
+            check_can_be_kept(checkpoint)
         kind = BYTES
-        if isinstance(payload, (bytes, str)):
+        if isinstance(payload, (bytes, str, bytearray, memoryview)):
             payload, kind = kind_of(payload, format, correl_id, properties)
         else:
-            if not is_stream(payload):
-                raise TypeError(f"a payload is bytes, str or a stream of bytes, got {type(payload).__name__}")
+            check_stream(payload)
             last = self._known(last)
             _, kind = kind_of(b"", format, correl_id, properties)
         if last is None and not self._begun:
@@ -171,7 +177,8 @@ class PutGroup:
             return self._begun_last
         if last is None:
             raise GroupUsage(
-                "of a stream it has to be said whether it is the group's last message: put(..., last=False)"
+                "what is neither bytes nor str is put as a stream, and of a stream it has to be said whether it is the group's "
+                "last message: put(..., last=False)"
             )
         return last
 

@@ -697,9 +697,8 @@ def connect(
             ``"message"`` too, or none (``"off"``). Metrics do not depend on it.
         propagate: put messages with the context of their span, as message properties ``traceparent`` and ``tracestate``. Where
             PROPCTL does not prevent it, consumers that pass no message handle get such a message with an MQRFH2 in front of its
-            data (this package's take it away again); therefore not by default. Consumers link to the context that they find;
-            with ``propagate`` also on queues whose PROPCTL hides it. With ``trace="off"`` the context of the application's
-            own span.
+            data (this package's take it off again); therefore not by default. Consumers link to the context that they find,
+            whatever PROPCTL says. With ``trace="off"`` the context of the application's own span.
 
     Raises:
         BindingMissing: neither pymqi nor ibmmq can be used.

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from mqgroups.core.status import Mark, StatusRecord
+from mqgroups.core.status import Checkpoint, Mark, StatusRecord, check_checkpoint
+from mqgroups.errors import GroupUsage
 
 
 class RecordKeeper(Protocol):
@@ -68,3 +69,13 @@ class RecordKeeper(Protocol):
 
     def close(self, *, delete: bool = False) -> None:
         """Close what is open; ``delete`` the queue if asked."""
+
+
+def check_can_be_kept(checkpoint: Checkpoint) -> None:
+    """Refuse a checkpoint that would not come back from a record as it was given; raises GroupUsage."""
+    try:
+        check_checkpoint(checkpoint)
+    except (TypeError, ValueError) as error:
+        raise GroupUsage(
+            f"the checkpoint ({type(checkpoint).__name__}) cannot be kept: it must be bytes or a JSON value ({error})"
+        ) from error

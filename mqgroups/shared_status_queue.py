@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from mqgroups.connection import Connection, Queue
 from mqgroups.core.claim import Sink, kind_of_record
 from mqgroups.core.restart import Mismatch
-from mqgroups.core.status import StatusRecord, encode
+from mqgroups.core.status import StatusRecord, encode, shown
 from mqgroups.errors import DuplicateStatusRecords, MQIError, OwnerActive, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -181,8 +181,8 @@ class SharedStatusQueue:
     def _several(self, found: list[Lying]) -> DuplicateStatusRecords:
         return DuplicateStatusRecords(
             f"status queue {self.name} holds {len(found)} records with CorrelId {found[0].correl_id.hex()}, expected one, of "
-            f"{found[0].record.name}. Something has put or restored messages there: keep the record with the highest epoch "
-            "and unit_of_work, and remove the others",
+            f"{shown(found[0].record.name)}. Something has put or restored messages there: keep the record with the highest "
+            "epoch and unit_of_work, and remove the others",
             status_queue=self.name,
             found=len(found),
             expected=1,
@@ -203,7 +203,7 @@ class SharedStatusQueue:
             record = decoded_record(self.name, data)
             if kind_of_record(record) is None:
                 raise corrupt_record(
-                    self.name, f"the status record of {record.name}", "records of a shared status queue"
+                    self.name, f"the status record of {shown(record.name)}", "records of a shared status queue"
                 )
             yield Lying(record, md_out[st.MD_MSG_ID], md_out[st.MD_CORREL_ID])
             options = following

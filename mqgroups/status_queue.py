@@ -21,7 +21,7 @@ from dataclasses import replace
 from mqgroups.connection import Connection, Queue
 from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
 from mqgroups.core.restart import Mismatch
-from mqgroups.core.status import Mark, RecordRejected, RecordState, RejectedBecause, StatusRecord, decode, encode
+from mqgroups.core.status import Mark, RecordRejected, RecordState, RejectedBecause, StatusRecord, decode, encode, shown
 from mqgroups.core.status_chain import (
     MOST_SEGMENTS,
     ChainBroken,
@@ -581,8 +581,8 @@ def corrupt_record(name: str, found: str, expected: str) -> StatusRecordCorrupt:
 def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign:
     """Return the error for a status record that is somebody else's."""
     return StatusRecordForeign(
-        f"the status record on status queue {status_queue} is of {mismatch.field} {mismatch.found!r}, expected "
-        f"{mismatch.expected!r}. Somebody else's group was interrupted there, or this program is pointed at the wrong "
+        f"the status record on status queue {status_queue} is of {mismatch.field} {shown(mismatch.found)}, expected "
+        f"{shown(mismatch.expected)}. Somebody else's group was interrupted there, or this program is pointed at the wrong "
         "queue, queue manager or status queue. Nothing was changed: correct the settings, or let the record's owner "
         "finish its group",
         status_queue=status_queue,

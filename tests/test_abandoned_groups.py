@@ -136,16 +136,16 @@ def test_after_abandoning_nothing_can_be_put_in_the_group(owner):
 def test_a_group_that_has_failed_can_still_be_abandoned(owner):
     with owner.producer(segment_bytes=10) as producer, producer.group() as group:
         put_beginning(group)
-        with pytest.raises(TypeError):
-            group.put(["no bytes"], last=False)
+        with pytest.raises(errors.MessageRefused):
+            group.put(iter(["no bytes"]), last=False)
         group.abandon()
     assert owner.data()[-1] == b""
 
 
 def test_a_message_begun_in_segments_is_ended_before_the_group_is(owner):
     with owner.producer(every=1, segment_bytes=10) as producer:
-        with pytest.raises(TypeError), producer.group() as group:
-            group.put([b"x" * 30, 3], last=False)
+        with pytest.raises(errors.MessageRefused), producer.group() as group:
+            group.put(iter([b"x" * 30, 3]), last=False)
         with producer.group() as group:
             group.abandon()
     found = [(one.msg_seq_number, one.md.Offset, len(one.data), one.is_last) for one in owner.on_queue()]
@@ -154,8 +154,8 @@ def test_a_message_begun_in_segments_is_ended_before_the_group_is(owner):
 
 def test_a_group_whose_last_message_is_half_put_cannot_be_abandoned(owner):
     with owner.producer(every=1, segment_bytes=10) as producer:
-        with pytest.raises(TypeError), producer.group() as group:
-            group.put([b"x" * 30, 3], last=True)
+        with pytest.raises(errors.MessageRefused), producer.group() as group:
+            group.put(iter([b"x" * 30, 3]), last=True)
         group = producer.group()
         with pytest.raises(errors.GroupUsage, match="consumers would take what is there for all of it"):
             group.abandon()

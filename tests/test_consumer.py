@@ -481,15 +481,20 @@ def test_an_exception_in_before_commit_backs_out(owner, at):
     assert owner.data() == owner.records("get") == []
 
 
-def test_a_checkpoint_that_cannot_be_kept_backs_out(owner):
+@pytest.mark.parametrize("checkpoint", [{1, 2}, (1, 2), {1: 2}, float("inf"), "\ud800", bytearray(b"1")], ids=ascii)
+def test_a_checkpoint_that_cannot_be_kept_is_refused_and_the_group_goes_on(owner, checkpoint):
     owner.put_raw_group(THIS)
-    with owner.consumer() as consumer:
-        with pytest.raises(errors.GroupUsage, match="must be bytes or a JSON value"):
-            for group in consumer:
-                for _ in group:
-                    group.set_checkpoint({1, 2})
-        assert owner.data() == THIS
-        assert process(next(iter(consumer))) == THIS
+    with owner.consumer(every=2) as consumer:
+        (group,) = [next(iter(consumer))]
+        got = []
+        for message in group:
+            got.append(message.data)
+            group.set_checkpoint(message.msg_seq_number)
+            with pytest.raises(errors.GroupUsage, match="must be bytes or a JSON value"):
+                group.set_checkpoint(checkpoint)
+        assert got == THIS
+        assert owner.record("get")["checkpoint"] == {"json": 7}
+    assert owner.data() == []
 
 
 # --- what goes wrong

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import pickle
 
@@ -84,26 +85,71 @@ def test_format_and_correl_id_are_of_the_message_they_were_given_with(owner):
     ]
 
 
+class Odd:
+    """An object of a program's own."""
+
+
+class Array:
+    """What iterates over numbers, and has bytes: arrays of numpy and others."""
+
+    def __iter__(self):
+        return iter([1, 2])
+
+    def tobytes(self):
+        return b"12"
+
+
+ENCODE = r"encode it first, e.g. json.dumps\(payload\)"
+
+
 @pytest.mark.parametrize(
-    ("payload", "more", "error"),
+    ("payload", "more", "sentence"),
     [
-        (None, {}, TypeError),
-        (3, {}, TypeError),
-        (bytearray(b"3"), {}, TypeError),
-        pytest.param(memoryview(b"3"), {}, TypeError, id="memoryview"),
-        ("\ud800", {}, UnicodeEncodeError),
-        (b"3", {"format": "LONGER.THAN.8"}, ValueError),
-        (b"3", {"correl_id": b"short"}, ValueError),
+        (None, {}, r'got None; a message without data is b""'),
+        (3, {}, f"got int: {ENCODE}"),
+        (1.5, {}, f"got float: {ENCODE}"),
+        ({"a": 1}, {}, f"got dict: {ENCODE}"),
+        ({b"a"}, {"last": False}, f"got set: {ENCODE}"),
+        (["a"], {"last": False}, f"a list is put as a stream of bytes, and this one has str in it: {ENCODE}"),
+        ([b"a", None], {"last": False}, f"a list is put as a stream of bytes, and this one has None in it: {ENCODE}"),
+        ((1, 2), {"last": False}, f"a tuple is put as a stream of bytes, and this one has int in it: {ENCODE}"),
+        (range(3), {"last": False}, "a range is put as a stream of bytes, and this one has int in it"),
+        ([b"a"], {}, "what is neither bytes nor str is put as a stream, and .* whether it is the group's last message"),
+        (Array(), {"last": False}, r"got Array: give its bytes, e.g. payload.tobytes\(\)"),
+        (Odd(), {}, "got Odd: encode it first"),
+        (io.StringIO("3"), {"last": False}, "a text file; open it in binary mode"),
+        ("3\ud800", {}, "half of a surrogate pair at position 1"),
+        (b"3", {"format": "LONGER.THAN.8"}, "longer than 8 characters"),
+        (b"3", {"format": b"BYTES"}, "a format is a str"),
+        (b"3", {"format": "ÄÖ"}, "8 ASCII characters"),
+        (b"3", {"correl_id": b"short"}, "correl_id has 5 bytes; it must have 24"),
+        (b"3", {"correl_id": "C" * 24}, "correl_id is bytes, got str"),
+        (b"3", {"checkpoint": (1, 2)}, r"the checkpoint \(tuple\) cannot be kept: .* come back as a list"),
+        (b"3", {"checkpoint": {1: 2}}, r"the checkpoint \(dict\) cannot be kept: .* a key that is int, not str"),
+        (b"3", {"checkpoint": "\ud800"}, r"the checkpoint \(str\) cannot be kept: .* half of a surrogate pair"),
+        (b"3", {"checkpoint": float("nan")}, r"the checkpoint \(float\) cannot be kept: .* not finite"),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__ if not isinstance(value, dict) else None,
 )
-def test_what_cannot_be_a_message_is_refused_and_the_group_goes_on(owner, payload, more, error):
+def test_what_cannot_be_a_message_is_refused_and_the_group_goes_on(owner, payload, more, sentence):
     with owner.producer() as producer, producer.group() as group:
         group.put(b"0")
-        with pytest.raises(error):
+        with pytest.raises(errors.ApplicationError, match=sentence):
             group.put(payload, **more)
         group.put(b"1")
     assert is_whole_group(owner.on_queue(), [b"0", b"1"])
+
+
+def test_a_bytearray_and_a_memoryview_are_taken_as_they_are_when_they_are_put(owner):
+    first, second = bytearray(b"first"), bytearray(b"second")
+    with owner.producer() as producer, producer.group() as group:
+        group.put(first)
+        first[:] = b"other"
+        group.put(memoryview(second)[1:])
+        second[:] = b"others"
+        group.put(iter([bytearray(b"a"), memoryview(b"stream")]), last=False)
+        group.put(type("Text", (str,), {})("text"))
+    assert [found.data for found in owner.on_queue()] == [b"first", b"econd", b"astream", b"text"]
 
 
 def test_persistence_and_priority_are_the_producers(owner):

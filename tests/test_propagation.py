@@ -264,17 +264,15 @@ def test_the_application_sees_the_message_as_if_there_were_no_context(make_owner
     assert (first.text, first.format, first.ccsid) == ("grün", "MQSTR", 1208)
     assert (second.data, second.format, second.encoding) == (b"\x00\x01", "BINARY", mq.MQENC_NATIVE)
     (got,) = spans.named(f"get {owner.queue}")
-    # These give no properties to who passes no message handle: and one is passed, on request, where that changes nothing else.
-    found = control in ("COMPAT", "ALL", "FORCE") or (propagate and control == "NONE")
-    assert linked(got) == ([ids(put_)] if found else [])
+    assert linked(got) == [ids(put_)]
 
 
-def test_other_properties_come_as_they_would_have_come(owner, spans):
+def test_context_is_a_property_among_others(owner, spans):
     put_with(owner, (b"data", {"traceparent": REMOTE, "colour": "green"}))
     with owner.consumer() as consumer:
         (message,) = next(iter(consumer))
-    header = rfh2(f"<usr><traceparent>{REMOTE}</traceparent><colour>green</colour></usr>", format_=mq.MQFMT_NONE)
-    assert (message.data, message.format) == (header + b"data", "MQHRF2")
+    assert (message.data, message.format) == (b"data", "")
+    assert message.properties == {"traceparent": REMOTE, "colour": "green"}
     (got,) = spans.named(f"get {owner.queue}")
     assert linked(got) == [REMOTE_IDS]
 

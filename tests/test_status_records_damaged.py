@@ -143,16 +143,53 @@ def test_what_is_no_record_at_all_is_left_to_an_operator(owner, role, foreign):
     assert refuses(owner, role, errors.StatusRecordCorrupt, LEFT_WHERE_IT_IS)
 
 
-@ROLES
-def test_a_record_of_a_version_to_come_is_left_to_that_version(owner, role):
-    (data,) = interrupt(owner, role, "classic")
-    owner.take_record(role)
+def forged(data, **other):
+    """The record with other values, and the digest that goes with them."""
     values = json.loads(data)
     del values["sha256"]
-    body = json.dumps({**values, "schema": 2}).encode()[1:]
-    sealed = b'{"sha256":"' + hashlib.sha256(body).hexdigest().encode() + b'",' + body
-    owner.put_raw(sealed, owner.status_queue(role))
+    body = json.dumps({**values, **other}).encode()[1:]
+    return b'{"sha256":"' + hashlib.sha256(body).hexdigest().encode() + b'",' + body
+
+
+@ROLES
+@pytest.mark.parametrize("other", [{"schema": 2}, {"schema": True}, {"how_often": 3}], ids=str)
+def test_a_record_of_another_version_is_left_to_that_version(owner, role, other):
+    (data,) = interrupt(owner, role, "classic")
+    owner.take_record(role)
+    owner.put_raw(forged(data, **other), owner.status_queue(role))
     assert refuses(owner, role, errors.StatusRecordVersion, "Go on with the version of mqgroups that wrote it")
+
+
+@ROLES
+def test_a_record_with_a_right_digest_and_wrong_contents_is_left_to_an_operator(owner, role):
+    (data,) = interrupt(owner, role, "classic")
+    owner.take_record(role)
+    for wrong in (
+        {"msg_seq_number": True},
+        {"epoch": 1.5},
+        {"unit_of_work": "x"},
+        {"group_id": "00" * 24},
+        {"suspect": [5, 5, 5]},
+        {"checkpoint": {"json": float("nan")}},
+        {"resolved_q_name": "\ud800"},
+        {"state": ["in group"] * 200},
+    ):
+        owner.put_raw(forged(data, **wrong), owner.status_queue(role))
+        with pytest.raises(errors.StatusRecordCorrupt, match=LEFT_WHERE_IT_IS) as caught:
+            start(owner, role, owner_wait_s=30)
+        assert len(str(caught.value)) < 600
+        assert owner.take_record(role) == forged(data, **wrong)
+
+
+@ROLES
+def test_a_name_of_megabytes_is_not_repeated_in_the_error(owner, role):
+    (data,) = interrupt(owner, role, "classic")
+    owner.take_record(role)
+    owner.put_raw(forged(data, name="\x1b[31m" + "n" * 2_000_000), owner.status_queue(role))
+    with pytest.raises(errors.StatusRecordForeign) as caught:
+        start(owner, role, owner_wait_s=30)
+    assert len(str(caught.value)) < 700
+    assert "\x1b" not in str(caught.value)
 
 
 @ROLES

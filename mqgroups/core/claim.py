@@ -163,15 +163,20 @@ def high_water_mark(sink: Sink, batch: int, token: str) -> StatusRecord:
 def kind_of_record(record: StatusRecord) -> RecordKind | None:
     """Return what a record is, by what it says; ``None`` if it is no record of a shared status queue."""
     said = record.checkpoint
-    if not isinstance(said, Mapping) or not isinstance(said.get("sink"), str) or not isinstance(said.get("batch"), int):
+    if not isinstance(said, Mapping) or not _says(said, sink=str, batch=int, kind=str):
         return None
     try:
-        kind = RecordKind(said.get("kind"))
+        kind = RecordKind(said["kind"])
     except ValueError:
         return None
-    if kind is not RecordKind.HIGH_WATER_MARK and not said.keys() >= {"key", "run", "partition", "digest"}:
+    if kind is not RecordKind.HIGH_WATER_MARK and not _says(said, key=str, run=str, partition=int, digest=str):
         return None
     return kind
+
+
+def _says(said: Mapping[str, Any], **fields: type) -> bool:
+    """Whether these fields are there, of just these types: ``True`` is no batch."""
+    return all(type(said.get(name)) is kind for name, kind in fields.items())
 
 
 class MessagesDigest:

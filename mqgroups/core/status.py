@@ -7,6 +7,10 @@ As a value, ``StatusRecord``; as a message, ASCII JSON in a fixed envelope:
 The digest is over everything behind it, byte for byte, and the envelope itself is compared literally, so a flipped
 bit, a missing end, an added blank or a message of somebody else's is found by comparing bytes, before a word of it is
 believed. The envelope stays the same in every schema version; ``schema`` says how to read what is in it.
+
+A right digest proves that nothing was damaged, not that this package wrote the record. So every field is checked for its type
+and range as well. A field that is not known here is one of another version, as another ``schema`` is: such a record is good, and
+nobody is told to remove it.
 """
 
 from __future__ import annotations
@@ -14,16 +18,20 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
+import reprlib
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any, TypeAlias
 
-from mqgroups.core.model import GROUP_ID_LENGTH, MAX_MSG_SEQ_NUMBER, MAX_OFFSET, Persistence, Role
+from mqgroups.core.model import GROUP_ID_LENGTH, GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER, MAX_OFFSET, Persistence, Role
 from mqgroups.core.poison import Suspect
 
 SCHEMA = 1
 
-# bytes, or what JSON can say: str, int, float, bool, lists and dicts with str keys of these. None is no checkpoint.
+# bytes, or what JSON gives back as it was: str, int, finite float, bool, lists, and dicts with str keys, of these and None.
+# None itself is no checkpoint.
 Checkpoint: TypeAlias = Any
 
 Mark: TypeAlias = tuple[str, int, int]
@@ -32,6 +40,16 @@ _HEAD = b'{"sha256":"'
 _DIGEST_LENGTH = 64
 _NECK = b'",'
 _BODY_AT = len(_HEAD) + _DIGEST_LENGTH + len(_NECK)
+
+# Far from where Python's own limits begin, which are not the same in every program: its stack, and the digits of an int.
+_DEEPEST = 100
+_LONGEST_INT_BITS = 2048
+_HIGHEST_COUNT = 2**63 - 1
+_LONGEST_SHOWN = 100
+# Of a queue, of a queue manager, and of its identifier.
+_MQ_NAME_LENGTH = 48
+# Fields that came later; records without them are read.
+_CAME_LATER = frozenset({"traceparent"})
 
 
 class RecordState(Enum):
@@ -120,7 +138,7 @@ def encode(record: StatusRecord) -> bytes:
     """Return the record as message data: the same record always as the same bytes.
 
     Raises:
-        TypeError, ValueError: the checkpoint is neither bytes nor anything JSON can say.
+        TypeError, ValueError: see ``check_checkpoint``.
     """
     values: dict[str, Any] = {field.name: getattr(record, field.name) for field in fields(record)}
     values |= {
@@ -140,7 +158,7 @@ def decode(data: bytes) -> StatusRecord:
     """Return the record that message data holds.
 
     Raises:
-        RecordRejected: the data is damaged, is not a status record, or is one of another schema version.
+        RecordRejected: the data is damaged, is not a status record, or is one of another version.
     """
     body = data[_BODY_AT:]
     if not data.startswith(_HEAD) or data[_BODY_AT - len(_NECK) : _BODY_AT] != _NECK:
@@ -148,49 +166,177 @@ def decode(data: bytes) -> StatusRecord:
     if data[len(_HEAD) : len(_HEAD) + _DIGEST_LENGTH] != hashlib.sha256(body).hexdigest().encode("ascii"):
         raise _corrupt(f"{len(data)} bytes that do not have the digest they give")
     try:
-        values = json.loads(b"{" + body)
+        values = json.loads(
+            "{" + body.decode("ascii"),
+            object_pairs_hook=_without_duplicates,
+            parse_constant=_no_number,
+            parse_float=_finite,
+        )
         schema = values.pop("schema")
-    except (ValueError, KeyError, RecursionError) as error:
-        raise _corrupt("a digest that is right over content that is not JSON with a schema") from error
-    if schema != SCHEMA:
-        raise RecordRejected(RejectedBecause.VERSION, f"schema version {schema!r}", f"schema version {SCHEMA}")
+    except (ValueError, KeyError, RecursionError):
+        raise _corrupt("a digest that is right over content that is not JSON with a schema") from None
+    if type(schema) is not int or schema != SCHEMA:
+        raise _another_version(f"schema version {shown(schema)}", f"schema version {SCHEMA}")
+    unknown = sorted(values.keys() - _FIELDS.keys())
+    if unknown:
+        raise _another_version(f"a field {shown(unknown[0])}", f"the fields of schema version {SCHEMA}")
+    return _from_values(values)
+
+
+def check_checkpoint(checkpoint: Checkpoint) -> None:
+    """Refuse a checkpoint that would not come back from a record as it was given.
+
+    A tuple would come back as a list, the key 1 as ``"1"``, and NaN is equal to nothing; a character that is half of a surrogate
+    pair is none that other programs could read.
+
+    Raises:
+        TypeError, ValueError: it is neither bytes nor such a value; says why, and shows nothing of it.
+    """
+    if checkpoint is not None and not isinstance(checkpoint, bytes):
+        _check_json(checkpoint, 0)
+
+
+def shown(value: object) -> str:
+    """Return a value from a record as an error may show it: whoever wrote the record, it is short and printable."""
+    text = _BRIEF.repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
+
+
+_BRIEF = reprlib.Repr()
+_BRIEF.maxstring = _BRIEF.maxother = _BRIEF.maxlong = _LONGEST_SHOWN - 10
+
+
+def _check_json(value: Any, depth: int) -> None:
+    if depth > _DEEPEST:
+        raise ValueError(f"more than {_DEEPEST} lists and dicts in each other")
+    if value is None or isinstance(value, bool):
+        return
+    if isinstance(value, str):
+        if not _is_text(value):
+            raise ValueError("a str with half of a surrogate pair")
+    elif isinstance(value, int):
+        if value.bit_length() > _LONGEST_INT_BITS:
+            raise ValueError(f"an int of more than {_LONGEST_INT_BITS} bits")
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError("a float that is not finite")
+    elif isinstance(value, list):
+        for item in value:
+            _check_json(item, depth + 1)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"a dict with a key that is {type(key).__name__}, not str")
+            _check_json(key, depth + 1)
+            _check_json(item, depth + 1)
+    else:
+        hint = ", which would come back as a list: give a list" if isinstance(value, tuple) else ""
+        raise TypeError(f"{type(value).__name__}{hint}")
+
+
+def _is_text(value: str) -> bool:
     try:
-        return _from_values(values)
-    except (ValueError, KeyError, TypeError) as error:
-        raise _corrupt(f"a status record with a field that cannot be ({error})") from error
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        raise ValueError("a name that comes twice")
+    return values
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word}, which is not JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError("a number beyond all floats")
+    return number
 
 
 def _from_values(values: dict[str, Any]) -> StatusRecord:
-    values["role"] = Role(values["role"])
-    values["state"] = RecordState(values["state"])
-    values["persistence"] = Persistence(values["persistence"])
-    values["group_id"] = bytes.fromhex(values["group_id"])
-    values["checkpoint"] = _decode_checkpoint(values["checkpoint"])
-    values["suspect"] = _decode_suspect(values["suspect"])
-    if len(values["group_id"]) != GROUP_ID_LENGTH:
-        raise ValueError(f"group_id of {len(values['group_id'])} bytes")
-    if not 0 <= values["offset"] <= MAX_OFFSET:
-        raise ValueError(f"offset {values['offset']}")
-    if not isinstance(values.get("traceparent", ""), str):
-        raise TypeError(f"traceparent {values['traceparent']!r}")
-    least = 0 if values["state"] in (RecordState.IDLE, RecordState.ANCHOR) or values["offset"] else 1
-    if not least <= values["msg_seq_number"] <= MAX_MSG_SEQ_NUMBER:
-        raise ValueError(f"msg_seq_number {values['msg_seq_number']}")
-    return StatusRecord(**values)
+    read: dict[str, Any] = {}
+    for name, field in _FIELDS.items():
+        if name not in values:
+            if name in _CAME_LATER:
+                continue
+            raise _corrupt(f"a status record without the field {name}")
+        try:
+            read[name] = field(values[name])
+        except (ValueError, TypeError, RecursionError):
+            raise _corrupt(f"a status record with a field that cannot be: {name} {shown(values[name])}") from None
+    record = StatusRecord(**read)
+    if record.state is RecordState.IN_GROUP and record.group_id == GROUP_ID_NONE:
+        raise _corrupt("a status record with a field that cannot be: a group without group_id")
+    if record.msg_seq_number == 0 and record.state not in (RecordState.IDLE, RecordState.ANCHOR) and not record.offset:
+        raise _corrupt("a status record with a field that cannot be: msg_seq_number 0")
+    return record
+
+
+def _integer(least: int, most: int) -> Callable[[Any], int]:
+    def read(value: Any) -> int:
+        # Not isinstance: true is no number.
+        if type(value) is not int or not least <= value <= most:
+            raise ValueError
+        return value
+
+    return read
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not _is_text(value):
+        raise ValueError
+    return value
+
+
+def _short(longest: int) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if len(_text(value)) > longest:
+            raise ValueError
+        return str(value)
+
+    return read
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+def _persistence(value: Any) -> Persistence:
+    return Persistence(_integer(0, 1)(value))
+
+
+def _group_id(value: Any) -> bytes:
+    group_id = bytes.fromhex(_text(value))
+    # One way to write it: fromhex also takes blanks and capital letters.
+    if len(group_id) != GROUP_ID_LENGTH or group_id.hex() != value:
+        raise ValueError
+    return group_id
 
 
 def _encode_suspect(suspect: Suspect | None) -> list[Any] | None:
     return None if suspect is None else [suspect.group_id.hex(), suspect.msg_seq_number, suspect.backout_count]
 
 
-def _decode_suspect(value: list[Any] | None) -> Suspect | None:
+def _suspect(value: Any) -> Suspect | None:
     if value is None:
         return None
+    if not isinstance(value, list):
+        raise ValueError
     group_id, msg_seq_number, backout_count = value
-    return Suspect(bytes.fromhex(group_id), msg_seq_number, backout_count)
+    return Suspect(_group_id(group_id), _msg_seq_number(msg_seq_number), _count(backout_count))
 
 
 def _encode_checkpoint(checkpoint: Checkpoint) -> dict[str, Any] | None:
+    check_checkpoint(checkpoint)
     if checkpoint is None:
         return None
     if isinstance(checkpoint, bytes):
@@ -198,12 +344,49 @@ def _encode_checkpoint(checkpoint: Checkpoint) -> dict[str, Any] | None:
     return {"json": checkpoint}
 
 
-def _decode_checkpoint(value: dict[str, Any] | None) -> Checkpoint:
+def _checkpoint(value: Any) -> Checkpoint:
     if value is None:
         return None
-    if "bytes" in value:
-        return base64.b64decode(value["bytes"], validate=True)
-    return value["json"]
+    if not isinstance(value, dict) or len(value) != 1:
+        raise ValueError
+    ((kind, said),) = value.items()
+    if kind == "bytes":
+        return base64.b64decode(_text(said), validate=True)
+    if kind != "json":
+        raise ValueError
+    _check_json(said, 0)
+    return said
+
+
+_mq_name = _short(_MQ_NAME_LENGTH)
+_count = _integer(0, _HIGHEST_COUNT)
+_msg_seq_number = _integer(0, MAX_MSG_SEQ_NUMBER)
+# How each field is read; raises ValueError or TypeError for what it cannot be.
+_FIELDS: dict[str, Callable[[Any], Any]] = {
+    "role": Role,
+    "name": _text,
+    "state": RecordState,
+    "owner_id": _short(200),
+    "epoch": _count,
+    "unit_of_work": _count,
+    "queue": _mq_name,
+    "group_id": _group_id,
+    "msg_seq_number": _msg_seq_number,
+    "q_mgr_identifier": _mq_name,
+    "resolved_q_name": _mq_name,
+    "resolved_q_mgr_name": _mq_name,
+    "persistence": _persistence,
+    "offset": _integer(0, MAX_OFFSET),
+    "in_last_message": _truth,
+    "suspect": _suspect,
+    "quarantine": _truth,
+    "checkpoint": _checkpoint,
+    "traceparent": _short(200),
+}
+
+
+def _another_version(found: str, expected: str) -> RecordRejected:
+    return RecordRejected(RejectedBecause.VERSION, found, expected)
 
 
 def _corrupt(found: str) -> RecordRejected:

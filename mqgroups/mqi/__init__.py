@@ -3,6 +3,8 @@
     constants.py    IBM's names and numbers
     structures.py   MQMD, MQPMO, MQGMO and MQOD, packed from templates
     message.py      a message that was got, read field by field when asked
+    properties.py   message properties as they are put
+    rfh2.py, property_folders.py    and as they come, in front of the data
     abc.py          what a binding must offer
     binding.py      which one it is
     _pymqi.py, _ibmmq.py, _c_layer.py   the two bindings there are

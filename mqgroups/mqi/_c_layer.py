@@ -13,9 +13,9 @@ from typing import Any
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager, PropertyValue
+from mqgroups.mqi.properties import type_of
 
-# Longer than any tracestate that the W3C asks to be passed on (512 characters).
-LONGEST_PROPERTY_BYTES = 4096
+_UTF_8 = 1208
 # The first versions with TLS, a table's URL, and the password of a key repository.
 _MQCD_VERSION_7, _MQCNO_VERSION_6, _MQSCO_VERSION_6 = 7, 6, 6
 # What only newer structures have: argument, structure, field, and what does as well.
@@ -119,7 +119,8 @@ class CLayer:
     @cached_property
     def _set_options(self) -> tuple[bytes, bytes]:
         """An MQSMPO and an MQPD as the binding's classes make them; packing them takes longer than the rest of a call."""
-        return self._package.SMPO().pack(), self._package.PD().pack()
+        # Strings go as UTF-8; by default they would be in whatever character set the program's locale has.
+        return self._package.SMPO(ValueCCSID=_UTF_8).pack(), self._package.PD().pack()
 
     def message_handle(
         self, hconn: int, properties: Mapping[str, PropertyValue], hmsg: int | None = None
@@ -136,7 +137,7 @@ class CLayer:
         for name, value in properties.items():
             if comp == mq.MQCC_FAILED:
                 break
-            kind, length = _property_type(value)
+            kind, length = type_of(value)
             smpo, pd = self._set_options
             comp, reason = c.MQSETMP(hconn, hmsg, smpo, name.encode(), pd, kind, value, length)
         return hmsg, comp, reason
@@ -151,15 +152,6 @@ class CLayer:
             return q_mgr.get_handle()
         except self._package.PYIFError as error:
             raise ConfigurationError(f"the {self.name}.QueueManager is not connected; connect it first") from error
-
-
-def _property_type(value: PropertyValue) -> tuple[int, int]:
-    """Return MQTYPE_* and the length that MQSETMP is told."""
-    if isinstance(value, int):
-        return mq.MQTYPE_INT32, 4
-    if isinstance(value, bytes):
-        return mq.MQTYPE_BYTE_STRING, len(value)
-    return mq.MQTYPE_STRING, mq.MQVL_NULL_TERMINATED
 
 
 def text(value: bytes) -> str:

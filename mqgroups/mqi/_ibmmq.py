@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi._c_layer import LONGEST_PROPERTY_BYTES, CLayer, text
+from mqgroups.mqi._c_layer import CLayer, text
 
 # Every character attribute this package inquires is a name of this length. ibmmqc gives the whole buffer back, filled or
 # not, so it must not be longer than the attribute; one that is longer is a warning, MQRC_CHAR_ATTRS_TOO_SHORT.
@@ -30,20 +30,6 @@ class IbmmqBinding(CLayer):
             # Nor is there a value with a warning: the object has no such attribute (2068).
             return (0 if is_integer else ""), comp, reason
         return (int_attrs[0] if is_integer else text(char_attrs)), comp, reason
-
-    def property(self, hconn: int, hmsg: int, name: str) -> tuple[object, int, int]:
-        """MQINQMP: return (value, comp, reason)."""
-        impo = self._package.IMPO(Options=mq.MQIMPO_INQ_FIRST | mq.MQIMPO_CONVERT_VALUE)
-        value, _, _, comp, reason = self._c.MQINQMP(
-            hconn,
-            hmsg,
-            impo.pack(),
-            name.encode(),
-            self._package.PD().pack(),
-            mq.MQTYPE_AS_SET,
-            LONGEST_PROPERTY_BYTES,
-        )
-        return value, comp, reason
 
     def _set_peer_name(self, cd: Any, peer_name: str | None) -> object:
         """Give an MQCD the peer name; ibmmq makes the pointer."""

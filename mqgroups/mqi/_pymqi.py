@@ -6,8 +6,7 @@ import ctypes
 import importlib
 from typing import Any
 
-from mqgroups.mqi import constants as mq
-from mqgroups.mqi._c_layer import LONGEST_PROPERTY_BYTES, CLayer, text
+from mqgroups.mqi._c_layer import CLayer, text
 
 
 class PymqiBinding(CLayer):
@@ -22,14 +21,6 @@ class PymqiBinding(CLayer):
         """MQINQ of one attribute: return (value, comp, reason); character values without their padding."""
         value, comp, reason = self._mqinq(hconn, hobj, selector)
         return (text(value) if isinstance(value, bytes) else value), comp, reason
-
-    def property(self, hconn: int, hmsg: int, name: str) -> tuple[object, int, int]:
-        """MQINQMP: return (value, comp, reason)."""
-        options = mq.MQIMPO_INQ_FIRST | mq.MQIMPO_CONVERT_VALUE
-        value, _, comp, reason = self._c.MQINQMP(
-            hconn, hmsg, options, name.encode(), 0, mq.MQTYPE_AS_SET, LONGEST_PROPERTY_BYTES
-        )
-        return value, comp, reason
 
     def _set_peer_name(self, cd: Any, peer_name: str | None) -> object:
         """Let an MQCD point to a peer name, whose address pymqi wants as a number; returns the memory to keep."""

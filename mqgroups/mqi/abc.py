@@ -15,8 +15,8 @@ from typing import Protocol, TypeAlias
 
 from mqgroups.secret import Secret
 
-# An MQTYPE_STRING, an MQTYPE_INT32 or an MQTYPE_BYTE_STRING.
-PropertyValue: TypeAlias = "str | int | bytes"
+# Of a message property; which MQTYPE_* each is, ``properties.py`` says.
+PropertyValue: TypeAlias = "str | int | float | bool | bytes | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,6 @@ class Binding(Protocol):
     ) -> tuple[int, int, int]:
         """MQCRTMH, unless there is ``hmsg``, and MQSETMP: return (hmsg, comp, reason) of a message handle with these
         properties."""
-
-    def property(self, hconn: int, hmsg: int, name: str) -> tuple[object, int, int]:
-        """MQINQMP: return (value, comp, reason)."""
 
     def handle_of(self, q_mgr: ConnectedQueueManager) -> int:
         """Return the connection handle of a QueueManager object of this binding; ConfigurationError if it has none."""

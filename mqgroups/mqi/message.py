@@ -6,13 +6,14 @@ A consumer makes one of these for every message, so nothing is unpacked before s
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
-from typing import NamedTuple
 
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi import rfh2
+from mqgroups.mqi import property_folders
 from mqgroups.mqi import structures as st
+from mqgroups.mqi.abc import PropertyValue
+from mqgroups.mqi.rfh2 import Taken
 
 # CCSIDs whose Python codec is not called cp<number>. 1200, 13488 and 17584 are UTF-16 in the byte order of Encoding.
 _CODECS = {
@@ -29,19 +30,10 @@ _LAST = mq.MQGS_LAST_MSG_IN_GROUP
 _NOT_IN_GROUP = mq.MQGS_NOT_IN_GROUP
 
 
-class Carried(NamedTuple):
-    """The trace context that came with a message, and the message as it was got: maybe with that context in front of it."""
-
-    traceparent: str
-    tracestate: str
-    md: bytes
-    data: bytes
-
-
 class Message:
     """One logical message, as the queue manager returned it."""
 
-    __slots__ = ("_following", "_group_status", "_md", "_segment_status", "carried", "data")
+    __slots__ = ("_following", "_group_status", "_md", "_properties", "_segment_status", "data", "taken")
 
     def __init__(
         self,
@@ -49,19 +41,20 @@ class Message:
         md: bytes,
         group_status: int,
         segment_status: int = mq.MQSS_NOT_A_SEGMENT,
-        carried: Carried | None = None,
+        taken: Taken | None = None,
     ) -> None:
         """Take MQGET's outputs: the data, the MQMD (364 bytes), GroupStatus and SegmentStatus from the MQGMO.
 
         Attributes:
-            carried: the trace context that was taken out of the data, or read beside it; ``None`` if there was none.
+            taken: the properties that were taken off the data; ``None`` if there were none.
         """
         self.data = data
         self._md = md
         self._group_status = group_status
         self._segment_status = segment_status
         self._following: Callable[[], Message] | None = None
-        self.carried = carried
+        self.taken = taken
+        self._properties: Mapping[str, PropertyValue] | None = None
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the data, of a message that comes in segments one segment after the other; to be called once.
@@ -89,8 +82,20 @@ class Message:
     @property
     def as_got(self) -> tuple[bytearray, bytes]:
         """The MQMD (364 bytes) and the data as they were got, to put the message again with."""
-        md, data = (self._md, self.data) if self.carried is None else self.carried[2:]
+        md, data = (self._md, self.data) if self.taken is None else self.taken[1:]
         return bytearray(md), data
+
+    @property
+    def properties(self) -> Mapping[str, PropertyValue]:
+        """The message properties by name, values by their types: ``str``, ``int``, ``float``, ``bool``, ``bytes`` or ``None``.
+
+        Names are those of MQINQMP: of a property in the folder ``usr`` its own, of others with folder and groups before it
+        (``jms.Dst``). Nothing is read before it is asked for. A message put together from segments has its first segment's; of a
+        stream's chunks the first one got counts.
+        """
+        if self._properties is None:
+            self._properties = property_folders.values(() if self.taken is None else self.taken.folders)
+        return self._properties
 
     @property
     def text(self) -> str:
@@ -117,18 +122,10 @@ class Message:
     def abandoned_with(self) -> int | None:
         """The result that its producer abandoned the group with, if this message says so: an empty report of an
         application's own, the last of its group."""
-        if self.data and self._md[st.MD_FORMAT] != mq.MQFMT_RF_HEADER_2:
-            return None
-        if not self.is_last or st.long_at(self._md, st.MD_MSG_TYPE) != mq.MQMT_REPORT or not self._is_empty:
+        if self.data or not self.is_last or st.long_at(self._md, st.MD_MSG_TYPE) != mq.MQMT_REPORT:
             return None
         result = st.long_at(self._md, st.MD_FEEDBACK) - mq.MQFB_APPL_FIRST
         return result if result >= 0 else None
-
-    @property
-    def _is_empty(self) -> bool:
-        """Whether there is nothing but properties: the queue's PROPCTL may have them come in front."""
-        header = rfh2.leading(self._md, self.data)
-        return len(self.data) == (header.length if header is not None else 0)
 
     @property
     def in_group(self) -> bool:

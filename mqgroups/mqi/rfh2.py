@@ -1,74 +1,165 @@
-"""The MQRFH2 in front of a message: read far enough to find what is in it and what is behind it.
+"""The MQRFH2 headers in front of a message: read far enough to take message properties off, which do not belong to the data.
 
-Layout: IBM MQ Developing applications reference, topic MQRFH2. Its numbers are in the encoding that the descriptor says, its
-characters in ASCII or EBCDIC; the folders are UTF-8, or else the header is left alone.
+A folder of properties is taken off wherever it stands, as IBM MQ does it for a program that asks for them in a message handle
+(topic "PROPCTL queue options", q008230); a header that has no other folder goes altogether, and what stood in front of it
+describes what is behind it from then on. An application's own folders stay, and so does a header that cannot be read, with all
+that follows.
+
+Layout: IBM MQ Developing applications reference, topic MQRFH2 (q099240). Its numbers are in the encoding that the descriptor
+says, its characters in ASCII or EBCDIC, its folders in UTF-8 or UTF-16. Not here: the folders (``property_folders.py``).
 """
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.mqi.property_folders import PADDING, holds_properties
 
 _FIXED_LENGTH = 36
+_DESCRIBES = slice(12, 28)
 _INTEGERS = {mq.MQENC_NORMAL & 0xF: ">", mq.MQENC_REVERSED & 0xF: "<"}
 _CODECS = {b"RFH ": "ascii", "RFH ".encode("cp500"): "cp500"}
-_UTF_8 = 1208
+_UTF_8, _UTF_16 = 1208, frozenset({1200, 13488, 17584})
 
 
-@dataclass(frozen=True, slots=True)
+class Taken(NamedTuple):
+    """The folders of properties that came in front of a message, and the message as it was got."""
+
+    folders: tuple[str, ...]
+    md: bytes
+    data: bytes
+
+
+class Describes(NamedTuple):
+    """What a descriptor or a header says of the data behind it."""
+
+    encoding: int
+    ccsid: int
+    format_name: bytes
+
+
+@dataclass(frozen=True)
 class Header:
     """An MQRFH2.
 
     Attributes:
         length: how many bytes of the data it is.
-        encoding, ccsid, format_name: of what is behind it.
+        describes: the data behind it.
         folders: each without its padding.
     """
 
     length: int
-    encoding: int
-    ccsid: int
-    format_name: bytes
-    folders: tuple[bytes, ...]
+    describes: Describes
+    folders: tuple[str, ...]
+    _order: str
+    _codec: str
+    _raw: bytes
+    # Each folder's place in it, its length included.
+    _places: tuple[slice, ...]
+
+    @cached_property
+    def properties(self) -> tuple[str, ...]:
+        """Those of the folders that hold message properties."""
+        return tuple(filter(holds_properties, self.folders))
+
+    @property
+    def is_only_properties(self) -> bool:
+        """Whether nothing is left of it without them; a header without any folder is its putter's."""
+        return len(self.properties) == len(self.folders) > 0
+
+    def without_properties(self, describes: Describes) -> bytes:
+        """Return it with its other folders, describing other data."""
+        pairs = zip(self.folders, self._places, strict=True)
+        others = b"".join(self._raw[place] for folder, place in pairs if folder not in self.properties)
+        encoding, ccsid, format_name = describes
+        written = format_name.decode("ascii", "replace").encode(self._codec, "replace")
+        described = struct.pack(self._order + "2i8s", encoding, ccsid, written)
+        length = struct.pack(self._order + "i", _FIXED_LENGTH + len(others))
+        return self._raw[:8] + length + described + self._raw[_DESCRIBES.stop : _FIXED_LENGTH] + others
+
+
+def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | None:
+    """Return descriptor and data of a message without the properties in front of it, and these; ``None`` if it has none."""
+    describes = _described_by(md)
+    if describes.format_name != mq.MQFMT_RF_HEADER_2:
+        return None
+    folders: tuple[str, ...] = ()
+    kept: list[Header] = []
+    # What the descriptor says at last, and then each header that is kept.
+    says = [describes]
+    at = 0
+    while (found := header(data, *says[-1][:2], at)) is not None:
+        at += found.length
+        folders += found.properties
+        if found.is_only_properties:
+            says[-1] = found.describes
+        else:
+            kept.append(found)
+            says.append(found.describes)
+        if found.describes.format_name != mq.MQFMT_RF_HEADER_2:
+            break
+    if not folders:
+        return None
+    headers = b"".join(one.without_properties(says[number]) for number, one in enumerate(kept, 1))
+    return st.describing(md, *says[0]), headers + data[at:], Taken(folders, md, data)
 
 
 def leading(md: bytes, data: bytes) -> Header | None:
     """Return the MQRFH2 that data begins with, as its descriptor says; ``None`` if there is none that can be read."""
-    if md[st.MD_FORMAT] != mq.MQFMT_RF_HEADER_2:
-        return None
-    return header(data, st.long_at(md, st.MD_ENCODING), st.long_at(md, st.MD_CODED_CHAR_SET_ID))
+    encoding, ccsid, format_name = _described_by(md)
+    return header(data, encoding, ccsid) if format_name == mq.MQFMT_RF_HEADER_2 else None
 
 
-def header(data: bytes, encoding: int, ccsid: int) -> Header | None:
-    """Return the MQRFH2 at the beginning of data whose descriptor has these values; ``None`` if it cannot be read."""
+def header(data: bytes, encoding: int, ccsid: int, at: int = 0) -> Header | None:
+    """Return the MQRFH2 in data that is described so, from ``at`` on; ``None`` if it cannot be read."""
     order = _INTEGERS.get(encoding & 0xF)
-    if order is None or len(data) < _FIXED_LENGTH:
+    if order is None or len(data) - at < _FIXED_LENGTH:
         return None
-    (length,) = struct.unpack_from(order + "i", data, 8)
-    if not _FIXED_LENGTH <= length <= len(data):
+    (length,) = struct.unpack_from(order + "i", data, at + 8)
+    if not _FIXED_LENGTH <= length <= len(data) - at:
         return None
-    return _read(order, ccsid, data[:length])
+    return _read(order, ccsid, data[at : at + length])
+
+
+def _described_by(md: bytes) -> Describes:
+    return Describes(st.long_at(md, st.MD_ENCODING), st.long_at(md, st.MD_CODED_CHAR_SET_ID), md[st.MD_FORMAT])
 
 
 # Messages that were put one after the other often have the same.
 @lru_cache(maxsize=16)
-def _read(order: str, inherited_ccsid: int, header: bytes) -> Header | None:
-    codec = _CODECS.get(header[:4])
-    version, length, encoding, ccsid, format_name, _, name_value_ccsid = struct.unpack_from(order + "4i8s2i", header, 4)
-    if codec is None or version != 2 or name_value_ccsid != _UTF_8:
+def _read(order: str, inherited_ccsid: int, raw: bytes) -> Header | None:
+    codec = _CODECS.get(raw[:4])
+    version, length, encoding, ccsid, format_name, _, name_value_ccsid = struct.unpack_from(order + "4i8s2i", raw, 4)
+    characters = _characters(name_value_ccsid, order)
+    if codec is None or version != 2 or characters is None:
         return None
-    folders = []
+    folders, places = [], []
     at = _FIXED_LENGTH
-    while at + 4 <= length:
-        (folder_length,) = struct.unpack_from(order + "i", header, at)
-        at += 4 + folder_length
-        if folder_length < 0 or at > length:
+    while at < length:
+        if at + 4 > length:
             return None
-        folders.append(header[at - folder_length : at].rstrip(b" \0"))
+        (folder_length,) = struct.unpack_from(order + "i", raw, at)
+        place = slice(at, at + 4 + folder_length)
+        if folder_length < 0 or place.stop > length:
+            return None
+        try:
+            folders.append(raw[at + 4 : place.stop].decode(characters).strip(PADDING))
+        except UnicodeDecodeError:
+            return None
+        places.append(place)
+        at = place.stop
     if ccsid == mq.MQCCSI_INHERIT:
         ccsid = inherited_ccsid
-    return Header(length, encoding, ccsid, format_name.decode(codec, "replace").encode(), tuple(folders))
+    describes = Describes(encoding, ccsid, format_name.decode(codec, "replace").encode())
+    return Header(length, describes, tuple(folders), order, codec, raw, tuple(places))
+
+
+def _characters(ccsid: int, order: str) -> str | None:
+    if ccsid in _UTF_16:
+        return "utf-16-le" if order == "<" else "utf-16-be"
+    return "utf-8" if ccsid == _UTF_8 else None

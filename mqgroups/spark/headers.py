@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from xml.etree import ElementTree
 
 from mqgroups.mqi import rfh2
+from mqgroups.mqi.property_folders import elements
 
-_XSI = "http://www.w3.org/2001/XMLSchema-instance"
 _HEX = re.compile("(?:[0-9A-Fa-f]{2})*")
-_NIL = f"{{{_XSI}}}nil"
 RF_HEADER_2 = "MQHRF2"
 
 
@@ -43,32 +41,22 @@ def taken_off(data: bytes, encoding: int, ccsid: int) -> Headed | None:
     properties: dict[str, bytes | None] = {}
     for folder in header.folders:
         properties.update(_properties(folder))
-    name = header.format_name.split(b"\0", 1)[0].rstrip(b" ").decode("utf-8", "replace")
-    return Headed(data[header.length :], header.encoding, header.ccsid, name, properties)
+    encoding, ccsid, format_name = header.describes
+    name = format_name.split(b"\0", 1)[0].rstrip(b" ").decode("utf-8", "replace")
+    return Headed(data[header.length :], encoding, ccsid, name, properties)
 
 
-def _properties(folder: bytes) -> dict[str, bytes | None]:
-    """Return the properties of one folder; none of one that is no XML."""
+def _properties(folder: str) -> dict[str, bytes | None]:
+    """Return the properties of one folder, of whatever kind it is; none of one that cannot be read."""
     try:
-        # Inside an element there can be no document type, and so no entities of the sender's.
-        root = ElementTree.fromstring(f'<r xmlns:xsi="{_XSI}">{folder.decode()}</r>')
-    except (ElementTree.ParseError, UnicodeDecodeError):
+        return {name: _bytes(attributes, text) for name, attributes, text in elements(folder)}
+    except ValueError:
         return {}
-    found: dict[str, bytes | None] = {}
-    for top in root:
-        _collect(top, "" if top.tag == "usr" else top.tag, found)
-    return found
 
 
-def _collect(element: ElementTree.Element, name: str, found: dict[str, bytes | None]) -> None:
-    for child in element:
-        _collect(child, f"{name}.{child.tag}" if name else child.tag, found)
-    if len(element) or not name:
-        return
-    text = element.text or ""
-    if element.get(_NIL) == "true":
-        found[name] = None
-    elif element.get("dt") == "bin.hex" and _HEX.fullmatch(text):
-        found[name] = bytes.fromhex(text)
-    else:
-        found[name] = text.encode()
+def _bytes(attributes: dict[str, str], text: str) -> bytes | None:
+    if attributes.get("xsi:nil") == "true":
+        return None
+    if attributes.get("dt") == "bin.hex" and _HEX.fullmatch(text):
+        return bytes.fromhex(text)
+    return text.encode()

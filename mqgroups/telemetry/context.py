@@ -4,33 +4,26 @@ IBM's own propagation uses the same two message properties, ``traceparent`` and 
 IBM MQ topic "Trace context"): what either writes the other reads. Always these, whatever propagators the application has
 set: message properties of other names are no business of a queue's other users.
 
-Consumers that pass no message handle get properties in an MQRFH2 in front of the data, where the queue's PROPCTL does not say
-otherwise. What this package's own consumers find there is taken out again (``without_context``), if nothing else is in it.
+This package's own consumers get it with all other properties, in an MQRFH2 in front of the data (``mqi.rfh2``).
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
-from xml.sax.saxutils import unescape
 
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Link
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from mqgroups.mqi import rfh2
-from mqgroups.mqi import structures as st
-from mqgroups.mqi.message import Carried
+from mqgroups.mqi import property_folders, rfh2
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.guard import guarded
 
 PROPAGATOR = TraceContextTextMapPropagator()
-_IN_HEADER = re.compile(rb"<(traceparent|tracestate)(?:\s[^>]*)?>([^<]*)</\1>")
-_USR = re.compile(rb"<usr(?:\s[^>]*)?>(.*)</usr>", re.DOTALL)
 
 
 class TraceContext(NamedTuple):
@@ -62,44 +55,24 @@ def link(traceparent: str, tracestate: str = "", attributes: Mapping[str, str | 
     return Link(found, attributes) if found.is_valid else None
 
 
-@guarded
-def without_context(md: bytes, data: bytes) -> tuple[bytes, bytes, Carried] | None:
-    """Take trace context out of the MQRFH2 in front of a message.
-
-    Returns:
-        Descriptor and data as the application is to see them, and the context; ``None`` if there is none. An MQRFH2 with other
-        properties or folders stays.
-    """
-    header = rfh2.leading(md, data)
-    if header is None:
-        return None
-    found, is_alone = _in_folders(header.folders)
-    if not found.traceparent:
-        return None
-    carried = Carried(*found, md, data)
-    if not is_alone:
-        return md, data, carried
-    return st.describing(md, header.encoding, header.ccsid, header.format_name), data[header.length :], carried
+def in_folders(folders: tuple[str, ...]) -> TraceContext:
+    """Return the context in message properties as they came; an empty one if there is none."""
+    return _read(folders) if any("<traceparent" in folder for folder in folders) else NONE
 
 
+# Messages of one unit of work have the same.
 @lru_cache(maxsize=16)
-def _in_folders(folders: tuple[bytes, ...]) -> tuple[TraceContext, bool]:
-    """Return the context that is in folders of an MQRFH2, and whether nothing else is."""
-    found: dict[bytes, str] = {}
-    is_alone = True
-    for folder in folders:
-        usr = _USR.fullmatch(folder)
-        rest = folder
-        if usr is not None:
-            found.update((name, unescape(value.decode())) for name, value in _IN_HEADER.findall(usr[1]))
-            rest = _IN_HEADER.sub(b"", usr[1])
-        is_alone = is_alone and not rest.strip()
-    return TraceContext(found.get(b"traceparent", ""), found.get(b"tracestate", "")), is_alone
+def _read(folders: tuple[str, ...]) -> TraceContext:
+    properties = property_folders.values(folders)
+    found = (properties.get(name) for name in (sc.TRACEPARENT, sc.TRACESTATE))
+    return TraceContext(*(value if isinstance(value, str) else "" for value in found))
 
 
+@guarded
 def in_header(md: bytes, data: bytes) -> bool:
     """Whether an application has put trace context into an MQRFH2 of its own."""
-    return without_context(md, data) is not None
+    found = rfh2.without_properties(md, data)
+    return found is not None and in_folders(found[2].folders).traceparent != ""
 
 
 def is_instrumented(function: Callable[..., object]) -> bool:

@@ -27,7 +27,7 @@ from opentelemetry.util.types import AttributeValue
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import MQIError, OwnershipLost
-from mqgroups.mqi.message import Carried, Message
+from mqgroups.mqi.message import Message
 from mqgroups.telemetry import context, metrics
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.context import TraceContext
@@ -222,14 +222,14 @@ class OwnerTelemetry:
     @guarded
     def hand_out(self, message: Message) -> None:
         """The application gets a message: link to where it was put, and begin its span if messages have spans."""
-        carried = message.carried
+        carried = context.in_folders(message.taken.folders) if message.taken is not None else context.NONE
         if self.each_message:
-            found = context.link(carried.traceparent, carried.tracestate) if carried is not None else None
+            found = context.link(*carried) if carried.traceparent else None
             self.messages.hand_out(message.msg_seq_number, self.context, found)
-        elif carried is not None:
+        elif carried.traceparent:
             self._link(carried)
 
-    def _link(self, carried: Carried) -> None:
+    def _link(self, carried: TraceContext) -> None:
         # Messages of one unit of work of a producer's carry the same context, one after the other.
         if self._unit is not None and carried.traceparent != self._linked:
             self._linked = carried.traceparent

@@ -27,6 +27,7 @@ INTENT = new_intent(replace(CLAIM, token="attempt-1"))
 BEGUN = replace(
     new_status(replace(CLAIM, token="attempt-1"), "digest"),
     state=RecordState.IN_GROUP,
+    group_id=bytes(range(24)),
     msg_seq_number=100,
     epoch=1,
     unit_of_work=1,
@@ -81,6 +82,19 @@ def test_what_is_taken_over_keeps_what_was_committed_and_says_who_has_it():
     assert (taken.checkpoint["run"], taken.checkpoint["partition"]) == ("run-2", 4)
 
 
+WRONG: list[dict[str, object]] = [
+    {"kind": ["status"]},
+    {"sink": None},
+    {"batch": True},
+    {"batch": "7"},
+    {"key": 1},
+    {"run": None},
+    {"partition": False},
+    {"partition": 0.0},
+    {"digest": []},
+]
+
+
 @pytest.mark.parametrize(
     ("record", "kind"),
     [
@@ -91,6 +105,8 @@ def test_what_is_taken_over_keeps_what_was_committed_and_says_who_has_it():
         (replace(BEGUN, checkpoint={"kind": "status", "sink": "query-1", "batch": 7}), None),
         (replace(BEGUN, checkpoint={"kind": "other", "sink": "query-1", "batch": 7}), None),
         (replace(BEGUN, checkpoint=b"bytes"), None),
+        (replace(BEGUN, checkpoint=["status"]), None),
+        *((replace(BEGUN, checkpoint={**BEGUN.checkpoint, **wrong}), None) for wrong in WRONG),
     ],
 )
 def test_a_record_says_what_it_is(record, kind):

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgroups.core.model import MAX_MSG_SEQ_NUMBER, Persistence, Role
-from mqgroups.core.status import RecordRejected, RecordState, RejectedBecause, StatusRecord, decode, encode
+from mqgroups.core.status import (
+    RecordRejected,
+    RecordState,
+    RejectedBecause,
+    StatusRecord,
+    check_checkpoint,
+    decode,
+    encode,
+)
 
 RECORD = StatusRecord(
     role=Role.PUT,
@@ -40,10 +48,10 @@ records = st.builds(
     name=st.text(max_size=35),
     state=st.sampled_from(RecordState),
     owner_id=st.text("0123456789abcdef", min_size=32, max_size=32),
-    epoch=st.integers(1),
-    unit_of_work=st.integers(1),
+    epoch=st.integers(1, 2**63 - 1),
+    unit_of_work=st.integers(1, 2**63 - 1),
     queue=st.text(max_size=48),
-    group_id=st.binary(min_size=24, max_size=24),
+    group_id=st.binary(min_size=24, max_size=24).filter(any),
     msg_seq_number=st.integers(1, MAX_MSG_SEQ_NUMBER),
     q_mgr_identifier=st.text(max_size=48),
     resolved_q_name=st.text(max_size=48),
@@ -125,12 +133,143 @@ def test_another_schema_version_is_told_from_damage(schema):
         {"checkpoint": {"yaml": 1}},
         {"checkpoint": 1},
         {"traceparent": None},
-        {"unheard_of": 1},
+        {"role": ["put"]},
+        {"epoch": True},
+        {"epoch": 1.0},
+        {"epoch": -1},
+        {"unit_of_work": "12"},
+        {"offset": True},
+        {"offset": 0.0},
+        {"persistence": True},
+        {"in_last_message": 0},
+        {"quarantine": "no"},
+        {"group_id": "AB" * 24},
+        {"group_id": " " + "ab" * 24},
+        {"group_id": "00" * 24},
+        {"queue": None},
+        {"queue": "Q" * 49},
+        {"resolved_q_mgr_name": "Q" * 49},
+        {"owner_id": 7},
+        {"name": "\ud800"},
+        {"suspect": []},
+        {"suspect": "abc"},
+        {"suspect": ["ab" * 24, 1, None]},
+        {"suspect": ["ab" * 24, True, 1]},
+        {"checkpoint": []},
+        {"checkpoint": {"bytes": 5}},
+        {"checkpoint": {"bytes": "AA==", "json": 1}},
+        {"checkpoint": {"json": "\udfff"}},
+        {"checkpoint": {"json": {"\ud800": 1}}},
+        {"checkpoint": {"json": 1 << 2049}},
+        {"name": "x" * 1_000_000, "queue": "y" * 1_000_000},
+        {"queue": ["y" * 1_000_000] * 9},
     ],
 )
 def test_a_field_that_cannot_be_is_rejected_even_with_a_right_digest(wrong):
-    with pytest.raises(RecordRejected, match="field"):
+    with pytest.raises(RecordRejected, match="field") as caught:
         decode(sealed(values_of(RECORD) | wrong))
+    assert caught.value.because is RejectedBecause.CORRUPT
+    assert len(str(caught.value)) < 300
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("name", ["unheard_of", "\x1b[31m" + "x" * 1_000_000, "\ud800"])
+def test_a_field_of_another_version_is_no_damage(name):
+    with pytest.raises(RecordRejected, match=r"found a field .*, expected the fields of schema version 1") as caught:
+        decode(sealed(values_of(RECORD) | {name: 1, "epoch": "of that version's own kind"}))
+    assert caught.value.because is RejectedBecause.VERSION
+    assert len(str(caught.value)) < 300
+    assert str(caught.value).isprintable()
+
+
+def resealed(old: bytes, new: bytes) -> bytes:
+    """The record with something else in its text, which JSON need not be able to say."""
+    body = encode(RECORD)[len(b'{"sha256":""",') + 63 :]
+    assert old in body
+    body = body.replace(old, new, 1)
+    return b'{"sha256":"' + hashlib.sha256(body).hexdigest().encode() + b'",' + body
+
+
+NESTED = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"line":1200', b'"line":NaN'),
+        (b'"line":1200', b'"line":-Infinity'),
+        (b'"line":1200', b'"line":1e999'),
+        (b'"line":1200', b'"line":1,"line":2'),
+        (b'"line":1200', b'"line":' + b"9" * 10_000),
+        (b'"line":1200', b'"line":' + b"[" * NESTED + b"]" * NESTED),
+        (b'"line":1200', b'"line":' + b"[" * 101 + b"]" * 101),
+        (b'"epoch":3', b'"epoch":3,"epoch":4'),
+        (b'"name":"orders', b'"name":"\xc3\xa9'),
+        (b'"epoch":3', b'"epoch":3,\0'),
+    ],
+    ids=lambda value: None if len(value) > 40 else value.decode("latin-1"),
+)
+def test_what_json_should_not_say_is_rejected(old, new):
+    with pytest.raises(RecordRejected) as caught:
+        decode(resealed(old, new))
+    assert caught.value.because is RejectedBecause.CORRUPT
+    assert len(str(caught.value)) < 300
+
+
+anything = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(st.characters(exclude_categories=[]))
+    | st.sampled_from(["put", "get", "idle", "in group", "completed", "00" * 24, "AA==", {"bytes": "AA=="}]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def types_of(value: object) -> object:
+    """The types in a record or a checkpoint, which == does not compare: True == 1 == 1.0."""
+    if isinstance(value, list):
+        return [types_of(one) for one in value]
+    if isinstance(value, dict):
+        return {key: types_of(one) for key, one in value.items()}
+    return type(value)
+
+
+@given(data=st.data(), record=records)
+def test_a_record_that_was_forged_is_a_good_one_or_rejected(data, record):
+    values = values_of(record)
+    names = st.sampled_from([*values, "extra"])
+    for name in data.draw(st.lists(names, min_size=1, max_size=4, unique=True)):
+        if data.draw(st.booleans()):
+            values[name] = data.draw(anything)
+        else:
+            values.pop(name, None)
+    try:
+        found = decode(sealed(values))
+    except RecordRejected:
+        return
+    for field in fields(StatusRecord):
+        kind = type(getattr(RECORD, field.name))
+        if field.name not in ("checkpoint", "suspect"):
+            assert type(getattr(found, field.name)) is kind
+    again = decode(encode(found))
+    assert again == found
+    assert types_of(again.checkpoint) == types_of(found.checkpoint)
+
+
+@given(record=records, at=st.integers(0), new=st.binary(max_size=3), gone=st.integers(0, 3))
+def test_bytes_that_were_changed_under_a_right_digest_are_a_good_record_or_rejected(record, at, new, gone):
+    body = bytearray(encode(record)[len(b'{"sha256":""",') + 63 :])
+    at %= len(body)
+    body[at : at + gone] = new
+    sealed_again = b'{"sha256":"' + hashlib.sha256(body).hexdigest().encode() + b'",' + bytes(body)
+    try:
+        found = decode(sealed_again)
+    except RecordRejected:
+        return
+    assert decode(encode(found)) == found
 
 
 def test_a_missing_field_is_rejected():
@@ -147,7 +286,33 @@ def test_a_record_from_before_traces_is_read():
     assert decode(sealed(values)) == RECORD
 
 
-@pytest.mark.parametrize("checkpoint", [float("nan"), {1, 2}, object(), {"inner": b"bytes"}])
-def test_a_checkpoint_that_json_cannot_say_is_refused(checkpoint):
+endless: list[object] = []
+endless.append(endless)
+
+
+@pytest.mark.parametrize(
+    "checkpoint",
+    [
+        float("nan"),
+        float("inf"),
+        {1, 2},
+        object(),
+        {"inner": b"bytes"},
+        bytearray(b"bytes"),
+        (1, 2),
+        {"inner": [(1, 2)]},
+        {1: "one"},
+        {None: 1},
+        {"key": {True: 1}},
+        "\ud800",
+        {"\udfff": 1},
+        1 << 2049,
+        endless,
+    ],
+    ids=lambda value: str(type(value).__name__),
+)
+def test_a_checkpoint_that_would_not_come_back_as_it_was_is_refused(checkpoint):
     with pytest.raises((TypeError, ValueError)):
         encode(replace(RECORD, checkpoint=checkpoint))
+    with pytest.raises((TypeError, ValueError)):
+        check_checkpoint(checkpoint)

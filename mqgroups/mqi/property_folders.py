@@ -1,0 +1,201 @@
+"""Message properties as they come: folders of an MQRFH2, which of them hold properties, and these as Python values.
+
+    <usr><colour>green</colour><size dt='i4'>42</size></usr>        {"colour": "green", "size": 42}
+    <shop content='properties'><basket><id dt='bin.hex'>00FF</id></basket></shop>   {"shop.basket.id": b"\\x00\\xff"}
+
+The syntax is like XML and is none: names may have a ``$``, which no XML parser takes. Not here: the header that they stand in
+(``rfh2.py``).
+
+Source: IBM MQ, topics "NameValueData" (q099320), "Supported MQRFH2 folders" (q104150), "Mapping from property names to MQRFH2
+folder and element names" (q104190), "MQRFH2 folder restrictions" (q104170).
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from mqgroups.mqi.abc import PropertyValue
+
+_OF_PROPERTIES = frozenset("mq mq_usr mqps mqext jms mcd usr sib sib_usr sib_context".split())
+_ATTRIBUTES = r"(?:\s+[^\s=<>]+\s*=\s*(?:'[^']*'|\"[^\"]*\"))*"
+_TAG = re.compile(rf"<(/?)([^\s/<>=]+)({_ATTRIBUTES})\s*(/?)>")
+_ATTRIBUTE = re.compile(r"\s+([^\s=<>]+)\s*=\s*(?:'([^']*)'|\"([^\"]*)\")")
+# A folder without groups, as nearly all are: what this matches need not be read to know that it can be.
+_FLAT = re.compile(
+    rf"<([^\s/<>=]+){_ATTRIBUTES}\s*>\s*(?:<([^\s/<>=]+){_ATTRIBUTES}\s*(?:/>|>[^<]*</\2\s*>)\s*)*</\1\s*>", re.DOTALL
+)
+_REFERENCE = re.compile(r"&(?:#x([0-9A-Fa-f]{1,6})|#([0-9]{1,7})|([a-z]{2,4}));")
+_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_INTEGER = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
+_HEX = re.compile(r"(?:[0-9A-Fa-f]{2})*")
+_TRUTH = {"1": True, "true": True, "0": False, "false": False}
+_BITS = {"i1": 8, "i2": 16, "i4": 32, "int": 32, "i8": 64}
+# Names grow with each group.
+_DEEPEST = 256
+PADDING = " \0\r\n\t"
+_NO_PROPERTIES: Mapping[str, PropertyValue] = MappingProxyType({})
+
+
+class Element(NamedTuple):
+    """An element with text: its name, the folder and groups included, except for ``usr``."""
+
+    name: str
+    attributes: dict[str, str]
+    text: str
+
+
+def holds_properties(folder: str) -> bool:
+    """Whether a folder is one of message properties, by its name or an attribute, and can be read."""
+    tag = _TAG.match(folder)
+    if tag is None:
+        return False
+    if tag[2] not in _OF_PROPERTIES and _attributes(tag[3]).get("content") != "properties":
+        return False
+    if _FLAT.fullmatch(folder):
+        return True
+    try:
+        for _ in elements(folder):
+            pass
+    except ValueError:
+        return False
+    return True
+
+
+def values(folders: Sequence[str]) -> Mapping[str, PropertyValue]:
+    """Return the properties in folders; of a name that comes twice the first."""
+    if not folders:
+        return _NO_PROPERTIES
+    found: dict[str, PropertyValue] = {}
+    for folder in folders:
+        for name, attributes, text in elements(folder):
+            if name not in found:
+                found[name] = _value(attributes, text)
+    return MappingProxyType(found)
+
+
+def elements(folder: str) -> Iterator[Element]:
+    """Yield the elements of a folder that have no elements in them.
+
+    Raises:
+        ValueError: its tags do not fit together, or are nested without end.
+    """
+    # Of each open element: its tag's name, and what its elements' names begin with.
+    open_elements: list[tuple[str, str]] = []
+    attributes: dict[str, str] = {}
+    at = begun_at = 0
+    is_leaf = is_over = False
+    for tag in _TAG.finditer(folder):
+        between = folder[at : tag.start()]
+        closes, name, given, is_empty = tag.groups()
+        is_text = bool(closes) and is_leaf
+        if is_over or "<" in between or (not is_text and between.strip(PADDING)):
+            raise ValueError("something between the tags of a folder")
+        at = tag.end()
+        if closes:
+            if not open_elements or open_elements[-1][0] != name:
+                raise ValueError("a tag that closes nothing")
+            _, path = open_elements.pop()
+            if is_leaf and open_elements:
+                yield Element(path, attributes, _unescaped(folder[begun_at : tag.start()]))
+            is_leaf = False
+            is_over = not open_elements
+            continue
+        above = open_elements[-1][1] if open_elements else ""
+        path = f"{above}.{name}" if above else "" if name == "usr" and not open_elements else name
+        attributes = _attributes(given)
+        if is_empty:
+            if open_elements:
+                yield Element(path, attributes, "")
+            is_leaf = False
+            is_over = not open_elements
+        else:
+            if len(open_elements) == _DEEPEST:
+                raise ValueError(f"more than {_DEEPEST} elements in each other")
+            open_elements.append((name, path))
+            is_leaf, begun_at = True, at
+    if not is_over or folder[at:].strip(PADDING):
+        raise ValueError("a folder that does not end")
+
+
+def _attributes(given: str) -> dict[str, str]:
+    if not given:
+        return {}
+    return {name: _unescaped(single or double) for name, single, double in _ATTRIBUTE.findall(given)}
+
+
+def _unescaped(text: str) -> str:
+    return _REFERENCE.sub(_character, text) if "&" in text else text
+
+
+def _character(reference: re.Match[str]) -> str:
+    """Return what a reference stands for; itself, if that is nothing."""
+    hexadecimal, decimal, name = reference.groups()
+    if name is not None:
+        return _ENTITIES.get(name, reference[0])
+    number = int(hexadecimal, 16) if hexadecimal is not None else int(decimal)
+    is_character = 0 < number < 0xD800 or 0xDFFF < number <= 0x10FFFF
+    return chr(number) if is_character else reference[0]
+
+
+def _value(attributes: Mapping[str, str], text: str) -> PropertyValue:
+    """Return a value as its data type says; what that cannot be, and what is of no type, is its text."""
+    if attributes.get("xsi:nil") in ("true", "1"):
+        return None
+    kind = attributes.get("dt")
+    read = _READ.get(kind) if kind is not None else None
+    if read is None:
+        return text
+    value = read(text)
+    return text if value is None else value
+
+
+def _integer(bits: int) -> Callable[[str], PropertyValue]:
+    highest = 1 << bits - 1
+
+    def read(text: str) -> PropertyValue:
+        if _INTEGER.fullmatch(text) is None:
+            return None
+        number = int(text)
+        return number if -highest <= number < highest else None
+
+    return read
+
+
+def _truth(text: str) -> PropertyValue:
+    return _TRUTH.get(text.strip().lower())
+
+
+def _hex(text: str) -> PropertyValue:
+    return bytes.fromhex(text) if _HEX.fullmatch(text) else None
+
+
+def _double(text: str) -> PropertyValue:
+    try:
+        # Python reads 1_0, too.
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
+
+
+def _single(text: str) -> PropertyValue:
+    number = _double(text)
+    if not isinstance(number, float):
+        return None
+    try:
+        nearest: float = struct.unpack("<f", struct.pack("<f", number))[0]
+    except OverflowError:
+        return None
+    return nearest
+
+
+_READ: dict[str, Callable[[str], PropertyValue]] = {
+    **{word: _integer(bits) for word, bits in _BITS.items()},
+    "boolean": _truth,
+    "bin.hex": _hex,
+    "r4": _single,
+    "r8": _double,
+}
