@@ -4,6 +4,9 @@ Two handles. The one browses in physical order, from the first message to the la
 logical order never shows, the rest of a group whose first message is gone. The other one browses in logical order: it is set
 on the first message of one group after the other, and never browses on from there, because at the end of an incomplete group
 there is no way on (IBM MQ, topic q023060). Its answer is the queue manager's own: is all of this group available?
+
+What units of work hide is neither browsed nor counted by CurrentQDepth (topics q103130, q106410), so the command server is asked
+for it, before and after; where it does not answer, what was browsed may not be all there is.
 """
 
 from __future__ import annotations
@@ -13,8 +16,10 @@ from dataclasses import replace
 from mqgroups.connection import Connection, Queue
 from mqgroups.core.inspection import Browsed, GroupInspection, QueueInspection, with_message
 from mqgroups.core.model import MsgFlag
+from mqgroups.errors import CommandRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.pcf_client import uncommitted
 
 _OPTIONS = (
     mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_NO_PROPERTIES
@@ -37,10 +42,15 @@ def inspect_queue(connection: Connection, queue: str) -> QueueInspection:
     try:
         logical = connection.open_queue(queue, mq.MQOO_BROWSE)
         try:
-            # An alias has no depth.
+            # An alias has no handle counts.
             local = connection.open_queue(physical.resolved_q_name, mq.MQOO_INQUIRE)
             try:
-                return _inspect(queue, physical, logical, local)
+                before = _uncommitted(connection, local.name)
+                seen = _inspect(queue, physical, logical, local)
+                hidden, unasked = before if before[0] is None else _uncommitted(connection, local.name)
+                if hidden is not None:
+                    hidden = max(hidden, before[0] or 0)
+                return replace(seen, uncommitted=hidden, unasked=unasked)
             finally:
                 local.close()
         finally:
@@ -59,21 +69,28 @@ def _inspect(queue: str, physical: Queue, logical: Queue, local: Queue) -> Queue
             continue
         group = groups.get(message.group_id) or GroupInspection(message.group_id)
         groups[message.group_id] = with_message(group, message)
-    seen = others + sum(group.messages for group in groups.values())
     return QueueInspection(
         queue,
         physical.resolved_q_name,
         tuple(_with_verdict(group, logical) for group in groups.values()),
         others,
-        int(local.inquire(mq.MQIA_CURRENT_Q_DEPTH)) - seen,
         int(local.inquire(mq.MQIA_OPEN_INPUT_COUNT)),
         int(local.inquire(mq.MQIA_OPEN_OUTPUT_COUNT)),
     )
 
 
 def _with_verdict(group: GroupInspection, logical: Queue) -> GroupInspection:
-    whole = group.has_head and logical.get_descriptor(st.md(group_id=group.group_id), _WHOLE_GROUP) is not None
+    # No text says that the queue manager looks for messages that are there twice.
+    may_be = group.has_head and not group.is_doubled
+    whole = may_be and logical.get_descriptor(st.md(group_id=group.group_id), _WHOLE_GROUP) is not None
     return replace(group, whole=whole)
+
+
+def _uncommitted(connection: Connection, queue: str) -> tuple[int | None, str]:
+    try:
+        return uncommitted(connection, queue), ""
+    except CommandRefused as error:
+        return None, str(error)
 
 
 def _browsed(md: bytes, length: int) -> Browsed:

@@ -19,9 +19,11 @@
      │   ├─ GroupWouldSplit         a message of a group went to another instance of a cluster queue than its first one
      │   ├─ TakeoverRefused         an owner cannot take another one's group over
      │   ├─ SalvageRefused          what lies on a queue does not say where its owner stands
+     │   │   └─ GroupOwned          another owner's record speaks of the group
      │   └─ GroupIncomplete         a message of the group is not the next in sequence
      └─ EnvironmentFailure          what is around the program
          ├─ BindingMissing          no pymqi or ibmmq, or no MQ client library (also an ImportError)
+         ├─ CommandRefused          the command server does not answer what the MQI cannot tell
          ├─ OwnershipLost           another instance of the same name has taken over
          │   └─ Fenced              another attempt puts this group of a batch
          ├─ GroupNotResumable       the connection was lost in a group of which no status is kept
@@ -195,6 +197,30 @@ class SalvageRefused(StatusError):
         self.because = because
 
 
+class GroupOwned(SalvageRefused):
+    """A status record is not rebuilt, because another owner's record speaks of the group; nothing was changed.
+
+    Attributes:
+        group_id: 24 bytes.
+        owner: the name of the producer or consumer that has it; of a group on a shared status queue: sink, batch and key.
+        status_queue: where its record is.
+    """
+
+    def __init__(self, group_id: bytes, owner: str, status_queue: str, state: str) -> None:
+        found = f"a record of {owner} ({state}) that speaks of group {group_id.hex()}"
+        super().__init__(
+            f"status queue {status_queue}: found {found}, expected no other owner. A second owner would put or get its messages "
+            f"twice. Start {owner}, and it resumes; or let another name have the group: `mqgroups recover --takeover {owner}`. "
+            "Nothing was changed",
+            status_queue=status_queue,
+            because="owned",
+            found=found,
+            expected="no other owner",
+        )
+        self.group_id = group_id
+        self.owner = owner
+
+
 class GroupWouldSplit(StatusError):
     """A message went to another instance of a cluster queue than the group's first one. It is not committed.
 
@@ -250,6 +276,10 @@ class BindingMissing(EnvironmentFailure, ImportError):
         )
         self.binding = binding
         self.problem = problem
+
+
+class CommandRefused(EnvironmentFailure):
+    """The queue manager's command server cannot be asked, does not answer, or says that it does not do it."""
 
 
 class GroupStalled(EnvironmentFailure):
