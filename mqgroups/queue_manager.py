@@ -265,7 +265,7 @@ class QueueManager(Connection):
             status_model: the model queue its status queue would be made from. It is tried where the status queue does not
                 exist: the queue is made and deleted again. ``None`` does not try.
             wait_s: how long to wait for another owner of this name to go, seconds.
-            tidy: take a record away that says nothing any more: of no group, or of a completed one without a checkpoint.
+            tidy: remove a record that is no longer needed: of no group, or of a completed one without a checkpoint.
 
         Raises:
             ConfigurationError: a name or role cannot be.
