@@ -11,6 +11,7 @@ for it, before and after; where it does not answer, what was browsed may not be 
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 from mqgroups.connection import Connection, Queue
@@ -25,6 +26,7 @@ _OPTIONS = (
     mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_NO_PROPERTIES
 )  # fmt: skip
 _ANY_MESSAGE = st.md()
+_FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | _OPTIONS)
 _NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | _OPTIONS)
 _WHOLE_GROUP = st.gmo(
     mq.MQGMO_BROWSE_FIRST | mq.MQGMO_LOGICAL_ORDER | mq.MQGMO_ALL_MSGS_AVAILABLE | _OPTIONS,
@@ -60,23 +62,43 @@ def inspect_queue(connection: Connection, queue: str) -> QueueInspection:
 
 
 def _inspect(queue: str, physical: Queue, logical: Queue, local: Queue) -> QueueInspection:
+    groups, others = browsed_groups(physical)
+    return QueueInspection(
+        queue,
+        physical.resolved_q_name,
+        tuple(_with_verdict(group, logical) for group in groups),
+        others,
+        int(local.inquire(mq.MQIA_OPEN_INPUT_COUNT)),
+        int(local.inquire(mq.MQIA_OPEN_OUTPUT_COUNT)),
+    )
+
+
+def browsed_groups(physical: Queue, most: int = sys.maxsize) -> tuple[tuple[GroupInspection, ...], int]:
+    """Browse in physical order, from the first message on.
+
+    Args:
+        physical: open to browse, and browsed in physical order only.
+        most: how many messages to look at.
+
+    Returns: the groups, without the queue manager's verdict, and how many messages are in none.
+
+    Raises:
+        MQIError: a call failed.
+    """
     groups: dict[bytes, GroupInspection] = {}
-    others = 0
-    while (found := physical.get_descriptor(_ANY_MESSAGE, _NEXT)) is not None:
+    others, options = 0, _FIRST
+    for _ in range(most):
+        found = physical.get_descriptor(_ANY_MESSAGE, options)
+        if found is None:
+            break
+        options = _NEXT
         message = _browsed(found[0], found[2])
         if not message.in_group:
             others += 1
             continue
         group = groups.get(message.group_id) or GroupInspection(message.group_id)
         groups[message.group_id] = with_message(group, message)
-    return QueueInspection(
-        queue,
-        physical.resolved_q_name,
-        tuple(_with_verdict(group, logical) for group in groups.values()),
-        others,
-        int(local.inquire(mq.MQIA_OPEN_INPUT_COUNT)),
-        int(local.inquire(mq.MQIA_OPEN_OUTPUT_COUNT)),
-    )
+    return tuple(groups.values()), others
 
 
 def _with_verdict(group: GroupInspection, logical: Queue) -> GroupInspection:

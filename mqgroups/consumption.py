@@ -21,6 +21,7 @@ from mqgroups.group_cursor import GroupCursor
 from mqgroups.mqi.message import Message
 from mqgroups.status_queue import StatusQueue
 from mqgroups.unit_of_work import UnitsOfWork
+from mqgroups.unreachable_groups import UnreachableGroups
 
 if TYPE_CHECKING:
     from mqgroups.get_group import BeforeCommit, GetGroup
@@ -65,6 +66,7 @@ class Consumption:
         self.before_commit: BeforeCommit | None = None
         self.closed = False
         self.backout: BackoutQueue | None = None
+        self._unreachable = UnreachableGroups(connection, settings.queue)
         self.status = StatusQueue(
             connection,
             settings.status_queue,
@@ -116,6 +118,7 @@ class Consumption:
             raise
         if message is None:
             self.work.release()
+            self._unreachable.look(self.cursor.queue, self.work.log_fields())
         return message
 
     def _first(self) -> Message | None:
@@ -160,7 +163,9 @@ class Consumption:
             else:
                 self.work.release()
             position = cursor.position
-            raise GroupStalled(self.settings.queue, position.group_id, position.msg_seq_number + 1, wait_s)
+            raise GroupStalled(
+                self.settings.queue, position.group_id, position.msg_seq_number + 1, wait_s, position.offset
+            )
         return message
 
     def _while_waiting(self) -> None:
@@ -313,5 +318,6 @@ class Consumption:
         finally:
             if self.backout is not None:
                 self.backout.close()
+            self._unreachable.close()
             self.cursor.close()
             self.status.close(delete=delete)

@@ -291,11 +291,16 @@ class GroupStalled(EnvironmentFailure):
         queue, group_id: which group, on which queue.
         msg_seq_number: the message that is missing.
         waited_s: how long it was waited for, seconds.
+        offset: of a message that is streamed, where the segment begins that is missing: so many bytes of it were delivered.
     """
 
-    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, waited_s: float) -> None:
+    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, waited_s: float, offset: int = 0) -> None:
+        missing = (
+            f"the rest of message {msg_seq_number}, from offset {offset}," if offset else f"message {msg_seq_number}"
+        )
+        delivered = f"The first {offset} bytes of the message were delivered and count as processed. " if offset else ""
         super().__init__(
-            f"message {msg_seq_number} of group {group_id.hex()} did not arrive on queue {queue} in {waited_s:g} s. "
+            f"{missing} of group {group_id.hex()} did not arrive on queue {queue} in {waited_s:g} s. {delivered}"
             "The group is kept at its last commit: iterate again to wait on, or look for its producer; `mqgroups salvage look` "
             "shows what lies on the queue, with --at on other instances of a cluster queue"
         )
@@ -303,6 +308,7 @@ class GroupStalled(EnvironmentFailure):
         self.group_id = group_id
         self.msg_seq_number = msg_seq_number
         self.waited_s = waited_s
+        self.offset = offset
 
 
 class OwnershipLost(EnvironmentFailure):

@@ -79,7 +79,7 @@ def uncommitted(name: str) -> int:
     """Return how many messages units of work have put to the queue, or got from it."""
     asked = {CMQC.MQCA_Q_NAME: name.encode(), CMQCFC.MQIACF_Q_STATUS_ATTRS: [CMQCFC.MQIACF_UNCOMMITTED_MSGS]}
     (status,) = pymqi.PCFExecute(q_mgr).MQCMD_INQUIRE_Q_STATUS(asked)
-    return status[CMQCFC.MQIACF_UNCOMMITTED_MSGS]
+    return int(status[CMQCFC.MQIACF_UNCOMMITTED_MSGS])
 
 
 # Before browsing: what is hidden now may come back later. This program has nothing in a unit of work yet.
