@@ -16,7 +16,7 @@ from mqgroups.batches import complete_batch
 from mqgroups.core.unit_of_work import Every
 from mqgroups.embedded import EmbeddedQueueManager
 from mqgroups.embedded.mqsc import parse
-from mqgroups.errors import NotAuthorised
+from mqgroups.errors import NotAuthorised, SalvageRefused
 from mqgroups.mqsc_client import MQSCClient
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.reservation import ReservedQueue
@@ -235,6 +235,27 @@ def test_each_of_them_is_needed(role, missing, as_role, administrator):
     assert missing.word in refused.value.context
     assert f"OBJTYPE({missing.object_type})" in refused.value.context
     assert (f"PROFILE('{missing.profile}')" in refused.value.context) == bool(missing.profile)
+
+
+@pytest.mark.usefixtures("clean")
+def test_an_operator_who_may_ask_the_command_server_has_nothing_to_accept(as_role, administrator, mqsc):
+    lines = [line.removeprefix("*ask ") for line in ROLES_FILE.read_text().splitlines() if line.startswith("*ask ")]
+    before("operator", administrator)
+    connect = as_role("operator")
+    with connect() as q_mgr, pytest.raises(SalvageRefused) as refused:
+        q_mgr.salvage_owner(NAME, "put", queue="ORDERS")
+    assert refused.value.because == "in-use"
+    for line in lines:
+        done, said = mqsc(line)
+        assert done, said
+    try:
+        with connect() as q_mgr:
+            (group,) = q_mgr.inspect_queue("ORDERS").groups
+            assert q_mgr.salvage_owner(NAME, "put", queue="ORDERS").done
+            assert q_mgr.move_group("ORDERS", group.group_id, to="ORDERS.BACKOUT").done
+    finally:
+        for line in lines:
+            mqsc(line.replace("SET AUTHREC", "DELETE AUTHREC").split(" AUTHADD")[0])
 
 
 def test_every_role_of_the_file_works():
