@@ -15,6 +15,7 @@ from rich.console import Console
 from mqgroups.core.status import StatusRecord, encode
 from mqgroups.errors import (
     BindingMissing,
+    CommandRefused,
     CommitOutcomeUnknown,
     ConfigurationError,
     ConnectionBroken,
@@ -156,7 +157,7 @@ def connected(
         raise click.UsageError(str(error)) from error
     except (ConnectionBroken, CommitOutcomeUnknown) as error:
         report.failed(EXIT_NO_CONNECTION, error)
-    except (MQIError, BindingMissing) as error:
+    except (MQIError, BindingMissing, CommandRefused) as error:
         report.failed(code, error)
     sys.exit(report.end())
 

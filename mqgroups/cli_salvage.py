@@ -300,19 +300,12 @@ def move(
         done = q_mgr.move_group(
             queue, group_id, to=to, every=every, accept=accept, keep_context=not new_context, check=not apply
         )
-        text = f"{_tense(apply, 'move')} {done.group.messages} messages to {done.to}"
-        if done.look_again:
-            text += (
-                "\nThe connection was lost meanwhile, and nobody can say whether its unit of work is backed out: look at the "
-                "queue again, and move what comes back"
-            )
         report.say(
             _table([done.group]),
-            text,
+            f"{_tense(apply, 'move')} {done.group.messages} messages to {done.to}",
             group=_values(done.group),
             to=done.to,
             done=done.done,
-            look_again=done.look_again,
         )
 
     _run(moved, wait_s, as_json, {"queue": queue}, connection)

@@ -22,6 +22,8 @@ _COMMAND_QUEUE = "SYSTEM.ADMIN.COMMAND.QUEUE"
 _REPLY_MODEL = "SYSTEM.DEFAULT.MODEL.QUEUE"
 _MD_MSG_TYPE = 12
 _PATIENCE_MS = 30_000
+# For a question that callers can do without.
+_QUESTION_MS = 5_000
 
 
 class PCFClient:
@@ -108,7 +110,7 @@ def queue_names(connection: Connection, pattern: str) -> tuple[str, ...]:
 
 def _asked(connection: Connection, command: int, parameters: Mapping[int, pcf.Value]) -> list[pcf.Response]:
     try:
-        client = PCFClient(connection)
+        client = PCFClient(connection, _QUESTION_MS)
         try:
             responses = client.ask(command, parameters)
         finally:

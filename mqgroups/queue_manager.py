@@ -438,6 +438,8 @@ class QueueManager(Connection):
 
         Raises:
             SalvageRefused: nothing is there of the group, or somebody else works with the queue; nothing was changed.
+            CommandRefused: the connection was lost meanwhile, and the command server does not say any more whether its unit of
+                work is backed out; call it again.
             ConfigurationError: there is no queue to move it to, or it is the same one.
             MQIError: a call failed; what was moved before is moved.
         """

@@ -108,15 +108,12 @@ class GroupMove:
         group: what was there of it before.
         queue, to: from which queue, to which.
         done: whether it is done.
-        look_again: whether the connection was lost meanwhile and nobody can say that its unit of work is backed out: what it
-            hides of the group comes back to ``queue``. Look there again, and move what comes.
     """
 
     group: GroupInspection
     queue: str
     to: str
     done: bool = False
-    look_again: bool = False
 
 
 def salvage_owner(
@@ -210,13 +207,13 @@ def _read(connection: Connection, status: StatusQueue, *, move_away: bool) -> tu
         hidden, unasked = None, str(error)
     else:
         if hidden:
-            raise _hidden(status.name, f"units of work have {hidden} of its messages")
+            raise _hidden(f"status queue {status.name}", f"units of work have {hidden} of its messages")
     try:
         return status.read(wait=False), 0, False
     except OwnerActive as error:
         if hidden is None:
             raise _hidden(
-                status.name,
+                f"status queue {status.name}",
                 f"there is an anchor without its record. A unit of work hides the record, or it is lost, and nobody can say "
                 f"which ({unasked}): ask as a user who may put to SYSTEM.ADMIN.COMMAND.QUEUE and display the queue; or, if "
                 "DISPLAY QSTATUS says UNCOM(NO), remove the anchor",
@@ -228,8 +225,8 @@ def _read(connection: Connection, status: StatusQueue, *, move_away: bool) -> tu
         return None, _messages_on(connection, status.name), False
 
 
-def _hidden(status_queue: str, why: str) -> OwnerActive:
-    error = OwnerActive("MQGET", f"status queue {status_queue}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
+def _hidden(where: str, why: str) -> OwnerActive:
+    error = OwnerActive("MQGET", where, mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
     error.context = why[0].upper() + why[1:]
     return error
 
@@ -328,10 +325,9 @@ def move_group(
     alone = Obstacle.IN_USE not in accept
     mode = mq.MQOO_INPUT_EXCLUSIVE if alone else mq.MQOO_INPUT_SHARED
     attempts = 0
-    look_again = False
 
     def attempt() -> None:
-        nonlocal attempts, look_again
+        nonlocal attempts
         attempts += 1
         source = connection.open_queue(queue, mode | mq.MQOO_SAVE_ALL_CONTEXT | mq.MQOO_NO_READ_AHEAD)
         try:
@@ -342,8 +338,9 @@ def move_group(
                 while more:
                     with connection.unit_of_work(target):
                         more = _forward(source, target, group_id, most)
-                if attempts > 1:
-                    look_again = _hides(connection, source.resolved_q_name)
+                if attempts > 1 and uncommitted(connection, source.resolved_q_name):
+                    # The unit of work that was lost: what it hides comes back.
+                    raise _hidden(f"queue {queue}", "the unit of work of a lost connection is not backed out yet")
             finally:
                 target.close()
         finally:
@@ -355,17 +352,7 @@ def move_group(
         else:
             attempt()
         repair.moved(to, group)
-    return GroupMove(group, queue, to, done=True, look_again=look_again)
-
-
-def _hides(connection: Connection, queue: str) -> bool:
-    """Whether a lost unit of work may hide messages; raises OwnerActive if it does, to be tried again."""
-    try:
-        if uncommitted(connection, queue):
-            raise OwnerActive("MQGET", f"queue {queue}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
-    except CommandRefused:
-        return True
-    return False
+    return GroupMove(group, queue, to, done=True)
 
 
 def _forward(source: Queue, target: ForwardQueue, group_id: bytes, most: int) -> bool:
