@@ -252,7 +252,7 @@ def test_a_producer_killed_in_a_group_goes_on_after_its_record_was_lost(owner, p
     faults.arm(Fault("kill_client", nth=6, verb="MQPUT"))
     assert program.run(PUT).returncode == -signal.SIGKILL
     faults.clear_faults()
-    wait_until(lambda: owner.eye.depth(owner.queue) == len(owner.on_queue()))
+    wait_until(lambda: mqgroups.pcf_client.uncommitted(owner.qmgr, owner.queue) == 0)
     committed = len(owner.on_queue())
     assert 0 < committed < 7
     lose(owner, "put")
@@ -424,6 +424,26 @@ def test_nothing_is_written_beside_a_record_that_a_unit_of_work_hides(owner, mak
             owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, **more)
     assert owner.eye.back_out() == OK
     assert owner.records("put") == [record]
+
+
+@pytest.mark.parametrize("whose", ["own", "another's"])
+def test_a_hidden_record_that_comes_back_in_time_is_waited_for(owner, make_owner, whose):
+    other = owner if whose == "own" else make_owner(queue=owner.queue)
+    other.interrupt_put(THIS[:6])
+    handle = owner.eye.open(other.status_queue("put"), mq.MQOO_INPUT_SHARED)
+    (lying,) = (found for found in owner.on_queue(other.status_queue("put")) if found.data in other.records("put"))
+    assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).code == OK
+    handle.close()
+    qmgr, naps = owner.connect(), []
+
+    def back_out(seconds):
+        naps.append(seconds)
+        owner.eye.back_out()
+
+    qmgr.sleep = back_out
+    with pytest.raises(errors.SalvageRefused) as caught:
+        qmgr.salvage_owner(owner.name, "put", queue=owner.queue, wait_s=30)
+    assert (caught.value.because, len(naps)) == ("record-there" if whose == "own" else "owned", 1)
 
 
 def test_an_anchor_alone_is_no_lost_record_to_who_cannot_ask(owner, unasked):
@@ -625,7 +645,7 @@ def test_a_consumer_killed_in_a_group_goes_on_after_its_record_was_lost(owner, p
     faults.arm(Fault("kill_client", nth=8, verb="MQGET"))
     assert program.run(GET).returncode == -signal.SIGKILL
     faults.clear_faults()
-    wait_until(lambda: owner.eye.depth(owner.queue) == len(owner.on_queue()))
+    wait_until(lambda: mqgroups.pcf_client.uncommitted(owner.qmgr, owner.queue) == 0)
     left = owner.data()
     assert 0 < len(left) < 7
     lose(owner, "get")
