@@ -400,18 +400,21 @@ class GroupAbandoned(EnvironmentFailure):
     Attributes:
         queue, group_id: which group, on which queue.
         messages: how many messages of it there were.
-        result: what the producer gave.
+        result: the number that the producer gave.
+        reason: what it gave in words; empty if it gave none, or if the queue manager does not deliver the property.
     """
 
-    def __init__(self, queue: str, group_id: bytes, messages: int, result: int) -> None:
+    def __init__(self, queue: str, group_id: bytes, messages: int, result: int, reason: str = "") -> None:
+        because = f" ({reason})" if reason else ""
         super().__init__(
             f"group {group_id.hex()} on queue {queue} was abandoned by its producer after {messages} messages, result "
-            f"{result}. Undo what was done with them; the next group can be got"
+            f"{result}{because}. Undo what was done with them; the next group can be got"
         )
         self.queue = queue
         self.group_id = group_id
         self.messages = messages
         self.result = result
+        self.reason = reason
 
 
 class PoisonMessage(EnvironmentFailure):

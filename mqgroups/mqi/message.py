@@ -6,9 +6,11 @@ A consumer makes one of these for every message, so nothing is unpacked before s
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from typing import NamedTuple
+from xml.sax.saxutils import unescape
 
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import rfh2
@@ -25,6 +27,7 @@ _CODECS = {
     923: "iso8859-15",
 }
 _UTF_16 = frozenset({1200, 13488, 17584})
+_REASON = re.compile(rb"<Reason\b[^>]*>([^<]*)</Reason>")
 _LAST = mq.MQGS_LAST_MSG_IN_GROUP
 _NOT_IN_GROUP = mq.MQGS_NOT_IN_GROUP
 
@@ -123,6 +126,15 @@ class Message:
             return None
         result = st.long_at(self._md, st.MD_FEEDBACK) - mq.MQFB_APPL_FIRST
         return result if result >= 0 else None
+
+    @property
+    def abandoned_because(self) -> str:
+        """The reason that came with ``abandoned_with``, in words: its property ``mqgroups.Reason``; empty if it is not there."""
+        header = rfh2.leading(self._md, self.data)
+        for folder in header.folders if header is not None else ():
+            if folder.startswith(b"<mqgroups") and (found := _REASON.search(folder)):
+                return unescape(found[1].decode("utf-8", "replace"))
+        return ""
 
     @property
     def _is_empty(self) -> bool:
