@@ -15,6 +15,7 @@ from rich.console import Console
 from mqgroups.core.status import StatusRecord, encode
 from mqgroups.errors import (
     BindingMissing,
+    CommandRefused,
     CommitOutcomeUnknown,
     ConfigurationError,
     ConnectionBroken,
@@ -29,6 +30,8 @@ EXIT_USAGE = 2
 EXIT_OWNER_ACTIVE = 4
 EXIT_DISARRAY = 5
 EXIT_NO_CONNECTION = 6
+EXIT_MISSING = 7
+EXIT_DOUBLED = 8
 
 Command = Callable[..., None]
 
@@ -154,7 +157,7 @@ def connected(
         raise click.UsageError(str(error)) from error
     except (ConnectionBroken, CommitOutcomeUnknown) as error:
         report.failed(EXIT_NO_CONNECTION, error)
-    except (MQIError, BindingMissing) as error:
+    except (MQIError, BindingMissing, CommandRefused) as error:
         report.failed(code, error)
     sys.exit(report.end())
 

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from mqgroups.cli_connection import (
     EXIT_DISARRAY,
+    EXIT_MISSING,
     EXIT_OWNER_ACTIVE,
     Report,
     connected,
@@ -39,6 +40,11 @@ _WAIT_S = 30.0
 @click.option("--name", required=True, metavar="NAME", help="The producer's or consumer's name.")
 @click.option("--role", type=click.Choice(["put", "get"]), help="Producer or consumer. Default: whichever there is.")
 @click.option("--check", is_flag=True, help="Change nothing, and end with 3 if a group is interrupted.")
+@click.option(
+    "--must-exist",
+    is_flag=True,
+    help="End with 7 if there is no status queue: never started under this name, or misspelt.",
+)
 @click.option("--queue", metavar="QUEUE", help="Which it puts to or gets from, to be compared with its record.")
 @click.option("--status-queue", metavar="QUEUE", help="Its status queue, with --role. Default: MQGROUPS.PUT|GET.NAME.")
 @click.option(
@@ -66,6 +72,7 @@ def recover(
     name: str,
     role: Literal["put", "get"] | None,
     check: bool,
+    must_exist: bool,
     queue: str | None,
     status_queue: str | None,
     status_model: str,
@@ -76,8 +83,8 @@ def recover(
 ) -> None:
     """Look at a producer's or consumer's status queue before it is started.
 
-    An interrupted group is left for the start to resume. A record that says nothing any more (of no group, or of a
-    completed one without a checkpoint) is taken away, unless --check is given; nothing else is changed. With --takeover the
+    An interrupted group is left for the start to resume. A record that is no longer needed (of no group, or of a
+    completed one without a checkpoint) is removed, unless --check is given; nothing else is changed. With --takeover the
     interrupted group of another name, whose owner will not come back, becomes this one's, in one unit of work.
 
     \b
@@ -89,6 +96,7 @@ def recover(
       4  another instance of this name is active, or not gone yet after --wait
       5  the status queue is in disarray, and a start would be refused: an operator has to look
       6  the queue manager cannot be connected to
+      7  with --must-exist: there is no status queue of this name, for no role that was asked for
     """
     if status_queue is not None and role is None:
         raise click.UsageError("--status-queue needs --role")
@@ -115,6 +123,8 @@ def recover(
                 report.disarray(each, error)
             else:
                 report.found(status)
+        if must_exist:
+            report.must_exist()
     sys.exit(report.end())
 
 
@@ -160,8 +170,8 @@ class _Report(Report):
 
     def found(self, status: OwnerStatus) -> None:
         """Say what there was."""
-        code = {OwnerState.FREE: EXIT_MAY_START, OwnerState.ACTIVE: EXIT_OWNER_ACTIVE}.get(
-            status.state, EXIT_INTERRUPTED if self._check else EXIT_MAY_START
+        code = {OwnerState.INTERRUPTED: EXIT_INTERRUPTED if self._check else EXIT_MAY_START}.get(
+            status.state, EXIT_OWNER_ACTIVE if status.state is OwnerState.ACTIVE else EXIT_MAY_START
         )
         self._add(
             code,
@@ -170,10 +180,16 @@ class _Report(Report):
                 "status_queue": status.status_queue,
                 "state": status.state.value,
                 "taken_away": status.taken_away,
+                "hidden": status.hidden,
                 "record": record_values(status.record),
             },
             _text(status),
         )
+
+    def must_exist(self) -> None:
+        """Let the exit code say that there is no status queue at all."""
+        if all(owner["state"] == OwnerState.UNKNOWN.value for owner in self.said["owners"]):
+            self.code = max(self.code, EXIT_MISSING)
 
     def taken_over(self, done: Takeover) -> None:
         """Say what was taken over."""
@@ -202,10 +218,20 @@ class _Report(Report):
 def _text(status: OwnerStatus) -> Text:
     record = status.record
     style, sentence = {
-        OwnerState.FREE: ("green", "nothing is interrupted"),
+        OwnerState.UNKNOWN: (
+            "yellow",
+            "unknown: there is no status queue, so it never started, or its queue was deleted",
+        ),
+        OwnerState.FREE: ("green", "clean, nothing is interrupted"),
         OwnerState.INTERRUPTED: ("yellow", "a group is interrupted, and the next start resumes it"),
         OwnerState.ACTIVE: ("red", "another instance of this name is active, or not gone yet"),
     }[status.state]
+    if status.hidden:
+        sentence = (
+            "not gone yet: a unit of work hides its status record, or that is lost (mqgroups salvage rebuild tells)"
+        )
+    elif status.state is OwnerState.FREE and record is not None and record.checkpoint is not None:
+        sentence = "clean, with a checkpoint; nothing is interrupted"
     lines = [f"status queue  {status.status_queue}"]
     if record is not None:
         taken = ", taken away" if status.taken_away else ""

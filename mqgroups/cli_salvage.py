@@ -23,6 +23,7 @@ from rich.text import Text
 
 from mqgroups.cli_connection import (
     EXIT_DISARRAY,
+    EXIT_DOUBLED,
     EXIT_OWNER_ACTIVE,
     Report,
     connected,
@@ -113,9 +114,10 @@ def salvage() -> None:
       0  it is done or, without --apply, it can be
       1  it did not work, and standard error says why
       2  the command was not understood
-      4  another instance of this name is active, or not gone yet after --wait
+      4  this owner, or another one whose record may speak of the group, is active or not gone yet after --wait
       5  it cannot be known what is right, and nothing was changed; or, with look --at, groups are split
       6  the queue manager cannot be connected to
+      8  look: groups have messages twice
     """
 
 
@@ -136,7 +138,10 @@ def look(queue: str, others: Sequence[tuple[str, str]], wait_s: float, as_json: 
     """Show the groups on a queue, whole or not, by browsing.
 
     A group without its beginning is never seen by who gets in logical order: a consumer has begun it, and goes on by its
-    record, or has lost that. One without its end is still being put, or its producer was interrupted.
+    record, or has lost that. One without its end is still being put, or its producer was interrupted. One that is doubled has
+    messages twice: two owners put it, or something else did; move it away.
+
+    What units of work hide is told by the command server, if this user may ask it.
 
     With --at, of a cluster queue, each instance, and which groups are at more than one of them. Channel, user and password are
     the same for all.
@@ -144,6 +149,7 @@ def look(queue: str, others: Sequence[tuple[str, str]], wait_s: float, as_json: 
 
     def looked(q_mgr: QueueManager, report: _Report) -> None:
         seen = q_mgr.inspect_queue(queue)
+        report.saw(seen)
         report.say(_table(seen.groups), _sums(seen), **_seen_values(seen))
 
     def looked_at_all(q_mgr: QueueManager, report: _Report) -> None:
@@ -154,6 +160,7 @@ def look(queue: str, others: Sequence[tuple[str, str]], wait_s: float, as_json: 
                 q_mgrs.append(stack.enter_context(connected(report, wait_s, **there)))
             found = inspect_cluster(queue, q_mgrs)
         for instance in found.instances:
+            report.saw(instance.seen)
             report.say(_table(instance.seen.groups), f"{instance.q_mgr_name}: {_sums(instance.seen)}\n")
         report.say(
             _table_of_splits(found.splits),
@@ -162,7 +169,7 @@ def look(queue: str, others: Sequence[tuple[str, str]], wait_s: float, as_json: 
             splits=[_split_values(split) for split in found.splits],
         )
         if found.splits:
-            report.code = EXIT_DISARRAY
+            report.code = max(report.code, EXIT_DISARRAY)
 
     _run(looked_at_all if others else looked, wait_s, as_json, {"queue": queue}, connection)
 
@@ -177,7 +184,14 @@ def look(queue: str, others: Sequence[tuple[str, str]], wait_s: float, as_json: 
 @click.option(
     "--checkpoint", callback=_checkpoint, metavar="JSON", help="The application's checkpoint, to go into the record."
 )
-@_accept("in-use", "begun", "nothing-interrupted")
+@_accept("in-use", "other-owners", "begun", "nothing-interrupted")
+@click.option(
+    "--other-status-queue",
+    "other_status_queues",
+    multiple=True,
+    metavar="QUEUE",
+    help="A status queue of another owner, to be looked at; may be repeated.",
+)
 @click.option("--unreadable-to", metavar="QUEUE", help="Where to move what is on the status queue and cannot be read.")
 @click.option("--status-queue", metavar="QUEUE", help="Default: MQGROUPS.PUT|GET.NAME.")
 @click.option("--status-model", default=STATUS_MODEL, show_default=True, metavar="QUEUE", help="To make it from.")
@@ -192,6 +206,7 @@ def rebuild(
     group_id: bytes | None,
     checkpoint: Any,
     accept: Sequence[str],
+    other_status_queues: Sequence[str],
     unreadable_to: str | None,
     status_queue: str | None,
     status_model: str,
@@ -202,8 +217,13 @@ def rebuild(
 ) -> None:
     """Write the status record of a producer or consumer again, so that its next start goes on where it stood.
 
+    A group that the record of another owner speaks of is refused. MQGROUPS.PUT.*, MQGROUPS.SHARED.* and MQGROUPS.GET.* are found
+    through the command server; status queues of other names, or all of them where this user may not ask it, are given by
+    --other-status-queue.
+
     \b
-    --accept in-use               others use the queue, and have nothing to do with this group
+    --accept in-use               others use the queue, or nobody can say, and not this group
+             other-owners         not all status queues can be looked at, and no other owner has this group
              begun                a consumer got the first messages of a producer's group, in order
              nothing-interrupted  no group is to go on: only move away what cannot be read
     """
@@ -216,6 +236,7 @@ def rebuild(
             group_id=group_id,
             checkpoint=checkpoint,
             accept=accept,
+            other_status_queues=other_status_queues,
             unreadable_to=unreadable_to,
             status_queue=status_queue,
             status_model=status_model,
@@ -227,6 +248,8 @@ def rebuild(
             says.append(
                 f"{_tense(apply, 'move')} {done.unreadable} messages of {done.status_queue} to {done.unreadable_to}"
             )
+        if done.orphaned:
+            says.append(f"{_tense(apply, 'remove')} an anchor from {done.status_queue}, whose record is lost")
         if done.record is not None:
             inside = f" and {done.record.offset} bytes of the next" if done.record.offset else ""
             says.append(
@@ -241,6 +264,7 @@ def rebuild(
             record=record_values(done.record),
             unreadable=done.unreadable,
             unreadable_to=done.unreadable_to,
+            orphaned=done.orphaned,
             done=done.done,
         )
 
@@ -290,6 +314,11 @@ def move(
 class _Report(Report):
     """What is said, once, and the exit code."""
 
+    def saw(self, seen: QueueInspection) -> None:
+        """Let the exit code say whether groups are doubled."""
+        if any(group.is_doubled for group in seen.groups):
+            self.code = EXIT_DOUBLED
+
     def say(self, table: Table, text: str, **values: Any) -> None:
         self.said |= values
         if not self.as_json:
@@ -320,7 +349,7 @@ def _run(
 
 
 def _tense(apply: bool, verb: str) -> str:
-    past = {"move": "moved", "write": "wrote"}[verb]
+    past = {"move": "moved", "remove": "removed", "write": "wrote"}[verb]
     return past if apply else f"would {verb}"
 
 
@@ -363,8 +392,8 @@ def _table_of_splits(splits: Sequence[GroupSplit]) -> Table:
 
 def _sums(seen: QueueInspection) -> str:
     return (
-        f"{len(seen.groups)} groups; {seen.others} messages not in groups; {seen.unseen} that cannot be seen; open handles: "
-        f"{seen.open_input} for input, {seen.open_output} for output"
+        f"{len(seen.groups)} groups; {seen.others} messages not in groups; open handles: {seen.open_input} for input, "
+        f"{seen.open_output} for output; hidden: {seen.hidden or 'nothing'}"
     )
 
 
@@ -372,10 +401,11 @@ def _state(group: GroupInspection) -> str:
     if group.whole:
         return "whole"
     wrong = {
+        "doubled": group.is_doubled,
         "no beginning": not group.has_head,
         "no end": not group.has_end,
         "gap": bool(group.gaps),
-        "disarray": not group.is_consistent,
+        "disarray": not group.is_consistent and not group.is_doubled,
     }
     return ", ".join(what for what, is_so in wrong.items() if is_so) or "not available"
 
@@ -405,9 +435,10 @@ def _seen_values(seen: QueueInspection) -> dict[str, Any]:
     return {
         "groups": [_values(group) for group in seen.groups],
         "others": seen.others,
-        "unseen": seen.unseen,
         "open_input": seen.open_input,
         "open_output": seen.open_output,
+        "uncommitted": seen.uncommitted,
+        "unasked": seen.unasked,
     }
 
 
@@ -432,6 +463,7 @@ def _values(group: GroupInspection) -> dict[str, Any]:
         "has_head": group.has_head,
         "has_end": group.has_end,
         "whole": group.whole,
+        "doubled": group.is_doubled,
         "overlapping": group.overlapping,
         "persistences": sorted(group.persistences),
         "backout_count": group.backout_count,

@@ -23,6 +23,7 @@ from mqgroups.mqi.message import Message
 from mqgroups.owner import Owner
 from mqgroups.status_queue import StatusQueue
 from mqgroups.unit_of_work import UnitsOfWork
+from mqgroups.unreachable_groups import UnreachableGroups
 
 
 class Partner(Protocol):
@@ -70,6 +71,7 @@ class Consumption:
         self.before_commit: Callable[[Any], None] | None = None
         self.closed = False
         self.backout: BackoutQueue | None = None
+        self._unreachable = UnreachableGroups(connection, settings.queue)
         self.status = StatusQueue(
             connection,
             settings.status_queue,
@@ -120,6 +122,7 @@ class Consumption:
             raise
         if message is None:
             self.work.release()
+            self._unreachable.look(self.cursor.queue, self.owner.log_fields())
         return message
 
     def _first(self) -> Message | None:
@@ -164,7 +167,9 @@ class Consumption:
             else:
                 self.work.release()
             position = cursor.position
-            raise GroupStalled(self.settings.queue, position.group_id, position.msg_seq_number + 1, wait_s)
+            raise GroupStalled(
+                self.settings.queue, position.group_id, position.msg_seq_number + 1, wait_s, position.offset
+            )
         return message
 
     def _while_waiting(self) -> None:
@@ -328,6 +333,7 @@ class Consumption:
         try:
             if self.backout is not None:
                 self.backout.close()
+            self._unreachable.close()
             self.cursor.close()
         finally:
             self.status.close(delete=delete_status)

@@ -21,9 +21,11 @@
      │   ├─ GroupWouldSplit         a message of a group went to another instance of a cluster queue than its first one
      │   ├─ TakeoverRefused         an owner cannot take another one's group over
      │   ├─ SalvageRefused          what lies on a queue does not say where its owner stands
+     │   │   └─ GroupOwned          another owner's record speaks of the group
      │   └─ GroupIncomplete         a message of the group is not the next in sequence
      └─ EnvironmentFailure          what is around the program
          ├─ BindingMissing          no pymqi or ibmmq, or no MQ client library (also an ImportError)
+         ├─ CommandRefused          the command server does not answer what the MQI cannot tell
          ├─ OwnershipLost           another instance of the same name has taken over
          │   └─ Fenced              another attempt puts this group of a batch
          ├─ GroupNotResumable       the connection was lost in a group of which no status is kept
@@ -216,6 +218,30 @@ class SalvageRefused(StatusError):
         self.because = because
 
 
+class GroupOwned(SalvageRefused):
+    """A status record is not rebuilt, because another owner's record speaks of the group; nothing was changed.
+
+    Attributes:
+        group_id: 24 bytes.
+        owner: the name of the producer or consumer that has it; of a group on a shared status queue: sink, batch and key.
+        status_queue: where its record is.
+    """
+
+    def __init__(self, group_id: bytes, owner: str, status_queue: str, state: str) -> None:
+        found = f"a record of {owner} ({state}) that speaks of group {group_id.hex()}"
+        super().__init__(
+            f"status queue {status_queue}: found {found}, expected no other owner. A second owner would put or get its messages "
+            f"twice. Start {owner}, and it resumes; or let another name have the group: `mqgroups recover --takeover {owner}`. "
+            "Nothing was changed",
+            status_queue=status_queue,
+            because="owned",
+            found=found,
+            expected="no other owner",
+        )
+        self.group_id = group_id
+        self.owner = owner
+
+
 class GroupWouldSplit(StatusError):
     """A message went to another instance of a cluster queue than the group's first one. It is not committed.
 
@@ -273,6 +299,10 @@ class BindingMissing(EnvironmentFailure, ImportError):
         self.problem = problem
 
 
+class CommandRefused(EnvironmentFailure):
+    """The queue manager's command server cannot be asked, does not answer, or says that it does not do it."""
+
+
 class GroupStalled(EnvironmentFailure):
     """The next message of a group did not arrive in the time given.
 
@@ -282,11 +312,16 @@ class GroupStalled(EnvironmentFailure):
         queue, group_id: which group, on which queue.
         msg_seq_number: the message that is missing.
         waited_s: how long it was waited for, seconds.
+        offset: of a message that is streamed, where the segment begins that is missing: so many bytes of it were delivered.
     """
 
-    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, waited_s: float) -> None:
+    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, waited_s: float, offset: int = 0) -> None:
+        missing = (
+            f"the rest of message {msg_seq_number}, from offset {offset}," if offset else f"message {msg_seq_number}"
+        )
+        delivered = f"The first {offset} bytes of the message were delivered and count as processed. " if offset else ""
         super().__init__(
-            f"message {msg_seq_number} of group {group_id.hex()} did not arrive on queue {queue} in {waited_s:g} s. "
+            f"{missing} of group {group_id.hex()} did not arrive on queue {queue} in {waited_s:g} s. {delivered}"
             "The group is kept at its last commit: iterate again to wait on, or look for its producer; `mqgroups salvage look` "
             "shows what lies on the queue, with --at on other instances of a cluster queue"
         )
@@ -294,6 +329,7 @@ class GroupStalled(EnvironmentFailure):
         self.group_id = group_id
         self.msg_seq_number = msg_seq_number
         self.waited_s = waited_s
+        self.offset = offset
 
 
 class OwnershipLost(EnvironmentFailure):
@@ -385,18 +421,21 @@ class GroupAbandoned(EnvironmentFailure):
     Attributes:
         queue, group_id: which group, on which queue.
         messages: how many messages of it there were.
-        result: what the producer gave.
+        result: the number that the producer gave.
+        reason: what it gave in words; empty if it gave none, or if the queue manager does not deliver the property.
     """
 
-    def __init__(self, queue: str, group_id: bytes, messages: int, result: int) -> None:
+    def __init__(self, queue: str, group_id: bytes, messages: int, result: int, reason: str = "") -> None:
+        because = f" ({reason})" if reason else ""
         super().__init__(
             f"group {group_id.hex()} on queue {queue} was abandoned by its producer after {messages} messages, result "
-            f"{result}. Undo what was done with them; the next group can be got"
+            f"{result}{because}. Undo what was done with them; the next group can be got"
         )
         self.queue = queue
         self.group_id = group_id
         self.messages = messages
         self.result = result
+        self.reason = reason
 
 
 class PoisonMessage(EnvironmentFailure):

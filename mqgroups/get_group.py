@@ -121,7 +121,7 @@ class GetGroup:
             if message is None:
                 message = consumption.take()
             if (result := message.abandoned_with) is not None:
-                raise self._abandoned(result)
+                raise self._abandoned(result, message.abandoned_because)
             if owner.quarantine:
                 raise self._quarantined(message)
             if backout and message.backout_count >= backout.threshold and not self._is_kept(message):
@@ -173,11 +173,11 @@ class GetGroup:
 
     # --- messages that are not for the application
 
-    def _abandoned(self, result: int) -> GroupAbandoned:
+    def _abandoned(self, result: int, reason: str) -> GroupAbandoned:
         """Consume the message that says so; returns the error that tells it."""
         consumption = self._consumption
         messages = consumption.cursor.position.msg_seq_number - 1
-        abandoned = GroupAbandoned(consumption.settings.queue, self.group_id, messages, result)
+        abandoned = GroupAbandoned(consumption.settings.queue, self.group_id, messages, result, reason)
         consumption.owner.telemetry.abandoned(result)
         if consumption.settings.hooks.on_abandon is not None:
             consumption.settings.hooks.on_abandon(abandoned)

@@ -347,7 +347,7 @@ class QueueManager:
             status_model: the model queue its status queue would be made from. It is tried where the status queue does not
                 exist: the queue is made and deleted again. ``None`` does not try.
             wait_s: how long to wait for another owner of this name to go, seconds.
-            tidy: take a record away that says nothing any more: of no group, or of a completed one without a checkpoint.
+            tidy: remove a record that is no longer needed: of no group, or of a completed one without a checkpoint.
 
         Raises:
             ConfigurationError: a name or role cannot be.
@@ -416,7 +416,8 @@ class QueueManager:
     def inspect_queue(self, queue: str) -> QueueInspection:
         """Say what lies on a queue of its message groups, without a status record, by browsing only.
 
-        It takes an MQGET for each message, whose body stays with the queue manager, and one more for each group.
+        It takes an MQGET for each message, whose body stays with the queue manager, and one more for each group. The command
+        server is asked what units of work hide, twice; who may not ask it is told that nobody knows.
 
         Raises:
             ConfigurationError: the name cannot be.
@@ -434,6 +435,7 @@ class QueueManager:
         group_id: bytes | None = None,
         checkpoint: Checkpoint = None,
         accept: Collection[str] = (),
+        other_status_queues: Collection[str] = (),
         unreadable_to: str | None = None,
         status_queue: str | None = None,
         status_model: str = STATUS_MODEL,
@@ -451,10 +453,14 @@ class QueueManager:
             queue: which it puts to or gets from, named as it names it.
             group_id: its group, 24 bytes; by default the only one that may have been interrupted.
             checkpoint: the application's, to go into the record.
-            accept: what is no obstacle, because you know that it is as it should be: ``"in-use"`` (others have the queue open,
-                or messages of it in units of work; they have nothing to do with this group), ``"begun"`` (of a producer's group
-                the first messages are gone, because a consumer got them in order), ``"nothing-interrupted"`` (there is no
-                group to go on with: only move away what cannot be read).
+            accept: which checks to override, because you know that things are as they should be: ``"in-use"`` (others have the
+                queue open, or messages of it in units of work, or nobody can say whether they have; they have nothing to do with
+                this group), ``"other-owners"`` (not all other status queues can be found or read; no other owner has this group),
+                ``"begun"`` (of a producer's group the first messages are gone, because a consumer got them in order),
+                ``"nothing-interrupted"`` (there is no group to go on with: only move away what cannot be read).
+            other_status_queues: names of status queues of other producers, or consumers, of this queue manager, whose records are
+                looked at: a group has one owner. Those called ``MQGROUPS.PUT.*``, ``MQGROUPS.SHARED.*`` and ``MQGROUPS.GET.*``
+                are found through the command server, if this user may ask it; otherwise these here are taken for all there are.
             unreadable_to: the queue to move what is on the status queue to, as it is, if it is no record that can be read, or
                 more than one; in the same unit of work. By default that is an error.
             status_queue: by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
@@ -463,8 +469,11 @@ class QueueManager:
             check: only say what would be done.
 
         Raises:
+            GroupOwned: another owner's record speaks of the group; nothing was changed.
             SalvageRefused: it cannot be known where the owner stands; nothing was changed.
-            ConfigurationError, StatusError, OwnerActive, MQIError: as for its start.
+            OwnerActive: the owner is not gone yet; or a unit of work hides its record, or that of another owner.
+            QueueMissing: one of ``other_status_queues`` does not exist.
+            ConfigurationError, StatusError, MQIError: as for its start.
         """
         owner_role = _checked_role(role)
         return salvage_owner(
@@ -475,6 +484,7 @@ class QueueManager:
             group_id=None if group_id is None else _checked_group_id(group_id),
             checkpoint=checkpoint,
             accept=_checked_accept(accept),
+            other_status_queues=_checked_names("other_status_queues", other_status_queues),
             unreadable_to="" if unreadable_to is None else checked_queue_name("unreadable_to", unreadable_to),
             status_queue=_status_queue(status_queue, owner_role, name),
             status_model=checked_queue_name("status_model", status_model),
@@ -510,6 +520,8 @@ class QueueManager:
 
         Raises:
             SalvageRefused: nothing is there of the group, or somebody else works with the queue; nothing was changed.
+            CommandRefused: the connection was lost meanwhile, and the command server does not say any more whether its unit of
+                work is backed out; call it again.
             ConfigurationError: there is no queue to move it to, or it is the same one.
             MQIError: a call failed; what was moved before is moved.
         """
@@ -779,6 +791,12 @@ def _checked_accept(accept: Collection[str]) -> frozenset[Obstacle]:
     if isinstance(accept, str) or not set(accept) <= set(known):
         raise ConfigurationError(f"accept must be some of {', '.join(known)}, got {accept!r}")
     return frozenset(map(Obstacle, accept))
+
+
+def _checked_names(setting: str, names: Collection[str]) -> frozenset[str]:
+    if isinstance(names, str):
+        raise ConfigurationError(f"{setting} must be a collection of names, got {names!r}")
+    return frozenset(checked_queue_name(setting, name) for name in names)
 
 
 def _status_queue(

@@ -2,7 +2,7 @@
 
 For whoever starts applications: an init step, a supervisor, an operator. The queue is opened as its owner opens it, so what
 is seen is what a start would see; while an owner has it, it can be browsed only. Nothing is changed, except, if asked for, that
-a record goes which says nothing any more. A start does not need that; it keeps the status queue empty where an owner
+a record is removed that is no longer needed. A start does not need that; it keeps the status queue empty where an owner
 does not come back.
 
 Not here: to resume. That is what the next start of the owner does.
@@ -10,7 +10,7 @@ Not here: to resume. That is what the next start of the owner does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Literal
 
@@ -25,6 +25,7 @@ from mqgroups.status_queue import StatusQueue, foreign_record, held_by, take_awa
 class OwnerState(Enum):
     """What a producer or consumer that starts would find."""
 
+    UNKNOWN = "unknown"
     FREE = "free"
     INTERRUPTED = "interrupted"
     ACTIVE = "active"
@@ -37,10 +38,13 @@ class OwnerStatus:
     Attributes:
         role, name: of the producer (``"put"``) or consumer (``"get"``).
         status_queue: its name.
-        state: ``FREE``: nothing is interrupted. ``INTERRUPTED``: a group is, and the next start resumes it. ``ACTIVE``:
-            another instance of this name has the status queue, or is not gone yet.
+        state: ``UNKNOWN``: there is no status queue, so no owner of this name was ever here, or its queue was deleted. ``FREE``:
+            there is one, and nothing is interrupted (a predefined queue is there before its owner). ``INTERRUPTED``: a group is,
+            and the next start resumes it. ``ACTIVE``: another instance of this name has the status queue, or is not gone yet.
         record: the status record, as far as it can be seen; ``None`` without one, and where there is no such queue.
-        taken_away: whether the record is gone now, because it said nothing any more.
+        taken_away: whether the record is gone now, because it is no longer needed.
+        hidden: whether nobody has the status queue open, and there is an anchor without its record: a unit of work hides the
+            record until the queue manager has backed it out. (Or the record is lost; ``QueueManager.salvage_owner`` tells.)
     """
 
     role: Literal["put", "get"]
@@ -49,6 +53,7 @@ class OwnerStatus:
     state: OwnerState
     record: StatusRecord | None = None
     taken_away: bool = False
+    hidden: bool = False
 
 
 def inspect_owner(
@@ -70,10 +75,12 @@ def inspect_owner(
     try:
         status = StatusQueue(connection, status_queue, status_model, wait_s)
     except QueueMissing:
-        return found(OwnerState.FREE)
+        return found(OwnerState.UNKNOWN)
     except OwnerActive:
         return found(OwnerState.ACTIVE, _seen(connection, status_queue))
     try:
+        if status.was_made:
+            return found(OwnerState.UNKNOWN)
         record = status.read()
         expected_queue = record.queue if record and queue is None else queue or ""
         decision = restart_action(record, Expectations(role, name, expected_queue, connection.q_mgr_identifier))
@@ -81,13 +88,13 @@ def inspect_owner(
             raise foreign_record(status_queue, decision.mismatch)
         if decision.action is RestartAction.RESUME_GROUP:
             return found(OwnerState.INTERRUPTED, record)
-        # A checkpoint says which group is next, to an application that puts or gets many.
-        if record is None or record.checkpoint is not None or not tidy:
+        # A checkpoint says which group is next, to an application that puts or gets many; it stays until that forgets it.
+        if record is None or record.speaks or not tidy:
             return found(OwnerState.FREE, record)
         take_away(connection, status, record)
         return found(OwnerState.FREE, record, taken_away=True)
     except OwnerActive:
-        return found(OwnerState.ACTIVE)
+        return replace(found(OwnerState.ACTIVE), hidden=True)
     finally:
         status.close(delete=status.was_made)
 

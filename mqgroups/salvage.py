@@ -4,8 +4,11 @@
 there; in the same unit of work it moves away what it could not read. ``move_group`` moves what is left of a group to another
 queue. ``core.salvage`` decides; nothing is done where it cannot be known what is right.
 
-It holds the owner's status queue exclusively meanwhile, as an owner does. So the old owner is gone, and with it its unit of
-work; other applications, which may have messages of the same queue in units of work, are looked for, and have to be accepted.
+It holds the owner's status queue exclusively meanwhile, as an owner does, so no new owner comes in between. That does not prove
+that the old one's unit of work is backed out: its handles may be closed before. The command server is asked whether units of work
+have messages of the status queue or of the data queue; where it does not answer, an operator has to accept that nobody knows. An
+anchor without its record means that a unit of work hides the record, and nothing is written beside it; unless the command server
+says that none does: then the record is lost.
 """
 
 from __future__ import annotations
@@ -22,11 +25,20 @@ from mqgroups.core.inspection import GroupInspection, QueueInspection
 from mqgroups.core.model import Persistence, Role
 from mqgroups.core.salvage import DOUBTS, CannotSalvage, Obstacle, interrupted_at, movable
 from mqgroups.core.status import Checkpoint, RecordState, StatusRecord
-from mqgroups.errors import ConfigurationError, DuplicateStatusRecords, SalvageRefused, StatusRecordCorrupt
+from mqgroups.errors import (
+    CommandRefused,
+    ConfigurationError,
+    DuplicateStatusRecords,
+    OwnerActive,
+    SalvageRefused,
+    StatusRecordCorrupt,
+)
 from mqgroups.forwarding import ForwardQueue
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.retry import REDO_LATER
+from mqgroups.other_owners import check_not_owned
+from mqgroups.pcf_client import uncommitted
+from mqgroups.retry import OWNER_ACTIVE, REDO_LATER, Patience, retrying
 from mqgroups.status_queue import StatusQueue
 from mqgroups.telemetry.repair import Repair
 
@@ -35,6 +47,7 @@ _GET = st.gmo(
     mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_PROPERTIES_FORCE_MQRFH2,
     match_options=mq.MQMO_MATCH_GROUP_ID,
 )
+_BROWSE = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG)
 # Whatever lies on a status queue, it has to fit when it is moved away.
 _LONGEST_MESSAGE_BYTES = 104_857_600
 
@@ -53,8 +66,12 @@ _REMEDIES = {
     Obstacle.BEING_CONSUMED: "Somebody may have its last messages in a unit of work: stop its consumer and try again",
     Obstacle.BEGUN: "The first messages are gone. If a consumer has got them, in order, accept it; if something else takes "
     "messages of the group, its last ones may be gone too, and would be put twice",
-    Obstacle.IN_USE: "What somebody puts or gets at the moment cannot be seen. Stop them, or accept it, if they have nothing "
-    "to do with this group",
+    Obstacle.IN_USE: "What is put or got in units of work cannot be seen. Stop who uses the queue, and ask as a user who may "
+    "put to SYSTEM.ADMIN.COMMAND.QUEUE and display the queue; or accept it, if DISPLAY QSTATUS says UNCOM(NO), or nobody who "
+    "uses the queue has to do with this group",
+    Obstacle.OTHER_OWNERS: "If another producer or consumer has this group, it would be put or got twice. Ask as a user who may "
+    "put to SYSTEM.ADMIN.COMMAND.QUEUE and display and browse all status queues; or give their names (--other-status-queue); or "
+    "accept it, if no other one has this group",
 }
 
 
@@ -68,6 +85,7 @@ class Salvage:
         record: the record by which its next start goes on; ``None`` likewise.
         unreadable: how many messages are moved away from the status queue.
         unreadable_to: to which queue.
+        orphaned: whether an anchor is removed whose record is lost.
         done: whether it is done.
     """
 
@@ -78,12 +96,19 @@ class Salvage:
     record: StatusRecord | None
     unreadable: int = 0
     unreadable_to: str = ""
+    orphaned: bool = False
     done: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class GroupMove:
-    """A group that is moved, or would be: what was there of it on ``queue`` before; ``to`` which queue; whether it is done."""
+    """A group that is moved, or would be.
+
+    Attributes:
+        group: what was there of it before.
+        queue, to: from which queue, to which.
+        done: whether it is done.
+    """
 
     group: GroupInspection
     queue: str
@@ -100,6 +125,7 @@ def salvage_owner(
     group_id: bytes | None,
     checkpoint: Checkpoint,
     accept: Collection[Obstacle],
+    other_status_queues: Collection[str],
     unreadable_to: str,
     status_queue: str,
     status_model: str,
@@ -111,10 +137,20 @@ def salvage_owner(
     repair = Repair(connection.telemetry, queue, connection.q_mgr_name)
     planned: Salvage | None = None
 
-    def plan(unreadable: int) -> Salvage:
+    def plan(unreadable: int, *, orphaned: bool) -> Salvage:
         seen = inspect_queue(connection, queue)
         try:
             where = interrupted_at(role, seen, q_mgr_name=connection.q_mgr_name, group_id=group_id, accepted=accept)
+            # Afterwards: whoever has begun a group has committed a record of it.
+            if where:
+                check_not_owned(
+                    connection,
+                    role,
+                    where[0].group_id,
+                    own=status_queue,
+                    named=other_status_queues,
+                    accepted=accept,
+                )
         except CannotSalvage as error:
             raise _refused(f"queue {queue}", error, status_queue) from error
         group = where[0] if where else None
@@ -122,27 +158,33 @@ def salvage_owner(
         if where:
             record = _record(role, name, owner_id, connection, seen, *where, checkpoint)
             record = replace(record, traceparent=repair.traceparent)
-        return Salvage(role.value, name, status_queue, group, record, unreadable, unreadable_to)
+        return Salvage(role.value, name, status_queue, group, record, unreadable, unreadable_to, orphaned)
 
     def attempt() -> Salvage:
-        nonlocal planned
         status = StatusQueue(connection, status_queue, status_model, wait_s, longest_bytes=_LONGEST_MESSAGE_BYTES)
         delete = status.was_made
         try:
-            found, unreadable = _read(status, move_away=bool(unreadable_to))
-            if planned is not None and _is_done(planned, found, unreadable):
-                return replace(planned, done=True)
-            if found is not None:
-                error = CannotSalvage(Obstacle.RECORD_THERE, f"a record ({found.state.value})", "none")
-                raise _refused(f"status queue {status_queue}", error, status_queue)
-            planned = plan(unreadable)
-            if check:
-                return planned
-            _carry_out(connection, status, planned)
-            delete = delete and planned.record is None
-            return replace(planned, done=True)
+            # What a dying unit of work hides, here or of another owner, comes back or goes in time.
+            waiting = retrying(Patience(wait_s), OWNER_ACTIVE, connection.sleep)
+            done = waiting(lambda: salvaged(status))
+            delete = delete and (done.record is None or not done.done)
+            return done
         finally:
             status.close(delete=delete)
+
+    def salvaged(status: StatusQueue) -> Salvage:
+        nonlocal planned
+        found, unreadable, orphaned = _read(connection, status, move_away=bool(unreadable_to))
+        if planned is not None and not orphaned and _is_done(planned, found, unreadable):
+            return replace(planned, done=True)
+        if found is not None:
+            error = CannotSalvage(Obstacle.RECORD_THERE, f"a record ({found.state.value})", "none")
+            raise _refused(f"status queue {status_queue}", error, status_queue)
+        planned = plan(unreadable, orphaned=orphaned)
+        if check:
+            return planned
+        _carry_out(connection, status, planned)
+        return replace(planned, done=True)
 
     if check:
         return connection.reopening(attempt)
@@ -152,14 +194,51 @@ def salvage_owner(
         return done
 
 
-def _read(status: StatusQueue, *, move_away: bool) -> tuple[StatusRecord | None, int]:
-    """Return the record there is, and how many messages there are that are none and may be moved away."""
+def _read(connection: Connection, status: StatusQueue, *, move_away: bool) -> tuple[StatusRecord | None, int, bool]:
+    """Return the record there is; how many messages there are that are none and may be moved away; whether an anchor is left of
+    a record that is lost.
+
+    Raises:
+        OwnerActive: a unit of work hides what is there, or may hide it.
+    """
     try:
-        return status.read(), 0
+        hidden: int | None = uncommitted(connection, status.name)
+    except CommandRefused as error:
+        hidden, unasked = None, str(error)
+    else:
+        if hidden:
+            raise _hidden(f"status queue {status.name}", f"units of work have {hidden} of its messages")
+    try:
+        return status.read(wait=False), 0, False
+    except OwnerActive as error:
+        if hidden is None:
+            raise _hidden(
+                f"status queue {status.name}",
+                f"there is an anchor without its record. A unit of work hides the record, or it is lost, and nobody can say "
+                f"which ({unasked}): ask as a user who may put to SYSTEM.ADMIN.COMMAND.QUEUE and display the queue; or, if "
+                "DISPLAY QSTATUS says UNCOM(NO), remove the anchor",
+            ) from error
+        return None, 0, True
     except (StatusRecordCorrupt, DuplicateStatusRecords):
         if not move_away:
             raise
-        return None, status.depth
+        return None, _messages_on(connection, status.name), False
+
+
+def _hidden(where: str, why: str) -> OwnerActive:
+    error = OwnerActive("MQGET", where, mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
+    error.context = why[0].upper() + why[1:]
+    return error
+
+
+def _messages_on(connection: Connection, name: str) -> int:
+    queue, messages = connection.open_queue(name, mq.MQOO_BROWSE), 0
+    try:
+        while queue.get_descriptor(st.md(), _BROWSE) is not None:
+            messages += 1
+    finally:
+        queue.close()
+    return messages
 
 
 def _is_done(planned: Salvage, found: StatusRecord | None, unreadable: int) -> bool:
@@ -210,7 +289,7 @@ def _carry_out(connection: Connection, status: StatusQueue, salvage: Salvage) ->
                 f"{away.queue.name} is the status queue {status.name} itself: what is moved goes elsewhere"
             )
         with connection.unit_of_work(status):
-            if away is not None:
+            if away is not None or salvage.orphaned:
                 status.move_all(away)
             if salvage.record is not None:
                 status.claim(salvage.record)
@@ -241,12 +320,15 @@ def move_group(
         return GroupMove(group, queue, to)
     # A get and a put each.
     most = max(1, min(every, connection.max_uncommitted_msgs // 2))
-    # Alone, it is the fence too: what a lost connection of this one has in its unit of work is seen by nobody before it is
-    # backed out, and then the queue cannot be opened so. Beside others there is none, and no second attempt.
+    # Alone, it is a fence too, while a lost connection of this one has its handles; its unit of work may be there for longer.
+    # Beside others there is none, and no second attempt.
     alone = Obstacle.IN_USE not in accept
     mode = mq.MQOO_INPUT_EXCLUSIVE if alone else mq.MQOO_INPUT_SHARED
+    attempts = 0
 
     def attempt() -> None:
+        nonlocal attempts
+        attempts += 1
         source = connection.open_queue(queue, mode | mq.MQOO_SAVE_ALL_CONTEXT | mq.MQOO_NO_READ_AHEAD)
         try:
             target = ForwardQueue(connection, to, context_of=source if keep_context else None)
@@ -256,6 +338,9 @@ def move_group(
                 while more:
                     with connection.unit_of_work(target):
                         more = _forward(source, target, group_id, most)
+                if attempts > 1 and uncommitted(connection, source.resolved_q_name):
+                    # The unit of work that was lost: what it hides comes back.
+                    raise _hidden(f"queue {queue}", "the unit of work of a lost connection is not backed out yet")
             finally:
                 target.close()
         finally:

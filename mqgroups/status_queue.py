@@ -174,10 +174,12 @@ class StatusQueue:
         """Return the committed record that can be seen while somebody else has the queue open; ``None`` if none can."""
         return held_by(self._connection, self.name)
 
-    def read(self, marks: Sequence[Mark] = ()) -> StatusRecord | None:
+    def read(self, marks: Sequence[Mark] = (), *, wait: bool = True) -> StatusRecord | None:
         """Browse the queue: return its record, of a chain of segments the last one, or ``None`` if it is empty.
 
-        ``marks`` are of records that are the caller's own: where none speaks, one of these comes first.
+        Args:
+            marks: of records that are the caller's own: where none speaks, one of these comes first.
+            wait: for a record that is hidden.
 
         Raises:
             StatusRecordCorrupt, StatusRecordVersion: what is there cannot be read; it stays where it is.
@@ -186,7 +188,7 @@ class StatusQueue:
                 was over.
         """
         try:
-            self._current, record = self._waiting(lambda: self._look(marks))
+            self._current, record = self._waiting(lambda: self._look(marks)) if wait else self._look(marks)
         except ChainBroken as error:
             raise self._broken(error) from error
         self._committed = self._current
@@ -304,15 +306,11 @@ class StatusQueue:
         if anchor is not None:
             self._take(anchor)
 
-    @property
-    def depth(self) -> int:
-        """How many messages are on the queue, readable or not; raises MQIError."""
-        return int(self._queue.inquire(mq.MQIA_CURRENT_Q_DEPTH))
-
-    def move_all(self, to: ForwardQueue) -> None:
-        """Move all that is on the queue, as it is. The caller has to commit or back out; raises MQIError."""
+    def move_all(self, to: ForwardQueue | None) -> None:
+        """Move all that is on the queue, as it is, or remove it. The caller has to commit or back out; raises MQIError."""
         while (got := self._queue.get(st.md(), _TAKE_ANY)) is not None:
-            to.take(got[1], got[0])
+            if to is not None:
+                to.take(got[1], got[0])
         self._current = OnQueue()
 
     def committed(self) -> None:

@@ -17,7 +17,8 @@ begin another one. After this put the handle knows the group, and logical order 
 
 An open unit of work hides the status message. So an empty STATUS queue says nothing while the putter that died may still
 be connected, for which a queue manager takes up to a heartbeat interval. The exclusive open answers MQRC_OBJECT_IN_USE
-(topic q041130) that long: wait for it, and look afterwards.
+(topic q041130) that long: wait for it, and look afterwards, with MQGMO_WAIT: no text says that the unit of work is backed out
+before the handles are closed. It is no proof; b_put_across_units_of_work.py says what would be one.
 
 What this pattern cannot tell: STATUS is empty before a group's first MQCMIT and after its last. A putter that died at
 either does not know which it was, and normal processing would put the whole group again. In a cluster (MQOO_BIND_ON_GROUP)
@@ -39,6 +40,7 @@ from pymqi import CMQC
 QUEUE, STATUS = sys.argv[1:] or ["RECIPES.ORDERS", "RECIPES.STATUS"]
 ORDERS = [b"order %d" % number for number in range(1, 10)]
 MESSAGES_IN_UNIT_OF_WORK = 3
+STATUS_WAIT_MS = 500
 
 q_mgr = pymqi.QueueManager(None, disconnect_on_exit=False)
 q_mgr.connect_with_options(
@@ -55,7 +57,9 @@ while True:
         time.sleep(1)
 
 # Got in the unit of work that will put its successor: if this program dies as well, it is there again.
-status_gmo = pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING)
+status_gmo = pymqi.GMO(
+    Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING, WaitInterval=STATUS_WAIT_MS
+)
 try:
     status_info = json.loads(status_queue.get(1_000, pymqi.MD(), status_gmo))
     print("resuming after", status_info["MsgSeqNumber"])

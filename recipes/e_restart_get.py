@@ -34,6 +34,7 @@ from pymqi import CMQC
 
 QUEUE, STATUS = sys.argv[1:] or ["RECIPES.ORDERS", "RECIPES.STATUS"]
 MESSAGES_IN_UNIT_OF_WORK = 4
+STATUS_WAIT_MS = 500
 
 q_mgr = pymqi.QueueManager(None, disconnect_on_exit=False)
 q_mgr.connect_with_options(
@@ -55,7 +56,9 @@ md = pymqi.MD(Version=CMQC.MQMD_VERSION_2)
 logical_order = CMQC.MQGMO_LOGICAL_ORDER
 match_options = CMQC.MQMO_NONE
 
-status_gmo = pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING)
+status_gmo = pymqi.GMO(
+    Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING, WaitInterval=STATUS_WAIT_MS
+)
 try:
     status_info = json.loads(status_queue.get(1_000, pymqi.MD(), status_gmo))
     print("resuming after", status_info["MsgSeqNumber"])

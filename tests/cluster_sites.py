@@ -23,6 +23,7 @@ from mqgroups.embedded import EmbeddedCluster
 from mqgroups.embedded.cluster_file import ClusterFile, QueueManagerEntry
 from mqgroups.embedded.membership import ChannelSettings
 from mqgroups.mqsc_client import MQSCClient
+from mqgroups.queue_manager import connection_of
 from mqgroups.testing.provision import Wanted
 from mqgroups.testing.under_test import MQSC, QueueManagerUnderTest
 
@@ -162,6 +163,6 @@ def command_server(
 
     def run(command: str) -> tuple[bool, list[str]]:
         with mqgroups.connect(q_mgr_name, channel, conn_name, user=user, password=password) as q_mgr:
-            return MQSCClient(q_mgr).run(command)
+            return MQSCClient(connection_of(q_mgr)).run(command)
 
     return run

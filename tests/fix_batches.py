@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import mqgroups
+from mqgroups.queue_manager import connection_of
 from mqgroups.batch_producer import BatchMessage, BatchProducer, BatchSettings
 from mqgroups.batches import complete_batch
 from mqgroups.core.unit_of_work import Every
@@ -60,12 +61,12 @@ class Batches:
                 **more,
             }
         )
-        return BatchProducer(qmgr or self.owner.connect(), settings)
+        return BatchProducer(connection_of(qmgr or self.owner.connect()), settings)
 
     def complete(self, batch: int = 0, qmgr: mqgroups.QueueManager | None = None, **more: Any) -> None:
         """Complete a batch, as the scheduler's driver does."""
         complete_batch(
-            qmgr or self.owner.connect(),
+            connection_of(qmgr or self.owner.connect()),
             self.status_queue,
             self.sink,
             self.queue,

@@ -191,7 +191,21 @@ def test_abandoning_goes_on_by_itself_whatever_call_loses_the_connection(make_ow
     assert nth > 8
 
 
+@pytest.mark.embedded
+@pytest.mark.parametrize("reason", ["", "the file <orders & more> ended early", "é"])
+def test_the_reason_reaches_the_consumer(make_owner, reason):
+    owner = make_owner(model="TEST.PROPCTL.ALL.MODEL")
+    with owner.producer(every=1) as producer, producer.group() as group:
+        group.put(b"one")
+        group.put(b"two")
+        group.abandon(7, reason)
+    with owner.consumer() as consumer, pytest.raises(errors.GroupAbandoned) as caught:
+        list(next(iter(consumer)))
+    assert (caught.value.result, caught.value.reason) == (7, reason)
+    assert (f"result 7 ({reason})" in str(caught.value)) is bool(reason)
+
+
 def test_the_error_pickles():
-    error = errors.GroupAbandoned("ORDERS", bytes(24), 4, 7)
+    error = errors.GroupAbandoned("ORDERS", bytes(24), 4, 7, "because")
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.__dict__) == (str(error), error.__dict__)

@@ -325,7 +325,7 @@ def test_a_consumer_and_a_producer_in_the_middle_of_their_units_of_work_are_in_e
 def test_a_wrapped_connection_puts_and_gets_and_stays_connected(owner, mq, binding):
     q_mgr = mq.connect(binding)
     with mqgroups.wrap(q_mgr) as qmgr:
-        assert qmgr.binding.name == binding.__name__
+        assert connection_of(qmgr).binding.name == binding.__name__
         owner.put_group(THIS)
         with owner.consumer(qmgr) as consumer:
             assert [[message.data for message in group] for group in consumer] == [THIS]

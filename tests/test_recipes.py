@@ -8,7 +8,8 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,17 @@ class Kitchen:
         handle.close()
         q_mgr.disconnect()
         return found
+
+    @contextmanager
+    def hidden(self, queue: str) -> Iterator[None]:
+        """Have a message of the queue in a unit of work, and no handle of the queue."""
+        q_mgr = self.mq.connect(self.pymqi)
+        handle = self.pymqi.Queue(q_mgr, queue, mqi.MQOO_INPUT_SHARED)
+        handle.get(10_000, self.pymqi.MD(), self.pymqi.GMO(Options=mqi.MQGMO_SYNCPOINT))
+        handle.close()
+        yield
+        q_mgr.backout()
+        q_mgr.disconnect()
 
     def clear(self, queue: str) -> None:
         """Get all that is on a queue."""
@@ -328,6 +340,11 @@ def test_a_putter_whose_status_is_lost_is_found_by_browsing_and_resumed(kitchen,
 def test_no_status_is_made_up_where_it_is_not_known(kitchen):
     kitchen.killed("b", 4)
     assert "not empty" in kitchen.run("k").stderr
+    # A StatusInfo that a unit of work hides is not lost, nor is a message at its end.
+    for queue in kitchen.status, kitchen.queue:
+        with kitchen.hidden(queue):
+            assert f"{queue} is in use: units of work have messages" in kitchen.run("k").stderr
+    assert len(kitchen.on_queue(kitchen.status)) == 1
     kitchen.clear(kitchen.status)
     kitchen.killed("b", 4)
     kitchen.clear(kitchen.status)

@@ -16,13 +16,14 @@ import mqgroups
 from mqgroups import OwnerState, errors
 from mqgroups.cli import main
 from mqgroups.core.model import Role
+from mqgroups.core.poison import Suspect
 from mqgroups.core.status import RecordState, encode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.fix_mqi import OK, wait_until
 
 THIS = [b"%d" % number for number in range(7)]
-MAY_START, FAILED, USAGE, INTERRUPTED, OWNER_ACTIVE, DISARRAY, NO_CONNECTION = range(7)
+MAY_START, FAILED, USAGE, INTERRUPTED, OWNER_ACTIVE, DISARRAY, NO_CONNECTION, MISSING = range(8)
 statuses = pytest.mark.parametrize("status", ["classic", "segmented"])
 checks = pytest.mark.parametrize("check", [(), ("--check",)], ids=["recover", "check"])
 
@@ -74,6 +75,9 @@ def interrupt_get(owner):
     qmgr.close()
 
 
+NEVER = "unknown: there is no status queue, so it never started, or its queue was deleted"
+
+
 def record(owner, **fields):
     """Return a status record of the owner's with other ``fields``, as it lies on the queue."""
     values = {
@@ -119,9 +123,9 @@ def test_an_owner_that_never_was_may_start_and_nothing_is_left_behind(owner, rec
     result = recover(*check)
     assert (result.exit_code, result.stderr) == (MAY_START, "")
     assert result.stdout.splitlines() == [
-        f"put {owner.name}: nothing is interrupted",
+        f"put {owner.name}: {NEVER}",
         f"  status queue  MQGROUPS.PUT.{owner.name}",
-        f"get {owner.name}: nothing is interrupted",
+        f"get {owner.name}: {NEVER}",
         f"  status queue  MQGROUPS.GET.{owner.name}",
     ]
     assert not is_there(owner, "put")
@@ -137,6 +141,29 @@ def test_a_status_queue_that_exists_is_never_deleted(owner, recover):
     owner.put_group(THIS)
     assert recover("--role", "put").exit_code == MAY_START
     assert is_there(owner, "put")
+
+
+@checks
+def test_who_was_never_here_is_told_from_who_is_clean(owner, recover, check):
+    def state():
+        (said,) = json.loads(recover("--role", "put", "--json", *check).stdout)["owners"]
+        return said["state"]
+
+    assert state() == "unknown"
+    owner.put_group(THIS)
+    assert state() == "free"
+    assert recover("--role", "put").stdout.splitlines()[0] == f"put {owner.name}: clean, nothing is interrupted"
+
+
+@checks
+def test_a_status_queue_that_must_exist_and_does_not_ends_7(owner, recover, check):
+    for role in ((), ("--role", "put"), ("--role", "get")):
+        result = recover("--must-exist", "--json", *role, *check)
+        assert (result.exit_code, json.loads(result.stdout)["exit_code"]) == (MISSING, MISSING)
+    owner.put_group(THIS)
+    assert recover("--must-exist", *check).exit_code == MAY_START
+    assert recover("--must-exist", "--role", "put", *check).exit_code == MAY_START
+    assert recover("--must-exist", "--role", "get", *check).exit_code == MISSING
 
 
 @statuses
@@ -171,6 +198,7 @@ def test_a_checkpoint_is_never_taken_away(owner, recover):
         complete_and_die(owner, checkpoint={"line": 5})
     result = recover()
     assert result.exit_code == MAY_START
+    assert result.stdout.splitlines()[0] == f"put {owner.name}: clean, with a checkpoint; nothing is interrupted"
     assert "  checkpoint    {'line': 5}" in result.stdout.splitlines()
     with owner.producer() as producer:
         assert producer.checkpoint == {"line": 5}
@@ -205,7 +233,7 @@ def test_an_interrupted_group_is_left_for_the_start(owner, recover, status):
         f"  group         {owner.on_queue()[0].group_id.hex()} on queue {owner.queue}",
         "  committed     6 messages",
         "  checkpoint    5",
-        f"get {owner.name}: nothing is interrupted",
+        f"get {owner.name}: {NEVER}",
         f"  status queue  MQGROUPS.GET.{owner.name}",
     ]
     assert owner.records("put") == before
@@ -234,6 +262,7 @@ def test_what_is_interrupted_in_json(owner, recover):
         "status_queue": f"MQGROUPS.GET.{owner.name}",
         "state": "interrupted",
         "taken_away": False,
+        "hidden": False,
     }
     assert (lies["group_id"], lies["msg_seq_number"], lies["unit_of_work"]) == (found.group_id.hex(), 4, 2)
     assert {**lies, "sha256": owner.record("get")["sha256"]} == owner.record("get")
@@ -281,17 +310,34 @@ def test_an_owner_that_goes_in_time_is_waited_for(owner, faults):
         # When it goes, then the command sees it go
         producer.close()
         said, _ = process.communicate(timeout=60)
-    assert (process.returncode, said.splitlines()[0]) == (MAY_START, f"put {owner.name}: nothing is interrupted")
+    assert (process.returncode, said.splitlines()[0]) == (MAY_START, f"put {owner.name}: clean, nothing is interrupted")
 
 
-def test_a_record_that_somebodys_unit_of_work_hides_is_taken_for_an_active_owner(owner, recover):
+@checks
+def test_a_record_that_a_unit_of_work_hides_is_not_gone_yet(owner, recover, check):
     owner.interrupt_put(THIS)
     handle = owner.eye.open(owner.status_queue("put"), mq.MQOO_INPUT_SHARED)
-    assert handle.get(mq.MQGMO_SYNCPOINT).code == OK
+    (lying,) = (found for found in owner.on_queue(owner.status_queue("put")) if found.data in owner.records("put"))
+    assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).code == OK
     handle.close()
-    assert recover("--role", "put").exit_code == OWNER_ACTIVE
+    result = recover("--role", "put", *check)
+    said = json.loads(recover("--role", "put", "--json", "--must-exist", *check).stdout)
     assert owner.eye.back_out() == OK
+    assert result.exit_code == said["exit_code"] == OWNER_ACTIVE
+    assert f"put {owner.name}: not gone yet: a unit of work hides its status record" in result.stdout
+    assert (said["owners"][0]["state"], said["owners"][0]["hidden"]) == ("active", True)
     assert recover("--role", "put", "--check").exit_code == INTERRUPTED
+
+
+def test_a_record_of_a_suspect_is_needed(owner, recover):
+    lay(
+        owner,
+        "get",
+        record(owner, role=Role.GET, state=RecordState.IDLE, msg_seq_number=0, suspect=Suspect(b"G" * 24, 1, 2)),
+    )
+    before = owner.records("get")
+    assert recover("--role", "get").exit_code == MAY_START
+    assert owner.records("get") == before
 
 
 # --- disarray
@@ -326,7 +372,7 @@ def test_two_records_are_disarray(owner, recover):
         lay(owner, "put", record(owner))
     result = recover()
     assert result.exit_code == DISARRAY
-    assert "holds 2 messages, expected one status record" in result.stdout
+    assert "holds 2 records, each of something that is still needed, expected one" in result.stdout
 
 
 def test_the_queue_of_a_record_is_compared_only_if_it_is_given(owner, recover):
@@ -433,7 +479,8 @@ def test_a_queue_manager_that_refuses_ends_6(recover, variables):
 
 
 @pytest.mark.embedded
-def test_a_call_that_fails_for_another_reason_ends_1(recover, faults):
+def test_a_call_that_fails_for_another_reason_ends_1(owner, recover, faults):
+    owner.put_group(THIS)
     faults.arm(Fault("answer", verb="MQGET", reason=mq.MQRC_GET_INHIBITED))
     result = recover("--role", "put")
     assert (result.exit_code, "2016" in result.stderr) == (FAILED, True)
@@ -458,7 +505,7 @@ def test_the_command_finds_an_embedded_queue_manager_of_exec_by_mqserver():
         check=False,
     )
     assert (done.returncode, done.stderr) == (MAY_START, "")
-    assert done.stdout.startswith("get N: nothing is interrupted\n")
+    assert done.stdout.startswith(f"get N: {NEVER}\n")
 
 
 # --- for programs
@@ -471,7 +518,7 @@ def test_a_program_can_ask_too(owner):
     assert (status.state, status.taken_away) == (OwnerState.INTERRUPTED, False)
     assert status.record is not None
     assert (status.record.msg_seq_number, status.record.checkpoint) == (6, 5)
-    assert owner.qmgr.inspect_owner(owner.name, "get").state is OwnerState.FREE
+    assert owner.qmgr.inspect_owner(owner.name, "get").state is OwnerState.UNKNOWN
 
 
 def test_a_program_gets_disarray_as_an_error(owner):

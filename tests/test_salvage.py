@@ -13,10 +13,12 @@ import subprocess
 
 import pytest
 
+import mqgroups.pcf_client
 from mqgroups import GroupInspection, errors
 from mqgroups.core.inspection import Place, Run
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from tests.fix_batches import messages
 from tests.fix_mqi import EMPTY, OK, wait_until
 
 THIS = [b"%d" % number for number in range(1, 8)]
@@ -35,6 +37,12 @@ class EndsEarly(io.BytesIO):
         if self.tell() >= 8:
             raise EOFError
         return super().read(size)
+
+
+@pytest.fixture
+def unasked(monkeypatch):
+    """Nobody can ask the command server."""
+    monkeypatch.setattr(mqgroups.pcf_client, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
 
 
 def lose(owner, role):
@@ -95,7 +103,7 @@ def refused(owner, role, **more):
     with pytest.raises(errors.SalvageRefused) as caught:
         owner.qmgr.salvage_owner(owner.name, role, queue=owner.queue, **more)
     assert ([message.md.pack() for message in owner.on_queue()], owner.records(role)) == before
-    can_be_accepted = caught.value.because in ("in-use", "begun", "nothing-interrupted")
+    can_be_accepted = caught.value.because in ("in-use", "other-owners", "begun", "nothing-interrupted")
     assert (f"accept {caught.value.because!r}" in str(caught.value)) is can_be_accepted
     return caught.value.because
 
@@ -113,7 +121,7 @@ def test_groups_are_found_without_a_record_and_nothing_is_removed(owner):
     seen = owner.qmgr.inspect_queue(owner.queue)
     assert [message.md.pack() for message in owner.on_queue()] == before
     whole, begun, tail = seen.groups
-    assert (seen.queue, seen.others, seen.unseen, seen.open_input, seen.open_output) == (owner.queue, 1, 0, 0, 0)
+    assert (seen.queue, seen.others, seen.open_input, seen.open_output) == (owner.queue, 1, 0, 0)
     assert [group.group_id for group in (begun, tail)] == [A, B]
     assert [group.whole for group in seen.groups] == [True, False, False]
     assert [group.messages for group in seen.groups] == [2, 2, 3]
@@ -159,8 +167,32 @@ def test_messages_in_somebodys_unit_of_work_are_counted(owner):
     handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
     assert handle.get(mq.MQGMO_SYNCPOINT).code == OK
     seen = owner.qmgr.inspect_queue(owner.queue)
+    assert (seen.uncommitted, seen.unasked, seen.open_input, seen.open_output) == (1, "", 1, 0)
+    # Whoever put or got it, and whether its handle is still there.
+    assert handle.close() == OK
+    seen = owner.qmgr.inspect_queue(owner.queue)
     owner.eye.back_out()
-    assert (seen.unseen, seen.open_input, seen.open_output) == (1, 1, 0)
+    assert (seen.uncommitted, seen.open_input) == (1, 0)
+
+
+def test_who_may_not_ask_the_command_server_is_told_that_nobody_knows(owner, unasked):
+    owner.put_raw_group(THIS)
+    seen = owner.qmgr.inspect_queue(owner.queue)
+    assert (seen.uncommitted, "2085 MQRC_UNKNOWN_OBJECT_NAME" in seen.unasked) == (None, True)
+    assert seen.groups[0].whole
+
+
+def test_a_group_that_is_there_twice_is_doubled_and_not_whole(owner):
+    for number in (1, 2, 3):
+        put(owner, A, number, number, flags=LAST if number == 3 else MIG)
+    put(owner, B, 1, 2, 3)
+    put(owner, B, 2)
+    twice, once = owner.qmgr.inspect_queue(owner.queue).groups
+    assert [(group.is_doubled, group.whole, group.overlapping) for group in (twice, once)] == [
+        (True, False, 3),
+        (True, False, 1),
+    ]
+    assert (twice.runs, twice.messages) == ((Run(Place(1), Place(4)),), 6)
 
 
 # --- rebuilding a producer's record
@@ -220,7 +252,7 @@ def test_a_producer_killed_in_a_group_goes_on_after_its_record_was_lost(owner, p
     faults.arm(Fault("kill_client", nth=6, verb="MQPUT"))
     assert program.run(PUT).returncode == -signal.SIGKILL
     faults.clear_faults()
-    wait_until(lambda: owner.eye.depth(owner.queue) == len(owner.on_queue()))
+    wait_until(lambda: mqgroups.pcf_client.uncommitted(owner.qmgr, owner.queue) == 0)
     committed = len(owner.on_queue())
     assert 0 < committed < 7
     lose(owner, "put")
@@ -367,6 +399,190 @@ def test_what_is_put_and_not_committed_is_a_doubt(owner):
     assert because == "in-use"
 
 
+def test_what_nobody_can_say_about_units_of_work_is_a_doubt(owner, unasked):
+    owner.interrupt_put(THIS[:6])
+    lose(owner, "put")
+    assert refused(owner, "put", accept=["other-owners"]) == "in-use"
+    assert refused(owner, "put", accept=["in-use"]) == "other-owners"
+    owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, accept=["in-use", "other-owners"])
+    resume_put(owner, THIS)
+    assert_whole(owner, THIS)
+
+
+# --- a record that is hidden, or gone without its anchor
+
+
+def test_nothing_is_written_beside_a_record_that_a_unit_of_work_hides(owner, make_queue):
+    owner.interrupt_put(THIS[:6])
+    handle = owner.eye.open(owner.status_queue("put"), mq.MQOO_INPUT_SHARED)
+    (record,) = owner.records("put")
+    (lying,) = (found for found in owner.on_queue(owner.status_queue("put")) if found.data == record)
+    assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).data == record
+    assert handle.close() == OK
+    for more in ({}, {"accept": ["in-use", "other-owners"]}, {"unreadable_to": make_queue()}):
+        with pytest.raises(errors.OwnerActive, match="Units of work have 1 of its messages"):
+            owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, **more)
+    assert owner.eye.back_out() == OK
+    assert owner.records("put") == [record]
+
+
+@pytest.mark.parametrize("whose", ["own", "another's"])
+def test_a_hidden_record_that_comes_back_in_time_is_waited_for(owner, make_owner, whose):
+    other = owner if whose == "own" else make_owner(queue=owner.queue)
+    other.interrupt_put(THIS[:6])
+    handle = owner.eye.open(other.status_queue("put"), mq.MQOO_INPUT_SHARED)
+    (lying,) = (found for found in owner.on_queue(other.status_queue("put")) if found.data in other.records("put"))
+    assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).code == OK
+    handle.close()
+    qmgr, naps = owner.connect(), []
+
+    def back_out(seconds):
+        naps.append(seconds)
+        owner.eye.back_out()
+
+    qmgr.sleep = back_out
+    with pytest.raises(errors.SalvageRefused) as caught:
+        qmgr.salvage_owner(owner.name, "put", queue=owner.queue, wait_s=30)
+    assert (caught.value.because, len(naps)) == ("record-there" if whose == "own" else "owned", 1)
+
+
+def test_an_anchor_alone_is_no_lost_record_to_who_cannot_ask(owner, unasked):
+    owner.interrupt_put(THIS[:6])
+    owner.take_record("put")
+    with pytest.raises(errors.OwnerActive, match="nobody can say which"):
+        owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, accept=["in-use", "other-owners"])
+    assert (owner.records("put"), owner.anchors("put")) == ([], 1)
+
+
+def test_a_record_that_is_lost_without_its_anchor_is_written_again_beside_one(owner):
+    owner.interrupt_put(THIS[:6])
+    lost = json.loads(owner.take_record("put"))
+    salvage = owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue)
+    assert (salvage.orphaned, salvage.done, salvage.record.msg_seq_number) == (True, True, 4)
+    assert (known(owner.record("put")), owner.anchors("put")) == (known(lost), 1)
+    resume_put(owner, THIS)
+    assert_whole(owner, THIS)
+
+
+def test_an_anchor_whose_record_is_lost_is_removed_where_no_group_is_interrupted(owner):
+    owner.interrupt_put(THIS[:6])
+    owner.take_record("put")
+    owner.empty()
+    with pytest.raises(errors.OwnerActive):
+        owner.producer()
+    salvage = owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, accept=["nothing-interrupted"])
+    assert (salvage.orphaned, salvage.record, owner.anchors("put")) == (True, None, 0)
+    owner.put_group(THIS)
+    assert_whole(owner, THIS)
+
+
+# --- other owners
+
+
+@pytest.fixture
+def alpha(owner, make_owner):
+    """Another owner of the same queue."""
+    return make_owner(queue=owner.queue)
+
+
+@statuses
+def test_a_group_that_another_producers_record_speaks_of_is_refused(owner, alpha, status):
+    alpha.interrupt_put(THIS[:6], status=status)
+    for more in ({}, {"accept": ["in-use", "other-owners", "begun"]}, {"group_id": owner.on_queue()[0].group_id}):
+        with pytest.raises(errors.GroupOwned) as caught:
+            owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, **more)
+        assert (caught.value.owner, caught.value.status_queue) == (alpha.name, alpha.status_queue("put"))
+        assert (caught.value.group_id, caught.value.because) == (owner.on_queue()[0].group_id, "owned")
+    assert owner.records("put") == []
+    resume_put(alpha, THIS, status=status)
+    assert_whole(owner, THIS)
+
+
+def test_a_group_that_another_consumers_record_speaks_of_is_refused(owner, alpha):
+    owner.put_raw_group(THIS)
+    interrupt_get(alpha)
+    with pytest.raises(errors.GroupOwned, match=f"a record of {alpha.name}"):
+        owner.qmgr.salvage_owner(owner.name, "get", queue=owner.queue)
+    assert rest(alpha) == list(enumerate(THIS, 1))[4:]
+
+
+def test_records_of_other_groups_and_of_the_other_role_are_no_obstacle(owner, alpha, make_owner):
+    other = make_owner()
+    other.interrupt_put(THIS[:6])
+    owner.interrupt_put([*THIS, b"held back"], every=7)
+    interrupt_get(alpha)
+    lose(owner, "put")
+    owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, accept=["begun"])
+    assert owner.record("put")["msg_seq_number"] == 7
+
+
+def test_another_owners_record_that_is_hidden_is_waited_for(owner, alpha):
+    alpha.interrupt_put(THIS[:6])
+    handle = owner.eye.open(alpha.status_queue("put"), mq.MQOO_INPUT_SHARED)
+    (lying,) = (found for found in owner.on_queue(alpha.status_queue("put")) if found.data in alpha.records("put"))
+    assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).code == OK
+    assert handle.close() == OK
+    with pytest.raises(errors.OwnerActive, match=alpha.status_queue("put")):
+        owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, accept=["in-use", "other-owners"])
+    assert owner.eye.back_out() == OK
+    with pytest.raises(errors.GroupOwned):
+        owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue)
+
+
+def test_another_owners_record_that_cannot_be_read_is_a_doubt(owner, alpha):
+    alpha.interrupt_put(THIS[:6])
+    damage(alpha, "put")
+    with pytest.raises(errors.SalvageRefused, match=alpha.status_queue("put")) as caught:
+        owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue)
+    assert caught.value.because == "other-owners"
+    assert owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, accept=["other-owners"]).done
+
+
+def test_a_status_queue_of_another_name_is_looked_at_if_it_is_named(owner, alpha, make_queue):
+    alpha.interrupt_put(THIS[:6])
+    elsewhere = make_queue()
+    for found in alpha.on_queue(alpha.status_queue("put")):
+        owner.put_raw(found.data, elsewhere)
+    lose(alpha, "put")
+    with pytest.raises(errors.GroupOwned) as caught:
+        owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, other_status_queues=[elsewhere])
+    assert (caught.value.owner, caught.value.status_queue) == (alpha.name, elsewhere)
+    with pytest.raises(errors.QueueMissing):
+        owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, other_status_queues=["NO.SUCH.QUEUE"])
+
+
+def test_names_that_are_given_are_all_there_are_where_no_list_can_be_had(owner, alpha, unasked):
+    alpha.interrupt_put(THIS[:6])
+    given = {"other_status_queues": [alpha.status_queue("put")], "accept": ["in-use"]}
+    with pytest.raises(errors.GroupOwned):
+        owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, **given)
+    lose(alpha, "put")
+    assert owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, **given).done
+
+
+def test_a_group_of_a_batch_has_an_owner_too(batches):
+    def breaking():
+        yield from messages("K", 5)
+        raise EOFError
+
+    owner, given = batches.owner, {"queue": batches.queue, "other_status_queues": [batches.status_queue]}
+    with pytest.raises(EOFError):
+        batches.attempt().put_group("K", breaking())
+    assert len(owner.on_queue()) == 4
+    with pytest.raises(errors.GroupOwned) as caught:
+        owner.qmgr.salvage_owner(owner.name, "put", **given)
+    assert (caught.value.owner, caught.value.status_queue) == (f"{batches.sink}/0/K", batches.status_queue)
+    # Its record is hidden, and the intent beside it says so.
+    (lying,) = (found for found in owner.on_queue(batches.status_queue) if b'"kind":"status"' in found.data)
+    handle = owner.eye.open(batches.status_queue, mq.MQOO_INPUT_SHARED)
+    assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).code == OK
+    with pytest.raises(errors.OwnerActive, match=batches.status_queue):
+        owner.qmgr.salvage_owner(owner.name, "put", **given)
+    assert owner.eye.back_out() == OK
+    batches.attempt().put_group("K", messages("K", 6))
+    assert batches.groups() == {"K": [b"K:%d" % number for number in range(1, 7)]}
+
+
 # --- rebuilding a consumer's record
 
 
@@ -429,7 +645,7 @@ def test_a_consumer_killed_in_a_group_goes_on_after_its_record_was_lost(owner, p
     faults.arm(Fault("kill_client", nth=8, verb="MQGET"))
     assert program.run(GET).returncode == -signal.SIGKILL
     faults.clear_faults()
-    wait_until(lambda: owner.eye.depth(owner.queue) == len(owner.on_queue()))
+    wait_until(lambda: mqgroups.pcf_client.uncommitted(owner.qmgr, owner.queue) == 0)
     left = owner.data()
     assert 0 < len(left) < 7
     lose(owner, "get")
@@ -533,10 +749,10 @@ def test_moving_away_alone_goes_on_when_its_commit_had_no_answer(owner, faults, 
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_wherever_the_connection_is_lost_the_record_is_written_once(make_owner, faults, make_queue, when):
+def test_wherever_the_connection_is_lost_the_record_is_written_once(owner, faults, make_queue, when):
     fired = nth = 1
+    away = make_queue()
     while fired:
-        owner, away = make_owner(), make_queue()
         owner.interrupt_put(THIS[:6])
         damage(owner, "put")
         qmgr = owner.connect(reconnect_wait_s=30)
@@ -546,10 +762,11 @@ def test_wherever_the_connection_is_lost_the_record_is_written_once(make_owner, 
         fired = faults.faults_fired()
         faults.clear_faults()
         assert (salvage.done, salvage.unreadable) == (True, 1)
-        assert len(owner.on_queue(away)) == len(owner.records("put")) == 1, nth
+        assert (len(owner.on_queue(away)), len(owner.records("put"))) == (nth, 1), nth
         qmgr.close()
         resume_put(owner, THIS)
         assert_whole(owner, THIS)
+        owner.empty()
         nth += 1
     assert nth > 20
 
@@ -717,6 +934,8 @@ def test_arguments_that_cannot_be_are_refused_at_once(owner):
         lambda: qmgr.salvage_owner(owner.name, "both", queue=owner.queue),
         lambda: qmgr.salvage_owner(owner.name, "put", queue=owner.queue, accept=["anything"]),
         lambda: qmgr.salvage_owner(owner.name, "put", queue=owner.queue, accept="in-use"),
+        lambda: qmgr.salvage_owner(owner.name, "put", queue=owner.queue, other_status_queues="ONE.NAME"),
+        lambda: qmgr.salvage_owner(owner.name, "put", queue=owner.queue, other_status_queues=["no name"]),
         lambda: qmgr.salvage_owner(owner.name, "put", queue=owner.queue, group_id=b"short"),
         lambda: qmgr.move_group(owner.queue, "A" * 24),
         lambda: qmgr.inspect_queue("not a name"),

@@ -7,13 +7,14 @@ import json
 import pytest
 from click.testing import CliRunner
 
+import mqgroups.pcf_client
 from mqgroups.cli import main
 from mqgroups.mqi import constants as mq
 from tests.fix_mqi import OK
 from tests.test_recover_cli import environment
 
 THIS = [b"%d" % number for number in range(1, 8)]
-DONE, FAILED, USAGE, _, OWNER_ACTIVE, REFUSED, NO_CONNECTION = range(7)
+DONE, FAILED, USAGE, _, OWNER_ACTIVE, REFUSED, NO_CONNECTION, _, DOUBLED = range(9)
 A = b"A" * 24
 
 
@@ -38,7 +39,7 @@ def rebuild(owner, salvage):
 def interrupted(owner):
     """A producer that was killed after four messages of a group, and its status record lost; returns the GroupId."""
     owner.interrupt_put(THIS[:6])
-    owner.take_record("put")
+    owner.empty(owner.status_queue("put"))
     return owner.on_queue()[0].group_id
 
 
@@ -52,7 +53,32 @@ def test_looking_shows_each_group_and_what_is_missing(owner, salvage):
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     assert lines[1].startswith(f"{whole.hex()} whole 2 1 2 - no ")
     assert lines[2].startswith(f"{A.hex()} no beginning, no end, gap 2 4 6 5 to 6 yes ")
-    assert lines[3].startswith("2 groups; 0 messages not in groups; 0 that cannot be seen; open handles: 0 for input")
+    assert lines[3] == ("2 groups; 0 messages not in groups; open handles: 0 for input, 0 for output; hidden: nothing")
+
+
+def test_a_group_that_is_there_twice_is_doubled_and_has_an_exit_code_of_its_own(owner, salvage):
+    for number, flags in ((1, mq.MQMF_MSG_IN_GROUP), (2, mq.MQMF_MSG_IN_GROUP | mq.MQMF_LAST_MSG_IN_GROUP)):
+        for _ in range(2):
+            owner.put_raw(b"x", GroupId=A, MsgSeqNumber=number, MsgFlags=flags, Persistence=1)
+    result = salvage("look")
+    assert (result.exit_code, f"{A.hex()}  doubled" in result.stdout) == (DOUBLED, True)
+    said = json.loads(salvage("look", "--json").stdout)
+    (group,) = said["groups"]
+    assert (said["exit_code"], group["whole"], group["doubled"], group["overlapping"]) == (DOUBLED, False, True, 2)
+
+
+def test_what_units_of_work_hide_is_told(owner, salvage, monkeypatch):
+    owner.put_raw_group(THIS)
+    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+    assert handle.get(mq.MQGMO_SYNCPOINT).code == OK
+    handle.close()
+    told = salvage("look").stdout
+    monkeypatch.setattr(mqgroups.pcf_client, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
+    unasked = salvage("look")
+    owner.eye.back_out()
+    assert "hidden: 1 messages put or got in units of work" in told
+    assert "hidden: nobody knows what units of work hide (MQOPEN for queue NO.SUCH.QUEUE: 2085" in unasked.stdout
+    assert unasked.exit_code == DONE
 
 
 def test_looking_in_json_tells_the_same(owner, salvage, interrupted):
@@ -63,9 +89,10 @@ def test_looking_in_json_tells_the_same(owner, salvage, interrupted):
         "q_mgr_name": owner.target.q_mgr_name,
         "queue": owner.queue,
         "others": 0,
-        "unseen": 0,
         "open_input": 0,
         "open_output": 0,
+        "uncommitted": 0,
+        "unasked": "",
         "exit_code": DONE,
     }
     put_by, first_put, last_put = (group.pop(name) for name in ("put_by", "first_put", "last_put"))
@@ -81,6 +108,7 @@ def test_looking_in_json_tells_the_same(owner, salvage, interrupted):
         "has_head": True,
         "has_end": False,
         "whole": False,
+        "doubled": False,
         "overlapping": 0,
         "persistences": [mq.MQPER_PERSISTENT],
         "backout_count": 0,
@@ -132,6 +160,36 @@ def test_a_doubt_is_accepted_by_its_name(owner, rebuild, interrupted):
     assert (result.exit_code, "accept 'in-use'" in result.stderr) == (REFUSED, True)
     assert rebuild("--apply", "--accept", "in-use").exit_code == DONE
     handle.close()
+
+
+def test_a_group_that_has_an_owner_is_refused_with_its_name(owner, make_owner, rebuild):
+    alpha = make_owner(queue=owner.queue)
+    alpha.interrupt_put(THIS[:6])
+    result = rebuild("--apply", "--accept", "in-use", "--accept", "other-owners")
+    assert (result.exit_code, result.stdout) == (REFUSED, "")
+    assert f"status queue {alpha.status_queue('put')}: found a record of {alpha.name} (in group)" in result.stderr
+    assert owner.records("put") == []
+
+
+def test_status_queues_can_be_named_where_no_list_can_be_had(owner, make_owner, rebuild, interrupted, monkeypatch):
+    monkeypatch.setattr(mqgroups.pcf_client, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
+    alpha = make_owner(queue=owner.queue)
+    with alpha.producer():
+        pass
+    result = rebuild("--accept", "in-use")
+    assert (result.exit_code, "accept 'other-owners'" in result.stderr) == (REFUSED, True)
+    assert rebuild("--accept", "in-use", "--other-status-queue", alpha.status_queue("put")).exit_code == DONE
+    assert rebuild("--accept", "in-use", "--accept", "other-owners").exit_code == DONE
+
+
+def test_an_anchor_without_its_record_is_told(owner, rebuild):
+    owner.interrupt_put(THIS[:6])
+    owner.take_record("put")
+    result = rebuild()
+    would = f"would remove an anchor from {owner.status_queue('put')}, whose record is lost"
+    assert (result.exit_code, result.stdout.splitlines()[-2]) == (DONE, would)
+    assert json.loads(rebuild("--apply", "--json").stdout)["orphaned"]
+    assert (len(owner.records("put")), owner.anchors("put")) == (1, 1)
 
 
 def test_an_active_owner_is_told_from_disarray(owner, rebuild):

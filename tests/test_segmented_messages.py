@@ -20,6 +20,16 @@ G, LAST = mq.MQMF_MSG_IN_GROUP, mq.MQMF_MSG_IN_GROUP | mq.MQMF_LAST_MSG_IN_GROUP
 SEG, END = mq.MQMF_SEGMENT, mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT
 
 
+class Breaks(io.BytesIO):
+    """A stream that fails where it should end."""
+
+    def read(self, size=-1):
+        data = super().read(size)
+        if not data:
+            raise EOFError
+        return data
+
+
 def physical(owner):
     """Return sequence number, offset, flags and length of what is on the queue."""
     return [(one.msg_seq_number, one.md.Offset, one.msg_flags, len(one.data)) for one in owner.on_queue()]
@@ -260,6 +270,29 @@ def test_a_syncpoint_in_a_stream_may_have_a_checkpoint(owner):
                     record = decode(owner.records("get")[0])
                     assert record.checkpoint == (record.offset or None)
     assert done[-1] == 1000
+
+
+def test_a_stream_that_stalls_says_where_and_what_was_delivered(owner):
+    qmgr = owner.connect()
+    group = owner.producer(qmgr, every=1, segment_bytes=100).group()
+    with pytest.raises(EOFError):
+        group.put(Breaks(LONG[:350]), last=False)
+    qmgr.close()
+    assert [found.md.Offset for found in owner.on_queue()] == [0, 100]
+    got = []
+
+    def get(consumer):
+        for message in next(iter(consumer)):
+            for chunk in message.chunks():
+                got.append(chunk)
+
+    with owner.consumer(stream=True) as consumer:
+        for _ in range(2):
+            with pytest.raises(errors.GroupStalled, match="the rest of message 1, from offset 200") as caught:
+                get(consumer)
+            assert (caught.value.msg_seq_number, caught.value.offset) == (1, 200)
+            assert "The first 200 bytes of the message were delivered" in str(caught.value)
+    assert b"".join(got) == LONG[:200]
 
 
 def test_a_stream_after_its_group_was_left_is_a_clear_error(owner):

@@ -163,7 +163,7 @@ def test_with_check_it_only_says_so(pair, recover):
     result = recover("--check", "--json")
     said = json.loads(result.stdout)
     # What is interrupted is not the other's yet.
-    assert (result.exit_code, said["owners"][0]["state"]) == (MAY_START, "free")
+    assert (result.exit_code, said["owners"][0]["state"]) == (MAY_START, "unknown")
     takeover = said["takeover"]
     assert (takeover["from"], takeover["done"], takeover["record"]["msg_seq_number"]) == (one.name, False, 2)
     assert one.records("get") == before

@@ -48,7 +48,7 @@ def _differences_of_day(name: str, expected: list[str], lines: list[str]) -> Ite
 
 
 def left_on_queues(q_mgr: mqgroups.QueueManager, queues: Iterable[str]) -> list[str]:
-    """Return a sentence for each queue that holds messages. CurrentQDepth counts uncommitted ones too."""
+    """Return a sentence for each queue that holds messages. CurrentQDepth leaves out what is got and not committed."""
     sentences = []
     for name in queues:
         queue = connection_of(q_mgr).open_queue(name, mq.MQOO_INQUIRE)

@@ -63,12 +63,13 @@ class GroupInspection:
         runs: what is there, ascending.
         messages: how many physical messages that is.
         last: number of the message that says it is the group's last; 0 if none does.
-        overlapping: messages that are where another one is.
+        overlapping: messages that are where another one is: there twice, or segments that overlap.
         persistences: of its messages: one value, if they were put as a group.
         backout_count: the highest.
         put_by: the applications that put it, in order of first appearance.
         first_put, last_put: the earliest and latest PutDate and PutTime: 16 digits, UTC; empty if no message says it.
-        whole: whether the queue manager offers it, in logical order, as a group all of whose messages are available.
+        whole: whether the queue manager offers it, in logical order, as a group all of whose messages are available, and none
+            of them is there twice.
     """
 
     group_id: bytes
@@ -114,6 +115,11 @@ class GroupInspection:
         return self.last > 0 and self.end >= Place(self.last + 1)
 
     @property
+    def is_doubled(self) -> bool:
+        """Whether some of its messages are there twice. Somebody who gets it gets these twice, or stops at them."""
+        return self.overlapping > 0
+
+    @property
     def is_consistent(self) -> bool:
         """Whether its messages can all be of one group: none twice, none behind the last, one persistence."""
         behind = self.last > 0 and self.end > Place(self.last + 1)
@@ -129,18 +135,28 @@ class QueueInspection:
         resolved_q_name: of the local queue behind it.
         groups: in the order of the first message of each that is there.
         others: messages that are not in groups.
-        unseen: CURDEPTH, less the messages that were seen. If it is not 0, messages are in somebody's unit of work, have
-            expired, or came and went meanwhile.
-        open_input, open_output: how many handles are open to get from it and to put to it.
+        open_input, open_output: how many handles are open to get from it and to put to it. They show who lives; of a program
+            that has died they prove nothing, because its handles may go before its unit of work is backed out.
+        uncommitted: how many messages were put or got in units of work that were open before the browsing began or after it had
+            ended, the more of both; the MQI cannot tell, the command server can. ``None``: it could not be asked.
+        unasked: why it could not; empty if it was.
     """
 
     queue: str
     resolved_q_name: str
     groups: tuple[GroupInspection, ...]
     others: int
-    unseen: int
     open_input: int
     open_output: int
+    uncommitted: int | None = None
+    unasked: str = ""
+
+    @property
+    def hidden(self) -> str:
+        """What may be there that browsing does not show, in words; empty if nothing is."""
+        if self.uncommitted is None:
+            return f"nobody knows what units of work hide ({self.unasked})"
+        return f"{self.uncommitted} messages put or got in units of work" if self.uncommitted else ""
 
 
 def with_message(group: GroupInspection, message: Browsed) -> GroupInspection:

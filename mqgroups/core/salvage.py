@@ -2,14 +2,18 @@
 
 A producer puts in order, so the last message of its group that is there says where it stands. A consumer gets in order, so
 the first message that is left says where it stands, if the group has lost its beginning. Both hold only of a group of which
-nothing is missing in between, and of a queue on which nobody else is at work; what cannot be known is refused. Some of it can
-be accepted by who knows better (``DOUBTS``).
+nothing is missing in between, that has no other owner, and of a queue on which nobody else is at work; what cannot be known is
+refused. An operator may override some of these checks (``DOUBTS``).
 
     role    the group that was interrupted     where its owner goes on       beyond doubt
     put     has not its last message           behind the last that is there if its beginning is there, nobody has it open for
-                                                                             output, and every message can be seen
-    get     has not its first message          at the first that is there    if nobody has it open for input, and every
-                                                                             message can be seen
+                                                                             output, and no unit of work hides a message
+    get     has not its first message          at the first that is there    if nobody has it open for input, and no unit of
+                                                                             work hides a message
+
+Whether units of work hide messages the MQI does not tell: got and not committed, they are neither browsed nor counted. Nor does
+it tell whether the owner's own unit of work is backed out already; that its status queue can be opened does not prove it. The
+command server's UncommittedMsgs does (``QueueInspection.uncommitted``); without it, it is a doubt.
 """
 
 from __future__ import annotations
@@ -42,10 +46,11 @@ class Obstacle(Enum):
     BEING_CONSUMED = "being-consumed"
     BEGUN = "begun"
     IN_USE = "in-use"
+    OTHER_OWNERS = "other-owners"
 
 
 # What may be so all the same, and does no harm then.
-DOUBTS = frozenset({Obstacle.NOTHING_INTERRUPTED, Obstacle.BEGUN, Obstacle.IN_USE})
+DOUBTS = frozenset({Obstacle.NOTHING_INTERRUPTED, Obstacle.BEGUN, Obstacle.IN_USE, Obstacle.OTHER_OWNERS})
 
 
 class CannotSalvage(ValueError):
@@ -88,9 +93,7 @@ def interrupted_at(
     if group_id is None:
         candidates = interrupted(role, seen.groups)
         if not candidates:
-            _doubt(
-                Obstacle.NOTHING_INTERRUPTED, accepted, f"{len(seen.groups)} groups, none interrupted", "one that is"
-            )
+            doubt(Obstacle.NOTHING_INTERRUPTED, accepted, f"{len(seen.groups)} groups, none interrupted", "one that is")
             return None
         if len(candidates) > 1:
             found = "groups " + ", ".join(group.group_id.hex() for group in candidates)
@@ -106,18 +109,16 @@ def interrupted_at(
             raise CannotSalvage(Obstacle.NOT_BEGUN, "its first message", "a group that has lost it")
     _check_whole(group)
     if role is Role.GET:
-        _check_unused(accepted, seen.unseen, open_input=seen.open_input)
+        _check_unused(accepted, seen.hidden, open_input=seen.open_input)
         return group, _position(group, group.first)
     _check_made_here(group, q_mgr_name)
     if not group.has_head:
-        if seen.unseen:
+        if seen.uncommitted:
             # The last ones may be in the unit of work of who has the first ones.
-            found = (
-                f"message {group.first.msg_seq_number} as its first, and {seen.unseen} messages more than can be seen"
-            )
-            raise CannotSalvage(Obstacle.BEING_CONSUMED, found, "all messages to be seen")
-        _doubt(Obstacle.BEGUN, accepted, f"message {group.first.msg_seq_number} as its first", "message 1")
-    _check_unused(accepted, seen.unseen, open_output=seen.open_output)
+            found = f"message {group.first.msg_seq_number} as its first, and {seen.hidden}"
+            raise CannotSalvage(Obstacle.BEING_CONSUMED, found, "nothing in units of work")
+        doubt(Obstacle.BEGUN, accepted, f"message {group.first.msg_seq_number} as its first", "message 1")
+    _check_unused(accepted, seen.hidden, open_output=seen.open_output)
     return group, _position(group, group.end, in_last_message=group.last == group.end.msg_seq_number)
 
 
@@ -128,7 +129,7 @@ def movable(seen: QueueInspection, group_id: bytes, accepted: Collection[Obstacl
         CannotSalvage: it is not there, or somebody may be.
     """
     group = the_group(seen, group_id)
-    _check_unused(accepted, seen.unseen, open_input=seen.open_input, open_output=seen.open_output)
+    _check_unused(accepted, seen.hidden, open_input=seen.open_input, open_output=seen.open_output)
     return group
 
 
@@ -164,13 +165,15 @@ def _check_made_here(group: GroupInspection, q_mgr_name: str) -> None:
         raise CannotSalvage(Obstacle.OTHER_Q_MGR, found, f"one made by {q_mgr_name}")
 
 
-def _check_unused(accepted: Collection[Obstacle], unseen: int, **handles: int) -> None:
-    if unseen or any(handles.values()):
-        opened = " and ".join(f"{number} open for {kind.removeprefix('open_')}" for kind, number in handles.items())
-        found = f"{unseen} messages more than can be seen, and handles: {opened}"
-        _doubt(Obstacle.IN_USE, accepted, found, "a queue nobody else works with")
+def _check_unused(accepted: Collection[Obstacle], hidden: str, **handles: int) -> None:
+    found = [f"{number} handles open for {kind.removeprefix('open_')}" for kind, number in handles.items() if number]
+    if hidden:
+        found.append(hidden)
+    if found:
+        doubt(Obstacle.IN_USE, accepted, ", and ".join(found), "a queue nobody else works with")
 
 
-def _doubt(obstacle: Obstacle, accepted: Collection[Obstacle], found: str, expected: str) -> None:
+def doubt(obstacle: Obstacle, accepted: Collection[Obstacle], found: str, expected: str) -> None:
+    """Raise CannotSalvage, unless it is accepted."""
     if obstacle not in accepted:
         raise CannotSalvage(obstacle, found, expected)

@@ -128,6 +128,12 @@ class Message:
         return result if result >= 0 else None
 
     @property
+    def abandoned_because(self) -> str:
+        """The reason that came with ``abandoned_with``, in words: its property ``mqgroups.Reason``; empty if it is not there."""
+        reason = self.properties.get("mqgroups.Reason", "")
+        return reason if isinstance(reason, str) else ""
+
+    @property
     def in_group(self) -> bool:
         """Whether it belongs to a group at all."""
         return self._group_status != _NOT_IN_GROUP

@@ -31,9 +31,9 @@ def inspected(messages, group_id=G):
     return group
 
 
-def on_queue(*groups, unseen=0, open_input=0, open_output=0):
+def on_queue(*groups, uncommitted=0, unasked="", open_input=0, open_output=0):
     """Return the inspection of a queue with these groups."""
-    return QueueInspection("Q", "Q", groups, 0, unseen, open_input, open_output)
+    return QueueInspection("Q", "Q", groups, 0, open_input, open_output, uncommitted, unasked)
 
 
 def position_of(role, messages):
@@ -126,11 +126,12 @@ def test_the_queue_manager_that_made_a_group_id_is_its_first_twelve_characters()
 @pytest.mark.parametrize(
     ("role", "use", "doubted"),
     [
-        (Role.PUT, {"unseen": 1}, True),
-        (Role.PUT, {"unseen": -1}, True),
+        (Role.PUT, {"uncommitted": 1}, True),
+        (Role.PUT, {"uncommitted": None, "unasked": "2035"}, True),
         (Role.PUT, {"open_output": 1}, True),
         (Role.PUT, {"open_input": 1}, False),
-        (Role.GET, {"unseen": 1}, True),
+        (Role.GET, {"uncommitted": 1}, True),
+        (Role.GET, {"uncommitted": None, "unasked": "2035"}, True),
         (Role.GET, {"open_input": 1}, True),
         (Role.GET, {"open_output": 1}, False),
     ],
@@ -148,7 +149,7 @@ def test_only_who_could_change_where_an_owner_stands_is_in_the_way(role, use, do
     assert caught.value.because is Obstacle.IN_USE
 
 
-@pytest.mark.parametrize("use", ["unseen", "open_input", "open_output"])
+@pytest.mark.parametrize("use", ["uncommitted", "open_input", "open_output"])
 def test_a_group_is_moved_when_nobody_is_at_work(use):
     group = inspected(WALK[3:])
     assert movable(on_queue(group), G) == group

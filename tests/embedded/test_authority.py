@@ -48,6 +48,7 @@ from mqgroups.mqi.constants import (
     MQSO_RESUME,
 )
 from mqgroups.mqsc_client import MQSCClient
+from mqgroups.queue_manager import connection_of
 from mqgroups.testing.under_test import QueueManagerUnderTest
 from tests.embedded.test_commands import Commands
 from tests.fix_mqi import OK, failed, shared_input
@@ -177,7 +178,7 @@ def target(_client_library, tmp_path_factory):
 def mqsc(target, _client_library):
     """A function that carries MQSC out as the administrator; returns what is said."""
     with mqgroups.connect(target.q_mgr_name, target.channel, target.conn_name, reconnect_wait_s=0) as q_mgr:
-        client = MQSCClient(q_mgr)
+        client = MQSCClient(connection_of(q_mgr))
 
         def run(command, *, must=True):
             done, said = client.run(command)

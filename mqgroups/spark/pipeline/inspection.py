@@ -19,7 +19,8 @@ class Waiting:
     Attributes:
         groups, messages: complete groups, and their logical messages.
         ungrouped: messages in no group; each would be read, and rejected.
-        depth: all physical messages, those of incomplete groups and uncommitted ones too.
+        depth: all physical messages, those of incomplete groups and those put and not committed too; without those that units of
+            work have got.
         readers: how many handles have the queue open for input; a pipeline wants it for itself.
     """
 

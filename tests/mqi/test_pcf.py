@@ -1,0 +1,66 @@
+"""PCF messages as the library writes and reads them, against pymqi's numbers and the embedded queue manager's reading."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from mqgroups.embedded import pcf as theirs
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import pcf
+
+REVERSED, NORMAL = mq.MQENC_REVERSED, 0x111
+NAMES = (3011, ("MQGROUPS.PUT.ALPHA".ljust(48), "MQGROUPS.PUT.BETA".ljust(48)))
+
+
+def test_the_numbers_are_those_of_the_bindings():
+    cmqcfc = pytest.importorskip("pymqi").CMQCFC
+    ours = {name: value for name, value in vars(pcf).items() if name.startswith("MQ")}
+    assert ours
+    assert ours == {name: getattr(cmqcfc, name) for name in ours}
+
+
+def test_a_command_is_read_as_it_was_meant():
+    data = pcf.command(41, {mq.MQCA_Q_NAME: "A.QUEUE", 1026: (1027, 3), mq.MQIA_Q_TYPE: mq.MQQT_LOCAL})
+    header, parameters = theirs.parse_command(data, mq.MQENC_NATIVE)
+    assert (header.command, header.control) == (41, pcf.MQCFC_LAST)
+    found = {each.identifier: (each.type, each.value) for each in parameters}
+    assert found == {
+        mq.MQCA_Q_NAME: (pcf.MQCFT_STRING, "A.QUEUE"),
+        1026: (pcf.MQCFT_INTEGER_LIST, (1027, 3)),
+        mq.MQIA_Q_TYPE: (pcf.MQCFT_INTEGER, 1),
+    }
+
+
+def test_a_response_is_read_and_what_is_not_needed_is_skipped():
+    parameters = [
+        theirs.byte_string(7001, b"skipped"),
+        theirs.strings(*NAMES),
+        theirs.integers(1261, [1, 1]),
+        theirs.string(3012, "text", 48),
+        theirs.integer(1027, 7),
+    ]
+    data = theirs.build(theirs.Header(2, 18, control=0, comp_code=1, reason=2085), parameters)
+    said = pcf.response(data, mq.MQENC_NATIVE)
+    assert (said.is_last, said.comp, said.reason) == (False, 1, 2085)
+    assert said.values == {3011: ("MQGROUPS.PUT.ALPHA", "MQGROUPS.PUT.BETA"), 1261: (1, 1), 3012: "text", 1027: 7}
+
+
+@pytest.mark.parametrize(("encoding", "order"), [(REVERSED, "<"), (NORMAL, ">")])
+def test_integers_are_read_in_the_order_that_the_message_gives(encoding, order):
+    data = struct.pack(order + "9i", 2, 36, 1, 41, 1, 1, 0, 0, 1) + struct.pack(order + "4i", 3, 16, 1027, 5)
+    assert pcf.response(data, encoding).values == {1027: 5}
+
+
+@pytest.mark.parametrize("length", [0, 35, 40, 51])
+def test_what_ends_too_early_is_no_response(length):
+    data = struct.pack("<9i", 2, 36, 1, 41, 1, 1, 0, 0, 1) + struct.pack("<4i", 3, 16, 1027, 5)
+    with pytest.raises(ValueError, match="no PCF message"):
+        pcf.response(data[:length], REVERSED)
+
+
+def test_a_structure_that_says_it_has_no_length_ends_the_reading():
+    data = struct.pack("<9i", 2, 36, 1, 41, 1, 1, 0, 0, 9) + struct.pack("<4i", 99, 0, 1027, 5)
+    with pytest.raises(ValueError, match="0 bytes"):
+        pcf.response(data, REVERSED)
