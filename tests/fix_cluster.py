@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -216,11 +216,13 @@ def embedded_cluster(cluster):
 
 @pytest.fixture
 def make_cluster(connect, mq_mqsc):
-    """A function that starts an embedded cluster of this test's own; it takes what ``described`` takes."""
+    """A function that starts an embedded cluster of this test's own; it takes what ``described`` takes, and readings."""
     started: list[EmbeddedCluster] = []
 
-    def make(names: tuple[str, ...] = NAMES, settings: ChannelSettings = SETTINGS) -> ClusterUnderTest:
-        embedded = EmbeddedCluster(described(names, settings), mqsc=[MQSC, *mq_mqsc])
+    def make(
+        names: tuple[str, ...] = NAMES, settings: ChannelSettings = SETTINGS, readings: Mapping[str, str] | None = None
+    ) -> ClusterUnderTest:
+        embedded = EmbeddedCluster(described(names, settings), mqsc=[MQSC, *mq_mqsc], readings=readings)
         started.append(embedded)
         embedded.start()
         return ClusterUnderTest(cluster_sites.in_hand(embedded), connect)

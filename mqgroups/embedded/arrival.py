@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 from mqgroups.embedded import reports
 from mqgroups.embedded.queue import Message
 from mqgroups.embedded.queue_manager import Failed, QueueManager
+from mqgroups.embedded.readings import GROUP_STAYS
 from mqgroups.embedded.report_delivery import dead_letter, placed
 from mqgroups.embedded.routing import addressed, here
 from mqgroups.embedded.store import ChannelState
@@ -130,7 +131,7 @@ class Receiver:
                     return self._put(item)
             except Failed as failed:
                 reason = failed.reason
-            if reason in _GONE and item.bound is not Bound.ON_OPEN:
+            if reason in _GONE and not self._stays(item.bound):
                 with self._q_mgr.lock:
                     elsewhere = self._elsewhere(item)
                 if elsewhere:
@@ -150,6 +151,10 @@ class Receiver:
         if target.q_mgr_name == self._q_mgr.name and reports.is_confirmed(reports.COA, md.report, md.format):
             return [message, *reports.reports_on_arrival(self._q_mgr, [message])]
         return [message]
+
+    def _stays(self, bound: Bound) -> bool:
+        """Whether a message that is bound like this goes to no other instance than the one it was sent to."""
+        return bound is Bound.ON_OPEN or (bound is Bound.ON_GROUP and self._q_mgr.readings[GROUP_STAYS])
 
     def _elsewhere(self, item: Transmitted) -> list[Message]:
         """Return the message on its way to another instance of its queue, or nothing if there is none that takes it."""

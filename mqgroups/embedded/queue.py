@@ -96,6 +96,11 @@ class Message:
         self.expires_at_s = expires_at_s
         self.locked_by: Handle | None = None
 
+    def move_to(self, position: int) -> None:
+        """Take another place among messages of the same priority; the message must not be available."""
+        self.key = order_key(self.key_priority, position)
+        self.position = position
+
     @property
     def key_priority(self) -> int:
         """The priority that decides its place, which under FIFO delivery is not the one in its descriptor."""
@@ -314,7 +319,7 @@ class Queue:
         self.open_count = 0
         self.open_input_count = 0
         self.open_output_count = 0
-        self.exclusive_input = False
+        self.exclusive_input_count = 0
         self.available: SortedDict[int, Message] = SortedDict()
         self._heads: SortedDict[int, Message] = SortedDict()
         self._by_msg_id = _Index()

@@ -34,7 +34,15 @@ from mqgroups.embedded.mqsc import parse
 from mqgroups.embedded.object_attributes import Kind
 from mqgroups.embedded.platform import ZOS_HIGHEST_BACKOUT_COUNT, Platform
 from mqgroups.embedded.queue import Message, Queue
-from mqgroups.embedded.readings import CLOSES_HANDLES_FIRST, Readings
+from mqgroups.embedded.readings import (
+    BACKED_OUT_TO_THE_END,
+    CLOSES_HANDLES_FIRST,
+    IDENTIFIERS_BEGIN_WITH_NAME,
+    MQDISC_BACKS_OUT,
+    PLACED_AT_COMMIT,
+    TOLD_OF_A_FAILED_PUT,
+    Readings,
+)
 from mqgroups.embedded.store import Store
 from mqgroups.embedded.structures import MessageDescriptor, name_field
 from mqgroups.embedded.unit_of_work import UnitOfWork
@@ -195,6 +203,7 @@ class QueueManager:
         # Identifiers must never come again, also not after a restart: the clock starts the count, and no queue manager
         # puts a thousand million messages a second.
         self._serial = itertools.count(time.time_ns())
+        self._identifier_begins_with_name = self.readings[IDENTIFIERS_BEGIN_WITH_NAME]
         self._identifier_prefix = b"AMQ " + name.encode("latin-1")[:12].ljust(12)
         # Positions come again after a restart, message tokens never do.
         self.token_prefix = time.time_ns().to_bytes(8, "big")
@@ -298,8 +307,8 @@ class QueueManager:
         return check
 
     def disconnect(self, connection: Connection) -> Answer:
-        """MQDISC: commits an open unit of work, then closes all handles (IBM MQ, topic "MQDISC")."""
-        answer = self.commit(connection)
+        """MQDISC: commits an open unit of work, unless the reading is another, then closes all handles (topic "MQDISC")."""
+        answer = self.back_out(connection) if self.readings[MQDISC_BACKS_OUT] else self.commit(connection)
         self._close_handles(connection)
         with self.lock:
             self.connections.pop(connection.connection_id, None)
@@ -346,7 +355,7 @@ class QueueManager:
             queue.wake()
         if handle.for_input:
             queue.open_input_count -= 1
-            queue.exclusive_input = queue.exclusive_input and not handle.exclusive
+            queue.exclusive_input_count -= handle.exclusive
         if handle.options & mq.MQOO_OUTPUT:
             queue.open_output_count -= 1
         if handle.creates_dynamic and queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC and not queue.deleted:
@@ -396,9 +405,14 @@ class QueueManager:
             unit, connection.unit_of_work = connection.unit_of_work, None
         if unit is None:
             return mq.MQCC_OK, mq.MQRC_NONE, []
-        if unit.doomed:
+        told = self.readings[TOLD_OF_A_FAILED_PUT] if unit.doomed else None
+        if told is not None:
             self._give_back(unit)
-            return mq.MQCC_WARNING, mq.MQRC_BACKED_OUT, []
+            return *told, []
+        if self.readings[PLACED_AT_COMMIT]:
+            with self.lock:
+                for message in unit.puts:
+                    message.move_to(self.new_position())
         try:
             self.store.commit(unit.puts, unit.gets)
         except sqlite3.Error:
@@ -425,12 +439,18 @@ class QueueManager:
         for message in unit.gets:
             if self.platform is not Platform.ZOS or message.backout_count < ZOS_HIGHEST_BACKOUT_COUNT:
                 message.backout_count += 1
+        to_the_end = self.readings[BACKED_OUT_TO_THE_END]
+        positions = [self.new_position() if to_the_end else message.position for message in unit.gets]
+        moved = list(zip(unit.gets, positions, strict=True))
         try:
-            self.store.count_backout(unit.gets)
+            self.store.give_back(moved)
         except sqlite3.Error:
             # The messages themselves are safe; only their counts would be lower after a restart.
             _log.exception("backout counts of %d messages could not be written", len(unit.gets))
+            moved = []
         with self.lock:
+            for message, position in moved:
+                message.move_to(position)
             unit.restore_states()
             for queue, (puts, gets) in unit.queues().items():
                 queue.held -= len(puts)
@@ -467,7 +487,10 @@ class QueueManager:
 
     def new_identifier(self) -> bytes:
         """Return 24 bytes that no message, group or connection had before: ``AMQ``, the name, a serial number."""
-        return self._identifier_prefix + next(self._serial).to_bytes(8, "big")
+        serial = next(self._serial).to_bytes(8, "big")
+        return (
+            self._identifier_prefix + serial if self._identifier_begins_with_name else serial + self._identifier_prefix
+        )
 
     def put_date_and_time(self) -> tuple[bytes, bytes]:
         """Return PutDate ``YYYYMMDD`` and PutTime ``HHMMSSTH`` of now, in UTC."""

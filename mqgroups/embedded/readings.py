@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
+from mqgroups.mqi import constants as mq
+
 T = TypeVar("T")
 
 CLEANUP_GAP_S = 0.05
@@ -64,10 +66,151 @@ CLOSES_HANDLES_FIRST = Reading(
         ),
     ),
 )
+PLACED_AT_COMMIT = Reading(
+    "place of a put",
+    "nothing written for units of work",
+    (
+        Value("taken at MQPUT", False, "Among equal priorities messages lie in the order of their MQPUTs."),
+        Value("taken at commit", True, "Among equal priorities messages lie in the order of their commits."),
+    ),
+)
+BACKED_OUT_TO_THE_END = Reading(
+    "place after a backout",
+    "nothing written",
+    (
+        Value("the original place", False, "A message that is backed out lies where it lay before it was got."),
+        Value("the end of the queue", True, "A message that is backed out lies behind all others of its priority."),
+    ),
+)
+MQDISC_BACKS_OUT = Reading(
+    "mqdisc",
+    "MQDISC: commits; which environments differ is not written for clients",
+    (
+        Value("commits", False, "MQDISC commits an open unit of work."),
+        Value("backs out", True, "MQDISC backs an open unit of work out, and answers MQCC_OK."),
+    ),
+)
+DUPLICATE_NUMBER = Reading(
+    "duplicate sequence number",
+    "reason code 2250; nothing written about duplicates",
+    (
+        Value("accepted", mq.MQRC_NONE, "Messages of a group may have the same number and offset."),
+        Value(
+            "refused with 2250",
+            mq.MQRC_MSG_SEQ_NUMBER_ERROR,
+            "MQPUT fails while a message of the group with this number and offset can be got from the queue.",
+        ),
+    ),
+)
+_DIFFER = (mq.MQRC_INCONSISTENT_PERSISTENCE, mq.MQRC_INCONSISTENT_UOW)
+_LEAVE = (mq.MQRC_INCOMPLETE_MSG, mq.MQRC_INCOMPLETE_GROUP)
+PRECEDENCE: Reading[tuple[int, ...]] = Reading(
+    "precedence of group errors",
+    "Logical and physical ordering: 2242 before 2241, no more",
+    (
+        Value("2242, 2241, 2185, 2245", (*_LEAVE, *_DIFFER), "What leaves the group is told first, then persistence."),
+        Value(
+            "2242, 2241, 2245, 2185", (*_LEAVE, *_DIFFER[::-1]), "What leaves the group is told first, then syncpoint."
+        ),
+        Value("2185, 2245, 2242, 2241", (*_DIFFER, *_LEAVE), "Persistence is told first, then syncpoint."),
+        Value("2245, 2185, 2242, 2241", (*_DIFFER[::-1], *_LEAVE), "Syncpoint is told first, then persistence."),
+    ),
+)
+SEGMENTS_SHARE_MSG_ID = Reading(
+    "msgids of segments",
+    "MQMF_SEGMENTATION_ALLOWED (q097540): says nothing of MsgId",
+    (
+        Value("one each", False, "Of segments that the queue manager makes the first has the message's MsgId."),
+        Value("all the same", True, "All segments that the queue manager makes have the message's MsgId."),
+    ),
+)
+GROUP_GOES_UNTOLD = Reading(
+    "bind on group",
+    "ResolvedQMgrName (q098810): blank if not fixed; a group is neither",
+    (
+        Value("tells the instance", False, "MQPMO.ResolvedQMgrName is the queue manager that the message went to."),
+        Value("tells nothing", True, "MQPMO.ResolvedQMgrName is blank."),
+    ),
+)
+GROUP_STAYS = Reading(
+    "group at an inhibited instance",
+    "MQOPEN and clusters (q027030), note: a group may be split",
+    (
+        Value(
+            "goes on to another",
+            False,
+            "What arrives for an instance that is inhibited or gone goes on to another one.",
+        ),
+        Value(
+            "becomes dead letters",
+            True,
+            "What arrives for an instance that is inhibited or gone is a dead letter there.",
+        ),
+    ),
+)
+ANOTHERS_TEMPORARY_QUEUE = Reading(
+    "temporary queue of another",
+    "Dynamic queues (q003140): nothing written about getting",
+    (
+        Value(
+            "opens as any queue",
+            mq.MQRC_NONE,
+            "Another connection may open it to get and to browse, if it is shareable.",
+        ),
+        Value("refused with 2042", mq.MQRC_OBJECT_IN_USE, "Another connection may put to it and no more."),
+        Value("refused with 2085", mq.MQRC_UNKNOWN_OBJECT_NAME, "The same, as if it were not there."),
+    ),
+)
+BROWSING_EXCLUSIVE = Reading(
+    "browsing what is open exclusively",
+    "MQOPEN: an open to browse is no open for input",
+    (
+        Value("allowed", mq.MQRC_NONE, "Whoever may browse browses."),
+        Value("refused with 2042", mq.MQRC_OBJECT_IN_USE, "MQOPEN to browse fails while somebody has exclusive input."),
+    ),
+)
+OWN_INPUT_IS_NOT_IN_THE_WAY = Reading(
+    "second exclusive open",
+    "2042 (q041130): does not say whose handle",
+    (
+        Value("refused with 2042", False, "Handles of the same connection are in the way like any others."),
+        Value("allowed", True, "Handles of the same connection are not in the way."),
+    ),
+)
+TOLD_OF_A_FAILED_PUT: Reading[tuple[int, int] | None] = Reading(
+    "mqcmit after a failed asynchronous put",
+    "2003 (q040770), asynchronous put (q027340): no completion code for this case",
+    (
+        Value("MQCC_WARNING 2003", (mq.MQCC_WARNING, mq.MQRC_BACKED_OUT), "MQCMIT backs out."),
+        Value("MQCC_FAILED 2003", (mq.MQCC_FAILED, mq.MQRC_BACKED_OUT), "MQCMIT backs out."),
+        Value("MQCC_OK", None, "MQCMIT commits the other messages; only MQSTAT tells of the one that failed."),
+    ),
+)
+IDENTIFIERS_BEGIN_WITH_NAME = Reading(
+    "identifiers",
+    "MsgId (q097550), GroupId (q097530): product and name for MsgId only",
+    (
+        Value("begin with the name", True, "GroupIds and MsgIds begin with AMQ and the queue manager's name."),
+        Value("begin with a number", False, "They begin with a number, and the name comes behind it."),
+    ),
+)
 
 TABLE: tuple[Reading[Any], ...] = (
     CURDEPTH_COUNTS_GETS,
     CLOSES_HANDLES_FIRST,
+    PLACED_AT_COMMIT,
+    BACKED_OUT_TO_THE_END,
+    MQDISC_BACKS_OUT,
+    DUPLICATE_NUMBER,
+    PRECEDENCE,
+    SEGMENTS_SHARE_MSG_ID,
+    GROUP_GOES_UNTOLD,
+    GROUP_STAYS,
+    ANOTHERS_TEMPORARY_QUEUE,
+    BROWSING_EXCLUSIVE,
+    OWN_INPUT_IS_NOT_IN_THE_WAY,
+    TOLD_OF_A_FAILED_PUT,
+    IDENTIFIERS_BEGIN_WITH_NAME,
 )
 READINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {reading.name: tuple(value.name for value in reading.values) for reading in TABLE}
