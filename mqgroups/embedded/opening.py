@@ -186,7 +186,7 @@ def open_queue(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor
     try:
         model = q_mgr.catalogue.get(od.object_name)
         if isinstance(model, Definition) and model.type == MODEL:
-            unique = q_mgr.new_identifier()[16:].hex().upper()[-15:]
+            unique = q_mgr.new_serial().hex().upper()[-15:]
             queue = q_mgr.catalogue.create_dynamic(model, od.dynamic_q_name, unique)
             created, opened_name, values = True, queue.name, queue.values
         else:

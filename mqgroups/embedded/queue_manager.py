@@ -485,9 +485,13 @@ class QueueManager:
         """Return the next place in order of arrival."""
         return next(self._positions)
 
+    def new_serial(self) -> bytes:
+        """Return 8 bytes that never came before, after a restart neither."""
+        return next(self._serial).to_bytes(8, "big")
+
     def new_identifier(self) -> bytes:
         """Return 24 bytes that no message, group or connection had before: ``AMQ``, the name, a serial number."""
-        serial = next(self._serial).to_bytes(8, "big")
+        serial = self.new_serial()
         return (
             self._identifier_prefix + serial if self._identifier_begins_with_name else serial + self._identifier_prefix
         )

@@ -191,7 +191,7 @@ IDENTIFIERS_BEGIN_WITH_NAME = Reading(
     "MsgId (q097550), GroupId (q097530): product and name for MsgId only",
     (
         Value("begin with the name", True, "GroupIds and MsgIds begin with AMQ and the queue manager's name."),
-        Value("begin with a number", False, "They begin with a number, and the name comes behind it."),
+        Value("begin otherwise", False, "They begin with a number, and the name comes behind it."),
     ),
 )
 
