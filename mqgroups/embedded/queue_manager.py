@@ -203,7 +203,7 @@ class QueueManager:
         # Identifiers must never come again, also not after a restart: the clock starts the count, and no queue manager
         # puts a thousand million messages a second.
         self._serial = itertools.count(time.time_ns())
-        self._identifier_begins_with_name = self.readings[IDENTIFIERS_BEGIN_WITH_NAME]
+        self._begins_with_name = self.readings[IDENTIFIERS_BEGIN_WITH_NAME]
         self._identifier_prefix = b"AMQ " + name.encode("latin-1")[:12].ljust(12)
         # Positions come again after a restart, message tokens never do.
         self.token_prefix = time.time_ns().to_bytes(8, "big")
@@ -277,12 +277,12 @@ class QueueManager:
         limit = self.max_msg_length()
         limit = min(limit, max_msg_length) if max_msg_length > 0 else limit
         origin = Origin(pid, channel_name, conn_name, connect_options, put1_always_sync)
-        return self._connected(Connection(waiter, user, appl_name, limit, self.new_identifier(), origin))
+        return self._connected(Connection(waiter, user, appl_name, limit, self._new_connection_id(), origin))
 
     def connect_program(self, waiter: Waiter, appl_name: str) -> Connection:
         """Connect a program that is part of the queue manager itself."""
         return self._connected(
-            Connection(waiter, ADMINISTRATOR, appl_name, _LONGEST_MSG, self.new_identifier(), Origin(os.getpid()))
+            Connection(waiter, ADMINISTRATOR, appl_name, _LONGEST_MSG, self._new_connection_id(), Origin(os.getpid()))
         )
 
     def _connected(self, connection: Connection) -> Connection:
@@ -490,11 +490,12 @@ class QueueManager:
         return next(self._serial).to_bytes(8, "big")
 
     def new_identifier(self) -> bytes:
-        """Return 24 bytes that no message, group or connection had before: ``AMQ``, the name, a serial number."""
+        """Return 24 bytes that no message or group had before: ``AMQ``, the name, a serial number, ordered by the reading."""
         serial = self.new_serial()
-        return (
-            self._identifier_prefix + serial if self._identifier_begins_with_name else serial + self._identifier_prefix
-        )
+        return self._identifier_prefix + serial if self._begins_with_name else serial + self._identifier_prefix
+
+    def _new_connection_id(self) -> bytes:
+        return self._identifier_prefix + self.new_serial()
 
     def put_date_and_time(self) -> tuple[bytes, bytes]:
         """Return PutDate ``YYYYMMDD`` and PutTime ``HHMMSSTH`` of now, in UTC."""
