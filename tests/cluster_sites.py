@@ -63,9 +63,10 @@ def described(names: tuple[str, ...] = NAMES, settings: ChannelSettings = SETTIN
 
 
 @contextmanager
-def embedded(mqsc: Sequence[Path], users: Mapping[str, str]) -> Iterator[Site]:
+def embedded(mqsc: Sequence[Path], users: Mapping[str, str], readings: Mapping[str, str]) -> Iterator[Site]:
     """Give a cluster of embedded queue managers, to which tests connect as user app."""
-    with EmbeddedCluster(described(), mqsc=[MQSC, *mqsc], users={**USERS, **users}) as cluster:
+    everybody = {**USERS, **users}
+    with EmbeddedCluster(described(), mqsc=[MQSC, *mqsc], users=everybody, readings=readings) as cluster:
         members = {
             name: QueueManagerUnderTest(
                 q_mgr_name=name,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -184,7 +184,7 @@ def _site(pytestconfig, mq_mqsc, _client_library):
     if MISSING in pytestconfig.stash:
         pytest.skip(pytestconfig.stash[MISSING])
     elif asked.kind == provision.EMBEDDED:
-        with cluster_sites.embedded(mq_mqsc, {USER: PASSWORD}) as site:
+        with cluster_sites.embedded(mq_mqsc, {USER: PASSWORD}, asked.readings) as site:
             yield site
     elif asked.is_container:
         with cluster_sites.containers(asked, mq_mqsc) as site:
@@ -215,12 +215,15 @@ def embedded_cluster(cluster):
 
 
 @pytest.fixture
-def make_cluster(connect, mq_mqsc):
-    """A function that starts an embedded cluster of this test's own; it takes what ``described`` takes."""
+def make_cluster(pytestconfig, connect, mq_mqsc):
+    """A function that starts an embedded cluster of this test's own; it takes what ``described`` takes, and readings."""
     started: list[EmbeddedCluster] = []
 
-    def make(names: tuple[str, ...] = NAMES, settings: ChannelSettings = SETTINGS) -> ClusterUnderTest:
-        embedded = EmbeddedCluster(described(names, settings), mqsc=[MQSC, *mq_mqsc])
+    def make(
+        names: tuple[str, ...] = NAMES, settings: ChannelSettings = SETTINGS, readings: Mapping[str, str] | None = None
+    ) -> ClusterUnderTest:
+        followed = wanted(pytestconfig).readings if readings is None else readings
+        embedded = EmbeddedCluster(described(names, settings), mqsc=[MQSC, *mq_mqsc], readings=followed)
         started.append(embedded)
         embedded.start()
         return ClusterUnderTest(cluster_sites.in_hand(embedded), connect)

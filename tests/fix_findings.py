@@ -2,21 +2,31 @@
 
     finding("CURDEPTH counts an uncommitted put", answer.depth == 1)
 
-``--findings=FILE`` writes them as JSON too: who runs the suite on a queue manager can keep what it did.
+A test that can tell which value of a reading (``mqgroups.embedded.READINGS``) the queue manager follows says which answer means
+which value:
+
+    finding("MQDISC", done, "mqdisc", {"committed": "commits", "backed out": "backs out"})
+
+``--findings=FILE`` writes them as JSON too: who runs the suite on a queue manager can keep what it did. There ``readings`` has
+each reading with the values that the queue manager was seen to follow: one, or none where no test ran that can tell; more where
+tests disagree. An answer that means none of the values is there as it is.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from mqgroups.embedded import READINGS
 from mqgroups.testing import plugin
 
 _FOUND = pytest.StashKey["Findings"]()
 _PROPERTY = "finding"
+_FOLLOWS = "follows"
 
 
 def pytest_addoption(parser):
@@ -28,6 +38,7 @@ class Findings:
 
     def __init__(self) -> None:
         self.found: list[dict[str, str]] = []
+        self.readings: dict[str, list[str]] = {name: [] for name in READINGS}
 
     def pytest_runtest_logreport(self, report):
         if report.when == "teardown":  # the last report of a test has all its properties
@@ -36,6 +47,10 @@ class Findings:
                     question, answer = value
                     test = report.nodeid.partition("::")[2]
                     self.found.append({"test": test, "question": question, "answer": answer})
+                elif name == _FOLLOWS:
+                    reading, followed = value
+                    if followed not in self.readings[reading]:
+                        self.readings[reading].append(followed)
 
 
 def pytest_configure(config):
@@ -45,25 +60,37 @@ def pytest_configure(config):
 
 @pytest.fixture
 def finding(request):
-    """A function that notes what the queue manager did; never a failure. Values are shown as they print."""
+    """A function that notes what the queue manager did; never a failure. Values are shown as they print.
 
-    def note(question: str, answer: object) -> None:
+    Where the answer tells how to read IBM's texts, ``reading`` names the reading and ``meaning`` has its values by answers.
+    """
+
+    def note(question: str, answer: object, reading: str = "", meaning: Mapping[object, str] | None = None) -> None:
         request.node.user_properties.append((_PROPERTY, (question, str(answer))))
+        if reading:
+            assert meaning is not None
+            assert set(meaning.values()) <= set(READINGS[reading])
+            followed = meaning.get(answer, f"none of them: {question}: {answer}")
+            request.node.user_properties.append((_FOLLOWS, (reading, followed)))
 
     return note
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    found = config.stash[_FOUND].found
+    found, readings = config.stash[_FOUND].found, config.stash[_FOUND].readings
     if found:
         terminalreporter.section("what the queue manager did")
         for line in sorted(_lines(found)):
             terminalreporter.write_line(line)
+        for name, followed in readings.items():
+            if followed:
+                terminalreporter.write_line(f"follows reading {name}={' or '.join(followed)}")
     if config.option.findings:
         path = Path(config.option.findings)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(
-            json.dumps({"mq": plugin.pytest_report_header(config), "findings": found}, indent=1) + "\n",
+            json.dumps({"mq": plugin.pytest_report_header(config), "findings": found, "readings": readings}, indent=1)
+            + "\n",
             encoding="utf-8",
         )
 

@@ -25,6 +25,7 @@ from mqgroups.mqi.constants import (
     MQGMO_SYNCPOINT,
     MQIA_COMMAND_LEVEL,
     MQIA_MAX_UNCOMMITTED_MSGS,
+    MQMF_LAST_MSG_IN_GROUP,
     MQOO_BROWSE,
     MQOO_INPUT_AS_Q_DEF,
     MQOO_INPUT_EXCLUSIVE,
@@ -33,12 +34,16 @@ from mqgroups.mqi.constants import (
     MQOO_OUTPUT,
     MQOO_PASS_ALL_CONTEXT,
     MQOT_Q_MGR,
+    MQPER_NOT_PERSISTENT,
+    MQPER_PERSISTENT,
     MQPMO_ASYNC_RESPONSE,
     MQPMO_SYNCPOINT,
+    MQRC_BACKED_OUT,
     MQRC_OBJECT_IN_USE,
     MQRC_SYNCPOINT_LIMIT_REACHED,
+    MQRC_UNKNOWN_OBJECT_NAME,
 )
-from tests.fix_mqi import EMPTY, OK, Mqi, failed, shared_input, wait_until
+from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, PATIENCE_S, Mqi, failed, shared_input, wait_until, warning
 
 ROOT = Path(__file__).parents[1]
 
@@ -58,7 +63,12 @@ def test_does_the_depth_count_an_uncommitted_get(connect, queue, finding):
     source = shared_input(getter, queue)
     assert source.get(MQGMO_SYNCPOINT).code == OK
     assert other.browse(queue) == []
-    finding("CURDEPTH of a queue whose one message was got and not committed", other.depth(queue))
+    finding(
+        "CURDEPTH of a queue whose one message was got and not committed",
+        other.depth(queue),
+        "curdepth",
+        {0: "excludes uncommitted gets", 1: "counts uncommitted gets"},
+    )
     assert getter.commit() == OK
     assert other.depth(queue) == 0
 
@@ -71,7 +81,12 @@ def test_is_a_messages_place_taken_when_it_is_put_or_when_it_is_committed(connec
     assert first.commit() == OK
     order = [answer.data for answer in second.browse(queue)]
     assert sorted(order) == [b"committed first", b"put first"]
-    finding("of two messages, in front is the one", order[0].decode())
+    finding(
+        "of two messages, in front is the one",
+        order[0].decode(),
+        "place of a put",
+        {"put first": "taken at MQPUT", "committed first": "taken at commit"},
+    )
 
 
 def test_where_does_a_message_go_that_is_backed_out(connect, make_queue, finding):
@@ -82,7 +97,12 @@ def test_where_does_a_message_go_that_is_backed_out(connect, make_queue, finding
     source = shared_input(connection, queue)
     assert source.get(MQGMO_SYNCPOINT).data == b"1"
     assert connection.back_out() == OK
-    finding("messages 1, 2 and 3 after 1 was got and backed out", [answer.data.decode() for answer in source.all()])
+    finding(
+        "messages 1, 2 and 3 after 1 was got and backed out",
+        ", ".join(answer.data.decode() for answer in source.all()),
+        "place after a backout",
+        {"1, 2, 3": "the original place", "2, 3, 1": "the end of the queue"},
+    )
 
 
 def test_does_disconnecting_a_client_commit(connect, queue, finding):
@@ -91,7 +111,10 @@ def test_does_disconnecting_a_client_commit(connect, queue, finding):
     assert connection.disconnect() == OK
     wait_until(lambda: other.depth(queue) == len(other.browse(queue)))
     finding(
-        "a unit of work that MQDISC ends over a client channel", "committed" if other.depth(queue) else "backed out"
+        "a unit of work that MQDISC ends over a client channel",
+        "committed" if other.depth(queue) else "backed out",
+        "mqdisc",
+        {"committed": "commits", "backed out": "backs out"},
     )
 
 
@@ -117,16 +140,26 @@ def test_where_is_the_limit_of_a_unit_of_work(connect, queue, make_queue, findin
     finding("MQCMIT after 2024", connection.commit())
 
 
-def test_what_does_mqcmit_say_when_an_asynchronous_put_has_failed(connect, make_queue, finding):
+@pytest.mark.parametrize(
+    ("persistence", "reading"),
+    [(MQPER_NOT_PERSISTENT, ""), (MQPER_PERSISTENT, "mqcmit after a failed asynchronous put")],
+    ids=["not persistent", "persistent"],
+)
+def test_what_does_mqcmit_say_when_an_asynchronous_put_has_failed(connect, make_queue, finding, persistence, reading):
     queue = make_queue("TEST.SMALL.MODEL")  # MAXDEPTH(3)
     connection, other = connect(), connect()
     target = connection.open(queue, MQOO_OUTPUT)
     for _ in range(5):
-        answer = target.put(b"m", MQPMO_SYNCPOINT | MQPMO_ASYNC_RESPONSE)
+        answer = target.put(b"m", MQPMO_SYNCPOINT | MQPMO_ASYNC_RESPONSE, Persistence=persistence)
         assert answer.code.comp != MQCC_FAILED
-    code = connection.commit()
-    finding("MQCMIT after five asynchronous puts to a queue with room for three", code)
-    finding("messages on a queue with room for three after five asynchronous puts and MQCMIT", other.depth(queue))
+    puts = "five asynchronous puts of messages that are " + ("persistent" if reading else "not persistent")
+    meaning = {
+        warning(MQRC_BACKED_OUT): "MQCC_WARNING 2003",
+        failed(MQRC_BACKED_OUT): "MQCC_FAILED 2003",
+        OK: "MQCC_OK",
+    }
+    finding(f"MQCMIT after {puts} to a queue with room for three", connection.commit(), reading, meaning)
+    finding(f"messages on a queue with room for three after {puts} and MQCMIT", other.depth(queue))
     assert other.depth(queue) <= 3
 
 
@@ -135,8 +168,18 @@ def test_does_the_same_connection_get_2042_too(connect, queue, finding):
     assert connection.open(queue, MQOO_INPUT_EXCLUSIVE).code == OK
     assert other.open(queue, MQOO_INPUT_EXCLUSIVE).code == failed(MQRC_OBJECT_IN_USE)
     again = connection.open(queue, MQOO_INPUT_EXCLUSIVE)
-    finding("a second MQOPEN for exclusive input by the connection that has the first", again.code)
-    finding("MQOPEN for browsing a queue that is open for exclusive input", other.open(queue, MQOO_BROWSE).code)
+    finding(
+        "a second MQOPEN for exclusive input by the connection that has the first",
+        again.code,
+        "second exclusive open",
+        {failed(MQRC_OBJECT_IN_USE): "refused with 2042", OK: "allowed"},
+    )
+    finding(
+        "MQOPEN for browsing a queue that is open for exclusive input",
+        other.open(queue, MQOO_BROWSE).code,
+        "browsing what is open exclusively",
+        {OK: "allowed", failed(MQRC_OBJECT_IN_USE): "refused with 2042"},
+    )
 
 
 def test_who_else_may_open_a_temporary_dynamic_queue_by_its_name(connect, finding, owner):
@@ -150,6 +193,20 @@ def test_who_else_may_open_a_temporary_dynamic_queue_by_its_name(connect, findin
     finding("MQOPEN of a model queue, to a name that a temporary dynamic queue of another connection has", late.code)
     by_name = second.open(name, MQOO_INPUT_AS_Q_DEF)
     finding("MQOPEN of that temporary dynamic queue itself, by another connection", by_name.code)
+    shared = first.open(
+        "", MQOO_INPUT_SHARED, od=first.mqi.od(ObjectName=b"TEST.TEMPORARY.MODEL", DynamicQName=f"{name}.S".encode())
+    )
+    assert shared.code == OK
+    finding(
+        "MQOPEN to get from a shareable temporary dynamic queue, by another connection than the one that made it",
+        second.open(shared.name, MQOO_INPUT_SHARED).code,
+        "temporary queue of another",
+        {
+            OK: "opens as any queue",
+            failed(MQRC_OBJECT_IN_USE): "refused with 2042",
+            failed(MQRC_UNKNOWN_OBJECT_NAME): "refused with 2085",
+        },
+    )
 
 
 def test_which_of_two_errors_wins_at_mqopen(connection, queue, finding):
@@ -160,27 +217,43 @@ def test_which_of_two_errors_wins_at_mqopen(connection, queue, finding):
 
 DYING = """
 import importlib, os, signal, sys
-from mqgroups.mqi.constants import MQOO_INPUT_EXCLUSIVE, MQPMO_SYNCPOINT
+from mqgroups.mqi.constants import MQGMO_SYNCPOINT, MQOO_INPUT_EXCLUSIVE, MQPMO_SYNCPOINT
 from tests.fix_mqi import OK, Mqi
 binding, q_mgr_name, channel, conn_name, user, queue = sys.argv[1:]
 more = {"user": user, "password": os.environ["TEST_PASSWORD"]} if user else {}
 code, connection = Mqi(importlib.import_module(binding)).connect(q_mgr_name, channel, conn_name, **more)
-assert connection.open(queue, MQOO_INPUT_EXCLUSIVE).code == OK
+source = connection.open(queue, MQOO_INPUT_EXCLUSIVE)
+assert source.get(MQGMO_SYNCPOINT).data == b"got"
 assert connection.put1(queue, b"never", MQPMO_SYNCPOINT).code == OK
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_how_long_does_a_dead_client_hold_its_queue(mq, mqi: Mqi, connection, queue, finding, monkeypatch):
+def test_how_long_does_a_dead_client_hold_its_queue_and_its_unit_of_work(
+    mq, mqi: Mqi, connection, queue, finding, monkeypatch
+):
     monkeypatch.setenv("TEST_PASSWORD", mq.password or "")
     for name, value in mq.environment().items():
         monkeypatch.setenv(name, value)
     command = [sys.executable, "-c", DYING, mqi.name, mq.q_mgr_name, mq.channel, mq.conn_name, mq.user or "", queue]
+    assert connection.put1(queue, b"got").code == OK
     assert subprocess.run(command, cwd=ROOT, check=False).returncode == -9
     died_s = time.monotonic()
-    wait_until(lambda: (source := connection.open(queue, MQOO_INPUT_EXCLUSIVE)).code == OK and source.close() == OK)
+    while (source := connection.open(queue, MQOO_INPUT_EXCLUSIVE)).code == failed(MQRC_OBJECT_IN_USE):
+        assert time.monotonic() - died_s < PATIENCE_S
+    assert source.code == OK
+    at_once = source.get()
     finding("seconds until a queue is free whose client was killed", f"{time.monotonic() - died_s:.1f}")
-    source = connection.open(queue, MQOO_INPUT_EXCLUSIVE)
+    # That the message is there proves nothing: the backout may have come behind the handles, and in time.
+    finding(
+        "MQGET as soon as a queue is free, of a message that the killed client had got",
+        at_once.code,
+        "lost connection",
+        {OK: "backs out, then closes handles", EMPTY: "closes handles, then backs out"},
+    )
+    if at_once.code == EMPTY:
+        at_once = source.get(wait_ms=PATIENCE_MS)
+    assert at_once.data == b"got"
     assert source.get().code == EMPTY
 
 
@@ -195,6 +268,19 @@ def test_how_are_cursor_and_messages_after_mqback(connect, queue, finding):
     assert connection.back_out() == OK
     seen = [answer.data.decode() for answer in eye.all(MQGMO_BROWSE_NEXT)]
     finding("messages that BROWSE_NEXT sees from a cursor on 1, which was got and backed out", seen)
+
+
+def test_what_do_identifiers_begin_with(connection, queue, mq, finding):
+    put = connection.put1(queue, b"m", MsgFlags=MQMF_LAST_MSG_IN_GROUP)
+    assert put.code == OK
+    for field in ("MsgId", "GroupId"):
+        product, name = getattr(put.md, field)[:4], getattr(put.md, field)[4:16]
+        finding(
+            f"{field} begins with AMQ or CSQ, and the queue manager's name",
+            product in (b"AMQ ", b"CSQ ") and name == mq.q_mgr_name.encode()[:12].ljust(12),
+            "identifiers",
+            {True: "begin with the name", False: "begin otherwise"},
+        )
 
 
 def test_which_level_answered(connection, finding):

@@ -35,6 +35,7 @@ from mqgroups.mqi.constants import (
     MQPER_PERSISTENT,
     MQPMO_LOGICAL_ORDER,
     MQPMO_SYNCPOINT,
+    MQRC_MSG_SEQ_NUMBER_ERROR,
     MQRC_RECONNECT_INCOMPATIBLE,
 )
 from tests.fix_mqi import EMPTY, OK, failed, shared_input, text
@@ -49,7 +50,9 @@ def test_may_two_messages_of_a_group_have_one_sequence_number(connection, queue,
     target = connection.open(queue, MQOO_OUTPUT)
     for data in (b"first", b"again"):
         answer = target.put(data, GroupId=GROUP, MsgSeqNumber=1, MsgFlags=MIG)
-        finding(f"MQPUT of sequence number 1 of a group, {data.decode()}", answer.code)
+        reading = "duplicate sequence number" if data == b"again" else ""
+        meaning = {OK: "accepted", failed(MQRC_MSG_SEQ_NUMBER_ERROR): "refused with 2250"}
+        finding(f"MQPUT of sequence number 1 of a group, {data.decode()}", answer.code, reading, meaning)
     assert target.put(b"last", GroupId=GROUP, MsgSeqNumber=2, MsgFlags=LAST).code == OK
     source = shared_input(connection, queue)
     got = []
@@ -68,21 +71,34 @@ def test_what_is_the_reason_against_a_complete_message_at_an_offset(connection, 
     finding(f"MQGMO_COMPLETE_MSG with MQMO_MATCH_OFFSET, {named} order", answer.code)
 
 
-@pytest.mark.parametrize(
-    "differing", ["persistence", "syncpoint", "persistence and syncpoint", "persistence, syncpoint and group"]
-)
-def test_which_of_several_inconsistencies_is_told(connection, queue, finding, differing):
+def test_which_of_several_inconsistencies_is_told(connection, queue, finding):
     """2185: another persistence; 2245: another use of syncpoint; 2241: a group left before its last message."""
-    target = connection.open(queue, MQOO_OUTPUT)
-    order = MQPMO_LOGICAL_ORDER
-    begun = target.put(b"1", order | MQPMO_SYNCPOINT, MsgFlags=MIG, Persistence=MQPER_PERSISTENT)
-    assert begun.code == OK
-    persistence = MQPER_PERSISTENT if differing == "syncpoint" else MQPER_NOT_PERSISTENT
-    syncpoint = MQPMO_SYNCPOINT if differing == "persistence" else 0
-    flags = 0 if differing.endswith("group") else MIG
-    answer = target.put(b"2", order | syncpoint, MsgFlags=flags, Persistence=persistence)
-    assert answer.code != OK
-    finding(f"MQPUT in logical order inside a group, with another {differing}", answer.code)
+    told = []
+    for differing in ("persistence", "syncpoint", "persistence and syncpoint", "persistence, syncpoint and group"):
+        target = connection.open(queue, MQOO_OUTPUT)
+        order = MQPMO_LOGICAL_ORDER
+        begun = target.put(b"1", order | MQPMO_SYNCPOINT, MsgFlags=MIG, Persistence=MQPER_PERSISTENT)
+        assert begun.code == OK
+        persistence = MQPER_PERSISTENT if differing == "syncpoint" else MQPER_NOT_PERSISTENT
+        syncpoint = MQPMO_SYNCPOINT if differing == "persistence" else 0
+        flags = 0 if differing.endswith("group") else MIG
+        answer = target.put(b"2", order | syncpoint, MsgFlags=flags, Persistence=persistence)
+        assert answer.code != OK
+        finding(f"MQPUT in logical order inside a group, with another {differing}", answer.code)
+        told.append(answer.code.reason)
+        connection.back_out()
+        target.close()
+    finding(
+        "reasons told for persistence and syncpoint, and for these and the group",
+        tuple(told[2:]),
+        "precedence of group errors",
+        {
+            (2185, 2241): "2242, 2241, 2185, 2245",
+            (2245, 2241): "2242, 2241, 2245, 2185",
+            (2185, 2185): "2185, 2245, 2242, 2241",
+            (2245, 2245): "2245, 2185, 2242, 2241",
+        },
+    )
 
 
 def test_what_do_pieces_have_in_common_that_the_queue_manager_makes(connection, make_queue, finding):
@@ -94,7 +110,12 @@ def test_what_do_pieces_have_in_common_that_the_queue_manager_makes(connection, 
     assert b"".join(piece.data for piece in pieces) == sent
     assert all(piece.md.Offset % 16 == 0 for piece in pieces)
     finding("lengths of the segments that 100 bytes become at MAXMSGL(40)", [piece.length for piece in pieces])
-    finding("different MsgIds among segments that the queue manager made", len({piece.md.MsgId for piece in pieces}))
+    finding(
+        "different MsgIds among segments that the queue manager made",
+        len({piece.md.MsgId for piece in pieces}),
+        "msgids of segments",
+        {len(pieces): "one each", 1: "all the same"},
+    )
     finding(
         "the first segment that the queue manager made has the MsgId that MQPUT1 returned",
         pieces[0].md.MsgId == put1.md.MsgId,

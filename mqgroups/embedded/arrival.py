@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 from mqgroups.embedded import reports
 from mqgroups.embedded.queue import Message
 from mqgroups.embedded.queue_manager import Failed, QueueManager
+from mqgroups.embedded.readings import GROUP_STAYS
 from mqgroups.embedded.report_delivery import dead_letter, placed
 from mqgroups.embedded.routing import addressed, here
 from mqgroups.embedded.store import ChannelState
@@ -100,7 +101,7 @@ class Receiver:
                     continue
                 with self._q_mgr.lock:
                     for message in made:
-                        message.queue.uncommitted += 1
+                        message.queue.uncommitted_puts += 1
                 held += made
                 if fast and not persistent:
                     # Reports about it are not persistent either.
@@ -110,15 +111,15 @@ class Receiver:
         except BaseException:
             with self._q_mgr.lock:
                 for message in held:
-                    message.queue.depth -= 1
-                    message.queue.uncommitted -= 1
+                    message.queue.held -= 1
+                    message.queue.uncommitted_puts -= 1
             raise
         self._make_available(held)
 
     def _make_available(self, messages: Sequence[Message]) -> None:
         with self._q_mgr.lock:
             for message in messages:
-                message.queue.uncommitted -= 1
+                message.queue.uncommitted_puts -= 1
                 message.queue.make_available((message,))
 
     def _delivered(self, item: Transmitted) -> list[Message]:
@@ -130,7 +131,7 @@ class Receiver:
                     return self._put(item)
             except Failed as failed:
                 reason = failed.reason
-            if reason in _GONE and item.bound is not Bound.ON_OPEN:
+            if reason in _GONE and not self._stays(item.bound):
                 with self._q_mgr.lock:
                     elsewhere = self._elsewhere(item)
                 if elsewhere:
@@ -150,6 +151,10 @@ class Receiver:
         if target.q_mgr_name == self._q_mgr.name and reports.is_confirmed(reports.COA, md.report, md.format):
             return [message, *reports.reports_on_arrival(self._q_mgr, [message])]
         return [message]
+
+    def _stays(self, bound: Bound) -> bool:
+        """Whether a message that is bound like this goes to no other instance than the one it was sent to."""
+        return bound is Bound.ON_OPEN or (bound is Bound.ON_GROUP and self._q_mgr.readings[GROUP_STAYS])
 
     def _elsewhere(self, item: Transmitted) -> list[Message]:
         """Return the message on its way to another instance of its queue, or nothing if there is none that takes it."""

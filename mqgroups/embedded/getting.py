@@ -27,6 +27,7 @@ from mqgroups.embedded.property_control import present
 from mqgroups.embedded.property_transfer import properties_wanted
 from mqgroups.embedded.queue import Match, Message
 from mqgroups.embedded.queue_manager import CCSID, Answer, Connection, Failed, QueueManager
+from mqgroups.embedded.readings import PRECEDENCE
 from mqgroups.embedded.reports import delivery_is_confirmed, discard_expired, forget, publish, reports_on_delivery
 from mqgroups.embedded.structures import (
     NO_GROUP,
@@ -261,7 +262,7 @@ class Get:
                 self.give_back(parts, answer)
             raise
         with self.q_mgr.lock:
-            self.queue.depth -= len(parts)
+            self.queue.held -= len(parts)
             publish(self._reports)
         return answer
 
@@ -423,7 +424,12 @@ class Get:
             self._check_unit_of_work(in_unit_of_work)
         identity = Identity(message.group_id, message.msg_seq_number, message.offset)
         reason = departure(
-            state, identity, message.msg_flags, persistent=state.persistent, in_unit_of_work=in_unit_of_work
+            state,
+            identity,
+            message.msg_flags,
+            self.q_mgr.readings[PRECEDENCE],
+            persistent=state.persistent,
+            in_unit_of_work=in_unit_of_work,
         )
         if reason and self.logical_order:
             raise Failed(reason)
@@ -475,7 +481,7 @@ class Get:
         self._reports = reports_on_delivery(self.q_mgr, parts) if reported else []
         if unit is not None:
             unit.add_gets(parts)
-            self.queue.uncommitted += len(parts)
+            self.queue.uncommitted_gets += len(parts)
             unit.add_reports(self._reports)
 
     def _converted(self, md: bytes, data: bytes) -> tuple[bytes, bytes, int]:

@@ -5,8 +5,8 @@ successful MQPUT, of the last successful MQGET that removed a message, and of th
 is one such set. The functions here are the tables of IBM MQ, topics "Logical and physical ordering" (Tables 1 and
 2) and, for IBM i, "GMOPT" (MQGMO Options: Tables 16 and 17), as values in and values out.
 
-When several reasons apply the order is MQRC_INCOMPLETE_MSG, MQRC_INCOMPLETE_GROUP, MQRC_INCONSISTENT_PERSISTENCE,
-MQRC_INCONSISTENT_UOW. IBM documents only the first before the second; the rest is our choice.
+When several reasons apply (MQRC_INCOMPLETE_MSG, MQRC_INCOMPLETE_GROUP, MQRC_INCONSISTENT_PERSISTENCE, MQRC_INCONSISTENT_UOW) IBM
+documents only that the first comes before the second; the rest is a reading, ``PRECEDENCE``.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ def after(
     )
 
 
-def put_refusal(state: GroupState, msg_flags: int, *, persistent: bool, in_unit_of_work: bool) -> int:
+def put_refusal(
+    state: GroupState, msg_flags: int, precedence: tuple[int, ...], *, persistent: bool, in_unit_of_work: bool
+) -> int:
     """Return the reason why an MQPUT does not go on with the handle's group or logical message, or MQRC_NONE.
 
     With MQPMO_LOGICAL_ORDER that reason fails the call; without, it is a warning if the previous call had
@@ -107,19 +109,18 @@ def put_refusal(state: GroupState, msg_flags: int, *, persistent: bool, in_unit_
     """
     if not state.unterminated:
         return mq.MQRC_NONE
-    if state.current_logical_message and (
-        not msg_flags & IS_SEGMENT
-        or bool(msg_flags & mq.MQMF_LAST_MSG_IN_GROUP) != state.last_msg_in_group
-        or (msg_flags & IN_GROUP and not state.current_group)
-    ):
-        return mq.MQRC_INCOMPLETE_MSG
-    if state.current_group and not msg_flags & IN_GROUP:
-        return mq.MQRC_INCOMPLETE_GROUP
-    if persistent != state.persistent:
-        return mq.MQRC_INCONSISTENT_PERSISTENCE
-    if in_unit_of_work != state.in_unit_of_work:
-        return mq.MQRC_INCONSISTENT_UOW
-    return mq.MQRC_NONE
+    wrong = {
+        mq.MQRC_INCOMPLETE_MSG: state.current_logical_message
+        and (
+            not msg_flags & IS_SEGMENT
+            or bool(msg_flags & mq.MQMF_LAST_MSG_IN_GROUP) != state.last_msg_in_group
+            or bool(msg_flags & IN_GROUP and not state.current_group)
+        ),
+        mq.MQRC_INCOMPLETE_GROUP: state.current_group and not msg_flags & IN_GROUP,
+        mq.MQRC_INCONSISTENT_PERSISTENCE: persistent != state.persistent,
+        mq.MQRC_INCONSISTENT_UOW: in_unit_of_work != state.in_unit_of_work,
+    }
+    return next((reason for reason in precedence if wrong[reason]), mq.MQRC_NONE)
 
 
 def put_in_logical_order(state: GroupState, msg_flags: int) -> Identity:
@@ -149,7 +150,15 @@ def put_as_given(given: Identity, msg_flags: int) -> Identity:
     )
 
 
-def departure(state: GroupState, identity: Identity, msg_flags: int, *, persistent: bool, in_unit_of_work: bool) -> int:
+def departure(
+    state: GroupState,
+    identity: Identity,
+    msg_flags: int,
+    precedence: tuple[int, ...],
+    *,
+    persistent: bool,
+    in_unit_of_work: bool,
+) -> int:
     """Return why a message that a call without logical order put or got leaves what is unterminated, or MQRC_NONE.
 
     A call without logical order may go on with the group by naming its identifier; it leaves it with any other message.
@@ -157,17 +166,14 @@ def departure(state: GroupState, identity: Identity, msg_flags: int, *, persiste
     if not state.unterminated:
         return mq.MQRC_NONE
     same_group = identity.group_id == state.group_id
-    if state.current_logical_message and not (
-        same_group and identity.msg_seq_number == state.msg_seq_number and msg_flags & IS_SEGMENT
-    ):
-        return mq.MQRC_INCOMPLETE_MSG
-    if state.current_group and not (same_group and msg_flags & IN_GROUP):
-        return mq.MQRC_INCOMPLETE_GROUP
-    if persistent != state.persistent:
-        return mq.MQRC_INCONSISTENT_PERSISTENCE
-    if in_unit_of_work != state.in_unit_of_work:
-        return mq.MQRC_INCONSISTENT_UOW
-    return mq.MQRC_NONE
+    wrong = {
+        mq.MQRC_INCOMPLETE_MSG: state.current_logical_message
+        and not (same_group and identity.msg_seq_number == state.msg_seq_number and msg_flags & IS_SEGMENT),
+        mq.MQRC_INCOMPLETE_GROUP: state.current_group and not (same_group and msg_flags & IN_GROUP),
+        mq.MQRC_INCONSISTENT_PERSISTENCE: persistent != state.persistent,
+        mq.MQRC_INCONSISTENT_UOW: in_unit_of_work != state.in_unit_of_work,
+    }
+    return next((reason for reason in precedence if wrong[reason]), mq.MQRC_NONE)
 
 
 def next_to_get(state: GroupState) -> Identity | None:

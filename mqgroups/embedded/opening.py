@@ -15,6 +15,7 @@ from mqgroups.embedded.object_attributes import Kind
 from mqgroups.embedded.objects import CatalogueError
 from mqgroups.embedded.queue import Queue
 from mqgroups.embedded.queue_manager import Answer, Connection, Failed, QueueManager
+from mqgroups.embedded.readings import ANOTHERS_TEMPORARY_QUEUE, BROWSING_EXCLUSIVE, OWN_INPUT_IS_NOT_IN_THE_WAY
 from mqgroups.embedded.routing import Route, route_of
 from mqgroups.embedded.structures import ObjectDescriptor, StructureError
 from mqgroups.embedded.subscription import MANAGED
@@ -96,7 +97,7 @@ def open_object(
             handle = _open_q_mgr(q_mgr, od, options)
             answered = od.answered(od.object_name, "", q_mgr.name)
         elif od.object_type == mq.MQOT_Q:
-            handle, queue = open_queue(q_mgr, od, options)
+            handle, queue = open_queue(q_mgr, connection, od, options)
             grant_created(q_mgr, connection, od, options, handle)
             answered = _answered_queue(q_mgr, od, handle, queue)
         elif od.object_type in _TO_INQUIRE:
@@ -175,7 +176,7 @@ def _answered_queue(q_mgr: QueueManager, od: ObjectDescriptor, handle: Handle, q
     return od.answered(handle.opened_name, handle.route.queue_name, handle.route.fixed)
 
 
-def open_queue(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> tuple[Handle, Queue]:
+def open_queue(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> tuple[Handle, Queue]:
     """Open a queue by the name in an MQOD; returns the handle, not yet in the connection, and the queue that counts it."""
     route = route_of(q_mgr, od.object_name, od.object_q_mgr_name, options)
     if route is not None:
@@ -185,7 +186,7 @@ def open_queue(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> tuple
     try:
         model = q_mgr.catalogue.get(od.object_name)
         if isinstance(model, Definition) and model.type == MODEL:
-            unique = q_mgr.new_identifier()[16:].hex().upper()[-15:]
+            unique = q_mgr.new_serial().hex().upper()[-15:]
             queue = q_mgr.catalogue.create_dynamic(model, od.dynamic_q_name, unique)
             created, opened_name, values = True, queue.name, queue.values
         else:
@@ -193,7 +194,8 @@ def open_queue(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> tuple
             created, opened_name, values = False, od.object_name, named.values
     except CatalogueError as error:
         raise Failed(error.reason) from error
-    exclusive = _claim_input(queue, options) if options & INPUT else False
+    _check_sharing(q_mgr, connection, queue, options, created=created)
+    exclusive = _claim_input(q_mgr, connection, queue, options) if options & INPUT else False
     queue.open_count += 1
     if options & mq.MQOO_OUTPUT:
         queue.open_output_count += 1
@@ -231,7 +233,22 @@ def _open_route(q_mgr: QueueManager, od: ObjectDescriptor, options: int, route: 
     )
 
 
-def _claim_input(queue: Queue, options: int) -> bool:
+def _check_sharing(q_mgr: QueueManager, connection: Connection, queue: Queue, options: int, *, created: bool) -> None:
+    """Raise Failed where a reading forbids what IBM's texts do not."""
+    if options & mq.MQOO_BROWSE and not options & INPUT and queue.exclusive_input_count:
+        _refuse(q_mgr.readings[BROWSING_EXCLUSIVE])
+    is_temporary = queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC
+    if is_temporary and not created and options & (INPUT | mq.MQOO_BROWSE):
+        own = any(handle.creates_dynamic and handle.queue is queue for handle in connection.handles.values())
+        _refuse(mq.MQRC_NONE if own else q_mgr.readings[ANOTHERS_TEMPORARY_QUEUE])
+
+
+def _refuse(reason: int) -> None:
+    if reason:
+        raise Failed(reason)
+
+
+def _claim_input(q_mgr: QueueManager, connection: Connection, queue: Queue, options: int) -> bool:
     """Count one more input handle; returns whether it is exclusive. Raises Failed with MQRC_OBJECT_IN_USE.
 
     On a queue that is not shareable every input handle is exclusive (topic q041130).
@@ -241,10 +258,13 @@ def _claim_input(queue: Queue, options: int) -> bool:
         wanted = queue.integer(mq.MQIA_DEF_INPUT_OPEN_OPTION)
     not_shareable = queue.values[mq.MQIA_SHAREABILITY] == mq.MQQA_NOT_SHAREABLE
     exclusive = wanted == mq.MQOO_INPUT_EXCLUSIVE or not_shareable
-    if queue.exclusive_input or (exclusive and queue.open_input_count):
+    in_the_way = queue.open_input_count
+    if q_mgr.readings[OWN_INPUT_IS_NOT_IN_THE_WAY]:
+        in_the_way -= sum(handle.queue is queue and handle.for_input for handle in connection.handles.values())
+    if in_the_way and (exclusive or queue.exclusive_input_count):
         raise Failed(mq.MQRC_OBJECT_IN_USE)
     queue.open_input_count += 1
-    queue.exclusive_input = exclusive
+    queue.exclusive_input_count += exclusive
     return exclusive
 
 
@@ -297,5 +317,5 @@ def _check_deletion(handle: Handle, *, purge: bool) -> None:
         # With all that is on it, committed or not; other handles learn of it by MQRC_Q_DELETED.
         if not handle.creates_dynamic:
             raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
-    elif queue.uncommitted or (queue.depth and not purge):
+    elif queue.uncommitted or (queue.held and not purge):
         raise Failed(mq.MQRC_Q_NOT_EMPTY)

@@ -12,7 +12,7 @@ Unverified: which fields come back (ApplIdentityData, PutApplType, PutApplName, 
 they are made here); that DEFPRESP has no say in MQPUT1; that bad structures, handles and options are told at once; that no
 message here is ineligible; that a put that failed lets MQCMIT back out unless its message was not persistent, and that other
 calls in the same unit of work go on until then. MQCMIT then ends with MQCC_WARNING and MQRC_BACKED_OUT as the topics of both
-say; it may be MQCC_FAILED in this case.
+say; which completion code it is in this case is a reading (``readings.py``).
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ from mqgroups.embedded.property_transfer import properties_to_put
 from mqgroups.embedded.put_response import put1_is_asynchronous, put_is_asynchronous, put_without_telling
 from mqgroups.embedded.queue import Message, Queue
 from mqgroups.embedded.queue_manager import CCSID, MAX_PRIORITY, Answer, Connection, Failed, QueueManager
+from mqgroups.embedded.readings import DUPLICATE_NUMBER, GROUP_GOES_UNTOLD, PRECEDENCE, SEGMENTS_SHARE_MSG_ID
 from mqgroups.embedded.reports import COA, check_report, forget, is_confirmed, reports_on_arrival, wants_reply_queue
 from mqgroups.embedded.routing import Target
 from mqgroups.embedded.routing import target as target_of
@@ -149,7 +150,7 @@ def _open_and_put(
     with q_mgr.lock:
         check_put1(q_mgr, connection, od, pmo.options)
         # As if it had been opened with MQOO_BIND_NOT_FIXED, whatever DEFBIND says (topic "DEFBIND").
-        handle, queue = open_queue(q_mgr, od, mq.MQOO_OUTPUT | mq.MQOO_BIND_NOT_FIXED)
+        handle, queue = open_queue(q_mgr, connection, od, mq.MQOO_OUTPUT | mq.MQOO_BIND_NOT_FIXED)
         try:
             check_context(connection, handle, pmo, put1=True)
             reason, messages, names = _put(q_mgr, connection, handle, queue, md, pmo, data)
@@ -259,8 +260,9 @@ def _put(
     properties = properties_to_put(q_mgr, connection, md, pmo, body)
 
     state = handle.states[Direction.PUT]
+    precedence = q_mgr.readings[PRECEDENCE]
     if logical_order:
-        refusal = put_refusal(state, md.msg_flags, persistent=persistent, in_unit_of_work=in_unit_of_work)
+        refusal = put_refusal(state, md.msg_flags, precedence, persistent=persistent, in_unit_of_work=in_unit_of_work)
         if refusal:
             raise Failed(refusal)
         identity = put_in_logical_order(state, md.msg_flags)
@@ -268,7 +270,9 @@ def _put(
         given = Identity(md.group_id, md.msg_seq_number, md.offset)
         identity = put_as_given(given, md.msg_flags)
         if state.logical_order:
-            left = departure(state, identity, md.msg_flags, persistent=persistent, in_unit_of_work=in_unit_of_work)
+            left = departure(
+                state, identity, md.msg_flags, precedence, persistent=persistent, in_unit_of_work=in_unit_of_work
+            )
             warning = left or warning
     if identity.msg_seq_number > _HIGHEST_NUMBER:
         raise Failed(mq.MQRC_MSG_SEQ_NUMBER_ERROR)
@@ -280,8 +284,12 @@ def _put(
         target = target_of(q_mgr, handle, md.msg_flags, identity, logical_order=logical_order)
         queue, names = target.queue, (target.queue_name, target.q_mgr_name)
         away = target if target.q_mgr_name != q_mgr.name else None
+    duplicate = q_mgr.readings[DUPLICATE_NUMBER]
+    if duplicate and away is None and _is_there(queue, identity, md.msg_flags):
+        raise Failed(duplicate)
     pieces = _pieces(queue, md, body)
-    if queue.depth + len(pieces) > queue.integer(mq.MQIA_MAX_Q_DEPTH):
+    # Segments may take the depth beyond MAXDEPTH (topic "CurrentQDepth").
+    if queue.depth >= queue.integer(mq.MQIA_MAX_Q_DEPTH):
         raise Failed(mq.MQRC_Q_FULL)
     if len(pieces) > 1 and not in_unit_of_work and connection.unit_of_work:
         # The segments have to appear together, and the only unit of work there is is the user's (topic q042870).
@@ -304,7 +312,7 @@ def _put(
     queue.count_puts(len(messages))
     reports = reports_on_arrival(q_mgr, messages) if reported else []
     if unit is not None:
-        queue.uncommitted += len(messages)
+        queue.uncommitted_puts += len(messages)
         unit.add_put(messages)
         unit.add_reports(reports)
     handle.states[Direction.PUT] = after(
@@ -316,7 +324,19 @@ def _put(
         logical_order=logical_order,
         destination=names[1],
     )
+    if (
+        handle.route is not None
+        and handle.route.binding == mq.MQBND_BIND_ON_GROUP
+        and q_mgr.readings[GROUP_GOES_UNTOLD]
+    ):
+        names = (names[0], "")
     return warning, messages + reports, names
+
+
+def _is_there(queue: Queue, identity: Identity, msg_flags: int) -> bool:
+    """Whether a message with this GroupId, number and offset can be got from the queue."""
+    group = queue.group(identity.group_id) if msg_flags & (IN_GROUP | IS_SEGMENT) else None
+    return group is not None and group.find(identity.msg_seq_number, identity.offset) is not None
 
 
 def _check_inhibition(handle: Handle, queue: Queue) -> None:
@@ -436,7 +456,7 @@ def _messages(
             md.msg_flags = (md.msg_flags | mq.MQMF_SEGMENT) & ~mq.MQMF_LAST_SEGMENT
             if number == len(pieces) and (ends or not is_segment):
                 md.msg_flags |= mq.MQMF_LAST_SEGMENT
-            if number > 1:
+            if number > 1 and not q_mgr.readings[SEGMENTS_SHARE_MSG_ID]:
                 md.msg_id = q_mgr.new_identifier()
         extent = len(piece)
         if reports_on_segment and number == len(pieces):

@@ -17,7 +17,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -34,6 +34,15 @@ from mqgroups.embedded.mqsc import parse
 from mqgroups.embedded.object_attributes import Kind
 from mqgroups.embedded.platform import ZOS_HIGHEST_BACKOUT_COUNT, Platform
 from mqgroups.embedded.queue import Message, Queue
+from mqgroups.embedded.readings import (
+    BACKED_OUT_TO_THE_END,
+    CLOSES_HANDLES_FIRST,
+    IDENTIFIERS_BEGIN_WITH_NAME,
+    MQDISC_BACKS_OUT,
+    PLACED_AT_COMMIT,
+    TOLD_OF_A_FAILED_PUT,
+    Readings,
+)
 from mqgroups.embedded.store import Store
 from mqgroups.embedded.structures import MessageDescriptor, name_field
 from mqgroups.embedded.unit_of_work import UnitOfWork
@@ -157,7 +166,12 @@ class QueueManager:
     """One queue manager: its objects, its connections, its store."""
 
     def __init__(
-        self, name: str, data: Path, users: Mapping[str, str] | None = None, platform: Platform = Platform.UNIX
+        self,
+        name: str,
+        data: Path,
+        users: Mapping[str, str] | None = None,
+        platform: Platform = Platform.UNIX,
+        readings: Readings | None = None,
     ) -> None:
         """Start from what ``data`` holds; creates it if need be. Raises StoreError.
 
@@ -166,13 +180,17 @@ class QueueManager:
             data: directory of its own.
             users: passwords by user. Credentials that are given must be among these; who gives none is the administrator.
             platform: whose rules apply where platforms differ.
+            readings: which way it goes where IBM's texts leave something open.
         """
         self.name = name
         self.platform = platform
+        self.readings = readings or Readings()
         self.quiescing = False
+        # Set when it is about to stop: nothing waits any more.
+        self.stopping = threading.Event()
         self.lock = threading.RLock()
         self.store = Store(data, name)
-        self.catalogue = Catalogue(self.store, platform)
+        self.catalogue = Catalogue(self.store, platform, self.readings)
         mqsc_commands.run(self.catalogue, parse(SYSTEM_MQSC))
         # The cluster it is in, if any.
         self.cluster: Cluster | None = None
@@ -185,6 +203,7 @@ class QueueManager:
         # Identifiers must never come again, also not after a restart: the clock starts the count, and no queue manager
         # puts a thousand million messages a second.
         self._serial = itertools.count(time.time_ns())
+        self._begins_with_name = self.readings[IDENTIFIERS_BEGIN_WITH_NAME]
         self._identifier_prefix = b"AMQ " + name.encode("latin-1")[:12].ljust(12)
         # Positions come again after a restart, message tokens never do.
         self.token_prefix = time.time_ns().to_bytes(8, "big")
@@ -211,7 +230,7 @@ class QueueManager:
                 expires_at_s=stored.expires_at_s,
             )
             message.properties = stored.properties
-            queue.depth += 1
+            queue.held += 1
             queue.make_available((message,))
             last = stored.position
         return last
@@ -258,12 +277,12 @@ class QueueManager:
         limit = self.max_msg_length()
         limit = min(limit, max_msg_length) if max_msg_length > 0 else limit
         origin = Origin(pid, channel_name, conn_name, connect_options, put1_always_sync)
-        return self._connected(Connection(waiter, user, appl_name, limit, self.new_identifier(), origin))
+        return self._connected(Connection(waiter, user, appl_name, limit, self._new_connection_id(), origin))
 
     def connect_program(self, waiter: Waiter, appl_name: str) -> Connection:
         """Connect a program that is part of the queue manager itself."""
         return self._connected(
-            Connection(waiter, ADMINISTRATOR, appl_name, _LONGEST_MSG, self.new_identifier(), Origin(os.getpid()))
+            Connection(waiter, ADMINISTRATOR, appl_name, _LONGEST_MSG, self._new_connection_id(), Origin(os.getpid()))
         )
 
     def _connected(self, connection: Connection) -> Connection:
@@ -288,15 +307,29 @@ class QueueManager:
         return check
 
     def disconnect(self, connection: Connection) -> Answer:
-        """MQDISC: commits an open unit of work, then closes all handles (IBM MQ, topic "MQDISC")."""
-        answer = self.commit(connection)
+        """MQDISC: commits an open unit of work, unless the reading is another, then closes all handles (topic "MQDISC")."""
+        answer = self.back_out(connection) if self.readings[MQDISC_BACKS_OUT] else self.commit(connection)
         self._close_handles(connection)
+        with self.lock:
+            self.connections.pop(connection.connection_id, None)
         return answer
 
-    def drop(self, connection: Connection) -> None:
-        """The application went away without MQDISC: back out, close all handles."""
-        self.back_out(connection)
-        self._close_handles(connection)
+    def drop(self, connection: Connection, hang_up: Callable[[], None] | None = None) -> None:
+        """The application went away without MQDISC: back out and close all handles, in the order of the reading.
+
+        ``hang_up`` is called before a gap: an application that is still there learns at once that its connection is lost.
+        """
+        if self.readings[CLOSES_HANDLES_FIRST]:
+            self._close_handles(connection)
+            if hang_up is not None:
+                hang_up()
+            self.stopping.wait(self.readings.cleanup_gap_s)
+            self.back_out(connection)
+        else:
+            self.back_out(connection)
+            self._close_handles(connection)
+        with self.lock:
+            self.connections.pop(connection.connection_id, None)
 
     def _close_handles(self, connection: Connection) -> None:
         with self.lock:
@@ -304,7 +337,6 @@ class QueueManager:
                 self.release(handle)
             connection.handles.clear()
             connection.message_handles.clear()
-            self.connections.pop(connection.connection_id, None)
 
     def new_handle_number(self) -> int:
         """Return an object handle that was never given out before."""
@@ -323,7 +355,7 @@ class QueueManager:
             queue.wake()
         if handle.for_input:
             queue.open_input_count -= 1
-            queue.exclusive_input = queue.exclusive_input and not handle.exclusive
+            queue.exclusive_input_count -= handle.exclusive
         if handle.options & mq.MQOO_OUTPUT:
             queue.open_output_count -= 1
         if handle.creates_dynamic and queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC and not queue.deleted:
@@ -373,9 +405,14 @@ class QueueManager:
             unit, connection.unit_of_work = connection.unit_of_work, None
         if unit is None:
             return mq.MQCC_OK, mq.MQRC_NONE, []
-        if unit.doomed:
+        told = self.readings[TOLD_OF_A_FAILED_PUT] if unit.doomed else None
+        if told is not None:
             self._give_back(unit)
-            return mq.MQCC_WARNING, mq.MQRC_BACKED_OUT, []
+            return *told, []
+        if self.readings[PLACED_AT_COMMIT]:
+            with self.lock:
+                for message in unit.puts:
+                    message.move_to(self.new_position())
         try:
             self.store.commit(unit.puts, unit.gets)
         except sqlite3.Error:
@@ -384,8 +421,8 @@ class QueueManager:
             return mq.MQCC_WARNING, mq.MQRC_BACKED_OUT, []
         with self.lock:
             for queue, (puts, gets) in unit.queues().items():
-                queue.depth -= len(gets)
-                queue.uncommitted -= len(puts) + len(gets)
+                queue.held -= len(gets)
+                _uncount(queue, puts, gets)
                 queue.make_available(puts)
                 self.catalogue.discard(queue)
         return mq.MQCC_OK, mq.MQRC_NONE, []
@@ -402,16 +439,22 @@ class QueueManager:
         for message in unit.gets:
             if self.platform is not Platform.ZOS or message.backout_count < ZOS_HIGHEST_BACKOUT_COUNT:
                 message.backout_count += 1
+        to_the_end = self.readings[BACKED_OUT_TO_THE_END]
+        positions = [self.new_position() if to_the_end else message.position for message in unit.gets]
+        moved = list(zip(unit.gets, positions, strict=True))
         try:
-            self.store.count_backout(unit.gets)
+            self.store.give_back(moved)
         except sqlite3.Error:
             # The messages themselves are safe; only their counts would be lower after a restart.
             _log.exception("backout counts of %d messages could not be written", len(unit.gets))
+            moved = []
         with self.lock:
+            for message, position in moved:
+                message.move_to(position)
             unit.restore_states()
             for queue, (puts, gets) in unit.queues().items():
-                queue.depth -= len(puts)
-                queue.uncommitted -= len(puts) + len(gets)
+                queue.held -= len(puts)
+                _uncount(queue, puts, gets)
                 queue.make_available(gets)
                 self.catalogue.discard(queue)
 
@@ -442,9 +485,17 @@ class QueueManager:
         """Return the next place in order of arrival."""
         return next(self._positions)
 
+    def new_serial(self) -> bytes:
+        """Return 8 bytes that never came before, after a restart neither."""
+        return next(self._serial).to_bytes(8, "big")
+
     def new_identifier(self) -> bytes:
-        """Return 24 bytes that no message, group or connection had before: ``AMQ``, the name, a serial number."""
-        return self._identifier_prefix + next(self._serial).to_bytes(8, "big")
+        """Return 24 bytes that no message or group had before: ``AMQ``, the name, a serial number, ordered by the reading."""
+        serial = self.new_serial()
+        return self._identifier_prefix + serial if self._begins_with_name else serial + self._identifier_prefix
+
+    def _new_connection_id(self) -> bytes:
+        return self._identifier_prefix + self.new_serial()
 
     def put_date_and_time(self) -> tuple[bytes, bytes]:
         """Return PutDate ``YYYYMMDD`` and PutTime ``HHMMSSTH`` of now, in UTC."""
@@ -494,3 +545,9 @@ class QueueManager:
     def close(self) -> None:
         """Close the store. Connections must be gone."""
         self.store.close()
+
+
+def _uncount(queue: Queue, puts: list[Message], gets: list[Message]) -> None:
+    """The unit of work of these messages has ended."""
+    queue.uncommitted_puts -= len(puts)
+    queue.uncommitted_gets -= len(gets)

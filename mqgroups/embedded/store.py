@@ -257,13 +257,17 @@ class Store:
                 row = (channel.name, channel.partner, channel.batch, json.dumps(channel.in_doubt))
                 self._db.execute("INSERT OR REPLACE INTO channel VALUES (?, ?, ?, ?)", row)
 
-    def count_backout(self, messages: Iterable[Message]) -> None:
-        """Keep the backout counts of messages that a unit of work gave back (always hardened: topic q097450)."""
-        rows = [(m.backout_count, m.position) for m in messages if m.persistent]
+    def give_back(self, messages: Iterable[tuple[Message, int]]) -> None:
+        """Keep backout counts (always hardened: topic q097450) and new positions of messages that a unit of work gave back.
+
+        Raises:
+            sqlite3.Error: counts and positions on disk are what they were.
+        """
+        rows = [(m.backout_count, position, m.position) for m, position in messages if m.persistent]
         if rows:
             with self._lock, self._db:
                 self._db.execute("BEGIN")
-                self._db.executemany("UPDATE message SET backout_count = ? WHERE position = ?", rows)
+                self._db.executemany("UPDATE message SET backout_count = ?, position = ? WHERE position = ?", rows)
 
     def close(self) -> None:
         """Close the database."""

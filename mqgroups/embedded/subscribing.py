@@ -323,7 +323,7 @@ class _Asked:
             od = ObjectDescriptor(
                 struct.pack("<4sii48s", b"OD  ", 1, mq.MQOT_Q, name_field(queue.name)).ljust(168, b"\0")
             )
-            handle, _ = open_queue(self.q_mgr, od, _OPENED | mq.MQOO_INQUIRE)
+            handle, _ = open_queue(self.q_mgr, self.connection, od, _OPENED | mq.MQOO_INQUIRE)
             hobj = handle.hobj
             self.connection.handles[hobj] = handle
         handle = Handle(self.q_mgr.new_handle_number(), 0, subscription=subscription)

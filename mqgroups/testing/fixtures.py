@@ -119,7 +119,9 @@ def queue(make_queue: MakeQueue) -> str:
 
 
 @pytest.fixture
-def own_queue_manager(_client_library: None, mq_mqsc: Sequence[Path]) -> Iterator[MakeQueueManager]:
+def own_queue_manager(
+    pytestconfig: pytest.Config, _client_library: None, mq_mqsc: Sequence[Path]
+) -> Iterator[MakeQueueManager]:
     """A function that starts an embedded queue manager of this test's own, to be killed or reconfigured.
 
     It takes what ``EmbeddedQueueManager`` takes; ``mqsc`` comes on top of the session's. Tests that use it are marked
@@ -128,6 +130,7 @@ def own_queue_manager(_client_library: None, mq_mqsc: Sequence[Path]) -> Iterato
     started: list[EmbeddedQueueManager] = []
 
     def start(name: str = "QM2", *, mqsc: Sequence[Path | str] = (), **more: Any) -> EmbeddedQueueManager:
+        more.setdefault("readings", wanted(pytestconfig).readings)
         queue_manager = EmbeddedQueueManager(name, mqsc=[MQSC, *mq_mqsc, *mqsc], **more)
         started.append(queue_manager)
         queue_manager.start()

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from mqgroups.embedded.readings import ReadingError, chosen_by
 from mqgroups.testing import IMAGE, provision
 from mqgroups.testing.bindings import BINDINGS
 from mqgroups.testing.provision import Wanted
@@ -50,11 +51,22 @@ def add_options(parser: pytest.Parser) -> None:
         default="both",
         help="binding under test; both means those that are installed",
     )
+    group.addoption(
+        "--mq-reading",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="which way embedded queue managers go where IBM's texts leave something open; may be repeated",
+    )
     parser.addini(
         "mq_mqsc", "MQSC files that the queue manager under test reads at its start", type="paths", default=[]
     )
 
 
 def wanted(config: pytest.Config) -> Wanted:
-    """Return which queue manager the options ask for."""
-    return Wanted(config.getoption("--mq"), config.getoption("--mq-license"), config.getoption("--mq-image"))
+    """Return which queue manager the options ask for; raises pytest.UsageError for a reading that there is not."""
+    try:
+        readings = chosen_by(config.getoption("--mq-reading"))
+    except ReadingError as error:
+        raise pytest.UsageError(f"--mq-reading: {error}") from error
+    return Wanted(config.getoption("--mq"), config.getoption("--mq-license"), config.getoption("--mq-image"), readings)

@@ -75,7 +75,8 @@ def _where(config: pytest.Config, names: Sequence[str]) -> str:
     if asked.kind == provision.EMBEDDED:
         from mqgroups.embedded.queue_manager import COMMAND_LEVEL
 
-        return f"embedded queue manager (not IBM MQ), command level {COMMAND_LEVEL}"
+        follows = "".join(f", {name}={value}" for name, value in asked.readings.items())
+        return f"embedded queue manager (not IBM MQ), command level {COMMAND_LEVEL}{follows}"
     if MISSING in config.stash:
         return f"none, what needs one is skipped: {config.stash[MISSING]}"
     if config.option.collectonly:

@@ -7,9 +7,9 @@ What cannot be had is told in one sentence, before anything is started. Not here
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,11 +35,13 @@ class Wanted:
         kind: EMBEDDED, CONTAINER, GIVEN or AUTO.
         license: ``accept``, where IBM's terms are accepted.
         image: of the container.
+        readings: what embedded queue managers follow, values by names.
     """
 
     kind: str
     license: str = ""
     image: str = ""
+    readings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_container(self) -> bool:
@@ -84,7 +86,9 @@ def running(wanted: Wanted, mqsc: Sequence[Path]) -> Iterator[QueueManagerUnderT
         with MQContainer(wanted.image, license=wanted.license, mqsc=files) as container:
             yield _in_container(container)
     else:
-        with EmbeddedQueueManager("QM1", mqsc=files, users={"app": "passw0rd"}) as queue_manager:
+        with EmbeddedQueueManager(
+            "QM1", mqsc=files, users={"app": "passw0rd"}, readings=wanted.readings
+        ) as queue_manager:
             yield QueueManagerUnderTest(
                 q_mgr_name=queue_manager.q_mgr_name,
                 channel=queue_manager.channel,

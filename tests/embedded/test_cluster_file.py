@@ -150,6 +150,23 @@ def test_a_queue_manager_that_is_not_in_the_file(run, file, tmp_path):
     assert (result.exit_code, "has QM1, QM2, and no QM9" in result.stderr) == (1, True)
 
 
+def test_all_members_follow_the_readings_of_the_command_line(run, file, tmp_path, mqi):
+    process = run("--cluster", file(TWO), "--data", tmp_path, "--reading", "identifiers=begin otherwise")
+    wait_for_line(process, "is ready")
+    for name in ("QM1", "QM2"):
+        conn_name = wait_for_line(process, f"{name} ").split()[1].rstrip(",")
+        code, connection = mqi.connect(name, "DEV.APP.SVRCONN", conn_name)
+        assert code == OK
+        put = connection.put1("SYSTEM.DEFAULT.LOCAL.QUEUE", b"m")
+        assert (put.code, put.md.MsgId.startswith(b"AMQ ")) == (OK, False)
+        assert connection.disconnect() == OK
+
+
+def test_a_cluster_does_not_follow_a_reading_that_there_is_not(file):
+    result = CliRunner().invoke(main, ["embedded", "run", "--cluster", str(file(TWO)), "--reading", "mqdisc=both"])
+    assert (result.exit_code, "it has 'commits', 'backs out'" in result.output) == (1, True)
+
+
 def test_channels_are_stopped_and_started_by_command(cluster):
     queue = cluster.define(at=("QM2",))
     data = cluster.embedded["QM1"].data

@@ -226,3 +226,31 @@ def test_without_a_client_library_the_header_and_the_tests_say_what_is_missing(
     result.stdout.fnmatch_lines(
         ["mq: QMGIVEN at *, not asked: pymqi cannot be loaded (*): it needs IBM's MQ client library*"]
     )
+
+
+FOLLOWS = """
+    def test_a_message_got_counts(mq, binding, queue):
+        q_mgr = mq.connect(binding)
+        q_mgr.put1(queue, b"hello")
+        source, gmo = binding.Queue(q_mgr, queue), binding.GMO(Options=binding.CMQC.MQGMO_SYNCPOINT)
+        assert source.get(None, None, gmo) == b"hello"
+        assert binding.Queue(q_mgr, queue).inquire(binding.CMQC.MQIA_CURRENT_Q_DEPTH) == 1
+        q_mgr.backout()
+        source.close()
+        q_mgr.disconnect()
+"""
+
+
+def test_the_queue_manager_follows_the_readings_that_are_given(project):
+    project.file(test_follows=FOLLOWS)
+    asked = "curdepth=counts uncommitted gets"
+    result = project.run("--mq-reading", asked)
+    result.assert_outcomes(passed=len(INSTALLED))
+    assert asked in result.stdout.str()
+
+
+def test_a_reading_that_there_is_not_is_refused_with_those_there_are(project):
+    project.file(test_follows=FOLLOWS)
+    result = project.run("--mq-reading", "curdepth=both")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "reading 'curdepth' has no value 'both'; it has 'excludes uncommitted gets', " in result.stderr.str()
