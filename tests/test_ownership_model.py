@@ -1,0 +1,38 @@
+"""The ownership protocol's model: every interleaving up to a bound holds, and without any one of its safeties something breaks.
+
+``MQGROUPS_OWNERSHIP_LARGE=1`` takes the larger bounds too; ``python -m tests.ownership`` prints the numbers of states.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.ownership.explorer import Explorer, written
+from tests.ownership.owners import Protocol
+from tests.ownership.queue_manager import Reading
+from tests.ownership.scenarios import BREAKS, HOLDS, LARGE, owners
+
+BOUND = [*HOLDS, *(LARGE if os.environ.get("MQGROUPS_OWNERSHIP_LARGE") else ())]
+
+
+@pytest.mark.parametrize("holds", BOUND, ids=str)
+def test_nothing_is_lost_or_doubled_and_nobody_is_stuck(holds):
+    explored = Explorer(holds.scenario, holds.protocol, holds.reading).explore()
+    assert not explored.broken, f"{explored.broken}\n{written(explored.trace)}"
+    assert explored.states > 700
+
+
+@pytest.mark.parametrize("safety", BREAKS)
+def test_each_safety_is_needed(safety):
+    breaks = BREAKS[safety]
+    explored = Explorer(breaks.scenario, breaks.protocol, breaks.reading).explore()
+    assert breaks.wrong in explored.broken, written(explored.trace)
+
+
+@pytest.mark.parametrize("role", ["get", "put", "pipe"])
+def test_where_an_instance_stands_is_told_by_its_frames(role):
+    explorer = Explorer(owners(role, 2, 1), Protocol(), Reading.COMMITS_LATE)
+    explorer.explore()
+    assert explorer.check_programs() > 200
