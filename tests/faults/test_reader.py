@@ -91,17 +91,17 @@ def test_a_campaign_without_a_safety_has_to_find_what_that_lets_happen(safeties,
 
 
 def test_a_group_too_many_or_too_few_is_found():
-    pattern = Pattern("put", "classic", True, 2, 2)
+    payloads = Pattern("put", "classic", True, 2, 2).payloads()
     group = [
         seen(1, 0, IN_GROUP | SEGMENT, b"001-"),
         seen(1, 4, IN_GROUP | SEGMENT | LAST_SEGMENT, b"segments"),
         seen(2, 0, LAST | SEGMENT | LAST_SEGMENT, b"002-segments"),
     ]
     other = [replace(one, group_id=OTHER) for one in group]
-    assert wrong_with_groups(group + other, pattern, 2) == ""
-    assert "2 groups, 1 were to be put" in wrong_with_groups(group + other, pattern, 1)
-    assert "1 groups, 2 were to be put" in wrong_with_groups(group, pattern, 2)
-    assert wrong_with_groups(group + other[1:], pattern, 2) == "message 1 offset 4 where 1 offset 0 belongs"
+    assert wrong_with_groups(group + other, payloads, 2) == ""
+    assert "2 groups, 1 were to be put" in wrong_with_groups(group + other, payloads, 1)
+    assert "1 groups, 2 were to be put" in wrong_with_groups(group, payloads, 2)
+    assert wrong_with_groups(group + other[1:], payloads, 2) == "message 1 offset 4 where 1 offset 0 belongs"
 
 
 @pytest.mark.parametrize(
