@@ -123,6 +123,14 @@ def _queue_manager_options(command: _Command) -> _Command:
             show_default=True,
             help="Whose rules apply where platforms differ.",
         ),
+        click.option(
+            "--reading",
+            "reading_values",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Which way it goes where IBM's texts leave something open: the table in mqgroups/embedded/README.md; may be "
+            "repeated.",
+        ),
         click.option("--users-file", type=_FILE, help="Users, one NAME:PASSWORD a line; # begins a comment line."),
         click.option("--verbose", "-v", is_flag=True, help="Say more on standard error."),
     ]
@@ -198,6 +206,7 @@ def run(
     bare: bool,
     user_variables: Sequence[str],
     platform: str,
+    reading_values: Sequence[str],
     users_file: Path | None,
     verbose: bool,
     listen: tuple[str, int],
@@ -217,7 +226,8 @@ def run(
     users = _users(user_variables, users_file)
     if cluster is not None:
         is_given = context.get_parameter_source("q_mgr_name") is not click.core.ParameterSource.DEFAULT
-        _run_cluster(cluster, q_mgr_name if is_given else None, data, mqsc, users, "INFO" if verbose else "WARNING")
+        log_level = "INFO" if verbose else "WARNING"
+        _run_cluster(cluster, q_mgr_name if is_given else None, data, mqsc, users, log_level, reading_values)
         return
     directory = data or _state_directory(q_mgr_name)
 
@@ -231,10 +241,12 @@ def run(
 
     with _one_message(about=f"queue manager {q_mgr_name} on {listen[0]}({listen[1]}): "):
         from mqgroups.embedded import Platform, server
+        from mqgroups.embedded.readings import Readings, chosen_by
 
+        readings = Readings(chosen_by(reading_values))
         directory.mkdir(parents=True, exist_ok=True)
         files = _mqsc_files(mqsc, bare=bare)
-        server.run(q_mgr_name, *listen, directory, files, users, Platform(platform), ready)
+        server.run(q_mgr_name, *listen, directory, files, users, Platform(platform), ready, readings=readings)
 
 
 def _run_cluster(
@@ -244,6 +256,7 @@ def _run_cluster(
     mqsc: Sequence[Path],
     users: Mapping[str, str],
     log_level: str,
+    reading_values: Sequence[str],
 ) -> None:
     def say(text: str) -> None:
         _out.print(text, markup=False)
@@ -251,13 +264,15 @@ def _run_cluster(
     with _one_message():
         from mqgroups.cli_cluster import serve_all, serve_one
         from mqgroups.embedded.cluster_file import read
+        from mqgroups.embedded.readings import chosen_by
 
+        readings = chosen_by(reading_values)
         described = read(file)
         directory = data or _state_directory(described.cluster)
         if q_mgr_name is None:
-            serve_all(described, directory, mqsc, users, log_level, say)
+            serve_all(described, directory, mqsc, users, log_level, say, readings)
         else:
-            serve_one(described, q_mgr_name, directory, mqsc, users, say)
+            serve_one(described, q_mgr_name, directory, mqsc, users, say, readings)
 
 
 @embedded.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -270,6 +285,7 @@ def exec_(
     bare: bool,
     user_variables: Sequence[str],
     platform: str,
+    reading_values: Sequence[str],
     users_file: Path | None,
     verbose: bool,
     data: Path | None,
@@ -289,6 +305,7 @@ def exec_(
     with ExitStack() as stack:
         with _one_message(EXIT_NOT_STARTED):
             from mqgroups.embedded import EmbeddedQueueManager
+            from mqgroups.embedded.readings import chosen_by
 
             q_mgr = stack.enter_context(
                 EmbeddedQueueManager(
@@ -298,6 +315,7 @@ def exec_(
                     users=users,
                     platform=platform,
                     log_level="INFO" if verbose else "WARNING",
+                    readings=chosen_by(reading_values),
                 )
             )
             environment = {**os.environ, **q_mgr.environment(), "MQGROUPS_CONN_NAME": q_mgr.conn_name}

@@ -12,6 +12,7 @@ import click
 from mqgroups.embedded import Control, EmbeddedCluster, server
 from mqgroups.embedded.cluster_file import ClusterFile, ClusterFileError, QueueManagerEntry
 from mqgroups.embedded.cluster_launcher import membership
+from mqgroups.embedded.readings import Readings
 
 _WATCH_S = 0.5
 
@@ -23,6 +24,7 @@ def serve_all(
     users: Mapping[str, str],
     log_level: str,
     say: Callable[[str], None],
+    readings: Mapping[str, str],
 ) -> None:
     """Serve every queue manager of a cluster, each in a process of its own, until SIGTERM or SIGINT.
 
@@ -31,7 +33,9 @@ def serve_all(
     to_stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: to_stop.set())
-    with EmbeddedCluster(described, data=data, mqsc=mqsc, users=users, log_level=log_level) as cluster:
+    with EmbeddedCluster(
+        described, data=data, mqsc=mqsc, users=users, log_level=log_level, readings=readings
+    ) as cluster:
         say(f"Cluster {described.cluster} (embedded: for development, not IBM MQ) is ready; data in {data}")
         for name, q_mgr in cluster.queue_managers.items():
             say(f"  {name:12} {q_mgr.conn_name}, channel {q_mgr.channel}, data {q_mgr.data}")
@@ -49,6 +53,7 @@ def serve_one(
     mqsc: Sequence[Path],
     users: Mapping[str, str],
     say: Callable[[str], None],
+    readings: Mapping[str, str],
 ) -> None:
     """Serve one queue manager of a cluster in this process; raises ClusterFileError if it is not in the file."""
     entry = next((each for each in described.queue_managers if each.name == q_mgr_name), None)
@@ -65,7 +70,15 @@ def serve_one(
 
     files = [*mqsc, *entry.mqsc]
     server.run(
-        q_mgr_name, host, int(port), directory, files, users, ready=ready, membership=membership(described, data)
+        q_mgr_name,
+        host,
+        int(port),
+        directory,
+        files,
+        users,
+        ready=ready,
+        membership=membership(described, data),
+        readings=Readings(readings),
     )
 
 

@@ -10,7 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from mqgroups.cli import main
+from mqgroups.cli import EXIT_NOT_STARTED, main
 
 MQGROUPS = [sys.executable, "-m", "mqgroups"]
 PUT_AND_GET = """
@@ -90,6 +90,22 @@ def test_line_of_users_file_without_password_is_named_but_not_shown(tmp_path):
     assert result.exit_code == 2
     assert "line 4" in result.output
     assert "secret" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("curdepth", "is not NAME=VALUE; names are 'curdepth', "),
+        ("depth=both", "there is no reading 'depth'; there are 'curdepth', "),
+        ("curdepth=both", "it has 'excludes uncommitted gets', 'counts uncommitted gets'"),
+    ],
+)
+@pytest.mark.parametrize("command", [("run",), ("exec", "true")])
+def test_a_reading_that_there_is_not_is_refused_with_those_there_are(command, given, said):
+    verb, *program = command
+    result = invoke("embedded", verb, "--reading", given, *program)
+    assert said in result.output
+    assert result.exit_code == (1 if verb == "run" else EXIT_NOT_STARTED)
 
 
 def test_exec_needs_a_command():

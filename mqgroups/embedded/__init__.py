@@ -23,8 +23,10 @@ from mqgroups.embedded.control import Control, ControlError
 from mqgroups.embedded.faults import Fault, random_fault
 from mqgroups.embedded.launcher import EmbeddedQueueManager, EmbeddedQueueManagerError
 from mqgroups.embedded.platform import Platform
+from mqgroups.embedded.readings import READINGS, ReadingError
 
 __all__ = [
+    "READINGS",
     "ClusterFile",
     "ClusterFileError",
     "Control",
@@ -34,5 +36,6 @@ __all__ = [
     "EmbeddedQueueManagerError",
     "Fault",
     "Platform",
+    "ReadingError",
     "random_fault",
 ]

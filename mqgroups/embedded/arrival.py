@@ -100,7 +100,7 @@ class Receiver:
                     continue
                 with self._q_mgr.lock:
                     for message in made:
-                        message.queue.uncommitted += 1
+                        message.queue.uncommitted_puts += 1
                 held += made
                 if fast and not persistent:
                     # Reports about it are not persistent either.
@@ -110,15 +110,15 @@ class Receiver:
         except BaseException:
             with self._q_mgr.lock:
                 for message in held:
-                    message.queue.depth -= 1
-                    message.queue.uncommitted -= 1
+                    message.queue.held -= 1
+                    message.queue.uncommitted_puts -= 1
             raise
         self._make_available(held)
 
     def _make_available(self, messages: Sequence[Message]) -> None:
         with self._q_mgr.lock:
             for message in messages:
-                message.queue.uncommitted -= 1
+                message.queue.uncommitted_puts -= 1
                 message.queue.make_available((message,))
 
     def _delivered(self, item: Transmitted) -> list[Message]:

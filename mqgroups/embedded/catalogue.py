@@ -28,6 +28,7 @@ from mqgroups.embedded.object_attributes import Q_MGR_ATTRIBUTES, defaults
 from mqgroups.embedded.objects import OBJECT_NAME, CatalogueError, Objects, checked_q_mgr_values
 from mqgroups.embedded.platform import Platform
 from mqgroups.embedded.queue import Queue
+from mqgroups.embedded.readings import CURDEPTH_COUNTS_GETS, Readings
 from mqgroups.embedded.store import Store, StoredObject
 from mqgroups.embedded.subscription import Subscriptions
 from mqgroups.mqi import constants as mq
@@ -67,9 +68,10 @@ class Definition:
 class Catalogue:
     """All objects of one queue manager. Called under the queue manager's lock."""
 
-    def __init__(self, store: Store, platform: Platform = Platform.UNIX) -> None:
+    def __init__(self, store: Store, platform: Platform = Platform.UNIX, readings: Readings | None = None) -> None:
         self._store = store
         self._platform = platform
+        self._depth_counts_gets = (readings or Readings())[CURDEPTH_COUNTS_GETS]
         self._objects: dict[str, Queue | Definition] = {}
         # Called when a queue was defined, altered or deleted: a cluster tells its members.
         self.on_change: Callable[[], None] | None = None
@@ -79,11 +81,14 @@ class Catalogue:
         for stored in store.objects():
             values = {**default_values(stored.type), **stored.values}
             self._objects[stored.name] = (
-                Queue(stored.name, values, stored.definition_type)
+                self._queue(stored.name, values, stored.definition_type)
                 if stored.type == LOCAL
                 else Definition(stored.name, stored.type, values)
             )
         self.subscriptions = Subscriptions(store, self)
+
+    def _queue(self, name: str, values: dict[int, Value], definition_type: int = mq.MQQDT_PREDEFINED) -> Queue:
+        return Queue(name, values, definition_type, depth_counts_gets=self._depth_counts_gets)
 
     def get(self, name: str) -> Queue | Definition | None:
         """Return the object of this name."""
@@ -138,7 +143,7 @@ class Catalogue:
         own = default_values(LOCAL)
         # What no model queue has, the workload attributes, is at its default.
         values = {selector: model.values.get(selector, default) for selector, default in own.items()}
-        queue = Queue(name, values, definition_type)
+        queue = self._queue(name, values, definition_type)
         self._objects[name] = queue
         self._keep(queue)
         return queue
@@ -211,7 +216,7 @@ class Catalogue:
             existing.values.update(merged)
             self.changed(existing.name, existing)
             return
-        made = Queue(name, merged) if kind == LOCAL else Definition(name, kind, merged)
+        made = self._queue(name, merged) if kind == LOCAL else Definition(name, kind, merged)
         self._objects[name] = made
         self._keep(made)
 
@@ -236,8 +241,8 @@ class Catalogue:
         found = self._of_type(kind, name)
         if isinstance(found, Queue):
             _check_idle(found)
-            if found.uncommitted or (found.depth and not purge):
-                why = f"{name} holds {found.depth} messages (PURGE deletes them too)"
+            if found.uncommitted or (found.held and not purge):
+                why = f"{name} holds {found.held} messages (PURGE deletes them too)"
                 raise CatalogueError(mq.MQRC_Q_NOT_EMPTY, why)
         self._forget(name)
 
@@ -258,7 +263,7 @@ class Catalogue:
         self._store.commit((), messages)
         for message in messages:
             found.withdraw(message)
-        found.depth -= len(messages)
+        found.held -= len(messages)
 
     def alter_q_mgr(self, values: Mapping[int, Value]) -> None:
         """Change attributes of the queue manager; raises CatalogueError."""

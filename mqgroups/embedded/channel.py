@@ -148,7 +148,7 @@ class SenderChannel:
         self._in_doubt = [message for message in self.queue.available.values() if message.position in positions]
         for message in self._in_doubt:
             self.queue.withdraw(message)
-        self.queue.uncommitted += len(self._in_doubt)
+        self.queue.uncommitted_gets += len(self._in_doubt)
 
     @property
     def messages_in_doubt(self) -> int:
@@ -299,7 +299,7 @@ class SenderChannel:
                 batch.append(message)
             for message in batch:
                 self.queue.withdraw(message)
-            self.queue.uncommitted += len(batch)
+            self.queue.uncommitted_gets += len(batch)
         return batch
 
     def _send(self, link: _Link, batch: list[Message]) -> None:
@@ -353,7 +353,7 @@ class SenderChannel:
 
     def _give_back(self, messages: list[Message]) -> None:
         with self._q_mgr.lock:
-            self.queue.uncommitted -= len(messages)
+            self.queue.uncommitted_gets -= len(messages)
             self.queue.make_available(messages)
 
     def _note(self, state: ChannelState, gone: list[Message] | tuple[()] = ()) -> None:
@@ -362,8 +362,8 @@ class SenderChannel:
 
     def _forget(self, messages: list[Message]) -> None:
         """Messages of a batch are no longer here; under the lock."""
-        self.queue.uncommitted -= len(messages)
-        self.queue.depth -= len(messages)
+        self.queue.uncommitted_gets -= len(messages)
+        self.queue.held -= len(messages)
         self.queue.dequeued += len(messages)
 
     # --- while the partner is not there
@@ -394,5 +394,5 @@ class SenderChannel:
                     forget([made])
                     return
                 self.queue.withdraw(message)
-                self.queue.depth -= 1
+                self.queue.held -= 1
                 publish([made])

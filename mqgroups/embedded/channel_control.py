@@ -42,7 +42,7 @@ def _status(channel: SenderChannel) -> dict[str, Any]:
         "to": channel.partner,
         "status": channel.status.name,
         "in_doubt": channel.messages_in_doubt,
-        "waiting": channel.queue.depth - channel.messages_in_doubt,
+        "waiting": channel.queue.held - channel.messages_in_doubt,
         "batches": channel.batches_sent,
         "messages": channel.messages_sent,
         "problem": channel.problem,

@@ -10,6 +10,7 @@ from types import TracebackType
 from mqgroups.embedded.cluster_file import ClusterFile, QueueManagerEntry, read
 from mqgroups.embedded.launcher import EmbeddedQueueManager
 from mqgroups.embedded.membership import Membership
+from mqgroups.embedded.readings import CLEANUP_GAP_S, Readings
 
 _REPOSITORY = "repository"
 
@@ -22,6 +23,8 @@ def queue_manager(
     mqsc: Sequence[Path | str] = (),
     users: Mapping[str, str] | None = None,
     log_level: str = "WARNING",
+    readings: Mapping[str, str] | None = None,
+    cleanup_gap_s: float = CLEANUP_GAP_S,
 ) -> EmbeddedQueueManager:
     """Return one queue manager of a cluster, not started.
 
@@ -32,6 +35,8 @@ def queue_manager(
         mqsc: command files to read before those of the file.
         users: passwords by user.
         log_level: of its log on standard error.
+        readings: see ``EmbeddedQueueManager``.
+        cleanup_gap_s: see there.
     """
     return EmbeddedQueueManager(
         entry.name,
@@ -41,6 +46,8 @@ def queue_manager(
         users=users,
         log_level=log_level,
         membership=membership(described, data),
+        readings=readings,
+        cleanup_gap_s=cleanup_gap_s,
     )
 
 
@@ -69,6 +76,8 @@ class EmbeddedCluster:
         mqsc: Sequence[Path | str] = (),
         users: Mapping[str, str] | None = None,
         log_level: str = "WARNING",
+        readings: Mapping[str, str] | None = None,
+        cleanup_gap_s: float = CLEANUP_GAP_S,
     ) -> None:
         """Describe it; nothing is started yet.
 
@@ -78,15 +87,29 @@ class EmbeddedCluster:
             mqsc: command files that every queue manager reads before those of the file.
             users: passwords by user, the same for all.
             log_level: of the servers' logs on standard error.
+            readings: see ``EmbeddedQueueManager``; the same for all.
+            cleanup_gap_s: see there.
 
         Raises:
             ClusterFileError: the file does not describe a cluster.
+            ReadingError: no such reading or value.
         """
+        # Before anything is made that would have to be removed again.
+        Readings(readings, cleanup_gap_s=cleanup_gap_s)
         self.file = file if isinstance(file, ClusterFile) else read(Path(file))
         self._temporary = tempfile.TemporaryDirectory(prefix="mqgroups-") if data is None else None
         self.data = Path(self._temporary.name if self._temporary else data or "")
         self.queue_managers = {
-            entry.name: queue_manager(self.file, entry, self.data, mqsc=mqsc, users=users, log_level=log_level)
+            entry.name: queue_manager(
+                self.file,
+                entry,
+                self.data,
+                mqsc=mqsc,
+                users=users,
+                log_level=log_level,
+                readings=readings,
+                cleanup_gap_s=cleanup_gap_s,
+            )
             for entry in self.file.queue_managers
         }
 

@@ -261,7 +261,7 @@ class Get:
                 self.give_back(parts, answer)
             raise
         with self.q_mgr.lock:
-            self.queue.depth -= len(parts)
+            self.queue.held -= len(parts)
             publish(self._reports)
         return answer
 
@@ -475,7 +475,7 @@ class Get:
         self._reports = reports_on_delivery(self.q_mgr, parts) if reported else []
         if unit is not None:
             unit.add_gets(parts)
-            self.queue.uncommitted += len(parts)
+            self.queue.uncommitted_gets += len(parts)
             unit.add_reports(self._reports)
 
     def _converted(self, md: bytes, data: bytes) -> tuple[bytes, bytes, int]:

@@ -20,6 +20,7 @@ from mqgroups.embedded.faults import Fault
 from mqgroups.embedded.libmqm.build import build
 from mqgroups.embedded.membership import Membership
 from mqgroups.embedded.platform import Platform
+from mqgroups.embedded.readings import CLEANUP_GAP_S, Readings
 
 DEFAULT_CHANNEL = "DEV.APP.SVRCONN"
 
@@ -50,6 +51,8 @@ class EmbeddedQueueManager:
         log_level: str = "WARNING",
         command_server: bool = True,
         membership: Membership | None = None,
+        readings: Mapping[str, str] | None = None,
+        cleanup_gap_s: float = CLEANUP_GAP_S,
     ) -> None:
         """Describe it; nothing is started yet.
 
@@ -63,7 +66,14 @@ class EmbeddedQueueManager:
             log_level: of the server's log on standard error.
             command_server: whether it answers PCF commands on SYSTEM.ADMIN.COMMAND.QUEUE.
             membership: the cluster it is in; ``EmbeddedCluster`` starts all members.
+            readings: values by names of ``READINGS``: which way it goes where IBM's texts leave something open.
+            cleanup_gap_s: seconds between the two steps of reading ``lost connection``, value "closes handles, then backs out".
+
+        Raises:
+            ReadingError: no such reading or value.
         """
+        # Before anything is made that would have to be removed again.
+        self._readings = Readings(readings, cleanup_gap_s=cleanup_gap_s)
         self.q_mgr_name = q_mgr_name
         self.channel = DEFAULT_CHANNEL
         host, _, port = listen.rpartition(":")
@@ -135,6 +145,8 @@ class EmbeddedQueueManager:
             "log_level": self._log_level,
             "command_server": self._command_server,
             "membership": asdict(self._membership) if self._membership is not None else None,
+            "readings": self._readings.chosen,
+            "cleanup_gap_s": self._readings.cleanup_gap_s,
         }
         # Passwords go through the pipe: a command line is there for everybody to read.
         with contextlib.suppress(BrokenPipeError):

@@ -297,5 +297,5 @@ def _check_deletion(handle: Handle, *, purge: bool) -> None:
         # With all that is on it, committed or not; other handles learn of it by MQRC_Q_DELETED.
         if not handle.creates_dynamic:
             raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
-    elif queue.uncommitted or (queue.depth and not purge):
+    elif queue.uncommitted or (queue.held and not purge):
         raise Failed(mq.MQRC_Q_NOT_EMPTY)

@@ -99,7 +99,7 @@ def make_visible(q_mgr: QueueManager, messages: Sequence[Message]) -> None:
     except Failed:
         with q_mgr.lock:
             for message in messages:
-                message.queue.depth -= 1
+                message.queue.held -= 1
         raise
     with q_mgr.lock:
         for message in messages:

@@ -122,7 +122,7 @@ def _publish(
         for message in messages:
             message.queue.count_puts(1)
             if unit is not None:
-                message.queue.uncommitted += 1
+                message.queue.uncommitted_puts += 1
                 unit.add_put([message])
     if unit is None:
         make_visible(q_mgr, messages)

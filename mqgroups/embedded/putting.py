@@ -281,7 +281,8 @@ def _put(
         queue, names = target.queue, (target.queue_name, target.q_mgr_name)
         away = target if target.q_mgr_name != q_mgr.name else None
     pieces = _pieces(queue, md, body)
-    if queue.depth + len(pieces) > queue.integer(mq.MQIA_MAX_Q_DEPTH):
+    # Segments may take the depth beyond MAXDEPTH (topic "CurrentQDepth").
+    if queue.depth >= queue.integer(mq.MQIA_MAX_Q_DEPTH):
         raise Failed(mq.MQRC_Q_FULL)
     if len(pieces) > 1 and not in_unit_of_work and connection.unit_of_work:
         # The segments have to appear together, and the only unit of work there is is the user's (topic q042870).
@@ -304,7 +305,7 @@ def _put(
     queue.count_puts(len(messages))
     reports = reports_on_arrival(q_mgr, messages) if reported else []
     if unit is not None:
-        queue.uncommitted += len(messages)
+        queue.uncommitted_puts += len(messages)
         unit.add_put(messages)
         unit.add_reports(reports)
     handle.states[Direction.PUT] = after(

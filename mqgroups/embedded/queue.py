@@ -287,10 +287,18 @@ def _key(message: Message) -> int:
 class Queue:
     """A local queue, predefined or dynamic.
 
-    ``depth`` counts every message that is not gone: available, got or put in an open unit of work.
+    ``held`` counts every message that is not gone: available, got or put in an open unit of work, on its way to or from the
+    disk. ``depth`` is CURDEPTH.
     """
 
-    def __init__(self, name: str, values: dict[int, Value], definition_type: int = mq.MQQDT_PREDEFINED) -> None:
+    def __init__(
+        self,
+        name: str,
+        values: dict[int, Value],
+        definition_type: int = mq.MQQDT_PREDEFINED,
+        *,
+        depth_counts_gets: bool = False,
+    ) -> None:
         self.name = name
         self.values = values
         self.type = LOCAL
@@ -299,8 +307,10 @@ class Queue:
         self.deleted = False
         # Its managed subscription is gone; it goes as soon as nobody uses it.
         self.abandoned = False
-        self.depth = 0
-        self.uncommitted = 0
+        self.held = 0
+        self.uncommitted_puts = 0
+        self.uncommitted_gets = 0
+        self._depth_counts_gets = depth_counts_gets
         self.open_count = 0
         self.open_input_count = 0
         self.open_output_count = 0
@@ -323,9 +333,19 @@ class Queue:
         self.statistics_since_s = time.monotonic()
 
     @property
+    def depth(self) -> int:
+        """CURDEPTH: with messages put in open units of work; whether with those got in them is a reading."""
+        return self.held if self._depth_counts_gets else self.held - self.uncommitted_gets
+
+    @property
+    def uncommitted(self) -> int:
+        """How many messages are put or got in open units of work."""
+        return self.uncommitted_puts + self.uncommitted_gets
+
+    @property
     def in_transit(self) -> int:
         """How many messages are just being put or got outside syncpoint: on their way to or from the disk."""
-        return self.depth - len(self.available) - self.uncommitted
+        return self.held - len(self.available) - self.uncommitted
 
     def oldest(self) -> Message | None:
         """Return the available message that arrived first: one of those that are first of their priority."""
@@ -339,7 +359,7 @@ class Queue:
 
     def count_puts(self, messages: int) -> None:
         """Count messages that were put, in a unit of work or not."""
-        self.depth += messages
+        self.held += messages
         self.enqueued += messages
         self.highest_depth = max(self.highest_depth, self.depth)
 
@@ -375,7 +395,7 @@ class Queue:
             self.on_arrival()
 
     def withdraw(self, message: Message) -> None:
-        """Take an available message out of what MQGET finds. It still counts in ``depth``."""
+        """Take an available message out of what MQGET finds. It still counts in ``held``."""
         del self.available[message.key]
         message.locked_by = None
         self.marks.forget(message)
@@ -402,7 +422,7 @@ class Queue:
             if message is not None:
                 self.withdraw(message)
                 expired.append(message)
-        self.depth -= len(expired)
+        self.held -= len(expired)
         return expired
 
     def wake(self) -> None:

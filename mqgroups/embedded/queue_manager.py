@@ -17,7 +17,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -34,6 +34,7 @@ from mqgroups.embedded.mqsc import parse
 from mqgroups.embedded.object_attributes import Kind
 from mqgroups.embedded.platform import ZOS_HIGHEST_BACKOUT_COUNT, Platform
 from mqgroups.embedded.queue import Message, Queue
+from mqgroups.embedded.readings import CLOSES_HANDLES_FIRST, Readings
 from mqgroups.embedded.store import Store
 from mqgroups.embedded.structures import MessageDescriptor, name_field
 from mqgroups.embedded.unit_of_work import UnitOfWork
@@ -157,7 +158,12 @@ class QueueManager:
     """One queue manager: its objects, its connections, its store."""
 
     def __init__(
-        self, name: str, data: Path, users: Mapping[str, str] | None = None, platform: Platform = Platform.UNIX
+        self,
+        name: str,
+        data: Path,
+        users: Mapping[str, str] | None = None,
+        platform: Platform = Platform.UNIX,
+        readings: Readings | None = None,
     ) -> None:
         """Start from what ``data`` holds; creates it if need be. Raises StoreError.
 
@@ -166,13 +172,17 @@ class QueueManager:
             data: directory of its own.
             users: passwords by user. Credentials that are given must be among these; who gives none is the administrator.
             platform: whose rules apply where platforms differ.
+            readings: which way it goes where IBM's texts leave something open.
         """
         self.name = name
         self.platform = platform
+        self.readings = readings or Readings()
         self.quiescing = False
+        # Set when it is about to stop: nothing waits any more.
+        self.stopping = threading.Event()
         self.lock = threading.RLock()
         self.store = Store(data, name)
-        self.catalogue = Catalogue(self.store, platform)
+        self.catalogue = Catalogue(self.store, platform, self.readings)
         mqsc_commands.run(self.catalogue, parse(SYSTEM_MQSC))
         # The cluster it is in, if any.
         self.cluster: Cluster | None = None
@@ -211,7 +221,7 @@ class QueueManager:
                 expires_at_s=stored.expires_at_s,
             )
             message.properties = stored.properties
-            queue.depth += 1
+            queue.held += 1
             queue.make_available((message,))
             last = stored.position
         return last
@@ -291,12 +301,26 @@ class QueueManager:
         """MQDISC: commits an open unit of work, then closes all handles (IBM MQ, topic "MQDISC")."""
         answer = self.commit(connection)
         self._close_handles(connection)
+        with self.lock:
+            self.connections.pop(connection.connection_id, None)
         return answer
 
-    def drop(self, connection: Connection) -> None:
-        """The application went away without MQDISC: back out, close all handles."""
-        self.back_out(connection)
-        self._close_handles(connection)
+    def drop(self, connection: Connection, hang_up: Callable[[], None] | None = None) -> None:
+        """The application went away without MQDISC: back out and close all handles, in the order of the reading.
+
+        ``hang_up`` is called before a gap: an application that is still there learns at once that its connection is lost.
+        """
+        if self.readings[CLOSES_HANDLES_FIRST]:
+            self._close_handles(connection)
+            if hang_up is not None:
+                hang_up()
+            self.stopping.wait(self.readings.cleanup_gap_s)
+            self.back_out(connection)
+        else:
+            self.back_out(connection)
+            self._close_handles(connection)
+        with self.lock:
+            self.connections.pop(connection.connection_id, None)
 
     def _close_handles(self, connection: Connection) -> None:
         with self.lock:
@@ -304,7 +328,6 @@ class QueueManager:
                 self.release(handle)
             connection.handles.clear()
             connection.message_handles.clear()
-            self.connections.pop(connection.connection_id, None)
 
     def new_handle_number(self) -> int:
         """Return an object handle that was never given out before."""
@@ -384,8 +407,8 @@ class QueueManager:
             return mq.MQCC_WARNING, mq.MQRC_BACKED_OUT, []
         with self.lock:
             for queue, (puts, gets) in unit.queues().items():
-                queue.depth -= len(gets)
-                queue.uncommitted -= len(puts) + len(gets)
+                queue.held -= len(gets)
+                _uncount(queue, puts, gets)
                 queue.make_available(puts)
                 self.catalogue.discard(queue)
         return mq.MQCC_OK, mq.MQRC_NONE, []
@@ -410,8 +433,8 @@ class QueueManager:
         with self.lock:
             unit.restore_states()
             for queue, (puts, gets) in unit.queues().items():
-                queue.depth -= len(puts)
-                queue.uncommitted -= len(puts) + len(gets)
+                queue.held -= len(puts)
+                _uncount(queue, puts, gets)
                 queue.make_available(gets)
                 self.catalogue.discard(queue)
 
@@ -494,3 +517,9 @@ class QueueManager:
     def close(self) -> None:
         """Close the store. Connections must be gone."""
         self.store.close()
+
+
+def _uncount(queue: Queue, puts: list[Message], gets: list[Message]) -> None:
+    """The unit of work of these messages has ended."""
+    queue.uncommitted_puts -= len(puts)
+    queue.uncommitted_gets -= len(gets)

@@ -169,7 +169,7 @@ def discard_expired(q_mgr: QueueManager, queue: Queue) -> None:
 def forget(messages: Iterable[Message]) -> None:
     """Uncount messages that were made and could not be written; under the lock."""
     for message in messages:
-        message.queue.depth -= 1
+        message.queue.held -= 1
 
 
 def publish(messages: Iterable[Message]) -> None:

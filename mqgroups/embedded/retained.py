@@ -69,7 +69,7 @@ def _latest(q_mgr: QueueManager, queue: Queue, key: bytes) -> Message | None:
     q_mgr.write_now((), [*expired, *replaced])
     for message in replaced:
         queue.withdraw(message)
-        queue.depth -= 1
+        queue.held -= 1
     return found[-1] if found else None
 
 
@@ -96,7 +96,7 @@ def clear_retained(q_mgr: QueueManager, topic_string: str) -> None:
     if message is not None:
         q_mgr.write_now((), [message])
         message.queue.withdraw(message)
-        message.queue.depth -= 1
+        message.queue.held -= 1
 
 
 def send_retained(q_mgr: QueueManager, subscription: Subscription) -> int:

@@ -48,6 +48,7 @@ from mqgroups.embedded.membership import Membership
 from mqgroups.embedded.mqsc import MQSCError, parse
 from mqgroups.embedded.platform import Platform
 from mqgroups.embedded.queue_manager import Answer, Connection, ConnectionGone, Failed, Interrupted, QueueManager
+from mqgroups.embedded.readings import Readings
 from mqgroups.embedded.structures import text_field
 from mqgroups.embedded.verbs import Verb, table_digest
 from mqgroups.mqi import constants as mq
@@ -114,6 +115,10 @@ class _Client:
     pid: int = 0
     appl_name: str = ""
     connection: Connection | None = None
+
+    def hang_up(self) -> None:
+        with contextlib.suppress(OSError):
+            self.sock.shutdown(socket.SHUT_RDWR)
 
 
 @dataclass
@@ -192,6 +197,7 @@ class Server:
             self._stopping = True
             clients, threads = list(self._clients), list(self._threads)
         self.faults.clear()
+        self.q_mgr.stopping.set()
         if self.q_mgr.cluster is not None:
             self.q_mgr.cluster.stop()
         if self._listener is not None:
@@ -221,7 +227,7 @@ class Server:
             _log.exception("connection of %s is dropped", client.appl_name or "a stranger")
         finally:
             if client.connection is not None:
-                self.q_mgr.drop(client.connection)
+                self.q_mgr.drop(client.connection, client.hang_up)
             client.waiter.close()
             sock.close()
             with self._lock:
@@ -371,6 +377,7 @@ def run(
     *,
     command_server: bool = True,
     membership: Membership | None = None,
+    readings: Readings | None = None,
 ) -> None:
     """Serve a queue manager until SIGTERM or SIGINT.
 
@@ -386,13 +393,14 @@ def run(
         until: called with a function that stops the server; for a caller with another reason to stop.
         command_server: whether PCF commands are answered.
         membership: the cluster it is in.
+        readings: which way it goes where IBM's texts leave something open.
 
     Raises:
         StoreError: the data directory cannot be used.
         MQSCError: a command file cannot be carried out; the message names file and line.
         OSError: a file cannot be read, or the address cannot be bound.
     """
-    q_mgr = QueueManager(q_mgr_name, data, users, platform)
+    q_mgr = QueueManager(q_mgr_name, data, users, platform, readings)
     with contextlib.ExitStack() as if_it_fails:
         if_it_fails.callback(q_mgr.close)
         for path in mqsc:
@@ -451,6 +459,7 @@ def main() -> None:
             until_input_ends,
             command_server=asked["command_server"],
             membership=Membership.of(asked["membership"]) if asked["membership"] else None,
+            readings=Readings(asked["readings"], cleanup_gap_s=asked["cleanup_gap_s"]),
         )
     except Exception as error:
         # Who started it reads this line instead of the one that says it is ready.

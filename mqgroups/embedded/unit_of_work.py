@@ -39,7 +39,7 @@ class UnitOfWork:
     def add_reports(self, reports: list[Message]) -> None:
         """Add the reports that the queue manager made about what was put or got; each counts as a put."""
         for report in reports:
-            report.queue.uncommitted += 1
+            report.queue.uncommitted_puts += 1
             self.add_put([report])
 
     def add_gets(self, messages: list[Message]) -> None:

@@ -354,7 +354,7 @@ def test_queue_status_counts_messages_handles_and_what_is_uncommitted(command, c
     assert out.put(b"m", MQPMO_SYNCPOINT).code == OK
     assert reader.get(MQGMO_SYNCPOINT).code == OK
     (row,) = command("INQUIRE_Q_STATUS", {MQCA_Q_NAME: made})
-    assert row[MQIA_CURRENT_Q_DEPTH] == 4
+    assert row[MQIA_CURRENT_Q_DEPTH] == 3
     assert row[cf.MQIACF_UNCOMMITTED_MSGS] == 2
     assert (row[MQIA_OPEN_INPUT_COUNT], row[MQIA_OPEN_OUTPUT_COUNT]) == (1, 1)
     assert 0 <= row[cf.MQIACF_OLDEST_MSG_AGE] < 60

@@ -74,16 +74,18 @@ def test_q_full(connection, make_queue):
     assert out.put(b"m").code == OK
 
 
-def test_uncommitted_puts_and_gets_take_up_depth(connection, make_queue):
+def test_uncommitted_puts_take_up_depth_and_uncommitted_gets_do_not(connection, make_queue):
+    """CurrentQDepth is "decremented during a nonbrowse MQGET call", with a put it counts at once (topic q103130)."""
     queue = make_queue(SMALL)
     out, source = connection.open(queue, MQOO_OUTPUT), connection.open(queue, MQOO_INPUT_SHARED)
     assert out.put(b"m").code == OK
     assert source.get(MQGMO_SYNCPOINT).code == OK
-    for _ in range(2):
+    for _ in range(3):
         assert out.put(b"m", MQPMO_SYNCPOINT).code == OK
     assert out.put(b"m").code == failed(MQRC_Q_FULL)
+    assert connection.depth(queue) == 3
     assert connection.commit() == OK
-    assert out.put(b"m").code == OK
+    assert out.put(b"m").code == failed(MQRC_Q_FULL)
     assert connection.depth(queue) == 3
 
 

@@ -72,7 +72,7 @@ def test_reports_come_and_go_with_their_units_of_work(connection, make_queue, st
             options = (MQPMO_SYNCPOINT if syncpoint else 0) | (
                 MQPMO_ASYNC_RESPONSE if asynchronous else MQPMO_SYNC_RESPONSE
             )
-            fits = len(model.messages) + len(model.put) + len(model.got) < ROOM
+            fits = len(model.messages) + len(model.put) < ROOM
             persistence = MQPER_PERSISTENT if persistent else MQPER_NOT_PERSISTENT
             answer = out.put(b"%d" % number, options, Report=report, Persistence=persistence, ReplyToQ=replies.encode())
             assert answer.code == (OK if fits or asynchronous else failed(MQRC_Q_FULL))
@@ -102,7 +102,7 @@ def test_reports_come_and_go_with_their_units_of_work(connection, make_queue, st
             model.end(commit=False)
         assert [answer.data for answer in connection.browse(queue)] == [b"%d" % one[0] for one in model.messages]
         assert [answer.md.Feedback for answer in connection.browse(replies)] == [one[1] for one in model.reports]
-        assert connection.depth(queue) == len(model.messages) + len(model.put) + len(model.got)
+        assert connection.depth(queue) == len(model.messages) + len(model.put)
         assert connection.depth(replies) == len(model.reports) + len(model.new_reports)
     connection.back_out()
     out.close()

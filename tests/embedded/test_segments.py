@@ -291,12 +291,13 @@ def test_a_queue_too_small_for_a_segment_takes_nothing(connection, small):
     assert out.put(b"x" * 50, MsgFlags=ALLOWED).code == failed(MQRC_MSG_TOO_BIG_FOR_Q)
 
 
-def test_all_segments_must_fit_on_the_queue(connection, small):
-    queue = small(16)
+def test_segments_may_take_the_depth_beyond_maxdepth(connection, small):
+    """Segmentation can cause CurrentQDepth to exceed MaxQDepth (topic "CurrentQDepth")."""
+    queue = small(16)  # MAXDEPTH(5)
     out = connection.open(queue, MQOO_OUTPUT)
-    assert out.put(b"x" * 16 * 6, MsgFlags=ALLOWED).code == failed(MQRC_Q_FULL)
-    assert connection.depth(queue) == 0
-    assert out.put(b"x" * 16 * 5, MsgFlags=ALLOWED).code == OK
+    assert out.put(b"x" * 16 * 6, MsgFlags=ALLOWED).code == OK
+    assert connection.depth(queue) == 6
+    assert out.put(b"x", MsgFlags=ALLOWED).code == failed(MQRC_Q_FULL)
 
 
 def test_splitting_outside_the_unit_of_work_that_there_is_cannot_be(connection, small):
