@@ -9,7 +9,8 @@ import mqgroups
 from mqgroups.batch_producer import BatchMessage, BatchProducer, BatchSettings
 from mqgroups.batches import complete_batch
 from mqgroups.core.unit_of_work import Every
-from tests.faults.programs import MODEL, Application, Notebook, Pattern, wrong_with_groups, wrong_with_whole_groups
+from tests.faults.application import MODEL, Application, Notebook
+from tests.faults.pattern import Pattern, wrong_with_groups, wrong_with_whole_groups
 from tests.faults.reader import Reader, put_so_far
 
 _BATCH = 1

@@ -36,12 +36,12 @@ from rich.console import Console
 from tests.faults import call_faults, foreign_ends, interruptions, intrusions, pool, randomly, signals, zombies
 from tests.faults.extents import FULL, SHORT, Extent, Extents, Sample, Task
 from tests.faults.interrupter import Place
-from tests.faults.machine import Result
-from tests.faults.patterns import CLUSTER_PUT_ROLES, CLUSTER_ROLES, PATTERNS, PLAIN_ROLES
+from tests.faults.pattern import Pattern
+from tests.faults.patterns import CLUSTER_PUT_ROLES, PATTERNS, PLAIN_ROLES
 from tests.faults.pool import Setting, worker_processes
-from tests.faults.programs import Pattern
 from tests.faults.readings import chosen_readings, settings_of_readings
 from tests.faults.report import TakenOut, print_report
+from tests.faults.result import Result
 from tests.faults.without import SAFETIES
 
 PHASES = (
@@ -70,9 +70,7 @@ class Campaign:
         workers: ProcessPoolExecutor,
     ) -> None:
         self._all = extents
-        self._extents = {
-            pattern: extents.cluster if pattern.role in CLUSTER_ROLES else extents.plain for pattern in patterns
-        }
+        self._extents = {pattern: extents.of(pattern) for pattern in patterns}
         self._plain = [pattern for pattern in patterns if pattern.role in PLAIN_ROLES]
         self._phases = phases
         self._sample = Sample(seed)
@@ -223,7 +221,7 @@ class _Runs:
             return
         without = Setting(safeties, setting.binding, setting.readings)
         with worker_processes(arguments.workers, without) as workers:
-            campaign = Campaign(Extents(extent, extent, extent), arguments.seed, putting, (), workers)
+            campaign = Campaign(Extents(extent, extent, extent, extent), arguments.seed, putting, (), workers)
             campaign.run(lambda _: None)
         taken_out = TakenOut(safeties, campaign.total())
         self._console.print(str(taken_out), highlight=False)

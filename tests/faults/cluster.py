@@ -15,11 +15,12 @@ from pymqi import CMQCFC
 from mqgroups.embedded import EmbeddedCluster
 from mqgroups.embedded.cluster_file import ClusterFile, QueueManagerEntry
 from mqgroups.embedded.membership import ChannelSettings
+from tests.faults.application import PATIENCE_S, Program
 from tests.faults.cluster_programs import ALL, ClusterGetProgram
-from tests.faults.machine import NAP_S, Machine, Result
+from tests.faults.machine import NAP_S, Machine
 from tests.faults.patterns import AnyProgram
-from tests.faults.programs import PATIENCE_S, Program
 from tests.faults.reader import Reader, Seen
+from tests.faults.result import Result
 from tests.faults.watch import Watch
 
 _CLUSTER = "FAULTCLUS"

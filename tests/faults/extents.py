@@ -6,6 +6,9 @@ import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from tests.faults.pattern import Pattern
+from tests.faults.patterns import CLUSTER_ROLES, PLAIN_ROLES
+
 
 @dataclass(frozen=True)
 class Task:
@@ -49,11 +52,20 @@ class Extent:
 
 @dataclass(frozen=True)
 class Extents:
-    """How much is done of the patterns of one queue manager, of those of clusters, and of producers there without a safety."""
+    """How much is done of the patterns of one queue manager, of batches there, of the patterns of clusters, and of producers
+    there without a safety.
+    """
 
     plain: Extent
+    batch: Extent
     cluster: Extent
     without: Extent
+
+    def of(self, pattern: Pattern) -> Extent:
+        """Return what is done of a pattern."""
+        if pattern.role in CLUSTER_ROLES:
+            return self.cluster
+        return self.plain if pattern.role in PLAIN_ROLES else self.batch
 
 
 SHORT = Extents(
@@ -72,6 +84,7 @@ SHORT = Extents(
         races=5,
         drawn=120,
     ),
+    batch=Extent(single=0.1, single_kills=0.05, double=0.005, zombies=0.15, zombie_variants=0.2),
     cluster=Extent(
         single=0.05, single_kills=0.05, double=0.01, double_kills=0.001, zombies=0.05, zombie_variants=0.05, drawn=20
     ),
@@ -93,6 +106,7 @@ FULL = Extents(
         races=50,
         drawn=4000,
     ),
+    batch=Extent(single=1, single_kills=1, double=0.1, double_kills=0.02, zombies=1, zombie_variants=4),
     cluster=Extent(
         single=1, single_kills=1, double=0.05, double_kills=0.005, zombies=1, zombie_variants=0.5, drawn=400
     ),

@@ -21,9 +21,10 @@ from mqgroups import errors
 from mqgroups.errors import MQGroupsError
 from tests.faults.extents import Sample, Task, split
 from tests.faults.going_on import PATIENCE_S
-from tests.faults.machine import ENDED_WITH_ERROR, MOST_STARTS, Machine, Result
+from tests.faults.machine import ENDED_WITH_ERROR, MOST_STARTS, Machine
+from tests.faults.pattern import Pattern
 from tests.faults.patterns import PATTERNS, AnyProgram
-from tests.faults.programs import Pattern
+from tests.faults.result import Result
 from tests.faults.site import Site
 
 PHASE = "foreign end"

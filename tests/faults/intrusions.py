@@ -16,9 +16,10 @@ from typing import Any
 from mqgroups.errors import GroupUsage, MQGroupsError
 from tests.faults.extents import Sample, Task, split
 from tests.faults.going_on import PATIENCE_S
-from tests.faults.machine import Machine, Result
+from tests.faults.machine import Machine
+from tests.faults.pattern import Pattern
 from tests.faults.patterns import PATTERNS
-from tests.faults.programs import Pattern
+from tests.faults.result import Result
 from tests.faults.site import Site
 
 PHASE = "intrusion"

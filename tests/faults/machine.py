@@ -10,21 +10,21 @@ import asyncio
 import contextlib
 import itertools
 import os
-import re
 import signal
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
 import mqgroups
-from mqgroups.embedded import ControlError, EmbeddedQueueManager, EmbeddedQueueManagerError, Fault
-from mqgroups.errors import COMMIT_OUTCOME_UNKNOWN, CommitOutcomeUnknown, MQGroupsError, MQIError
+from mqgroups.embedded import ControlError, EmbeddedQueueManager, EmbeddedQueueManagerError
+from mqgroups.errors import MQGroupsError
+from tests.faults.application import PATIENCE_S, Program
+from tests.faults.pattern import Pattern
 from tests.faults.patterns import PROGRAMS, AnyProgram
-from tests.faults.programs import PATIENCE_S, Pattern, Program
-from tests.faults.reader import PROGRAM, Reader, Seen
+from tests.faults.reader import Reader, Seen
+from tests.faults.result import Result
 from tests.faults.watch import Watch
 
 MQSC = """
@@ -44,71 +44,6 @@ _STUCK_AFTER_S = 60
 # Reconnecting and waiting for an owner is done in steps of this length: the other side is on this machine.
 NAP_S = 0.001
 _numbers = itertools.count(1)
-
-
-@dataclass
-class Result:
-    """What came of one case, or of many.
-
-    Attributes:
-        runs: cases.
-        fired: faults that fired.
-        starts: how often programs were started.
-        in_doubt, verdicts: commits in doubt, and conclusions about them that were compared with the queues.
-        errors: errors that reached an application, by class and reason code.
-        places: groups of cluster queues, by the queue managers they were found at; "QM1 QM2" is a split one.
-        outcomes: how cases ended, in words, where there is more than one good end.
-        wrong: what is not as it should be, each with the name of its case.
-        calls: of the library in this process, (verb, reason); of one case only.
-    """
-
-    runs: int = 0
-    fired: int = 0
-    starts: int = 0
-    in_doubt: int = 0
-    verdicts: int = 0
-    wrong_verdicts: int = 0
-    errors: dict[str, int] = field(default_factory=dict)
-    places: dict[str, int] = field(default_factory=dict)
-    outcomes: dict[str, int] = field(default_factory=dict)
-    wrong: list[str] = field(default_factory=list)
-    calls: list[tuple[str, int]] = field(default_factory=list)
-
-    def add(self, other: Result) -> None:
-        """Add another result's counts to these."""
-        for name in ("runs", "fired", "starts", "in_doubt", "verdicts", "wrong_verdicts"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("errors", "places", "outcomes"):
-            for what, count in getattr(other, name).items():
-                self.note(getattr(self, name), what, count)
-        self.wrong += other.wrong
-
-    @staticmethod
-    def note(counts: dict[str, int], what: str, count: int = 1) -> None:
-        """Count something more."""
-        counts[what] = counts.get(what, 0) + count
-
-    def note_places(self, places: Mapping[bytes, frozenset[str]]) -> None:
-        """Count groups by where they were found."""
-        for found in places.values():
-            self.note(self.places, " ".join(sorted(found)))
-
-    def kinds(self) -> dict[str, int]:
-        """Count what is wrong by kind: what is said of it without the case and its particulars."""
-        counts: dict[str, int] = {}
-        for wrong in self.wrong:
-            self.note(counts, kind_of(wrong.partition(": ")[2] or wrong))
-        return dict(sorted(counts.items(), key=lambda item: -item[1]))
-
-    @property
-    def groups(self) -> int:
-        """How many groups of cluster queues were found."""
-        return sum(self.places.values())
-
-    @property
-    def split(self) -> int:
-        """How many groups were found at more than one queue manager."""
-        return sum(count for places, count in self.places.items() if " " in places)
 
 
 class Machine:
@@ -185,7 +120,7 @@ class Machine:
         self.qmgr.start()
         return True
 
-    def _fired(self) -> int | None:
+    def fired(self) -> int | None:
         """Return how many faults have fired; ``None`` if one of them killed the queue manager, which runs again then."""
         if not self.restart_if_killed():
             try:
@@ -321,66 +256,6 @@ class Machine:
             self.reader.delete(other)
         program.close()
 
-    def case(self, pattern: Pattern, faults: Sequence[Fault]) -> Result:
-        """Run one program under these faults until it is done, and look at what is there then."""
-        result = Result(runs=1)
-        program = self.program(pattern)
-        with self.prepared(program):
-            for fault in faults:
-                self.qmgr.arm(replace(fault, appl_name=PROGRAM))
-            kills = sum(fault.action == "kill_client" for fault in faults)
-            seen = self.watch.begin(program, self.reader)
-            self._until_done(program, faults, kills, result)
-            result.calls = seen.calls
-            result.in_doubt, result.verdicts = seen.in_doubt, seen.verdicts
-            result.wrong_verdicts = len(seen.wrong)
-            result.wrong += seen.wrong
-            self.look(program, result)
-        return result
-
-    def _until_done(self, program: Program, faults: Sequence[Fault], kills: int, result: Result) -> None:
-        """Start the program as a supervisor would, until one start ends in order."""
-        fired: int | None = 0
-        while result.starts < MOST_STARTS:
-            result.starts += 1
-            before, code, error = fired, 0, None
-            if kills:
-                code = self.reap(self.fork(program))
-            else:
-                error = self.run(program)
-            fired = self._fired()
-            if not code and error is None:
-                result.fired = len(faults) if fired is None else fired
-                return
-            if error is not None:
-                self._judge(error, program, result)
-                if before == fired:
-                    result.wrong.append(f"an error without a fault: {error!r} {error}")
-                if self.connected and not program.asks_again and all(_loses_connection(fault) for fault in faults):
-                    result.wrong.append(f"a lost connection reached the application: {error!r} {error}")
-            elif code == -signal.SIGKILL:
-                kills -= 1
-                self.wait_until_closed(program)
-            elif code != ENDED_WITH_ERROR:
-                result.wrong.append(f"the program ended with exit code {code}")
-        result.wrong.append(f"not done after {MOST_STARTS} starts")
-
-    def _judge(self, error: MQGroupsError, program: Program, result: Result) -> None:
-        """Count an error that reached the application, and compare what it says with what is there."""
-        name = f"{type(error).__name__} {error.reason}" if isinstance(error, MQIError) else type(error).__name__
-        result.errors[name] = result.errors.get(name, 0) + 1
-        said = _said(error)
-        if said is None:
-            return
-        self.wait_until_closed(program)
-        record = self.reader.record(program.status_queue)
-        there = 0
-        if record is not None and record["state"] == "in group":
-            there = program.progress(self.reader, bytes.fromhex(record["group_id"]))[0]
-        completed = record is not None and record["state"] == "completed" and isinstance(error, CommitOutcomeUnknown)
-        if there != said and not completed and not (isinstance(error, CommitOutcomeUnknown) and there > said):
-            result.wrong.append(f"said that {said} messages are committed, {there} are: {error}")
-
     def look(self, program: AnyProgram, result: Result, patience_s: float = PATIENCE_S) -> None:
         """What the reader finds when the program is done."""
         if not self.wait_until_closed(program, patience_s=patience_s):
@@ -412,28 +287,5 @@ def queues_of(program: Program) -> tuple[str, ...]:
     return program.queue, program.status_queue, *program.others
 
 
-def _said(error: MQGroupsError) -> int | None:
-    """Return how many messages an error says are known to be committed; ``None`` if it says nothing of that."""
-    context = error.context if isinstance(error, MQIError) else ""
-    if "No message of the group is known to be committed" in context:
-        return 0
-    before, found, _ = context.partition(" is the last of the group that is known to be committed")
-    return int(before.rpartition("Message ")[2]) if found else None
-
-
-def _loses_connection(fault: Fault) -> bool:
-    """Whether the library makes good for it by itself, once it is connected."""
-    return fault.action != "answer" or fault.reason in COMMIT_OUTCOME_UNKNOWN
-
-
 def _one_line(error: MQGroupsError) -> bytes:
     return f"{type(error).__name__}: {error}".replace("\n", " ").encode()
-
-
-_PARTICULARS = re.compile(r"\d+|[0-9a-f]{12,}|[\[{(<].*|'[^']*'")
-
-
-def kind_of(wrong: str) -> str:
-    """Return what kind of thing is wrong: its text up to the first colon, without numbers, names and data."""
-    text = _PARTICULARS.sub("…", wrong.partition(": ")[0])
-    return re.sub(r"…(\W*…)*", "…", text).strip()[:100]

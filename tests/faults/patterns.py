@@ -12,7 +12,8 @@ from tests.faults.cluster_programs import (
     TakeoverGetProgram,
     TakeoverPutProgram,
 )
-from tests.faults.programs import GetProgram, Pattern, PipeProgram, PutProgram
+from tests.faults.pattern import Pattern
+from tests.faults.programs import GetProgram, PipeProgram, PutProgram
 
 AnyProgram: TypeAlias = PutProgram | GetProgram | BatchProgram
 PROGRAMS: dict[str, type[AnyProgram]] = {

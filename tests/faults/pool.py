@@ -18,8 +18,8 @@ from pathlib import Path
 from tests.faults import call_faults, foreign_ends, interruptions, intrusions, randomly, signals, zombies
 from tests.faults.extents import Task
 from tests.faults.interrupter import Place
-from tests.faults.machine import Result
 from tests.faults.patterns import PATTERNS
+from tests.faults.result import Result
 from tests.faults.site import Site
 from tests.faults.without import take_out
 

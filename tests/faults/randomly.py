@@ -11,12 +11,14 @@ from dataclasses import replace
 
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from tests.faults.call_faults import case
 from tests.faults.cases import IN_DOUBT
 from tests.faults.extents import Extent, Sample, Task
-from tests.faults.machine import ENDED_WITH_ERROR, MOST_STARTS, Machine, Result
+from tests.faults.machine import ENDED_WITH_ERROR, MOST_STARTS, Machine
+from tests.faults.pattern import Pattern, wrong_with_groups, wrong_with_handled
 from tests.faults.patterns import CLUSTER_ROLES, PROGRAMS, AnyProgram
-from tests.faults.programs import Pattern, wrong_with_groups, wrong_with_handled
 from tests.faults.reader import PROGRAM, places_of
+from tests.faults.result import Result
 from tests.faults.site import Site
 from tests.faults.zombies import zombie
 
@@ -34,12 +36,12 @@ def drawn_case(machine: Machine, seed: int) -> Result:
     kind = draw.choices(("one", "server", "several", "zombie"), (6, 1, 2, 2))[0]
     if kind == "server":
         when = draw.choice(_WHEN)
-        return machine.case(pattern, [Fault("kill_server", when, draw.randint(1, _MOST_CALLS))])
+        return case(machine, pattern, [Fault("kill_server", when, draw.randint(1, _MOST_CALLS))])
     if kind == "several":
         return several(machine, replace(pattern, groups=draw.randint(1, 6)), draw)
     if kind == "zombie":
         return zombie(machine, replace(pattern, stays=False), f"stop@{draw.randint(1, 45)}")
-    return machine.case(pattern, [_fault(draw) for _ in range(draw.randint(1, 6))])
+    return case(machine, pattern, [_fault(draw) for _ in range(draw.randint(1, 6))])
 
 
 def drawn_on_cluster(site: Site, seed: int) -> Result:
@@ -54,10 +56,10 @@ def drawn_on_cluster(site: Site, seed: int) -> Result:
     machine = site.member(PROGRAMS[pattern.role].at)
     with machine.disturbed(draw):
         if kind == "server":
-            return machine.case(pattern, [Fault("kill_server", draw.choice(_WHEN), draw.randint(1, _MOST_CALLS))])
+            return case(machine, pattern, [Fault("kill_server", draw.choice(_WHEN), draw.randint(1, _MOST_CALLS))])
         if kind == "several":
             return several(machine, pattern, draw)
-        return machine.case(pattern, [_fault(draw) for _ in range(draw.randint(1, 6))])
+        return case(machine, pattern, [_fault(draw) for _ in range(draw.randint(1, 6))])
 
 
 def _pattern(draw: random.Random, roles: Sequence[str] = ("put", "get")) -> Pattern:

@@ -154,8 +154,8 @@ class Reader:
     def record(self, status_queue: str) -> dict[str, Any] | None:
         """Return the content of the status record that counts: the one put last. An anchor beside it is none."""
         found = sorted(self.browse(status_queue), key=lambda seen: seen.offset)
-        records = [record for seen in found if (record := json.loads(seen.data))["state"] != "anchor"]
-        return records[-1] if records else None
+        records = [seen.data for seen in found if not is_anchor(seen.data)]
+        return json.loads(records[-1]) if records else None
 
     def is_in_use(self, name: str) -> bool:
         """Whether somebody has a queue open, or has put to it or got from it in a unit of work that has not ended yet."""
@@ -223,6 +223,11 @@ def wrong_with_group(seen: Sequence[Seen], payloads: Sequence[bytes]) -> str:
     if len({message.persistence for message in seen}) > 1:
         return "several persistences"
     return ""
+
+
+def is_anchor(record: bytes) -> bool:
+    """Whether what lies on a status queue is the anchor beside the record."""
+    return bool(json.loads(record).get("state") == "anchor")
 
 
 def looks_whole(seen: Sequence[Seen]) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from tests.faults.machine import Result
+from tests.faults.result import Result
 
 _KINDS_SHOWN = 25
 

@@ -16,8 +16,9 @@ from dataclasses import replace
 from mqgroups.errors import MQGroupsError
 from tests.faults.extents import Sample, Task
 from tests.faults.going_on import CONNECTIONS, LEVELS, PATIENCE_S, GoingOn
-from tests.faults.machine import ENDED_BY_INTERRUPTION, ENDED_WITH_ERROR, MOST_STARTS, Machine, Result
+from tests.faults.machine import ENDED_BY_INTERRUPTION, ENDED_WITH_ERROR, MOST_STARTS, Machine
 from tests.faults.patterns import PATTERNS, PLAIN_ROLES, AnyProgram
+from tests.faults.result import Result
 from tests.faults.site import Site
 
 PHASE = "signal"

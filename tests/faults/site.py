@@ -10,8 +10,8 @@ from typing import Any
 from mqgroups.embedded import EmbeddedCluster, EmbeddedQueueManager
 from tests.faults.cluster import Member, embedded_cluster
 from tests.faults.machine import MQSC, Machine
+from tests.faults.pattern import Pattern
 from tests.faults.patterns import PROGRAMS
-from tests.faults.programs import Pattern
 from tests.faults.reader import PROGRAM, Reader, call_yourself
 from tests.faults.watch import Watch
 

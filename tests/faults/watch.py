@@ -21,7 +21,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import Binding, ConnectedQueueManager
 from mqgroups.mqi.binding import load_binding
 from mqgroups.unit_of_work import UnitsOfWork
-from tests.faults.programs import Program
+from tests.faults.application import Program
 from tests.faults.reader import Reader
 
 _VERBS = ("MQOPEN", "MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK", "MQDISC")

@@ -4,9 +4,9 @@
 be said: ``first:drop-after@12`` disturbs the zombie's own way there, so that it is stopped in its recovery;
 ``successor:kill_client-before@9`` kills the successor, and ``successor:drop-after@9`` cuts it off, before the zombie wakes.
 
-Where both the zombie and a successor had the name, the zombie has to end with an error that says so, unless it had no more to do than
-to close. It may commit nothing, and nor may anybody when the successor has come to the end. One that was stopped before it had the
-name starts later. In the end everything is there once.
+Where both the zombie and a successor had the name, the zombie has to end with an error that says so, unless it had no more to do
+than to close. It may commit nothing, and nor may anybody when the successor has come to the end. One that was stopped before it
+had the name starts later. In the end everything is there once.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from dataclasses import replace
 from mqgroups.errors import Fenced, MQGroupsError, OwnerActive, OwnershipLost
 from tests.faults.cases import KILLED, LOST, fault_at
 from tests.faults.extents import Extent, Sample, Task, split
-from tests.faults.machine import ENDED_WITH_ERROR, MOST_STARTS, Machine, Result
+from tests.faults.machine import ENDED_WITH_ERROR, MOST_STARTS, Machine
+from tests.faults.pattern import Pattern
 from tests.faults.patterns import PATTERNS, AnyProgram
-from tests.faults.programs import Pattern
 from tests.faults.reader import PROGRAM, Seen
+from tests.faults.result import Result
 from tests.faults.site import Site
 
 PHASE = "zombie"
