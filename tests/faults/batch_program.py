@@ -40,6 +40,7 @@ class BatchProgram(Application):
         return False
 
     def run(self, connection: mqgroups.QueueManager) -> None:
+        self.asks_again = False
         self._attempts.write(b"one more")
         self._token = f"{self.name}-attempt-{len(self._attempts.lines())}"
         batch = self.make(connection)
@@ -69,7 +70,11 @@ class BatchProgram(Application):
         return BatchProducer(connection, settings)
 
     def work(self, batch: Any) -> None:
-        if batch.is_completed():
+        # A task that fails here is done again, which the scheduler knows best how to do.
+        self.asks_again = True
+        completed = batch.is_completed()
+        self.asks_again = False
+        if completed:
             return
         for number in range(self.pattern.groups):
             batch.put_group(f"{number:02}", [BatchMessage(payload) for payload in self._payloads])

@@ -21,7 +21,7 @@ from mqgroups import errors
 from mqgroups.errors import MQGroupsError
 from tests.faults.extents import Sample, Task, split
 from tests.faults.going_on import PATIENCE_S
-from tests.faults.machine import ENDED_WITH_ERROR, MOST_STARTS, Machine
+from tests.faults.machine import ENDED_WITH_ERROR, Machine
 from tests.faults.pattern import Pattern
 from tests.faults.patterns import PATTERNS, AnyProgram
 from tests.faults.result import Result
@@ -33,8 +33,8 @@ _BACKOUTS = ("raw.backout", "MQBACK")
 _THEN = ("goes-on", "starts-again", "killed")
 _STATUS_ERROR = "an operator is asked"
 _COMMAND = "mqgroups salvage"
-# Who stops for an operator has to do so each time.
-_STOPS = 3
+# Who stops for an operator has to do so each time; who has not finished by then never does.
+_STOPS, _STARTS = 3, 5
 
 
 def run(site: Site, name: str, what: str, then: str) -> Result:
@@ -71,7 +71,7 @@ class _Case:
         machine.watch.begin(None, None)
         machine.watch.hooks[self._when, self._nth] = self._end_it
         ended = False
-        while not ended and result.starts < MOST_STARTS and len(self._stops) < _STOPS:
+        while not ended and result.starts < _STARTS and len(self._stops) < _STOPS:
             result.starts += 1
             ended = self._start()
             machine.watch.hooks.clear()

@@ -157,7 +157,7 @@ class _Tracing:
         if event == "line":
             self._interrupter.at(file_of(frame.f_code), frame.f_lineno, -1)
         elif event == "opcode":
-            self._interrupter.at(file_of(frame.f_code), frame.f_lineno, frame.f_lasti)
+            self._interrupter.at(file_of(frame.f_code), frame.f_lineno or 0, frame.f_lasti)
         return self._line
 
     def _profile(self, frame: FrameType, _event: str, _arg: Any) -> None:

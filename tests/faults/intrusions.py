@@ -84,7 +84,11 @@ def run(site: Site, name: str, what: str) -> Result:
         machine.watch.begin(None, None)
         machine.watch.hooks["before", int(nth)] = intrusion
         result.starts = 1
-        error = machine.run(program)
+        error: Exception | None
+        try:
+            error = machine.run(program)
+        except Exception as unforeseen:
+            error = unforeseen
         if error is not None:
             result.wrong.append(f"the first thread ended with {type(error).__name__}: {error}")
             machine.drop_connections()

@@ -60,7 +60,10 @@ class Watch:
             setattr(self, verb, self._counted(verb, getattr(self._binding, verb)))
         self.connect = self._counted("MQCONNX", self._binding.connect)
         self.inquire = self._counted("MQINQ", self._binding.inquire)
-        self.handle_of = self._binding.handle_of
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what of the binding is not counted."""
+        return getattr(self._binding, name)
 
     def install(self) -> None:
         """Have the library of this process use it."""
@@ -76,7 +79,7 @@ class Watch:
         def binding_of(q_mgr: ConnectedQueueManager) -> Binding:
             return binding
 
-        binding: Binding = self  # type: ignore[assignment]  # the verbs are set one by one
+        binding: Binding = self
         mqgroups.queue_manager.load_binding = lambda: binding  # type: ignore[attr-defined]  # the campaign's own
         mqgroups.queue_manager.binding_of = binding_of  # type: ignore[attr-defined]  # the campaign's own
         UnitsOfWork.settle = settle  # type: ignore[assignment, method-assign]  # to see each verdict
