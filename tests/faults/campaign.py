@@ -42,7 +42,7 @@ from tests.faults.pool import Setting, worker_processes
 from tests.faults.readings import chosen_readings, settings_of_readings
 from tests.faults.report import TakenOut, print_report
 from tests.faults.result import Result
-from tests.faults.without import SAFETIES
+from tests.faults.without import CLUSTER_SAFETIES, SAFETIES
 
 PHASES = (
     call_faults.SINGLE,
@@ -291,7 +291,7 @@ def main() -> int:
     else:
         runs.run(extents, setting)
         if not setting.without and not arguments.phase:
-            for safeties in (SAFETIES[:1], SAFETIES):
+            for safeties in (CLUSTER_SAFETIES[:1], CLUSTER_SAFETIES):
                 runs.without(safeties, extents.without, setting)
     runs.write()
     return bool(runs.violations) or not runs.noticed

@@ -16,7 +16,7 @@ from tests.faults.cases import IN_DOUBT
 from tests.faults.extents import Extent, Sample, Task
 from tests.faults.machine import ENDED_WITH_ERROR, MOST_STARTS, Machine
 from tests.faults.pattern import Pattern, wrong_with_groups, wrong_with_handled
-from tests.faults.patterns import CLUSTER_ROLES, PROGRAMS, AnyProgram
+from tests.faults.patterns import CLUSTER_ROLES, PLAIN_ROLES, PROGRAMS, AnyProgram
 from tests.faults.reader import PROGRAM, places_of
 from tests.faults.result import Result
 from tests.faults.site import Site
@@ -32,8 +32,8 @@ _MOST_CALLS = 70
 def drawn_case(machine: Machine, seed: int) -> Result:
     """Run the case of this seed."""
     draw = random.Random(seed)
-    pattern = _pattern(draw)
     kind = draw.choices(("one", "server", "several", "zombie"), (6, 1, 2, 2))[0]
+    pattern = _pattern(draw, ("put", "get") if kind == "several" else PLAIN_ROLES)
     if kind == "server":
         when = draw.choice(_WHEN)
         return case(machine, pattern, [Fault("kill_server", when, draw.randint(1, _MOST_CALLS))])
@@ -62,7 +62,7 @@ def drawn_on_cluster(site: Site, seed: int) -> Result:
         return case(machine, pattern, [_fault(draw) for _ in range(draw.randint(1, 6))])
 
 
-def _pattern(draw: random.Random, roles: Sequence[str] = ("put", "get")) -> Pattern:
+def _pattern(draw: random.Random, roles: Sequence[str]) -> Pattern:
     return Pattern(
         role=draw.choice(roles),
         status=draw.choice(("classic", "segmented")),
