@@ -1,223 +1,126 @@
 """The fault campaign: ``python -m tests.faults.campaign [--short] [--seed N] [--pattern WORD] [--case NAME]``, and ``--help``.
 
-1. Single faults: at every MQI call of every pattern, everything that can happen there.
+Phases, each in a module of its own:
+
+1. Single faults: at every MQI call of every pattern, everything that can happen there (``call_faults.py``).
 2. Double faults: a second one at each call of the recovery from the first.
-3. Zombies: each pattern stopped before each call, replaced by a successor, and let go on.
-4. Cases drawn from the seed: several faults, several programs on one queue, a queue manager that is killed.
-5. Single faults of the producers on clusters, with what keeps a group at one instance taken out: here groups have to split, or
+3. Zombies: each pattern stopped before each call, replaced by a successor, and let go on (``zombies.py``).
+4. Interruptions: an exception at each line of the library, and the application goes on (``interruptions.py``).
+5. Foreign ends of units of work, on connections that are shared with the application (``foreign_ends.py``).
+6. A second thread in what the first one has in hand (``intrusions.py``).
+7. SIGINT at any time (``signals.py``).
+8. Cases drawn from the seed: several faults, several programs on one queue, a queue manager that is killed (``randomly.py``).
+9. Single faults of the producers on clusters, with what keeps a group at one instance taken out: here groups have to split, or
    the campaign would not show anything about that.
 
 After each case the independent reader looks at what is there. Exit code 1 if anything was not as it should be; each failure
-is printed with the name of its case, which ``--case`` runs again with every call it makes. ``Extent`` says what the short and
+is printed with the name of its case, which ``--case`` runs again with every call it makes. ``extents.py`` says what the short and
 the full form take of all this.
 """
 
 from __future__ import annotations
 
 import argparse
-import atexit
-import contextlib
 import json
-import multiprocessing
 import os
-import random
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from tests.faults.cases import KILLED, LOST, case_name, fault_at, second_faults, single_faults
-from tests.faults.machine import Result
-from tests.faults.patterns import CLUSTER_PUT_ROLES, CLUSTER_ROLES, PATTERNS
-from tests.faults.programs import Pattern
-from tests.faults.randomly import drawn_case, drawn_on_cluster, zombie
+from tests.faults import call_faults, foreign_ends, interruptions, intrusions, pool, randomly, signals, zombies
+from tests.faults.extents import FULL, SHORT, Extent, Extents, Sample, Task
+from tests.faults.interrupter import Place
+from tests.faults.pattern import Pattern
+from tests.faults.patterns import CLUSTER_PUT_ROLES, PATTERNS, PLAIN_ROLES
+from tests.faults.pool import Setting, worker_processes
+from tests.faults.readings import chosen_readings, settings_of_readings
 from tests.faults.report import TakenOut, print_report
-from tests.faults.site import Site
-from tests.faults.without import SAFETIES, take_out
+from tests.faults.result import Result
+from tests.faults.without import CLUSTER_SAFETIES, SAFETIES
 
-_DRAWN = "drawn from the seed"
-_DRAWN_ON_CLUSTER = "drawn, on the cluster"
+PHASES = (
+    call_faults.SINGLE,
+    call_faults.DOUBLE,
+    zombies.PHASE,
+    interruptions.PHASE,
+    foreign_ends.PHASE,
+    intrusions.PHASE,
+    signals.PHASE,
+    randomly.PHASE,
+)
+_NAMES = (*PATTERNS, intrusions.RACES, signals.DRAWN, *randomly.DRAWN)
 _SAY_AFTER_S = 60
-
-
-@dataclass(frozen=True)
-class Extent:
-    """How much is done: shares of what there is, from 0 to 1, and a number of cases that are drawn."""
-
-    single: float
-    single_kills: float
-    double: float
-    double_kills: float
-    zombies: float
-    drawn: int
-
-
-@dataclass(frozen=True)
-class Extents:
-    """How much is done of the patterns of one queue manager, of those of clusters, and of producers there without a safety."""
-
-    plain: Extent
-    cluster: Extent
-    without: Extent
-
-
-SHORT = Extents(
-    plain=Extent(single=1, single_kills=0.2, double=0.03, double_kills=0.003, zombies=0.15, drawn=120),
-    cluster=Extent(single=0.05, single_kills=0.05, double=0.01, double_kills=0.001, zombies=0.05, drawn=20),
-    without=Extent(single=0.03, single_kills=0.03, double=0, double_kills=0, zombies=0, drawn=0),
-)
-FULL = Extents(
-    plain=Extent(single=1, single_kills=1, double=1, double_kills=0.1, zombies=1, drawn=4000),
-    cluster=Extent(single=1, single_kills=1, double=0.05, double_kills=0.005, zombies=1, drawn=400),
-    without=Extent(single=0.3, single_kills=0.3, double=0, double_kills=0, zombies=0, drawn=0),
-)
-
-
-@dataclass(frozen=True)
-class Task:
-    """A piece of work for a worker: cases of one pattern and phase, by name."""
-
-    phase: str
-    pattern: str
-    cases: tuple[str, ...]
-
-
-# --- in a worker
-
-_site: Site
-
-
-def _begin(directory: str, without: Collection[str]) -> None:
-    global _site
-    take_out(without)
-    _site = Site(Path(directory, str(os.getpid())))
-    atexit.register(_site.stop)
-
-
-def run_case(name: str) -> Result:
-    """Run one case by its name."""
-    what, *faults = name.split(" ")
-    if what == "drawn":
-        return drawn_case(_site.single(), int(faults[0]))
-    if what == "drawn-cluster":
-        return drawn_on_cluster(_site, int(faults[0]))
-    pattern = PATTERNS[faults[0] if what == "zombie" else what]
-    machine = _site.machine(pattern)
-    if what == "zombie":
-        return zombie(machine, pattern, int(faults[1]))
-    return machine.case(pattern, [fault_at(fault) for fault in faults])
-
-
-def _run(task: Task) -> tuple[Task, Result, list[int], dict[str, int]]:
-    """Run a task; returns how many calls each case took, and the memory and handles of the processes after it."""
-    total, calls = Result(), []
-    for name in task.cases:
-        try:
-            result = run_case(name)
-        except Exception as error:
-            result = Result(runs=1, wrong=[f"the case ended with {type(error).__name__}: {error}"])
-        calls.append(len(result.calls))
-        result.wrong = [f"{name}: {wrong}" for wrong in result.wrong]
-        total.add(result)
-    return task, total, calls, _site.holdings()
-
-
-def _undisturbed(name: str) -> list[tuple[str, int]]:
-    """Return the calls that a pattern makes when nothing goes wrong."""
-    run_case(name)
-    result = run_case(name)
-    if result.wrong:
-        raise RuntimeError(f"{name} goes wrong without a fault: {result.wrong}")
-    return result.calls
-
-
-# --- in the campaign's own process
 
 
 class Campaign:
     """What there is to do, who does it, and what came of it."""
 
     def __init__(
-        self, plain: Extent, cluster: Extent, seed: int, patterns: Sequence[Pattern], workers: ProcessPoolExecutor
+        self,
+        extents: Extents,
+        seed: int,
+        patterns: Sequence[Pattern],
+        phases: Sequence[str],
+        workers: ProcessPoolExecutor,
     ) -> None:
-        self._extents = {pattern: cluster if pattern.role in CLUSTER_ROLES else plain for pattern in patterns}
-        # Cases that are drawn, by what they are called, and how their names begin.
-        self._draws = {
-            _DRAWN: ("drawn", plain.drawn if any(each.role not in CLUSTER_ROLES for each in patterns) else 0),
-            _DRAWN_ON_CLUSTER: (
-                "drawn-cluster",
-                cluster.drawn if any(each.role in CLUSTER_ROLES for each in patterns) else 0,
-            ),
-        }
-        self._seed = seed
-        self._patterns = patterns
+        self._all = extents
+        self._extents = {pattern: extents.of(pattern) for pattern in patterns}
+        self._plain = [pattern for pattern in patterns if pattern.role in PLAIN_ROLES]
+        self._phases = phases
+        self._sample = Sample(seed)
         self._workers = workers
         self._holdings: dict[str, list[int]] = {}
         self.results: dict[tuple[str, str], Result] = {}
 
     def run(self, say: Callable[[str], None]) -> None:
         """Do all of it, phase by phase."""
-        undisturbed = dict(
-            zip(self._patterns, self._workers.map(_undisturbed, [one.name for one in self._patterns]), strict=True)
+        names = [one.name for one in self._extents]
+        calls = dict(zip(self._extents, self._workers.map(pool.undisturbed, names), strict=True))
+        plain_calls = {pattern: calls[pattern] for pattern in self._plain}
+        extents, plain, sample = self._extents, self._all.plain, self._sample
+        made: dict[str, int] = {}
+        if self._takes(call_faults.SINGLE) or self._takes(call_faults.DOUBLE):
+            made = self._phase(call_faults.singles(calls, extents, sample), say)
+        # What each phase is made of is worked out when its turn comes.
+        rest: tuple[tuple[str, Callable[[], Iterable[Task]]], ...] = (
+            (call_faults.DOUBLE, lambda: call_faults.doubles(made, extents, sample)),
+            (zombies.PHASE, lambda: zombies.tasks(calls, extents, sample)),
+            (interruptions.PHASE, self._interruptions),
+            (foreign_ends.PHASE, lambda: foreign_ends.tasks(plain_calls, plain.foreign_ends, sample)),
+            (intrusions.PHASE, lambda: intrusions.tasks(plain_calls, plain.intrusions, plain.races, sample)),
+            (signals.PHASE, lambda: signals.tasks(plain.signals if self._plain else 0, sample)),
+            (randomly.PHASE, lambda: randomly.tasks(extents, sample)),
         )
-        calls = self._phase(self._singles(undisturbed), say)
-        self._phase(self._doubles(calls), say)
-        self._phase(self._zombies(undisturbed), say)
-        self._phase(self._drawn(), say)
+        for phase, tasks in rest:
+            if self._takes(phase):
+                self._phase(tasks(), say)
 
-    def _takes(self, case: str, share: float) -> bool:
-        return share >= 1 or random.Random(f"{self._seed} {case}").random() < share
+    def _takes(self, phase: str) -> bool:
+        return not self._phases or phase in self._phases
 
-    def _singles(self, undisturbed: dict[Pattern, list[tuple[str, int]]]) -> Iterator[Task]:
-        for pattern, calls in undisturbed.items():
-            extent = self._extents[pattern]
-            for nth in range(1, len(calls) + 1):
-                cases = (case_name(pattern, [fault]) for fault in single_faults(calls, nth))
-                taken = (
-                    case
-                    for case in cases
-                    if self._takes(case, extent.single_kills if "kill_client" in case else extent.single)
-                )
-                yield Task("single", pattern.name, tuple(taken))
+    def _interruptions(self) -> Iterator[Task]:
+        extent = self._all.plain
+        if not extent.lines:
+            return iter(())
+        return interruptions.tasks(
+            self._reached(opcodes=False), self._reached(opcodes=True), (extent.lines, extent.pairs), self._sample
+        )
 
-    def _doubles(self, calls: dict[str, int]) -> Iterator[Task]:
-        """Yield pairs, given how many calls a program makes in all in each case of a single fault."""
-        for single, made in calls.items():
-            name, first = single.split(" ")
-            extent = self._extents[PATTERNS[name]]
-            what, _, nth = first.partition("@")
-            if what not in (*LOST, *KILLED):
-                continue
-            cases = []
-            for second in second_faults((*LOST, *KILLED), int(nth), made):
-                killed = "kill_client" in first + second
-                case = f"{single} {second}"
-                if self._takes(case, extent.double_kills if killed else extent.double):
-                    cases.append(case)
-            yield Task("double", name, tuple(cases))
-
-    def _zombies(self, undisturbed: dict[Pattern, list[tuple[str, int]]]) -> Iterator[Task]:
-        for pattern, calls in undisturbed.items():
-            # The first commit claims the name, and the calls after it open the queue: then the producer or consumer is there.
-            verbs = [verb for verb, _ in calls]
-            made = verbs.index("MQCMIT") + 1
-            while verbs[made] in ("MQOPEN", "MQINQ"):
-                made += 1
-            # Who is taken over from is there until it gives up.
-            last = verbs.index("MQBACK") if pattern.role.endswith("takeover") else len(calls)
-            share = self._extents[pattern].zombies
-            cases = (f"zombie {pattern.name} {nth}" for nth in range(made + 1, last + 1))
-            yield Task("zombie", pattern.name, tuple(case for case in cases if self._takes(case, share)))
-
-    def _drawn(self) -> Iterator[Task]:
-        for called, (begins, count) in self._draws.items():
-            for number in range(count):
-                yield Task("drawn", called, (f"{begins} {self._seed * 1_000_000 + number}",))
+    def _reached(self, *, opcodes: bool) -> dict[tuple[Pattern, str], dict[Place, int]]:
+        every = [(pattern, connection) for pattern in self._plain for connection in interruptions.CONNECTIONS]
+        found = self._workers.map(
+            pool.reached,
+            [pattern.name for pattern, _ in every],
+            [connection for _, connection in every],
+            [opcodes] * len(every),
+        )
+        return dict(zip(every, found, strict=True))
 
     def _phase(self, tasks: Iterable[Task], say: Callable[[str], None]) -> dict[str, int]:
         """Have tasks done; returns the calls of each case, those of a killed program before it was started again too."""
@@ -230,8 +133,8 @@ class Campaign:
             for what, much in held.items():
                 self._holdings.setdefault(what, []).append(much)
             for case, count in zip(task.cases, made, strict=True):
-                killed_at = int(case.rpartition("@")[2]) if task.phase == "single" and "kill_client" in case else 0
-                calls[case] = killed_at + count
+                is_killed = task.phase == call_faults.SINGLE and "kill_client" in case
+                calls[case] = count + (int(case.rpartition("@")[2]) if is_killed else 0)
             for wrong in result.wrong:
                 say(wrong)
             now_s = time.monotonic()
@@ -244,7 +147,7 @@ class Campaign:
         """Yield what comes of tasks as they are done."""
         pending: set[Future[tuple[Task, Result, list[int], dict[str, int]]]] = set()
         for task in tasks:
-            pending.add(self._workers.submit(_run, task))
+            pending.add(self._workers.submit(pool.run_task, task))
         while pending:
             done, pending = wait(pending, return_when=FIRST_COMPLETED)
             for future in done:
@@ -272,93 +175,126 @@ class Campaign:
         return total
 
 
-def _without(safeties: Sequence[str], extent: Extent, seed: int, patterns: Sequence[Pattern], workers: int) -> TakenOut:
-    """Run the campaign without these safeties."""
-    with _worker_processes(workers, safeties) as pool:
-        campaign = Campaign(extent, extent, seed, patterns, pool)
-        campaign.run(lambda _: None)
-    return TakenOut(safeties, campaign.total())
+class _Runs:
+    """The campaign under one setting after the other, and its figures."""
+
+    def __init__(self, arguments: argparse.Namespace, console: Console) -> None:
+        self._arguments = arguments
+        self._console = console
+        self._patterns = [pattern for name, pattern in PATTERNS.items() if arguments.pattern in name]
+        self.figures: dict[str, Any] = {"seed": arguments.seed}
+        self.violations = 0
+        self.noticed = True
+
+    def run(self, extents: Extents, setting: Setting) -> None:
+        """Do all of it under one setting, and print what came of it."""
+        arguments, console = self._arguments, self._console
+        began_s = time.monotonic()
+        with worker_processes(arguments.workers, setting) as workers:
+            campaign = Campaign(extents, arguments.seed, self._patterns, arguments.phase, workers)
+            campaign.run(self._say)
+        took_s = round(time.monotonic() - began_s)
+        under = "".join(f", {name}: {value}" for name, value in setting.readings.items())
+        binding = setting.binding or os.environ.get("MQGROUPS_MQI", "pymqi")
+        title = (
+            f"Fault campaign, seed {arguments.seed}, embedded queue manager (not IBM MQ), {binding}{under}, {took_s} s"
+        )
+        print_report(console, title, PHASES, _NAMES, campaign.total)
+        kept = campaign.kept()
+        for line in kept:
+            console.print(line)
+        total = campaign.total()
+        self.violations += len(total.wrong) + len(kept)
+        figures: dict[str, Any] = {"seconds": took_s, "total": _figures(total), "kept": kept}
+        figures |= {f"phase {phase}": _figures(campaign.total(phase)) for phase in PHASES}
+        figures |= {f"{phase}: {name}": asdict(result) for (phase, name), result in campaign.results.items()}
+        if under:
+            self.figures[f"under{under}"] = figures
+        else:
+            self.figures |= figures
+
+    def without(self, safeties: Sequence[str], extent: Extent, setting: Setting) -> None:
+        """Run single faults of the producers on clusters without these safeties."""
+        arguments = self._arguments
+        putting = [pattern for pattern in self._patterns if pattern.role in CLUSTER_PUT_ROLES]
+        if not putting:
+            return
+        without = Setting(safeties, setting.binding, setting.readings)
+        with worker_processes(arguments.workers, without) as workers:
+            campaign = Campaign(Extents(extent, extent, extent, extent), arguments.seed, putting, (), workers)
+            campaign.run(lambda _: None)
+        taken_out = TakenOut(safeties, campaign.total())
+        self._console.print(str(taken_out), highlight=False)
+        self.figures[f"without: {' '.join(safeties)}"] = asdict(taken_out.total)
+        self.noticed = self.noticed and taken_out.noticed
+
+    def write(self) -> None:
+        """Write the figures down."""
+        path = self._arguments.json
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(self.figures) + "\n")
+        self._console.print(f"{self.violations} violations; figures in {path}")
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
-def _again(name: str, without: Sequence[str]) -> int:
+def _figures(result: Result) -> dict[str, Any]:
+    return {**asdict(result), "wrong": len(result.wrong), "kinds": result.kinds()}
+
+
+def _again(name: str, setting: Setting) -> int:
     """Run one case and print every call it makes in this process; returns the exit code."""
-    with _directory() as directory:
-        _begin(directory, without)
-        result = run_case(name)
+    with pool.temporary_directory() as directory:
+        pool.begin(directory, setting)
+        result = pool.run_case(name)
         for number, (verb, reason) in enumerate(result.calls, 1):
             print(f"{number:4} {verb} {reason or ''}")
+        for outcome in result.outcomes:
+            print(outcome)
         print(f"{result.starts} starts, {result.fired} faults fired, errors {result.errors}")
         for wrong in result.wrong:
             print(wrong)
-        _site.stop()
+        pool.end()
     return bool(result.wrong)
-
-
-@contextlib.contextmanager
-def _directory() -> Iterator[str]:
-    # What is killed here is a process, not the machine: where files are in memory they survive that as well, and sooner.
-    memory = Path("/dev/shm")
-    where = memory if memory.is_dir() and os.access(memory, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="mqgroups-faults-", dir=where, ignore_cleanup_errors=True) as directory:
-        yield directory
-
-
-@contextlib.contextmanager
-def _worker_processes(count: int, without: Sequence[str]) -> Iterator[ProcessPoolExecutor]:
-    context = multiprocessing.get_context("spawn")
-    with (
-        _directory() as directory,
-        ProcessPoolExecutor(count, context, initializer=_begin, initargs=(directory, without)) as workers,
-    ):
-        yield workers
 
 
 def main() -> int:
     """Run the campaign; see the module's docstring."""
-    parser = argparse.ArgumentParser(description="Faults at every MQI call of every pattern.")
+    parser = argparse.ArgumentParser(description="Faults at every MQI call of every pattern, and everywhere else.")
     parser.add_argument("--short", action="store_true", help="a sample of it, in a few minutes")
     parser.add_argument("--seed", type=int, default=1, help="of what is sampled and drawn")
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)), help="each with a queue manager")
     parser.add_argument("--pattern", default="", help="only patterns whose names contain this")
+    parser.add_argument("--phase", action="append", choices=PHASES, default=[], help="only this one; repeatable")
     parser.add_argument("--json", type=Path, default=Path("build/faults.json"), help="where the figures go")
     parser.add_argument("--case", help="run one case by its name, and print its calls")
+    parser.add_argument("--binding", choices=("pymqi", "ibmmq"), default="", help="else MQGROUPS_MQI says which")
+    parser.add_argument(
+        "--reading", action="append", default=[], metavar="NAME=VALUE", help="of the queue manager; repeatable"
+    )
+    parser.add_argument(
+        "--readings", action="store_true", help="the short form under every reading that is not the usual one"
+    )
     parser.add_argument(
         "--without", nargs="+", choices=SAFETIES, default=[], help="with these taken out of the library"
     )
     arguments = parser.parse_args()
+    setting = Setting(arguments.without, arguments.binding, chosen_readings(arguments.reading))
     if arguments.case:
-        return _again(arguments.case, arguments.without)
-    console = Console(width=170)
-    patterns = [pattern for name, pattern in PATTERNS.items() if arguments.pattern in name]
-    extents = SHORT if arguments.short else FULL
-    began_s = time.monotonic()
-    with _worker_processes(arguments.workers, arguments.without) as workers:
-        campaign = Campaign(extents.plain, extents.cluster, arguments.seed, patterns, workers)
-        campaign.run(lambda text: console.print(text, highlight=False, markup=False, soft_wrap=True))
-    took_s = time.monotonic() - began_s
-    title = f"Fault campaign, seed {arguments.seed}, embedded queue manager (not IBM MQ), {took_s:.0f} s"
-    print_report(console, title, (*PATTERNS, _DRAWN, _DRAWN_ON_CLUSTER), campaign.total)
-    kept = campaign.kept()
-    for line in kept:
-        console.print(line)
-    putting = [pattern for pattern in patterns if pattern.role in CLUSTER_PUT_ROLES]
-    taken_out = [
-        _without(safeties, extents.without, arguments.seed, putting, arguments.workers)
-        for safeties in (SAFETIES[:1], SAFETIES)
-        if putting and not arguments.without
-    ]
-    for each in taken_out:
-        console.print(str(each), highlight=False)
-    total = campaign.total()
-    figures = {f"{phase}: {name}": asdict(result) for (phase, name), result in campaign.results.items()}
-    figures |= {f"without: {' '.join(each.safeties)}": asdict(each.total) for each in taken_out}
-    arguments.json.parent.mkdir(parents=True, exist_ok=True)
-    arguments.json.write_text(
-        json.dumps({"seed": arguments.seed, "seconds": round(took_s), "total": asdict(total), "kept": kept, **figures})
-        + "\n"
-    )
-    console.print(f"{len(total.wrong) + len(kept)} violations; figures in {arguments.json}")
-    return bool(total.wrong or kept) or not all(each.noticed for each in taken_out)
+        return _again(arguments.case, setting)
+    extents = SHORT if arguments.short or arguments.readings else FULL
+    runs = _Runs(arguments, Console(width=190))
+    if arguments.readings:
+        for readings in settings_of_readings(arguments.seed):
+            runs.run(extents, Setting(setting.without, setting.binding, readings))
+    else:
+        runs.run(extents, setting)
+        if not setting.without and not arguments.phase:
+            for safeties in (CLUSTER_SAFETIES[:1], CLUSTER_SAFETIES):
+                runs.without(safeties, extents.without, setting)
+    runs.write()
+    return bool(runs.violations) or not runs.noticed
 
 
 if __name__ == "__main__":

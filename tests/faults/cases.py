@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.faults.programs import Pattern
+from tests.faults.pattern import Pattern
 
 # A commit that ends in one of these is in doubt.
 IN_DOUBT = (

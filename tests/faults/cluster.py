@@ -8,17 +8,19 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import pymqi
 from pymqi import CMQCFC
 
-from mqgroups.embedded import EmbeddedCluster, EmbeddedQueueManager
+from mqgroups.embedded import EmbeddedCluster
 from mqgroups.embedded.cluster_file import ClusterFile, QueueManagerEntry
 from mqgroups.embedded.membership import ChannelSettings
+from tests.faults.application import PATIENCE_S, Program
 from tests.faults.cluster_programs import ALL, ClusterGetProgram
-from tests.faults.machine import NAP_S, Machine, Result
-from tests.faults.programs import PATIENCE_S, GetProgram, PutProgram
+from tests.faults.machine import NAP_S, Machine
+from tests.faults.patterns import AnyProgram
 from tests.faults.reader import Reader, Seen
+from tests.faults.result import Result
 from tests.faults.watch import Watch
 
 _CLUSTER = "FAULTCLUS"
@@ -27,33 +29,19 @@ _CHANNELS = ChannelSettings(retry_s=0.05)
 _QUEUE = f"DEFINE QLOCAL({{}}) CLUSTER({_CLUSTER}) DEFBIND(GROUP) CLWLUSEQ(ANY) DEFPSIST(YES) SHARE DEFSOPT(SHARED)"
 
 
-def embedded_cluster(directory: Path, mqsc: Path) -> EmbeddedCluster:
+def embedded_cluster(directory: Path, mqsc: Path, **more: Any) -> EmbeddedCluster:
     """Return the cluster, not started; each queue manager reads the commands of a file at every start."""
     entries = tuple(QueueManagerEntry(name, "127.0.0.1:0", None, (mqsc,)) for name in ALL)
-    return EmbeddedCluster(ClusterFile(_CLUSTER, entries, _CHANNELS), data=directory, log_level="ERROR")
+    return EmbeddedCluster(ClusterFile(_CLUSTER, entries, _CHANNELS), data=directory, log_level="ERROR", **more)
 
 
 class _InstanceReader(Reader):
     """A reader that gives commands too."""
 
-    def __init__(self, qmgr: EmbeddedQueueManager) -> None:
-        super().__init__(qmgr)
-        self._executor: pymqi.PCFExecute | None = None
-
     def mqsc(self, command: str) -> None:
         """Carry out an MQSC command."""
-        connection = self._connected()
-        if self._executor is None:
-            self._executor = pymqi.PCFExecute(connection)
         escape = {CMQCFC.MQIACF_ESCAPE_TYPE: CMQCFC.MQET_MQSC, CMQCFC.MQCACF_ESCAPE_TEXT: command.encode()}
-        self._executor.MQCMD_ESCAPE(escape)
-
-    def close(self) -> None:
-        if self._executor is not None:
-            with contextlib.suppress(pymqi.MQMIError):
-                self._executor.disconnect()
-            self._executor = None
-        super().close()
+        self._commands().MQCMD_ESCAPE(escape)
 
 
 class ClusterReader(_InstanceReader):
@@ -95,11 +83,11 @@ class ClusterReader(_InstanceReader):
         found = [replace(seen, at=each) for each in at for seen in Reader.browse(self._readers[each], name)]
         return sorted(found, key=lambda seen: (seen.msg_seq_number, seen.offset))
 
-    def open_handles(self, name: str) -> int:
+    def is_in_use(self, name: str) -> bool:
         at = self._instances.get(name, ())
         if not at:
-            return super().open_handles(name)
-        return sum(Reader.open_handles(self._readers[each], name) for each in at)
+            return super().is_in_use(name)
+        return any(Reader.is_in_use(self._readers[each], name) for each in at)
 
     def wait_until_delivered(self) -> None:
         """Wait until no channel has a message to send or in doubt; raises TimeoutError."""
@@ -143,13 +131,13 @@ class Member(Machine):
         self.qmgr.control.cut_channel(to, "")
 
     @contextlib.contextmanager
-    def prepared(self, program: PutProgram | GetProgram) -> Iterator[None]:
+    def prepared(self, program: AnyProgram) -> Iterator[None]:
         with super().prepared(program):
             beside = program.beside if isinstance(program, ClusterGetProgram) else {}
             self._beside = {at: self._others[at].fork(one) for at, one in beside.items()}
             yield
 
-    def look(self, program: PutProgram | GetProgram, result: Result) -> None:
+    def look(self, program: AnyProgram, result: Result, patience_s: float = PATIENCE_S) -> None:
         """Wait for the programs beside it too, and look at what they left."""
         for at, pid in self._beside.items():
             other, status_queue = self._others[at], f"MQGROUPS.GET.{program.first_name}"
@@ -158,7 +146,14 @@ class Member(Machine):
             if left := other.reader.browse(status_queue):
                 result.wrong.append(f"on the status queue at {at}: {[seen.data for seen in left]}")
             other.reader.delete(status_queue)
-        super().look(program, result)
+        super().look(program, result, patience_s)
+
+    def snapshot(self, program: Program) -> dict[str, list[Seen]]:
+        found = super().snapshot(program)
+        if self._beside:
+            # Those at the other instances have not ended yet, perhaps.
+            del found[program.queue]
+        return found
 
     def stop(self) -> None:
         for other in self._others.values():

@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 
 import mqgroups
-from tests.faults.programs import PATIENCE_S, Application, GetProgram, Notebook, Pattern, PutProgram, wrong_with_handled
+from tests.faults.application import PATIENCE_S, Application, Notebook
+from tests.faults.pattern import Pattern, wrong_with_handled
+from tests.faults.programs import GetProgram, PutProgram
 from tests.faults.reader import Reader
 
 ALL = ("QM1", "QM2", "QM3")

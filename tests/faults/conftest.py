@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from mqgroups.embedded import EmbeddedQueueManager
+from tests.faults.application import MODEL
 from tests.faults.machine import MQSC
-from tests.faults.programs import MODEL
-from tests.faults.reader import Reader, Seen
+from tests.faults.reader import Reader, Seen, is_anchor
 from tests.faults.worker import Job, payload
 
 _numbers = itertools.count(1)
@@ -49,8 +49,9 @@ class Harm:
         self._reader.close()
 
     def status(self, job: Job) -> list[bytes]:
-        """Return the status records of a job."""
-        return [seen.data for seen in self.browse(f"MQGROUPS.{job.role.upper()}.{job.name}")]
+        """Return the status records of a job; an anchor beside one is none."""
+        found = self.browse(f"MQGROUPS.{job.role.upper()}.{job.name}")
+        return [seen.data for seen in found if not is_anchor(seen.data)]
 
 
 @pytest.fixture(scope="session")

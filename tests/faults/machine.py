@@ -6,85 +6,44 @@ will, it runs in a fork of this process.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import itertools
 import os
 import signal
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
 
 import mqgroups
-from mqgroups.embedded import ControlError, EmbeddedQueueManager, EmbeddedQueueManagerError, Fault
-from mqgroups.errors import COMMIT_OUTCOME_UNKNOWN, CommitOutcomeUnknown, MQGroupsError, MQIError
-from tests.faults.patterns import PROGRAMS
-from tests.faults.programs import PATIENCE_S, GetProgram, Pattern, Program, PutProgram
-from tests.faults.reader import PROGRAM, Reader
+from mqgroups.embedded import ControlError, EmbeddedQueueManager, EmbeddedQueueManagerError
+from mqgroups.errors import MQGroupsError
+from tests.faults.application import PATIENCE_S, Program
+from tests.faults.pattern import Pattern
+from tests.faults.patterns import PROGRAMS, AnyProgram
+from tests.faults.reader import Reader, Seen
+from tests.faults.result import Result
 from tests.faults.watch import Watch
 
 MQSC = """
 DEFINE QMODEL(MQGROUPS.STATUS.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) NOSHARE DEFSOPT(EXCL) REPLACE
+DEFINE QMODEL(MQGROUPS.SHARED.STATUS.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) SHARE DEFSOPT(SHARED) REPLACE
+DEFINE QMODEL(MQGROUPS.CLAIM.MODEL) DEFTYPE(TEMPDYN) DEFPSIST(NO) NOSHARE DEFSOPT(EXCL) REPLACE
 DEFINE QMODEL(FAULTS.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) SHARE DEFSOPT(SHARED) REPLACE
 """
 MOST_STARTS = 12
 ENDED_WITH_ERROR = 3
 ENDED_UNEXPECTEDLY = 4
+ENDED_BY_INTERRUPTION = 5
+# What ends a start without an error of the library's.
+INTERRUPTIONS = (KeyboardInterrupt, SystemExit, MemoryError, asyncio.CancelledError, GeneratorExit)
+# No case takes so long, whatever it waits for.
+_STUCK_AFTER_S = 60
 # Reconnecting and waiting for an owner is done in steps of this length: the other side is on this machine.
 NAP_S = 0.001
 _numbers = itertools.count(1)
-
-
-@dataclass
-class Result:
-    """What came of one case, or of many.
-
-    Attributes:
-        runs: cases.
-        fired: faults that fired.
-        starts: how often programs were started.
-        in_doubt, verdicts: commits in doubt, and conclusions about them that were compared with the queues.
-        errors: errors that reached an application, by class and reason code.
-        places: groups of cluster queues, by the queue managers they were found at; "QM1 QM2" is a split one.
-        wrong: what is not as it should be, each with the name of its case.
-        calls: of the library in this process, (verb, reason); of one case only.
-    """
-
-    runs: int = 0
-    fired: int = 0
-    starts: int = 0
-    in_doubt: int = 0
-    verdicts: int = 0
-    wrong_verdicts: int = 0
-    errors: dict[str, int] = field(default_factory=dict)
-    places: dict[str, int] = field(default_factory=dict)
-    wrong: list[str] = field(default_factory=list)
-    calls: list[tuple[str, int]] = field(default_factory=list)
-
-    def add(self, other: Result) -> None:
-        """Add another result's counts to these."""
-        for name in ("runs", "fired", "starts", "in_doubt", "verdicts", "wrong_verdicts"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        for mine, others in ((self.errors, other.errors), (self.places, other.places)):
-            for what, count in others.items():
-                mine[what] = mine.get(what, 0) + count
-        self.wrong += other.wrong
-
-    def note_places(self, places: Mapping[bytes, frozenset[str]]) -> None:
-        """Count groups by where they were found."""
-        for found in places.values():
-            where = " ".join(sorted(found))
-            self.places[where] = self.places.get(where, 0) + 1
-
-    @property
-    def groups(self) -> int:
-        """How many groups of cluster queues were found."""
-        return sum(self.places.values())
-
-    @property
-    def split(self) -> int:
-        """How many groups were found at more than one queue manager."""
-        return sum(count for places, count in self.places.items() if " " in places)
 
 
 class Machine:
@@ -95,6 +54,8 @@ class Machine:
         self.reader = reader
         self.watch = watch
         self.connected = False
+        self.raw: Any = None
+        self._children: set[int] = set()
         self._mine = os.getpid()
 
     def stop(self) -> None:
@@ -104,22 +65,46 @@ class Machine:
 
     # --- programs
 
-    def program(self, pattern: Pattern, queue: str = "") -> PutProgram | GetProgram:
+    def program(self, pattern: Pattern, queue: str = "") -> AnyProgram:
         """Return a program on a queue of its own, or on the one given."""
         number = next(_numbers)
         return PROGRAMS[pattern.role](pattern, queue or f"FAULTS.{number}", f"N{number}")
 
-    def connect(self) -> mqgroups.QueueManager:
+    def connect(self, patience_s: float = PATIENCE_S) -> mqgroups.QueueManager:
         """Connect as the programs do: patient, and brought back by hand when the queue manager is away."""
         qmgr = self.qmgr
         return mqgroups.connect(
             qmgr.q_mgr_name,
             qmgr.channel,
             qmgr.conn_name,
-            connect_wait_s=PATIENCE_S,
-            reconnect_wait_s=PATIENCE_S,
+            connect_wait_s=patience_s,
+            reconnect_wait_s=patience_s,
             sleep=self.nap,
         )
+
+    @contextlib.contextmanager
+    def wrapped(self) -> Iterator[mqgroups.QueueManager]:
+        """Connect by the binding's own means and wrap that, as an application does that has other uses for it.
+
+        ``raw`` is its object meanwhile. It is disconnected at the end, whatever has happened; where the library refuses that
+        because a group's messages are in the unit of work, these are backed out before.
+        """
+        self.raw = raw = self.watch.connect_raw(self.qmgr)
+        connection: mqgroups.QueueManager | None = None
+        try:
+            with mqgroups.wrap(raw, sleep=self.nap) as connection:
+                yield connection
+        finally:
+            self.raw = None
+            try:
+                raw.disconnect()
+            except MQGroupsError:
+                assert connection is not None
+                connection.close()
+                raw.disconnect()
+            except self.watch.raw_errors:
+                # It is disconnected already.
+                pass
 
     def nap(self, seconds: float) -> None:
         """Wait a moment; start the queue manager again if it was killed."""
@@ -135,7 +120,7 @@ class Machine:
         self.qmgr.start()
         return True
 
-    def _fired(self) -> int | None:
+    def fired(self) -> int | None:
         """Return how many faults have fired; ``None`` if one of them killed the queue manager, which runs again then."""
         if not self.restart_if_killed():
             try:
@@ -146,51 +131,120 @@ class Machine:
                 self.restart_if_killed()
         return None
 
-    def run(self, program: Program) -> MQGroupsError | None:
+    def run(self, program: Program, *, wrapped: bool = False) -> MQGroupsError | None:
         """Start the program in this process; returns the error it ended with, ``connected`` saying whether that came so far."""
-        self.connected = False
-        try:
-            with self.connect() as connection:
+
+        def start() -> None:
+            with self.wrapped() if wrapped else self.connect() as connection:
                 self.connected = True
                 program.run(connection)
+
+        self.connected = False
+        return self.attempt(start)
+
+    @staticmethod
+    def attempt(start: Callable[[], None]) -> MQGroupsError | None:
+        """Return the error that a start ends with."""
+        try:
+            start()
         except MQGroupsError as error:
             return error
         return None
 
-    def fork(self, program: Program, stop_at: int = 0) -> int:
-        """Start the program in a process of its own; returns its number."""
+    def fork(self, program: Program, stop_at: int = 0, start: Callable[[], MQGroupsError | None] | None = None) -> int:
+        """Start the program in a process of its own; returns its number. ``start`` is what it does instead of ``run``.
+
+        Its error, if it ends with one, is in its notebook of errors.
+        """
         pid = os.fork()
         if pid:
+            self._children.add(pid)
             return pid
         code = ENDED_UNEXPECTEDLY
         try:
+            hooks = self.watch.hooks
             self.watch.begin(None, None)
-            self.watch.stop_at = stop_at
-            error = self.run(program)
+            self.watch.hooks = hooks
+            if stop_at:
+                self.watch.stop_before(stop_at)
+            error = start() if start is not None else self.run(program)
             code = 0 if error is None else ENDED_WITH_ERROR
+            if error is not None:
+                program.errors.write(_one_line(error))
+        except INTERRUPTIONS:
+            code = ENDED_BY_INTERRUPTION
         except BaseException:
             traceback.print_exc()
         finally:
-            os._exit(code)
+            while True:
+                try:
+                    os._exit(code)
+                except BaseException:
+                    # A signal that came before the end.
+                    continue
+
+    def has_ended(self, pid: int) -> int | None:
+        """Return how a process that was forked ended; ``None`` if it lives."""
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        self._children.discard(ended)
+        return os.waitstatus_to_exitcode(status) if ended else None
+
+    def reap_any(self) -> tuple[int, int]:
+        """Wait for any process that was forked; returns which, and how it ended."""
+        pid, status = os.wait()
+        self._children.discard(pid)
+        return pid, os.waitstatus_to_exitcode(status)
 
     def reap(self, pid: int, options: int = 0) -> int:
         """Wait for a process that was forked; returns how it ended, negative for a signal, -SIGSTOP if it stopped."""
         _, status = os.waitpid(pid, options)
+        if not os.WIFSTOPPED(status):
+            self._children.discard(pid)
         return -signal.SIGSTOP if os.WIFSTOPPED(status) else os.waitstatus_to_exitcode(status)
 
-    def wait_until_closed(self, *programs: Program) -> bool:
-        """Wait until nobody has the programs' queues open; false if somebody still has after a while."""
-        deadline_s = time.monotonic() + PATIENCE_S
-        while any(self.reader.open_handles(queue) for one in programs for queue in queues_of(one)):
+    def wait_until_closed(self, *programs: Program, patience_s: float = PATIENCE_S) -> bool:
+        """Wait until nobody has the programs' queues open or uncommitted messages on them; false if somebody still has
+        after a while. A connection that is lost may leave its messages hidden for longer than its queues open.
+        """
+        deadline_s = time.monotonic() + patience_s
+        queues = [queue for one in programs for queue in queues_of(one)]
+        while any(map(self.reader.is_in_use, queues)):
             if time.monotonic() > deadline_s:
                 return False
             time.sleep(NAP_S)
         return True
 
+    @contextlib.contextmanager
+    def deadline(self, result: Result) -> Iterator[None]:
+        """End a case that is stuck, and say where."""
+
+        def stuck(_: int, frame: FrameType | None) -> None:
+            raise _Stuck("".join(traceback.format_stack(frame, 4)))
+
+        before = signal.signal(signal.SIGALRM, stuck)
+        signal.setitimer(signal.ITIMER_REAL, _STUCK_AFTER_S)
+        try:
+            yield
+        except _Stuck as error:
+            result.wrong.append(f"stuck: {error}")
+            for pid in self._children:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+            self._children.clear()
+            self.drop_connections()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+    def drop_connections(self) -> None:
+        """Have the queue manager drop all connections of this process: what a case left behind goes with them."""
+        self.reader.close()
+        self.qmgr.control.disconnect(os.getpid())
+
     # --- cases
 
     @contextlib.contextmanager
-    def prepared(self, program: PutProgram | GetProgram) -> Iterator[None]:
+    def prepared(self, program: AnyProgram) -> Iterator[None]:
         """Have the program's queue there, and no fault armed before and after."""
         self.qmgr.clear_faults()
         program.prepare(self.reader)
@@ -202,79 +256,30 @@ class Machine:
             self.reader.delete(other)
         program.close()
 
-    def case(self, pattern: Pattern, faults: Sequence[Fault]) -> Result:
-        """Run one program under these faults until it is done, and look at what is there then."""
-        result = Result(runs=1)
-        program = self.program(pattern)
-        with self.prepared(program):
-            for fault in faults:
-                self.qmgr.arm(replace(fault, appl_name=PROGRAM))
-            kills = sum(fault.action == "kill_client" for fault in faults)
-            seen = self.watch.begin(program, self.reader)
-            self._until_done(program, faults, kills, result)
-            result.calls = seen.calls
-            result.in_doubt, result.verdicts = seen.in_doubt, seen.verdicts
-            result.wrong_verdicts = len(seen.wrong)
-            result.wrong += seen.wrong
-            self.look(program, result)
-        return result
-
-    def _until_done(self, program: Program, faults: Sequence[Fault], kills: int, result: Result) -> None:
-        """Start the program as a supervisor would, until one start ends in order."""
-        fired: int | None = 0
-        while result.starts < MOST_STARTS:
-            result.starts += 1
-            before, code, error = fired, 0, None
-            if kills:
-                code = self.reap(self.fork(program))
-            else:
-                error = self.run(program)
-            fired = self._fired()
-            if not code and error is None:
-                result.fired = len(faults) if fired is None else fired
-                return
-            if error is not None:
-                self._judge(error, program, result)
-                if before == fired:
-                    result.wrong.append(f"an error without a fault: {error!r} {error}")
-                if self.connected and not program.asks_again and all(_loses_connection(fault) for fault in faults):
-                    result.wrong.append(f"a lost connection reached the application: {error!r} {error}")
-            elif code == -signal.SIGKILL:
-                kills -= 1
-                self.wait_until_closed(program)
-            elif code != ENDED_WITH_ERROR:
-                result.wrong.append(f"the program ended with exit code {code}")
-        result.wrong.append(f"not done after {MOST_STARTS} starts")
-
-    def _judge(self, error: MQGroupsError, program: Program, result: Result) -> None:
-        """Count an error that reached the application, and compare what it says with what is there."""
-        name = f"{type(error).__name__} {error.reason}" if isinstance(error, MQIError) else type(error).__name__
-        result.errors[name] = result.errors.get(name, 0) + 1
-        said = _said(error)
-        if said is None:
-            return
-        self.wait_until_closed(program)
-        record = self.reader.record(program.status_queue)
-        there = 0
-        if record is not None and record["state"] == "in group":
-            there = program.progress(self.reader, bytes.fromhex(record["group_id"]))[0]
-        completed = record is not None and record["state"] == "completed" and isinstance(error, CommitOutcomeUnknown)
-        if there != said and not completed and not (isinstance(error, CommitOutcomeUnknown) and there > said):
-            result.wrong.append(f"said that {said} messages are committed, {there} are: {error}")
-
-    def look(self, program: PutProgram | GetProgram, result: Result) -> None:
+    def look(self, program: AnyProgram, result: Result, patience_s: float = PATIENCE_S) -> None:
         """What the reader finds when the program is done."""
-        if not self.wait_until_closed(program):
+        if not self.wait_until_closed(program, patience_s=patience_s):
             result.wrong.append("a queue is still open")
+            self.drop_connections()
+            self.wait_until_closed(program)
         if not program.done:
             result.wrong.append("the program does not know that it is done")
         wrong = program.wrong(self.reader)
         if wrong:
             result.wrong.append(wrong)
         result.note_places(program.places)
-        left = self.reader.browse(program.status_queue)
+        left = program.left_behind(self.reader)
         if left:
-            result.wrong.append(f"on the status queue: {[seen.data for seen in left]}")
+            result.wrong.append(f"on the status queue: {left}")
+
+    def snapshot(self, program: Program) -> dict[str, list[Seen]]:
+        """Return all that is committed on the program's queues."""
+        self.wait_until_closed(program)
+        return {queue: self.reader.browse(queue) for queue in queues_of(program)}
+
+
+class _Stuck(BaseException):
+    """A case took too long."""
 
 
 def queues_of(program: Program) -> tuple[str, ...]:
@@ -282,15 +287,5 @@ def queues_of(program: Program) -> tuple[str, ...]:
     return program.queue, program.status_queue, *program.others
 
 
-def _said(error: MQGroupsError) -> int | None:
-    """Return how many messages an error says are known to be committed; ``None`` if it says nothing of that."""
-    context = error.context if isinstance(error, MQIError) else ""
-    if "No message of the group is known to be committed" in context:
-        return 0
-    before, found, _ = context.partition(" is the last of the group that is known to be committed")
-    return int(before.rpartition("Message ")[2]) if found else None
-
-
-def _loses_connection(fault: Fault) -> bool:
-    """Whether the library makes good for it by itself, once it is connected."""
-    return fault.action != "answer" or fault.reason in COMMIT_OUTCOME_UNKNOWN
+def _one_line(error: MQGroupsError) -> bytes:
+    return f"{type(error).__name__}: {error}".replace("\n", " ").encode()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
+from tests.faults.batch_program import BatchProgram
 from tests.faults.cluster_programs import (
     ClusterGetProgram,
     ClusterPutOnOpenProgram,
@@ -9,12 +12,15 @@ from tests.faults.cluster_programs import (
     TakeoverGetProgram,
     TakeoverPutProgram,
 )
-from tests.faults.programs import GetProgram, Pattern, PipeProgram, PutProgram
+from tests.faults.pattern import Pattern
+from tests.faults.programs import GetProgram, PipeProgram, PutProgram
 
-PROGRAMS: dict[str, type[PutProgram] | type[GetProgram]] = {
+AnyProgram: TypeAlias = PutProgram | GetProgram | BatchProgram
+PROGRAMS: dict[str, type[AnyProgram]] = {
     "put": PutProgram,
     "get": GetProgram,
     "pipe": PipeProgram,
+    "batch": BatchProgram,
     "cluster-put": ClusterPutProgram,
     "cluster-put-on-open": ClusterPutOnOpenProgram,
     "cluster-get": ClusterGetProgram,
@@ -36,6 +42,11 @@ def _patterns() -> list[Pattern]:
     ] + [Pattern("pipe", status, False, 3 if every == 100 else 5, every) for status, every in kept]
 
 
+def _batch_patterns() -> list[Pattern]:
+    """Return those of a batch of groups, whose attempts share a status queue; its records are never segments."""
+    return [Pattern("batch", "classic", False, 5, every, groups=2) for every in (100, 2)]
+
+
 def _cluster_patterns() -> list[Pattern]:
     """Return those of clusters: a group for each instance, each in two units of work or more."""
     return [
@@ -52,4 +63,6 @@ def _cluster_patterns() -> list[Pattern]:
     ]
 
 
-PATTERNS = {pattern.name: pattern for pattern in (*_patterns(), *_cluster_patterns())}
+PATTERNS = {pattern.name: pattern for pattern in (*_patterns(), *_batch_patterns(), *_cluster_patterns())}
+# The three ways to use the library at one queue manager, in all their forms.
+PLAIN_ROLES = ("put", "get", "pipe")

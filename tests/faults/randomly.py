@@ -1,44 +1,47 @@
-"""Cases drawn from a seed: anything at any call, several programs on one queue, zombies. The same seed gives the same case,
-but for what runs at the same time.
+"""A phase: cases drawn from a seed: anything at any call, several programs on one queue, zombies. The same seed gives the same
+case, but for what runs at the same time.
 """
 
 from __future__ import annotations
 
-import os
 import random
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mqgroups.embedded import Fault
-from mqgroups.errors import MQGroupsError
 from mqgroups.mqi import constants as mq
+from tests.faults.call_faults import case
 from tests.faults.cases import IN_DOUBT
-from tests.faults.machine import ENDED_WITH_ERROR, MOST_STARTS, Machine, Result
-from tests.faults.patterns import CLUSTER_ROLES, PROGRAMS
-from tests.faults.programs import GetProgram, Pattern, PutProgram, wrong_with_groups, wrong_with_handled
+from tests.faults.extents import Extent, Sample, Task
+from tests.faults.machine import ENDED_WITH_ERROR, MOST_STARTS, Machine
+from tests.faults.pattern import Pattern, wrong_with_groups, wrong_with_handled
+from tests.faults.patterns import CLUSTER_ROLES, PLAIN_ROLES, PROGRAMS, AnyProgram
 from tests.faults.reader import PROGRAM, places_of
+from tests.faults.result import Result
 from tests.faults.site import Site
+from tests.faults.zombies import zombie
 
+PHASE = "drawn"
+# By what the cases are called, and how their names begin.
+DRAWN = {"drawn from the seed": "drawn", "drawn, on the cluster": "drawn-cluster"}
 _WHEN = ("before", "after")
 _MOST_CALLS = 70
-# A producer or consumer is there after 17 calls; a program that is stopped earlier is one that starts later.
-_FIRST_OWN_CALL = 18
 
 
 def drawn_case(machine: Machine, seed: int) -> Result:
     """Run the case of this seed."""
     draw = random.Random(seed)
-    pattern = _pattern(draw)
     kind = draw.choices(("one", "server", "several", "zombie"), (6, 1, 2, 2))[0]
+    pattern = _pattern(draw, ("put", "get") if kind == "several" else PLAIN_ROLES)
     if kind == "server":
         when = draw.choice(_WHEN)
-        return machine.case(pattern, [Fault("kill_server", when, draw.randint(1, _MOST_CALLS))])
+        return case(machine, pattern, [Fault("kill_server", when, draw.randint(1, _MOST_CALLS))])
     if kind == "several":
         return several(machine, replace(pattern, groups=draw.randint(1, 6)), draw)
     if kind == "zombie":
-        return zombie(machine, replace(pattern, stays=False), draw.randint(_FIRST_OWN_CALL, 45))
-    return machine.case(pattern, [_fault(draw) for _ in range(draw.randint(1, 6))])
+        return zombie(machine, replace(pattern, stays=False), f"stop@{draw.randint(1, 45)}")
+    return case(machine, pattern, [_fault(draw) for _ in range(draw.randint(1, 6))])
 
 
 def drawn_on_cluster(site: Site, seed: int) -> Result:
@@ -53,13 +56,13 @@ def drawn_on_cluster(site: Site, seed: int) -> Result:
     machine = site.member(PROGRAMS[pattern.role].at)
     with machine.disturbed(draw):
         if kind == "server":
-            return machine.case(pattern, [Fault("kill_server", draw.choice(_WHEN), draw.randint(1, _MOST_CALLS))])
+            return case(machine, pattern, [Fault("kill_server", draw.choice(_WHEN), draw.randint(1, _MOST_CALLS))])
         if kind == "several":
             return several(machine, pattern, draw)
-        return machine.case(pattern, [_fault(draw) for _ in range(draw.randint(1, 6))])
+        return case(machine, pattern, [_fault(draw) for _ in range(draw.randint(1, 6))])
 
 
-def _pattern(draw: random.Random, roles: Sequence[str] = ("put", "get")) -> Pattern:
+def _pattern(draw: random.Random, roles: Sequence[str]) -> Pattern:
     return Pattern(
         role=draw.choice(roles),
         status=draw.choice(("classic", "segmented")),
@@ -114,14 +117,13 @@ def several(machine: Machine, pattern: Pattern, draw: random.Random, programs: i
     return result
 
 
-def _run_all(machine: Machine, programs: Sequence[PutProgram | GetProgram], result: Result) -> None:
+def _run_all(machine: Machine, programs: Sequence[AnyProgram], result: Result) -> None:
     """Start all, and each again until it ends in order."""
     running = {machine.fork(program): program for program in programs}
     result.starts = len(programs)
     while running:
-        pid, status = os.wait()
+        pid, code = machine.reap_any()
         program = running.pop(pid)
-        code = os.waitstatus_to_exitcode(status)
         if code not in (0, -signal.SIGKILL, ENDED_WITH_ERROR):
             result.wrong.append(f"a program ended with exit code {code}")
         elif code:
@@ -132,7 +134,7 @@ def _run_all(machine: Machine, programs: Sequence[PutProgram | GetProgram], resu
                 running[machine.fork(program)] = program
 
 
-def _wrong_with_all(machine: Machine, programs: Sequence[PutProgram | GetProgram], result: Result) -> str:
+def _wrong_with_all(machine: Machine, programs: Sequence[AnyProgram], result: Result) -> str:
     pattern, on_queue = programs[0].pattern, machine.reader.browse(programs[0].queue)
     if programs[0].instances:
         result.note_places(places_of(on_queue))
@@ -141,33 +143,13 @@ def _wrong_with_all(machine: Machine, programs: Sequence[PutProgram | GetProgram
     if pattern.role == "get":
         handled = [line for program in programs for line in program.notes.lines()]
         return f"{len(on_queue)} messages left" if on_queue else wrong_with_handled(handled, pattern)
-    return wrong_with_groups(on_queue, pattern, len(programs) * pattern.groups)
+    return wrong_with_groups(on_queue, pattern.payloads(), len(programs) * pattern.groups)
 
 
-def zombie(machine: Machine, pattern: Pattern, nth: int) -> Result:
-    """Stop a program before its n-th call, drop its connection, let a successor do the work, and have the zombie go on.
-
-    At its n-th call the producer or consumer has to be there; before, the program is one that starts later.
-    """
-    result = Result(runs=1)
-    program = machine.program(pattern)
-    with machine.prepared(program):
-        machine.watch.begin(program, machine.reader)
-        pid = machine.fork(program, stop_at=nth)
-        code = machine.reap(pid, os.WUNTRACED)
-        if code == -signal.SIGSTOP:
-            result.fired = 1
-            was_done, handled = program.done, len(program.notes.lines())
-            machine.qmgr.control.disconnect(pid)
-            error: MQGroupsError | None = machine.run(program)
-            result.starts = 2
-            if error is not None:
-                result.wrong.append(f"the successor ended with {error!r} {error}")
-            os.kill(pid, signal.SIGCONT)
-            code = machine.reap(pid)
-            if code not in (0, ENDED_WITH_ERROR) or (code == 0 and not was_done):
-                result.wrong.append(f"the zombie had {handled} lines written and ended with exit code {code}")
-        elif code:
-            result.wrong.append(f"the program ended with exit code {code}")
-        machine.look(program, result)
-    return result
+def tasks(extents: Mapping[Pattern, Extent], sample: Sample) -> Iterator[Task]:
+    """Yield drawn cases: as many as there are to be if one of the patterns is of the kind they are drawn from."""
+    single = max((extent.drawn for pattern, extent in extents.items() if pattern.role not in CLUSTER_ROLES), default=0)
+    cluster = max((extent.drawn for pattern, extent in extents.items() if pattern.role in CLUSTER_ROLES), default=0)
+    for (called, begins), count in zip(DRAWN.items(), (single, cluster), strict=True):
+        for number in range(count):
+            yield Task(PHASE, called, (f"{begins} {sample.seed * 1_000_000 + number}",))

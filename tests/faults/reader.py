@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import pymqi
-from pymqi import CMQC
+from pymqi import CMQC, CMQCFC
 
 from mqgroups.embedded import EmbeddedQueueManager
 
 PROGRAM = "faults.program"
 _READER = "faults.reader"
-_NOTHING_THERE = (CMQC.MQRC_NO_MSG_AVAILABLE, CMQC.MQRC_UNKNOWN_OBJECT_NAME)
+_NOTHING_THERE = (CMQC.MQRC_NO_MSG_AVAILABLE, CMQC.MQRC_UNKNOWN_OBJECT_NAME, CMQCFC.MQRCCF_Q_STATUS_NOT_FOUND)
+_IN_USE = (CMQC.MQIA_OPEN_INPUT_COUNT, CMQC.MQIA_OPEN_OUTPUT_COUNT, CMQCFC.MQIACF_UNCOMMITTED_MSGS)
 # The C library tells the queue manager this name, as IBM's tells the program's.
 _appl_name = ctypes.c_char_p.in_dll(ctypes.CDLL(None), "program_invocation_short_name")
 
@@ -67,6 +68,7 @@ class Reader:
     def __init__(self, qmgr: EmbeddedQueueManager) -> None:
         self._qmgr = qmgr
         self._connection: Any = None
+        self._executor: pymqi.PCFExecute | None = None
         # The process that it is a connection to.
         self._pid = 0
 
@@ -84,6 +86,10 @@ class Reader:
 
     def close(self) -> None:
         """Disconnect; the next look connects again."""
+        executor, self._executor = self._executor, None
+        if executor is not None:
+            with contextlib.suppress(pymqi.MQMIError):
+                executor.disconnect()
         connection, self._connection = self._connection, None
         if connection is not None:
             with contextlib.suppress(pymqi.MQMIError):
@@ -146,21 +152,26 @@ class Reader:
         return found
 
     def record(self, status_queue: str) -> dict[str, Any] | None:
-        """Return the content of the status record that counts: the one put last."""
+        """Return the content of the status record that counts: the one put last. An anchor beside it is none."""
         found = sorted(self.browse(status_queue), key=lambda seen: seen.offset)
-        return json.loads(found[-1].data) if found else None
+        records = [seen.data for seen in found if not is_anchor(seen.data)]
+        return json.loads(records[-1]) if records else None
 
-    def open_handles(self, name: str) -> int:
-        """Return how many handles of others are open on a queue; 0 if there is no such queue."""
+    def is_in_use(self, name: str) -> bool:
+        """Whether somebody has a queue open, or has put to it or got from it in a unit of work that has not ended yet."""
         try:
-            queue = pymqi.Queue(self._connected(), name, CMQC.MQOO_INQUIRE)
+            (status,) = self._commands().MQCMD_INQUIRE_Q_STATUS({CMQC.MQCA_Q_NAME: name.encode()})
         except pymqi.MQMIError as error:
             if error.reason not in _NOTHING_THERE:
                 raise
-            return 0
-        count = sum(queue.inquire(what) for what in (CMQC.MQIA_OPEN_INPUT_COUNT, CMQC.MQIA_OPEN_OUTPUT_COUNT))
-        queue.close()
-        return count
+            return False
+        return any(status[what] for what in _IN_USE)
+
+    def _commands(self) -> Any:
+        connection = self._connected()
+        if self._executor is None:
+            self._executor = pymqi.PCFExecute(connection)
+        return self._executor
 
 
 def put_so_far(seen: Sequence[Seen], group_id: bytes) -> tuple[int, int]:
@@ -212,6 +223,24 @@ def wrong_with_group(seen: Sequence[Seen], payloads: Sequence[bytes]) -> str:
     if len({message.persistence for message in seen}) > 1:
         return "several persistences"
     return ""
+
+
+def is_anchor(record: bytes) -> bool:
+    """Whether what lies on a status queue is the anchor beside the record."""
+    return bool(json.loads(record).get("state") == "anchor")
+
+
+def looks_whole(seen: Sequence[Seen]) -> bool:
+    """Whether messages of one group are what ALL_MSGS_AVAILABLE takes for a whole group: no gap, and a last one."""
+    expected = (1, 0)
+    last = False
+    for message in sorted(seen, key=lambda one: (one.msg_seq_number, one.offset)):
+        if last or (message.msg_seq_number, message.offset) != expected:
+            return False
+        number, offset = expected
+        expected = (number, offset + len(message.data)) if message.goes_on else (number + 1, 0)
+        last = message.is_last and not message.goes_on
+    return last
 
 
 def places_of(seen: Sequence[Seen]) -> dict[bytes, frozenset[str]]:

@@ -8,21 +8,23 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from tests.faults.machine import Result
+from tests.faults.result import Result
 
-PHASES = ("single", "double", "zombie", "drawn")
+_KINDS_SHOWN = 25
 
 
-def print_report(console: Console, title: str, names: Sequence[str], results: Callable[[str, str], Result]) -> None:
+def print_report(
+    console: Console, title: str, phases: Sequence[str], names: Sequence[str], results: Callable[[str, str], Result]
+) -> None:
     """Print the figures of the patterns of these names; ``results`` sums those of a phase and a pattern, "" for all."""
     table = Table(title=title)
-    for column in ("pattern", *PHASES, "starts", "in doubt", "verdicts", "right", "errors", "violations"):
+    for column in ("pattern", *phases, "starts", "in doubt", "verdicts", "right", "errors", "violations"):
         table.add_column(column, justify="left" if column == "pattern" else "right")
     for name in (*names, ""):
         one = results("", name)
         if not one.runs:
             continue
-        counts = [results(phase, name).runs for phase in PHASES]
+        counts = [results(phase, name).runs for phase in phases]
         right = f"{(one.verdicts - one.wrong_verdicts) / one.verdicts:.0%}" if one.verdicts else ""
         figures = (*counts, one.starts, one.in_doubt, one.verdicts)
         row = [name or "in all", *(f"{count:,}" for count in figures), right]
@@ -33,9 +35,25 @@ def print_report(console: Console, title: str, names: Sequence[str], results: Ca
     console.print(
         "Errors that reached an application: " + (", ".join(f"{what} {count:,}" for what, count in errors) or "none")
     )
+    for phase in phases:
+        _print_phase(console, phase, results(phase, ""))
     if total.places:
         at = ", ".join(f"{count:,} at {where.replace(' ', ' and ')}" for where, count in sorted(total.places.items()))
         console.print(f"Groups on cluster queues: {total.groups:,}, {total.split:,} of them split: {at}")
+
+
+def _print_phase(console: Console, phase: str, result: Result) -> None:
+    """Print how the cases of a phase ended, and the kinds of what is wrong."""
+    if result.outcomes:
+        console.print(f"{phase}: " + ", ".join(f"{what} {count:,}" for what, count in sorted(result.outcomes.items())))
+    kinds = result.kinds()
+    if kinds:
+        failed = len({wrong.partition(": ")[0] for wrong in result.wrong})
+        console.print(
+            f"{phase}: {failed:,} of {result.runs:,} cases failed, {len(result.wrong):,} violations of these kinds:"
+        )
+        for kind, count in [*kinds.items()][:_KINDS_SHOWN]:
+            console.print(f"  {count:6,}  {kind}", highlight=False, markup=False, soft_wrap=True)
 
 
 @dataclass(frozen=True)

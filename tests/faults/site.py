@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from mqgroups.embedded import EmbeddedCluster, EmbeddedQueueManager
 from tests.faults.cluster import Member, embedded_cluster
 from tests.faults.machine import MQSC, Machine
+from tests.faults.pattern import Pattern
 from tests.faults.patterns import PROGRAMS
-from tests.faults.programs import Pattern
 from tests.faults.reader import PROGRAM, Reader, call_yourself
 from tests.faults.watch import Watch
 
@@ -17,8 +19,10 @@ from tests.faults.watch import Watch
 class Site:
     """The queue managers of this process."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, readings: Mapping[str, str]) -> None:
         directory.mkdir(parents=True)
+        # Only what is asked for.
+        self._more: dict[str, Any] = {"readings": dict(readings)} if readings else {}
         self._directory = directory
         self._mqsc = directory / "faults.mqsc"
         self._mqsc.write_text(MQSC)
@@ -37,7 +41,7 @@ class Site:
     def single(self) -> Machine:
         """Return the machine with the queue manager that is in no cluster."""
         if self._single is None:
-            qmgr = EmbeddedQueueManager("QMF", data=self._directory / "data", mqsc=[self._mqsc], command_server=False)
+            qmgr = EmbeddedQueueManager("QMF", data=self._directory / "data", mqsc=[self._mqsc], **self._more)
             qmgr.start()
             self._single = Machine(qmgr, Reader(qmgr), self._watch)
         return self._single
@@ -45,7 +49,7 @@ class Site:
     def member(self, at: str) -> Member:
         """Return the machine with this queue manager of the cluster."""
         if self._cluster is None:
-            self._cluster = embedded_cluster(self._directory / "cluster", self._mqsc)
+            self._cluster = embedded_cluster(self._directory / "cluster", self._mqsc, **self._more)
             self._cluster.start()
         if at not in self._members:
             self._members[at] = Member(self._cluster, at, self._watch)

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from mqgroups.mqi import constants as mq
-from tests.faults.machine import Result
-from tests.faults.programs import Pattern, wrong_with_groups, wrong_with_handled
-from tests.faults.reader import Seen, got_so_far, places_of, put_so_far, wrong_with_group
+from tests.faults.pattern import Pattern, wrong_with_groups, wrong_with_handled, wrong_with_whole_groups
+from tests.faults.reader import Seen, got_so_far, is_anchor, looks_whole, places_of, put_so_far, wrong_with_group
 from tests.faults.report import TakenOut
+from tests.faults.result import Result
 
 GROUP = b"G" * 24
 OTHER = b"H" * 24
@@ -90,18 +90,76 @@ def test_a_campaign_without_a_safety_has_to_find_what_that_lets_happen(safeties,
     assert ("NOT NOTICED" in str(taken_out)) != noticed
 
 
+@pytest.mark.parametrize(
+    ("group", "whole"),
+    [
+        ([], False),
+        (WHOLE, True),
+        (WHOLE[::-1], True),
+        (WHOLE[:4], False),
+        (WHOLE[:2], False),
+        (WHOLE[1:], False),
+        (WHOLE[:3] + WHOLE[4:], False),
+        ([*WHOLE, seen(4, 0, LAST, b"004")], False),
+        ([*WHOLE[:4], seen(3, 0, LAST | SEGMENT, b"003")], False),
+    ],
+)
+def test_what_a_queue_manager_takes_for_a_whole_group_looks_whole(group, whole):
+    assert looks_whole(group) == whole
+
+
+@pytest.mark.parametrize(
+    ("group", "says"),
+    [
+        (WHOLE, ""),
+        (WHOLE[:4], ""),
+        ([*WHOLE, WHOLE[4]], "doubled: [(1, 0), (1, 4), (1, 8), (2, 0), (3, 0), (3, 0)]"),
+        ([*WHOLE[:3], seen(2, 0, LAST, b"002")], "a group looks whole and is not: message 2 of 3: last is True"),
+        ([*WHOLE[:4], seen(3, 0, LAST, b"00?")], "a group looks whole and is not: 3 messages of 3, or other data"),
+    ],
+)
+def test_what_must_never_be_there_is_found(group, says):
+    wrong = wrong_with_whole_groups([*group, seen(2, 0, IN_GROUP, b"", OTHER)], PAYLOADS)
+    assert wrong.startswith(says) if says else wrong == ""
+
+
+def test_violations_are_counted_by_kind():
+    result = Result(
+        wrong=[
+            "put/classic/plain drop-after@12: 2 messages of 3, or other data: [b'001', b'002']",
+            "put/classic/plain drop-after@14: 1 messages of 3, or other data: [b'001']",
+            "foreign put/classic/plain MQCMIT-after@3 killed: not done: errors []",
+        ]
+    )
+    assert result.kinds() == {"… messages of …, or other data": 2, "not done": 1}
+
+
+def test_an_anchor_is_no_record():
+    assert is_anchor(b'{"state":"anchor","epoch":7}')
+    assert not is_anchor(b'{"state":"in group","epoch":7}')
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [([b"47 001"], ""), ([], ""), ([b"47 002"], "handled [b'002']"), ([b"47 001", b"47 001"], "handled")],
+)
+def test_what_was_handled_on_the_way_may_end_early_and_no_more(lines, says):
+    wrong = wrong_with_handled(lines, Pattern("get", "classic", False, 2, 2), complete=False)
+    assert says in wrong if says else wrong == ""
+
+
 def test_a_group_too_many_or_too_few_is_found():
-    pattern = Pattern("put", "classic", True, 2, 2)
+    payloads = Pattern("put", "classic", True, 2, 2).payloads()
     group = [
         seen(1, 0, IN_GROUP | SEGMENT, b"001-"),
         seen(1, 4, IN_GROUP | SEGMENT | LAST_SEGMENT, b"segments"),
         seen(2, 0, LAST | SEGMENT | LAST_SEGMENT, b"002-segments"),
     ]
     other = [replace(one, group_id=OTHER) for one in group]
-    assert wrong_with_groups(group + other, pattern, 2) == ""
-    assert "2 groups, 1 were to be put" in wrong_with_groups(group + other, pattern, 1)
-    assert "1 groups, 2 were to be put" in wrong_with_groups(group, pattern, 2)
-    assert wrong_with_groups(group + other[1:], pattern, 2) == "message 1 offset 4 where 1 offset 0 belongs"
+    assert wrong_with_groups(group + other, payloads, 2) == ""
+    assert "2 groups, 1 were to be put" in wrong_with_groups(group + other, payloads, 1)
+    assert "1 groups, 2 were to be put" in wrong_with_groups(group, payloads, 2)
+    assert wrong_with_groups(group + other[1:], payloads, 2) == "message 1 offset 4 where 1 offset 0 belongs"
 
 
 @pytest.mark.parametrize(

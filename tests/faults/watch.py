@@ -6,6 +6,7 @@ record, and the data queue by its messages, whether the unit of work took effect
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 from collections.abc import Callable
@@ -14,12 +15,13 @@ from typing import Any
 
 import mqgroups.queue_manager
 from mqgroups.core.restart import Verdict
+from mqgroups.embedded import EmbeddedQueueManager
 from mqgroups.errors import COMMIT_OUTCOME_UNKNOWN
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi.abc import Binding
+from mqgroups.mqi.abc import Binding, ConnectedQueueManager
 from mqgroups.mqi.binding import load_binding
 from mqgroups.unit_of_work import UnitsOfWork
-from tests.faults.programs import Program
+from tests.faults.application import Program
 from tests.faults.reader import Reader
 
 _VERBS = ("MQOPEN", "MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK", "MQDISC")
@@ -48,8 +50,8 @@ class Watch:
 
     def __init__(self) -> None:
         self.seen = Watched()
-        # Stop this process before its call of this number, once.
-        self.stop_at = 0
+        # What to do before and after the call of a number, once.
+        self.hooks: dict[tuple[str, int], Callable[[], None]] = {}
         self._program: Program | None = None
         self._reader: Reader | None = None
         self._binding = load_binding()
@@ -58,7 +60,10 @@ class Watch:
             setattr(self, verb, self._counted(verb, getattr(self._binding, verb)))
         self.connect = self._counted("MQCONNX", self._binding.connect)
         self.inquire = self._counted("MQINQ", self._binding.inquire)
-        self.handle_of = self._binding.handle_of
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what of the binding is not counted."""
+        return getattr(self._binding, name)
 
     def install(self) -> None:
         """Have the library of this process use it."""
@@ -71,28 +76,65 @@ class Watch:
                 self._compare(verdict, ending.record, before)
             return verdict
 
-        binding: Binding = self  # type: ignore[assignment]  # the verbs are set one by one
+        def binding_of(q_mgr: ConnectedQueueManager) -> Binding:
+            return binding
+
+        binding: Binding = self
         mqgroups.queue_manager.load_binding = lambda: binding  # type: ignore[attr-defined]  # the campaign's own
+        mqgroups.queue_manager.binding_of = binding_of  # type: ignore[attr-defined]  # the campaign's own
         UnitsOfWork.settle = settle  # type: ignore[assignment, method-assign]  # to see each verdict
 
     def begin(self, program: Program | None, reader: Reader | None) -> Watched:
         """Begin anew; without a reader verdicts are not looked at."""
         self._program, self._reader = program, reader
         self.seen = Watched()
+        self.hooks = {}
         return self.seen
+
+    def stop_before(self, nth: int) -> None:
+        """Have this process stopped before its n-th call."""
+        self.hooks["before", nth] = lambda: os.kill(os.getpid(), signal.SIGSTOP)
+
+    # --- the binding without the library
+
+    @property
+    def raw_errors(self) -> tuple[type[Exception], ...]:
+        """The exceptions that the binding's own objects raise."""
+        return self._package.MQMIError, self._package.PYIFError
+
+    def connect_raw(self, qmgr: EmbeddedQueueManager) -> Any:
+        """Return a connected object of the binding's own class."""
+        package = self._package
+        raw = package.QueueManager(None, disconnect_on_exit=False)
+        raw.connect_tcp_client(qmgr.q_mgr_name, package.CD(), qmgr.channel, qmgr.conn_name)
+        return raw
+
+    def call_c(self, verb: str, hconn: int) -> tuple[int, int]:
+        """Call a function of the binding's C module that takes a connection handle alone."""
+        answer: tuple[int, int] = getattr(self._binding, verb)(hconn)
+        return answer
+
+    @property
+    def _package(self) -> Any:
+        return importlib.import_module(self.name)
 
     def _counted(self, verb: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*arguments: Any) -> Any:
-            if self.stop_at and len(self.seen.calls) + 1 == self.stop_at:
-                self.stop_at = 0
-                os.kill(os.getpid(), signal.SIGSTOP)
+            nth = len(self.seen.calls) + 1
+            self._do("before", nth)
             answer = call(*arguments)
             self.seen.calls.append((verb, answer[-1]))
+            self._do("after", nth)
             if verb == "MQCMIT" and answer[0] == mq.MQCC_FAILED and answer[1] in COMMIT_OUTCOME_UNKNOWN:
                 self.seen.in_doubt += 1
             return answer
 
         return counted
+
+    def _do(self, when: str, nth: int) -> None:
+        hook = self.hooks.pop((when, nth), None) if self.hooks else None
+        if hook is not None:
+            hook()
 
     def _compare(self, verdict: Verdict, after: Any, before: Any) -> None:
         """Compare a verdict with what is there; ``after`` and ``before`` are the records it had to tell apart."""

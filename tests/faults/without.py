@@ -1,13 +1,17 @@
-"""What keeps a group at one instance of a cluster queue, taken out of this process's library: the campaign has to notice.
+"""Safeties, taken out of this process's library: the campaign has to notice.
 
-Without the pin the rest of an interrupted group is balanced anew, and a producer that compares where its messages went stops.
-Without the comparison too, groups split.
+What keeps a group at one instance of a cluster queue: without the pin the rest of an interrupted group is balanced anew, and a
+producer that compares where its messages went stops; without the comparison too, groups split. Without the fence a zombie is not
+told that somebody else has its name. Without backing out, an interrupted group leaves what it has put in the unit of work.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+import mqgroups.unit_of_work
+from mqgroups.core.restart import Verdict, commit_verdict
+from mqgroups.core.status import Mark
 from mqgroups.destination import Destination
 from mqgroups.producer import GroupProducer
 
@@ -23,8 +27,29 @@ def _without_comparison() -> None:
     Destination.went = went  # type: ignore[method-assign]  # the comparison taken out
 
 
-_SAFETIES = {"pin": _without_pin, "comparison": _without_comparison}
+def _without_fence() -> None:
+    def unfenced(found: Mark | None, before: Mark | None, after: Mark | None) -> Verdict:
+        said = commit_verdict(found, before, after)
+        return Verdict.BACKED_OUT if said is Verdict.OWNERSHIP_LOST else said
+
+    mqgroups.unit_of_work.commit_verdict = unfenced  # type: ignore[attr-defined]  # as the module has imported it
+
+
+def _without_back_out() -> None:
+    def back_out(self: GroupProducer, error: BaseException | None) -> None:
+        pass
+
+    GroupProducer._back_out = back_out  # type: ignore[method-assign]  # backing out taken out
+
+
+_SAFETIES = {
+    "pin": _without_pin,
+    "comparison": _without_comparison,
+    "fence": _without_fence,
+    "back-out": _without_back_out,
+}
 SAFETIES = tuple(_SAFETIES)
+CLUSTER_SAFETIES = ("pin", "comparison")
 
 
 def take_out(safeties: Iterable[str]) -> None:

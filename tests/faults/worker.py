@@ -13,6 +13,7 @@ from pathlib import Path
 
 import mqgroups
 from mqgroups.errors import MQIError
+from tests.faults.application import forget_checkpoint
 
 ENVIRONMENT_FAILED = 3
 _context = multiprocessing.get_context("forkserver")
@@ -69,12 +70,14 @@ def _put(job: Job, connection: mqgroups.QueueManager) -> None:
     with connection.group_producer(job.queue, name=job.name, every=job.every, owner_wait_s=10) as producer:
         if done.exists() or producer.checkpoint == job.messages:
             done.touch()
+            forget_checkpoint(producer)
             return
         with producer.group() as group:
             for number in range(group.resume_from + 1, job.messages + 1):
                 group.put(payload(number), checkpoint=number if job.checkpoints else None)
         # Before closing takes the record of the completed group away.
         done.touch()
+        forget_checkpoint(producer)
 
 
 def _get(job: Job, connection: mqgroups.QueueManager) -> None:
@@ -91,3 +94,4 @@ def _get(job: Job, connection: mqgroups.QueueManager) -> None:
                 file.write(message.data + b"\n")
                 if job.checkpoints:
                     group.set_checkpoint({"handled": message.msg_seq_number})
+        forget_checkpoint(consumer)

@@ -32,7 +32,7 @@ from rich.table import Table
 
 from mqgroups.embedded import EmbeddedQueueManager, Fault
 from mqgroups.spark.java import java_home
-from tests.faults.programs import MODEL
+from tests.faults.application import MODEL
 from tests.faults.reader import Reader
 from tests.faults.spark.look import wrong_with_output, wrong_with_status
 from tests.faults.spark.points import (

@@ -1,0 +1,140 @@
+"""How much of the campaign is done, in its short form and in full."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tests.faults.pattern import Pattern
+from tests.faults.patterns import CLUSTER_ROLES, PLAIN_ROLES
+
+
+@dataclass(frozen=True)
+class Task:
+    """A piece of work for a worker: cases of one pattern and phase, by name."""
+
+    phase: str
+    pattern: str
+    cases: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much is done of each phase: shares of what there is, from 0 to 1, and numbers of cases that are drawn.
+
+    Attributes:
+        single, single_kills, double, double_kills: faults at MQI calls, and pairs of them.
+        zombies: stopped at each call, replaced by a successor that finishes.
+        zombie_variants: for each of them, so many drawn more whose successor or whose own way is disturbed too.
+        lines: interruptions at each line of the library; of its opcodes a tenth of that.
+        pairs: so much of ``lines`` again with a second interruption in the recovery.
+        foreign_ends: at each call, by each way to end a unit of work.
+        intrusions: of a second thread at each call.
+        signals, races: that come at any time.
+        drawn: several faults and programs.
+    """
+
+    single: float = 0
+    single_kills: float = 0
+    double: float = 0
+    double_kills: float = 0
+    zombies: float = 0
+    zombie_variants: float = 0
+    lines: float = 0
+    pairs: float = 0
+    foreign_ends: float = 0
+    intrusions: float = 0
+    signals: int = 0
+    races: int = 0
+    drawn: int = 0
+
+
+@dataclass(frozen=True)
+class Extents:
+    """How much is done of the patterns of one queue manager, of batches there, of the patterns of clusters, and of producers
+    there without a safety.
+    """
+
+    plain: Extent
+    batch: Extent
+    cluster: Extent
+    without: Extent
+
+    def of(self, pattern: Pattern) -> Extent:
+        """Return what is done of a pattern."""
+        if pattern.role in CLUSTER_ROLES:
+            return self.cluster
+        return self.plain if pattern.role in PLAIN_ROLES else self.batch
+
+
+SHORT = Extents(
+    plain=Extent(
+        single=1,
+        single_kills=0.2,
+        double=0.03,
+        double_kills=0.003,
+        zombies=0.15,
+        zombie_variants=0.2,
+        lines=0.04,
+        pairs=0.01,
+        foreign_ends=0.05,
+        intrusions=0.05,
+        signals=30,
+        races=5,
+        drawn=120,
+    ),
+    batch=Extent(single=0.1, single_kills=0.05, double=0.005, zombies=0.15, zombie_variants=0.2),
+    cluster=Extent(
+        single=0.05, single_kills=0.05, double=0.01, double_kills=0.001, zombies=0.05, zombie_variants=0.05, drawn=20
+    ),
+    without=Extent(single=0.03, single_kills=0.03),
+)
+FULL = Extents(
+    plain=Extent(
+        single=1,
+        single_kills=1,
+        double=1,
+        double_kills=0.1,
+        zombies=1,
+        zombie_variants=4,
+        lines=1,
+        pairs=0.3,
+        foreign_ends=0.5,
+        intrusions=1,
+        signals=500,
+        races=50,
+        drawn=4000,
+    ),
+    batch=Extent(single=1, single_kills=1, double=0.1, double_kills=0.02, zombies=1, zombie_variants=4),
+    cluster=Extent(
+        single=1, single_kills=1, double=0.05, double_kills=0.005, zombies=1, zombie_variants=0.5, drawn=400
+    ),
+    without=Extent(single=0.3, single_kills=0.3),
+)
+
+
+class Sample:
+    """What is taken of all cases; the same seed takes the same."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def takes(self, case: str, share: float) -> bool:
+        """Whether a case is among so many of all."""
+        return share >= 1 or self.drawing(case).random() < share
+
+    def drawing(self, what: str) -> random.Random:
+        """Return the draws that belong to a case."""
+        return random.Random(f"{self.seed} {what}")
+
+    def of(self, cases: Iterable[str], share: float) -> tuple[str, ...]:
+        """Return so many of all cases."""
+        return tuple(case for case in cases if self.takes(case, share))
+
+
+def split(phase: str, pattern: str, cases: Iterable[str], size: int = 40) -> Iterator[Task]:
+    """Yield tasks of so many cases each."""
+    every = tuple(cases)
+    for start in range(0, len(every), size):
+        yield Task(phase, pattern, every[start : start + size])

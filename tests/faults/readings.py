@@ -1,0 +1,46 @@
+"""What IBM's texts leave open, as the embedded queue manager can follow it: the campaign runs under each reading."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+
+import mqgroups.embedded
+
+_COMBINATIONS = 4
+
+
+def all_readings() -> dict[str, tuple[str, ...]]:
+    """Return the values of each reading by its name, the usual one first."""
+    return dict(getattr(mqgroups.embedded, "READINGS", {}))
+
+
+def chosen_readings(pairs: Iterable[str]) -> dict[str, str]:
+    """Return readings that are given as NAME=VALUE; raises SystemExit for one that there is not."""
+    chosen = {}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        values = all_readings().get(name, ())
+        if value not in values:
+            raise SystemExit(
+                f"{pair!r}: readings are " + "; ".join(f"{one}: {two}" for one, two in all_readings().items())
+            )
+        chosen[name] = value
+    return chosen
+
+
+def settings_of_readings(seed: int) -> Iterator[dict[str, str]]:
+    """Yield each value that is not the usual one alone, then combinations that are drawn from the seed."""
+    others = {name: values[1:] for name, values in all_readings().items()}
+    seen = []
+    for name, values in others.items():
+        for value in values:
+            seen.append({name: value})
+            yield seen[-1]
+    draw = random.Random(seed)
+    for _ in range(_COMBINATIONS if len(others) > 1 else 0):
+        names = draw.sample(sorted(others), draw.randint(2, len(others)))
+        combination = {name: draw.choice(others[name]) for name in sorted(names)}
+        if combination not in seen:
+            seen.append(combination)
+            yield combination
