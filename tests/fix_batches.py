@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 import mqgroups
-from mqgroups.queue_manager import connection_of
 from mqgroups.batch_producer import BatchMessage, BatchProducer, BatchSettings
 from mqgroups.batches import complete_batch
 from mqgroups.core.unit_of_work import Every
 from mqgroups.mqi import constants as mqi
+from mqgroups.queue_manager import connection_of
 from tests.fix_mqi import OK
 
 _tokens = itertools.count(1)

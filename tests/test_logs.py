@@ -130,7 +130,7 @@ def test_no_password_payload_or_checkpoint_is_in_logs_spans_metrics_or_represent
     # When everything is done that it can do, and goes wrong where it can
     for attempt in range(2):
         with contextlib.suppress(Crash), qmgr.group_producer("ORDERS", name="SECRETS", every=2) as producer:
-            shown += [producer, producer._settings, producer._work]
+            shown += [producer, producer._settings, producer._putter, producer._putter.work]
             with producer.group() as group:
                 if attempt == 0:
                     target.arm(Fault("drop", verb="MQCMIT"))

@@ -9,6 +9,7 @@ import mqgroups
 from mqgroups.batch_producer import BatchMessage, BatchProducer, BatchSettings
 from mqgroups.batches import complete_batch
 from mqgroups.core.unit_of_work import Every
+from mqgroups.queue_manager import connection_of
 from tests.faults.application import MODEL, Application, Notebook
 from tests.faults.pattern import Pattern, wrong_with_groups, wrong_with_whole_groups
 from tests.faults.reader import Reader, put_so_far
@@ -48,7 +49,7 @@ class BatchProgram(Application):
             self.work(batch)
         finally:
             batch.close()
-        complete_batch(connection, self.status_queue, self.name, self.queue, _BATCH, self._token)
+        complete_batch(connection_of(connection), self.status_queue, self.name, self.queue, _BATCH, self._token)
         self.is_done()
 
     def close(self) -> None:
@@ -67,7 +68,7 @@ class BatchProgram(Application):
             every=Every(messages=self.pattern.every),
             claim_wait_s=self.patience_s,
         )
-        return BatchProducer(connection, settings)
+        return BatchProducer(connection_of(connection), settings)
 
     def work(self, batch: Any) -> None:
         # A task that fails here is done again, which the scheduler knows best how to do.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from types import SimpleNamespace
 
 import pytest
 
 from mqgroups.core.group import AT_START
 from mqgroups.core.unit_of_work import Every, syncpoint_due
 from mqgroups.put_group import PutGroup
+from mqgroups.turn import Turn
 from tests.faults.interrupter import EXCEPTIONS, Interrupter, Place, Point, point_at
 
 FILE = "core/unit_of_work.py"
@@ -83,21 +85,22 @@ def test_a_place_that_is_not_reached_so_often_interrupts_nothing():
     assert interrupter.fired == 0
 
 
-class FailingProducer:
-    """Stands in for a group's producer; its frames are none of the library's."""
+class FailingPutter:
+    """Stands in for a group's putter; its frames are none of the library's."""
 
-    _whole_bytes = 100
+    whole_bytes = 100
+    owner = SimpleNamespace(committed=AT_START)
 
-    def _put(self, message):
+    def put(self, message):
         raise KeyboardInterrupt(message.payload)
 
-    def _back_out(self, error):
+    def back_out(self, error):
         pass
 
 
 def test_the_second_exception_may_come_in_what_handles_the_first():
-    group = PutGroup(FailingProducer(), AT_START, None)  # type: ignore[arg-type]  # stands in for one
-    first = Point("SystemExit", _line_of(PutGroup._put, "producer._put(Unsent("), 1)
+    group = PutGroup(FailingPutter(), Turn())  # type: ignore[arg-type]  # stands in for one
+    first = Point("SystemExit", _line_of(PutGroup._put, "putter.put(Unsent("), 1)
     with (
         Interrupter([first, Point("MemoryError", None, 1)]) as interrupter,
         pytest.raises(MemoryError) as raised,

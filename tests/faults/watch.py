@@ -69,11 +69,12 @@ class Watch:
         """Have the library of this process use it."""
 
         def settle(work: UnitsOfWork) -> Verdict:
-            ending, before = work._ending, work._record
+            known = [(owner.keeper.name, owner._known) for owner in work.owners]
             verdict = _settle(work)
-            mine = self._program is not None and work._status.name == self._program.status_queue
-            if ending is not None and self._reader is not None and mine:
-                self._compare(verdict, ending.record, before)
+            for status_queue, before in known:
+                mine = self._program is not None and status_queue == self._program.status_queue
+                if before.ending is not None and self._reader is not None and mine:
+                    self._compare(verdict, before.ending.record, before.record)
             return verdict
 
         def binding_of(q_mgr: ConnectedQueueManager) -> Binding:

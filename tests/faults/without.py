@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import mqgroups.unit_of_work
+import mqgroups.owner
+from mqgroups.connection import Queue
 from mqgroups.core.restart import Verdict, commit_verdict
 from mqgroups.core.status import Mark
 from mqgroups.destination import Destination
-from mqgroups.producer import GroupProducer
+from mqgroups.putter import Putter
 
 
 def _without_pin() -> None:
-    GroupProducer._open = GroupProducer._open_for_any_group  # type: ignore[method-assign]  # the pin taken out
+    def unpinned(self: Putter) -> Queue:
+        return self._open_for_any_group()
+
+    Putter._open = unpinned  # type: ignore[method-assign]  # the pin taken out
 
 
 def _without_comparison() -> None:
@@ -32,14 +36,14 @@ def _without_fence() -> None:
         said = commit_verdict(found, before, after)
         return Verdict.BACKED_OUT if said is Verdict.OWNERSHIP_LOST else said
 
-    mqgroups.unit_of_work.commit_verdict = unfenced  # type: ignore[attr-defined]  # as the module has imported it
+    mqgroups.owner.commit_verdict = unfenced  # type: ignore[attr-defined]  # as the module has imported it
 
 
 def _without_back_out() -> None:
-    def back_out(self: GroupProducer, error: BaseException | None) -> None:
+    def back_out(self: Putter, error: BaseException | None) -> None:
         pass
 
-    GroupProducer._back_out = back_out  # type: ignore[method-assign]  # backing out taken out
+    Putter.back_out = back_out  # type: ignore[method-assign]  # backing out taken out
 
 
 _SAFETIES = {
