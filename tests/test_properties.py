@@ -150,6 +150,8 @@ def test_names_that_properties_can_have(owner, name):
         ({"usr.JMSType": "x"}, "begin with JMS are reserved"),
         ({"Body.x": "x"}, "begin with Body or Root are reserved"),
         ({"Root.MQMD.GroupId": b"x"}, "begin with Body or Root are reserved"),
+        ({"JMSType": 1}, "property 'JMSType' is int; JMS has it as str"),
+        ({"JMSXGroupSeq": 2**31}, "property 'JMSXGroupSeq' is int; JMS has it as an int of 32 bits"),
         ({"mqx.a.b": 1}, "one dot at the most"),
         ({"usr.a.b": 1}, "one dot at the most"),
         ({"a" * 4096: 1}, "longer than 4095 bytes"),

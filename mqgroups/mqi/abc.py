@@ -15,7 +15,7 @@ from typing import Protocol, TypeAlias
 
 from mqgroups.secret import Secret
 
-# Of a message property; which MQTYPE_* each is, ``properties.py`` says. A float or an int may be of any length on its way in.
+# Of a message property; which MQTYPE_* each is, ``properties.py`` says.
 PropertyValue: TypeAlias = "str | int | float | bool | bytes | None"
 
 

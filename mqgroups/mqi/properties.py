@@ -19,7 +19,14 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import PropertyValue
 
 _SQL_WORDS = frozenset("NULL TRUE FALSE NOT AND OR BETWEEN LIKE IN IS ESCAPE".split())
-_SETTABLE_JMS = frozenset("JMSCorrelationID JMSReplyTo JMSType JMSXGroupID JMSXGroupSeq".split())
+# Those of JMS that a program may set, with the type that JMS gives them.
+_SETTABLE_JMS = {
+    "JMSCorrelationID": mq.MQTYPE_STRING,
+    "JMSReplyTo": mq.MQTYPE_STRING,
+    "JMSType": mq.MQTYPE_STRING,
+    "JMSXGroupID": mq.MQTYPE_STRING,
+    "JMSXGroupSeq": mq.MQTYPE_INT32,
+}
 _INT32, _INT64 = 1 << 31, 1 << 63
 # More of a name than that is shown in no error.
 _LONGEST_SHOWN = 100
@@ -33,7 +40,7 @@ def checked(properties: Mapping[str, PropertyValue]) -> tuple[tuple[str, Propert
     """
     if not isinstance(properties, Mapping):
         raise MessageRefused(f"properties are a mapping of names to values, got {type(properties).__name__}")
-    return tuple((_name(name), _value(name, value)) for name, value in properties.items())
+    return tuple((_name(name), _of_jms(name, _value(name, value))) for name, value in properties.items())
 
 
 def type_of(value: PropertyValue) -> tuple[int, int]:
@@ -73,6 +80,14 @@ def _value(name: str, value: object) -> PropertyValue:
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
     raise _refused(name, f"{type(value).__name__}; a property is str, int, bool, float, bytes or None")
+
+
+def _of_jms(name: str, value: PropertyValue) -> PropertyValue:
+    kind = _SETTABLE_JMS.get(name)
+    if kind is not None and type_of(value)[0] != kind:
+        expected = "str" if kind == mq.MQTYPE_STRING else "an int of 32 bits"
+        raise _refused(name, f"{type(value).__name__}; JMS has it as {expected}")
+    return value
 
 
 def _name(name: object) -> str:
