@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeVar
@@ -35,6 +35,7 @@ from mqgroups.errors import (
     QueueManagerChanged,
     mqi_error,
 )
+from mqgroups.handle import NO_CONNECTION, Handle
 from mqgroups.message_handles import MessageHandles
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -51,8 +52,6 @@ _T = TypeVar("_T")
 # The message is on the queue and what the warning is about does not matter to a group.
 _ACCEPTED_PUT_WARNINGS = frozenset({mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM})
 _UNFINISHED = frozenset({mq.MQRC_INCOMPLETE_GROUP, mq.MQRC_INCOMPLETE_MSG})
-# MQBACK's way of saying that there is no unit of work any more, at least none that this process and thread could commit.
-_NO_CONNECTION = frozenset({mq.MQRC_CONNECTION_BROKEN, mq.MQRC_HCONN_ERROR})
 _SMALLEST_BUFFER_BYTES = 65_536
 # The bindings allocate what they are told; of nothing, some platforms make a failure.
 _NO_DATA_BYTES = 1
@@ -188,9 +187,9 @@ class Connection:
     def __init__(
         self,
         binding: Binding,
-        hconn: int,
+        handle: Handle | int,
         *,
-        connect: Callable[[], int] | None = None,
+        connect: Callable[[], Handle] | None = None,
         reconnect: Patience = NEVER,
         sleep: Sleep = time.sleep,
         telemetry: TelemetrySettings = DEFAULT,
@@ -199,9 +198,9 @@ class Connection:
 
         Args:
             binding: whose handle it is.
-            hconn: from MQCONNX.
-            connect: makes such a handle, or fails; ``None`` for a handle of the application's own, which ``close`` leaves
-                connected and which is not made again.
+            handle: from MQCONNX; a number for one of the application's own, which ``close`` leaves connected and which is not made
+                again.
+            connect: makes such a handle, or fails; ``None`` for one of the application's own.
             reconnect: how long to go on trying when the connection is lost; 0 is not at all.
             sleep: how waiting is done between tries.
             telemetry: what is traced, and whether messages carry it.
@@ -214,7 +213,8 @@ class Connection:
             message_handles: by which.
         """
         self.binding = binding
-        self.hconn = hconn
+        self._handle = handle if isinstance(handle, Handle) else None
+        self.hconn = handle.hconn if isinstance(handle, Handle) else handle
         self.reconnect = reconnect
         self.sleep = sleep
         self.generation = 0
@@ -222,6 +222,7 @@ class Connection:
         self._closed = False
         self._broken = False
         self._unit_of_work_of: object | None = None
+        self._status_queues_in_it: frozenset[str] = frozenset()
         self.turn = Turn()
         self.status_queues: dict[str, object] = {}
         # What MQOPEN has answered: handle, MQOD, completion and reason code of each that is open.
@@ -263,18 +264,19 @@ class Connection:
     ) -> _ConnectionT:
         """MQCONNX, tried again while the queue manager is not there."""
 
-        def connect() -> int:
-            hconn, comp, reason = binding.connect(arguments)
+        def connect() -> Handle:
+            handle = Handle(binding)
+            comp, reason = handle.connect(arguments)
             if comp == mq.MQCC_FAILED:
                 where = f" at {arguments.conn_name}" if arguments.conn_name else ""
                 error = mqi_error("MQCONNX", f"queue manager {arguments.q_mgr_name}{where}", comp, reason)
                 if isinstance(error, NotAuthorised):
                     error.context = authorities.to_connect()
                 raise error
-            return hconn
+            return handle
 
-        hconn = retrying(patience, CONNECT_LATER, sleep)(connect)
-        return cls(binding, hconn, connect=connect, reconnect=reconnect, sleep=sleep, telemetry=telemetry)
+        handle = retrying(patience, CONNECT_LATER, sleep)(connect)
+        return cls(binding, handle, connect=connect, reconnect=reconnect, sleep=sleep, telemetry=telemetry)
 
     @property
     def can_go_on(self) -> bool:
@@ -322,8 +324,11 @@ class Connection:
         # The connection counts as lost to the last line, so that whatever interrupts this, it is done again.
         assert self._connect is not None
         identifier = self.q_mgr_identifier
-        self._abandon()
-        self.hconn = self._connect()
+        # Let the queue manager know, if it can be reached, that the old connection is not used any more.
+        if self._handle is not None:
+            self._handle.let_go()
+        self._handle = self._connect()
+        self.hconn = self._handle.hconn
         self._opened.clear()
         self._message_handles.clear()
         try:
@@ -342,15 +347,6 @@ class Connection:
         self._opened.clear()
         self.generation += 1
         self.turn.interrupted = False
-
-    def _abandon(self) -> None:
-        """Let the queue manager know, if it can be reached, that the old connection is not used any more."""
-        hconn, self.hconn = self.hconn, mq.MQHC_UNUSABLE_HCONN
-        if hconn != mq.MQHC_UNUSABLE_HCONN:
-            comp, reason = self.binding.MQBACK(hconn)
-            # Where MQBACK fails on a connection that lives, MQDISC would commit.
-            if comp != mq.MQCC_FAILED or reason in _NO_CONNECTION:
-                self.binding.MQDISC(hconn)
 
     @property
     def usable(self) -> bool:
@@ -381,15 +377,18 @@ class Connection:
         return comp, reason
 
     def own_status_queue(self, name: str, owner: object) -> None:
-        """Have ``owner`` be who has a status queue open on this connection; who had it, has lost it.
+        """Have ``owner`` be who has a status queue open on this connection; who had it, has lost it, and is backed out.
 
         An application that was interrupted where it was given a producer, or where it closed one, makes another one of that
         name, and nobody closes the first.
 
         Raises:
-            GroupUsage: somebody on this connection has messages in a unit of work.
+            GroupUsage: somebody else on this connection has messages in a unit of work.
+            MQIError: a call failed.
         """
         if name in self.status_queues:
+            if name in self._status_queues_in_it and self._unit_of_work_of is not None:
+                self.back_out()
             if self._unit_of_work_of is not None:
                 raise GroupUsage(
                     f"status queue {name} is in use on this connection, and {self._unit_of_work_of!r} has an open unit of work"
@@ -449,8 +448,10 @@ class Connection:
         extra = logs.fields(q_mgr_name=self.q_mgr_name)
         _log.warning("messages carry no trace context: %s", why, extra=extra)
 
-    def begin(self, owner: object) -> None:
+    def begin(self, owner: object, status_queues: Iterable[str] = ()) -> None:
         """Claim the connection's unit of work for ``owner``, who then has to ``commit`` or ``back_out``.
+
+        ``status_queues`` are those whose records will be in it.
 
         Raises:
             GroupUsage: another producer or consumer has messages in it.
@@ -462,6 +463,7 @@ class Connection:
                 f"{self._unit_of_work_of!r} has an open unit of work on this connection, and a connection has only "
                 "one; give each producer and consumer that work at the same time a connection of its own"
             )
+        self._status_queues_in_it = frozenset(status_queues)
         self._unit_of_work_of = owner
 
     def release(self, owner: object) -> None:
@@ -517,7 +519,7 @@ class Connection:
             self._unit_of_work_of = None
             return
         self._broken = True
-        if reason not in _NO_CONNECTION:
+        if reason not in NO_CONNECTION:
             raise self.failed("MQBACK", f"queue manager {self.q_mgr_name}", comp, reason)
 
     @contextmanager
@@ -541,25 +543,22 @@ class Connection:
         """Back out what is not committed, and disconnect if the connection is this package's own. Idempotent."""
         if self._closed:
             return
-        try:
-            if self._connect is not None or self._broken or self._unit_of_work_of is not None:
+        if self._handle is None:
+            if self._broken or self._unit_of_work_of is not None:
                 self.back_out()
-        except MQIError as error:
-            # Still connected, and not backed out: MQDISC would commit. Dropped without it, the queue manager backs out.
-            _log.warning(
-                "not disconnecting from %s, because that would commit: %s",
-                self.q_mgr_name,
-                error,
-                extra=logs.fields(q_mgr_name=self.q_mgr_name, reason=error.reason),
-            )
-            self._closed = True
-            return
-        self._closed = True
-        if self._connect is not None:
-            comp, reason = self.binding.MQDISC(self.hconn)
-            if comp and not self._broken:
-                extra = logs.fields(q_mgr_name=self.q_mgr_name, reason=reason)
+        else:
+            verb, comp, reason = self._handle.let_go()
+            extra = logs.fields(q_mgr_name=self.q_mgr_name, reason=reason)
+            if verb == "MQBACK":
+                _log.warning(
+                    "not disconnecting from %s, because that would commit: MQBACK failed with %s",
+                    self.q_mgr_name,
+                    mq.reason_name(reason),
+                    extra=extra,
+                )
+            elif comp and not self._broken:
                 _log.debug("MQDISC from %s: %s", self.q_mgr_name, mq.reason_name(reason), extra=extra)
+        self._closed = True
 
     def __enter__(self: _ConnectionT) -> _ConnectionT:
         return self

@@ -63,6 +63,10 @@ class GroupConsumer:
     @property
     def checkpoint(self) -> Checkpoint:
         """The checkpoint of the last commit, be its group interrupted or completed; ``None`` if there was none."""
+        if self._connection.turn.was_interrupted and not self._consumption.closed:
+            # What is committed has to be found out before it is told.
+            with self._connection.turn:
+                self._consumption.recover()
         return self._consumption.owner.committed_checkpoint
 
     def before_commit(self, function: BeforeCommit) -> BeforeCommit:

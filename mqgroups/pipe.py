@@ -72,11 +72,11 @@ class GroupPipe:
     """A consumer and a producer with one unit of work. Made by ``QueueManager.group_pipe``."""
 
     def __init__(self, connection: Connection, incoming: ConsumerSettings, outgoing: ProducerSettings) -> None:
+        self._closed = True
         self._connection = connection
         self._settings = incoming, outgoing
         self._outputs: list[_Output] = []
         self._outgoing: OutgoingGroup | None = None
-        self._closed = True
         with connection.turn:
             connection.reopening(self._start)
             self._closed = False
@@ -151,7 +151,7 @@ class GroupPipe:
             self._close(finish=error is None)
 
     def __del__(self) -> None:
-        if not self._closed:
+        if not getattr(self, "_closed", True):
             warnings.warn(
                 f"{self!r} was not closed: use it in a with statement, or close() it",
                 ResourceWarning,

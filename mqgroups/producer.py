@@ -30,10 +30,10 @@ class GroupProducer:
     """Puts message groups to one queue, under a name that survives a crash. Made by ``QueueManager.group_producer``."""
 
     def __init__(self, connection: Connection, settings: ProducerSettings) -> None:
+        self._closed = True
         self._connection = connection
         self._settings = settings
         self._group: PutGroup | None = None
-        self._closed = True
         with connection.turn:
             connection.reopening(self._start)
             self._closed = False
@@ -70,6 +70,7 @@ class GroupProducer:
     @property
     def checkpoint(self) -> Checkpoint:
         """The checkpoint of the last commit, be its group interrupted or completed; ``None`` if there was none."""
+        self._find_out()
         return self._putter.owner.committed_checkpoint
 
     def group(self) -> PutGroup:
@@ -85,11 +86,7 @@ class GroupProducer:
         with self._connection.turn:
             if self._closed:
                 raise GroupUsage(f"{self!r} is closed")
-            before = self._group
-            if before is not None and not before.has_ended:
-                if before.is_begun and not self._connection.turn.interrupted:
-                    raise GroupUsage("the group before has not ended; use `with producer.group() as group:`")
-                before.close()
+            self._let_go_of_group()
             self._putter.recover()
             self._group = PutGroup(self._putter, self._connection.turn)
             return self._group
@@ -102,8 +99,9 @@ class GroupProducer:
             MQGroupsError: it could not be done.
         """
         with self._connection.turn:
-            if self._closed or (self._group is not None and not self._group.has_ended):
-                raise GroupUsage(f"{self!r} is closed, or a group has not ended")
+            if self._closed:
+                raise GroupUsage(f"{self!r} is closed")
+            self._let_go_of_group()
             self._putter.recover()
             self._putter.work.forget_checkpoint(self._putter.owner)
 
@@ -123,8 +121,7 @@ class GroupProducer:
             MQIError: it cannot be deleted (2045: it is a predefined queue).
         """
         with self._connection.turn:
-            if self._group is not None and not self._group.has_ended:
-                raise GroupUsage(f"{self!r} has an open group; end it before its status queue can be deleted")
+            self._let_go_of_group()
             if self._putter.owner.speaks:
                 raise GroupUsage(
                     f"{self!r} has an interrupted group or a checkpoint; end the one, and forget the other, before the status "
@@ -143,7 +140,7 @@ class GroupProducer:
             self._close(finish=error is None)
 
     def __del__(self) -> None:
-        if not self._closed:
+        if not getattr(self, "_closed", True):
             warnings.warn(
                 f"{self!r} was not closed: use it in a with statement, or close() it",
                 ResourceWarning,
@@ -154,6 +151,21 @@ class GroupProducer:
     def __repr__(self) -> str:
         shown = repr(self._putter)
         return shown.rpartition(" ")[0] + " closed>" if self._closed else shown
+
+    def _find_out(self) -> None:
+        """After an interruption, find out what is committed before it is told."""
+        if self._connection.turn.was_interrupted and not self._closed:
+            with self._connection.turn:
+                self._putter.recover()
+
+    def _let_go_of_group(self) -> None:
+        before = self._group
+        if before is None or before.has_ended:
+            return
+        # Of a call that was interrupted the application may have no group in hand, or one that it left.
+        if before.is_begun and not self._connection.turn.interrupted:
+            raise GroupUsage("the group before has not ended; use `with producer.group() as group:`")
+        before.close()
 
     def _close(self, *, finish: bool, delete: bool = False) -> None:
         if self._closed:

@@ -216,7 +216,7 @@ class PutGroup:
         return self
 
     def __del__(self) -> None:
-        if self.is_begun and not self._ended:
+        if getattr(self, "is_begun", False) and not self._ended:
             warnings.warn(
                 f"{self!r} was not ended: use `with producer.group() as group`. What was put since the last commit is not "
                 "committed",

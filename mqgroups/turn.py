@@ -54,6 +54,16 @@ class Turn:
         else:
             self._inside[_HERE] = _NOBODY
 
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether the last call was, and nobody has made that good yet."""
+        inside = self._inside.get(_HERE)
+        return self.interrupted or (inside is not None and (isinstance(inside, str) or not self._is_running(inside)))
+
+    @staticmethod
+    def _is_running(sought: FrameType) -> bool:
+        return any(_is_below(sought, frame) for frame in sys._current_frames().values())
+
     def _displace(self, inside: FrameType | str, frame: FrameType) -> None:
         """Take the turn of somebody who was interrupted; raises GroupUsage if it is somebody who works."""
         if isinstance(inside, FrameType):
@@ -64,7 +74,7 @@ class Turn:
                     "called from inside a call on the same connection: a hook, before_commit and a signal handler may note "
                     "something for later, and not use the producer, consumer or pipe"
                 )
-            if any(_is_below(inside, other) for other in sys._current_frames().values()):
+            if self._is_running(inside):
                 raise GroupUsage(
                     "another thread is in a call on the same connection. A connection, with its producers, consumers and "
                     "pipes, is one thread's at a time: give each thread a connection of its own. Nothing was changed"

@@ -104,7 +104,7 @@ class UnitsOfWork:
         for owner in self.owners:
             if self._connection.status_queues.get(owner.keeper.name, owner.keeper) is not owner.keeper:
                 raise self._is_lost(owner.lost_to(None))
-        self._connection.begin(self)
+        self._connection.begin(self, [owner.keeper.name for owner in self.owners])
         if any(owner.keeper.is_stale for owner in self.owners):
             self.release()
             raise self._connection.gone()

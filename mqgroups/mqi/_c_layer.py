@@ -46,15 +46,16 @@ class CLayer:
         self.MQBACK: Callable[[int], tuple[int, int]] = c_module.MQBACK
         self.MQDISC: Callable[[int], tuple[int, int]] = c_module.MQDISC
 
-    def connect(self, arguments: ConnectArguments) -> tuple[int, int, int]:
+    def connect(self, arguments: ConnectArguments, made: list[ConnectedQueueManager]) -> tuple[int, int, int]:
         """MQCONNX by the binding's own MQCD, MQSCO and MQCSP classes, laid out for the client they were built for.
 
         The binding's QueueManager object is only a way in: it is made not to disconnect when it is collected (MQDISC
-        commits), its handle is taken, and it is dropped.
+        commits), and its handle is taken. It goes into ``made`` before, so that whatever interrupts this, the handle is not lost.
         """
         self._require_fields(arguments)
         package = self._package
         q_mgr = package.QueueManager(None, disconnect_on_exit=False)
+        made.append(q_mgr)
         keywords: dict[str, Any] = {"opts": arguments.options}
         if arguments.user is not None and arguments.password is not None:
             # As bytes: what ibmmq encodes is ASCII, and its error shows what is not.

@@ -83,8 +83,8 @@ class Binding(Protocol):
     def MQDISC(self) -> Callable[[int], tuple[int, int]]:
         """(hconn) -> (comp, reason). It commits an open unit of work: call MQBACK first."""
 
-    def connect(self, arguments: ConnectArguments) -> tuple[int, int, int]:
-        """MQCONNX: return (hconn, comp, reason).
+    def connect(self, arguments: ConnectArguments, made: list[ConnectedQueueManager]) -> tuple[int, int, int]:
+        """MQCONNX: return (hconn, comp, reason); the binding's object that has the handle is in ``made`` before the call.
 
         Raises:
             ConfigurationError: this binding has no field for one of the arguments, or a secret cannot be read.
