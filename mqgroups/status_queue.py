@@ -14,6 +14,7 @@ backs out and says ``backed_out``.
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -335,6 +336,9 @@ class StatusQueue:
         try:
             queue, self.was_made = open_or_make(self._open_as, self.name, model, "NOSHARE DEFSOPT(EXCL)")
         except MQIError as error:
+            if error.reason in OWNER_ACTIVE:
+                # This program may have it itself, on a connection that it was interrupted in and has not any more (``handle.py``).
+                gc.collect()
             if error.reason != mq.MQRC_OPTION_NOT_VALID_FOR_TYPE:
                 raise
             raise StatusQueueUnusable(

@@ -10,6 +10,7 @@ of the library's is: the application has done nothing wrong, and neither has any
 from __future__ import annotations
 
 import contextlib
+import gc
 import random
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -56,6 +57,8 @@ def run(site: Site, name: str, level: str, connection: str, *points: str) -> Res
         else:
             result.wrong.append(f"not done: after {MOST_STARTS} starts")
         machine.look(program, result, PATIENCE_S)
+        # What nobody has any more goes when it is collected.
+        gc.collect()
         if _handles() > handles:
             result.wrong.append("a connection is left open")
             machine.drop_connections()
