@@ -100,7 +100,12 @@ class QueueManager:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except BaseException:
+            # Interrupted: the application has left the connection, and will not close it again.
+            self.close()
+            raise
 
     def __repr__(self) -> str:
         return f"<QueueManager {self._connection!r}>"

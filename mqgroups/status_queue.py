@@ -337,7 +337,7 @@ class StatusQueue:
             queue, self.was_made = open_or_make(self._open_as, self.name, model, "NOSHARE DEFSOPT(EXCL)")
         except MQIError as error:
             if error.reason in OWNER_ACTIVE:
-                # This program may have it itself, on a connection that it was interrupted in and has not any more (``handle.py``).
+                # This program may have it itself, on a connection that it was interrupted in and has lost (``handle.py``).
                 gc.collect()
             if error.reason != mq.MQRC_OPTION_NOT_VALID_FOR_TYPE:
                 raise
