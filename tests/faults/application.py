@@ -90,6 +90,7 @@ class Application:
     Attributes:
         owner: put or get, as the names of status queues have it.
         at, instances: of a cluster: the queue manager where it runs, and those that have an instance of its queue.
+        takes_over: whether it may end with a lost connection wherever it is, since it takes a group over next.
         others: other queues of the program, status queues last.
         asks_again: whether it is doing what may end with a lost connection, to be asked for again at its next start.
         places: where each group was found, as far as ``wrong`` asks.
@@ -100,6 +101,7 @@ class Application:
 
     owner: Literal["put", "get"]
     at = ""
+    takes_over = False
     patience_s: float = PATIENCE_S
     instances: tuple[str, ...] = ()
 

@@ -99,8 +99,8 @@ class Machine:
             try:
                 raw.disconnect()
             except MQGroupsError:
-                assert connection is not None
-                connection.close()
+                if connection is not None:
+                    connection.close()
                 raw.disconnect()
             except self.watch.raw_errors:
                 # It is disconnected already.
