@@ -76,7 +76,7 @@ class _Case:
             ended = self._start()
             machine.watch.hooks.clear()
         if ended and self._leaves_a_record():
-            # Who closes when somebody else ends that unit of work leaves a record that says nothing: the next start takes it away.
+            # Whose last unit of work, that of closing, somebody else has ended leaves an empty record. The next start takes it away.
             result.starts += 1
             ended = self._start()
         if ended:

@@ -16,7 +16,15 @@ import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from mqgroups.errors import CommitOutcomeUnknown, ConnectionBroken, Fenced, MQGroupsError, OwnerActive, OwnershipLost
+from mqgroups.errors import (
+    CommitOutcomeUnknown,
+    ConnectionBroken,
+    Fenced,
+    MessagesTaken,
+    MQGroupsError,
+    OwnerActive,
+    OwnershipLost,
+)
 from tests.faults.cases import KILLED, LOST, fault_at
 from tests.faults.extents import Extent, Sample, Task, split
 from tests.faults.machine import ENDED_WITH_ERROR, MOST_STARTS, Machine
@@ -27,8 +35,8 @@ from tests.faults.result import Result
 from tests.faults.site import Site
 
 PHASE = "zombie"
-# What tells it that somebody else has the name.
-_TOLD = {error.__name__ for error in (OwnershipLost, Fenced, OwnerActive)}
+# What tells it that somebody else has the name, or has its messages by another name.
+_TOLD = {error.__name__ for error in (OwnershipLost, Fenced, OwnerActive, MessagesTaken)}
 # Its connection is gone; who takes over, or waits for a queue, may end with that and be started again.
 _CUT_OFF = {error.__name__ for error in (ConnectionBroken, CommitOutcomeUnknown)}
 
