@@ -96,6 +96,7 @@ class Application:
         places: where each group was found, as far as ``wrong`` asks.
         errors: the errors that its starts ended with, by class and text; a forked start leaves them here.
         patience_s: how long it waits for others, and for what ought to be there.
+        wait_s: how long it waits for a group before it takes it that there is none.
         hand: what of the library it has in hand: the producer, consumer or pipe, and the group; for other threads.
     """
 
@@ -103,6 +104,7 @@ class Application:
     at = ""
     takes_over = False
     patience_s: float = PATIENCE_S
+    wait_s: float = 0
     instances: tuple[str, ...] = ()
 
     def __init__(self, pattern: Pattern, queue: str, name: str) -> None:

@@ -76,7 +76,7 @@ class _Case:
             ended = self._start()
             machine.watch.hooks.clear()
         if ended and self._leaves_a_record():
-            # Whose last unit of work, that of closing, somebody else has ended leaves an empty record. The next start takes it away.
+            # Somebody else has ended the unit of work of closing: a record that says nothing stays until the next start.
             result.starts += 1
             ended = self._start()
         if ended:
