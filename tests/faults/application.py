@@ -90,17 +90,21 @@ class Application:
     Attributes:
         owner: put or get, as the names of status queues have it.
         at, instances: of a cluster: the queue manager where it runs, and those that have an instance of its queue.
+        takes_over: whether it may end with a lost connection wherever it is, since it takes a group over next.
         others: other queues of the program, status queues last.
         asks_again: whether it is doing what may end with a lost connection, to be asked for again at its next start.
         places: where each group was found, as far as ``wrong`` asks.
         errors: the errors that its starts ended with, by class and text; a forked start leaves them here.
         patience_s: how long it waits for others, and for what ought to be there.
+        wait_s: how long it waits for a group before it takes it that there is none.
         hand: what of the library it has in hand: the producer, consumer or pipe, and the group; for other threads.
     """
 
     owner: Literal["put", "get"]
     at = ""
+    takes_over = False
     patience_s: float = PATIENCE_S
+    wait_s: float = 0
     instances: tuple[str, ...] = ()
 
     def __init__(self, pattern: Pattern, queue: str, name: str) -> None:

@@ -134,6 +134,8 @@ class Member(Machine):
     def prepared(self, program: AnyProgram) -> Iterator[None]:
         with super().prepared(program):
             beside = program.beside if isinstance(program, ClusterGetProgram) else {}
+            for one in beside.values():
+                one.wait_s = self.wait_s
             self._beside = {at: self._others[at].fork(one) for at, one in beside.items()}
             yield
 

@@ -66,6 +66,8 @@ class _Takeover(Application):
     to be asked for again.
     """
 
+    takes_over = True
+
     def __init__(self, pattern: Pattern, queue: str, name: str) -> None:
         super().__init__(pattern, queue, name)
         self._turns = Notebook()
@@ -81,6 +83,11 @@ class _Takeover(Application):
     @property
     def name(self) -> str:
         return self.first_name if len(self._turns.lines()) < 2 else self._second_name
+
+    @property
+    def is_there(self) -> bool:
+        """The first one may give up at any time, and be the other one then."""
+        return super().is_there and self.name != self.first_name
 
     def run(self, connection: mqgroups.QueueManager) -> None:
         self.asks_again = False

@@ -54,6 +54,8 @@ class Machine:
         self.reader = reader
         self.watch = watch
         self.connected = False
+        # So long do consumers wait for messages that a lost connection may have hidden still.
+        self.wait_s = 0.0
         self.raw: Any = None
         self._children: set[int] = set()
         self._mine = os.getpid()
@@ -68,7 +70,9 @@ class Machine:
     def program(self, pattern: Pattern, queue: str = "") -> AnyProgram:
         """Return a program on a queue of its own, or on the one given."""
         number = next(_numbers)
-        return PROGRAMS[pattern.role](pattern, queue or f"FAULTS.{number}", f"N{number}")
+        program = PROGRAMS[pattern.role](pattern, queue or f"FAULTS.{number}", f"N{number}")
+        program.wait_s = self.wait_s
+        return program
 
     def connect(self, patience_s: float = PATIENCE_S) -> mqgroups.QueueManager:
         """Connect as the programs do: patient, and brought back by hand when the queue manager is away."""
@@ -99,8 +103,8 @@ class Machine:
             try:
                 raw.disconnect()
             except MQGroupsError:
-                assert connection is not None
-                connection.close()
+                if connection is not None:
+                    connection.close()
                 raw.disconnect()
             except self.watch.raw_errors:
                 # It is disconnected already.

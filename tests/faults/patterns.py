@@ -34,12 +34,15 @@ CLUSTER_PUT_ROLES = ("cluster-put", "cluster-put-on-open")
 
 def _patterns() -> list[Pattern]:
     kept = (("classic", 100), ("classic", 2), ("segmented", 2))
-    return [
+    of_one_side = [
         Pattern(role, status, segmented, 3 if segmented or every == 100 else 5, every)
         for role in ("put", "get")
         for status, every in kept
         for segmented in (False, True)
-    ] + [Pattern("pipe", status, False, 3 if every == 100 else 5, every) for status, every in kept]
+    ]
+    pipes = [Pattern("pipe", status, False, 3 if every == 100 else 5, every) for status, every in kept]
+    # Its consumer gets messages whole, whatever they lie in.
+    return [*of_one_side, *pipes, Pattern("pipe", "classic", True, 3, 2)]
 
 
 def _batch_patterns() -> list[Pattern]:

@@ -80,7 +80,11 @@ class GetProgram(Application):
 
     def _make(self, connection: mqgroups.QueueManager) -> Any:
         return connection.group_consumer(
-            self.queue, wait_s=0, group_wait_s=self.patience_s, stream=self.pattern.segmented, **self._settings()
+            self.queue,
+            wait_s=self.wait_s,
+            group_wait_s=self.patience_s,
+            stream=self.pattern.segmented,
+            **self._settings(),
         )
 
     def work(self, consumer: Any) -> None:
@@ -126,7 +130,7 @@ class PipeProgram(GetProgram):
         return connection.group_pipe(
             self.queue,
             self.target,
-            wait_s=0,
+            wait_s=self.wait_s,
             group_wait_s=self.patience_s,
             full_wait_s=_FULL_WAIT_S,
             **self._settings(),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from mqgroups.embedded import EmbeddedQueueManager
 PROGRAM = "faults.program"
 _READER = "faults.reader"
 _NOTHING_THERE = (CMQC.MQRC_NO_MSG_AVAILABLE, CMQC.MQRC_UNKNOWN_OBJECT_NAME, CMQCFC.MQRCCF_Q_STATUS_NOT_FOUND)
+_SETTLED_AFTER_S, _NAP_S = 5, 0.001
 _IN_USE = (CMQC.MQIA_OPEN_INPUT_COUNT, CMQC.MQIA_OPEN_OUTPUT_COUNT, CMQCFC.MQIACF_UNCOMMITTED_MSGS)
 # The C library tells the queue manager this name, as IBM's tells the program's.
 _appl_name = ctypes.c_char_p.in_dll(ctypes.CDLL(None), "program_invocation_short_name")
@@ -159,13 +161,23 @@ class Reader:
 
     def is_in_use(self, name: str) -> bool:
         """Whether somebody has a queue open, or has put to it or got from it in a unit of work that has not ended yet."""
+        return any(map(self._status(name).get, _IN_USE))
+
+    def wait_until_settled(self, name: str) -> None:
+        """Wait, not for ever, until no unit of work has anything of a queue: what is hidden is neither there nor gone."""
+        deadline_s = time.monotonic() + _SETTLED_AFTER_S
+        while self._status(name).get(CMQCFC.MQIACF_UNCOMMITTED_MSGS) and time.monotonic() < deadline_s:
+            time.sleep(_NAP_S)
+
+    def _status(self, name: str) -> dict[int, Any]:
+        """Return the status of a queue's use, by selectors; nothing of one that there is not."""
         try:
             (status,) = self._commands().MQCMD_INQUIRE_Q_STATUS({CMQC.MQCA_Q_NAME: name.encode()})
         except pymqi.MQMIError as error:
             if error.reason not in _NOTHING_THERE:
                 raise
-            return False
-        return any(status[what] for what in _IN_USE)
+            return {}
+        return dict(status)
 
     def _commands(self) -> Any:
         connection = self._connected()

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 
 import mqgroups.embedded
 
+# Under one of its values what a lost connection had stays hidden for a while.
+LOST_CONNECTION = "lost connection"
 _COMBINATIONS = 4
 
 

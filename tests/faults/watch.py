@@ -142,11 +142,24 @@ class Watch:
         assert self._program is not None
         assert self._reader is not None
         self.seen.verdicts += 1
+        wrong = self._wrong(verdict, after, before)
+        if wrong:
+            # The queue manager may not have backed out yet what the lost connection had.
+            for queue in (self._program.queue, self._program.status_queue):
+                self._reader.wait_until_settled(queue)
+            wrong = self._wrong(verdict, after, before)
+        self.seen.wrong += wrong
+
+    def _wrong(self, verdict: Verdict, after: Any, before: Any) -> list[str]:
+        """Say what of a verdict is not so."""
+        assert self._program is not None
+        assert self._reader is not None
+        wrong = []
         found = self._reader.record(self._program.status_queue)
         expected = after if verdict is Verdict.COMMITTED else before
         mark = found and (found["owner_id"], found["epoch"], found["unit_of_work"], found["state"])
         if mark != (expected and (expected.owner_id, expected.epoch, expected.unit_of_work, expected.state.value)):
-            self.seen.wrong.append(f"verdict {verdict.value}, expected record {expected}, on the status queue {found}")
+            wrong.append(f"verdict {verdict.value}, expected record {expected}, on the status queue {found}")
         known = after if after is not None and after.msg_seq_number + after.offset else None
         if known is not None:
             there = self._program.progress(self._reader, known.group_id)
@@ -154,4 +167,5 @@ class Watch:
             same = expected is not None and expected.group_id == known.group_id
             should = (expected.msg_seq_number, expected.offset) if same else (0, 0)
             if there != should:
-                self.seen.wrong.append(f"verdict {verdict.value}, expected {should} of the group, on the queue {there}")
+                wrong.append(f"verdict {verdict.value}, expected {should} of the group, on the queue {there}")
+        return wrong
