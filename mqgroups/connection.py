@@ -197,8 +197,8 @@ class Connection:
         """Take a connection handle over.
 
         Args:
-            binding: whose handle it is.
-            handle: from MQCONNX; a number for one of the application's own, which ``close`` leaves connected and which is not made
+            binding: whose handle it is. handle: from MQCONNX; a number for one of the application's own, which ``close`` leaves
+            connected and which is not made
                 again.
             connect: makes such a handle, or fails; ``None`` for one of the application's own.
             reconnect: how long to go on trying when the connection is lost; 0 is not at all.
@@ -288,7 +288,12 @@ class Connection:
         return self.can_go_on and self.reconnect.wait_s > 0 and error.reason in REDO
 
     def reopening(self, open_all: Callable[[], _T], reasons: frozenset[int] = REDO) -> _T:
-        """Call ``open_all``; if the connection is lost meanwhile, again on a new one, while patience lasts."""
+        """Call ``open_all``; if the connection is lost meanwhile, again on a new one, while patience lasts.
+
+        After an interruption at once on a new one: whose handles are open on this one is not known.
+        """
+        if self.turn.interrupted:
+            self.give_up()
 
         def attempt() -> _T:
             if self.can_go_on:
@@ -319,6 +324,13 @@ class Connection:
                 self.binding.MQCLOSE(self.hconn, answer[0], mq.MQCO_NONE)
             self._nothing_is_open()
             _log.info("%r goes on after an interruption", self, extra=logs.fields(q_mgr_name=self.q_mgr_name))
+
+    def give_up(self) -> bool:
+        """Have ``restore`` connect again, whatever is open on this connection; whether it can."""
+        if self._connect is None or self.reconnect.wait_s <= 0:
+            return False
+        self._broken = True
+        return True
 
     def _connect_again(self) -> None:
         # The connection counts as lost to the last line, so that whatever interrupts this, it is done again.

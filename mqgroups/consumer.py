@@ -85,7 +85,7 @@ class GroupConsumer:
                 would come again and again.
             MQGroupsError: what else goes wrong.
         """
-        return groups(self._consumption)
+        return Groups(self._consumption)
 
     def forget_checkpoint(self) -> None:
         """Have the status record keep no checkpoint any more, in a unit of work of its own; between two groups.
@@ -138,21 +138,39 @@ class GroupConsumer:
         return repr(self._consumption)
 
 
-def groups(consumption: Consumption) -> Iterator[GetGroup]:
-    """Yield the groups as they come; see ``GroupConsumer.__iter__``."""
-    while True:
-        with consumption.turn:
-            group = _next_group(consumption)
+class Groups:
+    """The groups of a consumer as they come; see ``GroupConsumer.__iter__``. Not a generator, as ``get_group._Messages``."""
+
+    def __init__(self, consumption: Consumption) -> None:
+        self._consumption = consumption
+        self._group: GetGroup | None = None
+        self._ended = False
+
+    def __iter__(self) -> Groups:
+        return self
+
+    def __next__(self) -> GetGroup:
+        group = None
+        with self._consumption.turn:
+            if not self._ended:
+                before, self._group = self._group, None
+                # If this does not come back there is no way on.
+                self._ended = True
+                group = self._after(before)
+                self._group, self._ended = group, group is None
         if group is None:
-            return
-        yield group
-        if consumption.group is group and not group.started:
-            with consumption.turn:
-                consumption.back_out(None)
-                raise GroupUsage(
-                    f"group {group.group_id.hex()} was not iterated over. A group that is not processed comes again, so "
-                    "it cannot be passed over: iterate over it, or close the consumer"
-                )
+            raise StopIteration
+        return group
+
+    def _after(self, before: GetGroup | None) -> GetGroup | None:
+        consumption = self._consumption
+        if before is not None and consumption.group is before and not before.started:
+            consumption.back_out(None)
+            raise GroupUsage(
+                f"group {before.group_id.hex()} was not iterated over. A group that is not processed comes again, so "
+                "it cannot be passed over: iterate over it, or close the consumer"
+            )
+        return _next_group(consumption)
 
 
 def _next_group(consumption: Consumption) -> GetGroup | None:

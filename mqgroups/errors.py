@@ -14,6 +14,7 @@
      │   ├─ StatusRecordCorrupt     not a status record, or damaged
      │   ├─ StatusRecordVersion     written by another version of mqgroups
      │   ├─ StatusRecordForeign     of another name, role, queue or queue manager
+     │   ├─ StatusRecordHidden      in a unit of work that does not end, or gone without its anchor
      │   ├─ StatusRecordMissing     gone, although nobody else may touch it
      │   ├─ DuplicateStatusRecords  more than one
      │   ├─ StatusRecordsDisagree   those of a pipe, which are committed together, speak of different moments
@@ -179,6 +180,22 @@ class StatusRecordForeign(StatusError):
     def __init__(self, message: str, *, status_queue: str, field: str, found: object, expected: object) -> None:
         super().__init__(message, status_queue=status_queue, found=found, expected=expected)
         self.field = field
+
+
+class StatusRecordHidden(StatusError):
+    """There is an anchor on the status queue, and its status record cannot be seen."""
+
+    def __init__(self, status_queue: str, wait_s: float) -> None:
+        super().__init__(
+            f"status queue {status_queue} has an anchor, and the status record beside it could not be seen for {wait_s:g} s. "
+            "Either a unit of work hides it, of an instance that is gone and that the queue manager has not dropped yet: then "
+            "start again. Or it was removed by something else than mqgroups, or by a commit on a shared connection that mqgroups "
+            f"did not make: DISPLAY QSTATUS({status_queue}) shows UNCOM(NO) then, and a start would put or get messages twice. "
+            f"Nothing was changed: {SALVAGE}",
+            status_queue=status_queue,
+            found="an anchor without its status record",
+            expected="both",
+        )
 
 
 class StatusRecordMissing(StatusError):

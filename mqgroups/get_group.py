@@ -15,6 +15,7 @@ from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupUsage, PoisonMessage
 from mqgroups.mqi.message import Message
 from mqgroups.record_keeper import check_can_be_kept
+from mqgroups.turn import Turn
 
 _log = logging.getLogger("mqgroups.consumer")
 
@@ -69,7 +70,7 @@ class GetGroup:
         if self.started or not self._is_current:
             raise GroupUsage("a group is iterated over once, while it is the consumer's current one")
         self.started = True
-        return self._messages()
+        return _Messages(self, self._consumption.turn)
 
     def __repr__(self) -> str:
         return f"<GetGroup group={self.group_id.hex()} resume_from={self.resume_from} of {self._consumption!r}>"
@@ -78,23 +79,19 @@ class GetGroup:
     def _is_current(self) -> bool:
         return self._consumption.group is self
 
-    def _messages(self) -> Iterator[Message]:
-        telemetry, each_message = self._consumption.owner.telemetry, self._consumption.owner.telemetry.each_message
-        turn = self._consumption.turn
-        message: Message | None = None
-        while True:
-            with turn:
-                try:
-                    message = self._next(message)
-                except Exception as error:
-                    if self._is_current:
-                        self._consumption.back_out(error)
-                    raise
-                if message is None:
-                    return
-                if each_message or message.taken is not None:
-                    telemetry.hand_out(message)
-            yield message
+    def advance(self, processed: Message | None) -> Message | None:
+        """Return the message after the one that is processed, ``None`` at the end; for the iterator."""
+        consumption = self._consumption
+        telemetry = consumption.owner.telemetry
+        try:
+            message = self._next(processed)
+        except Exception as error:
+            if self._is_current:
+                consumption.back_out(error)
+            raise
+        if message is not None and (telemetry.each_message or message.taken is not None):
+            telemetry.hand_out(message)
+        return message
 
     def _next(self, processed: Message | None) -> Message | None:
         """Take note that a message is processed, as the application asks for more; and get the next one: ``None`` at the end."""
@@ -239,6 +236,32 @@ class GetGroup:
             message = consumption.take()
         consumption.end_group(failed_with=0)
         return GroupQuarantined(consumption.settings.queue, self.group_id, first, backout.name)
+
+
+class _Messages:
+    """The messages of a group. Not a generator, which two threads would disturb before anybody could refuse one of them."""
+
+    def __init__(self, group: GetGroup, turn: Turn) -> None:
+        self._group = group
+        self._turn = turn
+        self._message: Message | None = None
+        self._ended = False
+
+    def __iter__(self) -> _Messages:
+        return self
+
+    def __next__(self) -> Message:
+        message = None
+        with self._turn:
+            if not self._ended:
+                processed, self._message = self._message, None
+                # If this does not come back there is no way on.
+                self._ended = True
+                message = self._group.advance(processed)
+                self._message, self._ended = message, message is None
+        if message is None:
+            raise StopIteration
+        return message
 
 
 BeforeCommit: TypeAlias = Callable[[GetGroup], None]

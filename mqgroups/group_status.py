@@ -91,6 +91,9 @@ class GroupStatus:
     def hold(self) -> None:
         """Not needed: batches have connections of their own."""
 
+    def check_committed(self) -> None:
+        """Not needed either."""
+
     def replace(self, record: StatusRecord) -> None:
         """Put ``record`` in the place of the one there is; a group's first one together with its intent.
 
@@ -206,6 +209,9 @@ class NoStatus:
         """Forget the record."""
 
     def hold(self) -> None:
+        """There is no record."""
+
+    def check_committed(self) -> None:
         """There is no record."""
 
     def replace(self, record: StatusRecord) -> None:

@@ -1,8 +1,8 @@
 """A connection handle of this package's own: backed out and disconnected when nobody has it any more.
 
-A program can be interrupted between MQCONNX and the line that keeps its answer, or in the middle of closing. What it made then is
-garbage, and would stay connected, with what is open on it, to the end of the process. MQDISC commits (IBM MQ, topic q106120): so it
-comes behind an MQBACK that succeeded, or not at all.
+A program can be interrupted between MQCONNX and the line that keeps its answer, or in the middle of closing. What it made then
+is garbage, and would stay connected, with what is open on it, to the end of the process. MQDISC commits (IBM MQ, topic
+q106120): so it comes behind an MQBACK that succeeded, or not at all.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from types import TracebackType
 
 from mqgroups.config import ConsumerSettings, ProducerSettings
 from mqgroups.connection import Connection
-from mqgroups.consumer import groups
+from mqgroups.consumer import Groups
 from mqgroups.consumption import Consumption
 from mqgroups.core.group import Part
 from mqgroups.errors import SALVAGE, GroupUsage, StatusRecordsDisagree
@@ -121,10 +121,11 @@ class GroupPipe:
 
     def __iter__(self) -> Iterator[tuple[GetGroup, OutgoingGroup]]:
         """Return the groups as they come, each with the group that is to be made from it; as ``GroupConsumer``."""
-        for incoming in groups(self._consumption):
-            self._outgoing = OutgoingGroup(self)
-            yield incoming, self._outgoing
-            self._outgoing = None
+        return _Pairs(self, self._consumption)
+
+    def begin(self, outgoing: OutgoingGroup | None) -> None:
+        """Take messages for another group from now on, or for none; for the iterator."""
+        self._outgoing = outgoing
 
     def add(self, group: OutgoingGroup, data: bytes, kind: Kind) -> None:
         """Take a message for the next commit; for ``OutgoingGroup``."""
@@ -213,3 +214,20 @@ class GroupPipe:
             self._consumption.close(finish=finish)
         finally:
             self._putter.close()
+
+
+class _Pairs:
+    """The groups that come in, each with the one that is to be made of it."""
+
+    def __init__(self, pipe: GroupPipe, consumption: Consumption) -> None:
+        self._pipe = pipe
+        self._groups = Groups(consumption)
+
+    def __iter__(self) -> _Pairs:
+        return self
+
+    def __next__(self) -> tuple[GetGroup, OutgoingGroup]:
+        incoming = next(self._groups)
+        outgoing = OutgoingGroup(self._pipe)
+        self._pipe.begin(outgoing)
+        return incoming, outgoing

@@ -52,6 +52,9 @@ class RecordKeeper(Protocol):
     def hold(self) -> None:
         """Get the record now, at the beginning of a unit of work that somebody else can end too."""
 
+    def check_committed(self) -> None:
+        """See whether the record is there, after a commit that something else could have come before."""
+
     def replace(self, record: StatusRecord) -> None:
         """Put ``record`` in the place of the one there is. The caller has to commit or back out."""
 

@@ -18,7 +18,7 @@ from mqgroups.connection import Connection
 from mqgroups.core.model import Role
 from mqgroups.core.restart import Expectations, RestartAction, restart_action
 from mqgroups.core.status import StatusRecord
-from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError
+from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError, StatusRecordHidden
 from mqgroups.status_queue import StatusQueue, foreign_record, held_by, take_away
 
 
@@ -93,7 +93,7 @@ def inspect_owner(
             return found(OwnerState.FREE, record)
         take_away(connection, status, record)
         return found(OwnerState.FREE, record, taken_away=True)
-    except OwnerActive:
+    except (OwnerActive, StatusRecordHidden):
         return replace(found(OwnerState.ACTIVE), hidden=True)
     finally:
         status.close(delete=status.was_made)

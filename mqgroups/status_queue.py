@@ -50,6 +50,7 @@ from mqgroups.errors import (
     StatusQueueUnusable,
     StatusRecordCorrupt,
     StatusRecordForeign,
+    StatusRecordHidden,
     StatusRecordMissing,
     StatusRecordVersion,
 )
@@ -76,6 +77,9 @@ _TAKE_CHAIN = st.gmo(
     match_options=mq.MQMO_MATCH_GROUP_ID,
 )
 _BROWSE_FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
+_BROWSE_ONE = st.gmo(
+    mq.MQGMO_BROWSE_FIRST | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING, match_options=mq.MQMO_MATCH_MSG_ID
+)
 _BROWSE_NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 _RECORD_MD = st.md(format_name=mq.MQFMT_STRING, ccsid=1208)
 # More messages than that are no owner's, whatever they are.
@@ -185,13 +189,17 @@ class StatusQueue:
         Raises:
             StatusRecordCorrupt, StatusRecordVersion: what is there cannot be read; it stays where it is.
             DuplicateStatusRecords: there is more than one record or chain that is needed.
-            OwnerActive: there is a record that nobody can see: it is in somebody's unit of work, and still was when the wait
-                was over.
+            StatusRecordHidden: there is a record that nobody can see, and still could not when the wait was over.
+            OwnerActive: the same, if ``marks`` are given or there was no wait: to be tried again.
         """
         try:
             self._current, record = self._waiting(lambda: self._look(marks)) if wait else self._look(marks)
         except ChainBroken as error:
             raise self._broken(error) from error
+        except OwnerActive as error:
+            if marks or not wait:
+                raise
+            raise StatusRecordHidden(self.name, self._patience.wait_s) from error
         self._committed = self._current
         return record
 
@@ -226,13 +234,22 @@ class StatusQueue:
 
         Raises:
             GroupUsage: the record's checkpoint is neither bytes nor JSON.
-            ForeignSyncpoint: the record was held, and is back: somebody else has backed out.
+            ForeignSyncpoint: the record was held, and is back: something else has backed out.
             StatusRecordMissing: the record there was is gone.
             MQIError: a call failed.
         """
-        if self._held is not None and self._get(self._held):
-            raise ForeignSyncpoint(f"the status record that was got from {self.name} is back on it")
         self._put(record, next_record_put(self._current.kept, segmented=self._segmented))
+
+    def check_committed(self) -> None:
+        """See whether the record that was put is there, after a commit that something else could have come before.
+
+        Raises:
+            ForeignSyncpoint: it is not: the unit of work was backed out before.
+            MQIError: the call failed.
+        """
+        kept = self._current.kept
+        if kept is not None and self._queue.get(st.md(msg_id=kept.msg_id), _BROWSE_ONE) is None:
+            raise ForeignSyncpoint(f"the status record that was put to {self.name} and committed is not on it")
 
     @property
     def can_be_cleared(self) -> bool:
@@ -264,6 +281,9 @@ class StatusQueue:
         md_out, _ = self._queue.put(md, _PUT_SEGMENT if put.msg_flags else _PUT, data)
         kept = after_record_put(self._current.kept, put, md_out[st.MD_MSG_ID], md_out[st.MD_GROUP_ID], len(data))
         self._current = replace(self._current, kept=kept)
+        # Last: a backout at any moment before would bring the old record back.
+        if self._held is not None and self._get(self._held):
+            raise ForeignSyncpoint(f"the status record that was got from {self.name} is back on it")
 
     def clear(self) -> None:
         """Get the record with its anchor. The caller has to commit or back out.
@@ -397,8 +417,7 @@ class StatusQueue:
         error.context = f"Waited {self._patience.wait_s:g} s"
         if verb == "MQGET":
             error.context += (
-                ". There is an anchor for a status record that cannot be seen: the record is in somebody's unit of work, or was "
-                "removed by something else than mqgroups"
+                ". There is an anchor, and the status record beside it cannot be seen: it is in somebody's unit of work"
             )
         return error
 

@@ -42,8 +42,7 @@ class Turn:
 
     def __enter__(self) -> None:
         frame = sys._getframe(1)
-        inside = self._inside.setdefault(_HERE, frame)
-        if inside is not frame:
+        while (inside := self._inside.setdefault(_HERE, frame)) is not frame:
             self._displace(inside, frame)
 
     def __exit__(
@@ -65,7 +64,7 @@ class Turn:
         return any(_is_below(sought, frame) for frame in sys._current_frames().values())
 
     def _displace(self, inside: FrameType | str, frame: FrameType) -> None:
-        """Take the turn of somebody who was interrupted; raises GroupUsage if it is somebody who works."""
+        """Have the turn free again if somebody was interrupted in it; raises GroupUsage if it is somebody who works."""
         if isinstance(inside, FrameType):
             if _is_below(inside, frame.f_back):
                 # Whatever this error does to the call that is under way, it comes at a moment when nothing is in order.
@@ -79,8 +78,10 @@ class Turn:
                     "another thread is in a call on the same connection. A connection, with its producers, consumers and "
                     "pipes, is one thread's at a time: give each thread a connection of its own. Nothing was changed"
                 )
-        self.interrupted = True
-        self._inside[_HERE] = frame
+        # Who left in order while this was found out, has cleared it before.
+        if self._inside.get(_HERE) is inside:
+            self.interrupted = True
+            self._inside.clear()
 
 
 def _is_below(sought: FrameType, frame: FrameType | None) -> bool:

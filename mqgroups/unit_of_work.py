@@ -14,9 +14,10 @@ tells whether that last one, or the only one of a small group, was committed; no
 and gone while this one was cut off. With a record of its own from the first call to the last, an owner can always tell,
 and goes on by itself: that is ``settle``. The record stays after the last call if it has a checkpoint.
 
-On a connection that is the application's own (``mqgroups.wrap``) somebody else may commit or back out. There the record is got
-behind the first message, not before the commit: a backout brings it back, which is noticed when the next one is put, and a
-commit takes it away for good, which is noticed at the next start, for an anchor is left without its record.
+On a connection that is the application's own (``mqgroups.wrap``) something else may commit or back out. There the record is got
+before the first message, not before the commit, and two calls more are made: a backout brings it back, which is seen behind the
+next record; or takes the next record away, which is seen behind the commit. A commit takes the record away for good: that does no
+harm if the unit of work goes on; else the next start finds an anchor without its record.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from mqgroups.errors import (
     ConfigurationError,
     ConnectionBroken,
     MQIError,
+    OwnerActive,
     OwnershipLost,
 )
 from mqgroups.hooks import InDoubt, OnInDoubt
@@ -96,6 +98,13 @@ class UnitsOfWork:
             GroupUsage: the connection's unit of work is another producer's or consumer's.
         """
         self._begin()
+        if self._connection.is_shared:
+            try:
+                for owner in self.owners:
+                    owner.keeper.hold()
+            except BaseException as error:
+                self.back_out(error)
+                raise
         self._began_s = self._clock()
 
     def _begin(self) -> None:
@@ -113,13 +122,13 @@ class UnitsOfWork:
         """The unit of work has its first message."""
         first = self.owners[0]
         first.telemetry.begin(first.number)
-        if self._connection.is_shared:
-            for owner in self.owners:
-                owner.keeper.hold()
 
     def release(self) -> None:
         """End a unit of work in which nothing was put or got."""
-        self._connection.release(self)
+        if self._connection.is_shared:
+            self.back_out()
+        else:
+            self._connection.release(self)
 
     @property
     def is_open(self) -> bool:
@@ -147,6 +156,9 @@ class UnitsOfWork:
                     owner.is_in_doubt(error.reason)
             raise
         self.owners[0].telemetry.settled()
+        if self._connection.is_shared:
+            for owner in self.owners:
+                owner.keeper.check_committed()
         for owner in self.owners:
             owner.is_committed()
         self.messages = self.data_bytes = self.beside = 0
@@ -290,6 +302,9 @@ class UnitsOfWork:
                 again()
                 return
             except MQIError as error:
+                if isinstance(error, OwnerActive) and connection.give_up():
+                    # The answer of an MQOPEN was lost: nobody else has the queue open than this connection itself.
+                    error = connection.gone()
                 self.redo(error, again)
                 return
             finally:
