@@ -62,11 +62,16 @@ class GroupConsumer:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """The checkpoint of the last commit, be its group interrupted or completed; ``None`` if there was none."""
-        if self._connection.turn.was_interrupted and not self._consumption.closed:
-            # What is committed has to be found out before it is told.
+        """The checkpoint of the last commit, be its group interrupted or completed; ``None`` if there was none.
+
+        Raises:
+            CommitOutcomeUnknown: the last commit had no answer, and on this connection it cannot be found out.
+            MQGroupsError: what goes wrong in finding out, after an interruption.
+        """
+        consumption = self._consumption
+        if consumption.work.has_to_find_out and not consumption.closed:
             with self._connection.turn:
-                self._consumption.recover()
+                consumption.work.require_known(consumption.settle)
         return self._consumption.owner.committed_checkpoint
 
     def before_commit(self, function: BeforeCommit) -> BeforeCommit:
@@ -178,7 +183,7 @@ def _next_group(consumption: Consumption) -> GetGroup | None:
         raise GroupUsage(f"{consumption!r} is closed")
     # A group that was not got to its end: its last messages were never said to be processed.
     consumption.back_out(None)
-    consumption.recover()
+    consumption.work.require_known(consumption.settle)
     owner, committed = consumption.owner, consumption.owner.committed
     if not committed.at_start:
         group = GetGroup(consumption, committed.group_id, committed.msg_seq_number, owner.committed_checkpoint)

@@ -137,9 +137,9 @@ class Owner:
         return self._known.record is not None and self._known.record.speaks
 
     @property
-    def in_doubt(self) -> bool:
-        """Whether a commit was asked for, and had no answer."""
-        return self._known.ending is not None and self._known.ending.in_doubt != 0
+    def in_doubt(self) -> int:
+        """The reason code with which a commit ended that had no answer; 0 if none is in doubt."""
+        return self._known.ending.in_doubt if self._known.ending is not None else 0
 
     @property
     def known_record(self) -> StatusRecord | None:
@@ -189,11 +189,12 @@ class Owner:
         """Put the record of a unit of work: ``IN_GROUP`` in the middle of a group, ``COMPLETED`` at its end."""
         if record.state is RecordState.COMPLETED:
             record = replace(record, suspect=None, quarantine=False)
-        self.keeper.replace(record)
         goes_on = record.state is RecordState.IN_GROUP
         self._known = replace(
             self._known, ending=_Ending(record, position_of(record) if goes_on else AT_START, messages)
         )
+        # Behind the note: on a shared connection something else may commit at any moment.
+        self.keeper.replace(record)
 
     def stage_note(self, *, forget_checkpoint: bool = False) -> None:
         """Put what the record has to say besides the position."""

@@ -69,8 +69,15 @@ class GroupProducer:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """The checkpoint of the last commit, be its group interrupted or completed; ``None`` if there was none."""
-        self._find_out()
+        """The checkpoint of the last commit, be its group interrupted or completed; ``None`` if there was none.
+
+        Raises:
+            CommitOutcomeUnknown: the last commit had no answer, and on this connection it cannot be found out.
+            MQGroupsError: what goes wrong in finding out, after an interruption.
+        """
+        if self._putter.work.has_to_find_out and not self._closed:
+            with self._connection.turn:
+                self._putter.require_known()
         return self._putter.owner.committed_checkpoint
 
     def group(self) -> PutGroup:
@@ -87,7 +94,7 @@ class GroupProducer:
             if self._closed:
                 raise GroupUsage(f"{self!r} is closed")
             self._let_go_of_group()
-            self._putter.recover()
+            self._putter.require_known()
             self._group = PutGroup(self._putter, self._connection.turn)
             return self._group
 
@@ -151,12 +158,6 @@ class GroupProducer:
     def __repr__(self) -> str:
         shown = repr(self._putter)
         return shown.rpartition(" ")[0] + " closed>" if self._closed else shown
-
-    def _find_out(self) -> None:
-        """After an interruption, find out what is committed before it is told."""
-        if self._connection.turn.was_interrupted and not self._closed:
-            with self._connection.turn:
-                self._putter.recover()
 
     def _let_go_of_group(self) -> None:
         before = self._group

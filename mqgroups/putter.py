@@ -166,6 +166,11 @@ class Putter:
             self._unit.clear()
         self.work.recover(self.redo)
 
+    def require_known(self) -> None:
+        """As ``recover``; raises CommitOutcomeUnknown if it cannot be found out what is committed."""
+        self.recover()
+        self.work.require_known(self.redo)
+
     def redo(self) -> None:
         """Go on after a lost connection: put again what turns out not to be committed."""
         messages = self.work.messages

@@ -157,11 +157,20 @@ class UnitsOfWork:
             raise
         self.owners[0].telemetry.settled()
         if self._connection.is_shared:
-            for owner in self.owners:
-                owner.keeper.check_committed()
+            self._check_committed()
         for owner in self.owners:
             owner.is_committed()
         self.messages = self.data_bytes = self.beside = 0
+
+    def _check_committed(self) -> None:
+        try:
+            for owner in self.owners:
+                owner.keeper.check_committed()
+        except MQIError as error:
+            # It is committed or not: nobody can look now.
+            for owner in self.owners:
+                owner.is_in_doubt(error.reason)
+            raise
 
     def note(self, owner: Owner, *, forget_checkpoint: bool = False) -> None:
         """Commit what an owner's record has to say besides the position, in a unit of work of its own."""
@@ -172,6 +181,10 @@ class UnitsOfWork:
     def back_out(self, why: BaseException | str | None = None) -> None:
         """Back the open unit of work out, if there is one, and go back to the last commit. ``why`` is for its span."""
         telemetry = self.owners[0].telemetry
+        if self._connection.is_shared and isinstance(why, ConnectionBroken):
+            # Something else may have committed before: MQDISC does.
+            for owner in self.owners:
+                owner.is_in_doubt(why.reason)
         try:
             if self.is_open:
                 telemetry.settle(sc.BACK_OUT)
@@ -312,6 +325,24 @@ class UnitsOfWork:
         is_stale = any(owner.keeper.is_stale for owner in self.owners)
         if connection.can_go_on and (self._in_doubt or not connection.usable or is_stale):
             self.redo(connection.gone(), again)
+
+    def require_known(self, again: Callable[[], object]) -> None:
+        """Find out what is committed, before it is told; ``again`` as for ``recover``.
+
+        Raises:
+            CommitOutcomeUnknown: a commit had no answer, and on this connection it cannot be found out.
+            MQIError: as ``redo``.
+        """
+        self.recover(again)
+        if self._lost is None and self._in_doubt:
+            where = f"queue manager {self._connection.q_mgr_name}"
+            reason = next(owner.in_doubt for owner in self.owners if owner.in_doubt)
+            raise CommitOutcomeUnknown("MQCMIT", where, mq.MQCC_FAILED, reason)
+
+    @property
+    def has_to_find_out(self) -> bool:
+        """Whether what is committed is not known: after an interruption, or a commit without an answer."""
+        return self._lost is None and (self._connection.turn.was_interrupted or self._in_doubt)
 
     def settle(self) -> Verdict:
         """Bring connection and status queues back, and find out what became of the unit of work.
