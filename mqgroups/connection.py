@@ -209,7 +209,7 @@ class Connection:
         Attributes:
             generation: how many times everything that was open on it was lost or closed.
             turn: who is in a call on it.
-            status_queues: who has which status queue open on it as its owner, by its name.
+            status_queues: who has which status queue open on it as its owner, by its name; ``None`` who had it last and closed it.
             propagates: whether messages are put with trace context, and it is looked for in those that are got.
             message_handles: by which.
         """
@@ -223,7 +223,7 @@ class Connection:
         self._broken = False
         self._unit_of_work_of: object | None = None
         self.turn = Turn()
-        self.status_queues: dict[str, object] = {}
+        self.status_queues: dict[str, object | None] = {}
         # What MQOPEN has answered: handle, MQOD, completion and reason code of each that is open.
         self._opened: list[tuple[int, bytes, int, int]] = []
         self._message_handles: dict[tuple[str, ...], int] = {}
@@ -387,9 +387,11 @@ class Connection:
         name, and nobody closes the first.
 
         Raises:
-            GroupUsage: somebody on this connection has messages in a unit of work.
+            GroupUsage: somebody on this connection has messages in a unit of work; or it is closed.
+            ConnectionBroken: see ``usable``.
         """
-        if name in self.status_queues:
+        self._require_usable()
+        if self.status_queues.get(name) is not None:
             if self._unit_of_work_of is not None:
                 raise GroupUsage(
                     f"status queue {name} is in use on this connection, and {self._unit_of_work_of!r} has an open unit of work"
@@ -569,9 +571,12 @@ class Connection:
     ) -> None:
         self.close()
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         state = "closed" if self._closed else "broken" if self._broken else "open"
-        return f"<{type(self).__name__} {self.q_mgr_name} over {self.binding.name} {state}>"
+        return f"{self.q_mgr_name} over {self.binding.name} {state}"
+
+    def __repr__(self) -> str:
+        return f"<Connection {self}>"
 
     def _require_usable(self) -> None:
         if self._broken:

@@ -103,7 +103,7 @@ class QueueManager:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<QueueManager {self._connection!r}>"
+        return f"<QueueManager {self._connection}>"
 
     def group_producer(
         self,

@@ -329,7 +329,8 @@ class StatusQueue:
         finally:
             self._queue.close()
             if self._connection.status_queues.get(self.name) is self:
-                del self._connection.status_queues[self.name]
+                # Not deleted: whoever had it before this one has lost it all the same.
+                self._connection.status_queues[self.name] = None
 
     def _open(self, model: str) -> Queue:
         try:
