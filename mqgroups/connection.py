@@ -209,7 +209,7 @@ class Connection:
         Attributes:
             generation: how many times everything that was open on it was lost or closed.
             turn: who is in a call on it.
-            status_queues: who has which status queue open on it as its owner, by its name; ``None`` who had it last and closed it.
+            status_queues: who has which status queue open on it as its owner, by its name.
             propagates: whether messages are put with trace context, and it is looked for in those that are got.
             message_handles: by which.
         """
@@ -223,7 +223,7 @@ class Connection:
         self._broken = False
         self._unit_of_work_of: object | None = None
         self.turn = Turn()
-        self.status_queues: dict[str, object | None] = {}
+        self.status_queues: dict[str, object] = {}
         # What MQOPEN has answered: handle, MQOD, completion and reason code of each that is open.
         self._opened: list[tuple[int, bytes, int, int]] = []
         self._message_handles: dict[tuple[str, ...], int] = {}
@@ -387,11 +387,9 @@ class Connection:
         name, and nobody closes the first.
 
         Raises:
-            GroupUsage: somebody on this connection has messages in a unit of work; or it is closed.
-            ConnectionBroken: see ``usable``.
+            GroupUsage: somebody on this connection has messages in a unit of work.
         """
-        self._require_usable()
-        if self.status_queues.get(name) is not None:
+        if name in self.status_queues:
             if self._unit_of_work_of is not None:
                 raise GroupUsage(
                     f"status queue {name} is in use on this connection, and {self._unit_of_work_of!r} has an open unit of work"

@@ -202,7 +202,7 @@ def test_where_propagation_has_stopped_no_producer_goes_on_with_old_context(owne
     with owner.producer(qmgr, every=2) as producer, producer.group() as group:
         for number, data in enumerate(THIS):
             if number == 3:
-                qmgr.stop_propagating("another producer was refused")
+                connection_of(qmgr).stop_propagating("another producer was refused")
             group.put(data)
     assert [one[1] is not None for one in properties(owner, "traceparent")] == [True] * 2 + [False] * 5
 
