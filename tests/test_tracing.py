@@ -417,6 +417,7 @@ def test_lost_ownership_is_a_span_with_an_error(owner, spans, faults):
     qmgr = owner.connect(reconnect_wait_s=30)
     connection = connection_of(qmgr)
     connect_again = connection._connect
+    assert connect_again is not None
 
     def connect_too_late():
         connection._connect = connect_again
