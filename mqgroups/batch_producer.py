@@ -215,6 +215,7 @@ class _ClaimedGroup:
         self._priority = priority
         with self._connection.turn:
             self._connection.reopening(self._start)
+            self._putter.owner.tell_resumed()
 
     def _start(self) -> None:
         keeper = self._batch.keeper(self._claim)

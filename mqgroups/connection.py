@@ -580,9 +580,12 @@ class Connection:
     ) -> None:
         self.close()
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         state = "closed" if self._closed else "broken" if self._broken else "open"
-        return f"<{type(self).__name__} {self.q_mgr_name} over {self.binding.name} {state}>"
+        return f"{self.q_mgr_name} over {self.binding.name} {state}"
+
+    def __repr__(self) -> str:
+        return f"<Connection {self}>"
 
     def _require_usable(self) -> None:
         if self._broken:

@@ -33,7 +33,6 @@ class GroupStatus:
 
     # The record that is taken, the one that is put, and the intent.
     most_messages = 3
-    has_record = True
     can_be_cleared = True
 
     def __init__(self, shared: SharedStatusQueue, claim: Claim) -> None:
@@ -180,7 +179,6 @@ class NoStatus:
 
     name = "(none)"
     most_messages = 0
-    has_record = False
     can_be_cleared = True
     is_stale = False
 

@@ -98,6 +98,7 @@ class Owner:
         self.resumed = record if decision.action is RestartAction.RESUME_GROUP else None
         committed = on_fresh_handle(position_of(self.resumed)) if self.resumed else AT_START
         self._known = _Known(record, committed)
+        self._closing = False
         self.set_aside()
         self.telemetry: OwnerTelemetry = OwnerTelemetry(
             connection.telemetry,
@@ -211,6 +212,10 @@ class Owner:
         self.keeper.end_chain(self._known.record)
         self._known = replace(self._known, ending=_Ending(self._known.record, AT_START, 0))
 
+    def is_closing(self) -> None:
+        """From here on nobody misses its record, whoever takes it away."""
+        self._closing = True
+
     def stage_nothing(self) -> None:
         """Take the record away."""
         self.keeper.clear()
@@ -270,8 +275,7 @@ class Owner:
         """Say what became of the last commit, by the record that is there; raises OwnershipLost if it is another owner's."""
         before, ending = self._known.record, self._known.ending
         after = before if ending is None else ending.record
-        if ending is not None and after is None and _mark(found) != _mark(before):
-            # This owner's last record is gone. Whose is there now does not matter any more.
+        if self._is_gone(found):
             return Verdict.COMMITTED
         verdict = commit_verdict(_mark(found), _mark(before), _mark(after))
         if verdict is Verdict.OWNERSHIP_LOST:
@@ -287,8 +291,10 @@ class Owner:
         if told is not None:
             extra = self.log_fields(told.reason)
             _log.warning("%r: unit of work %d was %s", self, told.unit_of_work, told.verdict, extra=extra)
-        if ending is not None and verdict is Verdict.COMMITTED:
-            self._take_over(found if ending.record else None, ending.committed, ending.messages)
+        if self._is_gone(found):
+            self._take_over(None, AT_START, 0)
+        elif ending is not None and verdict is Verdict.COMMITTED:
+            self._take_over(found, ending.committed, ending.messages)
         else:
             self._known = replace(self._known, ending=None)
             self._forget("connection lost", messages)
@@ -300,6 +306,12 @@ class Owner:
         self.telemetry.concluded(Verdict.OWNERSHIP_LOST.value, in_doubt=in_doubt)
         seen = (holder.owner_id, holder.epoch) if holder else ("", 0)
         return OwnershipLost(self.name, self.keeper.name, seen, (self._owner_id, self.epoch))
+
+    def _is_gone(self, found: StatusRecord | None) -> bool:
+        """Whether this owner's last record is gone as it closes. Whose is there now does not matter any more."""
+        known, ending = self._known.record, self._known.ending
+        own = (known, ending.record if ending is not None else None)
+        return self._closing and _mark(found) not in [record.mark for record in own if record is not None]
 
     def _take_over(self, record: StatusRecord | None, committed: GroupPosition, messages: int) -> None:
         if record:

@@ -250,7 +250,7 @@ class Putter:
         work, owner = self.work, self.owner
         # The first one of this owner's; in a pipe the unit of work may have begun with what was got.
         first = self._physical == 0
-        if first and not work.is_open:
+        if first and (owner is work.owners[0] or not work.is_open):
             work.begin()
         if self._queue is None or (first and not self._queue.is_open):
             self._queue = self._open()

@@ -108,7 +108,7 @@ class QueueManager:
             raise
 
     def __repr__(self) -> str:
-        return f"<QueueManager {self._connection!r}>"
+        return f"<QueueManager {self._connection}>"
 
     def group_producer(
         self,

@@ -26,10 +26,6 @@ class RecordKeeper(Protocol):
         """How many messages, at the most, are put and got for the record in one unit of work."""
 
     @property
-    def has_record(self) -> bool:
-        """Whether there is a record, as this unit of work sees it."""
-
-    @property
     def can_be_cleared(self) -> bool:
         """Whether ``clear`` can be called without ``end_chain`` in a unit of work before."""
 

@@ -127,7 +127,7 @@ class StatusQueue:
         self._committed = OnQueue()
         self._current = OnQueue()
         self._held: Kept | None = None
-        if for_owner:
+        if for_owner and connection.usable:
             connection.own_status_queue(name, self)
         began_s = time.monotonic()
         try:
@@ -350,7 +350,8 @@ class StatusQueue:
         finally:
             self._queue.close()
             if self._connection.status_queues.get(self.name) is self:
-                del self._connection.status_queues[self.name]
+                # And is nobody's: who had it before this one has lost it all the same.
+                self._connection.status_queues[self.name] = None
 
     def _open(self, model: str) -> Queue:
         try:

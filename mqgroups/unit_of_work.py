@@ -244,7 +244,9 @@ class UnitsOfWork:
             self.redo(error, self._finish_again)
 
     def _finish(self) -> None:
-        silent = [owner for owner in self.owners if not owner.speaks]
+        silent = [owner for owner in self.owners if owner.known_record is not None and not owner.speaks]
+        for owner in silent:
+            owner.is_closing()
         with_chain = [owner for owner in silent if not owner.keeper.can_be_cleared]
         if with_chain:
             self._begin()
@@ -258,11 +260,10 @@ class UnitsOfWork:
             self.commit()
 
     def _finish_again(self) -> None:
-        # Not the verdict counts here but what is there: the two commits of a chain leave records of the same mark. And a
-        # commit that was in doubt before closing may turn out to have left a group interrupted.
+        # Not the verdict counts here but what is there of these owners: the two commits of a chain leave records of the same
+        # mark. And a commit that was in doubt before closing may turn out to have left a group interrupted.
         self.settle()
-        if any(owner.keeper.has_record for owner in self.owners):
-            self._finish()
+        self._finish()
 
     # --- after a commit without an answer, a connection that was lost, and an interruption
 

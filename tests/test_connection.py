@@ -21,14 +21,14 @@ THIS = [b"%d" % number for number in range(7)]
 # --- connecting
 
 
-def test_a_connection_knows_its_queue_manager(owner):
+def test_a_connection_knows_its_queue_manager(owner, binding):
     qmgr = owner.connect()
     assert qmgr.q_mgr_name == owner.target.q_mgr_name
     assert qmgr.q_mgr_identifier.startswith(owner.target.q_mgr_name)
-    assert qmgr.max_uncommitted_msgs >= 3
-    assert repr(qmgr) == f"<QueueManager {qmgr.q_mgr_name} over {qmgr.binding.name} open>"
+    assert connection_of(qmgr).max_uncommitted_msgs >= 3
+    assert repr(qmgr) == f"<QueueManager {qmgr.q_mgr_name} over {binding.__name__} open>"
     qmgr.close()
-    assert repr(qmgr) == f"<QueueManager {qmgr.q_mgr_name} over {qmgr.binding.name} closed>"
+    assert repr(qmgr) == f"<QueueManager {qmgr.q_mgr_name} over {binding.__name__} closed>"
 
 
 @pytest.mark.embedded
@@ -112,7 +112,7 @@ def test_a_closed_connection_is_used_for_nothing(owner):
         lambda: owner.consumer(qmgr),
         lambda: group.put(b"1"),
         lambda: next(iter(consumer)),
-        lambda: qmgr.open_queue(owner.queue, mq.MQOO_OUTPUT),
+        lambda: connection_of(qmgr).open_queue(owner.queue, mq.MQOO_OUTPUT),
     ):
         with pytest.raises(errors.GroupUsage, match=r"connection to .* is closed"):
             use()
@@ -270,7 +270,9 @@ def test_without_mqback_there_is_no_mqdisc(owner, faults, count_calls, caplog):
     assert "not disconnecting" in caplog.text
     assert owner.data() == THIS[:2]
     # Else it would stay until this process ends, in the way of the test's end.
-    assert qmgr.binding.MQBACK(qmgr.hconn) == qmgr.binding.MQDISC(qmgr.hconn) == (0, 0)
+    connection = connection_of(qmgr)
+    binding, hconn = connection.binding, connection.hconn
+    assert binding.MQBACK(hconn) == binding.MQDISC(hconn) == (0, 0)
 
 
 # --- whose unit of work
@@ -398,7 +400,7 @@ def test_an_object_that_is_not_connected_cannot_be_wrapped(binding):
 
 def test_a_message_longer_than_the_buffer_is_got_with_a_bigger_one(owner):
     owner.put_raw(b"x" * 300_000)
-    queue = owner.qmgr.open_queue(owner.queue, mq.MQOO_INPUT_SHARED)
+    queue = connection_of(owner.qmgr).open_queue(owner.queue, mq.MQOO_INPUT_SHARED)
     got = queue.get(st.md(), st.gmo(mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_NO_WAIT))
     assert got is not None
     assert got[0] == b"x" * 300_000
@@ -408,7 +410,7 @@ def test_a_message_longer_than_the_buffer_is_got_with_a_bigger_one(owner):
 
 
 def test_an_unfinished_group_is_no_error_when_the_queue_is_closed(owner):
-    queue = owner.qmgr.open_queue(owner.queue, mq.MQOO_OUTPUT)
+    queue = connection_of(owner.qmgr).open_queue(owner.queue, mq.MQOO_OUTPUT)
     pmo = st.pmo(mq.MQPMO_NO_SYNCPOINT | mq.MQPMO_LOGICAL_ORDER)
     queue.put(st.md(msg_flags=mq.MQMF_MSG_IN_GROUP), pmo, b"first")
     queue.close()
@@ -416,7 +418,7 @@ def test_an_unfinished_group_is_no_error_when_the_queue_is_closed(owner):
 
 
 def test_a_warning_at_a_put_is_an_error(owner):
-    queue = owner.qmgr.open_queue(owner.queue, mq.MQOO_OUTPUT)
+    queue = connection_of(owner.qmgr).open_queue(owner.queue, mq.MQOO_OUTPUT)
     in_order = st.pmo(mq.MQPMO_NO_SYNCPOINT | mq.MQPMO_LOGICAL_ORDER)
     queue.put(st.md(msg_flags=mq.MQMF_MSG_IN_GROUP), in_order, b"first")
     with pytest.raises(errors.MQIError, match="ended with a warning: reason 2241 MQRC_INCOMPLETE_GROUP"):
@@ -424,7 +426,7 @@ def test_a_warning_at_a_put_is_an_error(owner):
 
 
 def test_attributes_are_inquired_as_numbers_and_as_names(owner):
-    queue = owner.qmgr.open_queue(owner.queue, mq.MQOO_INQUIRE)
+    queue = connection_of(owner.qmgr).open_queue(owner.queue, mq.MQOO_INQUIRE)
     owner.put_raw(b"0")
     assert queue.inquire(mq.MQIA_CURRENT_Q_DEPTH) == 1
     with pytest.raises(errors.MQIError, match=r"MQINQ for queue .* reason 2067"):

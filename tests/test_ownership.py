@@ -206,7 +206,7 @@ def test_a_holder_that_is_alive_is_waited_for_and_no_longer(owner, clock):
 def test_a_name_may_go_from_one_connection_to_the_next_as_often_as_one_likes(owner):
     for number in range(3):
         with owner.producer(owner.connect()) as producer:
-            assert producer._work.epoch == 1, number
+            assert producer._putter.owner.epoch == 1, number
             with producer.group() as group:
                 group.put(b"0")
 

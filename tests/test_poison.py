@@ -15,6 +15,7 @@ from mqgroups import errors
 from mqgroups.core.status import decode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from mqgroups.queue_manager import connection_of
 
 THIS = [b"%d" % number for number in range(8)]
 BAD = b"4"
@@ -151,7 +152,7 @@ def test_quarantine_moves_the_rest_of_the_group_as_it_is_and_the_next_group_is_g
 def test_a_quarantine_that_was_interrupted_goes_on(poisoned, backout_queue):
     application = Application(poisoned, poison="quarantine", every=1)
     qmgr = poisoned.connect()
-    put = qmgr.binding.MQPUT
+    put = connection_of(qmgr).binding.MQPUT
     calls = itertools.count()
 
     def third_one_fails(hconn, hobj, md, pmo, data):

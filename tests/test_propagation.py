@@ -17,6 +17,7 @@ import mqgroups
 from mqgroups import errors
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from mqgroups.queue_manager import connection_of
 from mqgroups.telemetry import semantic_conventions as sc
 from tests.fix_mqi import OK
 from tests.fix_properties import MessageHandle, get, put, rfh2
@@ -124,7 +125,7 @@ def test_the_handle_is_made_again_with_the_connection(owner, spans, faults):
             if number == 5:
                 faults.arm(Fault("drop", verb="MQPUT"))
             group.put(data)
-    assert qmgr.propagates
+    assert connection_of(qmgr).propagates
     puts = [span for span in spans.named(f"put {owner.queue}") if "error.type" not in span.attributes]
     carried = [traceparent(puts[number]) for number in (0, 0, 0, 1, 1, 1, 2)]
     assert properties(owner, "traceparent") == list(zip(THIS, carried, strict=True))
@@ -201,7 +202,7 @@ def test_where_propagation_has_stopped_no_producer_goes_on_with_old_context(owne
     with owner.producer(qmgr, every=2) as producer, producer.group() as group:
         for number, data in enumerate(THIS):
             if number == 3:
-                qmgr.stop_propagating("another producer was refused")
+                connection_of(qmgr).stop_propagating("another producer was refused")
             group.put(data)
     assert [one[1] is not None for one in properties(owner, "traceparent")] == [True] * 2 + [False] * 5
 

@@ -11,6 +11,7 @@ import pytest
 from mqgroups import errors
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from mqgroups.queue_manager import connection_of
 
 THIS = [b"%d" % number for number in range(7)]
 IN_DOUBT = [
@@ -32,6 +33,8 @@ def put_all(owner, every, connection, status):
             for number, data in enumerate(THIS):
                 group.put(data, checkpoint=number)
         assert producer.checkpoint == len(THIS) - 1
+        producer.forget_checkpoint()
+        assert producer.checkpoint is None
 
 
 def get_all(owner, every, connection, status):
@@ -43,6 +46,8 @@ def get_all(owner, every, connection, status):
                 handled.append(message.data)
                 group.set_checkpoint(len(handled))
         assert consumer.checkpoint == len(THIS)
+        consumer.forget_checkpoint()
+        assert consumer.checkpoint is None
     return handled
 
 
@@ -119,8 +124,8 @@ def test_every_commit_of_a_producer_gets_a_verdict(make_owner, faults, reason, w
         assert owner.records("put") == []
         connection.close()
         nth += 1
-    # The claim, the units of work, the end, which is two for segments, and one that is never reached.
-    assert nth == 1 + (6 if every == 2 else 3) + (status == "segmented") + 1
+    # The claim, the units of work, the checkpoint forgotten, the end, which is two for segments, and one that is never reached.
+    assert nth == 1 + (7 if every == 2 else 4) + (status == "segmented") + 1
 
 
 @pytest.mark.embedded
@@ -143,7 +148,7 @@ def test_every_commit_of_a_consumer_gets_a_verdict(make_owner, faults, reason, w
         assert owner.data() == owner.records("get") == []
         connection.close()
         nth += 1
-    assert nth == 1 + (6 if every == 2 else 3) + (status == "segmented") + 1
+    assert nth == 1 + (7 if every == 2 else 4) + (status == "segmented") + 1
 
 
 # --- the queue manager too, and where it ends
@@ -151,7 +156,7 @@ def test_every_commit_of_a_consumer_gets_a_verdict(make_owner, faults, reason, w
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("nth", [1, 2, 3, 5, 6])
+@pytest.mark.parametrize("nth", [1, 2, 3, 5, 6, 7])
 def test_a_queue_manager_that_dies_at_a_commit_and_is_started_again_interrupts_nobody(
     make_owner, own_queue_manager, background, when, nth
 ):
@@ -179,13 +184,14 @@ def test_patience_that_ends_in_the_middle_of_a_doubt_says_so_and_the_next_call_s
 ):
     qmgr = owner.connect(sleep=clock.sleep, reconnect_wait_s=5)
     producer = owner.producer(qmgr)
-    connect = qmgr._connect
+    connection = connection_of(qmgr)
+    connect = connection._connect
     assert connect is not None
 
     def nobody_answers():
         raise errors.ConnectionBroken("MQCONNX", "queue manager QM1", mq.MQCC_FAILED, mq.MQRC_HOST_NOT_AVAILABLE)
 
-    qmgr._connect = nobody_answers
+    connection._connect = nobody_answers
     faults.arm(Fault("drop", when, verb="MQCMIT", nth=2))
     group = producer.group()
     with pytest.raises(errors.CommitOutcomeUnknown, match="MQRC_HOST_NOT_AVAILABLE") as caught, group:
@@ -193,7 +199,7 @@ def test_patience_that_ends_in_the_middle_of_a_doubt_says_so_and_the_next_call_s
     assert "Message 2 is the last of the group that is known to be committed" in str(caught.value)
     assert 4 < sum(clock.naps) < 8
     # When it can be reached again, then what is true is found out before anything is put.
-    qmgr._connect = connect
+    connection._connect = connect
     clock.on_sleep = lambda: None
     with producer.group() as group:
         assert group.resume_from == committed
@@ -207,13 +213,14 @@ def test_patience_that_ends_in_the_middle_of_a_doubt_says_so_and_the_next_call_s
 @pytest.mark.embedded
 def test_messages_that_another_consumer_took_meanwhile_are_told(owner, faults):
     owner.put_raw_group(THIS)
-    qmgr = owner.connect(**RECONNECTS)
+    # As long as messages are waited for, which may come back late.
+    qmgr = owner.connect(reconnect_wait_s=1)
     consumer = owner.consumer(qmgr, every=100)
     group = next(iter(consumer))
     messages = iter(group)
     for _ in range(3):
         next(messages)
-    honest = qmgr.binding.MQOPEN
+    honest = connection_of(qmgr).binding.MQOPEN
 
     def somebody_was_faster(*arguments):
         handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
@@ -235,7 +242,7 @@ def test_messages_that_another_consumer_took_meanwhile_are_told(owner, faults):
 def test_another_queue_manager_at_the_same_address_is_refused(owner, faults):
     qmgr = owner.connect(**RECONNECTS)
     producer = owner.producer(qmgr)
-    qmgr.q_mgr_identifier = "QM1_2001-01-01_00.00.00"
+    connection_of(qmgr).q_mgr_identifier = "QM1_2001-01-01_00.00.00"
     faults.arm(Fault("drop", verb="MQPUT"))
     group = producer.group()
     group.put(b"0")
@@ -267,7 +274,7 @@ def test_an_idle_connection_that_was_lost_is_noticed_and_made_again(owner, fault
                 for data in THIS:
                     group.put(data)
     assert owner.data() == THIS * 3
-    assert connection.generation == 3
+    assert connection_of(connection).generation == 3
 
 
 @pytest.mark.embedded

@@ -14,6 +14,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from mqgroups import errors
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from mqgroups.queue_manager import connection_of
 from mqgroups.telemetry import context, metrics
 from mqgroups.telemetry import owner as owner_telemetry
 from mqgroups.telemetry import semantic_conventions as sc
@@ -414,14 +415,16 @@ def test_a_commit_in_doubt_is_a_span_that_tells_the_verdict(owner, spans, faults
 @pytest.mark.embedded
 def test_lost_ownership_is_a_span_with_an_error(owner, spans, faults):
     qmgr = owner.connect(reconnect_wait_s=30)
-    connect_again = qmgr._connect
+    connection = connection_of(qmgr)
+    connect_again = connection._connect
+    assert connect_again is not None
 
     def connect_too_late():
-        qmgr._connect = connect_again
+        connection._connect = connect_again
         owner.producer(owner.connect(trace="off"), owner_wait_s=30)
         return connect_again()
 
-    qmgr._connect = connect_too_late
+    connection._connect = connect_too_late
     with pytest.raises(errors.OwnershipLost), owner.producer(qmgr) as producer, producer.group() as group:
         for data in THIS[:5]:
             group.put(data)

@@ -10,6 +10,7 @@ import pytest
 from mqgroups import errors
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from mqgroups.queue_manager import connection_of
 
 THIS = [b"%d" % number for number in range(7)]
 UNKNOWN = [
@@ -105,7 +106,7 @@ def test_with_a_checkpoint_the_last_commit_of_a_group_is_resolved_too(owner, fau
         if checkpoint != len(THIS):
             assert put_rest(producer, checkpoints=True) == (checkpoint or 0)
     assert is_whole(owner)
-    assert owner.records("put") == []
+    assert (owner.record("put")["state"], owner.record("put")["checkpoint"]) == ("completed", {"json": len(THIS)})
 
 
 @pytest.mark.embedded
@@ -123,7 +124,8 @@ def test_the_error_of_unknown_outcome_pickles_with_where_the_group_stands(owner,
 
 def backing_out_instead(qmgr, nth):
     """Return an MQCMIT that the queue manager answers by backing out, the n-th time."""
-    commit, back_out = qmgr.binding.MQCMIT, qmgr.binding.MQBACK
+    binding = connection_of(qmgr).binding
+    commit, back_out = binding.MQCMIT, binding.MQBACK
     calls = itertools.count(1)
 
     def mqcmit(hconn):
@@ -181,14 +183,13 @@ def test_a_commit_that_was_refused_is_backed_out(owner, faults, nth, reason):
 @pytest.mark.embedded
 def test_taking_a_completed_record_away_may_fail_and_is_done_by_the_next_one(owner, faults):
     producer = owner.producer(owner.connect())
-    put_rest(producer, checkpoints=True)
+    put_rest(producer)
     faults.arm(Fault("drop", verb="MQCMIT"))
     with pytest.raises(errors.CommitOutcomeUnknown):
         producer.close()
-    assert owner.record("put")["state"] == "completed"
-    with owner.producer(owner_wait_s=30) as producer:
-        assert producer.checkpoint == 7
-    assert owner.records("put") == []
+    assert (owner.record("put")["state"], owner.anchors("put")) == ("completed", 1)
+    owner.producer(owner_wait_s=30).close()
+    assert owner.on_queue(owner.status_queue("put")) == []
     assert is_whole(owner)
 
 
@@ -206,16 +207,16 @@ def test_units_of_work_and_owners_are_numbered_on_over_restarts(owner):
 
 @pytest.mark.embedded
 def test_an_owner_begins_and_ends_with_a_unit_of_work_of_its_own(owner, count_calls):
-    """Its record is put and taken away; one MQCLOSE is that of the queue manager's attributes."""
+    """Its record is put and taken away, and the anchor beside it."""
     qmgr = owner.connect()
     count_calls()
     producer = owner.producer(qmgr)
-    # Two opens and the definition type of the status queue; is there a record, and is there none really?
-    assert count_calls() == {"MQOPEN": 3, "MQINQ": 2, "MQGET": 1, "MQPUT": 1, "MQCMIT": 1}
+    # Two opens and the definition type of the status queue; is there a record?
+    assert count_calls() == {"MQOPEN": 3, "MQINQ": 1, "MQGET": 1, "MQPUT": 2, "MQCMIT": 1}
     assert owner.record("put")["state"] == "idle"
     count_calls()
     producer.close()
-    assert count_calls() == {"MQGET": 1, "MQCMIT": 1, "MQCLOSE": 2}
+    assert count_calls() == {"MQGET": 2, "MQCMIT": 1, "MQCLOSE": 2}
     assert owner.records("put") == []
 
 
@@ -233,7 +234,7 @@ def test_closing_in_the_middle_of_a_group_leaves_the_record(owner, count_calls):
 
 def test_repr_shows_whose_and_how_far(owner):
     with owner.producer(every=100) as producer, producer.group() as group:
-        assert repr(producer._work) == f"<UnitsOfWork put {owner.queue} name={owner.name} uow=1 messages=0>"
+        assert repr(producer._putter.work) == f"<UnitsOfWork of put {owner.name} uow=1 messages=0>"
         group.put(b"0")
         group.put(b"1")
-        assert repr(producer._work) == f"<UnitsOfWork put {owner.queue} name={owner.name} uow=1 messages=1>"
+        assert repr(producer._putter.work) == f"<UnitsOfWork of put {owner.name} uow=1 messages=1>"

@@ -20,7 +20,7 @@ ZOMBIE = "zombie put/classic/plain stop@24"
 def interruption(level, connection):
     """Name a case: an interruption before the fourth message is put; the third is in the open unit of work."""
     source, first = inspect.getsourcelines(PutGroup._put)
-    line = first + next(number for number, text in enumerate(source) if "producer._put(Unsent(" in text)
+    line = first + next(number for number, text in enumerate(source) if "putter.put(Unsent(" in text)
     return f"interruption put/classic/plain {level} {connection} KeyboardInterrupt@put_group.py:{line}.4"
 
 

@@ -20,6 +20,7 @@ from typing import Any
 from mqgroups import errors
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from mqgroups.queue_manager import QueueManager, connection_of
 from tests.ownership.explorer import Event, Explorer, Scenario, written
 from tests.ownership.owners import Protocol
 from tests.ownership.queue_manager import Reading
@@ -142,8 +143,9 @@ class Gate:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._binding, name)
 
-    def stand_before(self, connection: Any) -> None:
+    def stand_before(self, q_mgr: QueueManager) -> None:
         """Be what a connection of the library makes its calls through."""
+        connection: Any = connection_of(q_mgr)
         self._binding, connection.binding = connection.binding, self
 
     def holds(self, name: str) -> bool:
