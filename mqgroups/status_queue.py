@@ -38,6 +38,7 @@ from mqgroups.core.status_chain import (
 )
 from mqgroups.errors import (
     SALVAGE,
+    ConfigurationError,
     DuplicateStatusRecords,
     ForeignSyncpoint,
     GroupUsage,
@@ -436,6 +437,20 @@ def check_kind(queue: Queue) -> None:
             status_queue=name,
             found="cluster queue",
             expected="local queue that is in no cluster",
+        )
+
+
+def check_apart(status_queue: str, data_queue: Queue) -> None:
+    """Check that messages are not put to and got from the status queue itself, by an alias for example.
+
+    Raises:
+        ConfigurationError: they would be.
+    """
+    if data_queue.leads_to(status_queue):
+        by = f" (by {data_queue.name})" if data_queue.name != status_queue else ""
+        raise ConfigurationError(
+            f"status_queue {status_queue} is the queue that its messages are put to or got from{by}. A status queue holds one "
+            "owner's records and nothing else: give another name, or none"
         )
 
 
