@@ -78,6 +78,7 @@ def main(directory: Path, wait_s: float | None) -> int:
             ) as consumer,
         ):
             get_lines(consumer, directory)
+            consumer.forget_checkpoint()  # the last file's length: nobody needs it any more
     except EnvironmentFailure as error:
         log.error("%s", error)
         return EXIT_TRY_AGAIN

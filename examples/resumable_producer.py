@@ -3,9 +3,10 @@
     mqgroups embedded exec --data DIR -- python examples/resumable_producer.py INPUT
 
 The checkpoint is the position in the file, committed with the lines before it; so whatever dies when, every line is put
-once. When all are, INPUT becomes INPUT.put, *before* the producer is closed: closing takes the last group's record off the status
-queue, and with it the checkpoint. systemd/ has a unit for it. It connects as `mqgroups recover` does, by MQGROUPS_Q_MGR_NAME,
-_CONN_NAME, _CHANNEL, _USER and _PASSWORD; with MQGROUPS_PROPAGATE=true messages carry trace context.
+once. When all are, INPUT becomes INPUT.put, and then the checkpoint is forgotten, so that the next INPUT is put from its first
+line. A start that finds no INPUT was killed between the two, and only forgets the checkpoint. systemd/ has a unit for it. It
+connects as `mqgroups recover` does, by MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD; with
+MQGROUPS_PROPAGATE=true messages carry trace context.
 
 Exit codes: 0 done; 75 start it again, and it goes on; 1 somebody has to look.
 """
@@ -76,6 +77,7 @@ def main(path: Path) -> int:
                 put_lines(producer, path)
                 path.rename(f"{path}.put")
                 make_durable(path.parent)
+            producer.forget_checkpoint()
     except EnvironmentFailure as error:
         log.error("%s", error)
         return EXIT_TRY_AGAIN

@@ -90,6 +90,10 @@ class Queue:
         """Whether it can be used: neither closed nor stale."""
         return self._hobj is not None and not self.is_stale
 
+    def leads_to(self, name: str) -> bool:
+        """Whether it is the queue ``name`` of this queue manager, directly or by an alias."""
+        return (self.resolved_q_name, self.resolved_q_mgr_name) == (name, self._connection.q_mgr_name)
+
     def _usable_hobj(self) -> int:
         if self._hobj is None or self._generation != self._connection.generation:
             raise self._connection.gone()

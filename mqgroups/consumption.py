@@ -19,9 +19,11 @@ from mqgroups.core.restart import Verdict
 from mqgroups.core.status import Checkpoint, RecordState
 from mqgroups.errors import ConfigurationError, GroupStalled, MQGroupsError, MQIError
 from mqgroups.group_cursor import GroupCursor
+from mqgroups.mqi import constants as mq
 from mqgroups.mqi.message import Message
 from mqgroups.owner import Owner
-from mqgroups.status_queue import StatusQueue
+from mqgroups.retry import OWNER_ACTIVE
+from mqgroups.status_queue import StatusQueue, check_apart
 from mqgroups.unit_of_work import UnitsOfWork
 from mqgroups.unreachable_groups import UnreachableGroups
 
@@ -82,7 +84,7 @@ class Consumption:
         )
         try:
             self.owner = Owner(connection, self.status, Role.GET, settings.name, settings.queue, settings.hooks)
-            self.cursor = GroupCursor(connection, settings, self.owner.committed)
+            self.cursor = self._open_cursor()
             self.backout = self._find_backout_queue()
         except BaseException:
             self.status.close()
@@ -105,6 +107,26 @@ class Consumption:
             f"<GroupConsumer {self.settings.queue} name={self.settings.name} group={group} "
             f"seq={position.msg_seq_number} uow={self.owner.number} {state}>"
         )
+
+    def _open_cursor(self) -> GroupCursor:
+        try:
+            return GroupCursor(self._connection, self.settings, self.owner.committed)
+        except MQIError as error:
+            if error.reason not in OWNER_ACTIVE:
+                raise
+            self._refuse_status_queue(error)
+            raise
+
+    def _refuse_status_queue(self, in_use: MQIError) -> None:
+        """Tell whether the queue is in use because it is the status queue, which is open exclusively."""
+        try:
+            queue = self._connection.open_queue(self.settings.queue, mq.MQOO_BROWSE)
+        except MQIError:
+            raise in_use from None
+        try:
+            check_apart(self.status.name, queue)
+        finally:
+            queue.close()
 
     def _find_backout_queue(self) -> BackoutQueue | None:
         policy = self.settings.poison

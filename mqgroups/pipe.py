@@ -33,7 +33,7 @@ from mqgroups.get_group import GetGroup
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.payload import BYTES, Kind, Unsent, abandonment, kind_of
 from mqgroups.putter import Putter
-from mqgroups.status_queue import StatusQueue
+from mqgroups.status_queue import StatusQueue, check_apart
 from mqgroups.unit_of_work import UnitsOfWork
 
 
@@ -92,6 +92,8 @@ class GroupPipe:
         connection, (incoming, outgoing) = self._connection, self._settings
         consumption = Consumption(connection, incoming)
         try:
+            # The other side's, before it is opened exclusively and would wait for this handle for nothing.
+            check_apart(outgoing.status_queue, consumption.cursor.queue)
             keeper = StatusQueue(
                 connection,
                 outgoing.status_queue,
@@ -106,6 +108,7 @@ class GroupPipe:
                 keeper.close()
                 raise
             try:
+                check_apart(incoming.status_queue, putter.queue)
                 self._refuse_disagreement(consumption, putter)
                 work = UnitsOfWork(connection, incoming.every, [consumption.owner, putter.owner])
                 consumption.work = putter.work = work

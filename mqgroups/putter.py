@@ -30,6 +30,7 @@ from mqgroups.owner import Owner
 from mqgroups.payload import BYTES, Kind, Stream, Unsent, abandonment
 from mqgroups.record_keeper import RecordKeeper
 from mqgroups.retry import NO_ROOM, Patience, retrying
+from mqgroups.status_queue import check_apart
 from mqgroups.telemetry import context
 from mqgroups.telemetry.message_span import MessageSpan
 from mqgroups.telemetry.semantic_conventions import TRACEPARENT
@@ -50,6 +51,7 @@ class Putter:
     Attributes:
         settings: of the producer.
         owner: whose status record it is.
+        queue: the handle, open for output.
         work: its units of work; given by whoever has them.
         whole_bytes: what is longer is put in segments.
     """
@@ -102,7 +104,6 @@ class Putter:
         self._in_logical_order, self._in_physical_order = _IN_LOGICAL_ORDER, _IN_PHYSICAL_ORDER
         self._room = retrying(Patience(settings.full_wait_s), NO_ROOM, connection.sleep)
         self.whole_bytes = settings.segment_bytes or sys.maxsize
-        self._queue: Queue | None = None
         self._destination.check()
         self.owner = Owner(
             connection,
@@ -119,7 +120,12 @@ class Putter:
         if resumed:
             self._persistence = resumed.persistence
             self._destination.resolved = (resumed.resolved_q_name, resumed.resolved_q_mgr_name)
-        self._queue = self._open()
+        self.queue = self._open()
+        try:
+            check_apart(keeper.name, self.queue)
+        except BaseException:
+            self.queue.close()
+            raise
         if resumed:
             _log.info("%r resumes an interrupted group", self, extra=self.owner.log_fields())
 
@@ -199,8 +205,7 @@ class Putter:
     def close(self, *, delete_status: bool = False) -> None:
         """Close both queues."""
         try:
-            if self._queue is not None:
-                self._queue.close()
+            self.queue.close()
         finally:
             self._keeper.close(delete=delete_status)
 
@@ -252,8 +257,8 @@ class Putter:
         first = self._physical == 0
         if first and (owner is work.owners[0] or not work.is_open):
             work.begin()
-        if self._queue is None or (first and not self._queue.is_open):
-            self._queue = self._open()
+        if first and not self.queue.is_open:
+            self.queue = self._open()
         if first:
             owner.telemetry.begin(owner.number)
             if not self._each_message:
@@ -267,7 +272,7 @@ class Putter:
         else:
             pmo = self._in_logical_order
         try:
-            md_out, pmo_out = self._queue.put(md, pmo, data)
+            md_out, pmo_out = self.queue.put(md, pmo, data)
         except MQIError as error:
             if span is not None:
                 span.why = error
@@ -400,8 +405,7 @@ class Putter:
             # Only the rest of that group had to go where its beginning went. The next one's first message opens the queue
             # again: here the commit has succeeded, and nothing may fail any more.
             self._pinned = False
-            if self._queue is not None:
-                self._queue.close()
+            self.queue.close()
         self._run.clear()
 
     def _open(self) -> Queue:

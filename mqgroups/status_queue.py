@@ -39,6 +39,7 @@ from mqgroups.core.status_chain import (
 )
 from mqgroups.errors import (
     SALVAGE,
+    ConfigurationError,
     DuplicateStatusRecords,
     ForeignSyncpoint,
     GroupUsage,
@@ -118,6 +119,7 @@ class StatusQueue:
         self.name = name
         self.was_made = False
         self._connection = connection
+        self._for_owner = for_owner
         self._patience = Patience(owner_wait_s)
         self._waiting = retrying(self._patience, OWNER_ACTIVE, connection.sleep)
         # Where others can end the unit of work too, each record has to be got in it: ``hold``.
@@ -344,6 +346,9 @@ class StatusQueue:
 
     def close(self, *, delete: bool = False) -> None:
         """Close the queue, and delete it if asked; only a queue made from a model can be, and only when it is empty."""
+        if self._for_owner and self._connection.status_queues.get(self.name, self) is not self:
+            # Another one on this connection has the name, and this handle was closed for it: its number may be anybody's by now.
+            return
         try:
             if delete:
                 self._queue.close(mq.MQCO_DELETE)
@@ -460,6 +465,20 @@ def check_kind(queue: Queue) -> None:
             status_queue=name,
             found="cluster queue",
             expected="local queue that is in no cluster",
+        )
+
+
+def check_apart(status_queue: str, data_queue: Queue) -> None:
+    """Check that messages are not put to and got from the status queue itself, by an alias for example.
+
+    Raises:
+        ConfigurationError: they would be.
+    """
+    if data_queue.leads_to(status_queue):
+        by = f" (by {data_queue.name})" if data_queue.name != status_queue else ""
+        raise ConfigurationError(
+            f"status_queue {status_queue} is the queue that its messages are put to or got from{by}. A status queue holds one "
+            "owner's records and nothing else: give another name, or none"
         )
 
 

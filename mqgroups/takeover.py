@@ -2,7 +2,8 @@
 
 For a producer or consumer that will not come back under its name. Both status queues are held exclusively meanwhile, so neither
 owner works; the record says where the group stands, as it would to its own owner, and goes on saying it under the other name.
-After a commit without an answer the record is on the one queue or on the other: ask again.
+After a commit without an answer the record is on the one queue or on the other: ask again. That also removes the record that
+says nothing, which a takeover leaves in the place of the one it moves until that is committed.
 """
 
 from __future__ import annotations
@@ -56,6 +57,9 @@ def take_over(
     try:
         record = theirs.read()
         if record is None or _decision(connection, role, source, record).action is not RestartAction.RESUME_GROUP:
+            if record is not None and not record.speaks and not check:
+                # A takeover whose commit had no answer leaves one, and a name that does not come back does not remove it.
+                take_away(connection, theirs, record)
             return nothing
         ours = StatusQueue(connection, target.status_queue, status_model, wait_s)
         delete = ours.was_made

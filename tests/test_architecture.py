@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import sys
 from pathlib import Path
 
@@ -16,6 +17,7 @@ EDGE = {
     "connection",
     "status_queue",
     "record_keeper",
+    "owner",
     "unit_of_work",
     "payload",
     "backout_queue",
@@ -40,16 +42,20 @@ ALLOWED: dict[str, set[str]] = {
     "retry": {"errors", "mqi.constants", "telemetry"},
     "authorities": {"mqi.constants"},
     "message_handles": {"connection", "mqi.constants", "telemetry"},
-    "connection": {"authorities", "errors", "message_handles", "retry", "mqi", "telemetry"},
+    "turn": {"errors"},
+    "wrapping": {"errors"},
+    "connection": {"authorities", "errors", "message_handles", "retry", "mqi", "telemetry", "turn"},
     "payload": {"core", "errors", "mqi"},
     "status_queue": {"connection", "core", "errors", "forwarding", "retry", "mqi", "telemetry"},
     "record_keeper": {"core.status", "errors"},
     "shared_status_queue": {"connection", "core", "errors", "mqi", "status_queue"},
     "group_status": {"connection", "core", "errors", "shared_status_queue", "status_queue"},
-    "batch_producer": EDGE | {"group_status", "producer", "shared_status_queue"},
+    "batch_producer": EDGE | {"group_status", "put_group", "putter", "shared_status_queue"},
     "batches": {"config", "connection", "core", "errors", "mqi", "shared_status_queue", "telemetry"},
-    "unit_of_work": EDGE - {"unit_of_work", "payload", "backout_queue", "config"},
-    "put_group": {"core", "errors", "mqi.abc", "payload", "producer", "record_keeper"},
+    "owner": {"connection", "core", "errors", "hooks", "record_keeper", "status_queue", "telemetry"},
+    "unit_of_work": {"connection", "core", "errors", "hooks", "mqi", "owner", "retry", "telemetry"},
+    "putter": EDGE | {"destination"},
+    "put_group": {"core", "errors", "mqi.abc", "payload", "putter", "record_keeper", "turn"},
     "backout_queue": {"connection", "errors", "forwarding", "mqi"},
     "browse": {"connection", "core.inspection", "core.model", "errors", "mqi", "pcf_client"},
     "pcf_client": {"connection", "errors", "mqi"},
@@ -57,16 +63,16 @@ ALLOWED: dict[str, set[str]] = {
     "other_owners": {"connection", "core", "errors", "mqi", "pcf_client", "status_queue"},
     "forwarding": {"connection", "mqi"},
     "group_cursor": EDGE,
-    "consumption": EDGE | {"group_cursor", "get_group"},
+    "consumption": EDGE | {"group_cursor", "unreachable_groups"},
     "get_group": {"consumption", "core", "errors", "mqi", "record_keeper"},
     "unreachable_groups": {"browse", "connection", "core.inspection", "errors", "mqi", "telemetry"},
     "destination": {"connection", "errors", "mqi"},
-    "producer": EDGE | {"destination", "put_group"},
-    "pipe": EDGE | {"producer", "consumer", "get_group"},
-    "consumer": EDGE | {"consumption", "get_group"},
-    "recovery": EDGE,
+    "producer": {"config", "connection", "core", "errors", "put_group", "putter", "status_queue", "unit_of_work"},
+    "consumer": {"config", "connection", "consumption", "core", "errors", "get_group", "unit_of_work"},
+    "pipe": EDGE | {"consumer", "consumption", "get_group", "putter"},
+    "recovery": {"connection", "core", "errors", "status_queue"},
     "salvage": EDGE | {"browse", "forwarding", "other_owners", "pcf_client"},
-    "cluster": {"connection", "core", "browse"},
+    "cluster": {"core"},
     "takeover": {"connection", "core", "errors", "status_queue", "telemetry"},
     "queue_manager": EDGE
     | {
@@ -80,6 +86,7 @@ ALLOWED: dict[str, set[str]] = {
         "browse",
         "salvage",
         "takeover",
+        "wrapping",
     },
     "cli_connection": {"core.status", "errors", "queue_manager", "secret"},
     "cli_recover": {"cli_connection", "config", "core.status", "errors", "queue_manager", "recovery", "takeover"},
@@ -89,9 +96,10 @@ ALLOWED: dict[str, set[str]] = {
     "cli_pipeline": {"errors", "spark"},
     "embedded": {"embedded", "mqi.constants"},
     "testing": {"testing", "embedded", "mqi.constants"},
-    "spark": EDGE
-    | {"secret", "spark", "queue_manager", "producer", "consumer", "recovery", "batch_producer", "batches"},
+    "spark": EDGE | {"secret", "spark", "queue_manager", "batch_producer", "batches"},
 }
+# What names everything, and is imported by nothing in the package.
+TOPS = {"__init__", "__main__", "cli"}
 # Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.
 VERB_CALLERS = {"connection"}
 VERBS = {"MQOPEN", "MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK", "MQDISC", "MQCONNX", "MQINQ"}
@@ -102,10 +110,18 @@ def sources(part: str) -> list[Path]:
     return sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
 
 
-def imported(path: Path) -> set[str]:
-    """Every module a file imports, inside functions too; ``from a import b`` as both ``a`` and ``a.b``."""
+def imported(path: Path, *, for_types: bool = True) -> set[str]:
+    """Every module a file imports, inside functions too; ``from a import b`` as both ``a`` and ``a.b``.
+
+    ``for_types``: also what is imported for annotations only, at the top of a module.
+    """
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    if not for_types:
+        tree.body = [
+            node for node in tree.body if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+        ]
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -118,6 +134,28 @@ def imported(path: Path) -> set[str]:
 
 def within(module: str, allowed: set[str]) -> bool:
     return any(module == part or module.startswith(part + ".") for part in allowed)
+
+
+def part_of(path: Path) -> str:
+    """The part a file belongs to: a sub-package, or a module."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def test_every_module_has_its_place():
+    parts = {part_of(path) for path in PACKAGE.rglob("*.py")}
+    assert parts == set(ALLOWED) | TOPS
+
+
+def test_no_two_parts_import_each_other():
+    arrows: dict[str, set[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        # IBM's names and numbers are below everything, the rest of mqi too.
+        names = {name for name in imported(path, for_types=False) if name.startswith("mqgroups.")}
+        names -= {"mqgroups.mqi.constants"} | ({"mqgroups.mqi"} if "mqgroups.mqi.constants" in names else set())
+        ours = {name.split(".")[1] for name in names}
+        arrows.setdefault(part_of(path), set()).update((ours & set(ALLOWED)) - {part_of(path)})
+    # Raises CycleError, which names the parts, if there is a way back.
+    assert set(graphlib.TopologicalSorter(arrows).static_order()) >= set(ALLOWED)
 
 
 @pytest.mark.parametrize("part", ALLOWED)

@@ -12,6 +12,7 @@ from contextlib import closing
 import pytest
 
 from mqgroups import errors
+from mqgroups.queue_manager import connection_of
 from tests.fix_batches import messages
 
 WHOLE = {"A": [b"A:1", b"A:2", b"A:3"]}
@@ -42,7 +43,7 @@ class Actor:
         self._turn = threading.Condition()
         self._ended = False
         self._qmgr = batches.owner.connect()
-        binding = self._qmgr.binding
+        binding = connection_of(self._qmgr).binding
         batches.owner.doctor(self._qmgr, **{verb: self._gated(getattr(binding, verb)) for verb in VERBS})
         self._thread = threading.Thread(target=self._run, args=(act,))
         self._thread.start()

@@ -7,6 +7,7 @@ import pytest
 from mqgroups import errors
 from mqgroups.batch_producer import BatchMessage
 from mqgroups.mqi import constants as mqi
+from mqgroups.queue_manager import connection_of
 from tests.fix_batches import messages
 from tests.fix_mqi import OK
 
@@ -116,7 +117,7 @@ def test_an_attempt_whose_group_is_being_committed_by_another_waits_for_it(batch
     """A status record that is in somebody's unit of work cannot be seen; the intent says that it is there."""
     first = batches.attempt()
     interrupt(first, "A", 5, after=4)
-    eye = batches.owner.connect()
+    eye = connection_of(batches.owner.connect())
     hidden = eye.open_queue(batches.status_queue, mqi.MQOO_INPUT_SHARED)
     from mqgroups.core.claim import Claim, Sink
     from mqgroups.mqi import structures as st

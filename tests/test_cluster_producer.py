@@ -11,6 +11,7 @@ from mqgroups import errors
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.queue_manager import connection_of
 from tests.fix_mqi import OK, wait_until
 
 THIS = [b"%d" % number for number in range(1, 8)]
@@ -149,7 +150,7 @@ def test_a_connection_lost_in_the_middle_of_a_group_leaves_it_at_one_instance(
                         control.arm(Fault("drop", when, 1 + number % 3, verb))
                     group.put(data)
     control.clear_faults()
-    assert q_mgr.generation > 0
+    assert connection_of(q_mgr).generation > 0
     found = where(cluster, queue, 6 * len(THIS))
     assert all(data[start : start + 7] == THIS for data in found.values() for start in range(0, len(data), 7))
     assert {name: len(data) % 7 for name, data in found.items()} == dict.fromkeys(found, 0)
@@ -192,7 +193,7 @@ def test_behind_an_alias_of_a_queue_in_no_cluster_the_rest_has_the_defaults_of_t
 
 def elsewhere(q_mgr, queue, number):
     """Have MQPMO say, of a message with this number, that it went to another queue manager."""
-    put, count = q_mgr.binding.MQPUT, 0
+    put, count = connection_of(q_mgr).binding.MQPUT, 0
 
     def misled(*arguments):
         nonlocal count

@@ -157,6 +157,15 @@ def test_resumable_programs_lose_and_repeat_nothing_whatever_kills_them(supervis
         (path.read_text().splitlines() for path in output.iterdir()), key=lambda lines: LINES.index(lines[0])
     )
     assert files == [LINES[:1000], LINES[1000:2000], LINES[2000:]]
+    # And another input is put from its first line, also by a program that died before it had forgotten the first one's end
+    for again, kills in (("another", [("after", 4)]), ("a third", [])):
+        source = tmp_path / again
+        source.write_text("".join(f"{line}\n" for line in LINES[:200]))
+        supervised("resumable_producer.py", str(source), kills=kills)
+        taken = set(output.iterdir())
+        supervised("resumable_consumer.py", str(output), "0", kills=[])
+        (new,) = set(output.iterdir()) - taken
+        assert new.read_text().splitlines() == LINES[:200]
 
 
 @pytest.mark.parametrize("program", ["resumable_producer.py", "resumable_consumer.py"])

@@ -181,10 +181,11 @@ def operator(q_mgr, _administrator):
 
 def sparksource(q_mgr, administrator):
     put_group(administrator)
-    with BrowsedQueue(q_mgr, "ORDERS") as queue:
+    connection = connection_of(q_mgr)
+    with BrowsedQueue(connection, "ORDERS") as queue:
         (planned,) = queue.everything()
         assert len(list(queue.messages(planned))) == 3
-    with ReservedQueue(q_mgr, "ORDERS", exclusive=True, wait_s=0) as reserved:
+    with ReservedQueue(connection, "ORDERS", exclusive=True, wait_s=0) as reserved:
         reserved.remove([planned.key], 100)
 
 
@@ -194,10 +195,11 @@ def sparksink(q_mgr, administrator):
         queue="ORDERS", sink=NAME, batch=0, run="run", partition=0, token="attempt", status_queue=shared,
         every=Every(messages=2), claim_wait_s=0, full_wait_s=0,
     )  # fmt: skip
-    producer = BatchProducer(q_mgr, settings)
+    connection = connection_of(q_mgr)
+    producer = BatchProducer(connection, settings)
     assert producer.put_group("K", [BatchMessage(b"K:1"), BatchMessage(b"K:2"), BatchMessage(b"K:3")]) == 3
     producer.close()
-    complete_batch(q_mgr, shared, NAME, "ORDERS", 0, "driver")
+    complete_batch(connection, shared, NAME, "ORDERS", 0, "driver")
 
 
 WORK = {work.__name__: work for work in (loader, sink, pipe, recoverer, operator, sparksource, sparksink)}

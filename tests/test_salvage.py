@@ -18,6 +18,7 @@ from mqgroups import GroupInspection, errors
 from mqgroups.core.inspection import Place, Run
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from mqgroups.queue_manager import connection_of
 from tests.fix_batches import messages
 from tests.fix_mqi import EMPTY, OK, wait_until
 
@@ -252,7 +253,7 @@ def test_a_producer_killed_in_a_group_goes_on_after_its_record_was_lost(owner, p
     faults.arm(Fault("kill_client", nth=6, verb="MQPUT"))
     assert program.run(PUT).returncode == -signal.SIGKILL
     faults.clear_faults()
-    wait_until(lambda: mqgroups.pcf_client.uncommitted(owner.qmgr, owner.queue) == 0)
+    wait_until(lambda: mqgroups.pcf_client.uncommitted(connection_of(owner.qmgr), owner.queue) == 0)
     committed = len(owner.on_queue())
     assert 0 < committed < 7
     lose(owner, "put")
@@ -440,7 +441,7 @@ def test_a_hidden_record_that_comes_back_in_time_is_waited_for(owner, make_owner
         naps.append(seconds)
         owner.eye.back_out()
 
-    qmgr.sleep = back_out
+    connection_of(qmgr).sleep = back_out
     with pytest.raises(errors.SalvageRefused) as caught:
         qmgr.salvage_owner(owner.name, "put", queue=owner.queue, wait_s=30)
     assert (caught.value.because, len(naps)) == ("record-there" if whose == "own" else "owned", 1)
@@ -645,7 +646,7 @@ def test_a_consumer_killed_in_a_group_goes_on_after_its_record_was_lost(owner, p
     faults.arm(Fault("kill_client", nth=8, verb="MQGET"))
     assert program.run(GET).returncode == -signal.SIGKILL
     faults.clear_faults()
-    wait_until(lambda: mqgroups.pcf_client.uncommitted(owner.qmgr, owner.queue) == 0)
+    wait_until(lambda: mqgroups.pcf_client.uncommitted(connection_of(owner.qmgr), owner.queue) == 0)
     left = owner.data()
     assert 0 < len(left) < 7
     lose(owner, "get")

@@ -17,6 +17,7 @@ from mqgroups import errors
 from mqgroups.core.model import Role
 from mqgroups.core.status import RecordRejected, RecordState, RejectedBecause, StatusRecord, decode, encode
 from mqgroups.mqi import constants as mq
+from tests.fix_groups import is_anchor
 from tests.fix_mqi import OK
 
 THIS = [b"%d" % number for number in range(7)]
@@ -106,9 +107,11 @@ def refuses(owner, role, error, match, **more):
 
 
 def take(owner, role, offset):
-    """Get one segment from the status queue."""
-    handle = owner.eye.open(owner.status_queue(role), mq.MQOO_INPUT_EXCLUSIVE)
-    answer = handle.get(match=mq.MQMO_MATCH_OFFSET, Offset=offset)
+    """Get one segment of the record from the status queue."""
+    queue = owner.status_queue(role)
+    (segment,) = (found for found in owner.on_queue(queue) if found.md.Offset == offset and not is_anchor(found.data))
+    handle = owner.eye.open(queue, mq.MQOO_INPUT_EXCLUSIVE)
+    answer = handle.get(match=mq.MQMO_MATCH_MSG_ID, MsgId=segment.md.MsgId)
     assert (answer.code, handle.close()) == (OK, OK)
     return answer
 
@@ -119,7 +122,7 @@ LEFT_WHERE_IT_IS = "It was left where it is. Find out what put it"
 @ROLES
 def test_a_damaged_record_is_no_reason_to_resume_wherever_the_damage_is(owner, role):
     (data,) = interrupt(owner, role, "classic")
-    owner.take_record(role)
+    owner.empty(owner.status_queue(role))
     for place in range(0, len(data), 17):
         flipped = data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :]
         for damaged in (flipped, data[:place]):
@@ -184,7 +187,7 @@ def test_a_record_with_a_right_digest_and_wrong_contents_is_left_to_an_operator(
 @ROLES
 def test_a_name_of_megabytes_is_not_repeated_in_the_error(owner, role):
     (data,) = interrupt(owner, role, "classic")
-    owner.take_record(role)
+    owner.empty(owner.status_queue(role))
     owner.put_raw(forged(data, name="\x1b[31m" + "n" * 2_000_000), owner.status_queue(role))
     with pytest.raises(errors.StatusRecordForeign) as caught:
         start(owner, role, owner_wait_s=30)
@@ -197,7 +200,7 @@ def test_a_name_of_megabytes_is_not_repeated_in_the_error(owner, role):
 def test_a_message_beside_the_record_is_one_too_many(owner, role, status):
     interrupt(owner, role, status)
     owner.put_raw(b"something else", owner.status_queue(role))
-    assert refuses(owner, role, errors.DuplicateStatusRecords, "browse it, keep the record with the highest epoch")
+    assert refuses(owner, role, errors.StatusRecordCorrupt, LEFT_WHERE_IT_IS)
 
 
 @ROLES

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from mqgroups import errors
 from mqgroups.cli import main
-from mqgroups.core.status import decode
+from mqgroups.core.status import RecordState, decode
 from mqgroups.embedded import Fault
 from tests.test_ownership import ZOMBIE, Stopped
 from tests.test_recover_cli import environment
@@ -152,7 +152,10 @@ def test_a_producers_half_group_is_taken_over_with_its_checkpoint(pair, recover)
     found = one.on_queue()
     assert [(message.msg_seq_number, message.data) for message in found] == list(enumerate(THIS, 1))
     assert len({message.group_id for message in found}) == 1
-    assert one.records("put") == other.records("put") == []
+    assert (one.records("put"), one.anchors("put")) == ([], 0)
+    # Its checkpoint stays until it is forgotten.
+    record = decode(other.records("put")[0])
+    assert (record.state, record.checkpoint) == (RecordState.COMPLETED, {"row": 2})
 
 
 def test_with_check_it_only_says_so(pair, recover):
@@ -231,8 +234,35 @@ def test_a_takeover_whose_commit_had_no_answer_is_done_or_not_and_can_be_asked_f
         other.connect().take_over(one.name, "get", by=other.name, wait_s=WAIT_S)
     again = other.connect().take_over(one.name, "get", by=other.name, wait_s=WAIT_S)
     assert again.done == (when == "before")
+    # Nothing is left of the one who gave, who does not come back.
+    assert (one.records("get"), one.anchors("get")) == ([], 0)
     assert groups_of(other) == [(2, THIS[2:])]
-    assert one.records("get") == []
+
+
+@pytest.mark.embedded
+def test_a_takeover_that_is_dying_hides_the_record_but_not_that_there_is_one(make_owner, own_queue_manager):
+    """Where handles are closed before the unit of work is backed out, the one who gives can start in between."""
+    target = own_queue_manager(readings={"lost connection": "closes handles, then backs out"}, cleanup_gap_s=0.5)
+    one = make_owner(target, "ORDERS")
+    one.put_group(THIS)
+    half(one)
+    target.arm(Fault("drop", "before", 1, "MQCMIT"))
+    with pytest.raises(errors.CommitOutcomeUnknown):
+        one.connect().take_over(one.name, "get", by=f"{one.name}.2", wait_s=WAIT_S)
+    assert groups_of(one, owner_wait_s=WAIT_S) == [(2, THIS[2:])]
+
+
+def test_to_check_a_takeover_removes_nothing(pair, recover):
+    one, _ = pair
+    qmgr = one.connect()
+    one.consumer(qmgr)
+    qmgr.close()
+    before = one.records("get")
+    assert len(before) == 1
+    assert recover("--check").exit_code == MAY_START
+    assert one.records("get") == before
+    assert recover().exit_code == MAY_START
+    assert (one.records("get"), one.anchors("get")) == ([], 0)
 
 
 @pytest.mark.embedded

@@ -67,6 +67,7 @@ def main() -> None:
                     file.seek(0)
                     drain(consumer, file, options.until, progress)
                 mark_done(options.done)
+            consumer.forget_checkpoint()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
 ``bind="group"`` sends each group to an instance of the queue, whole. It is the default, and all there is here about the cluster.
 The checkpoint, committed with the messages it speaks of, is how many groups are put. The file that says that everything is done
-is made before the producer is closed: closing takes the record of the last group away, and with it the checkpoint.
+is made before the checkpoint is forgotten: who starts after that finds the file.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ def main() -> None:
                 groups = airports.groups(options.data, options.days)
                 load(producer, airports.of_airport(groups, options.airport), progress)
                 mark_done(options.done)
+            producer.forget_checkpoint()
 
 
 if __name__ == "__main__":

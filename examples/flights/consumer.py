@@ -6,7 +6,7 @@ instance cuts the file to that length, deletes what was begun after it, and goes
 first, a crash of the machine between the two would lose lines whose messages are gone from the queue.
 
 Files are numbered in the order in which their groups came. The file that says that everything is done is made before the
-consumer is closed, for the reason the producer's is.
+checkpoint is forgotten, for the reason the producer's is.
 """
 
 from __future__ import annotations
@@ -128,6 +128,7 @@ def main() -> None:
         if not options.done.exists():
             drain(q_mgr, consumer, options.to, options.groups)
             mark_done(options.done)
+        consumer.forget_checkpoint()
 
 
 if __name__ == "__main__":

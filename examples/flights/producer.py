@@ -1,9 +1,9 @@
 """The producer: puts flights to queue FLIGHTS, one group a day, a unit of work every 500 flights.
 
 Its checkpoint, committed with the messages it speaks of, is the day and how many of its flights are put. So a new instance
-knows where the one before was, inside a day and between two. When all is put it makes a file *before* it closes the
-producer: closing takes the record of the last group off the status queue, and whoever starts after that could not know that
-there is nothing left to do. An instance that finds the file only opens and closes the producer, in case that was missed.
+knows where the one before was, inside a day and between two. When all is put it makes a file *before* it forgets the checkpoint:
+whoever starts after that could not know otherwise that there is nothing left to do. An instance that finds the file only
+forgets the checkpoint, in case that was missed; closed then, the producer leaves its status queue empty.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def main() -> None:
         if not options.done.exists():
             load(q_mgr, producer, days(options.data, options.days))
             mark_done(options.done)
+        producer.forget_checkpoint()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import pytest
 
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mqi
+from mqgroups.queue_manager import connection_of
 from mqgroups.spark.browse import BrowsedQueue, Head, Span, last_present
 from mqgroups.spark.errors import AmbiguousGroup, AmbiguousMessage, GroupGone, QueueReserved
 from mqgroups.spark.offsets import Key, Planned
@@ -16,7 +17,7 @@ from tests.fix_properties import MessageHandle
 
 @pytest.fixture
 def browsed(owner):
-    with BrowsedQueue(owner.qmgr, owner.queue) as queue:
+    with BrowsedQueue(connection_of(owner.qmgr), owner.queue) as queue:
         yield queue
 
 
@@ -25,7 +26,9 @@ def reserve(owner):
     """A function that opens the queue for removal, on a connection of its own."""
 
     def open_queue(*, exclusive=True, wait_s=0.0, **connection):
-        return ReservedQueue(owner.connect(**connection), owner.queue, exclusive=exclusive, wait_s=wait_s)
+        return ReservedQueue(
+            connection_of(owner.connect(**connection)), owner.queue, exclusive=exclusive, wait_s=wait_s
+        )
 
     return open_queue
 
@@ -263,7 +266,7 @@ def test_properties_come_only_when_asked_for(owner, browsed):
     (head,) = browsed.heads()
     planned = browsed.planned(head)
     assert data_of(browsed, planned) == [b"data"]
-    with BrowsedQueue(owner.qmgr, owner.queue, headers=True) as with_headers:
+    with BrowsedQueue(connection_of(owner.qmgr), owner.queue, headers=True) as with_headers:
         (data,) = data_of(with_headers, planned)
     assert data.startswith(b"RFH ")
     assert b"<colour>green</colour>" in data
@@ -275,7 +278,7 @@ def test_data_is_converted_when_asked_for_and_comes_as_it_is_where_that_cannot_b
     owner.put_raw(b"\x01\x02", Format=b"UNKNOWN ", CodedCharSetId=819)
     text, other = map(browsed.planned, browsed.heads())
     assert data_of(browsed, text) == ["grün".encode("latin-1")]
-    with BrowsedQueue(owner.qmgr, owner.queue, convert=True) as converting:
+    with BrowsedQueue(connection_of(owner.qmgr), owner.queue, convert=True) as converting:
         assert data_of(converting, text) == ["grün".encode()]
         assert data_of(converting, other) == [b"\x01\x02"]
 
@@ -373,7 +376,7 @@ def test_reading_goes_on_when_the_connection_is_lost_at_any_call(owner, faults, 
 
     def read():
         q_mgr = owner.connect(reconnect_wait_s=30)
-        with BrowsedQueue(q_mgr, owner.queue) as queue:
+        with BrowsedQueue(connection_of(q_mgr), owner.queue) as queue:
             return [data for head in list(queue.heads()) for data in data_of(queue, queue.planned(head))]
 
     count_calls()
@@ -419,5 +422,5 @@ def test_a_connection_that_is_found_dead_when_the_queue_is_opened_is_made_again(
     owner.put_raw(b"single")
     q_mgr = owner.connect(reconnect_wait_s=30)
     faults.arm(Fault("drop", verb="MQOPEN"))
-    with BrowsedQueue(q_mgr, owner.queue) as queue:
+    with BrowsedQueue(connection_of(q_mgr), owner.queue) as queue:
         assert [head.length for head in queue.heads()] == [6]

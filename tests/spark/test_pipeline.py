@@ -13,6 +13,7 @@ pytest.importorskip("pyspark", reason="pyspark needs Python 3.11 or newer")
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.queue_manager import connection_of
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.headers import taken_off
 from mqgroups.spark.pipeline import run
@@ -107,7 +108,7 @@ class Case:
 
     def groups(self, queue):
         """Return the groups on a queue, each message with its properties."""
-        with self.owner.connect() as q_mgr, BrowsedQueue(q_mgr, queue, headers=True) as browsed:
+        with self.owner.connect() as q_mgr, BrowsedQueue(connection_of(q_mgr), queue, headers=True) as browsed:
             found = []
             for head in browsed.heads():
                 messages = []
