@@ -538,6 +538,25 @@ def test_another_owners_record_that_cannot_be_read_is_a_doubt(owner, alpha):
     assert owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, accept=["other-owners"]).done
 
 
+@pytest.mark.embedded
+@pytest.mark.parametrize("reason", [mq.MQRC_NOT_AUTHORIZED, mq.MQRC_OBJECT_IN_USE])
+def test_another_owners_queue_that_may_not_be_browsed_is_a_doubt(owner, alpha, reason):
+    alpha.interrupt_put(THIS[:6])
+    qmgr = owner.connect()
+    opened = qmgr.open_queue
+
+    def refusing(name, options, **more):
+        if name == alpha.status_queue("put"):
+            raise errors.mqi_error("MQOPEN", f"queue {name}", mq.MQCC_FAILED, reason)
+        return opened(name, options, **more)
+
+    qmgr.open_queue = refusing
+    with pytest.raises(errors.SalvageRefused, match=alpha.status_queue("put")) as caught:
+        qmgr.salvage_owner(owner.name, "put", queue=owner.queue)
+    assert caught.value.because == "other-owners"
+    assert qmgr.salvage_owner(owner.name, "put", queue=owner.queue, accept=["other-owners"], check=True).record
+
+
 def test_a_status_queue_of_another_name_is_looked_at_if_it_is_named(owner, alpha, make_queue):
     alpha.interrupt_put(THIS[:6])
     elsewhere = make_queue()
