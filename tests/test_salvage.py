@@ -18,6 +18,7 @@ from mqgroups import GroupInspection, errors
 from mqgroups.core.inspection import Place, Run
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from mqgroups.queue_manager import connection_of
 from tests.fix_batches import messages
 from tests.fix_mqi import EMPTY, OK, wait_until
 
@@ -252,7 +253,7 @@ def test_a_producer_killed_in_a_group_goes_on_after_its_record_was_lost(owner, p
     faults.arm(Fault("kill_client", nth=6, verb="MQPUT"))
     assert program.run(PUT).returncode == -signal.SIGKILL
     faults.clear_faults()
-    wait_until(lambda: mqgroups.pcf_client.uncommitted(owner.qmgr, owner.queue) == 0)
+    wait_until(lambda: mqgroups.pcf_client.uncommitted(connection_of(owner.qmgr), owner.queue) == 0)
     committed = len(owner.on_queue())
     assert 0 < committed < 7
     lose(owner, "put")
@@ -435,12 +436,13 @@ def test_a_hidden_record_that_comes_back_in_time_is_waited_for(owner, make_owner
     assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).code == OK
     handle.close()
     qmgr, naps = owner.connect(), []
+    connection = connection_of(qmgr)
 
     def back_out(seconds):
         naps.append(seconds)
         owner.eye.back_out()
 
-    qmgr.sleep = back_out
+    connection.sleep = back_out
     with pytest.raises(errors.SalvageRefused) as caught:
         qmgr.salvage_owner(owner.name, "put", queue=owner.queue, wait_s=30)
     assert (caught.value.because, len(naps)) == ("record-there" if whose == "own" else "owned", 1)
@@ -543,14 +545,15 @@ def test_another_owners_record_that_cannot_be_read_is_a_doubt(owner, alpha):
 def test_another_owners_queue_that_may_not_be_browsed_is_a_doubt(owner, alpha, reason):
     alpha.interrupt_put(THIS[:6])
     qmgr = owner.connect()
-    opened = qmgr.open_queue
+    connection = connection_of(qmgr)
+    opened = connection.open_queue
 
     def refusing(name, options, **more):
         if name == alpha.status_queue("put"):
             raise errors.mqi_error("MQOPEN", f"queue {name}", mq.MQCC_FAILED, reason)
         return opened(name, options, **more)
 
-    qmgr.open_queue = refusing
+    connection.open_queue = refusing
     with pytest.raises(errors.SalvageRefused, match=alpha.status_queue("put")) as caught:
         qmgr.salvage_owner(owner.name, "put", queue=owner.queue)
     assert caught.value.because == "other-owners"
@@ -664,7 +667,7 @@ def test_a_consumer_killed_in_a_group_goes_on_after_its_record_was_lost(owner, p
     faults.arm(Fault("kill_client", nth=8, verb="MQGET"))
     assert program.run(GET).returncode == -signal.SIGKILL
     faults.clear_faults()
-    wait_until(lambda: mqgroups.pcf_client.uncommitted(owner.qmgr, owner.queue) == 0)
+    wait_until(lambda: mqgroups.pcf_client.uncommitted(connection_of(owner.qmgr), owner.queue) == 0)
     left = owner.data()
     assert 0 < len(left) < 7
     lose(owner, "get")
