@@ -28,7 +28,7 @@ from mqgroups.errors import (
     CommandRefused,
     GroupOwned,
     MessageTooLong,
-    NotAuthorised,
+    MQIError,
     OwnerActive,
     QueueMissing,
     StatusError,
@@ -39,6 +39,7 @@ from mqgroups.pcf_client import queue_names
 from mqgroups.status_queue import LONGEST_RECORD_BYTES, corrupt_record, decoded_record
 
 _PATTERNS = {Role.PUT: ("MQGROUPS.PUT.*", "MQGROUPS.SHARED.*"), Role.GET: ("MQGROUPS.GET.*",)}
+_UNREADABLE = frozenset({mq.MQRC_NOT_AUTHORIZED, mq.MQRC_OBJECT_IN_USE})
 _BROWSE = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 
 
@@ -84,7 +85,10 @@ def check_not_owned(
             if name in named:
                 raise
             continue
-        except (StatusError, NotAuthorised) as error:
+        except (StatusError, MQIError) as error:
+            # Of a queue that its owner has open a queue manager may refuse browsing too (2042).
+            if isinstance(error, MQIError) and error.reason not in _UNREADABLE:
+                raise
             doubt(Obstacle.OTHER_OWNERS, accepted, f"status queue {name}, which cannot be read ({error})", "records")
             continue
         for each in seen:

@@ -331,6 +331,9 @@ def move_group(
         attempts += 1
         source = connection.open_queue(queue, mode | mq.MQOO_SAVE_ALL_CONTEXT | mq.MQOO_NO_READ_AHEAD)
         try:
+            if attempts > 1 and uncommitted(connection, source.resolved_q_name):
+                # The unit of work that was lost: what it hides comes back.
+                raise _hidden(f"queue {queue}", "the unit of work of a lost connection is not backed out yet")
             target = ForwardQueue(connection, to, context_of=source if keep_context else None)
             try:
                 _refuse_same(source, target.queue)
@@ -338,9 +341,6 @@ def move_group(
                 while more:
                     with connection.unit_of_work(target):
                         more = _forward(source, target, group_id, most)
-                if attempts > 1 and uncommitted(connection, source.resolved_q_name):
-                    # The unit of work that was lost: what it hides comes back.
-                    raise _hidden(f"queue {queue}", "the unit of work of a lost connection is not backed out yet")
             finally:
                 target.close()
         finally:

@@ -191,10 +191,8 @@ def test_abandoning_goes_on_by_itself_whatever_call_loses_the_connection(make_ow
     assert nth > 8
 
 
-@pytest.mark.embedded
 @pytest.mark.parametrize("reason", ["", "the file <orders & more> ended early", "é"])
-def test_the_reason_reaches_the_consumer(make_owner, reason):
-    owner = make_owner(model="TEST.PROPCTL.ALL.MODEL")
+def test_the_reason_reaches_the_consumer(owner, reason):
     with owner.producer(every=1) as producer, producer.group() as group:
         group.put(b"one")
         group.put(b"two")

@@ -212,7 +212,7 @@ def test_a_connection_that_is_lost_while_a_record_is_taken_away_does_no_harm(own
     faults.arm(Fault("drop", when, verb="MQCMIT"))
     result = recover()
     assert (result.exit_code, "2009" in result.stderr) == (NO_CONNECTION, True)
-    assert len(owner.records("put")) == (when == "before")
+    wait_until(lambda: len(owner.records("put")) == (when == "before"))
     assert recover().exit_code == MAY_START
     assert owner.records("put") == []
 

@@ -436,12 +436,13 @@ def test_a_hidden_record_that_comes_back_in_time_is_waited_for(owner, make_owner
     assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).code == OK
     handle.close()
     qmgr, naps = owner.connect(), []
+    connection = connection_of(qmgr)
 
     def back_out(seconds):
         naps.append(seconds)
         owner.eye.back_out()
 
-    connection_of(qmgr).sleep = back_out
+    connection.sleep = back_out
     with pytest.raises(errors.SalvageRefused) as caught:
         qmgr.salvage_owner(owner.name, "put", queue=owner.queue, wait_s=30)
     assert (caught.value.because, len(naps)) == ("record-there" if whose == "own" else "owned", 1)
@@ -537,6 +538,26 @@ def test_another_owners_record_that_cannot_be_read_is_a_doubt(owner, alpha):
         owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue)
     assert caught.value.because == "other-owners"
     assert owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, accept=["other-owners"]).done
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("reason", [mq.MQRC_NOT_AUTHORIZED, mq.MQRC_OBJECT_IN_USE])
+def test_another_owners_queue_that_may_not_be_browsed_is_a_doubt(owner, alpha, reason):
+    alpha.interrupt_put(THIS[:6])
+    qmgr = owner.connect()
+    connection = connection_of(qmgr)
+    opened = connection.open_queue
+
+    def refusing(name, options, **more):
+        if name == alpha.status_queue("put"):
+            raise errors.mqi_error("MQOPEN", f"queue {name}", mq.MQCC_FAILED, reason)
+        return opened(name, options, **more)
+
+    connection.open_queue = refusing
+    with pytest.raises(errors.SalvageRefused, match=alpha.status_queue("put")) as caught:
+        qmgr.salvage_owner(owner.name, "put", queue=owner.queue)
+    assert caught.value.because == "other-owners"
+    assert qmgr.salvage_owner(owner.name, "put", queue=owner.queue, accept=["other-owners"], check=True).record
 
 
 def test_a_status_queue_of_another_name_is_looked_at_if_it_is_named(owner, alpha, make_queue):
