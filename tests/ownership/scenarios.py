@@ -66,7 +66,7 @@ DEPTH = Protocol(anchor="depth")
 DEPTH_THAT_COUNTS = Protocol(anchor="depth", depth_counts_gets=True)
 
 HOLDS = [
-    Holds(owners("put", 2, 2, kills=False)),
+    Holds(owners("put", 2, 2, losses=False)),
     Holds(owners("put", 2, 1)),
     Holds(owners("get", 2, 1)),
     Holds(owners("pipe", 2, 1)),
