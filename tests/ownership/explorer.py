@@ -17,6 +17,7 @@ and from each state, without another fault, an end can be reached, with nothing 
 
 from __future__ import annotations
 
+import gc
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -210,6 +211,16 @@ class Explorer:
 
     def explore(self, most: int = 5_000_000) -> Explored:
         """Visit every state, nearest first, until something does not hold."""
+        # Nothing here is in a circle, and the collector would look for one through all states again and again.
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return self._explore(most)
+        finally:
+            if collects:
+                gc.enable()
+
+    def _explore(self, most: int) -> Explored:
         first = self._first()
         numbers = {first: 0}
         states = [first]

@@ -213,12 +213,17 @@ def _stops(why: str) -> Steps:
 # --- looking at a status queue
 
 
+def _browsed(protocol: Protocol, status: str) -> Steps:
+    bodies = yield "browse", status
+    if protocol.browses == "in steps":
+        bodies = yield "browse on", status, bodies
+    return bodies
+
+
 def _read(protocol: Protocol, status: str) -> Steps:
     """Browse until nothing can be hidden; returns records and anchors."""
     while True:
-        bodies = yield "browse", status
-        if protocol.browses == "in steps":
-            bodies = yield "browse on", status, bodies
+        bodies = yield from _browsed(protocol, status)
         if protocol.anchor == "depth" and not bodies:
             depth = yield "MQINQ", status, protocol.depth_counts_gets
             if depth:
@@ -345,7 +350,7 @@ def _settled(
                     verdict = _verdict(protocol, bodies, before[len(seen) - 1], after[len(seen) - 1])
                     if verdict is None:
                         yield from _lost()
-                    # What was concluded of the leader is not concluded again: nothing of it is under way any more.
+                    # What was concluded of the first is not concluded again: nothing of it is under way any more.
                     concluded = (*concluded, verdict) if len(concluded) < len(seen) else (False, *concluded[1:])
             verdicts = tuple(_verdict(protocol, *three) for three in zip(seen, before, after, strict=True))
             if None in verdicts:
@@ -366,9 +371,10 @@ def _opened_again(protocol: Protocol, status: str, own: tuple[Body | None, ...])
     answer = yield "MQOPEN", status, protocol.exclusive
     while answer == IN_USE:
         if protocol.judges_holder != "never":
-            bodies = yield "browse", status
+            bodies = yield from _browsed(protocol, status)
             believed = protocol.judges_holder == "always" or sees_all(protocol, bodies)
-            if believed and bodies and not {mark(record) for record in records_of(bodies)} & {*map(mark, own)}:
+            # By the owner, not by the mark: beside a holder at work, the last segments of a chain may be missed.
+            if believed and bodies and not {record[1] for record in records_of(bodies)} & {r[1] for r in own if r}:
                 yield from _lost()
             del bodies, believed
         answer = yield "MQOPEN", status, protocol.exclusive

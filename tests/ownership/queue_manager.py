@@ -105,11 +105,12 @@ class QueueManager(NamedTuple):
         elif verb == "browse":
             yield self, self.visible(queue, connection)
         elif verb == "browse on":
-            # The rest of a browse that began with ``more[0]`` in sight: what has come into sight since may lie before the cursor.
+            # The rest of a browse that began with ``more[0]`` in sight: what has come or gone since may have been passed or not.
             seen, now = more[0], self.visible(queue, connection)
             new = [body for body in now if body not in seen]
-            for number in range(len(new) + 1):
-                for some in combinations(new, number):
+            doubtful = [*new, *(body for body in seen if body not in now)]
+            for number in range(len(doubtful) + 1):
+                for some in combinations(doubtful, number):
                     # Segments lie one behind the other, so the cursor does not pass a later one and then come to an earlier one.
                     if not any(is_segment(a, b) and a < b for a in some for b in new if b not in some):
                         yield self, tuple(sorted([*(b for b in now if b in seen), *some]))

@@ -60,12 +60,13 @@ class Breaks:
 
 SEGMENTED = Protocol(gets_record=False)
 RECORD_FIRST = Protocol(record_first=True, gets_again=False)
+COUNTED_AT_ONCE = Protocol(sees_all="not fewer", browses="at once")
 NO_ANCHOR = Protocol(anchor="none")
 DEPTH = Protocol(anchor="depth")
 DEPTH_THAT_COUNTS = Protocol(anchor="depth", depth_counts_gets=True)
 
 HOLDS = [
-    Holds(owners("put", 2, 2, kills=False)),
+    Holds(owners("put", 2, 2, losses=False)),
     Holds(owners("put", 2, 1)),
     Holds(owners("get", 2, 1)),
     Holds(owners("pipe", 2, 1)),
@@ -83,6 +84,7 @@ HOLDS = [
     Holds(owners("pipe", 2, 1), Protocol(closes_together=False), what="two closing units of work"),
     Holds(owners("put", 2, 1), Protocol(takes_leftovers=False), what="leftovers left"),
     Holds(owners("put", 2, 1), Protocol(judges_holder="never"), what="no holder judged"),
+    Holds(owners("put", 2, 1), COUNTED_AT_ONCE, what="anchors counted, if a browse were one call"),
     # Where the queue manager backs out before it closes handles, neither anchors nor CURDEPTH are needed; nor are
     # anchors if CURDEPTH counted what is got in open units of work.
     Holds(owners("put", 2, 1), NO_ANCHOR, Reading.BACKS_OUT_FIRST, "no anchor"),
@@ -90,6 +92,7 @@ HOLDS = [
     Holds(owners("put", 2, 1), DEPTH_THAT_COUNTS, Reading.CLOSES_FIRST, "a CURDEPTH that counts uncommitted gets"),
 ]
 LARGE = [
+    Holds(owners("put", 2, 2), COUNTED_AT_ONCE, what="anchors counted, if a browse were one call"),
     Holds(owners("put", 2, 2)),
     Holds(owners("get", 2, 2)),
     Holds(owners("pipe", 2, 2)),
@@ -130,7 +133,7 @@ BREAKS = {
     ),
     "a pipe reads both records first": Breaks(
         Protocol(reads_all=False, browses="at once"),
-        owners("pipe", 2, 2, kills=False),
+        owners("pipe", 1, 2, kills=False),
         "for backed out that was committed",
     ),
     "a record that is closed is nobody's loss": Breaks(
