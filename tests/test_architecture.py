@@ -63,11 +63,7 @@ ALLOWED: dict[str, set[str]] = {
     "other_owners": {"connection", "core", "errors", "mqi", "pcf_client", "status_queue"},
     "forwarding": {"connection", "mqi"},
     "group_cursor": EDGE,
-<<<<<<< HEAD
     "consumption": EDGE | {"group_cursor", "unreachable_groups"},
-=======
-    "consumption": EDGE | {"group_cursor", "get_group", "unreachable_groups"},
->>>>>>> g-salvage
     "get_group": {"consumption", "core", "errors", "mqi", "record_keeper"},
     "unreachable_groups": {"browse", "connection", "core.inspection", "errors", "mqi", "telemetry"},
     "destination": {"connection", "errors", "mqi"},

@@ -442,7 +442,7 @@ def test_a_hidden_record_that_comes_back_in_time_is_waited_for(owner, make_owner
         naps.append(seconds)
         owner.eye.back_out()
 
-    connection.sleep = back_out
+    connection_of(qmgr).sleep = back_out
     with pytest.raises(errors.SalvageRefused) as caught:
         qmgr.salvage_owner(owner.name, "put", queue=owner.queue, wait_s=30)
     assert (caught.value.because, len(naps)) == ("record-there" if whose == "own" else "owned", 1)
