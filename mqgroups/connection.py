@@ -304,7 +304,11 @@ class Connection:
                 self.restore()
             return open_all()
 
-        return retrying(self.reconnect, reasons, self.sleep)(attempt)
+        def say(not_yet: MQIError, pause_s: float) -> None:
+            extra = logs.fields(q_mgr_name=self.q_mgr_name, reason=not_yet.reason)
+            _log.warning("%r: %s. Trying again in %.2g s", self, not_yet, pause_s, extra=extra)
+
+        return retrying(self.reconnect, reasons, self.sleep, say)(attempt)
 
     @property
     def is_shared(self) -> bool:

@@ -118,6 +118,11 @@ class Owner:
         return f"{self._expected.role.value} {self._expected.name}"
 
     @property
+    def look_command(self) -> str:
+        """What an operator types to see how its record stands."""
+        return f"mqgroups recover --name {self._expected.name} --role {self._expected.role.value} --check"
+
+    @property
     def committed(self) -> GroupPosition:
         """The position of the last commit; ``AT_START`` between groups. Fresh handles do not retain it."""
         return self._known.committed

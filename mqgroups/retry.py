@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import TracebackType
+from typing import ParamSpec, TypeVar
 
 import tenacity
 
-from mqgroups.errors import MQIError
+from mqgroups.errors import MQGroupsError, MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.telemetry import metrics
 
 Sleep = Callable[[float], None]
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 # The queue manager, its listener or its channel is not there yet, or not any more.
 CONNECT_LATER = frozenset(
@@ -63,23 +67,67 @@ class Patience:
 NEVER = Patience(0)
 
 
-def retrying(patience: Patience, reasons: frozenset[int], sleep: Sleep) -> tenacity.Retrying:
-    """Return the tenacity policy that tries again on an ``MQIError`` with one of these reasons, and lets others through."""
+Say = Callable[[MQIError, float], None]
+
+
+class Again:
+    """Calls a function until it succeeds, fails for good, or patience is over. Made by ``retrying``."""
+
+    def __init__(self, policy: tenacity.Retrying) -> None:
+        self._policy = policy
+
+    def __call__(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Return what the function does at last; raises its last error, whose traceback tells nothing of what is in between."""
+        try:
+            return self._policy(function, *args, **kwargs)
+        except MQGroupsError as error:
+            raise error.with_traceback(_without_policy(error.__traceback__)) from error.__cause__
+
+
+def retrying(patience: Patience, reasons: frozenset[int], sleep: Sleep, say: Say | None = None) -> Again:
+    """Return what tries again on an ``MQIError`` with one of these reasons, and lets others through.
+
+    ``say`` is told the error and the pause behind it, seconds, before each pause that is longer than those before it.
+    """
+    longest_s = 0.0
 
     def qualifies(error: BaseException) -> bool:
         return isinstance(error, MQIError) and error.reason in reasons
 
-    def count(state: tenacity.RetryCallState) -> None:
+    def before_sleep(state: tenacity.RetryCallState) -> None:
+        nonlocal longest_s
         error = state.outcome.exception() if state.outcome else None
-        if isinstance(error, MQIError):
-            metrics.retried(error.reason)
+        if not isinstance(error, MQIError):
+            return
+        metrics.retried(error.reason)
+        pause_s = state.upcoming_sleep
+        if state.attempt_number == 1:
+            longest_s = 0.0
+        if say is not None and pause_s > 1.5 * longest_s:
+            longest_s = pause_s
+            say(error, pause_s)
 
-    return tenacity.Retrying(
-        sleep=sleep,
-        before_sleep=count,
-        stop=tenacity.stop_after_delay(patience.wait_s),
-        wait=tenacity.wait_exponential(multiplier=patience.first_s, max=patience.longest_s)
-        + tenacity.wait_random(0, patience.first_s),
-        retry=tenacity.retry_if_exception(qualifies),
-        reraise=True,
+    return Again(
+        tenacity.Retrying(
+            sleep=sleep,
+            before_sleep=before_sleep,
+            stop=tenacity.stop_after_delay(patience.wait_s),
+            wait=tenacity.wait_exponential(multiplier=patience.first_s, max=patience.longest_s)
+            + tenacity.wait_random(0, patience.first_s),
+            retry=tenacity.retry_if_exception(qualifies),
+            reraise=True,
+        )
     )
+
+
+def _without_policy(traceback: TracebackType | None) -> TracebackType | None:
+    """Return a traceback without the frames of tenacity."""
+    while traceback is not None and _is_of_policy(traceback):
+        traceback = traceback.tb_next
+    if traceback is not None:
+        traceback.tb_next = _without_policy(traceback.tb_next)
+    return traceback
+
+
+def _is_of_policy(traceback: TracebackType) -> bool:
+    return str(traceback.tb_frame.f_globals.get("__name__", "")).partition(".")[0] == "tenacity"

@@ -282,16 +282,30 @@ class UnitsOfWork:
         if not self._connection.can_redo(error):
             raise error
         first = self.owners[0]
-        _log.info("%r finds out what is committed: %s", first, error, extra=first.log_fields(error.reason))
+        _log.warning(
+            "%r: %s. Finding out what is committed, for %g s at the most; `%s` looks from outside",
+            first,
+            error,
+            self._connection.reconnect.wait_s,
+            first.look_command,
+            extra=first.log_fields(error.reason),
+        )
+
+        def say(not_yet: MQIError, pause_s: float) -> None:
+            extra = first.log_fields(not_yet.reason)
+            _log.warning("%r: not yet: %s. Trying again in %.2g s", first, not_yet, pause_s, extra=extra)
+
         first.telemetry.recovering(error, first.number)
         try:
-            retrying(self._connection.reconnect, REDO_LATER, self._connection.sleep)(again)
+            retrying(self._connection.reconnect, REDO_LATER, self._connection.sleep, say)(again)
             first.telemetry.recovered()
         except BaseException as last:
             first.telemetry.recovered(last)
+            # One error is enough to read: what came before it is in the log.
+            last.__suppress_context__ = True
             if not isinstance(last, MQIError) or not self._in_doubt or isinstance(last, CommitOutcomeUnknown):
                 raise
-            raise CommitOutcomeUnknown("MQCMIT", last.object_name, mq.MQCC_FAILED, error.reason, str(last)) from last
+            raise CommitOutcomeUnknown("MQCMIT", last.object_name, mq.MQCC_FAILED, error.reason, str(last)) from None
         finally:
             # Not before: what a function of the application's raises must find everything in order.
             self._tell_verdicts()

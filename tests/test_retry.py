@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import traceback
+
 import pytest
 
 from mqgroups import errors, retry
@@ -82,6 +84,31 @@ def test_a_policy_can_be_used_again(clock):
         naps = len(clock.naps)
         assert policy(Call(mq.MQRC_Q_FULL, mq.MQRC_Q_FULL)) == "answer"
         assert len(clock.naps) == naps + 2
+
+
+def test_each_pause_that_is_longer_than_before_is_told_each_time_the_policy_is_used(clock):
+    told = []
+    policy = retrying(
+        Patience(20, 0.02, 1.0), NO_ROOM, clock.sleep, lambda error, pause_s: told.append((error.reason, pause_s))
+    )
+    for _ in range(2):
+        told.clear()
+        with pytest.raises(errors.QueueFull):
+            policy(Call(forever=mq.MQRC_Q_FULL))
+        assert {reason for reason, _ in told} == {mq.MQRC_Q_FULL}
+        pauses = [pause_s for _, pause_s in told]
+        assert pauses == sorted(pauses)
+        assert pauses[0] <= 0.04
+        assert 5 <= len(told) <= 8
+
+
+def test_the_traceback_tells_nothing_of_what_is_in_between(clock):
+    with pytest.raises(errors.QueueFull) as caught:
+        retrying(Patience(1), NO_ROOM, clock.sleep)(Call(forever=mq.MQRC_Q_FULL))
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "tenacity" not in shown
+    assert shown.count("Traceback (most recent call last)") == 1
+    assert "raise errors.mqi_error" in shown
 
 
 def test_no_reason_after_which_a_commit_is_in_doubt_is_waited_for_in_a_unit_of_work():

@@ -436,7 +436,7 @@ def test_a_hidden_record_that_comes_back_in_time_is_waited_for(owner, make_owner
     assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).code == OK
     handle.close()
     qmgr, naps = owner.connect(), []
-    connection = connection_of(qmgr)
+    connection_of(qmgr)
 
     def back_out(seconds):
         naps.append(seconds)
