@@ -322,8 +322,10 @@ class UnitsOfWork:
         connection = self._connection
         if self._lost is not None:
             return
-        if connection.turn.interrupted and connection.usable:
-            if connection.is_in_use_beside(self):
+        # Stale on a connection that is usable: somebody else on it was interrupted, or has made it again.
+        is_stale = any(owner.keeper.is_stale for owner in self.owners)
+        if connection.usable and (connection.turn.interrupted or is_stale):
+            if connection.turn.interrupted and connection.is_in_use_beside(self):
                 _log.warning("an interruption on %r: what is in its unit of work is backed out", connection)
             try:
                 connection.restore()
@@ -337,7 +339,6 @@ class UnitsOfWork:
                 return
             finally:
                 self._tell_verdicts()
-        is_stale = any(owner.keeper.is_stale for owner in self.owners)
         if connection.can_go_on and (self._in_doubt or not connection.usable or is_stale):
             self.redo(connection.gone(), again)
 

@@ -322,6 +322,34 @@ def test_a_consumer_and_a_producer_in_the_middle_of_their_units_of_work_are_in_e
     assert owner.data() == other.data() == []
 
 
+def test_a_second_thread_is_refused_at_once_and_changes_nothing(owner, background):
+    """One is inside MQPUT when the other one comes."""
+    qmgr = owner.connect()
+    honest = connection_of(qmgr).binding.MQPUT
+    refused = []
+
+    def mqput(hconn, hobj, md, pmo, data):
+        if data == THIS[3]:
+            background(use_all).result(30)
+        return honest(hconn, hobj, md, pmo, data)
+
+    def use_all():
+        for use in (lambda: group.put(b"other"), producer.group, producer.close, lambda: owner.producer(qmgr)):
+            with pytest.raises(errors.GroupUsage, match=r"another thread is in a call .* Nothing was changed"):
+                use()
+            refused.append(use)
+
+    owner.doctor(qmgr, MQPUT=mqput)
+    with owner.producer(qmgr) as producer:
+        group = producer.group()
+        with group:
+            for data in THIS:
+                group.put(data)
+    assert len(refused) == 4
+    assert owner.data() == THIS
+    assert owner.records("put") == []
+
+
 # --- a connection of the application's own
 
 

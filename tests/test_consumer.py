@@ -516,6 +516,27 @@ def test_the_checkpoint_is_committed_with_what_was_processed(owner):
         assert consumer.checkpoint == {"done": 4}
 
 
+@pytest.mark.parametrize("status", ["classic", "segmented"])
+def test_a_checkpoint_outlives_a_close_until_it_is_forgotten(owner, status):
+    owner.put_raw_group(THIS)
+    with owner.consumer(status=status) as consumer:
+        for group in consumer:
+            for message in group:
+                group.set_checkpoint(message.msg_seq_number)
+    with owner.consumer(status=status) as consumer:
+        assert consumer.checkpoint == 7
+        with pytest.raises(errors.GroupUsage, match="a checkpoint"):
+            consumer.delete_status_queue()
+        consumer.forget_checkpoint()
+        assert consumer.checkpoint is None
+    assert owner.on_queue(owner.status_queue("get")) == []
+    owner.put_raw_group(THIS)
+    with owner.consumer(status=status) as consumer:
+        next(iter(next(iter(consumer))))
+        with pytest.raises(errors.GroupUsage, match="in a group"):
+            consumer.forget_checkpoint()
+
+
 def test_an_exception_in_the_consumers_block_leaves_the_completed_record(owner):
     owner.put_raw_group(THIS)
     with pytest.raises(Crash), owner.consumer() as consumer:
@@ -568,6 +589,43 @@ def test_an_exception_in_before_commit_backs_out(owner, at):
     assert owner.data() == owner.records("get") == []
 
 
+@pytest.mark.parametrize("use", ["group", "iter", "next", "close", "forget_checkpoint"])
+def test_a_call_from_within_before_commit_is_refused_and_what_is_not_committed_comes_again(owner, make_owner, use):
+    owner.put_raw_group(THIS)
+    qmgr = owner.qmgr
+    got, calls = [], []
+    messages = iter(())
+
+    def get_all():
+        nonlocal messages
+        for group in consumer:
+            del got[group.resume_from :]
+            messages = iter(group)
+            got.extend(message.data for message in messages)
+
+    with owner.consumer(qmgr) as consumer, make_owner().producer(qmgr) as producer:
+        uses = {
+            "group": producer.group,
+            "iter": lambda: next(iter(consumer)),
+            "next": lambda: next(messages),
+            "close": consumer.close,
+            "forget_checkpoint": consumer.forget_checkpoint,
+        }
+
+        @consumer.before_commit
+        def nested(_):
+            calls.append(use)
+            if len(calls) == 2:
+                uses[use]()
+
+        with pytest.raises(errors.GroupUsage, match="called from inside a call on the same connection"):
+            get_all()
+        assert owner.record("get")["msg_seq_number"] == 2
+        get_all()
+    assert got == THIS
+    assert owner.data() == owner.records("get") == []
+
+
 @pytest.mark.parametrize("checkpoint", [{1, 2}, (1, 2), {1: 2}, float("inf"), "\ud800", bytearray(b"1")], ids=ascii)
 def test_a_checkpoint_that_cannot_be_kept_is_refused_and_the_group_goes_on(owner, checkpoint):
     owner.put_raw_group(THIS)
@@ -591,6 +649,14 @@ def test_a_queue_that_is_missing_is_named_and_the_status_queue_let_go(owner):
     for _ in range(2):
         with pytest.raises(errors.QueueMissing, match=r"queue NO\.SUCH\.QUEUE failed: reason 2085"):
             owner.consumer(queue="NO.SUCH.QUEUE")
+
+
+def test_a_slip_in_the_queues_name_leaves_no_record_and_does_not_keep_the_name(owner):
+    with pytest.raises(errors.QueueMissing):
+        owner.consumer(queue="NO.SUCH.QUEUE")
+    assert owner.on_queue(owner.status_queue("get")) == []
+    owner.put_raw_group(THIS)
+    assert owner.get_groups() == [THIS]
 
 
 @pytest.mark.embedded

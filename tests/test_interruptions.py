@@ -268,3 +268,20 @@ def test_a_group_is_resumed_after_its_producer_was_interrupted_as_it_closed(owne
         assert producer.checkpoint == 2
         assert put_until_done(producer) == 0
     assert is_whole(owner)
+
+
+@whens
+def test_an_owner_goes_on_whose_neighbour_on_the_connection_was_interrupted(owner, make_owner, qmgr, when):
+    """All that is open on the connection is closed then, its queues too."""
+    neighbour = make_owner()
+    interruption = Interruption(owner, qmgr, "MQCMIT")
+    with owner.producer(qmgr) as producer, neighbour.producer(qmgr) as beside:
+        interruption.comes(2, when)
+        assert put_until_done(producer) == 1
+        assert put_until_done(beside) == 0
+        producer.forget_checkpoint()
+        beside.forget_checkpoint()
+    assert is_whole(owner)
+    assert is_whole(neighbour)
+    for each in (owner, neighbour):
+        assert each.on_queue(each.status_queue("put")) == []

@@ -11,8 +11,10 @@ import threading
 import pytest
 
 from mqgroups import errors
+from mqgroups.core.status import decode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from mqgroups.queue_manager import connection_of
 
 THIS = [b"%d" % number for number in range(7)]
 
@@ -160,6 +162,147 @@ print(said, flush=True)
         assert zombie.go_on() == "[2, 2, 2]"
         assert owner.record("put")["epoch"] == 2
     assert owner.data() == owner.records("put") == []
+
+
+# A pipe that has committed a group and is in its second one; B has its name for a while, and does some of it.
+PIPE_ZOMBIE = """
+qmgr = connect()
+pipe = qmgr.group_pipe(queue, target, name=name, every=3, wait_s=0, group_wait_s=0)
+try:
+    try:
+        for incoming, outgoing in pipe:
+            for message in incoming:
+                outgoing.put(message.data)
+                if message.data == b"that 1":
+                    print("six", flush=True)
+                    sys.stdin.readline()
+    finally:
+        pipe.close()
+    print("done", flush=True)
+except mqgroups.MQGroupsError as error:
+    print(type(error).__name__, flush=True)
+"""
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("first_group", [True, False], ids=["with a group before", "in its first unit of work"])
+@pytest.mark.parametrize("successor", ["stops in the middle", "finishes"])
+def test_neither_half_of_a_pipe_that_lost_its_name_writes_anything_any_more(
+    owner, program, faults, make_queue, first_group, successor
+):
+    """Closing in ``finally`` included: its successor's records are not its own."""
+    target = make_queue()
+    that = [b"that %d" % number for number in range(7)]
+    if first_group:
+        owner.put_raw_group(THIS)
+    owner.put_raw_group(that)
+    zombie = Stopped(program, faults, f"target = {target!r}\n{PIPE_ZOMBIE}")
+
+    def go_on(stop_at=None):
+        qmgr = owner.connect()
+        settings = {"every": 3, "owner_wait_s": 30, "wait_s": 0, "group_wait_s": 0}
+        pipe = qmgr.group_pipe(owner.queue, target, name=owner.name, **settings)
+        for incoming, outgoing in pipe:
+            for message in incoming:
+                if message.data == stop_at:
+                    qmgr.close()
+                    return
+                outgoing.put(message.data)
+        pipe.close()
+
+    go_on(that[6] if successor == "stops in the middle" else None)
+
+    def seen():
+        outgoing = [(message.group_id, message.msg_seq_number, message.data) for message in owner.on_queue(target)]
+        return [owner.records("get"), owner.records("put"), owner.data(), outgoing]
+
+    before = seen()
+    assert len(before[0]) == len(before[1]) == (successor == "stops in the middle")
+    assert zombie.go_on() == "OwnershipLost"
+    assert seen() == before
+    go_on()
+    found = owner.on_queue(target)
+    assert [message.data for message in found] == [*(THIS if first_group else []), *that]
+    assert len({message.group_id for message in found}) == 1 + first_group
+    assert owner.data() == []
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("status", ["classic", "segmented"])
+@pytest.mark.parametrize("successor", ["is interrupted", "finishes"])
+@pytest.mark.parametrize("verb", ["MQGET", "MQPUT", "MQCMIT"])
+def test_who_loses_the_connection_as_it_closes_is_done_whoever_came_meanwhile(owner, faults, verb, successor, status):
+    """All it had was committed. Its record is gone, and the one that is there is not its own to take away."""
+    qmgr = owner.connect(reconnect_wait_s=30)
+    connection = connection_of(qmgr)
+    connect_again = connection._connect
+    assert connect_again is not None
+
+    def connect_too_late():
+        connection._connect = connect_again
+        if successor == "is interrupted":
+            owner.interrupt_put(THIS[:4], owner_wait_s=30)
+        else:
+            owner.put_group(THIS[:4], owner_wait_s=30)
+        return connect_again()
+
+    producer = owner.producer(qmgr, status=status)
+    with producer.group() as group:
+        group.put(b"mine")
+    connection._connect = connect_too_late
+    faults.clear_faults()
+    faults.arm(Fault("drop", verb=verb))
+    producer.close()
+    if faults.faults_fired():
+        assert connection._connect is connect_again
+        assert owner.data() == [b"mine", *THIS[: 2 if successor == "is interrupted" else 4]]
+        assert [decode(record).msg_seq_number for record in owner.records("put")] == [2] * (
+            successor == "is interrupted"
+        )
+    else:
+        assert (verb, status) == ("MQPUT", "classic")
+
+
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_a_second_start_on_the_same_connection_takes_the_name_from_one_that_nobody_closed(owner, role):
+    def start():
+        return (owner.producer if role == "put" else owner.consumer)(qmgr)
+
+    def use(driver):
+        if role == "get":
+            return [[message.data for message in group] for group in driver]
+        with driver.group() as group:
+            for data in THIS:
+                group.put(data)
+        return None
+
+    if role == "get":
+        owner.put_raw_group(THIS)
+    qmgr = owner.connect()
+    lost = start()
+    with start() as driver:
+        for _ in range(2):
+            with pytest.raises(errors.OwnershipLost):
+                use(lost)
+        use(driver)
+    with pytest.raises(errors.OwnershipLost):
+        use(lost)
+    lost.close()
+    assert owner.data() == (THIS if role == "put" else [])
+    assert owner.on_queue(owner.status_queue(role)) == []
+
+
+def test_a_second_start_that_fails_has_taken_the_name_all_the_same_and_the_first_one_puts_nothing(owner, make_queue):
+    """Its status queue is closed; the number of that handle may be another queue's by then."""
+    qmgr = owner.connect()
+    lost = owner.producer(qmgr)
+    with pytest.raises(errors.QueueMissing):
+        owner.producer(qmgr, queue="NO.SUCH.QUEUE")
+    others = [connection_of(qmgr).open_queue(make_queue(), mq.MQOO_OUTPUT | mq.MQOO_INPUT_SHARED) for _ in range(4)]
+    with pytest.raises(errors.OwnershipLost), lost.group() as group:
+        group.put(b"0")
+    assert [owner.data(), *(owner.on_queue(queue.name) for queue in others)] == [[]] * 5
+    owner.put_group([b"0"])
 
 
 def test_the_error_of_lost_ownership_pickles_with_its_values():

@@ -224,6 +224,29 @@ def test_a_pipe_stays_within_maxumsgs(make_owner, own_queue_manager, tmp_path):
     assert side.found() == [whole([data for data in payloads for _ in range(7)])]
 
 
+def test_what_goes_out_has_the_properties_format_and_correl_id_it_was_put_with(owner, side, make_owner):
+    owner.put_raw_group(THIS[:3])
+    with side.open() as pipe:
+        for incoming, outgoing in pipe:
+            for message in incoming:
+                number = message.msg_seq_number
+                outgoing.put(message.data, properties={"number": number, "name": "ä"}, correl_id=b"C" * 24)
+                with pytest.raises(errors.MessageRefused):
+                    outgoing.put(message.data, properties={"": 1})
+                if number == 3:
+                    outgoing.put("text", format="MYFMT")
+    with make_owner(queue=side.queue).consumer() as consumer:
+        found = [
+            (message.data, dict(message.properties), message.correl_id, message.format)
+            for group in consumer
+            for message in group
+        ]
+    assert found == [
+        *((data, {"number": number, "name": "ä"}, b"C" * 24, "") for number, data in enumerate(THIS[:3], 1)),
+        (b"text", {}, bytes(24), "MYFMT"),
+    ]
+
+
 @pytest.mark.embedded
 @pytest.mark.parametrize("every", [2, 100], ids=["many-units-of-work", "one-unit-of-work"])
 @pytest.mark.parametrize("when", ["before", "after"])

@@ -5,9 +5,12 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import io
 import json
 import pickle
+import struct
+import warnings
 
 import pytest
 
@@ -15,7 +18,9 @@ from mqgroups import Every, Persistence, errors
 from mqgroups.core.status import decode, encode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
 from mqgroups.mqi.constants import MQIA_INHIBIT_PUT
+from mqgroups.queue_manager import connection_of
 from tests.fix_groups import is_anchor
 
 THIS = [b"%d" % number for number in range(7)]
@@ -314,27 +319,6 @@ def test_not_only_exceptions_back_out(owner, interruption):
         assert producer.group().resume_from == 2
 
 
-def test_an_interruption_inside_put_ends_the_group_even_if_it_is_swallowed(owner, monkeypatch):
-    """Nobody knows how far the call had come: to go on would put a message twice, or leave one out."""
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    with owner.producer() as producer:
-        with pytest.raises(errors.GroupUsage, match="stopped with KeyboardInterrupt"), producer.group() as group:
-            for data in THIS[:4]:
-                group.put(data)
-            with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-                patched.setattr(producer._putter._queue, "put", interrupted)
-                group.put(THIS[4])
-            group.put(THIS[5])
-        with producer.group() as group:
-            assert group.resume_from == 2
-            for data in THIS[2:]:
-                group.put(data)
-    assert is_whole_group(owner.on_queue(), THIS)
-
-
 @pytest.mark.parametrize("put_before", range(8))
 def test_a_new_connection_goes_on_wherever_the_old_one_stopped(owner, put_before):
     owner.interrupt_put(THIS[:put_before])
@@ -559,6 +543,33 @@ def test_an_exception_in_the_producers_block_leaves_the_completed_record(owner):
     assert owner.record("put")["state"] == "completed"
 
 
+def test_a_checkpoint_outlives_a_polite_stop_and_who_starts_again_does_nothing_twice(owner):
+    for stop_after in (1, 3):
+        with owner.producer() as producer:
+            for number in range(0 if producer.checkpoint is None else producer.checkpoint + 1, stop_after + 1):
+                with producer.group() as group:
+                    group.put(b"%d" % number, checkpoint=number)
+    assert owner.data() == [b"0", b"1", b"2", b"3"]
+
+
+@pytest.mark.parametrize("status", ["classic", "segmented"])
+def test_a_checkpoint_is_forgotten_on_request_and_the_record_goes_with_it(owner, status):
+    with owner.producer(status=status) as producer:
+        producer.forget_checkpoint()
+        with producer.group() as group:
+            group.put(b"0", checkpoint="done")
+            group.put(b"1")
+            with pytest.raises(errors.GroupUsage, match="group"):
+                producer.forget_checkpoint()
+    with owner.producer(status=status) as producer:
+        assert producer.checkpoint == "done"
+        producer.forget_checkpoint()
+        assert producer.checkpoint is None
+    assert owner.on_queue(owner.status_queue("put")) == []
+    with pytest.raises(errors.GroupUsage, match="closed"):
+        producer.forget_checkpoint()
+
+
 # --- groups that are none, and calls at the wrong moment
 
 
@@ -652,6 +663,44 @@ def test_a_queue_that_is_missing_is_named_and_the_status_queue_let_go(owner):
             owner.producer(queue="NO.SUCH.QUEUE")
         assert "Define the queue" in str(caught.value)
         assert caught.value.comp == mq.MQCC_FAILED
+
+
+def test_a_slip_in_the_queues_name_leaves_no_record_and_does_not_keep_the_name(owner):
+    with pytest.raises(errors.QueueMissing):
+        owner.producer(queue="NO.SUCH.QUEUE")
+    assert owner.on_queue(owner.status_queue("put")) == []
+    owner.put_group([b"0"])
+    assert owner.data() == [b"0"]
+
+
+@pytest.mark.parametrize(
+    ("what", "at"), [("GroupId", 4), ("GroupId", 7), ("MsgSeqNumber", 1), ("MsgSeqNumber", 4), ("MsgSeqNumber", 7)]
+)
+def test_a_message_that_was_not_put_where_it_should_be_backs_out_and_the_group_goes_on(owner, what, at):
+    """As when somebody else has backed out on the same connection: the handle begins the group anew."""
+    qmgr = owner.connect()
+    honest = connection_of(qmgr).binding.MQPUT
+
+    def elsewhere(hconn, hobj, md, pmo, data):
+        md, *rest = honest(hconn, hobj, md, pmo, data)
+        if data == THIS[at - 1] and not told:
+            told.append(data)
+            start = st.MD_GROUP_ID.start if what == "GroupId" else st.MD_MSG_SEQ_NUMBER
+            value = b"G" * 24 if what == "GroupId" else struct.pack("i", at + 1)
+            md = md[:start] + value + md[start + len(value) :]
+        return md, *rest
+
+    told = []
+    owner.doctor(qmgr, MQPUT=elsewhere)
+    with owner.producer(qmgr) as producer:
+        with pytest.raises(errors.ForeignSyncpoint, match=f"message {at} of group"), producer.group() as group:
+            for data in THIS:
+                group.put(data)
+        with producer.group() as group:
+            assert group.resume_from == (at - 1) // 2 * 2
+            for data in THIS[group.resume_from :]:
+                group.put(data)
+    assert is_whole_group(owner.on_queue(), THIS)
 
 
 @pytest.mark.embedded
@@ -846,10 +895,45 @@ def test_the_status_queue_of_an_interrupted_group_is_not_deleted(owner):
         with pytest.raises(errors.GroupUsage, match="interrupted group"):
             producer.delete_status_queue()
         with producer.group() as group:
+            group.put(b"2")
             with pytest.raises(errors.GroupUsage, match="group"):
                 producer.delete_status_queue()
-            group.put(b"2")
     assert owner.records("put") == []
+
+
+def left_open(begin):
+    """Return what is warned of when what ``begin`` has begun is collected."""
+    gc.collect()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ResourceWarning)
+        begin()
+        gc.collect()
+    return [str(warning.message) for warning in caught if "GroupProducer" in str(warning.message)]
+
+
+def test_what_nobody_closed_or_ended_is_a_warning(owner):
+    def begin():
+        producer.append(owner.producer(owner.connect()))
+        producer[0].group().put(b"0")
+        producer[0]._group = None
+
+    producer = []
+    (group,) = left_open(begin)
+    assert group.startswith("<PutGroup resume_from=0 open of <GroupProducer ")
+    assert "was not ended: use `with producer.group() as group`" in group
+    (closed,) = left_open(producer.clear)
+    assert closed.startswith(f"<GroupProducer {owner.queue} name={owner.name} ")
+    assert "was not closed: use it in a with statement, or close() it" in closed
+
+
+def test_what_was_closed_and_ended_is_no_warning(owner):
+    def begin():
+        owner.put_group(THIS)
+        producer = owner.producer()
+        producer.group().put(b"0")
+        producer.close()
+
+    assert left_open(begin) == []
 
 
 def test_repr_shows_queue_name_group_and_position(owner):

@@ -172,7 +172,7 @@ def test_after_a_foreign_commit_and_the_end_of_the_program_no_producer_begins_an
     assert owner.data() == THIS[: at - 1]
     # What is committed without its record is for somebody to look at.
     assert (owner.records("put"), owner.anchors("put")) == ([], 1)
-    with pytest.raises(errors.OwnerActive, match="an anchor for a status record that cannot be seen"):
+    with pytest.raises(errors.StatusRecordHidden, match="has an anchor, and the status record"):
         owner.producer()
 
 
@@ -214,7 +214,7 @@ def test_after_a_foreign_commit_and_the_end_of_the_program_no_consumer_begins_an
                 foreign("MQCMIT")
                 raise Crash
     assert owner.data() == THIS[at:]
-    with pytest.raises(errors.OwnerActive, match="an anchor for a status record that cannot be seen"):
+    with pytest.raises(errors.StatusRecordHidden, match="has an anchor, and the status record"):
         owner.consumer()
 
 
@@ -257,17 +257,15 @@ def test_after_a_foreign_commit_and_the_end_of_the_program_no_pipe_begins_anew(o
     # What was made from the messages that are gone was never put.
     assert owner.data() == THIS[at:]
     assert [message.data for message in owner.on_queue(target)] == THIS[: (at - 1) // 3 * 3]
-    with pytest.raises(errors.OwnerActive, match="an anchor for a status record that cannot be seen"):
+    with pytest.raises(errors.StatusRecordHidden, match="has an anchor, and the status record"):
         owner.qmgr.group_pipe(owner.queue, target, name=owner.name, **PIPE)
 
 
 def test_on_a_connection_of_the_application_a_record_is_never_a_chain_of_segments(owner, qmgr, foreign):
     """Segments are not got in each unit of work, so nobody would see that it was ended."""
-    with owner.producer(qmgr, every=1, status="segmented") as producer:
-        with pytest.raises(Crash), producer.group() as group:
-            for data in THIS[:4]:
-                group.put(data)
-            assert len(owner.records("put")) == 1
-            raise Crash
+    with owner.producer(qmgr, every=3, status="segmented") as producer:
         with pytest.raises(errors.ForeignSyncpoint):
-            put_rest(producer, 4, lambda: foreign("MQBACK"))
+            put_rest(producer, 6, lambda: foreign("MQBACK"))
+        assert len(owner.records("put")) == 1
+        assert put_rest(producer) == 3
+    assert is_whole(owner)
