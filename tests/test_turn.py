@@ -38,7 +38,8 @@ def interrupt():
 
 
 def test_a_second_thread_is_refused_at_once_and_the_first_one_goes_on(owner, background):
-    qmgr, hand = owner.connect(), {}
+    qmgr = owner.connect()
+    hand: dict[str, Any] = {}
     # The anchor and the record are put first.
     at_call(
         owner,
