@@ -164,7 +164,8 @@ MUTATIONS = (
         "a group is taken over in one unit of work",
         "takeover.py",
         "        theirs.replace(nothing)\n        ours.claim(given)\n",
-        "        theirs.replace(nothing)\n        connection.commit()\n        connection.begin(theirs)\n        ours.claim(given)\n",
+        "        theirs.replace(nothing)\n        connection.commit()\n        connection.begin(theirs)\n"
+        "        ours.claim(given)\n",
         "tests/test_takeover.py -k answer",
     ),
     Mutation(
@@ -240,8 +241,8 @@ MUTATIONS = (
     Mutation(
         "what one side of a pipe has lost both have",
         "unit_of_work.py",
-        "        self._lost = lost\n        return lost\n",
-        "        return lost\n",
+        "        for owner in self.owners:\n            if self._connection.status_queues",
+        "        for owner in self.owners[:1]:\n            if self._connection.status_queues",
         "tests/test_turn.py -k pipe",
     ),
     Mutation(
