@@ -60,8 +60,12 @@ _NO_DATA_BYTES = 1
 class Queue:
     """A queue that is open. Made by ``Connection.open_queue``."""
 
-    def __init__(self, connection: Connection, name: str, hobj: int, od: bytes, max_message_length: int) -> None:
+    def __init__(
+        self, connection: Connection, name: str, opened: tuple[int, bytes, int, int], max_message_length: int
+    ) -> None:
+        hobj, od = opened[:2]
         self._connection = connection
+        self._opened = opened
         self.name = name
         self.object_name = st.name_at(od, st.OD_OBJECT_NAME)
         self.resolved_q_name = st.name_at(od, st.OD_RESOLVED_Q_NAME)
@@ -174,6 +178,10 @@ class Queue:
             MQIError: it failed. A close that should have deleted the queue leaves it open then.
         """
         if self._hobj is None or self.is_stale or not self._connection.usable:
+            return
+        if not self._connection.has_open(self._opened):
+            # Closed for another owner of the name (``own_status_queue``); its number may be another handle's by now.
+            self._hobj = None
             return
         comp, reason = self._connection.close_handle(self._hobj, options)
         if comp and not (comp == mq.MQCC_WARNING and reason in _UNFINISHED):
@@ -389,6 +397,10 @@ class Connection:
             "the call", f"queue manager {self.q_mgr_name}", mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN
         )
 
+    def has_open(self, opened: tuple[int, bytes, int, int]) -> bool:
+        """Whether what MQOPEN answered then is still open: this answer, not a later one with the same handle."""
+        return any(each is opened for each in self._opened)
+
     def close_handle(self, hobj: int, options: int = mq.MQCO_NONE) -> tuple[int, int]:
         """MQCLOSE; returns completion and reason code."""
         comp, reason = self.binding.MQCLOSE(self.hconn, hobj, options)
@@ -443,11 +455,11 @@ class Connection:
         od = st.od(name, object_q_mgr_name=object_q_mgr_name, dynamic_q_name=dynamic_q_name)
         shown = dynamic_q_name or name
         try:
-            hobj, od_out = self._open(od, options | mq.MQOO_FAIL_IF_QUIESCING, f"queue {name}")
+            opened = self._open(od, options | mq.MQOO_FAIL_IF_QUIESCING, f"queue {name}")
         except NotAuthorised as error:
             error.context = authorities.to_open(name, options, is_model=bool(dynamic_q_name))
             raise
-        return Queue(self, shown, hobj, od_out, max_message_length)
+        return Queue(self, shown, opened, max_message_length)
 
     def message_handle(self, properties: Mapping[str, PropertyValue]) -> int:
         """Return a message handle with these properties, for one MQPUT; raises MQIError.
@@ -601,14 +613,15 @@ class Connection:
         if self._closed:
             raise GroupUsage(f"the connection to {self.q_mgr_name} is closed")
 
-    def _open(self, od: bytes, options: int, object_name: str) -> tuple[int, bytes]:
+    def _open(self, od: bytes, options: int, object_name: str) -> tuple[int, bytes, int, int]:
         # The answer goes into the list within one call of C: whatever interrupts this finds the handle there, and closes it.
         self._opened.extend(map(self.binding.MQOPEN, (self.hconn,), (od,), (options,)))
-        hobj, od_out, comp, reason = self._opened[-1]
+        opened = self._opened[-1]
+        comp, reason = opened[2:]
         if comp == mq.MQCC_FAILED:
             self._opened.pop()
             raise self.failed("MQOPEN", object_name, comp, reason)
-        return hobj, od_out
+        return opened
 
     def _inquire(self, hobj: int, selector: int) -> int | str:
         value, comp, reason = self.binding.inquire(self.hconn, hobj, selector)

@@ -119,7 +119,6 @@ class StatusQueue:
         self.name = name
         self.was_made = False
         self._connection = connection
-        self._for_owner = for_owner
         self._patience = Patience(owner_wait_s)
         self._waiting = retrying(self._patience, OWNER_ACTIVE, connection.sleep)
         # Where others can end the unit of work too, each record has to be got in it: ``hold``.
@@ -346,9 +345,6 @@ class StatusQueue:
 
     def close(self, *, delete: bool = False) -> None:
         """Close the queue, and delete it if asked; only a queue made from a model can be, and only when it is empty."""
-        if self._for_owner and self._connection.status_queues.get(self.name, self) is not self:
-            # Another one on this connection has the name, and this handle was closed for it: its number may be anybody's by now.
-            return
         try:
             if delete:
                 self._queue.close(mq.MQCO_DELETE)

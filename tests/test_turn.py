@@ -38,7 +38,8 @@ def interrupt():
 
 
 def test_a_second_thread_is_refused_at_once_and_the_first_one_goes_on(owner, background):
-    qmgr, hand = owner.connect(), {}
+    qmgr = owner.connect()
+    hand: dict[str, Any] = {}
     # The anchor and the record are put first.
     at_call(
         owner,
@@ -64,10 +65,11 @@ def test_threads_one_after_the_other_are_one_caller(owner, background):
     assert owner.data() == THIS
 
 
-def test_a_group_in_which_a_call_was_interrupted_takes_no_more_and_the_next_one_goes_on(owner):
-    """The message is put, and nobody knows; put once more it would be there twice."""
+@pytest.mark.parametrize(("verb", "nth", "committed"), [("MQPUT", 7, 2), ("MQCMIT", 3, 4)])
+def test_a_group_in_which_a_call_was_interrupted_takes_no_more_and_the_next_one_goes_on(owner, verb, nth, committed):
+    """The message is put, or the unit of work committed, and nobody knows; put once more it would be there twice."""
     qmgr = owner.connect()
-    at_call(owner, qmgr, "MQPUT", 7, interrupt)
+    at_call(owner, qmgr, verb, nth, interrupt)
     with owner.producer(qmgr) as producer:
         with (
             pytest.raises(errors.GroupUsage, match="this group stopped with KeyboardInterrupt"),
@@ -79,8 +81,8 @@ def test_a_group_in_which_a_call_was_interrupted_takes_no_more_and_the_next_one_
                 group.put(THIS[4])
             group.put(THIS[4])
         with producer.group() as group:
-            assert group.resume_from == 2
-            for data in THIS[2:]:
+            assert group.resume_from == committed
+            for data in THIS[committed:]:
                 group.put(data)
     assert owner.data() == THIS
     assert (owner.records("put"), owner.anchors("put")) == ([], 0)
@@ -186,6 +188,18 @@ def test_a_pipe_claims_both_its_names_or_none(owner, make_queue, faults, nth):
         faults.clear_faults()
         qmgr.close()
     assert (len(owner.records("get")), len(owner.records("put"))) == ((0, 0) if nth == 1 else (1, 1))
+
+
+def test_a_pipe_that_has_lost_one_of_its_names_goes_on_with_neither(owner, make_queue):
+    owner.put_raw_group(THIS)
+    qmgr, target = owner.connect(), make_queue()
+    with qmgr.group_pipe(owner.queue, target, name=owner.name, every=2, wait_s=0, owner_wait_s=0) as pipe:
+        with owner.producer(qmgr, queue=target):
+            for _ in range(2):
+                with pytest.raises(errors.OwnershipLost):
+                    next(iter(pipe))
+    assert owner.data() == THIS
+    assert owner.on_queue(target) == []
 
 
 @pytest.mark.embedded
