@@ -59,14 +59,22 @@ class Handle:
         return self.hconn
 
     def __del__(self) -> None:
+        try:
+            self._let_go_of_what_is_left()
+        except BaseException:
+            # Interrupted too, and nobody comes after this.
+            self._let_go_of_what_is_left()
+            raise
+
+    def _let_go_of_what_is_left(self) -> None:
         # A handle means nothing in a process that was forked, and at the end of the interpreter there may be nothing to call.
         if not self._made or os.getpid() != self._pid or sys.is_finalizing():
             return
         if self._hconn() != mq.MQHC_UNUSABLE_HCONN:
+            self.let_go()
             warnings.warn(
                 "a connection to a queue manager was not closed: use it in a with statement, or close() it",
                 ResourceWarning,
-                stacklevel=2,
+                stacklevel=3,
                 source=self,
             )
-            self.let_go()

@@ -70,11 +70,14 @@ def point_at(text: str) -> Point:
 
 
 def file_of(code: CodeType) -> str:
-    """Return the library's file that code is from, as its places name it; empty if it is no code of the library."""
+    """Return the library's file that code is from, as its places name it; empty if it is no code of the library.
+
+    Nor is ``__del__``: what is raised there goes nowhere, so no application goes on after it.
+    """
     file = _places.get(code)
     if file is None:
         _, _, file = code.co_filename.partition(_LIBRARY)
-        file = _places[code] = "" if file.startswith(_NOT_OF_IT) else file
+        file = _places[code] = "" if file.startswith(_NOT_OF_IT) or code.co_name == "__del__" else file
     return file
 
 

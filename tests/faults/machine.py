@@ -101,14 +101,21 @@ class Machine:
         finally:
             self.raw = None
             try:
-                raw.disconnect()
-            except MQGroupsError:
-                if connection is not None:
-                    connection.close()
-                raw.disconnect()
-            except self.watch.raw_errors:
-                # It is disconnected already.
-                pass
+                self._disconnect(raw, connection)
+            except INTERRUPTIONS:
+                self._disconnect(raw, connection)
+                raise
+
+    def _disconnect(self, raw: Any, connection: mqgroups.QueueManager | None) -> None:
+        try:
+            raw.disconnect()
+        except MQGroupsError:
+            if connection is not None:
+                connection.close()
+            raw.disconnect()
+        except self.watch.raw_errors:
+            # It is disconnected already.
+            pass
 
     def nap(self, seconds: float) -> None:
         """Wait a moment; start the queue manager again if it was killed."""
