@@ -326,7 +326,7 @@ def test_a_second_thread_is_refused_at_once_and_changes_nothing(owner, backgroun
     """One is inside MQPUT when the other one comes."""
     qmgr = owner.connect()
     honest = connection_of(qmgr).binding.MQPUT
-    refused = []
+    refused: list[object] = []
 
     def mqput(hconn, hobj, md, pmo, data):
         if data == THIS[3]:

@@ -8,6 +8,7 @@ import datetime
 import itertools
 import os
 import struct
+from collections.abc import Iterator
 
 import pytest
 
@@ -593,8 +594,9 @@ def test_an_exception_in_before_commit_backs_out(owner, at):
 def test_a_call_from_within_before_commit_is_refused_and_what_is_not_committed_comes_again(owner, make_owner, use):
     owner.put_raw_group(THIS)
     qmgr = owner.qmgr
-    got, calls = [], []
-    messages = iter(())
+    got: list[bytes] = []
+    calls = []
+    messages: Iterator[mqgroups.Message] = iter(())
 
     def get_all():
         nonlocal messages

@@ -140,7 +140,7 @@ def test_a_producer_that_was_interrupted_goes_on_after_its_last_commit(owner, qm
 )
 def test_a_consumer_that_was_interrupted_goes_on_after_its_last_commit(owner, qmgr, verb, nth, when):
     owner.put_raw_group(THIS)
-    got = []
+    got: list[bytes] = []
 
     def handle(group):
         del got[group.resume_from :]

@@ -14,7 +14,7 @@ import warnings
 
 import pytest
 
-from mqgroups import Every, Persistence, errors
+from mqgroups import Every, GroupProducer, Persistence, errors
 from mqgroups.core.status import decode, encode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
@@ -917,7 +917,7 @@ def test_what_nobody_closed_or_ended_is_a_warning(owner):
         producer[0].group().put(b"0")
         producer[0]._group = None
 
-    producer = []
+    producer: list[GroupProducer] = []
     (group,) = left_open(begin)
     assert group.startswith("<PutGroup resume_from=0 open of <GroupProducer ")
     assert "was not ended: use `with producer.group() as group`" in group

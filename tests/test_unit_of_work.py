@@ -54,7 +54,7 @@ def test_a_commit_of_unknown_outcome_is_not_repeated_and_the_record_tells(owner,
     assert (caught.value.verb, caught.value.reason) == ("MQCMIT", reason)
     assert "It is not known whether the unit of work was committed" in str(caught.value)
     assert not qmgr.usable
-    with pytest.raises(errors.ConnectionBroken):
+    with pytest.raises(errors.CommitOutcomeUnknown):
         put_rest(producer)
     producer.close()
     qmgr.close()

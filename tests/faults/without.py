@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import mqgroups.owner
-from mqgroups.connection import Queue
+from mqgroups.connection import Connection, Queue
 from mqgroups.core.restart import Verdict, commit_verdict
 from mqgroups.core.status import Mark
 from mqgroups.destination import Destination
@@ -40,10 +40,10 @@ def _without_fence() -> None:
 
 
 def _without_back_out() -> None:
-    def back_out(self: Putter, error: BaseException | None) -> None:
-        pass
+    def back_out(self: Connection) -> None:
+        self._unit_of_work_of = None
 
-    Putter.back_out = back_out  # type: ignore[method-assign]  # backing out taken out
+    Connection.back_out = back_out  # type: ignore[method-assign]  # backing out taken out
 
 
 _SAFETIES = {
