@@ -215,7 +215,7 @@ class Putter:
         """Put messages and their record in a unit of work that somebody else commits; also again, after ``settle``."""
         self.set_back()
         for message in messages:
-            self._room(lambda message=message: self._put_once(message))
+            self._room(self._put_once, message)
         if messages:
             self._stage_record(ended=messages[-1].last)
 
@@ -375,7 +375,7 @@ class Putter:
         if self.work.messages:
             self._syncpoint()
         _log.info("%r waits for room on the queue", self, extra=self.owner.log_fields())
-        self._room(lambda: self._put_once(message))
+        self._room(self._put_once, message)
 
     def segment_bytes(self, payload: bytes | Stream) -> int | None:
         """How many bytes a segment of this payload has at the most; ``None`` if it is not cut."""

@@ -542,7 +542,7 @@ def test_another_owners_record_that_cannot_be_read_is_a_doubt(owner, alpha):
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("reason", [mq.MQRC_NOT_AUTHORIZED, mq.MQRC_OBJECT_IN_USE])
-def test_another_owners_queue_that_may_not_be_browsed_is_a_doubt(owner, alpha, reason):
+def test_another_owners_queue_that_may_not_be_browsed_is_a_doubt(owner, alpha, reason, monkeypatch):
     alpha.interrupt_put(THIS[:6])
     qmgr = owner.connect()
     connection = connection_of(qmgr)
@@ -553,7 +553,7 @@ def test_another_owners_queue_that_may_not_be_browsed_is_a_doubt(owner, alpha, r
             raise errors.mqi_error("MQOPEN", f"queue {name}", mq.MQCC_FAILED, reason)
         return opened(name, options, **more)
 
-    connection.open_queue = refusing
+    monkeypatch.setattr(connection, "open_queue", refusing)
     with pytest.raises(errors.SalvageRefused, match=alpha.status_queue("put")) as caught:
         qmgr.salvage_owner(owner.name, "put", queue=owner.queue)
     assert caught.value.because == "other-owners"
