@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 
-from mqgroups.config import ConsumerSettings, ProducerSettings
+from mqgroups.config import SEGMENT_BYTES, ConsumerSettings, ProducerSettings
 from mqgroups.connection import Connection
 from mqgroups.consumer import Groups
 from mqgroups.consumption import Consumption
@@ -31,7 +31,7 @@ from mqgroups.core.group import Part
 from mqgroups.errors import SALVAGE, GroupUsage, StatusRecordsDisagree
 from mqgroups.get_group import GetGroup
 from mqgroups.mqi.abc import PropertyValue
-from mqgroups.payload import BYTES, Kind, Unsent, abandonment, kind_of
+from mqgroups.payload import BYTES, Kind, Payload, Unsent, abandonment, check_stream, kind_of, pieces
 from mqgroups.putter import Putter
 from mqgroups.status_queue import StatusQueue, check_apart
 from mqgroups.unit_of_work import UnitsOfWork
@@ -51,7 +51,7 @@ class OutgoingGroup:
 
     def put(
         self,
-        payload: bytes | str,
+        payload: Payload,
         *,
         format: str | None = None,
         correl_id: bytes | None = None,
@@ -60,11 +60,15 @@ class OutgoingGroup:
         """Put the next message of the group, with the unit of work of the incoming message that is being processed.
 
         Args:
-            payload, format, correl_id, properties: as for ``PutGroup.put``.
+            payload, format, correl_id, properties: as for ``PutGroup.put``; but a stream is read to its end, and put whole.
 
         Raises:
             GroupUsage: the pipe has gone on to another group, or is closed.
+            MessageRefused: what is given cannot be a message's.
         """
+        if not isinstance(payload, (bytes, str, bytearray, memoryview)):
+            check_stream(payload)
+            payload = b"".join(data for data, _ in pieces(payload, SEGMENT_BYTES, 0))
         self._pipe.add(self, *kind_of(payload, format, correl_id, properties))
 
 

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from mqgroups.config import STATUS_MODEL
 from mqgroups.connection import Connection, Queue
 from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
 from mqgroups.core.restart import Mismatch
@@ -489,7 +490,7 @@ def open_or_make(open_as: Callable[[str, str], Queue], name: str, model: str, sh
 
     Raises:
         QueueMissing: it does not exist, and ``model`` is empty.
-        StatusQueueUnusable: it does not exist, and neither does the model queue.
+        StatusQueueUnusable: it does not exist, and neither does the model queue, or that is none.
         MQIError: it cannot be opened.
     """
     try:
@@ -498,7 +499,7 @@ def open_or_make(open_as: Callable[[str, str], Queue], name: str, model: str, sh
         if not model:
             raise
     try:
-        return open_as(model, name), True
+        made = open_as(model, name)
     except QueueMissing as error:
         raise StatusQueueUnusable(
             f"status queue {name} does not exist, and neither does the model queue {model} to make it from. "
@@ -509,7 +510,18 @@ def open_or_make(open_as: Callable[[str, str], Queue], name: str, model: str, sh
     except MQIError as error:
         if error.reason != mq.MQRC_OBJECT_ALREADY_EXISTS:
             raise
-    return open_as(name, ""), False  # another instance has made it since
+        return open_as(name, ""), False  # another instance has made it since
+    if made.object_name != name:
+        # A queue that is no model is opened itself, whatever name is given for the one to be made.
+        made.close()
+        raise StatusQueueUnusable(
+            f"status queue {name} does not exist, and {model} is no model queue to make it from. Give the name of one: DEFINE "
+            f"QMODEL('{STATUS_MODEL}') DEFTYPE(PERMDYN) DEFPSIST(YES) {sharing}",
+            status_queue=name,
+            found=f"a queue named {made.object_name}",
+            expected="a model queue",
+        )
+    return made, True
 
 
 def browsed(queue: Queue, longest_bytes: int = LONGEST_RECORD_BYTES) -> list[Lying]:

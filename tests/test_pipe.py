@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 
 import pytest
@@ -222,6 +223,15 @@ def test_a_pipe_stays_within_maxumsgs(make_owner, own_queue_manager, tmp_path):
     with side.open(every=1000) as pipe:
         run(pipe, lambda data: [data] * 7)
     assert side.found() == [whole([data for data in payloads for _ in range(7)])]
+
+
+def test_a_stream_goes_out_as_one_message(owner, side):
+    owner.put_raw_group(THIS[:2])
+    with side.open() as pipe:
+        for incoming, outgoing in pipe:
+            for message in incoming:
+                outgoing.put(io.BytesIO(message.data * 3))
+    assert side.found() == [whole([data * 3 for data in THIS[:2]])]
 
 
 def test_what_goes_out_has_the_properties_format_and_correl_id_it_was_put_with(owner, side, make_owner):

@@ -150,6 +150,19 @@ def test_a_temporary_dynamic_queue_is_refused_and_not_left_behind(owner, role):
     start(owner, role).close()
 
 
+@ROLES
+def test_a_model_that_is_a_local_queue_is_refused_and_left_as_it_is(owner, role, make_queue):
+    local = make_queue()
+    owner.put_raw(b"data", local)
+    with pytest.raises(errors.StatusQueueUnusable, match=f"{local} is no model queue") as caught:
+        start(owner, role, status_model=local)
+    assert caught.value.expected == "a model queue"
+    assert [found.data for found in owner.on_queue(local)] == [b"data"]
+    handle = owner.eye.open(local, mq.MQOO_INPUT_EXCLUSIVE)
+    assert handle.code.reason == 0
+    handle.close()
+
+
 @pytest.mark.embedded
 def test_when_another_instance_makes_it_first_it_is_opened(owner, faults):
     owner.producer().close()
