@@ -28,7 +28,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 from rich.console import Console
 from rich.table import Table
 
-from mqgroups import unit_of_work
+from mqgroups import owner as owners
 from mqgroups.embedded import EmbeddedQueueManager
 from mqgroups.telemetry import metrics, owner
 from mqgroups.telemetry import semantic_conventions as sc
@@ -79,7 +79,7 @@ def _as(name: str, tracer: trace.Tracer, instruments: metrics.Instruments) -> It
     """Have owners that are made now traced in this way."""
     with contextlib.ExitStack() as stack:
         if name == NOTHING:
-            stack.enter_context(mock.patch.object(unit_of_work, "OwnerTelemetry", _Nothing))
+            stack.enter_context(mock.patch.object(owners, "OwnerTelemetry", _Nothing))
         elif name == NO_SDK:
             stack.enter_context(mock.patch.object(owner, "TRACER", trace.NoOpTracer()))
         elif name != OFF:
