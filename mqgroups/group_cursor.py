@@ -29,6 +29,8 @@ _INHIBITED_PAUSE_S = 0.2
 # One MQGET waits no longer than this, so that Ctrl-C and signal handlers are served, and a unit of work that ends by
 # its age does end while no message comes.
 _LONGEST_WAIT_MS = 1000
+# How long messages that a lost connection gives back are waited for. Nothing depends on it but whether the application is told.
+_COMING_BACK_S = 5.0
 _ANY_MESSAGE = st.md()
 
 
@@ -145,7 +147,7 @@ class GroupCursor:
         Whether it is there already when the status queue can be opened again is not written anywhere; so it is waited for.
 
         Raises:
-            MessagesTaken: it is not there, and did not come back while the connection's patience lasted.
+            MessagesTaken: it is not there, and did not come back in a few seconds.
             MQIError: the call failed.
         """
         position = self.position
@@ -155,7 +157,7 @@ class GroupCursor:
             match_options |= MatchOption.MATCH_MSG_ID
         md = st.md(msg_id=msg_id, group_id=plan.group_id, msg_seq_number=plan.msg_seq_number, offset=plan.offset)
         plan = replace(plan, match_options=match_options)
-        deadline_s = time.monotonic() + self._connection.reconnect.wait_s
+        deadline_s = time.monotonic() + min(self._connection.reconnect.wait_s, _COMING_BACK_S)
         wait_ms = 0
         while (got := self.queue.get(md, self._gmo(plan, wait_ms))) is None and time.monotonic() < deadline_s:
             wait_ms = _LONGEST_WAIT_MS

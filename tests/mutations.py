@@ -85,9 +85,8 @@ MUTATIONS = (
     Mutation(
         "a completed group leaves its record",
         "owner.py",
-        "        self.keeper.replace(record)\n        goes_on = record.state is RecordState.IN_GROUP\n",
-        "        goes_on = record.state is RecordState.IN_GROUP\n"
-        "        self.keeper.replace(record) if goes_on else self.keeper.clear()\n",
+        "may commit at any moment.\n        self.keeper.replace(record)\n",
+        "may commit at any moment.\n        self.keeper.replace(record) if goes_on else self.keeper.clear()\n",
         "tests/test_recovery.py -k one-unit",
     ),
     Mutation(
@@ -170,9 +169,9 @@ MUTATIONS = (
     ),
     Mutation(
         "MQBACK comes before MQDISC",
-        "connection.py",
-        "if self._connect is not None or self._broken or self._unit_of_work_of is not None:",
-        "if False:",
+        "handle.py",
+        '"MQBACK", self._binding.MQBACK(hconn)',
+        '"MQBACK", (mq.MQCC_OK, mq.MQRC_NONE)',
         "tests/test_connection.py tests/test_processes.py",
     ),
     Mutation(
@@ -255,7 +254,7 @@ MUTATIONS = (
     Mutation(
         "a second thread is refused",
         "turn.py",
-        "            if any(_is_below(inside, other) for other in sys._current_frames().values()):\n",
+        "            if self._is_running(inside):\n",
         "            if False:\n",
         "tests/test_turn.py -k thread",
     ),

@@ -420,14 +420,14 @@ def test_a_record_that_a_dying_instance_hides_is_waited_for(owner, clock, role, 
 
 
 @ROLES
-def test_a_record_that_stays_hidden_is_an_active_owner(owner, clock, role):
+def test_a_record_that_stays_hidden_is_told_and_nothing_is_begun_beside_it(owner, clock, role):
     _, record = put_pair(owner, role)
     take_hidden(owner, role, record)
     # Neither the depth (q103130: a nonbrowse MQGET decrements it) nor an open handle tells of it: the anchor does.
     assert owner.eye.depth(owner.status_queue(role)) == 1
-    with pytest.raises(errors.OwnerActive, match=r"MQGET for status queue .*Waited 5 s\. There is an anchor") as caught:
+    with pytest.raises(errors.StatusRecordHidden, match=r"has an anchor, and .* could not be seen for 5 s") as caught:
         start(owner, role, owner.connect(sleep=clock.sleep), owner_wait_s=5)
-    assert caught.value.reason == mq.MQRC_OBJECT_IN_USE
+    assert caught.value.status_queue == owner.status_queue(role)
     assert 5 <= sum(clock.naps) < 7
     assert owner.anchors(role) == 1
     assert owner.eye.back_out() == OK

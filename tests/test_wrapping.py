@@ -107,5 +107,5 @@ def test_a_commit_by_the_bindings_own_functions_is_noticed_at_the_next_start(own
             raise Died
     assert owner.data() == THIS[:3]
     assert (owner.records("put"), owner.anchors("put")) == ([], 1)
-    with pytest.raises(errors.OwnerActive, match="There is an anchor for a status record that cannot be seen"):
+    with pytest.raises(errors.StatusRecordHidden, match="by a commit on a shared connection"):
         owner.producer()
