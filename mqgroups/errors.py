@@ -422,8 +422,8 @@ class MessagesTaken(EnvironmentFailure):
     def __init__(self, queue: str, group_id: bytes, msg_seq_number: int) -> None:
         super().__init__(
             f"queue {queue}: message {msg_seq_number} of group {group_id.hex()} was processed here, went back to the queue "
-            "when the connection was lost, and is not there any more: another consumer has taken it and processes it as "
-            "well. Undo what was done with it, and go on with the next group"
+            "when the connection was lost, and is not there now: another consumer has taken it and processes it as well; or "
+            "the lost unit of work still hides it, and it comes again. Undo what was done with it, and go on with the next group"
         )
         self.queue = queue
         self.group_id = group_id
