@@ -176,10 +176,12 @@ def test_a_client_killed_while_it_waits_is_backed_out_at_once(mq, mqi, connect, 
     command = [sys.executable, "-c", KILLED, mqi.name, mq.q_mgr_name, mq.channel, mq.conn_name, queue, other]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as client:
         assert client.stdout is not None
-        assert client.stdout.readline() == "waiting\n"
-        wait_until(lambda: mq.queue_manager.calls().get("MQGET", 0) == before + 2)
-        assert connection.depth(queue) == 1
-        client.kill()
+        try:
+            assert client.stdout.readline() == "waiting\n"
+            wait_until(lambda: mq.queue_manager.calls().get("MQGET", 0) == before + 2)
+            assert connection.browse(queue) == []
+        finally:
+            client.kill()
     # The exclusive open lasts as long as the dead client's connection, and its unit of work ends with it.
     wait_until(lambda: (source := connection.open(queue, MQOO_INPUT_EXCLUSIVE)).code == OK and source.close() == OK)
     source = connection.open(queue, MQOO_INPUT_EXCLUSIVE)
