@@ -97,7 +97,7 @@ def complete_batch(
         sink_name, queue, batch: which batch.
         token: who says so.
         mark_expires_s: how long to remember it, seconds, for a sink that will have no other batch; by default for ever.
-        claim_wait_s: how long to wait for a group of this batch that somebody has in a unit of work, seconds: it may not be whole.
+        claim_wait_s: how long to wait for a group of this batch that somebody has in a unit of work, seconds.
 
     Raises:
         InputChanged: a group of this batch is not whole: the batch had messages for it once, and has none now.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 
 import pytest
 
@@ -43,7 +44,7 @@ def until_it_does_not_fire(make_batches, faults, fault, act):
         batches.attempt()  # makes the status queue, if nobody has
         # What the lost connection had in its unit of work may be hidden for a while after its handles are gone.
         put_all(batches, batches.owner.connect(), claim_wait_s=30)
-        wait_until(lambda batches=batches: completed(batches))
+        wait_until(partial(completed, batches))
         assert batches.groups() == WHOLE, nth
         assert batches.depth() == DEPTH, nth
         nth += 1
