@@ -470,7 +470,7 @@ def test_an_anchor_whose_record_is_lost_is_removed_where_no_group_is_interrupted
     owner.interrupt_put(THIS[:6])
     owner.take_record("put")
     owner.empty()
-    with pytest.raises(errors.OwnerActive):
+    with pytest.raises(errors.StatusRecordHidden):
         owner.producer()
     salvage = owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, accept=["nothing-interrupted"])
     assert (salvage.orphaned, salvage.record, owner.anchors("put")) == (True, None, 0)
