@@ -88,6 +88,7 @@ class ReservedQueue(BrowsedQueue):
         try:
             with connection.unit_of_work(self):
                 for key in tuple(removal.left):
+                    removal.at = key
                     while (found := self._take(key)) is not None:
                         removal.got(key, *found)
                         uncommitted += 1
@@ -162,10 +163,12 @@ class _Removal:
 
     Attributes:
         left: what is not known to be gone, and how much of it was got in units of work that are committed.
+        at: what is being got. A reply that is lost may have brought a message of it.
         coming_back: what was got, and then not committed for certain.
     """
 
     left: dict[Key, _Got]
+    at: Key | None = None
     coming_back: set[Key] = field(default_factory=set)
     _uncommitted: dict[Key, _Got] = field(default_factory=dict)
 
@@ -183,5 +186,5 @@ class _Removal:
 
     def backed_out(self, *, for_certain: bool) -> None:
         if for_certain:
-            self.coming_back.update(self._uncommitted)
+            self.coming_back.update(key for key in (*self._uncommitted, self.at) if key in self.left)
         self._uncommitted.clear()

@@ -435,8 +435,10 @@ def is_back(owner):
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize(("verb", "calls"), [("MQGET", 4), ("MQCMIT", 2)])
-def test_removal_waits_for_what_its_own_lost_connection_hides(make_owner, own_queue_manager, verb, calls):
+@pytest.mark.parametrize(
+    ("verb", "when", "calls"), [("MQGET", "before", 4), ("MQGET", "after", 4), ("MQCMIT", "before", 2)]
+)
+def test_removal_waits_for_what_its_own_lost_connection_hides(make_owner, own_queue_manager, verb, when, calls):
     """Where handles are closed before the unit of work is backed out, the queue can be had exclusively in between."""
     target = own_queue_manager(readings={"lost connection": "closes handles, then backs out"}, cleanup_gap_s=0.2)
     owner = make_owner(target, "ORDERS")
@@ -445,7 +447,7 @@ def test_removal_waits_for_what_its_own_lost_connection_hides(make_owner, own_qu
         q_mgr = owner.connect(reconnect_wait_s=30)
         with ReservedQueue(connection_of(q_mgr), owner.queue, exclusive=True, wait_s=30) as queue:
             (group,) = queue.heads()
-            target.arm(Fault("drop", "before", number, verb))
+            target.arm(Fault("drop", when, number, verb))
             missed = queue.remove([group.key], 2)
             assert target.faults_fired() == 1
             target.clear_faults()
