@@ -109,11 +109,18 @@ class BatchProducer:
             )
 
     def is_completed(self) -> bool:
-        """Whether the batch was completed before, so that none of its groups is to be put."""
-        if self._shared is None:
-            return False
-        completed = self._shared.completed_batch(self._sink)
+        """Whether the batch was completed before, so that none of its groups is to be put.
+
+        Raises:
+            StatusError: what is on the status queue cannot be used.
+            MQIError: a call failed; the connection was lost for longer than it is waited for, or for good.
+        """
+        completed = self.connection.reopening(self._completed_batch)
         return completed is not None and completed >= self._settings.batch
+
+    def _completed_batch(self) -> int | None:
+        shared = self._reopened()
+        return None if shared is None else shared.completed_batch(self._sink)
 
     def put_group(self, key: str, messages: Iterable[BatchMessage], *, priority: int | None = None) -> int:
         """Put one group, or what is missing of it; returns how many messages this attempt has put.
@@ -165,11 +172,13 @@ class BatchProducer:
 
     def keeper(self, claim: Claim) -> RecordKeeper:
         """Return where the status of one group is kept."""
-        if self._shared is None:
-            return NoStatus()
-        if self._shared.is_stale:
+        shared = self._reopened()
+        return NoStatus() if shared is None else GroupStatus(shared, claim)
+
+    def _reopened(self) -> SharedStatusQueue | None:
+        if self._shared is not None and self._shared.is_stale:
             self._shared.reopen()
-        return GroupStatus(self._shared, claim)
+        return self._shared
 
     def open_queue(self) -> Queue:
         """Return the queue, open, between two groups."""

@@ -17,6 +17,7 @@ from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import InputChanged
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.retry import OWNER_ACTIVE, Patience, retrying
 from mqgroups.shared_status_queue import Lying, SharedStatusQueue
 from mqgroups.telemetry import logs
 
@@ -82,10 +83,13 @@ def complete_batch(
     token: str,
     *,
     mark_expires_s: int | None = None,
+    claim_wait_s: float = 60.0,
 ) -> None:
     """Say that all groups of a batch, and of those before it, are whole; then take away the records that say so of each.
 
-    To be called when all parts of the batch are put; again, if it is not known whether that was done.
+    To be called when all parts of the batch are put; again, if it is not known whether that was done. Records that the unit of
+    work of a lost connection was taking away may come back after that. They say what the high-water mark says, so they do no harm
+    until the next batch is completed, or an operator purges them.
 
     Args:
         connection: to the queue manager that has the status queue.
@@ -93,9 +97,11 @@ def complete_batch(
         sink_name, queue, batch: which batch.
         token: who says so.
         mark_expires_s: how long to remember it, seconds, for a sink that will have no other batch; by default for ever.
+        claim_wait_s: how long to wait for a group of this batch that somebody has in a unit of work, seconds.
 
     Raises:
         InputChanged: a group of this batch is not whole: the batch had messages for it once, and has none now.
+        OwnerActive: somebody has one in a unit of work, and still had after ``claim_wait_s``. Nothing was changed.
         StatusError: the status queue, or what is on it, cannot be used.
         MQIError: a call failed; to be called again.
     """
@@ -105,6 +111,7 @@ def complete_batch(
         shared = SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL)
         try:
             found = _find(shared, sink_name, queue).get(sink, _Found(sink))
+            _refuse_hidden(shared, found, batch)
             _refuse_unfinished(found, batch, connection.q_mgr_name)
             if not any(_batch(mark) >= batch for mark in found.marks):
                 with connection.unit_of_work(shared):
@@ -115,7 +122,7 @@ def complete_batch(
         finally:
             shared.close()
 
-    connection.reopening(complete)
+    retrying(Patience(claim_wait_s), OWNER_ACTIVE, connection.sleep)(connection.reopening, complete)
 
 
 def find_sinks(connection: Connection, status_queue: str, sink_name: str | None = None) -> list[SinkRecords]:
@@ -188,6 +195,19 @@ def _records(found: _Found) -> SinkRecords:
     hidden = [group.intent.record.name for group in found.groups.values() if group.intent and not group.status]
     completed = max(map(_batch, found.marks), default=None)
     return SinkRecords(found.sink, completed, groups, hidden)
+
+
+def _refuse_hidden(shared: SharedStatusQueue, found: _Found, batch: int) -> None:
+    """Refuse to conclude from a status record that cannot be seen: its group may have been interrupted."""
+    if any(_batch(mark) >= batch for mark in found.marks):
+        return
+    for (of, _), group in found.groups.items():
+        if of == batch and group.status is None and group.intent is not None:
+            error = shared.in_use("MQGET")
+            error.context = (
+                f"Group {group.intent.record.name} is in somebody's unit of work, so nobody knows whether it is whole"
+            )
+            raise error
 
 
 def _refuse_unfinished(found: _Found, batch: int, q_mgr_name: str) -> None:

@@ -6,6 +6,11 @@ put. Within one handle the queue manager keeps to the choice. A restart would no
 order and is balanced like a message of its own. So the rest of an interrupted group is put to the queue manager that the status
 record names, and each message is compared with it.
 
+With ``bind="group"`` it is MQPMO that tells where the first message went. No text says that it has to: ResolvedQMgrName is blank
+where the instance is not fixed, and what a group is, is not written (topic q098810). Where it is blank there is nothing to go by
+after a restart, so only a whole group is committed then; what needs more units of work is refused. Considered: to open the queue
+with MQOO_BIND_ON_OPEN for each group; ``bind="open"`` is there for the asking, and all groups would pay for it.
+
 Not here: which message comes next (``core``), and when to commit (``producer.py``).
 """
 
@@ -39,6 +44,8 @@ class Destination:
         self._options = mq.MQOO_OUTPUT | _OPTIONS[bind]
         # ResolvedQMgrName as MQPMO had it last.
         self._field = b""
+        # Whether messages go to a cluster queue, once that had to be asked.
+        self._clustered: bool | None = None
 
     def check(self) -> None:
         """Refuse a binding that lets groups split; where ``bind`` leaves that open, the queue is asked.
@@ -101,6 +108,30 @@ class Destination:
             number = st.long_at(md, st.MD_MSG_SEQ_NUMBER)
             raise GroupWouldSplit(self._queue, md[st.MD_GROUP_ID], number, found=found, expected=expected)
         self._field = field
+
+    def check_told(self) -> None:
+        """Refuse to commit the beginning of a group alone if nothing tells where it went, and it can have gone to several places.
+
+        Raises:
+            ConfigurationError: that is so.
+            MQIError: the queue cannot be inquired.
+        """
+        if self.resolved[1]:
+            return
+        if self._clustered is None:
+            self._clustered = self._may_be_of_cluster()
+        if self._clustered:
+            raise ConfigurationError(
+                f"bind={self._bind!r}: the queue manager does not tell to which instance of cluster queue {self._queue} the "
+                "group went (MQPMO ResolvedQMgrName is blank), so after an interruption nobody would know where its rest has to "
+                "go. The unit of work is backed out. Use bind='open', or units of work that hold a whole group (every=)"
+            )
+
+    def _may_be_of_cluster(self) -> bool:
+        try:
+            return _cluster_attributes(self._connection, self._queue)[0]
+        except NotAuthorised:
+            return True
 
     def ended(self) -> None:
         """Take note that the group has ended."""

@@ -247,6 +247,8 @@ class Putter:
         self._messages = self._physical = self._offset = 0
 
     def _stage_record(self, *, ended: bool) -> None:
+        if not ended and self._keeper.most_messages:
+            self._destination.check_told()
         record = self._record()
         self.owner.stage(replace(record, state=RecordState.COMPLETED) if ended else record, self._physical)
 

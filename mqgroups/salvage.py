@@ -324,15 +324,12 @@ def move_group(
     # Beside others there is none, and no second attempt.
     alone = Obstacle.IN_USE not in accept
     mode = mq.MQOO_INPUT_EXCLUSIVE if alone else mq.MQOO_INPUT_SHARED
-    attempts = 0
 
     def attempt() -> None:
-        nonlocal attempts
-        attempts += 1
         source = connection.open_queue(queue, mode | mq.MQOO_SAVE_ALL_CONTEXT | mq.MQOO_NO_READ_AHEAD)
         try:
-            if attempts > 1 and uncommitted(connection, source.resolved_q_name):
-                # The unit of work that was lost: what it hides comes back.
+            if alone and uncommitted(connection, source.resolved_q_name):
+                # Of this connection before it was lost, or of who came and went since the queue was looked at: it comes back.
                 raise _hidden(f"queue {queue}", "the unit of work of a lost connection is not backed out yet")
             target = ForwardQueue(connection, to, context_of=source if keep_context else None)
             try:

@@ -23,7 +23,7 @@ from mqgroups.batches import complete_batch
 from mqgroups.core.unit_of_work import Every
 from mqgroups.mqi import constants as mqi
 from mqgroups.queue_manager import connection_of
-from tests.fix_mqi import OK
+from tests.fix_mqi import OK, delete
 
 _tokens = itertools.count(1)
 
@@ -141,7 +141,7 @@ def make_batches(make_owner, mq, connect):
     for batches in made:
         handle = batches.owner.eye.open(batches.status_queue, mqi.MQOO_INQUIRE)
         if handle.code == OK:
-            assert handle.close(mqi.MQCO_DELETE_PURGE) == OK
+            delete(handle)
 
 
 @pytest.fixture

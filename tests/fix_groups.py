@@ -30,7 +30,7 @@ import mqgroups.owner
 import mqgroups.unit_of_work
 from mqgroups.mqi import constants as mqi
 from mqgroups.queue_manager import connection_of
-from tests.fix_mqi import OK, Connection, failed
+from tests.fix_mqi import OK, Connection, delete, failed
 
 _numbers = itertools.count(1)
 
@@ -201,7 +201,7 @@ class Owner:
         for role in ("put", "get"):
             handle = self.eye.open(self.status_queue(role), mqi.MQOO_INQUIRE)
             if handle.code == OK:
-                assert handle.close(mqi.MQCO_DELETE_PURGE) == OK
+                delete(handle)
 
 
 class _Doctored:

@@ -32,6 +32,7 @@ from mqgroups.mqi.constants import (
     MQCC_OK,
     MQCC_WARNING,
     MQCNO_HANDLE_SHARE_BLOCK,
+    MQCO_DELETE_PURGE,
     MQGMO_BROWSE_NEXT,
     MQGMO_NO_SYNCPOINT,
     MQGMO_SYNCPOINT,
@@ -413,6 +414,11 @@ def wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline, f"still waiting after {PATIENCE_S} s"
+
+
+def delete(handle: ObjectHandle) -> None:
+    """Delete a queue that is open, with what is on it; what a lost connection has in its unit of work is waited for."""
+    wait_until(lambda: handle.close(MQCO_DELETE_PURGE) == OK)
 
 
 def shared_input(connection: Connection, name: str) -> ObjectHandle:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 
 import pytest
 
 from mqgroups import errors
+from mqgroups.core.claim import Claim, Sink
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.fix_batches import messages
+from tests.fix_mqi import OK, wait_until
 
 KEYS = ("A", "B")
 WHOLE = {key: [f"{key}:{n}".encode() for n in range(1, 6)] for key in KEYS}
@@ -24,6 +27,11 @@ def put_all(batches, qmgr, **more):
     attempt.close()
 
 
+def completed(batches):
+    batches.complete(0, claim_wait_s=30)
+    return batches.kinds() == ["high-water mark"]
+
+
 def until_it_does_not_fire(make_batches, faults, fault, act):
     """Call ``act`` with the fault at the first call, the second and so on; returns how many there were."""
     fired = nth = 1
@@ -34,11 +42,11 @@ def until_it_does_not_fire(make_batches, faults, fault, act):
         fired = faults.faults_fired()
         faults.clear_faults()
         batches.attempt()  # makes the status queue, if nobody has
-        put_all(batches, batches.owner.connect())
-        batches.complete(0)
+        # What the lost connection had in its unit of work may be hidden for a while after its handles are gone.
+        put_all(batches, batches.owner.connect(), claim_wait_s=30)
+        wait_until(partial(completed, batches))
         assert batches.groups() == WHOLE, nth
         assert batches.depth() == DEPTH, nth
-        assert batches.kinds() == ["high-water mark"], nth
         nth += 1
     return nth
 
@@ -95,6 +103,84 @@ def test_a_batch_is_completed_whatever_call_loses_the_driver(make_batches, fault
             assert reconnect_wait_s == 0
 
     assert until_it_does_not_fire(make_batches, faults, lambda nth: Fault("drop", when, nth=nth), act) > 10
+
+
+@pytest.mark.embedded
+@whenever
+def test_whether_a_batch_is_completed_is_asked_again_after_a_lost_connection(batches, faults, when):
+    put_all(batches, batches.owner.connect())
+    attempt = batches.attempt(batches.owner.connect(reconnect_wait_s=30))
+    faults.arm(Fault("drop", when, verb="MQGET"))
+    assert not attempt.is_completed()
+    batches.complete(0)
+    faults.arm(Fault("drop", when, verb="MQGET"))
+    # The first MQOPEN is the new connection's own, of the queue manager; the second one opens the status queue again.
+    faults.arm(Fault("drop", when, verb="MQOPEN", nth=2))
+    fired = faults.faults_fired()
+    assert attempt.is_completed()
+    assert faults.faults_fired() == fired + 2
+    attempt.close()
+
+
+@pytest.mark.embedded
+def test_without_patience_a_lost_connection_is_told_by_who_asks_whether_a_batch_is_completed(batches, faults):
+    attempt = batches.attempt(batches.owner.connect(reconnect_wait_s=0))
+    faults.arm(Fault("drop", verb="MQGET"))
+    with pytest.raises(errors.ConnectionBroken):
+        attempt.is_completed()
+
+
+class Interrupted(Exception):
+    pass
+
+
+def unfinished(batches, key):
+    """An attempt that commits the beginning of a group and no more."""
+
+    def some():
+        yield from messages(key, 3)
+        raise Interrupted
+
+    with pytest.raises(Interrupted):
+        batches.attempt().put_group(key, some())
+
+
+def test_a_group_whose_status_is_hidden_keeps_its_batch_from_being_completed(batches, connect):
+    """Its unit of work may be one that dies, after its connection's handles and before it is backed out."""
+    unfinished(batches, "A")
+    dying = connect()
+    hidden = dying.open(batches.status_queue, mq.MQOO_INPUT_SHARED)
+    claim = Claim(Sink(batches.sink, batches.queue, ""), 0, "A", "", "", 0)
+    took = hidden.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_CORREL_ID, CorrelId=claim.status_id, length=10_000)
+    assert took.code == OK
+    with pytest.raises(errors.OwnerActive, match="nobody knows whether it is whole"):
+        batches.complete(0, claim_wait_s=0)
+    assert batches.kinds() == ["intent"]
+    assert dying.back_out() == OK
+    with pytest.raises(errors.InputChanged):
+        batches.complete(0, claim_wait_s=0)
+    batches.attempt().put_group("A", messages("A", 5))
+    batches.complete(0)
+    assert batches.kinds() == ["high-water mark"]
+
+
+def test_records_that_come_back_behind_the_high_water_mark_do_no_harm(batches, connect):
+    """As the unit of work of a lost connection leaves them, that was taking them away."""
+    put_all(batches, batches.owner.connect())
+    dying = connect()
+    hidden = dying.open(batches.status_queue, mq.MQOO_INPUT_SHARED)
+    for _ in range(4):
+        assert hidden.get(mq.MQGMO_SYNCPOINT, length=10_000).code == OK
+    batches.complete(0)
+    assert batches.kinds() == ["high-water mark"]
+    assert dying.back_out() == OK
+    assert len(batches.kinds()) == 5
+    put_all(batches, batches.owner.connect(), run="run-2")
+    assert batches.groups() == WHOLE
+    assert batches.depth() == DEPTH
+    batches.attempt(batch=1).put_group("C", [messages("C", 1)[0]])
+    batches.complete(1)
+    assert batches.kinds() == ["high-water mark"]
 
 
 @pytest.mark.embedded

@@ -8,6 +8,8 @@ import pytest
 
 import mqgroups
 from mqgroups import errors
+from mqgroups.batch_producer import BatchMessage, BatchProducer, BatchSettings
+from mqgroups.core.unit_of_work import Every
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -222,6 +224,65 @@ def test_a_message_that_goes_elsewhere_stops_the_producer_before_it_is_committed
     # And it can be put to its end when what led astray is gone.
     rest(owner)
     assert is_put_whole(cluster, queue, THIS, (error.expected,) if committed else ALL)
+
+
+@pytest.fixture
+def untold(make_cluster):
+    """A cluster that does not tell where a group goes, and a queue with instances at QM2 and QM3."""
+    cluster = make_cluster(readings={"bind on group": "tells nothing"})
+    return cluster, cluster.define("DEFBIND(GROUP)", at=("QM2", "QM3"))
+
+
+@pytest.mark.embedded
+def test_where_nothing_tells_where_a_group_went_only_whole_groups_are_committed(untold, make_owner):
+    cluster, queue = untold
+    owner = make_owner(cluster["QM1"], queue)
+    with pytest.raises(errors.ConfigurationError, match="does not tell to which instance"):
+        owner.put_group(THIS, every=4)
+    assert owner.record("put")["state"] == "idle"
+    # What would have gone to either of them is put in one unit of work, and is the first there is.
+    owner.put_group(THIS, every=7)
+    assert is_put_whole(cluster, queue, THIS, ("QM2", "QM3"))
+    cluster.waits_for_all(queue, len(THIS), ("QM2", "QM3"))
+
+
+@pytest.mark.embedded
+def test_where_nothing_tells_where_a_group_went_bind_open_keeps_it_together(untold, make_owner):
+    cluster, queue = untold
+    owner = make_owner(cluster["QM1"], queue)
+    owner.interrupt_put(THIS[:6], every=4, bind="open")
+    assert owner.record("put")["resolved_q_mgr_name"] in ("QM2", "QM3")
+    rest(owner, bind="open")
+    assert is_put_whole(cluster, queue, THIS, ("QM2", "QM3"))
+
+
+@pytest.mark.embedded
+def test_without_a_status_queue_nothing_has_to_tell_where_a_group_went(untold, make_owner):
+    cluster, queue = untold
+    q_mgr = make_owner(cluster["QM1"], queue).connect()
+    settings = BatchSettings(queue, "sink", 0, "run", 0, "token", None, Every(messages=4))
+    attempt = BatchProducer(connection_of(q_mgr), settings)
+    assert attempt.put_group("A", [BatchMessage(data) for data in THIS]) == 7
+    attempt.close()
+    assert is_put_whole(cluster, queue, THIS, ("QM2", "QM3"))
+
+
+@pytest.mark.embedded
+def test_a_batch_commits_only_whole_groups_where_nothing_tells_where_one_went(untold, make_owner):
+    cluster, queue = untold
+    owner = make_owner(cluster["QM1"], queue)
+    q_mgr, shared = owner.connect(), f"{owner.name}.SHARED"
+    small, large = (
+        BatchProducer(
+            connection_of(q_mgr), BatchSettings(queue, "sink", 0, "run", 0, token, shared, Every(messages=every))
+        )
+        for token, every in (("small", 4), ("large", 7))
+    )
+    with pytest.raises(errors.ConfigurationError, match="does not tell to which instance"):
+        small.put_group("A", [BatchMessage(data) for data in THIS])
+    assert large.put_group("A", [BatchMessage(data) for data in THIS]) == 7
+    assert is_put_whole(cluster, queue, THIS, ("QM2", "QM3"))
+    cluster.waits_for_all(queue, len(THIS), ("QM2", "QM3"))
 
 
 # --- wrong combinations, each refused before anything is put

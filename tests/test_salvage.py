@@ -15,6 +15,7 @@ import pytest
 
 import mqgroups.pcf_client
 from mqgroups import GroupInspection, errors
+from mqgroups.browse import inspect_queue
 from mqgroups.core.inspection import Place, Run
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
@@ -470,7 +471,7 @@ def test_an_anchor_whose_record_is_lost_is_removed_where_no_group_is_interrupted
     owner.interrupt_put(THIS[:6])
     owner.take_record("put")
     owner.empty()
-    with pytest.raises(errors.OwnerActive):
+    with pytest.raises(errors.StatusRecordHidden):
         owner.producer()
     salvage = owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, accept=["nothing-interrupted"])
     assert (salvage.orphaned, salvage.record, owner.anchors("put")) == (True, None, 0)
@@ -879,6 +880,31 @@ def test_a_group_somebody_may_be_getting_is_not_moved_unless_that_is_accepted(ow
     assert owner.qmgr.move_group(owner.queue, A, to=away, accept=["in-use"]).done
     handle.close()
     assert len(owner.on_queue(away)) == 1
+
+
+def test_who_dies_between_the_look_and_the_move_is_waited_for(owner, make_queue, connect, monkeypatch):
+    """Its handle is gone and the queue can be had exclusively, but the messages that it has got are not back."""
+    owner.put_raw_group(THIS)
+    was, away = owner.on_queue(), make_queue()
+    dying, naps = connect(), []
+
+    def looked(connection, queue):
+        seen = inspect_queue(connection, queue)
+        handle = dying.open(queue, mq.MQOO_INPUT_SHARED)
+        assert handle.get(mq.MQGMO_SYNCPOINT).data == THIS[0]
+        assert handle.close() == OK
+        return seen
+
+    def sleep(_):
+        assert len(owner.on_queue()) == len(THIS) - 1
+        naps.append(dying.back_out())
+
+    monkeypatch.setattr("mqgroups.salvage.inspect_queue", looked)
+    qmgr = owner.connect(reconnect_wait_s=30)
+    connection_of(qmgr).sleep = sleep
+    assert qmgr.move_group(owner.queue, was[0].group_id, to=away).done
+    assert naps == [OK]
+    assert (owner.on_queue(), placed(owner.on_queue(away))) == ([], placed(was))
 
 
 def test_who_put_a_message_is_the_mover_where_context_is_not_kept(owner, make_queue):

@@ -3,7 +3,7 @@
 An offset is the answer to "what is in the micro-batch that ends here": Spark keeps it in its write-ahead log before it
 reads the groups, so no other ledger is needed. As JSON, ``[key, messages]`` for each group::
 
-    {"v": 1, "seq": 7, "groups": [["G<base64>", 1000], ...], "pending": ["G<base64>", ...]}
+    {"v": 1, "seq": 7, "groups": [["G<base64>", 1000], ...], "pending": ["G<base64>", ...], "missed": [["G<base64>", 1797], ...]}
 
 Spark tells the source to remove a micro-batch (``commit(end)``) when the one after it is in the log: late, for the last one
 of a run not at all, and never if the driver dies between the log's entry and the call. Therefore each offset also says
@@ -13,6 +13,11 @@ remembers as one number, ``removed_to``: everything up to the offset with that `
 
     planning after start    pending of the next = start's groups, and start's pending unless removed_to says they are gone
     removing up to end      end's groups, and end's pending unless removed_to says they are gone
+
+What was to be removed and was not found, or not all of it, may be gone, or may be hidden: by the unit of work of a process that
+died while it was removing, and that the queue manager has not backed out yet. Then it comes back, whole. So it is *missed*, from
+a time on (seconds since 1970): each offset carries it, it is not planned again, and is looked for once more when it has been
+missed for so long that it will not come back.
 
 Pure: no MQI, no clock, no pyspark.
 """
@@ -84,6 +89,7 @@ class Offset:
     seq: int = 0
     groups: tuple[Planned, ...] = ()
     pending: tuple[Key, ...] = ()
+    missed: tuple[tuple[Key, int], ...] = ()
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -91,18 +97,18 @@ class Offset:
         return tuple(planned.key for planned in self.groups)
 
     def known(self) -> frozenset[Key]:
-        """Return what must not be planned after this offset."""
+        """Return what must not be planned after this offset, besides what is missed."""
         return frozenset(self.keys) | frozenset(self.pending)
 
-    def followed_by(self, groups: Sequence[Planned], removed_to: int) -> Offset:
-        """Return the offset of the next micro-batch, which has these groups."""
+    def followed_by(self, groups: Sequence[Planned], removed_to: int, missed: Mapping[Key, int]) -> Offset:
+        """Return the offset of the next micro-batch, which has these groups; ``missed`` by now, and since when."""
         if removed_to >= self.seq:
             pending: tuple[Key, ...] = ()
         elif removed_to == self.seq - 1:
             pending = self.keys
         else:
             pending = self.pending + self.keys
-        return Offset(self.seq + 1, tuple(groups), pending)
+        return Offset(self.seq + 1, tuple(groups), pending, tuple(missed.items()))
 
     def to_remove(self, removed_to: int) -> tuple[Key, ...]:
         """Return what is to be removed so that everything up to this offset is gone."""
@@ -117,6 +123,7 @@ class Offset:
             "seq": self.seq,
             "groups": [[str(planned.key), planned.messages] for planned in self.groups],
             "pending": [str(key) for key in self.pending],
+            "missed": [[str(key), since] for key, since in self.missed],
         }
 
     @classmethod
@@ -130,7 +137,8 @@ class Offset:
             if value["v"] != _VERSION:
                 raise ValueError(f"version {value['v']!r}")
             groups = tuple(Planned(Key.from_text(key), int(messages)) for key, messages in value["groups"])
-            return cls(int(value["seq"]), groups, tuple(map(Key.from_text, value["pending"])))
+            missed = tuple((Key.from_text(key), int(since)) for key, since in value["missed"])
+            return cls(int(value["seq"]), groups, tuple(map(Key.from_text, value["pending"])), missed)
         except (KeyError, TypeError, ValueError) as error:
             raise OffsetUnreadable(
                 f"the query's checkpoint has an offset that this version of format 'ibmmq' did not write ({error!r}), expected "

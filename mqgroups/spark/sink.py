@@ -140,6 +140,7 @@ class _GroupWriter:
                     batch.number,
                     f"driver-{uuid.uuid4().hex}",
                     mark_expires_s=mark_expires_s,
+                    claim_wait_s=self._options.claim_timeout_ms / 1000,
                 )
 
 

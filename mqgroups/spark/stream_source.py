@@ -12,10 +12,15 @@ A micro-batch that is run again, after whatever died, has the same ``end``, so t
 only what a finished micro-batch had is ever removed. ``latestOffset(start)`` is asked for when the micro-batch that ended at
 ``start`` is finished; therefore it may remove that too (``eagerCommit``), and does so under availableNow, where nobody else
 would remove the last one.
+
+What was to be removed and is not found is remembered (``offsets.py``), because it may come back. How long that can take is
+written nowhere: a queue manager begins to back out when it closes the handles of a connection that died, and this process was
+waiting for those. ``_COMES_BACK_WITHIN_S`` is taken for longer than that.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +40,9 @@ if TYPE_CHECKING:
     from mqgroups.connection import Connection
 
 
+_COMES_BACK_WITHIN_S = 600
+
+
 class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads the groups that come to a queue."""
 
@@ -43,6 +51,9 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._q_mgr: Connection | None = None
         self._queue: ReservedQueue | None = None
         self._removed_to = NOTHING_REMOVED
+        # What was not found when it was to be removed, and since when; what offsets up to this one say of it is in here.
+        self._missed: dict[Key, int] = {}
+        self._learned_to = -1
         # Under availableNow: what was there when the query started and is not planned yet.
         self._target: dict[Key, Head] | None = None
         # Groups are often of one size.
@@ -64,10 +75,17 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return the offset of the next micro-batch, or ``start`` if there is nothing after ``pollTimeoutMs``."""
         offset = Offset.from_json(start)
+        self._learn(offset)
+        # Before removal: what is looked for the last time was on the queue when the query's target was taken.
+        known = offset.known() | self._missed.keys()
         if self._is_eager:
             self._remove(offset)
-        groups = self._next_groups(offset.known(), self._limits(limit))
-        return offset.followed_by(groups, self._removed_to).to_json() if groups else start
+        groups = self._next_groups(known, self._limits(limit))
+        if not groups:
+            return start
+        following = offset.followed_by(groups, self._removed_to, self._missed)
+        self._learned_to = following.seq
+        return following.to_json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Bundle]:
         """Return the bundles of the micro-batch that ends at ``end``; none if it begins there."""
@@ -126,10 +144,26 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             yield planned
 
     def _remove(self, offset: Offset) -> None:
+        self._learn(offset)
+        now_s = int(time.time())
         keys = offset.to_remove(self._removed_to)
-        if keys:
-            self._reserved().remove(keys, self._options.messages_per_unit_of_work)
+        for_the_last_time = [key for key, since in self._missed.items() if now_s - since >= _COMES_BACK_WITHIN_S]
+        if keys or for_the_last_time:
+            queue = self._reserved()
+            missed = queue.remove([*for_the_last_time, *keys], self._options.messages_per_unit_of_work)
+            for key in for_the_last_time:
+                del self._missed[key]
+            since = int(time.time())
+            self._missed.update((key, since) for key in keys if key in missed)
         self._removed_to = max(self._removed_to, offset.seq)
+
+    def _learn(self, offset: Offset) -> None:
+        """Take over what an offset of another process says that it missed; of this one's own, nothing is new."""
+        if offset.seq > self._learned_to:
+            now_s = int(time.time())
+            for key, since in offset.missed:
+                self._missed.setdefault(key, min(since, now_s))
+            self._learned_to = offset.seq
 
     def _reserved(self) -> ReservedQueue:
         """Return the queue; connect and open it when it is first needed."""

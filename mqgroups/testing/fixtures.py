@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from mqgroups.testing.under_test import MQSC, QueueManagerUnderTest, embedded_cl
 
 MakeQueue = Callable[..., str]
 MakeQueueManager = Callable[..., EmbeddedQueueManager]
+_PATIENCE_S = 20.0
 
 
 def mq_scope(fixture_name: str, config: pytest.Config) -> Any:  # noqa: ARG001 - pytest names both
@@ -105,11 +107,24 @@ def make_queue(mq: QueueManagerUnderTest, _any_binding: Any, _keeper: Any) -> It
 
     yield make
     for queue in opened:
+        _delete(queue, _any_binding.MQMIError)
+
+
+def _delete(queue: Any, failure: type[Exception]) -> None:
+    """Delete a queue with what is on it; what a lost connection has in its unit of work is waited for."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
         try:
             queue.close(mqi.MQCO_DELETE_PURGE)
-        except _any_binding.MQMIError as error:
-            if error.reason != mqi.MQRC_Q_DELETED:
+        except failure as error:
+            reason = getattr(error, "reason", mqi.MQRC_NONE)
+            if reason == mqi.MQRC_Q_DELETED:
+                return
+            # Each call asks the queue manager, so there is nothing to sleep for.
+            if reason != mqi.MQRC_Q_NOT_EMPTY or time.monotonic() > deadline:
                 raise
+        else:
+            return
 
 
 @pytest.fixture

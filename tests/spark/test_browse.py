@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from mqgroups.embedded import Fault
@@ -11,7 +13,7 @@ from mqgroups.spark.browse import BrowsedQueue, Head, Span, last_present
 from mqgroups.spark.errors import AmbiguousGroup, AmbiguousMessage, GroupGone, QueueReserved
 from mqgroups.spark.offsets import Key, Planned
 from mqgroups.spark.reservation import ReservedQueue
-from tests.fix_mqi import OK
+from tests.fix_mqi import OK, wait_until
 from tests.fix_properties import MessageHandle
 
 
@@ -365,7 +367,96 @@ def test_removal_commits_after_so_many_messages(owner, browsed, reserve, count_c
     assert owner.data() == []
 
 
+def hide(connection, name, messages):
+    """Get messages in a unit of work and close the handle: as a connection leaves them that dies, before it is backed out."""
+    handle = connection.open(name, mqi.MQOO_INPUT_SHARED)
+    for _ in range(messages):
+        assert handle.get(mqi.MQGMO_SYNCPOINT).code == OK
+    assert handle.close() == OK
+
+
+@pytest.mark.parametrize("hidden", [1, 2, 3])
+def test_what_a_unit_of_work_hides_is_missed_and_can_be_removed_when_it_is_back(
+    owner, browsed, reserve, connect, hidden
+):
+    owner.put_raw_group([b"a1", b"a2", b"a3"])
+    owner.put_raw_group([b"b1", b"b2"])
+    one, other = (head.key for head in browsed.heads())
+    dying = connect()
+    hide(dying, owner.queue, hidden)
+    with reserve() as queue:
+        assert queue.remove([one, other], 2) == {one}
+        assert owner.data() == []
+        assert dying.back_out() == OK
+        assert owner.data() == [b"a1", b"a2", b"a3"][:hidden]
+        # Whether that is all of it, nobody knows, unless it is.
+        assert queue.remove([one, other], 2) == ({other} if hidden == 3 else {one, other})
+    assert owner.data() == []
+
+
+def test_a_segmented_message_is_not_missed_when_all_its_segments_were_got(owner, browsed, reserve):
+    handle = owner.eye.open(owner.queue, mqi.MQOO_OUTPUT)
+    for data, flags in (
+        (b"0123456789abcdef", mqi.MQMF_MSG_IN_GROUP | mqi.MQMF_SEGMENT),
+        (b"0123", mqi.MQMF_MSG_IN_GROUP | mqi.MQMF_LAST_SEGMENT),
+        (b"last", mqi.MQMF_LAST_MSG_IN_GROUP),
+    ):
+        assert handle.put(data, mqi.MQPMO_LOGICAL_ORDER, MsgFlags=flags).code == OK
+    for data, flags in ((b"0123456789abcdef", mqi.MQMF_SEGMENT), (b"0123", mqi.MQMF_LAST_SEGMENT)):
+        assert handle.put(data, mqi.MQPMO_LOGICAL_ORDER, MsgFlags=flags).code == OK
+    handle.close()
+    keys = [head.key for head in browsed.heads()]
+    assert len(keys) == 2
+    with reserve() as queue:
+        assert queue.remove(keys, 2) == frozenset()
+    assert owner.data() == []
+
+
+def test_one_missing_segment_is_missed(owner, browsed, reserve, connect):
+    handle = owner.eye.open(owner.queue, mqi.MQOO_OUTPUT)
+    for data, flags in (
+        (b"0123456789abcdef", mqi.MQMF_MSG_IN_GROUP | mqi.MQMF_SEGMENT),
+        (b"0123", mqi.MQMF_MSG_IN_GROUP | mqi.MQMF_LAST_SEGMENT),
+        (b"last", mqi.MQMF_LAST_MSG_IN_GROUP),
+    ):
+        assert handle.put(data, mqi.MQPMO_LOGICAL_ORDER, MsgFlags=flags).code == OK
+    handle.close()
+    (head,) = browsed.heads()
+    hide(connect(), owner.queue, 1)
+    with reserve() as queue:
+        assert queue.remove([head.key], 100) == {head.key}
+
+
 # --- lost connections
+
+
+def is_back(owner):
+    return bool(owner.on_queue())
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(
+    ("verb", "when", "calls"), [("MQGET", "before", 4), ("MQGET", "after", 4), ("MQCMIT", "before", 2)]
+)
+def test_removal_waits_for_what_its_own_lost_connection_hides(make_owner, own_queue_manager, verb, when, calls):
+    """Where handles are closed before the unit of work is backed out, the queue can be had exclusively in between."""
+    target = own_queue_manager(readings={"lost connection": "closes handles, then backs out"}, cleanup_gap_s=0.2)
+    owner = make_owner(target, "ORDERS")
+    for number in range(1, calls + 1):
+        owner.put_raw_group([b"data"] * 3)
+        q_mgr = owner.connect(reconnect_wait_s=30)
+        with ReservedQueue(connection_of(q_mgr), owner.queue, exclusive=True, wait_s=30) as queue:
+            (group,) = queue.heads()
+            target.arm(Fault("drop", when, number, verb))
+            missed = queue.remove([group.key], 2)
+            assert target.faults_fired() == 1
+            target.clear_faults()
+            # What became of a commit nobody knows: that is left to the caller.
+            assert missed == ({group.key} if verb == "MQCMIT" else frozenset())
+        if missed:
+            wait_until(partial(is_back, owner))
+            owner.empty()
+        assert owner.data() == []
 
 
 @pytest.mark.embedded

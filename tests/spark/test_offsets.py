@@ -29,6 +29,7 @@ OFFSETS = some.builds(
     some.integers(0, 2**31),
     some.lists(some.builds(Planned, KEYS, some.integers(1, 10**9))).map(tuple),
     some.lists(KEYS).map(tuple),
+    some.lists(some.tuples(KEYS, some.integers(0, 2**40))).map(tuple),
 )
 
 
@@ -38,12 +39,15 @@ def test_an_offset_comes_back_from_json_as_it_was(offset):
 
 
 def test_the_json_of_an_offset():
-    offset = Offset(7, (Planned(key(0x41), 3), Planned(Key(b"M" * 24, "2026112113482001"), 1)), (key(0x42),))
+    offset = Offset(
+        7, (Planned(key(0x41), 3), Planned(Key(b"M" * 24, "2026112113482001"), 1)), (key(0x42),), ((key(0x41), 1797),)
+    )
     assert offset.to_json() == {
         "v": 1,
         "seq": 7,
         "groups": [["GQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFB", 3], ["MTU1NTU1NTU1NTU1NTU1NTU1NTU1NTU1N2026112113482001", 1]],
         "pending": ["GQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJC"],
+        "missed": [["GQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFB", 1797]],
     }
 
 
@@ -51,12 +55,14 @@ def test_the_json_of_an_offset():
     "value",
     [
         {},
-        {"v": 2, "seq": 1, "groups": [], "pending": []},
-        {"v": 1, "seq": 1, "groups": [["X" * 33, 1]], "pending": []},
-        {"v": 1, "seq": 1, "groups": [["G" + "Q" * 31, 1]], "pending": []},
-        {"v": 1, "seq": 1, "groups": [["M" + "Q" * 32, 1]], "pending": []},
-        {"v": 1, "seq": 1, "groups": ["G"], "pending": []},
-        {"v": 1, "seq": None, "groups": [], "pending": []},
+        {"v": 2, "seq": 1, "groups": [], "pending": [], "missed": []},
+        {"v": 1, "seq": 1, "groups": [["X" * 33, 1]], "pending": [], "missed": []},
+        {"v": 1, "seq": 1, "groups": [["G" + "Q" * 31, 1]], "pending": [], "missed": []},
+        {"v": 1, "seq": 1, "groups": [["M" + "Q" * 32, 1]], "pending": [], "missed": []},
+        {"v": 1, "seq": 1, "groups": ["G"], "pending": [], "missed": []},
+        {"v": 1, "seq": None, "groups": [], "pending": [], "missed": []},
+        {"v": 1, "seq": 1, "groups": [], "pending": []},
+        {"v": 1, "seq": 1, "groups": [], "pending": [], "missed": [["X" * 33, 1]]},
     ],
 )
 def test_an_offset_of_something_else_is_refused(value):
@@ -77,8 +83,8 @@ def test_an_offset_of_something_else_is_refused(value):
 )
 def test_what_is_pending_after_an_offset_and_what_is_removed_for_it(removed_to, pending, to_remove):
     offset = Offset(7, planned(3, 4), (key(1), key(2)))
-    following = offset.followed_by(planned(5), removed_to)
-    assert (following.seq, following.groups) == (8, planned(5))
+    following = offset.followed_by(planned(5), removed_to, {key(9): 1797})
+    assert (following.seq, following.groups, following.missed) == (8, planned(5), ((key(9), 1797),))
     assert following.pending == tuple(map(key, pending))
     assert offset.to_remove(removed_to) == tuple(map(key, to_remove))
 

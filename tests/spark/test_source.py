@@ -13,7 +13,7 @@ import pytest
 
 import mqgroups.spark
 from mqgroups.mqi import constants as mqi
-from tests.fix_mqi import OK
+from tests.fix_mqi import OK, wait_until
 from tests.fix_properties import MessageHandle
 
 pytestmark = pytest.mark.slow
@@ -388,9 +388,18 @@ def test_a_planned_group_that_is_gone_fails_the_query(owner, stream):
     keep, stream._keep = stream._keep, fail
     error_of(lambda: stream.start().awaitTermination(120))
     stream._keep = keep
-    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
-    assert handle.get().data == b"a1"
-    handle.close()
+    taken = []
+
+    def take():
+        # The failed query's source has the queue until its process ends.
+        handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
+        if handle.code == OK:
+            taken.append(handle.get().data)
+            handle.close()
+        return bool(taken)
+
+    wait_until(take)
+    assert taken == [b"a1"]
     assert "GroupGone" in error_of(lambda: stream.start().awaitTermination(120))
     assert stream.run(failOnDataLoss="false") == [[[b"b1"]]]
     assert owner.data() == []

@@ -13,11 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from mqgroups.mqi import constants as mqi
 from mqgroups.spark.browse import Head
 from mqgroups.spark.offsets import Key, Offset, Planned
 from mqgroups.spark.options import Use, source_options
+from tests.fix_mqi import OK
 
 pytest.importorskip("pyspark", reason="pyspark needs Python 3.11 or newer")
+from mqgroups.spark import stream_source
 from mqgroups.spark.stream_source import GroupStreamReader
 
 
@@ -26,12 +29,19 @@ class DriverKilled(Exception):
 
 
 class Queue:
-    """Groups and how many messages of each are there. ``kill_in`` messages from now, the driver dies."""
+    """Groups and how many messages of each are there. ``kill_in`` messages from now, the driver dies.
+
+    What it had got since its last commit is hidden then, for so many calls of whoever has the queue next; that is how a queue
+    manager may do it that closes the handles of a lost connection before it backs out.
+    """
 
     def __init__(self):
         self.groups = {}
         self.sizes = {}
         self.kill_in = None
+        self.hides_for = 0
+        self.every = 3
+        self._hidden = []
 
     def put(self, size):
         key = Key(len(self.sizes).to_bytes(24, "big"))
@@ -42,7 +52,25 @@ class Queue:
 
     # --- what the source sees; arguments that a model has no use for are not named
 
+    def come_back(self):
+        """Back out what dead drivers have got."""
+        for _, got in self._hidden:
+            self._back(got)
+        self._hidden.clear()
+
+    def _called(self):
+        for hidden in tuple(self._hidden):
+            hidden[0] -= 1
+            if hidden[0] < 0:
+                self._hidden.remove(hidden)
+                self._back(hidden[1])
+
+    def _back(self, got):
+        for key in got:
+            self.groups[key] = self.groups.get(key, 0) + 1
+
     def heads(self):
+        self._called()
         return [Head(key, False, 0) for key in self.groups if self.is_whole(key)]
 
     def more_heads(self, _):
@@ -52,15 +80,31 @@ class Queue:
         return Planned(head.key, self.groups[head.key])
 
     def remove(self, keys, _):
+        self._called()
+        whole: set[Key] = set()
+        uncommitted: list[Key] = []
         for key in keys:
-            while key in self.groups:
-                if self.kill_in == 0:
-                    raise DriverKilled
+            there = self.groups.get(key, 0)
+            for _ in range(there):
+                self._die(uncommitted)
                 if self.kill_in is not None:
                     self.kill_in -= 1
                 self.groups[key] -= 1
-                if not self.groups[key]:
-                    del self.groups[key]
+                uncommitted.append(key)
+                if len(uncommitted) == self.every:
+                    uncommitted = []
+            if self.groups.get(key) == 0:
+                del self.groups[key]
+            if there == self.sizes[key]:
+                whole.add(key)
+        if uncommitted:
+            self._die(uncommitted)
+        return frozenset(keys) - whole
+
+    def _die(self, uncommitted):
+        if self.kill_in == 0:
+            self._hidden.append([self.hides_for, uncommitted])
+            raise DriverKilled
 
 
 class Spark:
@@ -130,6 +174,7 @@ class Spark:
 
 LIVES = some.lists(
     some.tuples(
+        some.integers(0, 12),  # for how many calls what this driver had got is hidden, if it dies while it removes
         some.lists(some.integers(1, 4), max_size=4),  # groups that come before the driver starts
         some.integers(0, 20),  # at which step it dies
         some.one_of(some.none(), some.integers(0, 12)),  # after how many messages removed it dies
@@ -145,18 +190,55 @@ def test_every_group_is_in_one_micro_batch_however_often_the_driver_dies(eager, 
     queue = Queue()
     options = {"mq.queueManager": "Q", "queue": "Q", "eagerCommit": eager, "maxGroupsPerTrigger": str(most)}
     spark = Spark(queue, options)
-    for groups, dies_at, kill_in, available_now in lives:
-        for size in groups:
-            queue.put(size)
-        queue.kill_in = kill_in
-        spark.run(dies_at, available_now)
-    queue.kill_in = None
-    assert spark.run(-1, True)
+    with pytest.MonkeyPatch.context() as patch:
+        clock = patch_time(patch)
+        for hides_for, groups, dies_at, kill_in, available_now in lives:
+            for size in groups:
+                queue.put(size)
+            queue.kill_in, queue.hides_for = kill_in, hides_for
+            spark.run(dies_at, available_now)
+            clock.now_s += 60
+        queue.kill_in = None
+        queue.come_back()
+        assert spark.run(-1, True)
+        clock.now_s += 600
+        assert spark.run(-1, True)
     counted = [key for batch in spark.delivered for key in batch]
     assert sorted(counted, key=lambda key: key.identifier) == list(queue.sizes)
     # Without eager removal the last micro-batch stays, and one before it whose removal a dead driver skipped.
-    known = Offset.from_json(spark.offsets[-1]).known() if spark.offsets else frozenset()
-    assert set(queue.groups) <= (known if eager == "false" else set())
+    last = Offset.from_json(spark.offsets[-1]) if spark.offsets else Offset()
+    left = last.known() | {key for key, _ in last.missed}
+    assert set(queue.groups) <= (left if eager == "false" else set())
+
+
+class Time:
+    now_s = 1000
+
+    def time(self):
+        return self.now_s
+
+
+def patch_time(patch):
+    clock = Time()
+    patch.setattr(stream_source, "time", clock)
+    return clock
+
+
+@pytest.mark.parametrize("available_now", [True, False])
+def test_what_a_dead_driver_had_got_is_not_read_again_when_it_comes_back(available_now):
+    queue = Queue()
+    spark = Spark(queue, {"mq.queueManager": "Q", "queue": "Q", "eagerCommit": "true", "maxGroupsPerTrigger": "1"})
+    queue.every = 10
+    queue.put(2)
+    queue.put(2)
+    # Killed before the first group's removal is committed; its successor finds nothing of it until it has planned the second one.
+    queue.kill_in, queue.hides_for = 2, 3
+    assert not spark.run(-1, available_now)
+    queue.kill_in = None
+    assert spark.run(-1, available_now)
+    queue.come_back()
+    assert spark.run(-1, available_now)
+    assert [len(batch) for batch in spark.delivered] == [1, 1]
 
 
 def test_the_model_notices_a_source_that_forgets_what_is_pending():
@@ -166,6 +248,7 @@ def test_the_model_notices_a_source_that_forgets_what_is_pending():
         queue.put(2)
     # Killed in the middle of removing the first group, after the second was planned: commit(1) is skipped.
     queue.kill_in = 1
+    queue.every = 1
     assert not spark.run(-1, False)
     assert queue.groups[Key(bytes(24))] == 1
     queue.kill_in = None
@@ -173,3 +256,72 @@ def test_the_model_notices_a_source_that_forgets_what_is_pending():
     assert [len(batch) for batch in spark.delivered] == [1, 1, 1]
     # The rest of the first group went with the second.
     assert list(queue.groups) == [Key((2).to_bytes(24, "big"))]
+
+
+# --- the source itself, on the queue manager under test
+
+
+@pytest.fixture
+def source(owner, mq_options):
+    """A function that starts a source as a new driver does; they are stopped after the test."""
+    started = []
+
+    def start(**options):
+        reader = GroupStreamReader(
+            source_options(
+                {**mq_options, "queue": owner.queue, "reservationTimeoutMs": "0", **options}, Use.STREAM_READ
+            )
+        )
+        started.append(reader)
+        return reader
+
+    yield start
+    for reader in started:
+        reader.stop()
+
+
+def planned(reader, start, end):
+    return [each for bundle in reader.partitions(start, end) for each in bundle.value]
+
+
+@pytest.mark.parametrize("eager", ["true", "false"])
+def test_groups_that_come_back_behind_the_next_driver_are_removed_and_not_read_again(
+    owner, source, connect, monkeypatch, eager
+):
+    clock = patch_time(monkeypatch)
+    owner.put_raw_group([b"a1", b"a2"])
+    first = source(eagerCommit=eager, pollTimeoutMs="0")
+    limit, start = first.getDefaultReadLimit(), first.initialOffset()
+    one = first.latestOffset(start, limit)
+    (group,) = planned(first, start, one)
+    first.stop()
+    # It dies while it removes the group: its handle is gone, and its unit of work is not backed out.
+    dying = connect()
+    handle = dying.open(owner.queue, mqi.MQOO_INPUT_SHARED)
+    for _ in range(2):
+        assert handle.get(mqi.MQGMO_SYNCPOINT).code == OK
+    assert handle.close() == OK
+
+    owner.put_raw_group([b"b1", b"b2"])
+    second = source(eagerCommit=eager, pollTimeoutMs="0")
+    two = second.latestOffset(one, limit)
+    assert group.key not in [each.key for each in planned(second, one, two)]
+    second.commit(one)
+    owner.put_raw_group([b"c1", b"c2"])
+    three = second.latestOffset(two, limit)
+    second.commit(two)
+    second.stop()
+    assert dying.back_out() == OK
+    assert sorted(owner.data()) == [b"a1", b"a2", b"c1", b"c2"]
+
+    third = source(eagerCommit=eager, pollTimeoutMs="0")
+    assert third.latestOffset(three, limit) == three
+    owner.put_raw_group([b"d1", b"d2"])
+    four = third.latestOffset(three, limit)
+    assert len(planned(third, three, four)) == 1
+    clock.now_s += 600
+    third.commit(three)
+    assert owner.data() == [b"d1", b"d2"]
+    owner.put_raw_group([b"e1"])
+    five = Offset.from_json(third.latestOffset(four, limit))
+    assert group.key not in {key for key, _ in five.missed} | five.known()
