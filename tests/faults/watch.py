@@ -19,7 +19,7 @@ from mqgroups.embedded import EmbeddedQueueManager
 from mqgroups.errors import COMMIT_OUTCOME_UNKNOWN
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import Binding, ConnectedQueueManager
-from mqgroups.mqi.binding import load_binding
+from mqgroups.mqi.binding import binding_of, load_binding
 from mqgroups.unit_of_work import UnitsOfWork
 from tests.faults.application import Program
 from tests.faults.reader import Reader
@@ -77,13 +77,22 @@ class Watch:
                     self._compare(verdict, before.ending.record, before.record)
             return verdict
 
-        def binding_of(q_mgr: ConnectedQueueManager) -> Binding:
+        def the_binding_of(q_mgr: ConnectedQueueManager) -> Binding:
             return binding
 
         binding: Binding = self
         mqgroups.queue_manager.load_binding = lambda: binding  # type: ignore[attr-defined]  # the campaign's own
-        mqgroups.queue_manager.binding_of = binding_of  # type: ignore[attr-defined]  # the campaign's own
+        mqgroups.queue_manager.binding_of = the_binding_of  # type: ignore[attr-defined]  # the campaign's own
         UnitsOfWork.settle = settle  # type: ignore[assignment, method-assign]  # to see each verdict
+
+    def stand_aside(self) -> None:
+        """Have the library of this process use its binding with nothing between, from now on.
+
+        Between an answer of the C function and who called it, a signal would come that cannot come there without this.
+        """
+        mqgroups.queue_manager.load_binding = load_binding  # type: ignore[attr-defined]  # as it was
+        mqgroups.queue_manager.binding_of = binding_of  # type: ignore[attr-defined]  # as it was
+        UnitsOfWork.settle = _settle  # type: ignore[method-assign]  # as it was
 
     def begin(self, program: Program | None, reader: Reader | None) -> Watched:
         """Begin anew; without a reader verdicts are not looked at."""
