@@ -29,6 +29,7 @@ class Site:
         self._mqsc = directory / "faults.mqsc"
         self._mqsc.write_text(MQSC)
         self._watch = Watch()
+        self._watch.hides = self._hides
         self._watch.install()
         self._single: Machine | None = None
         self._cluster: EmbeddedCluster | None = None
