@@ -163,8 +163,12 @@ class GroupProducer:
         before = self._group
         if before is None or before.has_ended:
             return
+        turn = self._connection.turn
+        if before.was_left:
+            # Interrupted on the way out of its block: nobody knows how far that came.
+            turn.interrupted = True
         # Of a call that was interrupted the application may have no group in hand, or one that it left.
-        if before.is_begun and not self._connection.turn.interrupted:
+        if before.is_begun and not turn.interrupted:
             raise GroupUsage("the group before has not ended; use `with producer.group() as group:`")
         before.close()
 

@@ -6,9 +6,11 @@ What it holds back and why is told in ``producer.py``; ``putter.py`` puts.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+import weakref
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import TracebackType
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from mqgroups.core.group import Part
 from mqgroups.core.status import Checkpoint
@@ -18,6 +20,23 @@ from mqgroups.payload import BYTES, HIGHEST_RESULT, Kind, Payload, Stream, Unsen
 from mqgroups.putter import Putter
 from mqgroups.record_keeper import check_can_be_kept
 from mqgroups.turn import Turn
+
+_Leave: TypeAlias = Callable[[type[BaseException] | None, BaseException | None, TracebackType | None], None]
+
+
+class _Exit:
+    """``PutGroup.__exit__``, made anew for each with statement.
+
+    The statement has it from before the block until it has left it, and nobody else. So its end tells that the block was left,
+    even where an interruption comes before the first instruction of ``__exit__`` or behind the last: nothing else could.
+    """
+
+    def __get__(self, group: PutGroup | None, _: type[PutGroup]) -> _Leave:
+        if group is None:
+            return PutGroup._leave_block  # type: ignore[return-value]  # not bound, as contextlib.ExitStack asks for it
+        leave = partial(group._leave_block)
+        group._in_block = weakref.ref(leave)
+        return leave
 
 
 class Held(NamedTuple):
@@ -45,6 +64,7 @@ class PutGroup:
         self._turn = turn
         self._held: Held | None = None
         self._ended = False
+        self._in_block: weakref.ref[_Leave] | None = None
         self._failure: str | None = None
         committed = putter.owner.committed
         # Of a message that was begun: what is committed of it, and whether its segments say that it is the last.
@@ -57,6 +77,11 @@ class PutGroup:
     def has_ended(self) -> bool:
         """Whether nothing can be put any more."""
         return self._ended
+
+    @property
+    def was_left(self) -> bool:
+        """Whether its with block was left, and an interruption kept that from being noted otherwise."""
+        return not self._ended and self._in_block is not None and self._in_block() is None
 
     def put(
         self,
@@ -225,8 +250,10 @@ class PutGroup:
                 source=self,
             )
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    __exit__ = _Exit()
+
+    def _leave_block(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
         if self._ended:
             return

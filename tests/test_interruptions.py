@@ -8,12 +8,14 @@ That it comes between any two lines of the library is tried by the campaign (``t
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 
 import pytest
 
 import mqgroups
 from mqgroups import errors
+from mqgroups.put_group import PutGroup
 from mqgroups.queue_manager import connection_of
 
 THIS = [b"%d" % number for number in range(7)]
@@ -185,6 +187,38 @@ def test_a_pipe_that_was_interrupted_goes_on_after_its_last_commit(owner, qmgr, 
     assert owner.data() == []
     for role in ("get", "put"):
         assert owner.on_queue(owner.status_queue(role)) == []
+
+
+@pytest.mark.parametrize(
+    "at", ["_leave_block", "close"], ids=["before the first thing that is done", "behind the last"]
+)
+def test_a_producer_that_was_interrupted_at_the_edge_of_its_groups_block_goes_on(owner, qmgr, monkeypatch, at):
+    def interrupted(*_):
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    with owner.producer(qmgr) as producer:
+        monkeypatch.setattr(PutGroup, at, interrupted)
+        assert put_until_done(producer) == 1
+        # Resumed, or committed before.
+        with producer.group() as group:
+            assert group.resume_from == 0
+            group.put(b"next")
+        producer.forget_checkpoint()
+    found = owner.on_queue()
+    assert [message.data for message in found] == [*THIS, b"next"]
+    assert len({message.group_id for message in found}) == 2
+    assert owner.on_queue(owner.status_queue("put")) == []
+
+
+def test_a_group_may_be_left_by_an_exit_stack(owner, qmgr):
+    with owner.producer(qmgr) as producer, contextlib.ExitStack() as stack:
+        group = stack.enter_context(producer.group())
+        for number in range(len(THIS)):
+            group.put(THIS[number])
+        with pytest.raises(errors.GroupUsage, match="the group before has not ended"):
+            producer.group()
+    assert is_whole(owner)
 
 
 @whens

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 import mqgroups
 from mqgroups.errors import MQGroupsError
 from tests.faults.pattern import Pattern
-from tests.faults.reader import Reader
+from tests.faults.reader import Reader, Seen
 
 MODEL = "FAULTS.MODEL"
 PATIENCE_S = 20
@@ -179,9 +179,15 @@ class Application:
         if not self.done:
             self._done.write(b"done")
 
-    def left_behind(self, reader: Reader) -> list[bytes]:
-        """Return what is on its status queue and should not be, when it is done."""
-        return [seen.data for seen in reader.browse(self.status_queue)]
+    @property
+    def status_queues(self) -> tuple[str, ...]:
+        """All that it has worked with."""
+        return (self.status_queue,)
+
+    def left_behind(self, reader: Reader) -> dict[str, list[Seen]]:
+        """Return what is on its status queues and should not be, when it is done; of those that are not empty."""
+        found = {name: reader.browse(name) for name in self.status_queues}
+        return {name: seen for name, seen in found.items() if seen}
 
     @property
     def is_there(self) -> bool:

@@ -12,7 +12,7 @@ from mqgroups.core.unit_of_work import Every
 from mqgroups.queue_manager import connection_of
 from tests.faults.application import MODEL, Application, Notebook
 from tests.faults.pattern import Pattern, wrong_with_groups, wrong_with_whole_groups
-from tests.faults.reader import Reader, put_so_far
+from tests.faults.reader import Reader, Seen, put_so_far
 
 _BATCH = 1
 
@@ -89,11 +89,12 @@ class BatchProgram(Application):
     def wrong_on_the_way(self, reader: Reader) -> str:
         return wrong_with_whole_groups(reader.browse(self.queue), self._payloads)
 
-    def left_behind(self, reader: Reader) -> list[bytes]:
+    def left_behind(self, reader: Reader) -> dict[str, list[Seen]]:
         """Return what is left beside the one record that says which batch was completed last."""
-        records = super().left_behind(reader)
-        marks = [data for data in records if _is_high_water_mark(data)]
-        return [data for data in records if data not in marks[:1]]
+        found = super().left_behind(reader).get(self.status_queue, [])
+        marks = [seen for seen in found if _is_high_water_mark(seen.data)]
+        left = [seen for seen in found if seen not in marks[:1]]
+        return {self.status_queue: left} if left else {}
 
 
 def _is_high_water_mark(data: bytes) -> bool:

@@ -17,7 +17,7 @@ from mqgroups.embedded.cluster_file import ClusterFile, QueueManagerEntry
 from mqgroups.embedded.membership import ChannelSettings
 from tests.faults.application import PATIENCE_S, Program
 from tests.faults.cluster_programs import ALL, ClusterGetProgram
-from tests.faults.machine import NAP_S, Machine
+from tests.faults.machine import NAP_S, Machine, wait_s
 from tests.faults.patterns import AnyProgram
 from tests.faults.reader import Reader, Seen
 from tests.faults.result import Result
@@ -135,7 +135,7 @@ class Member(Machine):
         with super().prepared(program):
             beside = program.beside if isinstance(program, ClusterGetProgram) else {}
             for one in beside.values():
-                one.wait_s = self.wait_s
+                one.wait_s = wait_s(self.hides)
             self._beside = {at: self._others[at].fork(one) for at, one in beside.items()}
             yield
 

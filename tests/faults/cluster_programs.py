@@ -109,11 +109,9 @@ class _Takeover(Application):
         if count == self.pattern.every + 2 and self.name == self.first_name:
             raise _GaveUp
 
-    def wrong(self, reader: Reader) -> str:
-        left = reader.browse(self._status_queue_of(self.first_name))
-        return super().wrong(reader) or (
-            f"on the first one's status queue: {[one.data for one in left]}" if left else ""
-        )
+    @property
+    def status_queues(self) -> tuple[str, ...]:
+        return self.others
 
     def close(self) -> None:
         self._turns.close()

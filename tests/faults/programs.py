@@ -122,6 +122,10 @@ class PipeProgram(GetProgram):
         self.target = f"{queue}.OUT"
         self.others = (self.target, f"MQGROUPS.PUT.{name}")
 
+    @property
+    def status_queues(self) -> tuple[str, ...]:
+        return self.status_queue, self.others[-1]
+
     def prepare(self, reader: Reader) -> None:
         super().prepare(reader)
         reader.make_queue(self.target, MODEL)
@@ -148,11 +152,7 @@ class PipeProgram(GetProgram):
         left = reader.browse(self.queue)
         if left:
             return f"{len(left)} messages left on the queue"
-        wrong = wrong_with_groups(reader.browse(self.target), self._changed, self.pattern.groups)
-        records = reader.browse(self.others[-1])
-        return wrong or (
-            f"on the status queue of the outgoing side: {[one.data for one in records]}" if records else ""
-        )
+        return wrong_with_groups(reader.browse(self.target), self._changed, self.pattern.groups)
 
     def wrong_on_the_way(self, reader: Reader) -> str:
         return wrong_with_whole_groups(reader.browse(self.target), self._changed)

@@ -108,9 +108,7 @@ def several(machine: Machine, pattern: Pattern, draw: random.Random, programs: i
         if wrong:
             result.wrong.append(wrong)
         for program in every:
-            left = machine.reader.browse(program.status_queue)
-            if left:
-                result.wrong.append(f"on the status queue: {[seen.data for seen in left]}")
+            result.wrong += machine.wrong_with_left(program)
         for program in others:
             machine.reader.delete(program.status_queue)
             program.close()

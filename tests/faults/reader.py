@@ -52,6 +52,8 @@ class Seen:
     persistence: int
     data: bytes
     at: str = ""
+    msg_id: bytes = b""
+    correl_id: bytes = b""
 
     @property
     def is_last(self) -> bool:
@@ -146,7 +148,18 @@ class Reader:
                 md = pymqi.MD(Version=2)
                 gmo = pymqi.GMO(Version=2, Options=CMQC.MQGMO_BROWSE_NEXT, MatchOptions=CMQC.MQMO_NONE)
                 data = queue.get(100_000, md, gmo)
-                found.append(Seen(md.GroupId, md.MsgSeqNumber, md.Offset, md.MsgFlags, md.Persistence, data))
+                found.append(
+                    Seen(
+                        md.GroupId,
+                        md.MsgSeqNumber,
+                        md.Offset,
+                        md.MsgFlags,
+                        md.Persistence,
+                        data,
+                        msg_id=md.MsgId,
+                        correl_id=md.CorrelId,
+                    )
+                )
         except pymqi.MQMIError as error:
             if error.reason not in _NOTHING_THERE:
                 raise
@@ -240,6 +253,23 @@ def wrong_with_group(seen: Sequence[Seen], payloads: Sequence[bytes]) -> str:
 def is_anchor(record: bytes) -> bool:
     """Whether what lies on a status queue is the anchor beside the record."""
     return bool(json.loads(record).get("state") == "anchor")
+
+
+def says_nothing(seen: Sequence[Seen]) -> bool:
+    """Whether messages of a status queue are one record that nobody would miss, or its segments, and the anchor of it."""
+    anchors = [message for message in seen if is_anchor(message.data)]
+    record = sorted((message for message in seen if not is_anchor(message.data)), key=lambda one: one.offset)
+    if len(anchors) != 1 or not record or {message.correl_id for message in record} != {anchors[0].msg_id}:
+        return False
+    offset = 0
+    for message in record:
+        if message.offset != offset or message.group_id != record[0].group_id:
+            return False
+        offset += len(message.data)
+    if len(record) > 1 and record[-1].goes_on:
+        return False
+    last = json.loads(record[-1].data)
+    return last["state"] in ("idle", "completed") and last["checkpoint"] is None and last["suspect"] is None
 
 
 def looks_whole(seen: Sequence[Seen]) -> bool:

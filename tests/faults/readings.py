@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import mqgroups.embedded
 
-# Under one of its values what a lost connection had stays hidden for a while.
-LOST_CONNECTION = "lost connection"
+# Under this one what a lost connection had stays hidden for a while.
+_CLOSES_FIRST = ("lost connection", "closes handles, then backs out")
 _COMBINATIONS = 4
 
 
@@ -29,6 +29,12 @@ def chosen_readings(pairs: Iterable[str]) -> dict[str, str]:
             )
         chosen[name] = value
     return chosen
+
+
+def hides_messages(readings: Mapping[str, str]) -> bool:
+    """Whether messages that a lost connection had in its unit of work may come back when others have opened its queues."""
+    name, value = _CLOSES_FIRST
+    return readings.get(name) == value
 
 
 def settings_of_readings(seed: int) -> Iterator[dict[str, str]]:

@@ -67,6 +67,7 @@ def _start(
     """Start the program in a process of its own and send it signals; returns how it ended, and how many were sent."""
 
     def start() -> MQGroupsError | None:
+        machine.watch.stand_aside()
         # Whoever waits for a program may wait for it in peace before it works.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))

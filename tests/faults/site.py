@@ -13,11 +13,8 @@ from tests.faults.machine import MQSC, Machine
 from tests.faults.pattern import Pattern
 from tests.faults.patterns import PROGRAMS
 from tests.faults.reader import PROGRAM, Reader, call_yourself
-from tests.faults.readings import LOST_CONNECTION
+from tests.faults.readings import hides_messages
 from tests.faults.watch import Watch
-
-# Longer than messages are hidden that a lost connection has, where its queues are closed first.
-_HIDDEN_S = 0.25
 
 
 class Site:
@@ -26,12 +23,13 @@ class Site:
     def __init__(self, directory: Path, readings: Mapping[str, str]) -> None:
         directory.mkdir(parents=True)
         # Only what is asked for.
-        self._wait_s = _HIDDEN_S if LOST_CONNECTION in readings else 0.0
+        self._hides = hides_messages(readings)
         self._more: dict[str, Any] = {"readings": dict(readings)} if readings else {}
         self._directory = directory
         self._mqsc = directory / "faults.mqsc"
         self._mqsc.write_text(MQSC)
         self._watch = Watch()
+        self._watch.hides = self._hides
         self._watch.install()
         self._single: Machine | None = None
         self._cluster: EmbeddedCluster | None = None
@@ -49,7 +47,7 @@ class Site:
             qmgr = EmbeddedQueueManager("QMF", data=self._directory / "data", mqsc=[self._mqsc], **self._more)
             qmgr.start()
             self._single = Machine(qmgr, Reader(qmgr), self._watch)
-            self._single.wait_s = self._wait_s
+            self._single.hides = self._hides
         return self._single
 
     def member(self, at: str) -> Member:
@@ -59,7 +57,7 @@ class Site:
             self._cluster.start()
         if at not in self._members:
             self._members[at] = Member(self._cluster, at, self._watch)
-            self._members[at].wait_s = self._wait_s
+            self._members[at].hides = self._hides
         return self._members[at]
 
     def stop(self) -> None:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from mqgroups.mqi import constants as mq
 from tests.faults.pattern import Pattern, wrong_with_groups, wrong_with_handled, wrong_with_whole_groups
-from tests.faults.reader import Seen, got_so_far, is_anchor, looks_whole, places_of, put_so_far, wrong_with_group
+from tests.faults.reader import (
+    Seen,
+    got_so_far,
+    is_anchor,
+    looks_whole,
+    places_of,
+    put_so_far,
+    says_nothing,
+    wrong_with_group,
+)
 from tests.faults.report import TakenOut
 from tests.faults.result import Result
 
@@ -186,3 +196,43 @@ def test_how_far_a_group_has_come_is_seen_on_the_queue(count, put, got):
     beside = [seen(7, 0, IN_GROUP, b"", OTHER)]
     assert put_so_far(WHOLE[:count] + beside, GROUP) == put
     assert got_so_far(beside + WHOLE[len(WHOLE) - count :], GROUP, 3) == got
+
+
+def on_status_queue(state, msg_id, correl_id=b"", offset=0, flags=0, checkpoint=None, suspect=None):
+    data = json.dumps({"state": state, "checkpoint": checkpoint, "suspect": suspect}).encode()
+    return replace(seen(1, offset, flags, data), msg_id=msg_id, correl_id=correl_id)
+
+
+ANCHOR = on_status_queue("anchor", b"a")
+COMPLETED = on_status_queue("completed", b"r", b"a")
+FIRST = on_status_queue("in group", b"s", b"a", 0, SEGMENT)
+CHAIN = [FIRST, on_status_queue("completed", b"t", b"a", len(FIRST.data), SEGMENT | LAST_SEGMENT)]
+
+
+@pytest.mark.parametrize(
+    "lying", [[ANCHOR, COMPLETED], [COMPLETED, ANCHOR], [on_status_queue("idle", b"r", b"a"), ANCHOR], [ANCHOR, *CHAIN]]
+)
+def test_a_record_that_nobody_would_miss_says_nothing(lying):
+    assert says_nothing(lying)
+
+
+@pytest.mark.parametrize(
+    "lying",
+    [
+        [],
+        [ANCHOR],
+        [COMPLETED],
+        [ANCHOR, COMPLETED, replace(COMPLETED, msg_id=b"s")],
+        [ANCHOR, replace(ANCHOR, msg_id=b"b"), COMPLETED],
+        [ANCHOR, replace(COMPLETED, correl_id=b"b")],
+        [ANCHOR, on_status_queue("in group", b"r", b"a")],
+        [ANCHOR, on_status_queue("completed", b"r", b"a", checkpoint={"json": 3})],
+        [ANCHOR, on_status_queue("idle", b"r", b"a", suspect={"msg_id": "00"})],
+        [ANCHOR, CHAIN[0]],
+        [ANCHOR, CHAIN[1]],
+        [ANCHOR, CHAIN[0], replace(CHAIN[1], group_id=OTHER)],
+        [ANCHOR, CHAIN[0], replace(CHAIN[1], msg_flags=SEGMENT)],
+    ],
+)
+def test_anything_else_on_a_status_queue_does(lying):
+    assert not says_nothing(lying)

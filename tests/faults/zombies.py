@@ -30,7 +30,7 @@ from tests.faults.extents import Extent, Sample, Task, split
 from tests.faults.machine import ENDED_WITH_ERROR, MOST_STARTS, Machine
 from tests.faults.pattern import Pattern
 from tests.faults.patterns import PATTERNS, AnyProgram
-from tests.faults.reader import PROGRAM, Seen
+from tests.faults.reader import PROGRAM, Seen, says_nothing
 from tests.faults.result import Result
 from tests.faults.site import Site
 
@@ -118,10 +118,13 @@ class _Zombie:
             result.wrong.append(f"the zombie ended with {kind}: {said}")
         elif not kind and has_to_stop:
             result.wrong.append("the zombie ended in order, although it was replaced")
-        if self._ended and not has_to_stop:
-            # All is done, and taking records away is all that is left to do: anybody may.
-            for queue in after:
-                if queue.startswith("MQGROUPS.") and all(seen in before[queue] for seen in after[queue]):
+        if not has_to_stop:
+            # All is done, and taking records away is all that is left to do: anybody may what nobody would miss, and a zombie its
+            # own if it has come back to the queue beside its successor's.
+            for queue in program.status_queues:
+                taken = [seen for seen in before[queue] if seen not in after[queue]]
+                own = machine.hides and says_nothing(taken)
+                if (self._ended or own) and all(seen in before[queue] for seen in after[queue]):
                     before[queue] = after[queue]
         if (self._ended or (was_there and replaced)) and after != before:
             result.wrong.append(f"the zombie committed something: {_difference(before, after)}")
