@@ -34,7 +34,7 @@ from typing import Any
 from rich.console import Console
 
 from tests.faults import call_faults, foreign_ends, interruptions, intrusions, pool, randomly, signals, zombies
-from tests.faults.extents import FULL, SHORT, Extent, Extents, Sample, Task
+from tests.faults.extents import FULL, GLIMPSE, SHORT, Extent, Extents, Sample, Task
 from tests.faults.interrupter import Place
 from tests.faults.pattern import Pattern
 from tests.faults.patterns import CLUSTER_PUT_ROLES, PATTERNS, PLAIN_ROLES
@@ -274,7 +274,7 @@ def main() -> int:
         "--reading", action="append", default=[], metavar="NAME=VALUE", help="of the queue manager; repeatable"
     )
     parser.add_argument(
-        "--readings", action="store_true", help="the short form under every reading that is not the usual one"
+        "--readings", action="store_true", help="only what is done under the readings that are not the usual ones"
     )
     parser.add_argument(
         "--without", nargs="+", choices=SAFETIES, default=[], help="with these taken out of the library"
@@ -283,16 +283,17 @@ def main() -> int:
     setting = Setting(arguments.without, arguments.binding, chosen_readings(arguments.reading))
     if arguments.case:
         return _again(arguments.case, setting)
-    extents = SHORT if arguments.short or arguments.readings else FULL
+    extents, under_readings = (SHORT, GLIMPSE) if arguments.short else (FULL, SHORT)
     runs = _Runs(arguments, Console(width=190))
-    if arguments.readings:
-        for readings in settings_of_readings(arguments.seed):
-            runs.run(extents, Setting(setting.without, setting.binding, readings))
-    else:
+    is_whole = not (arguments.pattern or arguments.phase or arguments.reading or setting.without)
+    if not arguments.readings:
         runs.run(extents, setting)
         if not setting.without and not arguments.phase:
             for safeties in (CLUSTER_SAFETIES[:1], CLUSTER_SAFETIES):
                 runs.without(safeties, extents.without, setting)
+    if arguments.readings or is_whole:
+        for readings in settings_of_readings(arguments.seed):
+            runs.run(under_readings, Setting(setting.without, setting.binding, readings))
     runs.write()
     return bool(runs.violations) or not runs.noticed
 

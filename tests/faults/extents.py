@@ -90,6 +90,13 @@ SHORT = Extents(
     ),
     without=Extent(single=0.03, single_kills=0.03),
 )
+# Of the short form, under each reading that is not the usual one.
+GLIMPSE = Extents(
+    plain=Extent(single=0.02, zombies=0.02, zombie_variants=0.02, lines=0.001, foreign_ends=0.005, signals=2, drawn=8),
+    batch=Extent(single=0.02, zombies=0.02),
+    cluster=Extent(single=0.005, zombies=0.005, drawn=1),
+    without=Extent(),
+)
 FULL = Extents(
     plain=Extent(
         single=1,
