@@ -167,7 +167,8 @@ class Watch:
         assert self._reader is not None
         wrong = []
         found = self._reader.record(self._program.status_queue)
-        if self.hides and after is None and says_nothing(self._reader.browse(self._program.status_queue)):
+        closed = verdict is Verdict.COMMITTED and after is None
+        if self.hides and closed and says_nothing(self._reader.browse(self._program.status_queue)):
             # Who closes takes a record that is not there for one that is gone. It comes back later, and nobody misses it.
             found = None
         expected = after if verdict is Verdict.COMMITTED else before
