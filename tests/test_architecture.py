@@ -52,7 +52,7 @@ ALLOWED: dict[str, set[str]] = {
     "shared_status_queue": {"connection", "core", "errors", "mqi", "status_queue"},
     "group_status": {"connection", "core", "errors", "shared_status_queue", "status_queue"},
     "batch_producer": EDGE | {"group_status", "put_group", "putter", "shared_status_queue"},
-    "batches": {"config", "connection", "core", "errors", "mqi", "shared_status_queue", "telemetry"},
+    "batches": {"config", "connection", "core", "errors", "mqi", "retry", "shared_status_queue", "telemetry"},
     "owner": {"connection", "core", "errors", "hooks", "record_keeper", "status_queue", "telemetry"},
     "unit_of_work": {"connection", "core", "errors", "hooks", "mqi", "owner", "retry", "telemetry"},
     "putter": EDGE | {"destination"},

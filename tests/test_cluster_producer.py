@@ -257,6 +257,28 @@ def test_where_nothing_tells_where_a_group_went_bind_open_keeps_it_together(unto
 
 
 @pytest.mark.embedded
+def test_a_pipe_puts_only_whole_groups_where_nothing_tells_where_one_went(untold, make_owner):
+    cluster, queue = untold
+    owner = make_owner(cluster["QM1"], cluster.define(at=("QM1",)))
+    owner.put_raw_group(THIS)
+
+    def copy(every):
+        with owner.connect().group_pipe(owner.queue, queue, name=owner.name, every=every, wait_s=0) as pipe:
+            for incoming, outgoing in pipe:
+                for message in incoming:
+                    outgoing.put(message.data)
+
+    with pytest.raises(errors.ConfigurationError, match="does not tell to which instance"):
+        copy(4)
+    # What it had got is back, and its next instance puts it in one unit of work.
+    assert owner.data() == THIS
+    copy(7)
+    assert owner.data() == []
+    assert is_put_whole(cluster, queue, THIS, ("QM2", "QM3"))
+    cluster.waits_for_all(queue, len(THIS), ("QM2", "QM3"))
+
+
+@pytest.mark.embedded
 def test_without_a_status_queue_nothing_has_to_tell_where_a_group_went(untold, make_owner):
     cluster, queue = untold
     q_mgr = make_owner(cluster["QM1"], queue).connect()
