@@ -202,21 +202,25 @@ class Reader:
 def put_so_far(seen: Sequence[Seen], group_id: bytes) -> tuple[int, int]:
     """Return how much of a group is on a queue: whole messages, and bytes of the one after them."""
     number = offset = 0
-    for message in seen:
-        if message.group_id == group_id:
-            if message.goes_on:
-                offset = message.offset + len(message.data)
-            else:
-                number, offset = message.msg_seq_number, 0
+    for message in _in_sequence(seen, group_id):
+        if message.goes_on:
+            offset = message.offset + len(message.data)
+        else:
+            number, offset = message.msg_seq_number, 0
     return number, offset
 
 
 def got_so_far(seen: Sequence[Seen], group_id: bytes, messages: int) -> tuple[int, int]:
     """Return how much of a group of so many messages is gone from a queue: whole messages, and bytes of the next."""
-    for message in seen:
-        if message.group_id == group_id:
-            return message.msg_seq_number - 1, message.offset
+    for message in _in_sequence(seen, group_id):
+        return message.msg_seq_number - 1, message.offset
     return messages, 0
+
+
+def _in_sequence(seen: Sequence[Seen], group_id: bytes) -> list[Seen]:
+    """Return the messages of a group, whatever their physical order is."""
+    found = [message for message in seen if message.group_id == group_id]
+    return sorted(found, key=lambda message: (message.msg_seq_number, message.offset))
 
 
 def wrong_with_group(seen: Sequence[Seen], payloads: Sequence[bytes]) -> str:
