@@ -136,8 +136,9 @@ def test_groups_are_found_without_a_record_and_nothing_is_removed(owner):
 def test_who_put_a_group_and_how_often_it_was_backed_out_is_told(owner):
     owner.put_raw_group(THIS)
     handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+    msg_id = owner.on_queue()[0].md.MsgId
     for _ in range(3):
-        assert handle.get(mq.MQGMO_SYNCPOINT).code == OK
+        assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=msg_id).code == OK
         assert owner.eye.back_out() == OK
     handle.close()
     (group,) = owner.qmgr.inspect_queue(owner.queue).groups
@@ -904,7 +905,8 @@ def test_who_dies_between_the_look_and_the_move_is_waited_for(owner, make_queue,
     connection_of(qmgr).sleep = sleep
     assert qmgr.move_group(owner.queue, was[0].group_id, to=away).done
     assert naps == [OK]
-    assert (owner.on_queue(), placed(owner.on_queue(away))) == ([], placed(was))
+    # Where a message lies that was backed out is not written anywhere.
+    assert (owner.on_queue(), sorted(placed(owner.on_queue(away)))) == ([], sorted(placed(was)))
 
 
 def test_who_put_a_message_is_the_mover_where_context_is_not_kept(owner, make_queue):
@@ -967,7 +969,7 @@ def test_a_move_goes_on_by_itself_whatever_call_loses_the_connection(make_owner,
         qmgr.move_group(owner.queue, was[0].group_id, to=away, every=2)
         fired = faults.faults_fired()
         faults.clear_faults()
-        assert (owner.on_queue(), placed(owner.on_queue(away))) == ([], placed(was)), nth
+        assert (owner.on_queue(), sorted(placed(owner.on_queue(away)))) == ([], sorted(placed(was))), nth
         qmgr.close()
         nth += 1
     assert nth > 20
