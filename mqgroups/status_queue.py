@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from mqgroups.config import STATUS_MODEL
 from mqgroups.connection import Connection, Queue
 from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
 from mqgroups.core.restart import Mismatch
@@ -515,8 +514,8 @@ def open_or_make(open_as: Callable[[str, str], Queue], name: str, model: str, sh
         # A queue that is no model is opened itself, whatever name is given for the one to be made.
         made.close()
         raise StatusQueueUnusable(
-            f"status queue {name} does not exist, and {model} is no model queue to make it from. Give the name of one: DEFINE "
-            f"QMODEL('{STATUS_MODEL}') DEFTYPE(PERMDYN) DEFPSIST(YES) {sharing}",
+            f"status queue {name} does not exist, and {model} is no model queue to make it from. Give the name of one, "
+            f"with DEFTYPE(PERMDYN) DEFPSIST(YES) {sharing}",
             status_queue=name,
             found=f"a queue named {made.object_name}",
             expected="a model queue",
