@@ -6,17 +6,21 @@
 from __future__ import annotations
 
 import os
+import time
 from itertools import groupby
 
 import pytest
 
+from tests.faults.reader import Reader
 from tests.ownership.owners import Protocol
-from tests.ownership.replay import Diverged, Replay, cases
+from tests.ownership.queue_manager import Reading as QueueManager
+from tests.ownership.replay import BACKED_OUT, Diverged, Replay, cases
 from tests.ownership.scenarios import owners
 
 THIS = [b"1", b"2", b"3"]
 STEP = 1 if os.environ.get("MQGROUPS_OWNERSHIP_LARGE") else 3
-# The queue manager of these cases backs out before it closes handles.
+# Longer than it takes from one lost connection to the end of those who go on meanwhile.
+GAP_S = 0.5
 AS_IT_IS = Protocol(browses="at once")
 
 
@@ -38,8 +42,8 @@ class World:
 
     def run(self, gate):
         """Run one instance to its end, with all its calls through ``gate``."""
-        # Who waits, waits at the gate.
-        connection = self._owner.connect(reconnect_wait_s=60, sleep=lambda _: None)
+        # Who waits, waits at the gate, or for what the queue manager does by itself.
+        connection = self._owner.connect(reconnect_wait_s=60, sleep=lambda _: time.sleep(0.002))
         gate.stand_before(connection)
         self._run(connection)
 
@@ -108,6 +112,36 @@ def test_the_library_goes_the_way_of_the_model(world, role, faults):
         assert replay.follow(case.trace) == case.endings, case.name
         assert (world.groups(), world.left()) == (case.groups, (0, case.records)), case.name
         faults.clear_faults()
+
+
+@pytest.mark.embedded
+def test_the_library_goes_the_way_of_the_model_where_handles_are_closed_first(
+    role, make_owner, own_queue_manager, tmp_path
+):
+    mqsc = tmp_path / "queues.mqsc"
+    mqsc.write_text("DEFINE QLOCAL(IN) DEFPSIST(YES)\nDEFINE QLOCAL(OUT) DEFPSIST(YES)\n")
+    readings = {"lost connection": "closes handles, then backs out"}
+    q_mgr = own_queue_manager("QMR", mqsc=[mqsc], readings=readings, cleanup_gap_s=GAP_S)
+    owner = make_owner(q_mgr, "OUT" if role == "put" else "IN")
+    world = World(role, owner, "OUT")
+    reader = Reader(q_mgr)
+
+    def wait_until_backed_out():
+        for name in world.names:
+            reader.wait_until_settled(name)
+
+    every = list(cases(owners(role, 2, 1), AS_IT_IS, reading=QueueManager.CLOSES_FIRST))
+    # Where a lost connection had nothing in a unit of work, nothing differs.
+    chosen = [case for case in every if any(event.outcome == BACKED_OUT for event in case.trace)][:: 12 * STEP]
+    assert len(chosen) > 1
+    for case in chosen:
+        world.prepare()
+        replay = Replay(dict.fromkeys(["A", "B", "last"], world.run), world.names, q_mgr, wait_until_backed_out)
+        assert replay.follow(case.trace) == case.endings, case.name
+        wait_until_backed_out()
+        assert (world.groups(), world.left()) == (case.groups, (0, case.records)), case.name
+        q_mgr.clear_faults()
+    reader.close()
 
 
 @pytest.mark.embedded

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import pymqi
+
 import mqgroups.queue_manager
 from mqgroups.core.restart import Verdict
 from mqgroups.embedded import EmbeddedQueueManager
@@ -152,8 +154,14 @@ class Watch:
         """Compare a verdict with what is there; ``after`` and ``before`` are the records it had to tell apart."""
         assert self._program is not None
         assert self._reader is not None
+        try:
+            wrong = self._wrong(verdict, after, before)
+        except pymqi.MQMIError as error:
+            if error.reason != mq.MQRC_OBJECT_IN_USE:
+                raise
+            # Under one reading nobody browses what its owner has open; what is there at the end is looked at all the same.
+            return
         self.seen.verdicts += 1
-        wrong = self._wrong(verdict, after, before)
         if wrong:
             # The queue manager may not have backed out yet what the lost connection had.
             for queue in (self._program.queue, self._program.status_queue):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import queue
 import struct
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,8 @@ from tests.ownership.explorer import Event, Explorer, Scenario, written
 from tests.ownership.owners import Protocol
 from tests.ownership.queue_manager import Reading
 
+_ASKED_AGAIN = 3
+BACKED_OUT = "unit of work is backed out"
 GATED = ("MQOPEN", "MQPUT", "MQGET", "MQCMIT")
 PATIENCE_S = 20
 
@@ -56,23 +59,26 @@ class Case:
     records: int
 
 
-def cases(scenario: Scenario, protocol: Protocol, claims: int = 0) -> Iterator[Case]:
+def cases(
+    scenario: Scenario, protocol: Protocol, claims: int = 0, reading: Reading = Reading.AT_ONCE
+) -> Iterator[Case]:
     """Yield a case for each fault at each call of the first instance; then either it goes on, or the second one starts.
 
-    ``claims``: only faults after so many of its claims.
+    ``claims``: only faults after so many of its claims. ``reading``: AT_ONCE; or CLOSES_FIRST, where the unit of work of the lost
+    connection is backed out when nobody can go on, or the last start is to begin.
     """
     names = [start.name for start in scenario.starts]
     for order in (names, names[::-1]):
         for fault in ("kill before", "kill in", "drop before", "lose answer"):
             for fate in ("MQCMIT takes effect", "MQCMIT never began"):
-                yield from _cases(scenario, protocol, fault, fate, order, claims)
+                yield from _cases(scenario, protocol, fault, fate, order, claims, reading)
 
 
 def _cases(
-    scenario: Scenario, protocol: Protocol, fault: str, fate: str, order: list[str], claims: int
+    scenario: Scenario, protocol: Protocol, fault: str, fate: str, order: list[str], claims: int, reading: Reading
 ) -> Iterator[Case]:
     for number in range(1, 100):
-        explorer = Explorer(scenario, protocol, Reading.AT_ONCE)
+        explorer = Explorer(scenario, protocol, reading)
         everybody = [*order, *(start.name for start in scenario.last)]
         script = _Script(number, fault, fate, everybody, scenario.starts[0].name, claims)
         trace, state = explorer.walk(script.choose)
@@ -96,6 +102,7 @@ class _Script:
         self._order = order
         self._first = first
         self._claims = claims
+        self._asked: Counter[Event] = Counter()
         self.fired = self.reached_end = self.decided = False
 
     def choose(self, events: list[Event]) -> int | None:
@@ -105,8 +112,19 @@ class _Script:
             if event.outcome == self._fate:
                 self.decided = True
                 return number
-        free = [(self._rank(event), number) for number, event in enumerate(events) if not event.fault]
-        return min(free)[1] if free else None
+        # Who only asks again and again waits for the queue manager.
+        free = [
+            (self._asked[event] > _ASKED_AGAIN, self._rank(event), number)
+            for number, event in enumerate(events)
+            if not event.fault
+        ]
+        if not free:
+            return None
+        chosen = min(free)[-1]
+        self._asked[events[chosen]] += 1
+        if events[chosen].who not in self._order:
+            self._asked.clear()
+        return chosen
 
     def _before(self, events: list[Event]) -> int | None:
         mine = [(number, event) for number, event in enumerate(events) if event.who == self._first]
@@ -121,7 +139,9 @@ class _Script:
         self.fired = bool(here) and self._claims <= 0
         return here[0] if self.fired else None
 
-    def _rank(self, event: Event) -> int:
+    def _rank(self, event: Event) -> float:
+        if event.outcome == BACKED_OUT:
+            return self._order.index("last") - 0.5
         return -1 if event.who not in self._order else self._order.index(event.who)
 
 
@@ -223,12 +243,20 @@ class Replay:
         run: an instance's program, given the gate to put in its connection's binding.
         names: the model's name of each queue by its own.
         faults: the embedded queue manager, to arm faults.
+        wait_until_backed_out: waits until the queue manager has backed out what a lost connection had.
     """
 
-    def __init__(self, run: dict[str, Callable[[Gate], None]], names: dict[str, str], faults: Any) -> None:
+    def __init__(
+        self,
+        run: dict[str, Callable[[Gate], None]],
+        names: dict[str, str],
+        faults: Any,
+        wait_until_backed_out: Callable[[], None] = lambda: None,
+    ) -> None:
         self._run = run
         self._names = names
         self._faults = faults
+        self._wait_until_backed_out = wait_until_backed_out
         self._gates: dict[str, Gate] = {}
         self._at: dict[str, tuple[str, str]] = {}
         self._threads: list[threading.Thread] = []
@@ -242,6 +270,8 @@ class Replay:
         last = {event.who: number for number, event in enumerate(trace)}
         for number, event in enumerate(trace):
             try:
+                if event.outcome == BACKED_OUT:
+                    self._wait_until_backed_out()
                 if event.who in self._run and (event.verb in GATED or event.fault):
                     self._step(event, trace[number + 1 :])
                 if event.who in self._run and last[event.who] == number:
@@ -282,7 +312,7 @@ class Replay:
             if reason == expected:
                 return
             # The queue manager is about to clean up after a lost connection; the library tries again.
-            if (reason, expected) != (mq.MQRC_OBJECT_IN_USE, 0):
+            if reason not in (mq.MQRC_OBJECT_IN_USE, mq.MQRC_NO_MSG_AVAILABLE) or expected:
                 raise Diverged(f"{event.who} {wanted} was answered {reason}, expected {expected}")
 
     def _end(self, name: str) -> None:
