@@ -68,7 +68,7 @@ class Handle:
 
     def _let_go_of_what_is_left(self) -> None:
         # A handle means nothing in a process that was forked, and at the end of the interpreter there may be nothing to call.
-        if not self._made or os.getpid() != self._pid or sys.is_finalizing():
+        if not getattr(self, "_made", None) or os.getpid() != self._pid or sys.is_finalizing():
             return
         if self._hconn() != mq.MQHC_UNUSABLE_HCONN:
             self.let_go()
