@@ -6,12 +6,13 @@ What is written down (``Notebook``) survives a program that is killed; nothing e
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
 import mqgroups
 from mqgroups.errors import MQGroupsError
 from tests.faults.pattern import Pattern
-from tests.faults.reader import Reader, Seen
+from tests.faults.reader import Reader, Seen, says_nothing
 
 MODEL = "FAULTS.MODEL"
 PATIENCE_S = 20
@@ -188,6 +189,10 @@ class Application:
         """Return what is on its status queues and should not be, when it is done; of those that are not empty."""
         found = {name: reader.browse(name) for name in self.status_queues}
         return {name: seen for name, seen in found.items() if seen}
+
+    def may_come_back(self, seen: Sequence[Seen]) -> bool:
+        """Whether it is what a unit of work hides that closes, and what its next start takes away."""
+        return says_nothing(seen)
 
     @property
     def is_there(self) -> bool:

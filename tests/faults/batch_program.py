@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import mqgroups
@@ -96,7 +97,15 @@ class BatchProgram(Application):
         left = [seen for seen in found if seen not in marks[:1]]
         return {self.status_queue: left} if left else {}
 
+    def may_come_back(self, seen: Sequence[Seen]) -> bool:
+        """Whether records are what completing the batch takes away: whoever completes it next takes them."""
+        values = [json.loads(one.data) for one in seen]
+        return all(_kind(each) == "intent" or each["state"] == "completed" for each in values)
+
 
 def _is_high_water_mark(data: bytes) -> bool:
-    kind = ((json.loads(data).get("checkpoint") or {}).get("json") or {}).get("kind")
-    return bool(kind == "high-water mark")
+    return _kind(json.loads(data)) == "high-water mark"
+
+
+def _kind(values: dict[str, Any]) -> str:
+    return str(((values.get("checkpoint") or {}).get("json") or {}).get("kind"))
