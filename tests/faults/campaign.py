@@ -39,7 +39,7 @@ from tests.faults.interrupter import Place
 from tests.faults.pattern import Pattern
 from tests.faults.patterns import CLUSTER_PUT_ROLES, PATTERNS, PLAIN_ROLES
 from tests.faults.pool import Setting, worker_processes
-from tests.faults.readings import chosen_readings, settings_of_readings
+from tests.faults.readings import chosen_readings, refused_under, settings_of_readings
 from tests.faults.report import TakenOut, print_report
 from tests.faults.result import Result
 from tests.faults.without import CLUSTER_SAFETIES, SAFETIES
@@ -191,7 +191,8 @@ class _Runs:
         arguments, console = self._arguments, self._console
         began_s = time.monotonic()
         with worker_processes(arguments.workers, setting) as workers:
-            campaign = Campaign(extents, arguments.seed, self._patterns, arguments.phase, workers)
+            patterns = [each for each in self._patterns if each.role not in refused_under(setting.readings)]
+            campaign = Campaign(extents, arguments.seed, patterns, arguments.phase, workers)
             campaign.run(self._say)
         took_s = round(time.monotonic() - began_s)
         under = "".join(f", {name}: {value}" for name, value in setting.readings.items())

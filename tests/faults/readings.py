@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import mqgroups.embedded
+from tests.faults.patterns import CLUSTER_ROLES
 
 # Under this one what a lost connection had stays hidden for a while.
 _CLOSES_FIRST = ("lost connection", "closes handles, then backs out")
@@ -35,6 +36,11 @@ def hides_messages(readings: Mapping[str, str]) -> bool:
     """Whether messages that a lost connection had in its unit of work may come back when others have opened its queues."""
     name, value = _CLOSES_FIRST
     return readings.get(name) == value
+
+
+def refused_under(readings: Mapping[str, str]) -> Collection[str]:
+    """Return the roles whose programs the library refuses: where nobody learns where a group on a cluster queue went."""
+    return CLUSTER_ROLES if readings.get("bind on group") == "tells nothing" else ()
 
 
 def settings_of_readings(seed: int) -> Iterator[dict[str, str]]:
