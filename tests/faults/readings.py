@@ -43,8 +43,8 @@ def refused_under(readings: Mapping[str, str]) -> Collection[str]:
     return CLUSTER_ROLES if readings.get("bind on group") == "tells nothing" else ()
 
 
-def settings_of_readings(seed: int) -> Iterator[dict[str, str]]:
-    """Yield each value that is not the usual one alone, then combinations that are drawn from the seed."""
+def settings_of_readings(seed: int, *, combined: bool) -> Iterator[dict[str, str]]:
+    """Yield each value that is not the usual one alone, then, if asked for, combinations that are drawn from the seed."""
     others = {name: values[1:] for name, values in all_readings().items()}
     seen = []
     for name, values in others.items():
@@ -52,7 +52,7 @@ def settings_of_readings(seed: int) -> Iterator[dict[str, str]]:
             seen.append({name: value})
             yield seen[-1]
     draw = random.Random(seed)
-    for _ in range(_COMBINATIONS if len(others) > 1 else 0):
+    for _ in range(_COMBINATIONS if combined else 0):
         names = draw.sample(sorted(others), draw.randint(2, len(others)))
         combination = {name: draw.choice(others[name]) for name in sorted(names)}
         if combination not in seen:
