@@ -34,7 +34,7 @@ from typing import Any
 from rich.console import Console
 
 from tests.faults import call_faults, foreign_ends, interruptions, intrusions, pool, randomly, signals, zombies
-from tests.faults.extents import FULL, GLIMPSE, SHORT, Extent, Extents, Sample, Task
+from tests.faults.extents import FULL, GLIMPSE, LOOK, SHORT, Extent, Extents, Sample, Task
 from tests.faults.interrupter import Place
 from tests.faults.pattern import Pattern
 from tests.faults.patterns import CLUSTER_PUT_ROLES, PATTERNS, PLAIN_ROLES
@@ -284,7 +284,7 @@ def main() -> int:
     setting = Setting(arguments.without, arguments.binding, chosen_readings(arguments.reading))
     if arguments.case:
         return _again(arguments.case, setting)
-    extents, under_readings = (SHORT, GLIMPSE) if arguments.short else (FULL, SHORT)
+    extents, under_readings = (SHORT, GLIMPSE) if arguments.short else (FULL, LOOK)
     runs = _Runs(arguments, Console(width=190))
     is_whole = not (arguments.pattern or arguments.phase or arguments.reading or setting.without)
     if not arguments.readings:

@@ -7,6 +7,7 @@ those of the same name at the other instances work at the same time.
 from __future__ import annotations
 
 import contextlib
+from typing import Any
 
 import mqgroups
 from tests.faults.application import PATIENCE_S, Application, Notebook
@@ -71,6 +72,8 @@ class _Takeover(Application):
     def __init__(self, pattern: Pattern, queue: str, name: str) -> None:
         super().__init__(pattern, queue, name)
         self._turns = Notebook()
+        # Whether this process is the first one, whatever others have begun since.
+        self._is_first = False
         self.others = (self._status_queue_of(name), self._status_queue_of(self._second_name))
 
     def _status_queue_of(self, name: str) -> str:
@@ -89,12 +92,20 @@ class _Takeover(Application):
         """The first one may give up at any time, and be the other one then."""
         return super().is_there and self.name != self.first_name
 
+    def work(self, owner: Any) -> None:
+        if self._is_first and self.name != self.first_name:
+            # It comes late: it had no group to be taken over, and the other one does what there is to do.
+            raise _GaveUp
+        super().work(owner)
+
     def run(self, connection: mqgroups.QueueManager) -> None:
         self.asks_again = False
-        if not self._turns.lines():
+        self._is_first = not self._turns.lines()
+        if self._is_first:
             self._turns.write(b"the first one")
             with contextlib.suppress(_GaveUp):
                 super().run(connection)
+            self._is_first = False
         if len(self._turns.lines()) == 1:
             self._turns.write(b"the other one")
         self.asks_again = True

@@ -101,23 +101,44 @@ FULL = Extents(
     plain=Extent(
         single=1,
         single_kills=1,
-        double=1,
-        double_kills=0.1,
+        double=0.25,
+        double_kills=0.03,
         zombies=1,
-        zombie_variants=4,
-        lines=1,
-        pairs=0.3,
-        foreign_ends=0.5,
+        zombie_variants=2,
+        lines=0.4,
+        pairs=0.1,
+        foreign_ends=0.3,
         intrusions=1,
-        signals=500,
+        signals=300,
         races=50,
-        drawn=4000,
+        drawn=2000,
     ),
-    batch=Extent(single=1, single_kills=1, double=0.1, double_kills=0.02, zombies=1, zombie_variants=4),
+    batch=Extent(single=1, single_kills=1, double=0.1, double_kills=0.02, zombies=1, zombie_variants=2),
     cluster=Extent(
         single=1, single_kills=1, double=0.05, double_kills=0.005, zombies=1, zombie_variants=0.5, drawn=400
     ),
     without=Extent(single=0.3, single_kills=0.3),
+)
+# Of the full form, under each reading that is not the usual one, and under combinations of them.
+LOOK = Extents(
+    plain=Extent(
+        single=0.2,
+        single_kills=0.05,
+        double=0.003,
+        double_kills=0.0005,
+        zombies=0.1,
+        zombie_variants=0.2,
+        lines=0.006,
+        pairs=0.001,
+        foreign_ends=0.03,
+        intrusions=0.05,
+        signals=10,
+        races=2,
+        drawn=60,
+    ),
+    batch=Extent(single=0.1, single_kills=0.05, zombies=0.1, zombie_variants=0.1),
+    cluster=Extent(single=0.04, single_kills=0.02, zombies=0.04, zombie_variants=0.05, drawn=10),
+    without=Extent(),
 )
 
 
