@@ -15,14 +15,14 @@ ROWS = [f"order {number}" for number in range(1, 1001)]
 
 
 def load(q_mgr: mqgroups.QueueManager) -> None:
-    with q_mgr.group_producer("ORDERS", name="orders.loader", every=100) as producer:
+    with q_mgr.group_producer("ORDERS", name="orders.loader", commit_every=100) as producer:
         with producer.group() as group:  # the interrupted group, if there is one
             for row in ROWS[group.resume_from :]:  # 0 on a fresh start, 700 after a crash there
                 group.put(row)  # every 100 messages: status record and commit
 
 
 def drain(q_mgr: mqgroups.QueueManager) -> None:
-    with q_mgr.group_consumer("ORDERS", name="orders.sink", every=100, wait_s=0) as consumer:
+    with q_mgr.group_consumer("ORDERS", name="orders.sink", commit_every=100, wait_s=0) as consumer:
         for group in consumer:  # the interrupted group first, from where it was
             for message in group:
                 print(message.msg_seq_number, message.text)

@@ -33,7 +33,7 @@ def get_lines(consumer: mqgroups.GroupConsumer, directory: Path) -> None:
             make_durable(directory)
 
             @consumer.before_commit
-            def before_commit(group: mqgroups.GetGroup, file: BinaryIO = file) -> None:
+            def before_commit(group: mqgroups.IncomingGroup, file: BinaryIO = file) -> None:
                 file.flush()
                 os.fsync(file.fileno())
                 group.set_checkpoint(file.tell())
@@ -74,7 +74,7 @@ def main(directory: Path, wait_s: float | None) -> int:
         with (
             connect() as q_mgr,
             q_mgr.group_consumer(
-                "ORDERS", name="lines.sink", every=100, wait_s=wait_s, on_resume=resumed, on_in_doubt=in_doubt
+                "ORDERS", name="lines.sink", commit_every=100, wait_s=wait_s, on_resume=resumed, on_in_doubt=in_doubt
             ) as consumer,
         ):
             get_lines(consumer, directory)

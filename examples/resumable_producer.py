@@ -70,7 +70,7 @@ def main(path: Path) -> int:
         with (
             connect() as q_mgr,
             q_mgr.group_producer(
-                "ORDERS", name="lines.loader", every=100, on_resume=resumed, on_in_doubt=in_doubt
+                "ORDERS", name="lines.loader", commit_every=100, on_resume=resumed, on_in_doubt=in_doubt
             ) as producer,
         ):
             if path.exists():

@@ -3,11 +3,11 @@
     import mqgroups
 
     with mqgroups.connect("QM1", "DEV.APP.SVRCONN", "localhost(1414)", user="app", password=pw) as qmgr:
-        with qmgr.group_producer("ORDERS", name="ORDERS.LOADER", every=100) as producer:
+        with qmgr.group_producer("ORDERS", name="ORDERS.LOADER", commit_every=100) as producer:
             with producer.group() as group:                 # the interrupted group, if there is one
                 for row in rows[group.resume_from:]:        # 0 on a fresh start, 1200 after a crash
                     group.put(row)                          # every 100 messages: status record + commit
-        with qmgr.group_consumer("ORDERS", name="ORDERS.SINK", every=100) as consumer:
+        with qmgr.group_consumer("ORDERS", name="ORDERS.SINK", commit_every=100) as consumer:
             for group in consumer:                          # resumes mid-group by itself
                 for message in group:
                     handle(message.data, message.msg_seq_number)
@@ -34,30 +34,30 @@ is interrupted; else the status queue is empty.
 from __future__ import annotations
 
 from mqgroups import errors
-from mqgroups.cluster import inspect_cluster
-from mqgroups.consumer import GroupConsumer
 from mqgroups.core.cluster import ClusterInspection, GroupSplit
 from mqgroups.core.inspection import GroupInspection, QueueInspection
 from mqgroups.core.model import GroupStatus, MsgFlag, Persistence
 from mqgroups.core.status import StatusRecord
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import MQGroupsError
-from mqgroups.get_group import GetGroup
-from mqgroups.hooks import InDoubt, Resumed
+from mqgroups.get.consumer import GroupConsumer
+from mqgroups.get.group import IncomingGroup
 from mqgroups.mqi.message import Message
-from mqgroups.pipe import GroupPipe, OutgoingGroup
-from mqgroups.producer import GroupProducer
-from mqgroups.put_group import PutGroup
+from mqgroups.mqi.secret import Secret
+from mqgroups.operate.cluster import inspect_cluster
+from mqgroups.operate.owner import OwnerState, OwnerStatus
+from mqgroups.operate.salvage import GroupMove, Salvage
+from mqgroups.operate.takeover import Takeover
+from mqgroups.pipe import GroupPipe, PipedGroup
+from mqgroups.put.group import OutgoingGroup
+from mqgroups.put.producer import GroupProducer
 from mqgroups.queue_manager import QueueManager, connect, wrap
-from mqgroups.recovery import OwnerState, OwnerStatus
-from mqgroups.salvage import GroupMove, Salvage
-from mqgroups.secret import Secret
-from mqgroups.takeover import Takeover
+from mqgroups.status.hooks import InDoubt, Resumed
 
 __all__ = [
     "ClusterInspection",
     "Every",
-    "GetGroup",
+    "IncomingGroup",
     "GroupConsumer",
     "GroupInspection",
     "GroupMove",
@@ -69,11 +69,11 @@ __all__ = [
     "MQGroupsError",
     "Message",
     "OutgoingGroup",
+    "PipedGroup",
     "MsgFlag",
     "OwnerState",
     "OwnerStatus",
     "Persistence",
-    "PutGroup",
     "QueueInspection",
     "QueueManager",
     "Resumed",

@@ -1,6 +1,6 @@
 """``python -m mqgroups``: the same as the command ``mqgroups``."""
 
-from mqgroups.cli import main
+from mqgroups.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mqgroups.core.model import Persistence, Role
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import ConfigurationError
-from mqgroups.hooks import Hooks
+from mqgroups.status.hooks import Hooks
 
 STATUS_MODEL = "MQGROUPS.STATUS.MODEL"
 SHARED_STATUS_MODEL = "MQGROUPS.SHARED.STATUS.MODEL"
@@ -26,7 +26,7 @@ class ProducerSettings:
 
     queue: str
     name: str
-    every: Every
+    commit_every: Every
     status_queue: str
     status_model: str
     segmented_status: bool
@@ -46,7 +46,7 @@ class ConsumerSettings:
 
     queue: str
     name: str
-    every: Every
+    commit_every: Every
     status_queue: str
     status_model: str
     segmented_status: bool
@@ -91,18 +91,18 @@ def status_queue_name(role: Role, name: str) -> str:
     return f"MQGROUPS.{role.value.upper()}.{name}"
 
 
-def checked_every(every: int | Every) -> Every:
-    """Return ``every`` as a value; a number means messages.
+def checked_commit_every(commit_every: int | Every) -> Every:
+    """Return ``commit_every`` as a value; a number means messages.
 
     Raises:
         ConfigurationError: it is not a positive number.
     """
-    if isinstance(every, Every):
-        return every
-    if isinstance(every, bool) or not isinstance(every, int):
-        raise ConfigurationError(f"every must be a number of messages or an Every, got {every!r}")
+    if isinstance(commit_every, Every):
+        return commit_every
+    if isinstance(commit_every, bool) or not isinstance(commit_every, int):
+        raise ConfigurationError(f"commit_every must be a number of messages or an Every, got {commit_every!r}")
     try:
-        return Every(messages=every)
+        return Every(messages=commit_every)
     except ValueError as error:
         raise ConfigurationError(str(error)) from error
 

@@ -1,6 +1,6 @@
 """GroupPipe: gets groups from one queue and puts groups to another, both in the same units of work: exactly once, end to end.
 
-    with qmgr.group_pipe("ORDERS", "INVOICES", name="invoicing", every=100) as pipe:
+    with qmgr.group_pipe("ORDERS", "INVOICES", name="invoicing", commit_every=100) as pipe:
         for orders, invoices in pipe:            # a group in, a group out
             for order in orders:
                 invoices.put(invoice(order.data))
@@ -24,17 +24,17 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from mqgroups.config import SEGMENT_BYTES, ConsumerSettings, ProducerSettings
-from mqgroups.connection import Connection
-from mqgroups.consumer import Groups
-from mqgroups.consumption import Consumption
+from mqgroups.connection.connection import Connection
 from mqgroups.core.group import Part
 from mqgroups.errors import SALVAGE, GroupUsage, StatusRecordsDisagree
-from mqgroups.get_group import GetGroup
+from mqgroups.get.consumer import Groups
+from mqgroups.get.getter import Consumption
+from mqgroups.get.group import IncomingGroup
 from mqgroups.mqi.abc import PropertyValue
-from mqgroups.payload import BYTES, Kind, Payload, Unsent, abandonment, check_stream, kind_of, pieces
-from mqgroups.putter import Putter
-from mqgroups.status_queue import StatusQueue, check_apart
-from mqgroups.unit_of_work import UnitsOfWork
+from mqgroups.put.payload import BYTES, Kind, Payload, Unsent, abandonment, check_stream, kind_of, pieces
+from mqgroups.put.putter import Putter
+from mqgroups.status.queue import StatusQueue, check_apart
+from mqgroups.status.units_of_work import UnitsOfWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _Output:
     kind: Kind
 
 
-class OutgoingGroup:
+class PipedGroup:
     """The group that is made from the incoming one."""
 
     def __init__(self, pipe: GroupPipe) -> None:
@@ -60,7 +60,7 @@ class OutgoingGroup:
         """Put the next message of the group, with the unit of work of the incoming message that is being processed.
 
         Args:
-            payload, format, correl_id, properties: as for ``PutGroup.put``; but a stream is read to its end, and put whole.
+            payload, format, correl_id, properties: as for ``OutgoingGroup.put``; but a stream is read to its end, and put whole.
 
         Raises:
             GroupUsage: the pipe has gone on to another group, or is closed.
@@ -80,7 +80,7 @@ class GroupPipe:
         self._connection = connection
         self._settings = incoming, outgoing
         self._outputs: list[_Output] = []
-        self._outgoing: OutgoingGroup | None = None
+        self._outgoing: PipedGroup | None = None
         with connection.turn:
             connection.reopening(self._start)
             self._closed = False
@@ -114,7 +114,7 @@ class GroupPipe:
             try:
                 check_apart(incoming.status_queue, putter.queue)
                 self._refuse_disagreement(consumption, putter)
-                work = UnitsOfWork(connection, incoming.every, [consumption.owner, putter.owner])
+                work = UnitsOfWork(connection, incoming.commit_every, [consumption.owner, putter.owner])
                 consumption.work = putter.work = work
                 work.claim()
             except BaseException:
@@ -126,16 +126,16 @@ class GroupPipe:
         consumption.partner = self
         self._consumption, self._putter, self._work = consumption, putter, work
 
-    def __iter__(self) -> Iterator[tuple[GetGroup, OutgoingGroup]]:
+    def __iter__(self) -> Iterator[tuple[IncomingGroup, PipedGroup]]:
         """Return the groups as they come, each with the group that is to be made from it; as ``GroupConsumer``."""
         return _Pairs(self, self._consumption)
 
-    def begin(self, outgoing: OutgoingGroup | None) -> None:
+    def begin(self, outgoing: PipedGroup | None) -> None:
         """Take messages for another group from now on, or for none; for the iterator."""
         self._outgoing = outgoing
 
-    def add(self, group: OutgoingGroup, data: bytes, kind: Kind) -> None:
-        """Take a message for the next commit; for ``OutgoingGroup``."""
+    def add(self, group: PipedGroup, data: bytes, kind: Kind) -> None:
+        """Take a message for the next commit; for ``PipedGroup``."""
         with self._connection.turn:
             if self._outgoing is not group or self._consumption.group is None or self._connection.turn.interrupted:
                 raise GroupUsage(
@@ -233,8 +233,8 @@ class _Pairs:
     def __iter__(self) -> _Pairs:
         return self
 
-    def __next__(self) -> tuple[GetGroup, OutgoingGroup]:
+    def __next__(self) -> tuple[IncomingGroup, PipedGroup]:
         incoming = next(self._groups)
-        outgoing = OutgoingGroup(self._pipe)
+        outgoing = PipedGroup(self._pipe)
         self._pipe.begin(outgoing)
         return incoming, outgoing

@@ -8,42 +8,42 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Literal
 
-from mqgroups import connect_rules
-from mqgroups.browse import inspect_queue
 from mqgroups.config import (
     STATUS_MODEL,
     ConsumerSettings,
     ProducerSettings,
-    checked_every,
+    checked_commit_every,
     checked_name,
     checked_queue_name,
     checked_seconds,
     status_queue_name,
 )
-from mqgroups.connection import Connection
-from mqgroups.consumer import GroupConsumer
+from mqgroups.connection import rules as connect_rules
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.retry import Patience, Sleep
+from mqgroups.connection.wrapping import refuse_ends
 from mqgroups.core.inspection import QueueInspection
 from mqgroups.core.model import GROUP_ID_LENGTH, Persistence, Role
 from mqgroups.core.salvage import DOUBTS, Obstacle
 from mqgroups.core.status import Checkpoint
 from mqgroups.core.status_chain import MOST_SEGMENTS
 from mqgroups.core.unit_of_work import Every
-from mqgroups.destination import checked_bind
 from mqgroups.errors import ConfigurationError
-from mqgroups.hooks import NO_HOOKS, Hooks, OnAbandon, OnInDoubt, OnResume
+from mqgroups.get.consumer import GroupConsumer
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager
 from mqgroups.mqi.binding import binding_of, load_binding
+from mqgroups.mqi.secret import Secret
+from mqgroups.operate.browse import inspect_queue
+from mqgroups.operate.owner import OwnerStatus, inspect_owner
+from mqgroups.operate.salvage import GroupMove, Salvage, move_group, salvage_owner
+from mqgroups.operate.takeover import Party, Takeover, take_over
 from mqgroups.pipe import GroupPipe
-from mqgroups.producer import GroupProducer
-from mqgroups.recovery import OwnerStatus, inspect_owner
-from mqgroups.retry import Patience, Sleep
-from mqgroups.salvage import GroupMove, Salvage, move_group, salvage_owner
-from mqgroups.secret import Secret
-from mqgroups.takeover import Party, Takeover, take_over
+from mqgroups.put.destination import checked_bind
+from mqgroups.put.producer import GroupProducer
+from mqgroups.status.hooks import NO_HOOKS, Hooks, OnAbandon, OnInDoubt, OnResume
 from mqgroups.telemetry import context
 from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK, TelemetrySettings
-from mqgroups.wrapping import refuse_ends
 
 # In units of work of so many messages the MQGET that segmented records save is at least one call in 23.
 _SMALL_UNIT_OF_WORK = 20
@@ -115,10 +115,10 @@ class QueueManager:
         queue: str,
         *,
         name: str,
-        every: int | Every = 100,
+        commit_every: int | Every = 100,
         status_queue: str | None = None,
         status_model: str = STATUS_MODEL,
-        status: str = "classic",
+        status_layout: str = "classic",
         owner_wait_s: float = 30.0,
         full_wait_s: float = 30.0,
         persistence: Persistence = Persistence.PERSISTENT,
@@ -134,12 +134,12 @@ class QueueManager:
             queue: a local, alias, remote or cluster queue.
             name: the producer's identity, which survives a crash: 1 to 35 characters of A-Z a-z 0-9 . / _ %. One
                 instance of a name works at a time.
-            every: when to take a syncpoint: a number of messages, or ``Every(messages=, bytes=, seconds=)``.
+            commit_every: when to take a syncpoint: a number of messages, or ``Every(messages=, bytes=, seconds=)``.
             status_queue: where its status record is kept, on the connected queue manager; by default
                 ``MQGROUPS.PUT.<name>``.
             status_model: the model queue to make the status queue from if it does not exist.
-            status: ``"classic"`` gets each old record when it puts the new one; ``"segmented"`` puts records as segments of
-                one message, which saves that MQGET and is not there on z/OS; ``"auto"`` does so where units of work are
+            status_layout: ``"classic"`` gets each old record when it puts the new one; ``"segmented"`` puts records as segments
+                of one message, which saves that MQGET and is not there on z/OS; ``"auto"`` does so where units of work are
                 small. A name can change from one to the other at any start.
             owner_wait_s: how long to wait for an owner of the same name to go, seconds.
             full_wait_s: how long to wait for room on a full queue, or for puts to be allowed again, seconds.
@@ -166,10 +166,10 @@ class QueueManager:
         settings = self._producer_settings(
             queue,
             name=name,
-            every=checked_every(every),
+            commit_every=checked_commit_every(commit_every),
             status_queue=status_queue,
             status_model=status_model,
-            status=status,
+            status_layout=status_layout,
             owner_wait_s=owner_wait_s,
             full_wait_s=full_wait_s,
             persistence=persistence,
@@ -185,9 +185,9 @@ class QueueManager:
         queue: str,
         *,
         name: str,
-        every: Every,
+        commit_every: Every,
         status_model: str,
-        status: str,
+        status_layout: str,
         owner_wait_s: float,
         full_wait_s: float,
         persistence: Persistence,
@@ -207,10 +207,10 @@ class QueueManager:
         return ProducerSettings(
             queue=checked_queue_name("queue", queue),
             name=checked_name(name),
-            every=every,
+            commit_every=commit_every,
             status_queue=_status_queue(status_queue, Role.PUT, name, queue, status_model),
             status_model=checked_queue_name("status_model", status_model),
-            segmented_status=self._segmented(status, every),
+            segmented_status=self._segmented(status_layout, commit_every),
             owner_wait_s=checked_seconds("owner_wait_s", owner_wait_s),
             full_wait_s=checked_seconds("full_wait_s", full_wait_s),
             persistence=Persistence(persistence),
@@ -225,10 +225,10 @@ class QueueManager:
         queue: str,
         *,
         name: str,
-        every: int | Every = 100,
+        commit_every: int | Every = 100,
         status_queue: str | None = None,
         status_model: str = STATUS_MODEL,
-        status: str = "classic",
+        status_layout: str = "classic",
         owner_wait_s: float = 30.0,
         wait_s: float | None = None,
         group_wait_s: float = 300.0,
@@ -246,10 +246,10 @@ class QueueManager:
             queue: a local queue or an alias of one; of a cluster queue the instance at this queue manager.
             name: the consumer's identity, as a producer's. Its status queue is at this queue manager too, so consumers at
                 several instances of a cluster queue can have one name.
-            every: when to take a syncpoint, as for a producer.
+            commit_every: when to take a syncpoint, as for a producer.
             status_queue: by default ``MQGROUPS.GET.<name>``.
             status_model: the model queue to make the status queue from if it does not exist.
-            status: how records are kept, as for a producer.
+            status_layout: how records are kept, as for a producer.
             owner_wait_s: how long to wait for an owner of the same name to go, seconds.
             wait_s: how long to wait for the next group before the iteration ends, seconds; ``None`` waits for ever.
             group_wait_s: how long to wait for the next message inside a group before ``GroupStalled``, seconds.
@@ -274,10 +274,10 @@ class QueueManager:
         settings = self._consumer_settings(
             queue,
             name=name,
-            every=checked_every(every),
+            commit_every=checked_commit_every(commit_every),
             status_queue=status_queue,
             status_model=status_model,
-            status=status,
+            status_layout=status_layout,
             owner_wait_s=owner_wait_s,
             wait_s=wait_s,
             group_wait_s=group_wait_s,
@@ -294,9 +294,9 @@ class QueueManager:
         queue: str,
         *,
         name: str,
-        every: Every,
+        commit_every: Every,
         status_model: str,
-        status: str,
+        status_layout: str,
         owner_wait_s: float,
         wait_s: float | None,
         group_wait_s: float,
@@ -317,10 +317,10 @@ class QueueManager:
         return ConsumerSettings(
             queue=checked_queue_name("queue", queue),
             name=checked_name(name),
-            every=every,
+            commit_every=commit_every,
             status_queue=_status_queue(status_queue, Role.GET, name, queue, status_model),
             status_model=checked_queue_name("status_model", status_model),
-            segmented_status=self._segmented(status, every),
+            segmented_status=self._segmented(status_layout, commit_every),
             owner_wait_s=checked_seconds("owner_wait_s", owner_wait_s),
             wait_s=None if wait_s is None else checked_seconds("wait_s", wait_s),
             group_wait_s=checked_seconds("group_wait_s", group_wait_s),
@@ -503,7 +503,7 @@ class QueueManager:
         group_id: bytes,
         *,
         to: str | None = None,
-        every: int = 100,
+        commit_every: int = 100,
         accept: Collection[str] = (),
         keep_context: bool = True,
         check: bool = False,
@@ -517,7 +517,7 @@ class QueueManager:
             queue: where it is.
             group_id: 24 bytes.
             to: where to move it; by default the queue's BOQNAME.
-            every: how many physical messages to move in a unit of work.
+            commit_every: how many physical messages to move in a unit of work.
             accept: ``"in-use"``, as for ``salvage_owner``.
             keep_context: also who put them and when (MQPMO_PASS_ALL_CONTEXT), which needs the authority +passall for
                 ``to``. Otherwise they are the mover's.
@@ -535,7 +535,7 @@ class QueueManager:
             checked_queue_name("queue", queue),
             _checked_group_id(group_id),
             to=None if to is None else checked_queue_name("to", to),
-            every=checked_every(every).messages or 1,
+            commit_every=checked_commit_every(commit_every).messages or 1,
             accept=_checked_accept(accept),
             keep_context=keep_context,
             check=check,
@@ -547,9 +547,9 @@ class QueueManager:
         target: str,
         *,
         name: str,
-        every: int | Every = 100,
+        commit_every: int | Every = 100,
         status_model: str = STATUS_MODEL,
-        status: str = "classic",
+        status_layout: str = "classic",
         owner_wait_s: float = 30.0,
         wait_s: float | None = None,
         group_wait_s: float = 300.0,
@@ -565,23 +565,23 @@ class QueueManager:
     ) -> GroupPipe:
         """Return a pipe that gets groups from ``source`` and puts groups made from them to ``target``, exactly once.
 
-        It is a consumer and a producer of the same name with one unit of work; the arguments are theirs. ``every`` counts the
-        messages that are got; a unit of work also ends before what is put in it goes beyond MAXUMSGS.
+        It is a consumer and a producer of the same name with one unit of work; the arguments are theirs. ``commit_every`` counts
+        the messages that are got; a unit of work also ends before what is put in it goes beyond MAXUMSGS.
 
         Raises:
             StatusRecordsDisagree: the two status records are not of the same commit.
             ConfigurationError, StatusError, OwnerActive, MQIError: as for a consumer and a producer.
         """
-        checked = checked_every(every)
+        checked = checked_commit_every(commit_every)
         # Half of what a unit of work may have is for what is put.
         room = max(1, self._connection.max_uncommitted_msgs // 2 - _STATUS_MESSAGES_OF_A_PIPE)
         checked = replace(checked, messages=min(checked.messages or room, room))
         incoming = self._consumer_settings(
             source,
             name=name,
-            every=checked,
+            commit_every=checked,
             status_model=status_model,
-            status=status,
+            status_layout=status_layout,
             owner_wait_s=owner_wait_s,
             wait_s=wait_s,
             group_wait_s=group_wait_s,
@@ -592,9 +592,9 @@ class QueueManager:
         outgoing = self._producer_settings(
             target,
             name=name,
-            every=checked,
+            commit_every=checked,
             status_model=status_model,
-            status=status,
+            status_layout=status_layout,
             owner_wait_s=owner_wait_s,
             full_wait_s=full_wait_s,
             persistence=persistence,
@@ -603,14 +603,14 @@ class QueueManager:
         )
         return GroupPipe(self._connection, incoming, outgoing)
 
-    def _segmented(self, status: str, every: Every) -> bool:
+    def _segmented(self, status_layout: str, every: Every) -> bool:
         """Say whether status records are put as segments."""
-        if status not in ("classic", "segmented", "auto"):
-            raise ConfigurationError(f"status must be 'classic', 'segmented' or 'auto', got {status!r}")
-        if status == "segmented":
-            self._refuse_on_zos("status='segmented'")
+        if status_layout not in ("classic", "segmented", "auto"):
+            raise ConfigurationError(f"status_layout must be 'classic', 'segmented' or 'auto', got {status_layout!r}")
+        if status_layout == "segmented":
+            self._refuse_on_zos("status_layout='segmented'")
         small = every.messages is not None and every.messages <= _SMALL_UNIT_OF_WORK
-        return status == "segmented" or (status == "auto" and small and self.platform != mq.MQPL_ZOS)
+        return status_layout == "segmented" or (status_layout == "auto" and small and self.platform != mq.MQPL_ZOS)
 
     def _refuse_on_zos(self, setting: str) -> None:
         if self.platform == mq.MQPL_ZOS:

@@ -15,8 +15,8 @@ pieces, over a network or from several units of work. It counts at the first mes
 with MQGMO_LOGICAL_ORDER, it is ignored. GroupStatus is in version 2 of MQGMO, GroupId and MsgFlags in version 2 of MQMD;
 pymqi makes version 1 unless told, and then a group does not seem to be one.
 
-With mqgroups: ``group_producer(queue, name=..., every=N)`` with an N that the group does not reach is one unit of work;
-on the other side ``group_consumer(queue, name=..., every=N, complete_groups_only=True)``.
+With mqgroups: ``group_producer(queue, name=..., commit_every=N)`` with an N that the group does not reach is one unit of work;
+on the other side ``group_consumer(queue, name=..., commit_every=N, complete_groups_only=True)``.
 """
 
 import os

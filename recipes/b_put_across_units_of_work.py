@@ -24,7 +24,7 @@ error unlikely, not impossible. What would prove it: UncommittedMsgs of the queu
 message beside StatusInfo, put with the first one and got in no unit of work but one in which the group is known to be complete
 already. Whoever sees the second message alone waits.
 
-With mqgroups: ``group_producer(queue, name=..., every=3)``, ``with producer.group() as group: group.put(...)``. It makes
+With mqgroups: ``group_producer(queue, name=..., commit_every=3)``, ``with producer.group() as group: group.put(...)``. It makes
 the status queue, and has a record there from its first call on, with such a second message (an anchor), so that it can tell what
 became of every commit.
 

@@ -23,8 +23,8 @@ MQGMO_ALL_MSGS_AVAILABLE is left out on purpose: it would wait for the end of th
 An empty STATUS queue does not prove that there is no StatusInfo: see b_put_across_units_of_work.py. For a getter it matters
 more. If it takes a hidden StatusInfo for none, it begins another group, and the rest of the first one is seen by nobody.
 
-With mqgroups: ``group_consumer(queue, name=..., every=4)``, ``for group in consumer: for message in group: ...``. A message
-counts as processed when the application asks for the one after it.
+With mqgroups: ``group_consumer(queue, name=..., commit_every=4)``, ``for group in consumer: for message in group: ...``. A
+message counts as processed when the application asks for the one after it.
 
 DIE_AFTER=6 lets this program end by SIGKILL after the sixth MQGET.
 """

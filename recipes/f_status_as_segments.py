@@ -17,7 +17,8 @@ Offset said: behind the last one. Then logical order goes on by itself, on this 
 
 The segments pile up until the end of the group, and COMPLETE_MSG needs a buffer for all of them. z/OS has no segments.
 
-With mqgroups: ``group_producer(queue, name=..., status="segmented")``. It ends a chain after 32 segments and begins another.
+With mqgroups: ``group_producer(queue, name=..., status_layout="segmented")``. It ends a chain after 32
+segments and begins another.
 
 DIE_AFTER=5 lets this program end by SIGKILL after the fifth MQPUT; run it again and it resumes.
 """

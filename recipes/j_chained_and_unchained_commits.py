@@ -61,18 +61,18 @@ with mqgroups.connect(
     user=os.environ.get("MQ_USER"),
     password=os.environ.get("MQ_PASSWORD"),
 ) as q_mgr:
-    with q_mgr.group_producer(QUEUE, name=NAME, every=3) as producer:
+    with q_mgr.group_producer(QUEUE, name=NAME, commit_every=3) as producer:
         try:
             put(producer, stop_at=6)
         except Stop:
             print("rollback to", producer.checkpoint)
         put(producer)
 
-    with q_mgr.group_consumer(QUEUE, name=NAME, every=4, wait_s=0) as consumer:
+    with q_mgr.group_consumer(QUEUE, name=NAME, commit_every=4, wait_s=0) as consumer:
         got: list[mqgroups.Message] = []
 
         @consumer.before_commit
-        def say_which(_: mqgroups.GetGroup) -> None:
+        def say_which(_: mqgroups.IncomingGroup) -> None:
             kind = "unchained" if got[-1].is_last else "chained"
             print(f"{kind} commit: got up to", got[-1].msg_seq_number)
 

@@ -22,7 +22,7 @@ import mqgroups
 from mqgroups.embedded import EmbeddedCluster
 from mqgroups.embedded.cluster_file import ClusterFile, QueueManagerEntry
 from mqgroups.embedded.membership import ChannelSettings
-from mqgroups.mqsc_client import MQSCClient
+from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.queue_manager import connection_of
 from mqgroups.testing.provision import Wanted
 from mqgroups.testing.under_test import MQSC, QueueManagerUnderTest

@@ -20,7 +20,7 @@ GAVE_UP = 3
 
 def produce(q_mgr: mqgroups.QueueManager, queue: str, name: str, groups: str, messages: str) -> None:
     """Put ``name.group.message`` for each message of each group; the checkpoint says which group is next."""
-    producer = q_mgr.group_producer(queue, name=name, every=3, owner_wait_s=60)
+    producer = q_mgr.group_producer(queue, name=name, commit_every=3, owner_wait_s=60)
     was = producer.checkpoint
     number = 0 if was is None else was["group"] + was["whole"]
     while number < int(groups):
@@ -36,7 +36,7 @@ def produce(q_mgr: mqgroups.QueueManager, queue: str, name: str, groups: str, me
 
 def carry(q_mgr: mqgroups.QueueManager, queue: str, target: str, name: str) -> None:
     """Move groups to a queue of this queue manager's own, exactly once, for as long as it lives."""
-    with q_mgr.group_pipe(queue, target, name=name, every=3, owner_wait_s=60) as pipe:
+    with q_mgr.group_pipe(queue, target, name=name, commit_every=3, owner_wait_s=60) as pipe:
         for incoming, outgoing in pipe:
             for message in incoming:
                 outgoing.put(message.data)

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 import mqgroups
-from mqgroups.batch_producer import BatchMessage, BatchProducer, BatchSettings
-from mqgroups.batches import complete_batch
+from mqgroups.batch.completion import complete_batch
+from mqgroups.batch.producer import BatchMessage, BatchProducer, BatchSettings
 from mqgroups.core.unit_of_work import Every
 from mqgroups.mqi import constants as mqi
 from mqgroups.queue_manager import connection_of
@@ -55,7 +55,7 @@ class Batches:
                 "partition": 0,
                 "token": f"attempt-{next(_tokens)}",
                 "status_queue": self.status_queue,
-                "every": Every(messages=every),
+                "commit_every": Every(messages=every),
                 "claim_wait_s": 0,
                 "full_wait_s": 0,
                 **more,

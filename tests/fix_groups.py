@@ -3,7 +3,7 @@
 A test asks for ``owner`` and runs on pymqi and on ibmmq. What is on a queue is looked at through raw MQI calls
 (``fix_mqi``), never through the library under test.
 
-    with owner.producer(every=2) as producer, producer.group() as group:
+    with owner.producer(commit_every=2) as producer, producer.group() as group:
         group.put(b"first")
     assert [found.data for found in owner.on_queue()] == [b"first"]
 """
@@ -25,9 +25,9 @@ import pytest
 import tenacity
 
 import mqgroups
-import mqgroups.group_cursor
-import mqgroups.owner
-import mqgroups.unit_of_work
+import mqgroups.get.cursor
+import mqgroups.status.owner
+import mqgroups.status.units_of_work
 from mqgroups.mqi import constants as mqi
 from mqgroups.queue_manager import connection_of
 from tests.fix_mqi import OK, Connection, delete, failed
@@ -87,12 +87,12 @@ class Owner:
 
     def producer(self, qmgr: mqgroups.QueueManager | None = None, **more: Any) -> mqgroups.GroupProducer:
         """Return a producer of this owner that waits for nothing."""
-        settings = {"name": self.name, "every": 2, "owner_wait_s": 0, "full_wait_s": 0, **more}
+        settings = {"name": self.name, "commit_every": 2, "owner_wait_s": 0, "full_wait_s": 0, **more}
         return (qmgr or self.qmgr).group_producer(settings.pop("queue", self.queue), **settings)
 
     def consumer(self, qmgr: mqgroups.QueueManager | None = None, **more: Any) -> mqgroups.GroupConsumer:
         """Return a consumer of this owner that waits for nothing."""
-        settings = {"name": self.name, "every": 2, "owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0, **more}
+        settings = {"name": self.name, "commit_every": 2, "owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0, **more}
         return (qmgr or self.qmgr).group_consumer(settings.pop("queue", self.queue), **settings)
 
     def put_group(self, payloads: Iterable[bytes | str], **more: Any) -> None:
@@ -340,7 +340,7 @@ def count_calls(mq):
 def clock(monkeypatch):
     """Time for everything that waits or measures in the library, but not for the queue manager."""
     clock = Clock()
-    for module in (tenacity, mqgroups.owner, mqgroups.unit_of_work, mqgroups.group_cursor):
+    for module in (tenacity, mqgroups.status.owner, mqgroups.status.units_of_work, mqgroups.get.cursor):
         monkeypatch.setattr(module, "time", clock)
     return clock
 

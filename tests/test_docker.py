@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mqgroups.cli import default_mqsc
+from mqgroups.cli.main import default_mqsc
 from mqgroups.config import STATUS_MODEL
 from mqgroups.embedded.cluster_file import read
 from mqgroups.embedded.mqsc import Command, parse
@@ -177,7 +177,7 @@ def test_ports_of_the_spark_cluster_are_open_on_loopback_only(spark_compose):
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="a pipeline needs Python 3.11")
 def test_the_pipelines_command_is_one_and_keeps_its_files_where_all_containers_have_them(spark_compose):
-    from mqgroups.cli_pipeline import run
+    from mqgroups.cli.pipeline import run
     from mqgroups.spark.pipeline.config import read_config
 
     words = spark_compose["services"]["pipeline"]["command"]

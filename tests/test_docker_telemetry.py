@@ -15,7 +15,7 @@ from opentelemetry.exporter.prometheus import PrometheusMetricReader
 from opentelemetry.sdk.metrics import MeterProvider
 from prometheus_client import REGISTRY, generate_latest
 
-from mqgroups.cli import main
+from mqgroups.cli.main import main
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.model import Role
 from mqgroups.core.status import RecordState, StatusRecord

@@ -14,7 +14,7 @@ import yaml
 from examples.flights.compare import differences
 from examples.flights.consumer import Files
 from examples.flights.source import Day, date_of
-from mqgroups.cli_recover import recover
+from mqgroups.cli.recover import recover
 from mqgroups.embedded import Fault
 
 ROOT = Path(__file__).resolve().parents[1]

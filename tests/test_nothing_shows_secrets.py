@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import mqgroups
 from mqgroups import Secret, errors
-from mqgroups.cli import main
+from mqgroups.cli.main import main
 from mqgroups.embedded import EmbeddedQueueManager, Fault
 from mqgroups.mqi.abc import ConnectArguments
 from mqgroups.spark.options import Use, sink_options, source_options
@@ -81,7 +81,7 @@ def test_objects_records_spans_and_logs_of_an_owner_s_life(
 ):
     monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
     with connected(server) as q_mgr:
-        producer = q_mgr.group_producer("ORDERS", name="SECRETS", every=2, owner_wait_s=5)
+        producer = q_mgr.group_producer("ORDERS", name="SECRETS", commit_every=2, owner_wait_s=5)
         with producer, producer.group() as group:
             for number in range(3):
                 group.put(b"%d" % number)

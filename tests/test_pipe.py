@@ -23,7 +23,14 @@ class Side:
         self.queue = queue
 
     def open(self, connection=None, **more):
-        settings = {"name": self.owner.name, "every": 2, "owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0, **more}
+        settings = {
+            "name": self.owner.name,
+            "commit_every": 2,
+            "owner_wait_s": 0,
+            "wait_s": 0,
+            "group_wait_s": 0,
+            **more,
+        }
         settings = {"full_wait_s": 0, **settings}
         return (connection or self.owner.qmgr).group_pipe(self.owner.queue, self.queue, **settings)
 
@@ -73,7 +80,7 @@ def run(pipe, transform=lambda data: [doubled(data)]):
 def test_each_group_that_comes_in_goes_out_transformed(owner, side, every, status):
     owner.put_raw_group(THIS)
     owner.put_raw_group(THIS[:1])
-    with side.open(every=every, status=status) as pipe:
+    with side.open(commit_every=every, status_layout=status) as pipe:
         assert run(pipe) == [*THIS, *THIS[:1]]
     assert side.found() == [whole([doubled(data) for data in THIS]), whole([b"00"])]
     assert owner.data() == []
@@ -89,7 +96,7 @@ def test_a_message_may_become_several_or_none(owner, side):
 
 def test_an_empty_message_ends_a_group_when_the_last_one_is_committed_already(owner, side):
     owner.put_raw_group(THIS)
-    with side.open(every=2) as pipe:
+    with side.open(commit_every=2) as pipe:
         run(pipe, lambda data: [data] if data < b"3" else [])
     assert side.found() == [[(b"0", False), (b"1", False), (b"2", False), (b"", True)]]
     assert side.is_idle()
@@ -106,7 +113,7 @@ def test_a_group_of_which_nothing_is_made_is_none(owner, side):
 
 def test_what_is_put_is_committed_with_what_it_was_made_from(owner, side):
     owner.put_raw_group(THIS)
-    with side.open(every=2) as pipe:
+    with side.open(commit_every=2) as pipe:
         incoming, outgoing = next(iter(pipe))
         for number, message in enumerate(incoming):
             committed = number // 2 * 2
@@ -117,11 +124,11 @@ def test_what_is_put_is_committed_with_what_it_was_made_from(owner, side):
 
 def test_an_exception_backs_both_sides_out_and_a_new_pipe_goes_on(owner, side):
     owner.put_raw_group(THIS)
-    with pytest.raises(ZeroDivisionError), side.open(every=2) as pipe:
+    with pytest.raises(ZeroDivisionError), side.open(commit_every=2) as pipe:
         run(pipe, lambda data: [doubled(data)] if data != b"5" else [1 // 0])
     assert owner.data() == THIS[4:]
     assert side.found() == [[(doubled(data), False) for data in THIS[:4]]]
-    with side.open(every=2) as pipe:
+    with side.open(commit_every=2) as pipe:
         assert run(pipe) == THIS[4:]
     assert side.found() == [whole([doubled(data) for data in THIS])]
     assert side.is_idle()
@@ -147,7 +154,7 @@ def test_an_abandoned_group_is_abandoned_on_its_way_out(owner, side):
         for data in THIS[:5]:
             group.put(data)
         group.abandon(7)
-    with side.open(every=1) as pipe:
+    with side.open(commit_every=1) as pipe:
         with pytest.raises(errors.GroupAbandoned):
             run(pipe)
         owner.put_raw_group([b"next"])
@@ -172,7 +179,7 @@ def test_an_outgoing_group_is_put_to_while_it_is_the_current_one(owner, side):
 def test_a_full_outgoing_queue_stops_the_pipe_and_nothing_is_lost(owner, make_owner, make_queue):
     side = Side(owner, make_queue("TEST.SMALL.MODEL"))
     owner.put_raw_group(THIS)
-    with pytest.raises(errors.QueueFull), side.open(every=2) as pipe:
+    with pytest.raises(errors.QueueFull), side.open(commit_every=2) as pipe:
         run(pipe)
     got = len(side.found()[0])
     assert got == 2
@@ -183,7 +190,7 @@ def test_a_full_outgoing_queue_stops_the_pipe_and_nothing_is_lost(owner, make_ow
         assert [next(messages).data for _ in range(2)] == [b"00", b"11"]
         with pytest.raises(errors.GroupStalled):
             next(messages)
-    with pytest.raises(errors.QueueFull), side.open(every=1) as pipe:
+    with pytest.raises(errors.QueueFull), side.open(commit_every=1) as pipe:
         run(pipe)
     assert [data for data, _ in side.found_anywhere()] == [doubled(data) for data in THIS[2:5]]
     assert owner.data() == THIS[5:]
@@ -191,7 +198,7 @@ def test_a_full_outgoing_queue_stops_the_pipe_and_nothing_is_lost(owner, make_ow
 
 def test_records_that_disagree_stop_the_pipe(owner, side):
     owner.put_raw_group(THIS)
-    with pytest.raises(ZeroDivisionError), side.open(every=2) as pipe:
+    with pytest.raises(ZeroDivisionError), side.open(commit_every=2) as pipe:
         run(pipe, lambda data: [data] if data != b"5" else [1 // 0])
     owner.empty(owner.status_queue("get"))
     with pytest.raises(errors.StatusRecordsDisagree, match="A status record of one of them was removed"):
@@ -220,7 +227,7 @@ def test_a_pipe_stays_within_maxumsgs(make_owner, own_queue_manager, tmp_path):
     side = Side(owner, "OUT")
     payloads = [b"%d" % number for number in range(100)]
     owner.put_raw_group(payloads)
-    with side.open(every=1000) as pipe:
+    with side.open(commit_every=1000) as pipe:
         run(pipe, lambda data: [data] * 7)
     assert side.found() == [whole([data for data in payloads for _ in range(7)])]
 
@@ -273,7 +280,7 @@ def test_a_pipe_goes_on_by_itself_whatever_call_loses_the_connection(make_owner,
             faults.arm(Fault("drop", when, nth=nth))
         else:
             faults.arm(Fault("answer", when, nth=nth, verb=verb, reason=what))
-        with side.open(connection, every=every) as pipe:
+        with side.open(connection, commit_every=every) as pipe:
             seen = run(pipe)
         fired = faults.faults_fired()
         faults.clear_faults()
@@ -317,7 +324,7 @@ def test_a_pipe_that_is_killed_at_any_call_goes_on_when_it_is_started_again(make
 def test_a_record_of_a_pipe_is_one_of_its_sides(owner, side):
     """A consumer of the same name can go on where the pipe was: its record is a consumer's."""
     owner.put_raw_group(THIS)
-    with pytest.raises(ZeroDivisionError), side.open(every=2) as pipe:
+    with pytest.raises(ZeroDivisionError), side.open(commit_every=2) as pipe:
         run(pipe, lambda data: [data] if data != b"5" else [1 // 0])
     record = decode(owner.records("get")[0])
     assert encode(record) == owner.records("get")[0]

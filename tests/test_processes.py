@@ -18,7 +18,7 @@ THIS = [b"%d" % number for number in range(7)]
 # 6 put, of which 4 are committed, 1 is in an open unit of work and 1 held back.
 PUT_SIX = """
 qmgr = connect()
-producer = qmgr.group_producer(queue, name=name, every=2, owner_wait_s=10)
+producer = qmgr.group_producer(queue, name=name, commit_every=2, owner_wait_s=10)
 group = producer.group()
 for number in range(6):
     group.put(b"%d" % number)
@@ -26,7 +26,7 @@ for number in range(6):
 # 6 got, of which 4 are committed, 1 is processed in an open unit of work, and 1 is being processed.
 GET_SIX = """
 qmgr = connect()
-consumer = qmgr.group_consumer(queue, name=name, every=2, owner_wait_s=10, wait_s=0, group_wait_s=0)
+consumer = qmgr.group_consumer(queue, name=name, commit_every=2, owner_wait_s=10, wait_s=0, group_wait_s=0)
 group = next(iter(consumer))
 messages = iter(group)
 for number in range(6):
@@ -84,7 +84,7 @@ def test_a_consumer_that_ends_without_closing_has_committed_nothing_more(owner, 
 @pytest.mark.parametrize("end", ["sys.exit(7)", "raise KeyError(7)"])
 def test_blocks_left_by_an_exception_close_everything_and_commit_nothing_more(owner, program, end):
     program.run(f"""
-with connect() as qmgr, qmgr.group_producer(queue, name=name, every=2) as producer, producer.group() as group:
+with connect() as qmgr, qmgr.group_producer(queue, name=name, commit_every=2) as producer, producer.group() as group:
     for number in range(6):
         group.put(b"%d" % number)
     {end}
@@ -157,10 +157,10 @@ qmgr.close()
 
 def test_the_child_of_a_fork_works_on_a_connection_of_its_own(owner, make_owner, program):
     done = program.run("""
-with connect() as qmgr, qmgr.group_producer(queue, name=name, every=2) as producer, producer.group() as group:
+with connect() as qmgr, qmgr.group_producer(queue, name=name, commit_every=2) as producer, producer.group() as group:
     group.put(b"0")
     if os.fork() == 0:
-        with connect() as own, own.group_producer(queue, name=name + ".CHILD", every=2) as other:
+        with connect() as own, own.group_producer(queue, name=name + ".CHILD", commit_every=2) as other:
             with other.group() as whole:
                 for number in range(7):
                     whole.put(b"%d" % number)
@@ -177,14 +177,14 @@ def test_threads_with_a_connection_each_put_and_get_whole_groups(owner, make_own
     owners = [make_owner(queue=owner.queue) for _ in range(6)]
 
     def put(number, putter):
-        with putter.producer(every=3) as producer:
+        with putter.producer(commit_every=3) as producer:
             for group_number in range(3):
                 with producer.group() as group:
                     for message in range(10):
                         group.put(json.dumps([number, group_number, message]))
 
     def get(getter):
-        with getter.consumer(every=4, group_wait_s=30) as consumer:
+        with getter.consumer(commit_every=4, group_wait_s=30) as consumer:
             return [[json.loads(message.data) for message in group] for group in consumer]
 
     for thread in [background(put, number, putter) for number, putter in enumerate(owners)]:
@@ -210,7 +210,10 @@ def test_a_group_of_very_many_messages_takes_no_more_memory_than_a_small_one(mak
     messages = int(os.environ.get("MQGROUPS_MESSAGES", "100000"))
     owner = make_owner(own_queue_manager(), "ORDERS")
     before = after = 0
-    with owner.producer(every=1000, persistence=Persistence.NOT_PERSISTENT) as producer, producer.group() as group:
+    with (
+        owner.producer(commit_every=1000, persistence=Persistence.NOT_PERSISTENT) as producer,
+        producer.group() as group,
+    ):
         for number in range(messages):
             group.put(b"%0100d" % number)
             if number == 5000:
@@ -218,7 +221,7 @@ def test_a_group_of_very_many_messages_takes_no_more_memory_than_a_small_one(mak
         after = resident_kb()
     assert after - before < 2000
     got = 0
-    with owner.consumer(every=1000) as consumer:
+    with owner.consumer(commit_every=1000) as consumer:
         for whole in consumer:
             for message in whole:
                 assert message.data == b"%0100d" % got
@@ -245,13 +248,13 @@ def test_a_message_of_128_mb_streams_through_in_the_memory_of_a_few_segments(mak
                 resident.append(resident_kb())
             yield bytes([number % 251]) * segment_bytes
 
-    settings = {"every": 4, "segment_bytes": segment_bytes}
+    settings = {"commit_every": 4, "segment_bytes": segment_bytes}
     with (
         owner.producer(persistence=Persistence.NOT_PERSISTENT, **settings) as producer,
         producer.group() as group,
     ):
         group.put(pieces(), last=True)
-    with owner.consumer(every=4, stream=True, max_message_length=2 * segment_bytes) as consumer:
+    with owner.consumer(commit_every=4, stream=True, max_message_length=2 * segment_bytes) as consumer:
         for message in next(iter(consumer)):
             for number, chunk in enumerate(message.chunks()):
                 assert chunk == bytes([number % 251]) * segment_bytes
@@ -272,7 +275,10 @@ def test_units_of_work_leave_nothing_behind_in_memory(owner):
         gc.collect()  # empties the interpreter's free lists too
         return tracemalloc.get_traced_memory()[0]
 
-    with owner.producer(every=1) as producer, owner.consumer(owner.connect(), every=1, group_wait_s=30) as consumer:
+    with (
+        owner.producer(commit_every=1) as producer,
+        owner.consumer(owner.connect(), commit_every=1, group_wait_s=30) as consumer,
+    ):
         group = producer.group()
         group.put(b"0")
         group.put(b"1")

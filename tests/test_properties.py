@@ -267,12 +267,12 @@ def test_a_header_that_cannot_be_read_is_left_in_the_data(owner):
 @pytest.mark.parametrize("stream", [False, True])
 def test_messages_in_segments_have_their_properties_and_clean_data(owner, stream):
     payloads = [b"x" * 250, b"y" * 250, b"short"]
-    with owner.producer(every=2, segment_bytes=100) as producer, producer.group() as group:
+    with owner.producer(commit_every=2, segment_bytes=100) as producer, producer.group() as group:
         group.put(payloads[0], properties={"n": 1})
         group.put(iter([payloads[1]]), last=False, properties={"n": 2})
         group.put(payloads[2], properties={"n": 3})
     found = []
-    with owner.consumer(every=2, stream=stream) as consumer:
+    with owner.consumer(commit_every=2, stream=stream) as consumer:
         for message in next(iter(consumer)):
             found.append((message.properties["n"], b"".join(message.chunks())))
     assert found == list(enumerate(payloads, 1))
@@ -282,11 +282,11 @@ def test_a_message_that_is_resumed_in_the_middle_has_its_properties(owner):
     with owner.producer(segment_bytes=100) as producer, producer.group() as group:
         group.put(b"x" * 450, properties={"n": 1})
     qmgr = owner.connect()
-    (message, *_) = [next(iter(next(iter(owner.consumer(qmgr, every=1, stream=True)))))]
+    (message, *_) = [next(iter(next(iter(owner.consumer(qmgr, commit_every=1, stream=True)))))]
     chunks = message.chunks()
     assert [next(chunks) for _ in range(3)] == [b"x" * 100] * 3
     qmgr.close()
-    (message,) = [next(iter(next(iter(owner.consumer(every=1, stream=True)))))]
+    (message,) = [next(iter(next(iter(owner.consumer(commit_every=1, stream=True)))))]
     assert (message.offset, message.properties, b"".join(message.chunks())) == (200, {"n": 1}, b"x" * 250)
 
 

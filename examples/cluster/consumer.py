@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from examples.cluster.program import CONNECT_WAIT_S, EVERY, QUEUE, GroupProgress
 from examples.flights.program import arguments, connect, mark_done, run, sync_directory
-from mqgroups import GetGroup, GroupConsumer
+from mqgroups import GroupConsumer, IncomingGroup
 
 _WAIT_S = 0.5
 
@@ -28,7 +28,7 @@ def drain(consumer: GroupConsumer, file: BinaryIO, until: Path, progress: GroupP
     progress.position = sum(1 for _ in file)
 
     @consumer.before_commit
-    def before_commit(group: GetGroup) -> None:
+    def before_commit(group: IncomingGroup) -> None:
         file.flush()
         os.fsync(file.fileno())
         group.set_checkpoint(file.tell())
@@ -55,7 +55,7 @@ def main() -> None:
         with q_mgr.group_consumer(
             QUEUE,
             name=f"FLIGHTS.{options.name}",
-            every=EVERY,
+            commit_every=EVERY,
             wait_s=_WAIT_S,
             complete_groups_only=True,
             on_resume=progress.found,

@@ -44,7 +44,7 @@ def main() -> None:
         with q_mgr.group_producer(
             QUEUE,
             name=f"FLIGHTS.{options.airport}",
-            every=EVERY,
+            commit_every=EVERY,
             bind="group",
             on_resume=progress.found,
             on_in_doubt=progress.settled,

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from examples.flights.program import EVERY, QUEUE, Progress, arguments, connect, mark_done, run, sync_directory
 from examples.flights.source import SourceError, date_of
-from mqgroups import GetGroup, GroupConsumer, QueueManager
+from mqgroups import GroupConsumer, IncomingGroup, QueueManager
 
 NAME = "FLIGHTS.SINK"
 
@@ -84,7 +84,7 @@ class Files:
             self.written.groups += 1
             self.written.whole = True
 
-    def before_commit(self, group: GetGroup) -> None:
+    def before_commit(self, group: IncomingGroup) -> None:
         """Make the lines durable, and say in the checkpoint how many there are."""
         assert self._file is not None
         self._file.flush()
@@ -124,7 +124,7 @@ def main() -> None:
     parser.add_argument("--to", type=Path, required=True, help="directory for the files")
     parser.add_argument("--groups", type=int, required=True, help="end after so many groups")
     options = parser.parse_args()
-    with connect(options) as q_mgr, q_mgr.group_consumer(QUEUE, name=NAME, every=EVERY) as consumer:
+    with connect(options) as q_mgr, q_mgr.group_consumer(QUEUE, name=NAME, commit_every=EVERY) as consumer:
         if not options.done.exists():
             drain(q_mgr, consumer, options.to, options.groups)
             mark_done(options.done)

@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DEFAULT_TABLE, help="flights.csv.zip")
     parser.add_argument("--days", type=int, help="only so many days; all, unless given")
     options = parser.parse_args()
-    with connect(options) as q_mgr, q_mgr.group_producer(QUEUE, name=NAME, every=EVERY) as producer:
+    with connect(options) as q_mgr, q_mgr.group_producer(QUEUE, name=NAME, commit_every=EVERY) as producer:
         if not options.done.exists():
             load(q_mgr, producer, days(options.data, options.days))
             mark_done(options.done)

@@ -124,7 +124,7 @@ def _feed_and_kill(
     # Groups are read in the order in which they are put; the last few of them may be fewer than a micro-batch takes.
     batches = [groups[first : first + BATCH] for first in range(0, half - BATCH + 1, BATCH)]
     point = any_point(chance, [any(group.reason is None for group in batch) for batch in batches])
-    with connection.group_producer(feed.QUEUE, name=feed.NAME, every=feed.EVERY) as producer:
+    with connection.group_producer(feed.QUEUE, name=feed.NAME, commit_every=feed.EVERY) as producer:
         count = feed.put(producer, groups[:half])
         _say(f"put {half} groups, {count:,} messages, to queue {feed.QUEUE}; the pipeline starts")
         if not driver.run(point):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from mqgroups.secret import Secret
+from mqgroups.mqi.secret import Secret
 
 # Of a message property; which MQTYPE_* each is, ``properties.py`` says.
 PropertyValue: TypeAlias = "str | int | float | bool | bytes | None"

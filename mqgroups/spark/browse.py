@@ -22,12 +22,12 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple, TypeVar
 
-from mqgroups.connection import Connection
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.retry import REDO, retrying
 from mqgroups.core.model import GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER
 from mqgroups.errors import MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.retry import REDO, retrying
 from mqgroups.spark.errors import AmbiguousGroup, AmbiguousMessage, GroupGone
 from mqgroups.spark.offsets import Key, Planned
 

@@ -18,9 +18,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mqgroups.connection import Connection
+from mqgroups.connection.connection import Connection
+from mqgroups.mqi.secret import Secret
 from mqgroups.queue_manager import connected as connection_to
-from mqgroups.secret import Secret
 from mqgroups.spark.options import ConnectionOptions
 
 _idle: dict[tuple[int, ConnectionOptions], list[Connection]] = {}

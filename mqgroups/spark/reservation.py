@@ -20,12 +20,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from mqgroups.connection import Connection
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
 from mqgroups.core.model import MsgFlag
 from mqgroups.errors import CommitOutcomeUnknown, MQIError, OwnerActive
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.retry import OWNER_ACTIVE, Patience, retrying
 from mqgroups.spark.browse import DESCRIPTOR_ONLY, BrowsedQueue, key_of
 from mqgroups.spark.errors import QueueReserved
 from mqgroups.spark.offsets import Key

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
-from mqgroups.batch_producer import BatchProducer, BatchSettings
-from mqgroups.batches import complete_batch
+from mqgroups.batch.completion import complete_batch
+from mqgroups.batch.producer import BatchProducer, BatchSettings
 from mqgroups.core.unit_of_work import Every
 from mqgroups.spark.connections import lent
 from mqgroups.spark.errors import IdentityMissing, ModeRefused
@@ -95,7 +95,7 @@ class _GroupWriter:
             # Spark's number of an attempt begins again when a stage does: it tells attempts apart only with something unique.
             token=f"{task.taskAttemptId()}-{uuid.uuid4().hex}",
             status_queue=options.status_queue if options.delivery == "exactlyOnce" else None,
-            every=Every(options.messages_per_unit_of_work, options.bytes_per_unit_of_work),
+            commit_every=Every(options.messages_per_unit_of_work, options.bytes_per_unit_of_work),
             claim_wait_s=options.claim_timeout_ms / 1000,
             persistence=options.persistence,
             status_model=options.status_model,

@@ -22,7 +22,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mqgroups.batch_producer import BatchMessage
+from mqgroups.batch.producer import BatchMessage
 from mqgroups.spark.errors import ColumnsRefused, RowRefused
 from mqgroups.spark.options import SinkOptions
 

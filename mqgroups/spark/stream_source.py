@@ -37,7 +37,7 @@ from mqgroups.spark.reservation import ReservedQueue
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
-    from mqgroups.connection import Connection
+    from mqgroups.connection.connection import Connection
 
 
 _COMES_BACK_WITHIN_S = 600

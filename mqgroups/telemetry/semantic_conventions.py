@@ -72,7 +72,7 @@ IN_DOUBT: Final = "mqgroups.in_doubt"
 OWNERSHIP_LOSSES: Final = "mqgroups.ownership_losses"
 POISON_MESSAGES: Final = "mqgroups.poison_messages"
 RETRIES: Final = "mqgroups.retries"
-STATUS_QUEUE_WAIT: Final = "mqgroups.status_queue.wait"
+STATUS_QUEUE_WAIT: Final = "mqgroups.status.queue.wait"
 
 # Message properties, by the W3C's Trace Context.
 TRACEPARENT: Final = "traceparent"

@@ -8,7 +8,7 @@ def put_group(job: Job) -> None:
     """Put the group, or resume it."""
     with (
         mqgroups.connect(job.q_mgr_name, job.channel, job.conn_name) as q_mgr,
-        q_mgr.group_producer(job.queue, name=job.name, every=job.every) as producer,
+        q_mgr.group_producer(job.queue, name=job.name, commit_every=job.every) as producer,
     ):
         if producer.checkpoint != job.messages:
             with producer.group() as group:

@@ -112,7 +112,7 @@ def _producer(bench: Bench, case: Case, number: int, load: Load) -> Iterator[mqg
     gateway = bench.gateway
     with mqgroups.connect(gateway.q_mgr_name, gateway.channel, gateway.conn_name) as q_mgr:
         name = f"BENCH.{case.instances}.{case.open_groups}.{number}"
-        with q_mgr.group_producer(f"BENCH.{case.instances}", name=name, every=load.every) as producer:
+        with q_mgr.group_producer(f"BENCH.{case.instances}", name=name, commit_every=load.every) as producer:
             yield producer
 
 

@@ -52,7 +52,7 @@ class Ours:
 
     @contextmanager
     def put(self, payloads: Sequence[bytes], every: int) -> Iterator[Work]:
-        with self._connection.group_producer(QUEUE, name="BENCH", every=every, status_queue=STATUS) as producer:
+        with self._connection.group_producer(QUEUE, name="BENCH", commit_every=every, status_queue=STATUS) as producer:
 
             def work() -> None:
                 with producer.group() as group:
@@ -63,7 +63,7 @@ class Ours:
 
     @contextmanager
     def get(self, messages: int, every: int) -> Iterator[Work]:
-        with self._connection.group_consumer(QUEUE, name="BENCH", every=every, status_queue=STATUS) as consumer:
+        with self._connection.group_consumer(QUEUE, name="BENCH", commit_every=every, status_queue=STATUS) as consumer:
 
             def work() -> None:
                 got = 0

@@ -1,7 +1,7 @@
 """Producer processes: each puts groups with the library, and all begin at once.
 
     with started(qmgr, 4) as producers:
-        with producers.first(2).ready("BENCH.4", Load(groups=100, messages=20, every=10)) as work:
+        with producers.first(2).ready("BENCH.4", Load(groups=100, messages=20, commit_every=10)) as work:
             processor_time = work()
 
 Queues are opened before and closed after what is timed.
@@ -83,7 +83,7 @@ def _produce(pipe: Connection, name: str, address: tuple[str, str, str]) -> None
     with mqgroups.connect(*address) as q_mgr:
         while (asked := pipe.recv()) is not None:
             queue, load = asked
-            with q_mgr.group_producer(queue, name=name, every=load.every) as producer:
+            with q_mgr.group_producer(queue, name=name, commit_every=load.every) as producer:
                 pipe.send(0.0)
                 pipe.recv()
                 began = time.process_time()

@@ -47,7 +47,7 @@ def _connected(qmgr: EmbeddedQueueManager) -> mqgroups.QueueManager:
 
 def _interrupt(connection: mqgroups.QueueManager, messages: int, every: int) -> None:
     """Commit so many messages more of the group, and leave it interrupted."""
-    producer = connection.group_producer(QUEUE, name="BENCH", every=every, status_queue=STATUS, owner_wait_s=10)
+    producer = connection.group_producer(QUEUE, name="BENCH", commit_every=every, status_queue=STATUS, owner_wait_s=10)
     group = producer.group()
     # One is held back.
     for _ in range(messages + 1):
@@ -62,7 +62,9 @@ def _empty(connection: mqgroups.QueueManager, committed: int) -> None:
     ):
         assert group.resume_from == committed, f"{group.resume_from} messages committed, expected {committed}"
         group.put(b"last")
-    with connection.group_consumer(QUEUE, name="BENCH", every=_LARGEST_UNIT_OF_WORK, status_queue=STATUS) as consumer:
+    with connection.group_consumer(
+        QUEUE, name="BENCH", commit_every=_LARGEST_UNIT_OF_WORK, status_queue=STATUS
+    ) as consumer:
         for _ in next(iter(consumer)):
             pass
 

@@ -28,8 +28,8 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 from rich.console import Console
 from rich.table import Table
 
-from mqgroups import owner as owners
 from mqgroups.embedded import EmbeddedQueueManager
+from mqgroups.status import owner as owners
 from mqgroups.telemetry import metrics, owner
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.context import NONE, TraceContext

@@ -47,7 +47,7 @@ from mqgroups.mqi.constants import (
     MQSO_MANAGED,
     MQSO_RESUME,
 )
-from mqgroups.mqsc_client import MQSCClient
+from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.queue_manager import connection_of
 from mqgroups.testing.under_test import QueueManagerUnderTest
 from tests.embedded.test_commands import Commands

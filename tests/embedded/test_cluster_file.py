@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from mqgroups.cli import main
+from mqgroups.cli.main import main
 from mqgroups.embedded import ClusterFileError
 from mqgroups.embedded.cluster_file import read
 from mqgroups.embedded.membership import ChannelSettings

@@ -7,7 +7,7 @@ import stat
 import pytest
 from click.testing import CliRunner
 
-from mqgroups.cli import main
+from mqgroups.cli.main import main
 from mqgroups.embedded import Control, ControlError, Fault, random_fault
 from mqgroups.mqi.constants import (
     MQCC_WARNING,

@@ -225,4 +225,9 @@ class Application:
 
     def _settings(self) -> dict[str, Any]:
         pattern = self.pattern
-        return {"name": self.name, "every": pattern.every, "status": pattern.status, "owner_wait_s": self.patience_s}
+        return {
+            "name": self.name,
+            "commit_every": pattern.every,
+            "status_layout": pattern.status,
+            "owner_wait_s": self.patience_s,
+        }

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import mqgroups
-from mqgroups.batch_producer import BatchMessage, BatchProducer, BatchSettings
-from mqgroups.batches import complete_batch
+from mqgroups.batch.completion import complete_batch
+from mqgroups.batch.producer import BatchMessage, BatchProducer, BatchSettings
 from mqgroups.core.unit_of_work import Every
 from mqgroups.queue_manager import connection_of
 from tests.faults.application import MODEL, Application, Notebook
@@ -66,7 +66,7 @@ class BatchProgram(Application):
             partition=0,
             token=self._token,
             status_queue=self.status_queue,
-            every=Every(messages=self.pattern.every),
+            commit_every=Every(messages=self.pattern.every),
             claim_wait_s=self.patience_s,
         )
         return BatchProducer(connection_of(connection), settings)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mqgroups.put_group import PutGroup
+from mqgroups.put.group import OutgoingGroup
 
 pytestmark = pytest.mark.embedded
 
@@ -19,9 +19,9 @@ ZOMBIE = "zombie put/classic/plain stop@24"
 
 def interruption(level, connection):
     """Name a case: an interruption before the fourth message is put; the third is in the open unit of work."""
-    source, first = inspect.getsourcelines(PutGroup._put)
+    source, first = inspect.getsourcelines(OutgoingGroup._put)
     line = first + next(number for number, text in enumerate(source) if "putter.put(Unsent(" in text)
-    return f"interruption put/classic/plain {level} {connection} KeyboardInterrupt@put_group.py:{line}.4"
+    return f"interruption put/classic/plain {level} {connection} KeyboardInterrupt@put/group.py:{line}.4"
 
 
 def run_case(case, *without):

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from mqgroups.connection.turn import Turn
 from mqgroups.core.group import AT_START
 from mqgroups.core.unit_of_work import Every, syncpoint_due
-from mqgroups.put_group import PutGroup
-from mqgroups.turn import Turn
+from mqgroups.put.group import OutgoingGroup
 from tests.faults.interrupter import EXCEPTIONS, Interrupter, Place, Point, point_at
 
 FILE = "core/unit_of_work.py"
@@ -99,8 +99,8 @@ class FailingPutter:
 
 
 def test_the_second_exception_may_come_in_what_handles_the_first():
-    group = PutGroup(FailingPutter(), Turn())  # type: ignore[arg-type]  # stands in for one
-    first = Point("SystemExit", _line_of(PutGroup._put, "putter.put(Unsent("), 1)
+    group = OutgoingGroup(FailingPutter(), Turn())  # type: ignore[arg-type]  # stands in for one
+    first = Point("SystemExit", _line_of(OutgoingGroup._put, "putter.put(Unsent("), 1)
     with (
         Interrupter([first, Point("MemoryError", None, 1)]) as interrupter,
         pytest.raises(MemoryError) as raised,
@@ -113,4 +113,4 @@ def test_the_second_exception_may_come_in_what_handles_the_first():
 
 def _line_of(function, text):
     lines, first = inspect.getsourcelines(function)
-    return Place("put_group.py", first + next(number for number, line in enumerate(lines) if text in line))
+    return Place("put/group.py", first + next(number for number, line in enumerate(lines) if text in line))

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import mqgroups.owner
-from mqgroups.connection import Connection, Queue
+import mqgroups.status.owner
+from mqgroups.connection.connection import Connection, Queue
 from mqgroups.core.restart import Verdict, commit_verdict
 from mqgroups.core.status import Mark
-from mqgroups.destination import Destination
-from mqgroups.putter import Putter
+from mqgroups.put.destination import Destination
+from mqgroups.put.putter import Putter
 
 
 def _without_pin() -> None:
@@ -36,7 +36,7 @@ def _without_fence() -> None:
         said = commit_verdict(found, before, after)
         return Verdict.BACKED_OUT if said is Verdict.OWNERSHIP_LOST else said
 
-    mqgroups.owner.commit_verdict = unfenced  # type: ignore[attr-defined]  # as the module has imported it
+    mqgroups.status.owner.commit_verdict = unfenced  # type: ignore[attr-defined]  # as the module has imported it
 
 
 def _without_back_out() -> None:

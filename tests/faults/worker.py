@@ -67,7 +67,7 @@ def _main(job: Job) -> None:
 
 def _put(job: Job, connection: mqgroups.QueueManager) -> None:
     done = Path(job.file)
-    with connection.group_producer(job.queue, name=job.name, every=job.every, owner_wait_s=10) as producer:
+    with connection.group_producer(job.queue, name=job.name, commit_every=job.every, owner_wait_s=10) as producer:
         if done.exists() or producer.checkpoint == job.messages:
             done.touch()
             forget_checkpoint(producer)
@@ -84,7 +84,7 @@ def _get(job: Job, connection: mqgroups.QueueManager) -> None:
     with (
         Path(job.file).open("a+b") as file,
         connection.group_consumer(
-            job.queue, name=job.name, every=job.every, wait_s=0, group_wait_s=10, owner_wait_s=10
+            job.queue, name=job.name, commit_every=job.every, wait_s=0, group_wait_s=10, owner_wait_s=10
         ) as consumer,
     ):
         consumer.before_commit(lambda _: file.flush())

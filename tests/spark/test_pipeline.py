@@ -159,7 +159,7 @@ def test_each_bad_group_is_in_quarantine_as_it_was_with_its_reason_and_nothing_o
     case.owner.put_group([b'{"item": "x", "price": 1}', b'{"item": "x", "price": 2}'])
     case.owner.put_group([b'{"item": "z"}'])
     case.owner.put_raw(b'{"item": "alone", "price": 1}')
-    with case.owner.producer(every=1) as producer, producer.group() as group:
+    with case.owner.producer(commit_every=1) as producer, producer.group() as group:
         group.put(b'{"item": "v", "price": 1}')
         group.put(b'{"item": "w", "price": 1}')
         group.abandon(3, "no more")

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 import pytest
 from click.testing import CliRunner
 
-from mqgroups.cli import main
+from mqgroups.cli.main import main
 from mqgroups.spark.pipeline.records import BatchRecords
 from tests.spark.test_pipeline_config import WHOLE
 from tests.spark.test_pipeline_report import FIRST, SECOND

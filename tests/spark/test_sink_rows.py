@@ -12,7 +12,7 @@ pytest.importorskip("pyspark", reason="pyspark needs Python 3.11 or newer")
 
 from pyspark.sql import types as t  # noqa: E402 - may be missing
 
-from mqgroups.batch_producer import BatchMessage  # noqa: E402 - needs what may be missing
+from mqgroups.batch.producer import BatchMessage  # noqa: E402 - needs what may be missing
 from mqgroups.spark.errors import ColumnsRefused, RowRefused  # noqa: E402 - likewise
 from mqgroups.spark.options import Use, sink_options  # noqa: E402 - likewise
 from mqgroups.spark.sink_rows import columns_of, groups_of  # noqa: E402 - likewise

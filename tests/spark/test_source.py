@@ -160,7 +160,7 @@ def test_a_segmented_message_is_one_row(owner, batch):
 
 def test_a_hundred_megabytes_in_one_group(owner, batch):
     payload = os.urandom(4_000_000)
-    with owner.producer(every=5) as producer, producer.group() as group:
+    with owner.producer(commit_every=5) as producer, producer.group() as group:
         for _ in range(25):
             group.put(payload)
     # Batches of 4 MB each: were they one, the worker and the JVM would have to hold all of it.

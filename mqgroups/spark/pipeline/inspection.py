@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mqgroups.connection import Connection
+from mqgroups.connection.connection import Connection
 from mqgroups.errors import QueueMissing
 from mqgroups.mqi import constants as mq
 from mqgroups.spark.browse import BrowsedQueue

@@ -1,0 +1,304 @@
+"""BatchProducer: one attempt at one part of a batch of message groups, each group exactly once whatever becomes of the attempt.
+
+For schedulers that do things again: a task fails and is repeated, is given up but goes on, is run a second time as part of
+a batch whose end got lost. Attempts of a batch share a status queue (``core.claim``); each group is put by the group
+producer, with its records there in the place of a status queue of its own. So what a group needs after a crash, a commit
+without an answer or a lost connection is what any group needs, and it is done in one place.
+
+The messages of a group have to be the same, in the same order, whenever its batch is done again; a digest in the status record
+shows whether they are. When all parts of a batch are put, ``batches.complete_batch`` is due.
+
+Without a status queue a group is put once by each attempt, at least once in all; what an attempt leaves behind stays
+incomplete.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mqgroups.batch.claimed_group import GroupAlreadyPut, GroupStatus, NoStatus
+from mqgroups.batch.shared_queue import SharedStatusQueue
+from mqgroups.config import CLAIM_MODEL, SHARED_STATUS_MODEL, ProducerSettings
+from mqgroups.connection.connection import Connection, Queue
+from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
+from mqgroups.core.claim import Claim, MessagesDigest, RecordKind, Sink
+from mqgroups.core.model import Persistence
+from mqgroups.core.status import Checkpoint, StatusRecord
+from mqgroups.core.unit_of_work import Every
+from mqgroups.errors import Fenced, InputChanged, OwnerActive, OwnershipLost
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi.abc import PropertyValue
+from mqgroups.put.group import OutgoingGroup
+from mqgroups.put.putter import Putter
+from mqgroups.status.hooks import NO_HOOKS
+from mqgroups.status.keeper import RecordKeeper
+from mqgroups.status.units_of_work import UnitsOfWork
+from mqgroups.telemetry import metrics
+
+
+class BatchMessage(NamedTuple):
+    """A message of a group, as ``OutgoingGroup.put`` takes it."""
+
+    payload: bytes | str
+    format: str | None = None
+    correl_id: bytes | None = None
+    properties: Mapping[str, PropertyValue] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSettings:
+    """What a batch producer is told.
+
+    Attributes:
+        queue: where the groups go; it is opened with MQOO_BIND_ON_GROUP.
+        sink: who puts batches there: the same for all batches and attempts.
+        batch: the batch's number; a later batch has a higher one.
+        run: which execution of the batch this is: all its attempts have the same.
+        partition: which part of the batch this attempt puts.
+        token: of this attempt, and no other one.
+        status_queue: on the same queue manager, shared by all attempts; ``None`` keeps no status.
+        commit_every: when to take a syncpoint.
+        claim_wait_s: how long to wait for a group that somebody has in a unit of work, seconds. More than the time in which
+            the queue manager notices that a client is gone.
+        full_wait_s: how long to wait for room on a full queue, or for puts to be allowed again, seconds.
+        persistence: of the messages.
+        status_model, claim_model: model queues of the status queue, and of locks.
+    """
+
+    queue: str
+    sink: str
+    batch: int
+    run: str
+    partition: int
+    token: str
+    status_queue: str | None
+    commit_every: Every
+    claim_wait_s: float = 60.0
+    full_wait_s: float = 30.0
+    persistence: Persistence = Persistence.PERSISTENT
+    status_model: str = SHARED_STATUS_MODEL
+    claim_model: str = CLAIM_MODEL
+
+
+class BatchProducer:
+    """Puts groups of one part of a batch. Close it; the connection stays."""
+
+    def __init__(self, connection: Connection, settings: BatchSettings) -> None:
+        """Open the status queue.
+
+        Raises:
+            StatusError: the status queue cannot be used.
+            MQIError: it cannot be opened.
+        """
+        self.connection = connection
+        self._settings = settings
+        self._sink = Sink(settings.sink, settings.queue, connection.q_mgr_identifier)
+        self._shared: SharedStatusQueue | None = None
+        self._queue: Queue | None = None
+        self._claiming = retrying(Patience(settings.claim_wait_s), OWNER_ACTIVE, connection.sleep)
+        connection.reopening(self._open)
+
+    def _open(self) -> None:
+        settings = self._settings
+        if settings.status_queue is not None:
+            self._shared = SharedStatusQueue(
+                self.connection, settings.status_queue, settings.status_model, settings.claim_model
+            )
+
+    def is_completed(self) -> bool:
+        """Whether the batch was completed before, so that none of its groups is to be put.
+
+        Raises:
+            StatusError: what is on the status queue cannot be used.
+            MQIError: a call failed; the connection was lost for longer than it is waited for, or for good.
+        """
+        completed = self.connection.reopening(self._completed_batch)
+        return completed is not None and completed >= self._settings.batch
+
+    def _completed_batch(self) -> int | None:
+        shared = self._reopened()
+        return None if shared is None else shared.completed_batch(self._sink)
+
+    def put_group(self, key: str, messages: Iterable[BatchMessage], *, priority: int | None = None) -> int:
+        """Put one group, or what is missing of it; returns how many messages this attempt has put.
+
+        Args:
+            key: the group's own within its batch.
+            messages: all messages of the group, at least one; those that are committed already are compared and passed over.
+            priority: of all messages, 0 to 9; by default the queue's.
+
+        Raises:
+            Fenced: another attempt has taken the group over. This one has to end.
+            InputChanged: the group was put in part, or as a whole, with other messages.
+            KeyInTwoPartitions: another part of the batch has the same key.
+            OwnerActive: somebody has the group in a unit of work, and still had after ``claim_wait_s``.
+            GroupNotResumable: the connection was lost, and no status is kept.
+            MQGroupsError: what else goes wrong; the group stays resumable at its last commit.
+        """
+        settings = self._settings
+        claim = Claim(self._sink, settings.batch, key, settings.token, settings.run, settings.partition)
+        began_s = time.monotonic()
+        try:
+            producer = self._claiming(_ClaimedGroup, self, claim, priority)
+        except GroupAlreadyPut as found:
+            if found.status is not None:
+                self._check_whole(claim, found.status, messages)
+            return 0
+        except OwnerActive as error:
+            error.context = f"Waited {settings.claim_wait_s:g} s for group {claim.name}"
+            raise
+        finally:
+            if settings.status_queue is not None:
+                metrics.waited_for_status_queue(settings.status_queue, time.monotonic() - began_s)
+        try:
+            number = producer.put_messages(messages)
+        except OwnershipLost as error:
+            producer.give_up()
+            raise Fenced(error.name, error.status_queue, error.found, error.expected) from error
+        except BaseException:
+            producer.give_up()
+            raise
+        producer.end()
+        return number
+
+    def close(self) -> None:
+        """Close the queues. Idempotent."""
+        for queue in (self._shared, self._queue):
+            if queue is not None:
+                queue.close()
+
+    def keeper(self, claim: Claim) -> RecordKeeper:
+        """Return where the status of one group is kept."""
+        shared = self._reopened()
+        return NoStatus() if shared is None else GroupStatus(shared, claim)
+
+    def _reopened(self) -> SharedStatusQueue | None:
+        if self._shared is not None and self._shared.is_stale:
+            self._shared.reopen()
+        return self._shared
+
+    def open_queue(self) -> Queue:
+        """Return the queue, open, between two groups."""
+        if self._queue is None or not self._queue.is_open:
+            self._queue = self.connection.open_queue(self._settings.queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
+        return self._queue
+
+    def producer_settings(self, claim: Claim, priority: int | None) -> ProducerSettings:
+        """Return the settings by which a group is put."""
+        settings = self._settings
+        return ProducerSettings(
+            queue=settings.queue,
+            name=claim.name,
+            commit_every=settings.commit_every,
+            status_queue=settings.status_queue or "",
+            status_model=settings.status_model,
+            segmented_status=False,
+            owner_wait_s=settings.claim_wait_s,
+            full_wait_s=settings.full_wait_s,
+            persistence=settings.persistence,
+            priority=mq.MQPRI_PRIORITY_AS_Q_DEF if priority is None else priority,
+            segment_bytes=None,
+            bind="group",
+            hooks=NO_HOOKS,
+            owner_id=settings.token,
+        )
+
+    def _check_whole(self, claim: Claim, status: StatusRecord, messages: Iterable[BatchMessage]) -> None:
+        digest, number = MessagesDigest(), 0
+        for message in messages:
+            digest.add(*_parts(message))
+            number += 1
+        _check_same(claim, status.group_id, status.msg_seq_number, number, digest, status.checkpoint)
+
+
+class _ClaimedGroup:
+    """One group of a batch, claimed: its records are on the shared status queue, its queue is the batch's."""
+
+    def __init__(self, batch: BatchProducer, claim: Claim, priority: int | None) -> None:
+        self._batch = batch
+        self._connection = batch.connection
+        self._claim = claim
+        self._priority = priority
+        with self._connection.turn:
+            self._connection.reopening(self._start)
+            self._putter.owner.tell_resumed()
+
+    def _start(self) -> None:
+        keeper = self._batch.keeper(self._claim)
+        settings = self._batch.producer_settings(self._claim, self._priority)
+        try:
+            putter = Putter(self._connection, settings, keeper, open_queue=self._batch.open_queue)
+        except BaseException:
+            keeper.close()
+            raise
+        try:
+            putter.work = UnitsOfWork(self._connection, settings.commit_every, [putter.owner])
+            putter.work.claim()
+        except BaseException:
+            putter.close()
+            raise
+        self._putter = putter
+
+    def put_messages(self, messages: Iterable[BatchMessage]) -> int:
+        """Put what is missing of the group; returns how many messages that was."""
+        claim, digest, number = self._claim, MessagesDigest(), 0
+        left = iter(messages)
+        with OutgoingGroup(self._putter, self._connection.turn) as group:
+            if group.resume_from:
+                number = _pass_over(left, group.resume_from, digest)
+                group_id = self._putter.owner.committed.group_id
+                _check_same(claim, group_id, group.resume_from, number, digest, group.checkpoint)
+            for message in left:
+                digest.add(*_parts(message))
+                number += 1
+                group.put(
+                    message.payload,
+                    format=message.format,
+                    correl_id=message.correl_id,
+                    properties=message.properties,
+                    checkpoint=claim.checkpoint(RecordKind.STATUS, digest.value()),
+                )
+            if group.resume_from and number == group.resume_from:
+                raise InputChanged(claim.name, group_id, number, "no message follows, though none of them was the last")
+        return number - group.resume_from
+
+    def end(self) -> None:
+        """Let go of the group, which is whole; its record stays, and so does the batch's queue."""
+        self._putter.owner.keeper.close()
+
+    def give_up(self) -> None:
+        """Back out what is not committed. The queue is in the middle of a group, so it is closed."""
+        with self._connection.turn:
+            try:
+                self._putter.back_out(None)
+            finally:
+                self._putter.close()
+
+
+def _pass_over(messages: Iterator[BatchMessage], most: int, digest: MessagesDigest) -> int:
+    passed = 0
+    while passed < most and (message := next(messages, None)) is not None:
+        digest.add(*_parts(message))
+        passed += 1
+    return passed
+
+
+def _check_same(
+    claim: Claim, group_id: bytes, committed: int, given: int, digest: MessagesDigest, checkpoint: Checkpoint
+) -> None:
+    if given != committed:
+        raise InputChanged(claim.name, group_id, committed, f"{given} are given now")
+    if digest.value() != checkpoint["digest"]:
+        raise InputChanged(claim.name, group_id, committed, "other messages are given now in their place")
+
+
+def _parts(message: BatchMessage) -> tuple[bytes, bytes, bytes, bytes]:
+    """Return all that is put of a message, for its digest."""
+    payload, format_name, correl_id, properties = message
+    text = b"\1" if isinstance(payload, str) else b""
+    data = payload.encode() if isinstance(payload, str) else payload
+    names = b"" if not properties else repr(sorted(properties.items())).encode()
+    return data, text + (format_name or "").encode(), correl_id or b"", names

@@ -1,0 +1,240 @@
+"""A status queue that many share: its records are found by CorrelId, and who may replace one is decided by what it says.
+
+What is there and what it means: ``core.claim``. This is the edge: records are browsed, put and taken, the latter two in the
+caller's unit of work.
+
+The queue is open for shared input, so the exclusive open of an owner's status queue, which is lock and fence at once, is
+made up for by two things. The fence: a record is only taken by MsgId, as it was put or seen, so that who holds an older one
+finds nothing. The lock, for the time between "there are no records of this group" and "these are they": a temporary dynamic
+queue whose name is the group's. Only one can be made at a time; the next MQOPEN ends in MQRC_OBJECT_ALREADY_EXISTS (IBM MQ,
+topic q041610; on z/OS it may be MQRC_NAME_IN_USE, q042430), and it is gone when it is closed or its connection ends (topic
+q003140). Considered: opening one queue exclusively; then all groups of a sink would wait for each other. Read only, not tried
+on IBM MQ: that what a connection left behind is backed out before its temporary queue is deleted. Nothing depends on it: what
+is backed out are puts, and who comes too early does not see them either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mqgroups.connection.connection import Connection, Queue
+from mqgroups.core.claim import Sink, kind_of_record
+from mqgroups.core.restart import Mismatch
+from mqgroups.core.status import StatusRecord, encode, shown
+from mqgroups.errors import DuplicateStatusRecords, MQIError, OwnerActive, QueueMissing, StatusQueueUnusable
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+from mqgroups.status.queue import (
+    LONGEST_RECORD_BYTES,
+    check_kind,
+    corrupt_record,
+    decoded_record,
+    foreign_record,
+    open_or_make,
+)
+
+_OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
+_PUT = st.pmo(mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING)
+_TAKE = st.gmo(
+    mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING,
+    match_options=mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID,
+)
+_BROWSE = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING
+_BROWSE_FIRST = st.gmo(_BROWSE | mq.MQGMO_BROWSE_FIRST, match_options=mq.MQMO_MATCH_CORREL_ID)
+_BROWSE_NEXT = st.gmo(_BROWSE | mq.MQGMO_BROWSE_NEXT, match_options=mq.MQMO_MATCH_CORREL_ID)
+_BROWSE_ALL = st.gmo(_BROWSE | mq.MQGMO_BROWSE_NEXT)
+_LOCKED = frozenset({mq.MQRC_OBJECT_ALREADY_EXISTS, mq.MQRC_NAME_IN_USE})
+_LOCK_NAME_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Lying:
+    """A record as it lies on the queue."""
+
+    record: StatusRecord
+    msg_id: bytes
+    correl_id: bytes
+
+
+class SharedStatusQueue:
+    """A shared status queue, open."""
+
+    def __init__(self, connection: Connection, name: str, model: str, lock_model: str) -> None:
+        """Open the queue, making it from the model queue if it does not exist.
+
+        Args:
+            connection: to the queue manager that has the groups' queue too: a unit of work has both.
+            name: of the queue.
+            model: a model queue, DEFTYPE(PERMDYN) SHARE; empty for a queue that has to exist.
+            lock_model: a model queue, DEFTYPE(TEMPDYN), to make locks from.
+
+        Raises:
+            QueueMissing: it does not exist, and ``model`` is empty.
+            StatusQueueUnusable: it does not exist and there is no model queue; or it cannot be shared, or would not
+                outlive its connection.
+            MQIError: it cannot be opened.
+        """
+        self.name = name
+        self._connection = connection
+        self._lock_model = lock_model
+        self._lock_is_good = False
+        self._queue = self._open(model)
+        try:
+            self._check()
+        except BaseException:
+            self._queue.close()
+            raise
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the connection was made again since: ``reopen`` is due."""
+        return self._queue.is_stale
+
+    def reopen(self) -> None:
+        """Open the queue again on a connection that was made again; one try."""
+        self._queue = self._open("")
+
+    def find(self, correl_id: bytes) -> list[Lying]:
+        """Browse the records with this CorrelId; those in a unit of work that is not resolved cannot be seen.
+
+        Raises:
+            StatusRecordCorrupt, StatusRecordVersion: one cannot be read.
+            MQIError: a call failed.
+        """
+        return list(self._browse(st.md(correl_id=correl_id), _BROWSE_FIRST, _BROWSE_NEXT))
+
+    def find_one(self, correl_id: bytes) -> Lying | None:
+        """As ``find``, for a record of which there is one or none.
+
+        Raises:
+            DuplicateStatusRecords: there are more.
+            OwnerActive: it is being replaced too often to be seen; to be tried again.
+        """
+        found = self.find(correl_id)
+        if len(found) > 1:
+            # Browsing takes several calls: a record and the one that has replaced it in between may both be seen. What is
+            # seen twice was there all the time.
+            seen = {each.msg_id for each in found}
+            found = self.find(correl_id)
+            if sum(each.msg_id in seen for each in found) > 1:
+                raise self._several(found)
+            if len(found) > 1:
+                raise self.in_use("MQGET")
+        return found[0] if found else None
+
+    def find_all(self) -> Iterator[Lying]:
+        """Browse all records, from the first."""
+        return self._browse(st.md(), st.gmo(_BROWSE | mq.MQGMO_BROWSE_FIRST), _BROWSE_ALL)
+
+    def completed_batch(self, sink: Sink) -> int | None:
+        """Return the last batch of the sink that was completed; ``None`` if none was.
+
+        Raises:
+            StatusRecordForeign: what says so was put on another queue manager.
+        """
+        completed = None
+        for lying in self.find(sink.high_water_mark_id):
+            found, expected = lying.record.q_mgr_identifier, sink.q_mgr_identifier
+            if found != expected:
+                raise foreign_record(self.name, Mismatch("q_mgr_identifier", found, expected))
+            batch = lying.record.checkpoint["batch"]
+            completed = batch if completed is None else max(completed, batch)
+        return completed
+
+    def put(self, record: StatusRecord, correl_id: bytes, *, expiry_s: int | None = None) -> Lying:
+        """Put a record, in the caller's unit of work; ``expiry_s`` is how long it is kept, seconds."""
+        expiry = mq.MQEI_UNLIMITED if expiry_s is None else expiry_s * 10
+        md = st.md(format_name=mq.MQFMT_STRING, ccsid=1208, correl_id=correl_id, expiry=expiry)
+        md_out, _ = self._queue.put(md, _PUT, encode(record))
+        return Lying(record, md_out[st.MD_MSG_ID], correl_id)
+
+    def take(self, lying: Lying) -> bool:
+        """Get a record, in the caller's unit of work; ``False`` if it is not there, or in somebody's unit of work."""
+        return self._queue.get(st.md(msg_id=lying.msg_id, correl_id=lying.correl_id), _TAKE) is not None
+
+    def lock(self, correl_id: bytes) -> Queue:
+        """Lock a group for claiming it; closing what is returned unlocks it, and so does the connection's end.
+
+        Raises:
+            OwnerActive: another attempt is claiming it, or its connection is not gone yet.
+            StatusQueueUnusable: there is no model queue for locks.
+            MQIError: the lock cannot be made.
+        """
+        name = f"MQGROUPS.CLAIM.{correl_id[:_LOCK_NAME_BYTES].hex().upper()}"
+        try:
+            lock = self._connection.open_queue(self._lock_model, mq.MQOO_INQUIRE, dynamic_q_name=name)
+        except QueueMissing as error:
+            raise StatusQueueUnusable(
+                f"the model queue {self._lock_model} for locks on status queue {self.name} does not exist: "
+                f"DEFINE QMODEL('{self._lock_model}') DEFTYPE(TEMPDYN) NOSHARE DEFSOPT(EXCL)",
+                status_queue=self.name,
+            ) from error
+        except MQIError as error:
+            if error.reason not in _LOCKED:
+                raise
+            raise self.in_use("MQOPEN") from error
+        if not self._lock_is_good:
+            self._check_lock(lock)
+        return lock
+
+    def _several(self, found: list[Lying]) -> DuplicateStatusRecords:
+        return DuplicateStatusRecords(
+            f"status queue {self.name} holds {len(found)} records with CorrelId {found[0].correl_id.hex()}, expected one, of "
+            f"{shown(found[0].record.name)}. Something has put or restored messages there: keep the record with the highest "
+            "epoch and unit_of_work, and remove the others",
+            status_queue=self.name,
+            found=len(found),
+            expected=1,
+        )
+
+    def in_use(self, verb: str) -> OwnerActive:
+        """Return the error that says that somebody else is at it, and that waiting helps."""
+        return OwnerActive(verb, f"status queue {self.name}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
+
+    def close(self) -> None:
+        """Close the queue. Idempotent."""
+        self._queue.close()
+
+    def _browse(self, md: bytearray, first: bytearray, following: bytearray) -> Iterator[Lying]:
+        options = first
+        while (got := self._queue.get(md, options)) is not None:
+            data, md_out, _ = got
+            record = decoded_record(self.name, data)
+            if kind_of_record(record) is None:
+                raise corrupt_record(
+                    self.name, f"the status record of {shown(record.name)}", "records of a shared status queue"
+                )
+            yield Lying(record, md_out[st.MD_MSG_ID], md_out[st.MD_CORREL_ID])
+            options = following
+
+    def _open(self, model: str) -> Queue:
+        return open_or_make(self._open_as, self.name, model, "SHARE DEFSOPT(SHARED)")[0]
+
+    def _open_as(self, name: str, dynamic_q_name: str = "") -> Queue:
+        return self._connection.open_queue(
+            name, _OPEN_OPTIONS, dynamic_q_name=dynamic_q_name, max_message_length=LONGEST_RECORD_BYTES
+        )
+
+    def _check_lock(self, lock: Queue) -> None:
+        if lock.inquire(mq.MQIA_DEFINITION_TYPE) != mq.MQQDT_TEMPORARY_DYNAMIC:
+            lock.close(mq.MQCO_DELETE)
+            raise StatusQueueUnusable(
+                f"the model queue {self._lock_model} for locks on status queue {self.name} is not DEFTYPE(TEMPDYN): a lock "
+                "would outlive an attempt that dies",
+                status_queue=self.name,
+                found="not temporary dynamic",
+                expected="temporary dynamic",
+            )
+        self._lock_is_good = True
+
+    def _check(self) -> None:
+        check_kind(self._queue)
+        if self._queue.inquire(mq.MQIA_SHAREABILITY) != mq.MQQA_SHAREABLE:
+            raise StatusQueueUnusable(
+                f"status queue {self.name} is NOSHARE, and many attempts at a time keep their records on it. "
+                f"ALTER QLOCAL('{self.name}') SHARE DEFSOPT(SHARED)",
+                status_queue=self.name,
+                found="NOSHARE",
+                expected="SHARE",
+            )

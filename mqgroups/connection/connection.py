@@ -1,0 +1,630 @@
+"""A connection to a queue manager and the queues open on it: where verbs are called and their codes become errors.
+
+A connection has *one* unit of work. Whoever puts or gets in syncpoint first owns it until it is committed or backed out
+(``begin``); a second producer or consumer on the same connection is refused meanwhile, because its commit would commit
+the other's half-done work too.
+
+MQDISC commits (IBM MQ, topic q106120). Therefore nothing here disconnects on garbage collection, ``close`` calls MQBACK
+first, and if MQBACK cannot be done on a living connection there is no MQDISC at all: the queue manager backs out a
+connection that just goes away.
+
+A connection that is lost can be made again (``restore``), to the same queue manager. It is another one then: what was
+open on the old one is stale, and its owners open it again, each before its next unit of work. After an interruption in the
+middle of a call (``turn.py``) the same is done without connecting again: what is under way is backed out, every handle closed.
+
+Not here: which message comes next (``core``), and when to commit (``producer.py``, ``consumer.py``).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TypeVar
+
+from mqgroups.connection import authorities
+from mqgroups.connection.handle import NO_CONNECTION, Handle
+from mqgroups.connection.message_handles import MessageHandles
+from mqgroups.connection.retry import CONNECT_LATER, NEVER, REDO, Patience, Sleep, retrying
+from mqgroups.connection.turn import Turn
+from mqgroups.errors import (
+    CommitOutcomeUnknown,
+    ConnectionBroken,
+    GroupUsage,
+    MessageTooLong,
+    MQIError,
+    NotAuthorised,
+    QueueManagerChanged,
+    mqi_error,
+)
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+from mqgroups.mqi.abc import Binding, ConnectArguments, PropertyValue
+from mqgroups.telemetry import context, logs
+from mqgroups.telemetry.settings import DEFAULT, TelemetrySettings
+
+_log = logging.getLogger("mqgroups")
+_ConnectionT = TypeVar("_ConnectionT", bound="Connection")
+_T = TypeVar("_T")
+
+# The message is on the queue and what the warning is about does not matter to a group.
+_ACCEPTED_PUT_WARNINGS = frozenset({mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM})
+_UNFINISHED = frozenset({mq.MQRC_INCOMPLETE_GROUP, mq.MQRC_INCOMPLETE_MSG})
+_SMALLEST_BUFFER_BYTES = 65_536
+# The bindings allocate what they are told; of nothing, some platforms make a failure.
+_NO_DATA_BYTES = 1
+
+
+class Queue:
+    """A queue that is open. Made by ``Connection.open_queue``."""
+
+    def __init__(
+        self, connection: Connection, name: str, opened: tuple[int, bytes, int, int], max_message_length: int
+    ) -> None:
+        hobj, od = opened[:2]
+        self._connection = connection
+        self._opened = opened
+        self.name = name
+        self.object_name = st.name_at(od, st.OD_OBJECT_NAME)
+        self.resolved_q_name = st.name_at(od, st.OD_RESOLVED_Q_NAME)
+        self.resolved_q_mgr_name = st.name_at(od, st.OD_RESOLVED_Q_MGR_NAME)
+        self._hconn = connection.hconn
+        self._generation = connection.generation
+        self._hobj: int | None = hobj
+        self._mqput = connection.binding.MQPUT
+        self._mqget = connection.binding.MQGET
+        self._max_message_length = max_message_length
+        self._buffer_bytes = min(_SMALLEST_BUFFER_BYTES, max_message_length)
+
+    @property
+    def hobj(self) -> int:
+        """The object handle, for an MQPMO that passes on the context of what is got from this queue."""
+        assert self._hobj is not None
+        return self._hobj
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the connection was made again since: the queue has to be opened again."""
+        return self._generation != self._connection.generation
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be used: neither closed nor stale."""
+        return self._hobj is not None and not self.is_stale
+
+    def leads_to(self, name: str) -> bool:
+        """Whether it is the queue ``name`` of this queue manager, directly or by an alias."""
+        return (self.resolved_q_name, self.resolved_q_mgr_name) == (name, self._connection.q_mgr_name)
+
+    def _usable_hobj(self) -> int:
+        if self._hobj is None or self._generation != self._connection.generation:
+            raise self._connection.gone()
+        return self._hobj
+
+    def put(self, md: bytearray, pmo: bytearray, data: bytes) -> tuple[bytes, bytes]:
+        """MQPUT: return MQMD and MQPMO as the queue manager filled them; the templates ``md`` and ``pmo`` stay as they are.
+
+        Raises:
+            MQIError: the message is not on the queue; or it is, with a warning that should not be (2241, 2242, 2185,
+                2245), and then the unit of work has to be backed out.
+        """
+        hobj = self._usable_hobj()
+        md_out, pmo_out, comp, reason = self._mqput(self._hconn, hobj, bytes(md), bytes(pmo), data)
+        if comp and not (comp == mq.MQCC_WARNING and reason in _ACCEPTED_PUT_WARNINGS):
+            raise self._connection.failed("MQPUT", f"queue {self.name}", comp, reason)
+        return md_out, pmo_out
+
+    def get(
+        self, md: bytearray, gmo: bytearray, accepted: frozenset[int] = frozenset()
+    ) -> tuple[bytes, bytes, bytes] | None:
+        """MQGET: return data, MQMD and MQGMO; ``None`` if there was no message. ``md`` and ``gmo`` are templates.
+
+        A message that does not fit the buffer (2080) is got again with a buffer of its size: nothing was consumed and
+        no position moved. Data is never truncated. ``accepted`` are warnings that are none to the caller.
+
+        Raises:
+            MessageTooLong: the message is longer than this queue was opened for.
+            MQIError: any other failure.
+        """
+        hobj = self._usable_hobj()
+        while True:
+            data, md_out, gmo_out, length, comp, reason = self._mqget(
+                self._hconn, hobj, bytes(md), bytes(gmo), self._buffer_bytes
+            )
+            if comp == mq.MQCC_OK or (comp == mq.MQCC_WARNING and reason in accepted):
+                return data, md_out, gmo_out
+            if reason == mq.MQRC_NO_MSG_AVAILABLE:
+                return None
+            if reason != mq.MQRC_TRUNCATED_MSG_FAILED or length <= self._buffer_bytes:
+                raise self._connection.failed("MQGET", f"queue {self.name}", comp, reason)
+            if length > self._max_message_length:
+                error = MessageTooLong("MQGET", f"queue {self.name}", comp, reason)
+                error.context = f"The message has {length} bytes, max_message_length is {self._max_message_length}"
+                raise error
+            self._buffer_bytes = length
+
+    def get_descriptor(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:
+        """MQGET without the data: return MQMD, MQGMO and the data's length; ``None`` if there was no message.
+
+        ``gmo`` has to say MQGMO_ACCEPT_TRUNCATED_MSG; with a destructive get the data is gone. Raises MQIError.
+        """
+        hobj = self._usable_hobj()
+        _, md_out, gmo_out, length, comp, reason = self._mqget(self._hconn, hobj, bytes(md), bytes(gmo), _NO_DATA_BYTES)
+        if comp == mq.MQCC_OK or (comp == mq.MQCC_WARNING and reason == mq.MQRC_TRUNCATED_MSG_ACCEPTED):
+            return md_out, gmo_out, length
+        if reason == mq.MQRC_NO_MSG_AVAILABLE:
+            return None
+        raise self._connection.failed("MQGET", f"queue {self.name}", comp, reason)
+
+    def inquire(self, selector: int) -> int | str:
+        """MQINQ of one attribute; character values without padding."""
+        value, comp, reason = self._connection.binding.inquire(self._hconn, self._usable_hobj(), selector)
+        if comp:
+            raise self._connection.failed("MQINQ", f"queue {self.name}", comp, reason)
+        return value
+
+    @property
+    def is_in_cluster(self) -> bool:
+        """Whether this queue, which is defined here, is shared in a cluster; two MQINQ."""
+        return any(self.inquire(selector) for selector in (mq.MQCA_CLUSTER_NAME, mq.MQCA_CLUSTER_NAMELIST))
+
+    def close(self, options: int = mq.MQCO_NONE) -> None:
+        """MQCLOSE. Does nothing if the queue is closed or the connection gone; an unfinished group is no error, nor is a
+        connection that is lost now: it takes the handle with it.
+
+        Raises:
+            MQIError: it failed. A close that should have deleted the queue leaves it open then.
+        """
+        if self._hobj is None or self.is_stale or not self._connection.usable:
+            return
+        if not self._connection.has_open(self._opened):
+            # Closed for another owner of the name (``own_status_queue``); its number may be another handle's by now.
+            self._hobj = None
+            return
+        comp, reason = self._connection.close_handle(self._hobj, options)
+        if comp and not (comp == mq.MQCC_WARNING and reason in _UNFINISHED):
+            error = self._connection.failed("MQCLOSE", f"queue {self.name}", comp, reason)
+            if isinstance(error, NotAuthorised):
+                error.context = authorities.to_delete(self.name)
+            if not isinstance(error, ConnectionBroken) or options != mq.MQCO_NONE:
+                raise error
+        self._hobj = None
+
+
+class Connection:
+    """A connection to a queue manager. Leaving its ``with`` block backs out what is not committed, and disconnects."""
+
+    def __init__(
+        self,
+        binding: Binding,
+        handle: Handle | int,
+        *,
+        connect: Callable[[], Handle] | None = None,
+        reconnect: Patience = NEVER,
+        sleep: Sleep = time.sleep,
+        telemetry: TelemetrySettings = DEFAULT,
+    ) -> None:
+        """Take a connection handle over.
+
+        Args:
+            binding: whose handle it is. handle: from MQCONNX; a number for one of the application's own, which ``close`` leaves
+            connected and which is not made
+                again.
+            connect: makes such a handle, or fails; ``None`` for one of the application's own.
+            reconnect: how long to go on trying when the connection is lost; 0 is not at all.
+            sleep: how waiting is done between tries.
+            telemetry: what is traced, and whether messages carry it.
+
+        Attributes:
+            generation: how many times everything that was open on it was lost or closed.
+            turn: who is in a call on it.
+            status_queues: who has which status queue open on it as its owner, by its name.
+            propagates: whether messages are put with trace context, and it is looked for in those that are got.
+            message_handles: by which.
+        """
+        self.binding = binding
+        self._handle = handle if isinstance(handle, Handle) else None
+        self.hconn = handle.hconn if isinstance(handle, Handle) else handle
+        self.reconnect = reconnect
+        self.sleep = sleep
+        self.generation = 0
+        self._connect = connect
+        self._closed = False
+        self._broken = False
+        self._unit_of_work_of: object | None = None
+        self._status_queues_in_it: frozenset[str] = frozenset()
+        self.turn = Turn()
+        self.status_queues: dict[str, object] = {}
+        # What MQOPEN has answered: handle, MQOD, completion and reason code of each that is open.
+        self._opened: list[tuple[int, bytes, int, int]] = []
+        self._message_handles: dict[tuple[str, ...], int] = {}
+        self.q_mgr_name = ""
+        self.telemetry = telemetry
+        self.propagates = telemetry.propagate
+        self.message_handles = MessageHandles(self)
+        if self.propagates and context.is_instrumented(binding.MQPUT):
+            self.stop_propagating("another instrumentation is around MQPUT")
+        try:
+            self._inquire_q_mgr()
+        except BaseException:
+            self.close()
+            raise
+
+    def _inquire_q_mgr(self) -> None:
+        try:
+            hobj = self._open(st.od("", object_type=mq.MQOT_Q_MGR), mq.MQOO_INQUIRE, "the queue manager")[0]
+        except NotAuthorised as error:
+            error.context = authorities.to_connect()
+            raise
+        self.q_mgr_name = str(self._inquire(hobj, mq.MQCA_Q_MGR_NAME))
+        self.q_mgr_identifier = str(self._inquire(hobj, mq.MQCA_Q_MGR_IDENTIFIER))
+        self.platform = int(self._inquire(hobj, mq.MQIA_PLATFORM))
+        self.max_uncommitted_msgs = int(self._inquire(hobj, mq.MQIA_MAX_UNCOMMITTED_MSGS))
+        self.close_handle(hobj)
+
+    @classmethod
+    def connected(
+        cls: type[_ConnectionT],
+        binding: Binding,
+        arguments: ConnectArguments,
+        patience: Patience,
+        reconnect: Patience,
+        sleep: Sleep,
+        telemetry: TelemetrySettings,
+    ) -> _ConnectionT:
+        """MQCONNX, tried again while the queue manager is not there."""
+
+        def connect() -> Handle:
+            handle = Handle(binding)
+            comp, reason = handle.connect(arguments)
+            if comp == mq.MQCC_FAILED:
+                where = f" at {arguments.conn_name}" if arguments.conn_name else ""
+                error = mqi_error("MQCONNX", f"queue manager {arguments.q_mgr_name}{where}", comp, reason)
+                if isinstance(error, NotAuthorised):
+                    error.context = authorities.to_connect()
+                raise error
+            return handle
+
+        handle = retrying(patience, CONNECT_LATER, sleep)(connect)
+        return cls(binding, handle, connect=connect, reconnect=reconnect, sleep=sleep, telemetry=telemetry)
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether verbs can be called, now or after ``restore``."""
+        return self.usable or (self._connect is not None and not self._closed and self.reconnect.wait_s > 0)
+
+    def can_redo(self, error: MQIError) -> bool:
+        """Whether a unit of work that ended in ``error`` can be done again, on this connection or after ``restore``."""
+        return self.can_go_on and self.reconnect.wait_s > 0 and error.reason in REDO
+
+    def reopening(self, open_all: Callable[[], _T], reasons: frozenset[int] = REDO) -> _T:
+        """Call ``open_all``; if the connection is lost meanwhile, again on a new one, while patience lasts.
+
+        After an interruption at once on a new one: whose handles are open on this one is not known.
+        """
+        if self.turn.interrupted:
+            self.give_up()
+
+        def attempt() -> _T:
+            if self.can_go_on:
+                self.restore()
+            return open_all()
+
+        def say(not_yet: MQIError, pause_s: float) -> None:
+            extra = logs.fields(q_mgr_name=self.q_mgr_name, reason=not_yet.reason)
+            _log.warning("%r: %s. Trying again in %.2g s", self, not_yet, pause_s, extra=extra)
+
+        return retrying(self.reconnect, reasons, self.sleep, say)(attempt)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the handle is the application's own: others may call verbs on it too."""
+        return self._connect is None
+
+    def restore(self) -> None:
+        """Connect again if the connection is gone: one try; or have nothing under way and nothing open, after an interruption.
+
+        Everything that was open on it is stale then.
+
+        Raises:
+            QueueManagerChanged: another queue manager answers at that address.
+            MQIError: it cannot be connected to, or not be backed out.
+        """
+        if self._broken:
+            self._connect_again()
+        elif self.turn.interrupted:
+            self.back_out()
+            for answer in tuple(self._opened):
+                self.binding.MQCLOSE(self.hconn, answer[0], mq.MQCO_NONE)
+            self._nothing_is_open()
+            _log.info("%r goes on after an interruption", self, extra=logs.fields(q_mgr_name=self.q_mgr_name))
+
+    def give_up(self) -> bool:
+        """Have ``restore`` connect again, whatever is open on this connection; whether it can."""
+        if self._connect is None or self.reconnect.wait_s <= 0:
+            return False
+        self._broken = True
+        return True
+
+    def _connect_again(self) -> None:
+        # The connection counts as lost to the last line, so that whatever interrupts this, it is done again.
+        assert self._connect is not None
+        identifier = self.q_mgr_identifier
+        # Let the queue manager know, if it can be reached, that the old connection is not used any more.
+        if self._handle is not None:
+            self._handle.let_go()
+        self._handle = self._connect()
+        self.hconn = self._handle.hconn
+        self._opened.clear()
+        self._message_handles.clear()
+        try:
+            self._inquire_q_mgr()
+            found = self.q_mgr_identifier
+        finally:
+            self.q_mgr_identifier = identifier
+        if found != identifier:
+            raise QueueManagerChanged(self.q_mgr_name, found=found, expected=identifier)
+        self._nothing_is_open()
+        self._broken = False
+        _log.info("%r is connected again", self, extra=logs.fields(q_mgr_name=self.q_mgr_name))
+
+    def _nothing_is_open(self) -> None:
+        self._unit_of_work_of = None
+        self._opened.clear()
+        self.generation += 1
+        self.turn.interrupted = False
+
+    @property
+    def usable(self) -> bool:
+        """Whether verbs can be called: neither closed nor broken."""
+        return not (self._closed or self._broken)
+
+    def failed(self, verb: str, object_name: str, comp: int, reason: int) -> MQIError:
+        """Return the error for a verb's codes, and remember it if the connection is gone."""
+        error = mqi_error(verb, object_name, comp, reason)
+        if isinstance(error, ConnectionBroken):
+            self._broken = True
+        if reason == mq.MQRC_HCONN_ERROR:
+            # The handle is another process's or thread's: it is for them to connect again.
+            self.reconnect = NEVER
+        return error
+
+    def gone(self) -> ConnectionBroken:
+        """Return the error for a call that cannot be made because what it needs was lost with the connection."""
+        return ConnectionBroken(
+            "the call", f"queue manager {self.q_mgr_name}", mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN
+        )
+
+    def has_open(self, opened: tuple[int, bytes, int, int]) -> bool:
+        """Whether what MQOPEN answered then is still open: this answer, not a later one with the same handle."""
+        return any(each is opened for each in self._opened)
+
+    def close_handle(self, hobj: int, options: int = mq.MQCO_NONE) -> tuple[int, int]:
+        """MQCLOSE; returns completion and reason code."""
+        comp, reason = self.binding.MQCLOSE(self.hconn, hobj, options)
+        if comp != mq.MQCC_FAILED:
+            self._opened = [answer for answer in self._opened if answer[0] != hobj]
+        return comp, reason
+
+    def own_status_queue(self, name: str, owner: object) -> None:
+        """Have ``owner`` be who has a status queue open on this connection; who had it, has lost it, and is backed out.
+
+        An application that was interrupted where it was given a producer, or where it closed one, makes another one of that
+        name, and nobody closes the first.
+
+        Raises:
+            GroupUsage: somebody else on this connection has messages in a unit of work.
+            MQIError: a call failed.
+        """
+        if name in self.status_queues:
+            if name in self._status_queues_in_it and self._unit_of_work_of is not None:
+                self.back_out()
+            if self._unit_of_work_of is not None:
+                raise GroupUsage(
+                    f"status queue {name} is in use on this connection, and {self._unit_of_work_of!r} has an open unit of work"
+                )
+            for hobj, od, _, _ in tuple(self._opened):
+                if name in (st.name_at(od, st.OD_OBJECT_NAME), st.name_at(od, st.OD_RESOLVED_Q_NAME)):
+                    self.close_handle(hobj)
+        self.status_queues[name] = owner
+
+    def open_queue(
+        self,
+        name: str,
+        options: int,
+        *,
+        object_q_mgr_name: str = "",
+        dynamic_q_name: str = "",
+        max_message_length: int = 104_857_600,
+    ) -> Queue:
+        """MQOPEN.
+
+        Args:
+            name: of the queue, or of the model queue to make ``dynamic_q_name`` from.
+            options: MQOO_*; FAIL_IF_QUIESCING is added.
+            object_q_mgr_name: the instance of a cluster queue; empty for the queue manager's own choice.
+            dynamic_q_name: the name of the queue to make.
+            max_message_length: the longest message to get from it, bytes.
+
+        Raises:
+            MQIError: it cannot be opened.
+        """
+        self._require_usable()
+        od = st.od(name, object_q_mgr_name=object_q_mgr_name, dynamic_q_name=dynamic_q_name)
+        shown = dynamic_q_name or name
+        try:
+            opened = self._open(od, options | mq.MQOO_FAIL_IF_QUIESCING, f"queue {name}")
+        except NotAuthorised as error:
+            error.context = authorities.to_open(name, options, is_model=bool(dynamic_q_name))
+            raise
+        return Queue(self, shown, opened, max_message_length)
+
+    def message_handle(self, properties: Mapping[str, PropertyValue]) -> int:
+        """Return a message handle with these properties, for one MQPUT; raises MQIError.
+
+        Properties of the same names come in the same handle, with other values: a handle lives as long as the connection
+        (pymqi has no MQDLTMH).
+        """
+        names = tuple(properties)
+        hmsg, comp, reason = self.binding.message_handle(self.hconn, properties, self._message_handles.get(names))
+        if comp == mq.MQCC_FAILED:
+            raise self.failed("MQSETMP", "a message handle", comp, reason)
+        self._message_handles[names] = hmsg
+        return hmsg
+
+    def stop_propagating(self, why: str) -> None:
+        """Put messages without trace context from now on."""
+        self.propagates = False
+        extra = logs.fields(q_mgr_name=self.q_mgr_name)
+        _log.warning("messages carry no trace context: %s", why, extra=extra)
+
+    def begin(self, owner: object, status_queues: Iterable[str] = ()) -> None:
+        """Claim the connection's unit of work for ``owner``, who then has to ``commit`` or ``back_out``.
+
+        ``status_queues`` are those whose records will be in it.
+
+        Raises:
+            GroupUsage: another producer or consumer has messages in it.
+            ConnectionBroken: see ``usable``.
+        """
+        self._require_usable()
+        if self._unit_of_work_of is not None and self._unit_of_work_of is not owner:
+            raise GroupUsage(
+                f"{self._unit_of_work_of!r} has an open unit of work on this connection, and a connection has only "
+                "one; give each producer and consumer that work at the same time a connection of its own"
+            )
+        self._status_queues_in_it = frozenset(status_queues)
+        self._unit_of_work_of = owner
+
+    def release(self, owner: object) -> None:
+        """Give the unit of work back without a call: nothing was put or got in it."""
+        if self._unit_of_work_of is owner:
+            self._unit_of_work_of = None
+
+    @property
+    def unit_of_work_of(self) -> object | None:
+        """Who has claimed the unit of work; ``None`` if nobody has."""
+        return self._unit_of_work_of
+
+    def is_in_use_beside(self, owner: object) -> bool:
+        """Whether somebody other than ``owner`` has claimed the unit of work."""
+        return self._unit_of_work_of is not None and self._unit_of_work_of is not owner
+
+    def has_unit_of_work(self, owner: object) -> bool:
+        """Whether ``owner`` has claimed the unit of work and not ended it."""
+        return self._unit_of_work_of is owner
+
+    def commit(self) -> None:
+        """MQCMIT. If it fails, ``back_out`` is due.
+
+        Raises:
+            UnitOfWorkBackedOut: the queue manager has backed out instead (2003); MQBACK does no harm then.
+            CommitOutcomeUnknown: the connection broke in the middle; see there.
+            MQIError: it failed; the unit of work is still open.
+        """
+        comp, reason = self.binding.MQCMIT(self.hconn)
+        if not comp:
+            self._unit_of_work_of = None
+            return
+        error = self.failed("MQCMIT", f"queue manager {self.q_mgr_name}", comp, reason)
+        if isinstance(error, CommitOutcomeUnknown):
+            self._broken = True
+        if self._broken:
+            self._unit_of_work_of = None
+        raise error
+
+    def back_out(self) -> None:
+        """MQBACK; on a connection that is gone, the queue manager does it by itself.
+
+        It is called on a connection that only seems gone too: one that is refused new calls because the queue manager
+        quiesces is alive, and MQDISC would commit what is in its unit of work.
+
+        Raises:
+            MQIError: it failed. What was in the unit of work still is, so the connection can only be closed.
+        """
+        if self._closed:
+            return
+        comp, reason = self.binding.MQBACK(self.hconn)
+        if comp != mq.MQCC_FAILED:
+            self._unit_of_work_of = None
+            return
+        self._broken = True
+        if reason not in NO_CONNECTION:
+            raise self.failed("MQBACK", f"queue manager {self.q_mgr_name}", comp, reason)
+
+    @contextmanager
+    def unit_of_work(self, owner: object) -> Iterator[None]:
+        """Commit what is done in the ``with`` block, or back it out after an exception.
+
+        Raises:
+            GroupUsage: another producer or consumer has messages in the unit of work.
+            CommitOutcomeUnknown: the connection broke in the middle of MQCMIT.
+            MQIError: a call failed.
+        """
+        self.begin(owner)
+        try:
+            yield
+            self.commit()
+        except BaseException:
+            self.back_out()
+            raise
+
+    def close(self) -> None:
+        """Back out what is not committed, and disconnect if the connection is this package's own. Idempotent."""
+        if self._closed:
+            return
+        if self._handle is None:
+            if self._broken or self._unit_of_work_of is not None:
+                self.back_out()
+        else:
+            verb, comp, reason = self._handle.let_go()
+            extra = logs.fields(q_mgr_name=self.q_mgr_name, reason=reason)
+            if verb == "MQBACK":
+                _log.warning(
+                    "not disconnecting from %s, because that would commit: MQBACK failed with %s",
+                    self.q_mgr_name,
+                    mq.reason_name(reason),
+                    extra=extra,
+                )
+            elif comp and not self._broken:
+                _log.debug("MQDISC from %s: %s", self.q_mgr_name, mq.reason_name(reason), extra=extra)
+        self._closed = True
+
+    def __enter__(self: _ConnectionT) -> _ConnectionT:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __str__(self) -> str:
+        state = "closed" if self._closed else "broken" if self._broken else "open"
+        return f"{self.q_mgr_name} over {self.binding.name} {state}"
+
+    def __repr__(self) -> str:
+        return f"<Connection {self}>"
+
+    def _require_usable(self) -> None:
+        if self._broken:
+            raise self.gone()
+        if self._closed:
+            raise GroupUsage(f"the connection to {self.q_mgr_name} is closed")
+
+    def _open(self, od: bytes, options: int, object_name: str) -> tuple[int, bytes, int, int]:
+        # The answer goes into the list within one call of C: whatever interrupts this finds the handle there, and closes it.
+        self._opened.extend(map(self.binding.MQOPEN, (self.hconn,), (od,), (options,)))
+        opened = self._opened[-1]
+        comp, reason = opened[2:]
+        if comp == mq.MQCC_FAILED:
+            self._opened.pop()
+            raise self.failed("MQOPEN", object_name, comp, reason)
+        return opened
+
+    def _inquire(self, hobj: int, selector: int) -> int | str:
+        value, comp, reason = self.binding.inquire(self.hconn, hobj, selector)
+        if comp:
+            raise self.failed("MQINQ", "the queue manager", comp, reason)
+        return value

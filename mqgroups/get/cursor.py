@@ -1,0 +1,230 @@
+"""A consumer's place on its queue: the queue handle, the position in the group, and the gets that move it.
+
+The core says how the next message is got; what comes back is taken only if it is the next one. A cursor knows nothing of
+status records and commits: ``set_back`` tells it where the last commit was.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from math import ceil, inf
+
+from mqgroups.config import ConsumerSettings
+from mqgroups.connection.connection import Connection, Queue
+from mqgroups.core.group import AT_START, GetPlan, GroupPosition, after_get, follows, inside_message, next_get
+from mqgroups.core.model import MatchOption
+from mqgroups.errors import ForeignSyncpoint, GroupIncomplete, MessagesTaken, QueueInhibited
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+from mqgroups.mqi.message import Message
+from mqgroups.mqi.rfh2 import without_properties
+
+_OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
+# Properties always come in front of the data, whatever the queue's PROPCTL says: of a handle each would have to be inquired.
+_GET_OPTIONS = mq.MQGMO_SYNCPOINT | mq.MQGMO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
+# How long to wait before a queue is asked again whose gets are inhibited: a call would not wait.
+_INHIBITED_PAUSE_S = 0.2
+# One MQGET waits no longer than this, so that Ctrl-C and signal handlers are served, and a unit of work that ends by
+# its age does end while no message comes.
+_LONGEST_WAIT_MS = 1000
+# How long messages that a lost connection gives back are waited for. Nothing depends on it but whether the application is told.
+_COMING_BACK_S = 5.0
+_ANY_MESSAGE = st.md()
+
+
+class GroupCursor:
+    """Where a consumer stands on its queue.
+
+    Attributes:
+        queue: the handle, open for shared input.
+        unit: MsgIds of what was got in the open unit of work: what has to be got again after a lost connection.
+    """
+
+    def __init__(self, connection: Connection, settings: ConsumerSettings, committed: GroupPosition) -> None:
+        """Open the queue, and stand at ``committed``; raises MQIError."""
+        self._connection = connection
+        self._settings = settings
+        self.queue = self._open()
+        self.unit: list[bytes] = []
+        # Where the group stands: so many messages ahead of a position. In a run of gets that are all alike only the
+        # number moves.
+        self._anchor = committed
+        self._ahead = 0
+        # Of the segment got last: how many bytes of properties were taken off. If its putter wrote them into the data, offsets
+        # count them (2443 should refuse that, topic q044630); if the queue manager did, they do not.
+        self._in_data = 0
+        # The MQGMO of every next get, while the handle retains the group.
+        self._run: bytearray | None = None
+
+    @property
+    def position(self) -> GroupPosition:
+        """Behind what was got last."""
+        anchor = self._anchor
+        return after_get(anchor, anchor.group_id, self._ahead) if self._ahead else anchor
+
+    def set_back(self, committed: GroupPosition) -> None:
+        """Forget what was got since the last commit."""
+        self._run = None
+        self._in_data = 0
+        self.unit.clear()
+        self._anchor, self._ahead = committed, 0
+
+    def group_ended(self) -> None:
+        """Stand before the next group."""
+        self.set_back(AT_START)
+
+    def reopen(self) -> None:
+        """Open the queue again if the connection was made again since; raises MQIError."""
+        if self.queue.is_stale:
+            self.queue = self._open()
+
+    def close(self) -> None:
+        """Close the queue."""
+        self.queue.close()
+
+    def get_in_run(self) -> Message | None:
+        """Get what follows in the group, the quick way; ``None`` if there is none yet, or the long way is due."""
+        # While the plan is the same for every message, the core is not asked again and no clock is read.
+        if self._run is None:
+            return None
+        try:
+            got = self.queue.get(_ANY_MESSAGE, self._run)
+        except QueueInhibited:
+            return None  # the long way waits for that too
+        return self._accept(got) if got else None
+
+    def get_in_group(self, wait_s: float, while_waiting: Callable[[], None]) -> Message | None:
+        """Get what follows in the group; see ``get``."""
+        message = self.get(wait_s, while_waiting)
+        if message is not None:
+            plan = next_get(self.position, complete_groups_only=False)
+            self._run = self._gmo(plan, min(_LONGEST_WAIT_MS, ceil(wait_s * 1000)))
+        return message
+
+    def get(self, wait_s: float | None, while_waiting: Callable[[], None] | None = None) -> Message | None:
+        """Get the message after the current position, waiting up to ``wait_s`` (``None``: for ever).
+
+        Args:
+            while_waiting: called about every second; it may take a syncpoint.
+
+        Raises:
+            GroupIncomplete: the message got is not the next one.
+            QueueInhibited: gets were inhibited to the end of the wait.
+            MQIError: the call failed.
+        """
+        deadline_s = inf if wait_s is None else time.monotonic() + wait_s
+        left_s = inf if wait_s is None else wait_s
+        while True:
+            wait_ms = _LONGEST_WAIT_MS if left_s > _LONGEST_WAIT_MS / 1000 else ceil(left_s * 1000)
+            plan = next_get(self.position, complete_groups_only=self._settings.complete_groups_only)
+            md = _ANY_MESSAGE
+            if plan.match_options is not MatchOption.NONE:
+                md = st.md(group_id=plan.group_id, msg_seq_number=plan.msg_seq_number, offset=plan.offset)
+            inhibited = None
+            try:
+                got = self.queue.get(md, self._gmo(plan, wait_ms))
+                if got is not None:
+                    return self._accept(got)
+            except QueueInhibited as error:
+                # It ends a wait at once, whatever is there; an operator will allow gets again.
+                inhibited = error
+            left_s = deadline_s - time.monotonic()
+            if left_s <= 0:
+                if inhibited is not None:
+                    raise inhibited
+                return None
+            if inhibited is not None:
+                self._connection.sleep(min(left_s, _INHIBITED_PAUSE_S))
+                left_s = deadline_s - time.monotonic()
+            if while_waiting is not None:
+                while_waiting()
+
+    def get_again(self, msg_id: bytes) -> Message:
+        """Get a message that was got before the connection was lost; it goes back to where it was.
+
+        Whether it is there already when the status queue can be opened again is not written anywhere; so it is waited for.
+
+        Raises:
+            MessagesTaken: it is not there, and did not come back in a few seconds.
+            MQIError: the call failed.
+        """
+        position = self.position
+        plan = next_get(position, complete_groups_only=False)
+        match_options = plan.match_options
+        if position.at_start:
+            match_options |= MatchOption.MATCH_MSG_ID
+        md = st.md(msg_id=msg_id, group_id=plan.group_id, msg_seq_number=plan.msg_seq_number, offset=plan.offset)
+        plan = replace(plan, match_options=match_options)
+        deadline_s = time.monotonic() + min(self._connection.reconnect.wait_s, _COMING_BACK_S)
+        wait_ms = 0
+        while (got := self.queue.get(md, self._gmo(plan, wait_ms))) is None and time.monotonic() < deadline_s:
+            wait_ms = _LONGEST_WAIT_MS
+        if got is None or got[1][st.MD_MSG_ID] != msg_id:
+            raise MessagesTaken(self._settings.queue, position.group_id, position.msg_seq_number + 1)
+        return self._accept(got)
+
+    def _open(self) -> Queue:
+        settings = self._settings
+        return self._connection.open_queue(
+            settings.queue, _OPEN_OPTIONS, max_message_length=settings.max_message_length
+        )
+
+    def _gmo(self, plan: GetPlan, wait_ms: int) -> bytearray:
+        options = _GET_OPTIONS
+        if not self._settings.stream:
+            options |= mq.MQGMO_COMPLETE_MSG
+        if plan.logical_order:
+            options |= mq.MQGMO_LOGICAL_ORDER
+        if plan.all_msgs_available:
+            options |= mq.MQGMO_ALL_MSGS_AVAILABLE
+        return st.gmo(options, match_options=plan.match_options, wait_interval_ms=wait_ms)
+
+    def _accept(self, got: tuple[bytes, bytes, bytes]) -> Message:
+        """Take a message for the next one of the group, if it is."""
+        data, md, gmo = got
+        taken = None
+        if md[st.MD_FORMAT] == mq.MQFMT_RF_HEADER_2 and (found := without_properties(md, data)) is not None:
+            md, data, taken = found
+        group_id = md[st.MD_GROUP_ID]
+        msg_seq_number = st.long_at(md, st.MD_MSG_SEQ_NUMBER)
+        segment_status = gmo[st.GMO_SEGMENT_STATUS]
+        if segment_status == mq.MQSS_NOT_A_SEGMENT and self._run is not None and not self._anchor.offset:
+            if not follows(self._anchor, group_id, msg_seq_number - self._ahead, 0):
+                raise self._incomplete(group_id, msg_seq_number, 0)
+            self._ahead += 1
+        else:
+            position, offset = self.position, st.long_at(md, st.MD_OFFSET)
+            if self._in_data and offset == position.offset + self._in_data:
+                position = replace(position, offset=offset)
+            if not follows(position, group_id, msg_seq_number, offset):
+                raise self._incomplete(group_id, msg_seq_number, offset)
+            self._in_data = 0 if taken is None else len(taken.data) - len(data)
+            ends = segment_status != mq.MQSS_SEGMENT
+            self._anchor = after_get(position, group_id) if ends else inside_message(position, group_id, len(data))
+            self._ahead = 0
+        self.unit.append(md[st.MD_MSG_ID])
+        return Message(data, md, gmo[st.GMO_GROUP_STATUS], segment_status, taken)
+
+    def _incomplete(self, group_id: bytes, msg_seq_number: int, offset: int) -> GroupIncomplete | ForeignSyncpoint:
+        position = self.position
+        expected = position.msg_seq_number + 1
+        if group_id == position.group_id and (msg_seq_number, offset) < (expected, position.offset):
+            return ForeignSyncpoint(
+                f"message {msg_seq_number}{_at(offset)} of group {group_id.hex()} came from {self._settings.queue} again, where "
+                f"message {expected}{_at(position.offset)} is the next"
+            )
+        return GroupIncomplete(
+            f"queue {self._settings.queue}: expected message {expected}{_at(position.offset)} of group "
+            f"{position.group_id.hex()}, got message {msg_seq_number}{_at(offset)} of group {group_id.hex()}. It was backed "
+            "out and is on the queue; browse the group",
+            status_queue=self._settings.status_queue,
+            group_id=position.group_id,
+            found=msg_seq_number,
+            expected=expected,
+        )
+
+
+def _at(offset: int) -> str:
+    return f" from offset {offset}" if offset else ""

@@ -1,0 +1,361 @@
+"""What a consumer has in hand: its place on the queue, the open unit of work, and how both end together.
+
+``consumer.py`` is what an application sees of it, ``get_group.py`` what is done with each message. Here units of work are
+begun, committed with what else belongs into them, backed out, and done again after a lost connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from mqgroups.config import ConsumerSettings
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.retry import OWNER_ACTIVE
+from mqgroups.core.model import Role
+from mqgroups.core.poison import Suspect
+from mqgroups.core.restart import Verdict
+from mqgroups.core.status import Checkpoint, RecordState
+from mqgroups.errors import ConfigurationError, GroupStalled, MQGroupsError, MQIError
+from mqgroups.get.backout_queue import BackoutQueue
+from mqgroups.get.cursor import GroupCursor
+from mqgroups.get.unreachable import UnreachableGroups
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi.message import Message
+from mqgroups.status.owner import Owner
+from mqgroups.status.queue import StatusQueue, check_apart
+from mqgroups.status.units_of_work import UnitsOfWork
+
+
+class Partner(Protocol):
+    """Who puts in the consumer's units of work, each time before their status record."""
+
+    def stage(self, *, ended: bool, failed_with: int | None) -> None: ...
+    def committed(self) -> None: ...
+    def back_out(self) -> None: ...
+
+
+class Consumption:
+    """The open queues of a consumer, and its unit of work.
+
+    Attributes:
+        settings: of the consumer.
+        status, owner, cursor: its status queue, its side of the units of work, its place on its queue.
+        work: the units of work; given by whoever has them.
+        backout: where poison goes; ``None`` if nobody looks at backout counts.
+        group: the group that is being got; ``None`` between groups.
+        moved: messages of this unit of work that go to the backout queue with its commit.
+        turn: of the connection.
+        alone: whether the message that was got has to be the only one of its unit of work.
+        partner: what else is put in the units of work: a pipe's outgoing group.
+        before_commit: the application's function, called before each syncpoint.
+    """
+
+    work: UnitsOfWork
+
+    def __init__(self, connection: Connection, settings: ConsumerSettings) -> None:
+        """Open both queues and find out where things stand; the caller claims, or closes.
+
+        Raises:
+            StatusError: the status queue does not hold what it should; nothing was changed.
+            ConfigurationError: the settings do not fit the queue, or what was interrupted.
+            MQIError: a call failed.
+        """
+        self.settings = settings
+        self.turn = connection.turn
+        self._connection = connection
+        # A IncomingGroup: what is done with its messages is no business of this module's.
+        self.group: Any = None
+        self.moved: list[Message] = []
+        self.alone = False
+        self.partner: Partner | None = None
+        self.before_commit: Callable[[Any], None] | None = None
+        self.closed = False
+        self.backout: BackoutQueue | None = None
+        self._unreachable = UnreachableGroups(connection, settings.queue)
+        self.status = StatusQueue(
+            connection,
+            settings.status_queue,
+            settings.status_model,
+            settings.owner_wait_s,
+            segmented=settings.segmented_status,
+            for_owner=True,
+        )
+        try:
+            self.owner = Owner(connection, self.status, Role.GET, settings.name, settings.queue, settings.hooks)
+            self.cursor = self._open_cursor()
+            self.backout = self._find_backout_queue()
+        except BaseException:
+            self.status.close()
+            raise
+        committed = self.owner.committed
+        if committed.offset and not settings.stream:
+            self.close_queues()
+            raise ConfigurationError(
+                f"{self!r} was interrupted after {committed.offset} bytes of "
+                f"message {committed.msg_seq_number + 1}, between two segments. What is left of that message cannot be got as "
+                "a whole: make the consumer with stream=True"
+            )
+
+    def __repr__(self) -> str:
+        """Return what a consumer shows."""
+        position = self.cursor.position
+        group = position.group_id.hex() if not position.at_start else "none"
+        state = "closed" if self.closed else "open" if self._connection.usable else "broken"
+        return (
+            f"<GroupConsumer {self.settings.queue} name={self.settings.name} group={group} "
+            f"seq={position.msg_seq_number} uow={self.owner.number} {state}>"
+        )
+
+    def _open_cursor(self) -> GroupCursor:
+        try:
+            return GroupCursor(self._connection, self.settings, self.owner.committed)
+        except MQIError as error:
+            if error.reason not in OWNER_ACTIVE:
+                raise
+            self._refuse_status_queue(error)
+            raise
+
+    def _refuse_status_queue(self, in_use: MQIError) -> None:
+        """Tell whether the queue is in use because it is the status queue, which is open exclusively."""
+        try:
+            queue = self._connection.open_queue(self.settings.queue, mq.MQOO_BROWSE)
+        except MQIError:
+            raise in_use from None
+        try:
+            check_apart(self.status.name, queue)
+        finally:
+            queue.close()
+
+    def _find_backout_queue(self) -> BackoutQueue | None:
+        policy = self.settings.poison
+        if policy == "ignore" and not self.owner.quarantine:
+            return None
+        found = BackoutQueue(self._connection, self.cursor.queue, needed=policy != "halt")
+        return found if found.threshold or self.owner.quarantine else None
+
+    def first(self) -> Message | None:
+        """Get the first message of the next group, waiting ``wait_s``; ``None`` if there is none."""
+        try:
+            message = self._first()
+        except MQGroupsError as error:
+            self.back_out(error)
+            raise
+        if message is None:
+            self.work.release()
+            self._unreachable.look(self.cursor.queue, self.owner.log_fields())
+        return message
+
+    def _first(self) -> Message | None:
+        while True:
+            try:
+                self.work.begin()
+                message = self.cursor.get(self.settings.wait_s)
+                if message is not None:
+                    self.work.begun()
+                return message
+            except MQIError as error:
+                self.work.redo(error, self.settle)
+
+    def take(self) -> Message:
+        """Get what follows in the group, waiting ``group_wait_s``; on a new connection if this one is lost.
+
+        Raises:
+            GroupStalled: it did not come. What was processed is committed.
+            GroupIncomplete: what came is not the next message.
+            MQIError: a call failed.
+        """
+        while True:
+            try:
+                first = self.work.messages == 0
+                if first:
+                    self.work.begin()
+                message = self.cursor.get_in_run()
+                if message is None:
+                    message = self._wait_for_next()
+                if first:
+                    self.work.begun()
+                return message
+            except MQIError as error:
+                self._redo(error)
+
+    def _wait_for_next(self) -> Message:
+        wait_s, cursor = self.settings.group_wait_s, self.cursor
+        message = cursor.get_in_group(wait_s, self._while_waiting)
+        if message is None:
+            if self.work.messages:
+                self.syncpoint()
+            else:
+                self.work.release()
+            position = cursor.position
+            raise GroupStalled(
+                self.settings.queue, position.group_id, position.msg_seq_number + 1, wait_s, position.offset
+            )
+        return message
+
+    def _while_waiting(self) -> None:
+        if self.work.due():
+            self.syncpoint()
+            self.work.begin()
+
+    def syncpoint(self) -> None:
+        """End the unit of work in the middle of a group."""
+        self._ask_application()
+        self._commit(ended=False)
+
+    def end_group(self, failed_with: int | None = None) -> None:
+        """End the group's last unit of work; ``failed_with``: the group was not completed, with this result."""
+        self._ask_application()
+        self._commit(ended=True, failed_with=failed_with)
+        self.cursor.group_ended()
+        self.group = None
+
+    def _ask_application(self) -> None:
+        if self.before_commit is not None and self.group is not None:
+            self.owner.telemetry.messages.step_out()
+            self.before_commit(self.group)
+
+    def _commit(self, *, ended: bool, failed_with: int | None = None) -> None:
+        """End the unit of work: what is to be put in it, a record of the position, MQCMIT."""
+
+        def commit() -> None:
+            for message in self.moved:
+                assert self.backout is not None
+                self.backout.take(message)
+            if self.partner is not None:
+                self.partner.stage(ended=ended, failed_with=failed_with)
+            self._commit_record(ended=ended)
+
+        try:
+            commit()
+        except MQIError as error:
+            self._redo(error, commit)
+        self.cursor.unit.clear()
+        self.moved.clear()
+        self.alone = False
+        if self.partner is not None:
+            self.partner.committed()
+
+    def _commit_record(self, *, ended: bool) -> None:
+        record = self.owner.record(self.cursor.position)
+        self.work.settling()
+        self.owner.stage(replace(record, state=RecordState.COMPLETED) if ended else record, self.work.messages)
+        self.work.commit()
+
+    def isolate(self, suspect: Suspect) -> None:
+        """Commit what was processed before a suspect, with a note of it; the suspect itself goes back to the queue."""
+        processed, checkpoint = self._processed(), self.owner.checkpoint
+
+        def note() -> None:
+            self.owner.suspect = suspect
+            if processed:
+                self._commit_record(ended=False)
+            else:
+                self.work.note(self.owner)
+
+        self.work.back_out("a message is suspected")
+        self._set_back()
+        try:
+            self._again(processed, checkpoint, note)
+        except MQIError as error:
+            self._redo_with(error, processed, checkpoint, note)
+        self.cursor.unit.clear()
+
+    # --- after a lost connection
+
+    def recover(self) -> None:
+        """Bring everything back, if the connection was lost since the last unit of work."""
+        self.work.recover(self.settle)
+
+    def settle(self) -> None:
+        """Find out what is committed, and bring everything back to there."""
+        self.work.settle()
+        self._set_back()
+
+    def _processed(self) -> list[bytes]:
+        return self.cursor.unit[: self.work.messages]
+
+    def _redo(self, error: MQIError, commit: Callable[[], None] | None = None) -> None:
+        """Go on after a lost connection: get what was processed once more, and end the unit of work if that was due.
+
+        The application is not troubled: what it did with these messages it has done. It is not asked again before the
+        commit either, since it has said what there was to say.
+        """
+        quarantine = self.owner.quarantine
+
+        def then() -> None:
+            self.owner.quarantine = quarantine
+            if commit is not None:
+                commit()
+
+        self._redo_with(error, self._processed(), self.owner.checkpoint, then)
+
+    def _redo_with(
+        self, error: MQIError, processed: Sequence[bytes], checkpoint: Checkpoint, then: Callable[[], None]
+    ) -> None:
+        is_committed = False
+
+        def again() -> None:
+            nonlocal is_committed
+            # To be remembered: if the next call loses the connection too, nothing is in doubt any more.
+            is_committed = self.work.settle() is Verdict.COMMITTED or is_committed
+            self._set_back()
+            if not is_committed:
+                self._again(processed, checkpoint, then)
+
+        self.work.redo(error, again)
+
+    def _again(self, processed: Sequence[bytes], checkpoint: Checkpoint, then: Callable[[], None]) -> None:
+        """Get again what was processed, and go on as before."""
+        work = self.work
+        self.owner.checkpoint = checkpoint
+        for msg_id in processed:
+            first = work.messages == 0
+            if first:
+                work.begin()
+            work.data_bytes += len(self.cursor.get_again(msg_id).data)
+            if first:
+                work.begun()
+            work.messages += 1
+        then()
+
+    def _set_back(self) -> None:
+        self.alone = False
+        self.cursor.set_back(self.owner.committed)
+        self.cursor.reopen()
+
+    def back_out(self, error: BaseException | None) -> None:
+        """Go back to the last commit; tell ``error`` where that is."""
+        self.group = None
+        self.moved.clear()
+        if self.partner is not None:
+            self.partner.back_out()
+        try:
+            self.work.back_out_after(error)
+        finally:
+            self.cursor.set_back(self.owner.committed)
+
+    def close(self, *, finish: bool, delete: bool = False) -> None:
+        """Back out, take a record away that says nothing any more if ``finish``, and close everything. Idempotent."""
+        if self.closed:
+            return
+        self.closed = True
+        try:
+            self.back_out(None)
+            if finish:
+                self.recover()
+                self.work.finish()
+        finally:
+            self.close_queues(delete_status=delete)
+
+    def close_queues(self, *, delete_status: bool = False) -> None:
+        """Close what is open."""
+        self.closed = True
+        try:
+            if self.backout is not None:
+                self.backout.close()
+            self._unreachable.close()
+            self.cursor.close()
+        finally:
+            self.status.close(delete=delete_status)

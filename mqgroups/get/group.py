@@ -1,0 +1,267 @@
+"""IncomingGroup: a message group as an application gets it, message after message.
+
+Each message is looked at before the application sees it: it may say that its group was abandoned, or be poison.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from mqgroups.connection.turn import Turn
+from mqgroups.core.poison import Suspect, Treatment, treatment
+from mqgroups.core.status import Checkpoint
+from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupUsage, PoisonMessage
+from mqgroups.get.getter import Consumption
+from mqgroups.mqi.message import Message
+from mqgroups.status.keeper import check_can_be_kept
+
+_log = logging.getLogger("mqgroups.get")
+
+
+class IncomingGroup:
+    """A message group being got. Iterate over it once.
+
+    Attributes:
+        group_id: 24 bytes; ``MQGI_NONE`` for a message that is in no group, which comes as a group of one.
+        resume_from: how many of its messages were consumed in committed units of work before this iteration began.
+        checkpoint: the application's checkpoint of the last commit in this group; ``None`` in a new one.
+    """
+
+    def __init__(
+        self,
+        consumption: Consumption,
+        group_id: bytes,
+        resume_from: int = 0,
+        checkpoint: Checkpoint = None,
+        first: Message | None = None,
+    ) -> None:
+        self._consumption = consumption
+        self._first = first
+        self._segment: Message | None = None
+        self.started = False
+        self.group_id = group_id
+        self.resume_from = resume_from
+        self.checkpoint = checkpoint
+
+    def set_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Have ``checkpoint`` (bytes or a JSON value) committed with the next syncpoint.
+
+        Call it while processing the message it speaks of, or in a ``before_commit`` function.
+
+        Raises:
+            GroupUsage: this group is not the one being got any more, or the checkpoint cannot be kept.
+        """
+        if not self._is_current:
+            raise GroupUsage("the checkpoint of a group can be set only while it is being got")
+        check_can_be_kept(checkpoint)
+        self._consumption.owner.checkpoint = checkpoint
+
+    def __iter__(self) -> Iterator[Message]:
+        """Return the messages that are left of the group, in sequence.
+
+        Raises:
+            GroupStalled: the next message did not come in ``group_wait_s``. What was processed is committed.
+            GroupIncomplete: the message got is not the next one.
+            GroupUsage: the group was iterated before, or another one is being got.
+            MQGroupsError: what else goes wrong. The unit of work is backed out; iterate over the consumer again.
+        """
+        if self.started or not self._is_current:
+            raise GroupUsage("a group is iterated over once, while it is the consumer's current one")
+        self.started = True
+        return _Messages(self, self._consumption.turn)
+
+    def __repr__(self) -> str:
+        return f"<IncomingGroup group={self.group_id.hex()} resume_from={self.resume_from} of {self._consumption!r}>"
+
+    @property
+    def _is_current(self) -> bool:
+        return self._consumption.group is self
+
+    def advance(self, processed: Message | None) -> Message | None:
+        """Return the message after the one that is processed, ``None`` at the end; for the iterator."""
+        consumption = self._consumption
+        telemetry = consumption.owner.telemetry
+        try:
+            message = self._next(processed)
+        except Exception as error:
+            if self._is_current:
+                consumption.back_out(error)
+            raise
+        if message is not None and (telemetry.each_message or message.taken is not None):
+            telemetry.hand_out(message)
+        return message
+
+    def _next(self, processed: Message | None) -> Message | None:
+        """Take note that a message is processed, as the application asks for more; and get the next one: ``None`` at the end."""
+        consumption, work, owner = self._consumption, self._consumption.work, self._consumption.owner
+        if processed is not None:
+            if owner.telemetry.each_message:
+                owner.telemetry.messages.processed()
+            self._check_current()
+            if not processed.is_last_segment:
+                processed = self._last_segment()
+            work.messages += 1
+            work.data_bytes += len(processed.data)
+            if processed.is_last:
+                consumption.end_group()
+                return None
+            if consumption.alone:
+                owner.suspect = None
+                consumption.syncpoint()
+            elif work.due():
+                consumption.syncpoint()
+        backout = consumption.backout
+        message, self._first = self._first, None
+        while True:
+            if message is None:
+                message = consumption.take()
+            if (result := message.abandoned_with) is not None:
+                raise self._abandoned(result, message.abandoned_because)
+            if owner.quarantine:
+                raise self._quarantined(message)
+            if backout and message.backout_count >= backout.threshold and not self._is_kept(message):
+                if not self._is_current:
+                    return None
+                message = None
+                continue
+            if not message.is_last_segment:
+                message._following = self._following
+                self._segment = message
+            return message
+
+    def _check_current(self) -> None:
+        if self._consumption.turn.interrupted:
+            self._consumption.group = None
+            raise GroupUsage("a call was interrupted in this group; iterate over the consumer again, which resumes it")
+        if not self._is_current:
+            raise GroupUsage("the consumer has gone on to another group, or is closed")
+
+    # --- messages in segments
+
+    def _following(self) -> Message:
+        """Get the next segment for the application, which has processed the one before; so a syncpoint may come between them."""
+        with self._consumption.turn:
+            self._check_current()
+            try:
+                return self._next_segment()
+            except Exception as error:
+                if self._is_current:
+                    self._consumption.back_out(error)
+                raise
+
+    def _next_segment(self) -> Message:
+        assert self._segment is not None
+        consumption, work = self._consumption, self._consumption.work
+        work.messages += 1
+        work.data_bytes += len(self._segment.data)
+        if work.due():
+            consumption.syncpoint()
+        self._segment = consumption.take()
+        return self._segment
+
+    def _last_segment(self) -> Message:
+        """Get what the application did not want to see of a message."""
+        assert self._segment is not None
+        while not self._segment.is_last_segment:
+            self._next_segment()
+        return self._segment
+
+    # --- messages that are not for the application
+
+    def _abandoned(self, result: int, reason: str) -> GroupAbandoned:
+        """Consume the message that says so; returns the error that tells it."""
+        consumption = self._consumption
+        messages = consumption.cursor.position.msg_seq_number - 1
+        abandoned = GroupAbandoned(consumption.settings.queue, self.group_id, messages, result, reason)
+        consumption.owner.telemetry.abandoned(result)
+        if consumption.settings.hooks.on_abandon is not None:
+            consumption.settings.hooks.on_abandon(abandoned)
+        consumption.work.messages += 1
+        consumption.end_group(failed_with=result)
+        return abandoned
+
+    def _is_kept(self, message: Message) -> bool:
+        """Deal with a message that was backed out too often; returns whether it is to be processed."""
+        consumption, work, backout = self._consumption, self._consumption.work, self._consumption.backout
+        owner = consumption.owner
+        assert backout is not None
+        group_id, number, count = message.group_id, message.msg_seq_number, message.backout_count
+        how = treatment(group_id, number, count, threshold=backout.threshold, suspect=owner.suspect)
+        if how is Treatment.PROCESS_ALONE:
+            consumption.alone = True
+            return True
+        if how is Treatment.ISOLATE:
+            consumption.isolate(Suspect(group_id, number, count + 1))
+            return False
+        queue, policy = consumption.settings.queue, consumption.settings.poison
+        owner.telemetry.poison(number, count, "" if policy == "halt" else backout.name)
+        if policy == "halt":
+            raise PoisonMessage(queue, group_id, number, count, backout.threshold)
+        if policy == "quarantine":
+            raise self._quarantined(message)
+        consumption.moved.append(message)
+        _log.warning(
+            "queue %s: message %d of group %s was backed out %d times and is moved to %s",
+            queue,
+            number,
+            group_id.hex(),
+            count,
+            backout.name,
+            extra=owner.log_fields(),
+        )
+        work.messages += 1
+        owner.suspect = None
+        if message.is_last:
+            consumption.end_group()
+        else:
+            consumption.syncpoint()
+        return False
+
+    def _quarantined(self, message: Message) -> GroupQuarantined:
+        """Move what is left of the group to the backout queue; returns the error that tells it."""
+        consumption, work, backout = self._consumption, self._consumption.work, self._consumption.backout
+        assert backout is not None
+        first = message.msg_seq_number
+        consumption.owner.telemetry.quarantined(first, backout.name)
+        while True:
+            consumption.owner.quarantine = True
+            consumption.moved.append(message)
+            work.messages += 1
+            if message.is_last:
+                break
+            if work.due():
+                consumption.syncpoint()
+            message = consumption.take()
+        consumption.end_group(failed_with=0)
+        return GroupQuarantined(consumption.settings.queue, self.group_id, first, backout.name)
+
+
+class _Messages:
+    """The messages of a group. Not a generator, which two threads would disturb before anybody could refuse one of them."""
+
+    def __init__(self, group: IncomingGroup, turn: Turn) -> None:
+        self._group = group
+        self._turn = turn
+        self._message: Message | None = None
+        self._ended = False
+
+    def __iter__(self) -> _Messages:
+        return self
+
+    def __next__(self) -> Message:
+        message = None
+        with self._turn:
+            if not self._ended:
+                processed, self._message = self._message, None
+                # If this does not come back there is no way on.
+                self._ended = True
+                message = self._group.advance(processed)
+                self._message, self._ended = message, message is None
+        if message is None:
+            raise StopIteration
+        return message
+
+
+BeforeCommit: TypeAlias = Callable[[IncomingGroup], None]

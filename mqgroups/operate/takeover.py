@@ -1,0 +1,117 @@
+"""An interrupted group given to another owner: its status record moved from one status queue to another, in one unit of work.
+
+For a producer or consumer that will not come back under its name. Both status queues are held exclusively meanwhile, so neither
+owner works; the record says where the group stands, as it would to its own owner, and goes on saying it under the other name.
+After a commit without an answer the record is on the one queue or on the other: ask again. That also removes the record that
+says nothing, which a takeover leaves in the place of the one it moves until that is committed.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, replace
+
+from mqgroups.connection.connection import Connection
+from mqgroups.core.model import Role
+from mqgroups.core.restart import Expectations, RestartAction, RestartDecision, restart_action
+from mqgroups.core.status import StatusRecord
+from mqgroups.errors import QueueMissing, TakeoverRefused
+from mqgroups.status.queue import StatusQueue, foreign_record, saying_nothing, take_away
+from mqgroups.telemetry.repair import Repair
+
+
+@dataclass(frozen=True, slots=True)
+class Takeover:
+    """What is, or would be, taken over.
+
+    Attributes:
+        name: whose group it was.
+        by: whose it is.
+        record: the record as it is written for the new owner; ``None`` if nothing is interrupted.
+        done: whether it was done.
+    """
+
+    name: str
+    by: str
+    record: StatusRecord | None = None
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """One of the two owners: its name and its status queue."""
+
+    name: str
+    status_queue: str
+
+
+def take_over(
+    connection: Connection, role: Role, source: Party, target: Party, *, status_model: str, wait_s: float, check: bool
+) -> Takeover:
+    """Give the interrupted group of ``source`` to ``target``; ``QueueManager.take_over`` documents the arguments."""
+    nothing = Takeover(source.name, target.name)
+    try:
+        theirs = StatusQueue(connection, source.status_queue, "", wait_s)
+    except QueueMissing:
+        return nothing
+    try:
+        record = theirs.read()
+        if record is None or _decision(connection, role, source, record).action is not RestartAction.RESUME_GROUP:
+            if record is not None and not record.speaks and not check:
+                # A takeover whose commit had no answer leaves one, and a name that does not come back does not remove it.
+                take_away(connection, theirs, record)
+            return nothing
+        ours = StatusQueue(connection, target.status_queue, status_model, wait_s)
+        delete = ours.was_made
+        try:
+            there = ours.read()
+            _refuse_what_would_be_lost(connection, role, target, there)
+            epoch = there.epoch + 1 if there else 1
+            given = replace(record, name=target.name, owner_id=uuid.uuid4().hex, epoch=epoch)
+            if check:
+                return replace(nothing, record=given)
+            with Repair(connection.telemetry, record.queue, connection.q_mgr_name, record.traceparent) as repair:
+                _move(connection, theirs, ours, record, given)
+                repair.taken_over(given)
+            delete = False
+            return replace(nothing, record=given, done=True)
+        finally:
+            ours.close(delete=delete)
+    finally:
+        theirs.close()
+
+
+def _decision(connection: Connection, role: Role, party: Party, record: StatusRecord) -> RestartDecision:
+    expected = Expectations(role, party.name, record.queue, connection.q_mgr_identifier)
+    decision = restart_action(record, expected)
+    if decision.mismatch is not None:
+        raise foreign_record(party.status_queue, decision.mismatch)
+    return decision
+
+
+def _refuse_what_would_be_lost(connection: Connection, role: Role, target: Party, there: StatusRecord | None) -> None:
+    if there is None:
+        return
+    interrupted = _decision(connection, role, target, there).action is RestartAction.RESUME_GROUP
+    if interrupted or there.checkpoint is not None:
+        found = f"group {there.group_id.hex()}, interrupted" if interrupted else "a checkpoint"
+        raise TakeoverRefused(
+            f"{target.name} has {found} in its status record on {target.status_queue}, which has room for one. Nothing was "
+            "changed: let it finish first, or have another name take the group over",
+            status_queue=target.status_queue,
+            found=found,
+            expected="nothing that is still needed",
+        )
+
+
+def _move(
+    connection: Connection, theirs: StatusQueue, ours: StatusQueue, record: StatusRecord, given: StatusRecord
+) -> None:
+    """Move the record, and leave one behind that says nothing: an empty queue would look as if it had never been there."""
+    nothing = saying_nothing(record)
+    with connection.unit_of_work(theirs):
+        theirs.replace(nothing)
+        ours.claim(given)
+    theirs.committed()
+    ours.committed()
+    take_away(connection, theirs, nothing)

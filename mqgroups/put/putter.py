@@ -1,0 +1,420 @@
+"""Puts the messages of a producer's groups: one by one, in units of work, and again what was not committed.
+
+It asks ``core.group`` how the next message is put, has ``connection.Queue`` put it, compares what came back with what was
+planned, and keeps the new position when that succeeded. Its owner's status record ends each unit of work.
+
+When the connection is lost and this program lives, the unit of work is done again: its messages are kept until it is committed.
+In a pipe the unit of work is the consumer's too, which says when it ends (``stage``).
+
+Not here: what an application sees of a group (``put_group.py``).
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from mqgroups.config import SEGMENT_BYTES, ProducerSettings
+from mqgroups.connection.connection import Connection, Queue
+from mqgroups.connection.retry import NO_ROOM, Patience, retrying
+from mqgroups.core.group import GroupPosition, Part, next_put
+from mqgroups.core.model import Role
+from mqgroups.core.restart import Verdict
+from mqgroups.core.status import RecordState, StatusRecord
+from mqgroups.errors import ForeignSyncpoint, GroupUsage, MQIError, QueueFull, QueueInhibited
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+from mqgroups.put.destination import Destination
+from mqgroups.put.payload import BYTES, Kind, Stream, Unsent, abandonment
+from mqgroups.status.keeper import RecordKeeper
+from mqgroups.status.owner import Owner
+from mqgroups.status.queue import check_apart
+from mqgroups.status.units_of_work import UnitsOfWork
+from mqgroups.telemetry import context
+from mqgroups.telemetry.message_span import MessageSpan
+from mqgroups.telemetry.semantic_conventions import TRACEPARENT
+
+_log = logging.getLogger("mqgroups.put")
+
+_PUT_OPTIONS = mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING
+_IN_LOGICAL_ORDER = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER)
+_IN_PHYSICAL_ORDER = st.pmo(_PUT_OPTIONS)
+# A put that is refused because of the properties it was given: they are too long for MAXPROPL, or the handle is none.
+_PROPERTIES_REFUSED = frozenset({mq.MQRC_PROPERTIES_TOO_BIG, mq.MQRC_HMSG_ERROR})
+
+
+class Putter:
+    """The open queues of a producer, and what it has put since the last commit.
+
+    Attributes:
+        settings: of the producer.
+        owner: whose status record it is.
+        queue: the handle, open for output.
+        work: its units of work; given by whoever has them.
+        whole_bytes: what is longer is put in segments.
+    """
+
+    work: UnitsOfWork
+
+    def __init__(
+        self,
+        connection: Connection,
+        settings: ProducerSettings,
+        keeper: RecordKeeper,
+        *,
+        leader: Owner | None = None,
+        open_queue: Callable[[], Queue] | None = None,
+    ) -> None:
+        """Open the queue and find out where things stand; the caller claims, or closes.
+
+        Args:
+            connection: to the queue manager.
+            settings: of the producer.
+            keeper: of its status record; closed with it.
+            leader: who has the unit of work too.
+            open_queue: how the queue is opened for any group; by default as the settings say.
+
+        Raises:
+            StatusError: the status queue does not hold what it should.
+            ConfigurationError: the messages of a group could go to several instances of a cluster queue.
+            MQIError: a call failed.
+        """
+        self._connection = connection
+        self.settings = settings
+        self._keeper = keeper
+        self._destination = Destination(connection, settings.queue, settings.bind)
+        self._open_for_any_group = open_queue or self._destination.open
+        self._persistence = settings.persistence
+        self._pinned = False
+        self._group_id = mq.MQGI_NONE
+        # Since the last commit: messages put to their ends; how many bytes of the one after them, and is it the last?
+        self._messages = 0
+        self._physical = 0
+        self._offset = 0
+        self._in_last_message = False
+        # What is not committed yet, in order.
+        self._unit: list[Unsent] = []
+        # MQMD templates by kind, for messages that are not the last, while the handle retains the group.
+        self._run: dict[Kind, bytearray] = {}
+        # MQPMO templates, in logical and physical order, with the message handle of the trace context if messages carry it.
+        self._context = context.NONE
+        self._carrying = mq.MQHM_NONE
+        self._in_logical_order, self._in_physical_order = _IN_LOGICAL_ORDER, _IN_PHYSICAL_ORDER
+        self._room = retrying(Patience(settings.full_wait_s), NO_ROOM, connection.sleep)
+        self.whole_bytes = settings.segment_bytes or sys.maxsize
+        self._destination.check()
+        self.owner = Owner(
+            connection,
+            keeper,
+            Role.PUT,
+            settings.name,
+            settings.queue,
+            settings.hooks,
+            owner_id=settings.owner_id,
+            leader=leader,
+        )
+        self._each_message = self.owner.telemetry.each_message
+        resumed = self.owner.resumed
+        if resumed:
+            self._persistence = resumed.persistence
+            self._destination.resolved = (resumed.resolved_q_name, resumed.resolved_q_mgr_name)
+        self.queue = self._open()
+        try:
+            check_apart(keeper.name, self.queue)
+        except BaseException:
+            self.queue.close()
+            raise
+        if resumed:
+            _log.info("%r resumes an interrupted group", self, extra=self.owner.log_fields())
+
+    def __repr__(self) -> str:
+        """Return what a producer shows."""
+        position = self.position
+        group = position.group_id.hex() if not position.at_start else "none"
+        return (
+            f"<GroupProducer {self.settings.queue} name={self.settings.name} group={group} "
+            f"seq={position.msg_seq_number} uow={self.owner.number} {'open' if self._connection.usable else 'broken'}>"
+        )
+
+    @property
+    def position(self) -> GroupPosition:
+        """Behind what was put last."""
+        committed = self.owner.committed
+        if not self._physical:
+            return committed
+        number = committed.msg_seq_number + self._messages
+        return GroupPosition(self._group_id, number, self._offset, self._in_last_message and self._offset > 0)
+
+    def put(self, message: Unsent) -> None:
+        """Put a message, and end the unit of work if it is due, or the group with it; once more if the connection is lost."""
+        self._unit.append(message)
+        try:
+            self._put_and_commit(message)
+        except MQIError as error:
+            self.work.redo(error, self.redo)
+
+    def abandon(self, result: int, reason: str) -> None:
+        """End a group, of which something is committed, without completing it."""
+        try:
+            if self.owner.committed.offset:
+                self.put(Unsent(b"", BYTES, None, False, Part.LAST_SEGMENT))
+            self.put(abandonment(result, reason))
+        except BaseException as error:
+            self.back_out(error)
+            raise
+
+    def recover(self) -> None:
+        """Bring everything back, if the connection was lost since the last unit of work, or a call interrupted."""
+        if self._connection.turn.interrupted:
+            # Whoever was interrupted does not know what was put, and gives it again.
+            self._unit.clear()
+        self.work.recover(self.redo)
+
+    def require_known(self) -> None:
+        """As ``recover``; raises CommitOutcomeUnknown if it cannot be found out what is committed."""
+        self.recover()
+        self.work.require_known(self.redo)
+
+    def redo(self) -> None:
+        """Go on after a lost connection: put again what turns out not to be committed."""
+        messages = self.work.messages
+        if self.work.settle() is Verdict.COMMITTED:
+            del self._unit[:messages]
+        self.set_back()
+        for message in tuple(self._unit):
+            self._put_and_commit(message)
+
+    def set_back(self) -> None:
+        """Stand where the owner's record says, after a commit, a backout, or when it is found out which it was."""
+        self._run.clear()
+        self._messages = self._physical = self._offset = 0
+        if self.owner.committed.at_start:
+            self._group_ended()
+
+    def back_out(self, error: BaseException | None) -> None:
+        """Go back to the last commit; tell ``error`` where that is."""
+        self._unit.clear()
+        try:
+            self.work.back_out_after(error)
+        finally:
+            self._run.clear()
+            self._messages = self._physical = self._offset = 0
+
+    def close(self, *, delete_status: bool = False) -> None:
+        """Close both queues."""
+        try:
+            self.queue.close()
+        finally:
+            self._keeper.close(delete=delete_status)
+
+    # --- in a pipe
+
+    def stage(self, messages: Sequence[Unsent]) -> None:
+        """Put messages and their record in a unit of work that somebody else commits; also again, after ``settle``."""
+        self.set_back()
+        for message in messages:
+            self._room(self._put_once, message)
+        if messages:
+            self._stage_record(ended=messages[-1].last)
+
+    # --- parts
+
+    def _put_and_commit(self, message: Unsent) -> None:
+        try:
+            self._put_once(message)
+        except (QueueFull, QueueInhibited):
+            self._put_when_there_is_room(message)
+        if message.checkpoint is not None:
+            self.owner.checkpoint = message.checkpoint
+        if message.ends_group:
+            self._commit(ended=True)
+            self._unit.clear()
+            self._group_ended()
+        elif self.work.due():
+            self._syncpoint()
+
+    def _syncpoint(self) -> None:
+        messages = self.work.messages
+        self._commit(ended=False)
+        del self._unit[:messages]
+
+    def _commit(self, *, ended: bool) -> None:
+        self.work.settling()
+        self._stage_record(ended=ended)
+        self.work.commit()
+        self._messages = self._physical = self._offset = 0
+
+    def _stage_record(self, *, ended: bool) -> None:
+        if not ended and self._keeper.most_messages:
+            self._destination.check_told()
+        record = self._record()
+        self.owner.stage(replace(record, state=RecordState.COMPLETED) if ended else record, self._physical)
+
+    def _put_once(self, message: Unsent) -> None:
+        data, kind, _, last, part = message
+        work, owner = self.work, self.owner
+        # The first one of this owner's; in a pipe the unit of work may have begun with what was got.
+        first = self._physical == 0
+        if first and (owner is work.owners[0] or not work.is_open):
+            work.begin()
+        if first and not self.queue.is_open:
+            self.queue = self._open()
+        if first:
+            owner.telemetry.begin(owner.number)
+            if not self._each_message:
+                self._carry()
+            self._messages, self._offset = 0, owner.committed.offset
+        span = self._creating() if self._each_message else None
+        whole = part is Part.WHOLE
+        md = None if last or not whole else self._run.get(kind)
+        if md is None:
+            md, pmo = self._prepare(kind, last, part, data)
+        else:
+            pmo = self._in_logical_order
+        try:
+            md_out, pmo_out = self.queue.put(md, pmo, data)
+        except MQIError as error:
+            if span is not None:
+                span.why = error
+                span.end()
+            if error.reason not in _PROPERTIES_REFUSED or self._carrying == mq.MQHM_NONE:
+                raise
+            self._connection.stop_propagating(str(error))
+            self._carry()
+            self._put_once(message)
+            return
+        if span is not None:
+            span.end()
+        begins = first and owner.committed.at_start
+        if begins:
+            self._group_id = md_out[st.MD_GROUP_ID]
+            self._destination.begins(pmo_out)
+        else:
+            self._destination.went(pmo_out, md_out)
+        if first:
+            self._group_id = md_out[st.MD_GROUP_ID] if begins else owner.committed.group_id
+        self._check_place(md_out)
+        if part is Part.SEGMENT:
+            self._offset += len(data)
+            self._in_last_message = last
+        else:
+            self._messages += 1
+            self._offset = 0
+        self._physical += 1
+        if owner is work.owners[0]:
+            work.messages += 1
+            work.data_bytes += len(data)
+            if first:
+                work.begun()
+
+    def _check_place(self, md: bytes) -> None:
+        """Compare where the queue manager says that a message is with where it has to be; raises ForeignSyncpoint."""
+        number = self.owner.committed.msg_seq_number + self._messages + 1
+        found = st.long_at(md, st.MD_MSG_SEQ_NUMBER)
+        if found != number or md[st.MD_GROUP_ID] != self._group_id:
+            raise ForeignSyncpoint(
+                f"message {number} of group {self._group_id.hex()} was put to {self.settings.queue} as message {found} of group "
+                f"{md[st.MD_GROUP_ID].hex()}"
+            )
+
+    def _carry(self, span: MessageSpan | None = None) -> None:
+        """Have the next messages carry the context of this span, or of the unit of work, if messages do."""
+        propagates = self._connection.propagates
+        self._context = self.owner.telemetry.trace_context(span) if propagates else context.NONE
+        hmsg = self._connection.message_handles.carrying(self._context)
+        if hmsg != self._carrying:
+            self._carrying = hmsg
+            self._in_logical_order = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER, hmsg)
+            self._in_physical_order = st.pmo(_PUT_OPTIONS, hmsg)
+
+    def _prepare(self, kind: Kind, last: bool, part: Part, data: bytes) -> tuple[bytearray, bytearray]:
+        """Return MQMD and MQPMO by the core's plan; keep the MQMD if the plan holds for the messages after it too."""
+        plan = next_put(self.position, last=last, part=part)
+        md = st.md(
+            format_name=kind.format_name,
+            ccsid=kind.ccsid,
+            correl_id=kind.correl_id,
+            msg_type=kind.msg_type,
+            feedback=kind.feedback,
+            priority=self.settings.priority,
+            persistence=self._persistence,
+            group_id=plan.group_id,
+            msg_seq_number=plan.msg_seq_number,
+            offset=plan.offset,
+            msg_flags=plan.msg_flags,
+        )
+        if kind.msg_type == mq.MQMT_REPORT:
+            self.owner.telemetry.abandoned(kind.feedback - mq.MQFB_APPL_FIRST)
+        if kind.properties:
+            options = _PUT_OPTIONS | (mq.MQPMO_LOGICAL_ORDER if plan.logical_order else 0)
+            properties = dict(kind.properties)
+            if part is Part.WHOLE and TRACEPARENT not in properties:
+                properties.update(self._context.as_properties())
+            return md, st.pmo(options, self._connection.message_handle(properties))
+        own_header = kind.format_name == mq.MQFMT_RF_HEADER_2
+        if part is not Part.WHOLE or (own_header and context.in_header(bytes(md), data)):
+            # Whether properties go with segments is not known (2443 is near; not tried on IBM MQ). And context that the
+            # application gives is left alone.
+            return md, _IN_LOGICAL_ORDER if plan.logical_order else _IN_PHYSICAL_ORDER
+        if not plan.logical_order:
+            return md, self._in_physical_order
+        if not last and kind.correl_id == mq.MQCI_NONE and not own_header:
+            self._run[kind] = md
+        return md, self._in_logical_order
+
+    def _creating(self) -> MessageSpan:
+        """Begin the span of a message, whose context it carries if messages do."""
+        telemetry, number = self.owner.telemetry, self.owner.committed.msg_seq_number + self._messages + 1
+        span = telemetry.messages.begin(number, telemetry.context)
+        if self._connection.propagates or self._carrying != mq.MQHM_NONE:
+            self._carry(span)
+        return span
+
+    def _put_when_there_is_room(self, message: Unsent) -> None:
+        # What is in this unit of work is whole: committed, a consumer can take it, and that is what makes room.
+        if self.work.messages:
+            self._syncpoint()
+        _log.info("%r waits for room on the queue", self, extra=self.owner.log_fields())
+        self._room(self._put_once, message)
+
+    def segment_bytes(self, payload: bytes | Stream) -> int | None:
+        """How many bytes a segment of this payload has at the most; ``None`` if it is not cut."""
+        given = self.settings.segment_bytes
+        if isinstance(payload, bytes):
+            return given
+        if self._connection.platform == mq.MQPL_ZOS:
+            raise GroupUsage(
+                f"queue manager {self._connection.q_mgr_name} is on z/OS, where messages have no segments: give bytes, not a "
+                "stream"
+            )
+        return given or SEGMENT_BYTES
+
+    def _record(self) -> StatusRecord:
+        q_name, q_mgr_name = self._destination.resolved
+        return replace(
+            self.owner.record(self.position),
+            resolved_q_name=q_name,
+            resolved_q_mgr_name=q_mgr_name,
+            persistence=self._persistence,
+        )
+
+    def _group_ended(self) -> None:
+        self._persistence = self.settings.persistence
+        self._destination.ended()
+        if self._pinned:
+            # Only the rest of that group had to go where its beginning went. The next one's first message opens the queue
+            # again: here the commit has succeeded, and nothing may fail any more.
+            self._pinned = False
+            self.queue.close()
+        self._run.clear()
+
+    def _open(self) -> Queue:
+        """Open the queue; for the rest of an interrupted group, the instance of it that the beginning went to.
+
+        Otherwise MQOO_BIND_ON_GROUP might send the rest elsewhere: the first put after a restart goes without logical
+        order, and such a put is workload-balanced as if not bound (IBM MQ, topic q027030).
+        """
+        self._pinned = bool(self._destination.resolved[1]) and not self.owner.committed.at_start
+        return self._destination.open_for_the_rest() if self._pinned else self._open_for_any_group()

@@ -1,0 +1,328 @@
+"""An exception out of nowhere in the middle of a call, and the application goes on: with the same object, or with a new one.
+
+KeyboardInterrupt stands for all of them. It comes before a call of the MQI or after it took effect, so that its answer is lost.
+That it comes between any two lines of the library is tried by the campaign (``tests/faults/interruptions.py``).
+"""
+
+# ruff: noqa: PT012 - a group fails where its block ends, so the block is inside the raises
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+
+import pytest
+
+import mqgroups
+from mqgroups import errors
+from mqgroups.put.group import OutgoingGroup
+from mqgroups.queue_manager import connection_of
+
+THIS = [b"%d" % number for number in range(7)]
+VERBS = ("MQOPEN", "MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK", "inquire")
+whens = pytest.mark.parametrize("when", ["before", "after"])
+
+
+class Interruption:
+    """Interrupts a connection at its n-th call from now on, of these verbs."""
+
+    def __init__(self, owner, qmgr, *verbs):
+        binding = connection_of(qmgr).binding
+        self._left = 0
+        self._when = ""
+        owner.doctor(qmgr, **{verb: self._interrupted(getattr(binding, verb)) for verb in verbs})
+
+    def _interrupted(self, call):
+        def verb(*arguments):
+            self._left -= 1
+            if self._left:
+                return call(*arguments)
+            if self._when == "after":
+                call(*arguments)
+            raise KeyboardInterrupt
+
+        return verb
+
+    def comes(self, nth, when):
+        self._left, self._when = nth, when
+
+    @property
+    def came(self):
+        return self._left <= 0
+
+
+@pytest.fixture(params=["connected", "wrapped"])
+def qmgr(request, owner, mq, binding):
+    """A connection of the library's own, or one of the application's."""
+    if request.param == "connected":
+        yield owner.connect()
+        return
+    q_mgr = mq.connect(binding)
+    with mqgroups.wrap(q_mgr) as wrapped:
+        yield wrapped
+    q_mgr.disconnect()
+
+
+def put_until_done(producer):
+    """Put what is left of the group, as often as need be; returns how often it was interrupted."""
+    interruptions = 0
+    while producer.checkpoint != len(THIS):
+        try:
+            with producer.group() as group:
+                assert group.checkpoint == (group.resume_from or None)
+                for number in range(group.resume_from, len(THIS)):
+                    group.put(THIS[number], checkpoint=number + 1)
+        except KeyboardInterrupt:
+            interruptions += 1
+    return interruptions
+
+
+def get_until_done(groups, handle):
+    """Have each message handled, as often as need be; returns how often it was interrupted."""
+    interruptions = 0
+    while True:
+        try:
+            for each in groups:
+                handle(each)
+        except KeyboardInterrupt:
+            interruptions += 1
+        else:
+            return interruptions
+
+
+def is_whole(owner, payloads=THIS, queue=None):
+    """Whether the queue holds exactly one whole group."""
+    found = owner.on_queue(queue)
+    return (
+        [message.data for message in found] == payloads
+        and [message.msg_seq_number for message in found] == list(range(1, len(payloads) + 1))
+        and [message.is_last for message in found] == [False] * (len(payloads) - 1) + [True]
+        and len({message.group_id for message in found}) == 1
+    )
+
+
+# --- in the middle of a group
+
+
+@whens
+@pytest.mark.parametrize(
+    ("verb", "nth"),
+    [
+        ("MQPUT", 1),
+        ("MQPUT", 2),
+        ("MQPUT", 3),
+        ("MQPUT", 11),
+        ("MQGET", 1),
+        ("MQGET", 4),
+        *(("MQCMIT", n) for n in (1, 2, 4)),
+    ],
+)
+def test_a_producer_that_was_interrupted_goes_on_after_its_last_commit(owner, qmgr, verb, nth, when):
+    interruption = Interruption(owner, qmgr, verb)
+    with owner.producer(qmgr) as producer:
+        interruption.comes(nth, when)
+        assert put_until_done(producer) == 1
+        producer.forget_checkpoint()
+    assert is_whole(owner)
+    assert owner.on_queue(owner.status_queue("put")) == []
+
+
+@whens
+@pytest.mark.parametrize(
+    ("verb", "nth"),
+    [
+        ("MQGET", 1),
+        ("MQGET", 2),
+        ("MQGET", 3),
+        ("MQGET", 11),
+        ("MQPUT", 1),
+        ("MQPUT", 4),
+        *(("MQCMIT", n) for n in (1, 2, 4)),
+    ],
+)
+def test_a_consumer_that_was_interrupted_goes_on_after_its_last_commit(owner, qmgr, verb, nth, when):
+    owner.put_raw_group(THIS)
+    got: list[bytes] = []
+
+    def handle(group):
+        del got[group.resume_from :]
+        got.extend(message.data for message in group)
+
+    interruption = Interruption(owner, qmgr, verb)
+    with owner.consumer(qmgr) as consumer:
+        interruption.comes(nth, when)
+        assert get_until_done(consumer, handle) == 1
+    assert got == THIS
+    assert owner.data() == owner.on_queue(owner.status_queue("get")) == []
+
+
+@whens
+@pytest.mark.parametrize(
+    ("verb", "nth"),
+    [
+        ("MQGET", 1),
+        ("MQGET", 3),
+        ("MQGET", 4),
+        ("MQPUT", 1),
+        ("MQPUT", 4),
+        ("MQPUT", 8),
+        *(("MQCMIT", n) for n in (1, 2, 4)),
+    ],
+)
+def test_a_pipe_that_was_interrupted_goes_on_after_its_last_commit(owner, qmgr, make_queue, verb, nth, when):
+    owner.put_raw_group(THIS)
+    target = make_queue()
+
+    def handle(groups):
+        incoming, outgoing = groups
+        for message in incoming:
+            outgoing.put(message.data * 2)
+
+    interruption = Interruption(owner, qmgr, verb)
+    settings = {
+        "name": owner.name,
+        "commit_every": 2,
+        "owner_wait_s": 0,
+        "wait_s": 0,
+        "group_wait_s": 0,
+        "full_wait_s": 0,
+    }
+    with qmgr.group_pipe(owner.queue, target, **settings) as pipe:
+        interruption.comes(nth, when)
+        assert get_until_done(pipe, handle) == 1
+    assert is_whole(owner, [data * 2 for data in THIS], target)
+    assert owner.data() == []
+    for role in ("get", "put"):
+        assert owner.on_queue(owner.status_queue(role)) == []
+
+
+@pytest.mark.parametrize(
+    "at", ["_leave_block", "close"], ids=["before the first thing that is done", "behind the last"]
+)
+def test_a_producer_that_was_interrupted_at_the_edge_of_its_groups_block_goes_on(owner, qmgr, monkeypatch, at):
+    def interrupted(*_):
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    with owner.producer(qmgr) as producer:
+        monkeypatch.setattr(OutgoingGroup, at, interrupted)
+        assert put_until_done(producer) == 1
+        # Resumed, or committed before.
+        with producer.group() as group:
+            assert group.resume_from == 0
+            group.put(b"next")
+        producer.forget_checkpoint()
+    found = owner.on_queue()
+    assert [message.data for message in found] == [*THIS, b"next"]
+    assert len({message.group_id for message in found}) == 2
+    assert owner.on_queue(owner.status_queue("put")) == []
+
+
+def test_a_group_may_be_left_by_an_exit_stack(owner, qmgr):
+    with owner.producer(qmgr) as producer, contextlib.ExitStack() as stack:
+        group = stack.enter_context(producer.group())
+        for number in range(len(THIS)):
+            group.put(THIS[number])
+        with pytest.raises(errors.GroupUsage, match="the group before has not ended"):
+            producer.group()
+    assert is_whole(owner)
+
+
+@whens
+def test_a_group_in_which_a_call_was_interrupted_takes_nothing_more(owner, qmgr, when):
+    interruption = Interruption(owner, qmgr, "MQPUT")
+    with owner.producer(qmgr) as producer:
+        with pytest.raises(errors.GroupUsage, match="Leave its with block"), producer.group() as group:
+            group.put(THIS[0])
+            interruption.comes(1, when)
+            with pytest.raises(KeyboardInterrupt):
+                group.put(THIS[1])
+            with pytest.raises(errors.GroupUsage, match="stopped with KeyboardInterrupt"):
+                group.put(THIS[2])
+        assert owner.data() == []
+        assert put_until_done(producer) == 0
+    assert is_whole(owner)
+
+
+# --- where it begins, and where it ends
+
+
+def drivers(owner):
+    """Return what makes a producer and a consumer, by the role of their status queues."""
+    return {"put": owner.producer, "get": owner.consumer}
+
+
+@whens
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_a_start_that_is_interrupted_at_any_call_is_made_again_on_the_same_connection(owner, qmgr, role, when):
+    interruption = Interruption(owner, qmgr, *VERBS)
+    for nth in itertools.count(1):
+        interruption.comes(nth, when)
+        try:
+            driver = drivers(owner)[role](qmgr)
+            came = False
+        except KeyboardInterrupt:
+            driver, came = drivers(owner)[role](qmgr), True
+        assert owner.record(role)["state"] == "idle"
+        interruption.comes(-1, when)
+        driver.close()
+        assert owner.on_queue(owner.status_queue(role)) == [], nth
+        if not came:
+            assert nth > 6
+            return
+
+
+@whens
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_closing_that_is_interrupted_at_any_call_is_made_good_by_the_next_owner(owner, qmgr, role, when):
+    interruption = Interruption(owner, qmgr, *VERBS)
+    for nth in itertools.count(1):
+        interruption.comes(-1, when)
+        driver = drivers(owner)[role](qmgr)
+        interruption.comes(nth, when)
+        try:
+            driver.close()
+            came = False
+        except KeyboardInterrupt:
+            came = True
+            driver.close()
+        interruption.comes(-1, when)
+        drivers(owner)[role](qmgr).close()
+        assert owner.on_queue(owner.status_queue(role)) == [], nth
+        if not came:
+            assert nth > 4
+            return
+
+
+@whens
+def test_a_group_is_resumed_after_its_producer_was_interrupted_as_it_closed(owner, qmgr, when):
+    interruption = Interruption(owner, qmgr, "MQBACK")
+    producer = owner.producer(qmgr)
+    group = producer.group()
+    for number in range(4):
+        group.put(THIS[number], checkpoint=number + 1)
+    interruption.comes(1, when)
+    with pytest.raises(KeyboardInterrupt):
+        producer.close()
+    assert owner.data() == THIS[:2]
+    with owner.producer(qmgr) as producer:
+        assert producer.checkpoint == 2
+        assert put_until_done(producer) == 0
+    assert is_whole(owner)
+
+
+@whens
+def test_an_owner_goes_on_whose_neighbour_on_the_connection_was_interrupted(owner, make_owner, qmgr, when):
+    """All that is open on the connection is closed then, its queues too."""
+    neighbour = make_owner()
+    interruption = Interruption(owner, qmgr, "MQCMIT")
+    with owner.producer(qmgr) as producer, neighbour.producer(qmgr) as beside:
+        interruption.comes(2, when)
+        assert put_until_done(producer) == 1
+        assert put_until_done(beside) == 0
+        producer.forget_checkpoint()
+        beside.forget_checkpoint()
+    assert is_whole(owner)
+    assert is_whole(neighbour)
+    for each in (owner, neighbour):
+        assert each.on_queue(each.status_queue("put")) == []

@@ -1,0 +1,225 @@
+"""One caller at a time on a connection, one owner of a name; and after an interruption the record tells where things stand."""
+
+# ruff: noqa: PT012, SIM117 - a group fails where its block ends, so the block is inside the raises
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mqgroups import errors
+from mqgroups.embedded import Fault
+from mqgroups.mqi import constants as mq
+from mqgroups.queue_manager import connection_of
+
+THIS = [b"%d" % number for number in range(7)]
+ROLES = pytest.mark.parametrize("role", ["put", "get"])
+
+
+def at_call(owner, qmgr, verb, nth, act):
+    """Have ``act`` called when a verb was called so many times and has done what it does, and before the library knows."""
+    real, count = getattr(connection_of(qmgr).binding, verb), 0
+
+    def called(*arguments):
+        nonlocal count
+        answer = real(*arguments)
+        count += 1
+        if count == nth:
+            act()
+        return answer
+
+    owner.doctor(qmgr, **{verb: called})
+
+
+def interrupt():
+    """As Ctrl-C does."""
+    raise KeyboardInterrupt
+
+
+def test_a_second_thread_is_refused_at_once_and_the_first_one_goes_on(owner, background):
+    qmgr = owner.connect()
+    hand: dict[str, Any] = {}
+    # The anchor and the record are put first.
+    at_call(
+        owner,
+        qmgr,
+        "MQPUT",
+        4,
+        lambda: hand.update(error=background(hand["group"].put, b"another").exception(timeout=30)),
+    )
+    with owner.producer(qmgr) as producer, producer.group() as group:
+        hand["group"] = group
+        for data in THIS:
+            group.put(data)
+    error = hand["error"]
+    assert isinstance(error, errors.GroupUsage)
+    assert "another thread is in a call on the same connection" in str(error)
+    assert owner.data() == THIS
+
+
+def test_threads_one_after_the_other_are_one_caller(owner, background):
+    with owner.producer() as producer, producer.group() as group:
+        for data in THIS:
+            background(group.put, data).result(timeout=30)
+    assert owner.data() == THIS
+
+
+@pytest.mark.parametrize(("verb", "nth", "committed"), [("MQPUT", 7, 2), ("MQCMIT", 3, 4)])
+def test_a_group_in_which_a_call_was_interrupted_takes_no_more_and_the_next_one_goes_on(owner, verb, nth, committed):
+    """The message is put, or the unit of work committed, and nobody knows; put once more it would be there twice."""
+    qmgr = owner.connect()
+    at_call(owner, qmgr, verb, nth, interrupt)
+    with owner.producer(qmgr) as producer:
+        with (
+            pytest.raises(errors.GroupUsage, match="this group stopped with KeyboardInterrupt"),
+            producer.group() as group,
+        ):
+            for data in THIS[:4]:
+                group.put(data)
+            with pytest.raises(KeyboardInterrupt):
+                group.put(THIS[4])
+            group.put(THIS[4])
+        with producer.group() as group:
+            assert group.resume_from == committed
+            for data in THIS[committed:]:
+                group.put(data)
+    assert owner.data() == THIS
+    assert (owner.records("put"), owner.anchors("put")) == ([], 0)
+
+
+def test_a_message_that_was_got_when_the_call_was_interrupted_is_got_again(owner):
+    owner.put_raw_group(THIS)
+    qmgr = owner.connect()
+    with owner.consumer(qmgr) as consumer:
+        messages = iter(next(iter(consumer)))
+        assert [next(messages).data for _ in range(3)] == THIS[:3]
+        at_call(owner, qmgr, "MQGET", 1, interrupt)
+        consumer._consumption.cursor.queue._mqget = connection_of(qmgr).binding.MQGET
+        with pytest.raises(KeyboardInterrupt):
+            next(messages)
+        assert [(group.resume_from, [m.data for m in group]) for group in consumer] == [(2, THIS[2:])]
+    assert owner.data() == []
+    assert (owner.records("get"), owner.anchors("get")) == ([], 0)
+
+
+@ROLES
+def test_who_starts_again_on_the_same_connection_supersedes_the_one_before(owner, role):
+    qmgr = owner.connect()
+    if role == "put":
+        first = owner.producer(qmgr)
+        with owner.producer(qmgr) as second:
+            with pytest.raises(errors.OwnershipLost):
+                group = first.group()
+                for data in THIS:
+                    group.put(data)
+            first.close()
+            with second.group() as group:
+                for data in THIS:
+                    group.put(data)
+        assert owner.data() == THIS
+    else:
+        owner.put_raw_group(THIS)
+        first = owner.consumer(qmgr)
+        with owner.consumer(qmgr) as second:
+            with pytest.raises(errors.OwnershipLost):
+                next(iter(first))
+            first.close()
+            assert [[message.data for message in group] for group in second] == [THIS]
+    assert (owner.records(role), owner.anchors(role)) == ([], 0)
+
+
+@ROLES
+def test_a_wrong_queue_name_leaves_no_record(owner, role):
+    with pytest.raises(errors.QueueMissing):
+        owner.producer(queue="NO.SUCH.QUEUE") if role == "put" else owner.consumer(queue="NO.SUCH.QUEUE")
+    assert owner.on_queue(owner.status_queue(role)) == []
+
+
+def test_a_unit_of_work_that_somebody_else_has_backed_out_is_noticed_at_the_next_message(owner):
+    """By the number and GroupId that MQPUT returns."""
+    qmgr = owner.connect()
+    connection = connection_of(qmgr)
+    with owner.producer(qmgr, commit_every=10) as producer:
+        with pytest.raises(errors.ForeignSyncpoint, match=r"message 4 of group .* as message 1 of group"):
+            with producer.group() as group:
+                for data in THIS[:4]:
+                    group.put(data)
+                assert connection.binding.MQBACK(connection.hconn) == (mq.MQCC_OK, mq.MQRC_NONE)
+                group.put(THIS[4])
+        with producer.group() as group:
+            assert group.resume_from == 0
+            for data in THIS:
+                group.put(data)
+    assert owner.data() == THIS
+
+
+@pytest.mark.embedded
+def test_messages_that_come_back_later_than_the_status_queue_can_be_opened_are_waited_for(
+    make_owner, own_queue_manager
+):
+    target = own_queue_manager(readings={"lost connection": "closes handles, then backs out"}, cleanup_gap_s=0.5)
+    owner = make_owner(target, "ORDERS")
+    owner.put_raw_group(THIS)
+    with owner.consumer(owner.connect(reconnect_wait_s=30), commit_every=10) as consumer:
+        found = []
+        for group in consumer:
+            for message in group:
+                found.append(message.data)
+                if len(found) == 3:
+                    target.arm(Fault("drop", "before", 1, "MQGET"))
+    assert found == THIS
+    assert owner.data() == []
+
+
+# --- a pipe is two owners of one unit of work
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("nth", [1, 2])
+def test_a_pipe_claims_both_its_names_or_none(owner, make_queue, faults, nth):
+    qmgr, target = owner.connect(), make_queue()
+    faults.arm(Fault("drop", "before", nth, "MQCMIT"))
+    if nth == 1:
+        with pytest.raises(errors.MQIError):
+            owner.qmgr.group_pipe(owner.queue, target, name=owner.name, commit_every=2, owner_wait_s=30)
+    else:
+        qmgr.group_pipe(owner.queue, target, name=owner.name, commit_every=2, owner_wait_s=30)
+        faults.clear_faults()
+        qmgr.close()
+    assert (len(owner.records("get")), len(owner.records("put"))) == ((0, 0) if nth == 1 else (1, 1))
+
+
+def test_a_pipe_that_has_lost_one_of_its_names_goes_on_with_neither(owner, make_queue):
+    owner.put_raw_group(THIS)
+    qmgr, target = owner.connect(), make_queue()
+    with qmgr.group_pipe(owner.queue, target, name=owner.name, commit_every=2, wait_s=0, owner_wait_s=0) as pipe:
+        with owner.producer(qmgr, queue=target):
+            for _ in range(2):
+                with pytest.raises(errors.OwnershipLost):
+                    next(iter(pipe))
+    assert owner.data() == THIS
+    assert owner.on_queue(target) == []
+
+
+@pytest.mark.embedded
+def test_what_one_side_of_a_pipe_has_lost_both_have(owner, make_queue, faults):
+    owner.put_raw_group(THIS)
+    qmgr, target = owner.connect(reconnect_wait_s=30), make_queue()
+    connection: Any = connection_of(qmgr)
+    reconnect = connection._connect
+
+    def late():
+        owner.producer(owner.connect(), queue=target, owner_wait_s=30).close()
+        return reconnect()
+
+    connection._connect = late
+    with qmgr.group_pipe(owner.queue, target, name=owner.name, commit_every=2, wait_s=0, owner_wait_s=30) as pipe:
+        faults.arm(Fault("drop", "before", 1, "MQGET"))
+        for _ in range(3):
+            with pytest.raises(errors.OwnershipLost):
+                for orders, copies in pipe:
+                    for message in orders:
+                        copies.put(message.data)
+    assert owner.data() == THIS
+    assert owner.on_queue(target) == []

@@ -1,0 +1,111 @@
+"""A connection of the application's own: what it may not do while a group is in the unit of work, and what is noticed."""
+
+# ruff: noqa: PT012 - a group fails where its block ends, so the block is inside the raises
+
+from __future__ import annotations
+
+import pytest
+
+import mqgroups
+from mqgroups import errors
+from mqgroups.mqi import constants as mqi
+from mqgroups.queue_manager import connection_of
+
+THIS = [b"%d" % number for number in range(7)]
+
+
+class Died(Exception):
+    """In place of the end of a program."""
+
+
+@pytest.fixture
+def q_mgr(mq, binding):
+    """A QueueManager object of the binding's, connected."""
+    q_mgr = mq.connect(binding)
+    yield q_mgr
+    q_mgr.disconnect()
+
+
+@pytest.mark.parametrize("end", ["commit", "backout", "begin", "disconnect"])
+def test_its_own_ends_of_units_of_work_are_refused_while_a_group_is_in_one(owner, q_mgr, end):
+    with mqgroups.wrap(q_mgr) as qmgr, owner.producer(qmgr) as producer, producer.group() as group:
+        for data in THIS[:4]:
+            group.put(data)
+        # Three are put, two of them committed.
+        with pytest.raises(
+            errors.GroupUsage, match=rf"{end}\(\) on a connection in whose unit of work .* Nothing was done"
+        ):
+            getattr(q_mgr, end)()
+        for data in THIS[4:]:
+            group.put(data)
+    assert owner.data() == THIS
+
+
+def test_between_groups_and_afterwards_they_are_the_applications(owner, q_mgr):
+    kind = type(q_mgr)
+    with mqgroups.wrap(q_mgr) as qmgr, owner.producer(qmgr) as producer:
+        q_mgr.commit()
+        q_mgr.backout()
+        with producer.group() as group:
+            for data in THIS:
+                group.put(data)
+        q_mgr.commit()
+    assert type(q_mgr) is kind
+    assert owner.data() == THIS
+
+
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_a_backout_by_the_bindings_own_functions_is_noticed_before_the_commit(owner, q_mgr, role):
+    """The record that was got behind the first message is back on its queue."""
+    if role == "get":
+        owner.put_raw_group(THIS)
+
+    with mqgroups.wrap(q_mgr) as qmgr:
+        connection = connection_of(qmgr)
+
+        def back_out():
+            assert connection.binding.MQBACK(connection.hconn) == (mqi.MQCC_OK, mqi.MQRC_NONE)
+
+        with pytest.raises(errors.ForeignSyncpoint, match=r"status record .* is back"):
+            if role == "put":
+                # Three of four are put, and the unit of work ends with the last.
+                with owner.producer(qmgr, commit_every=10) as producer, producer.group() as group:
+                    for data in THIS[:4]:
+                        group.put(data)
+                    producer._putter.queue._mqput = _after(back_out, producer._putter.queue._mqput)
+            else:
+                with owner.consumer(qmgr, commit_every=3) as consumer:
+                    for number, _ in enumerate(next(iter(consumer)), 1):
+                        if number == 3:
+                            back_out()
+    if role == "put":
+        owner.put_group(THIS)
+        assert owner.data() == THIS
+    else:
+        assert owner.get_groups() == [THIS]
+
+
+def _after(act, put):
+    """Put, and then ``act``."""
+
+    def called(*arguments):
+        answer = put(*arguments)
+        act()
+        return answer
+
+    return called
+
+
+def test_a_commit_by_the_bindings_own_functions_is_noticed_at_the_next_start(owner, q_mgr):
+    """It has taken the record away for good, and its anchor is left: nobody begins the group anew."""
+    with mqgroups.wrap(q_mgr) as qmgr:
+        connection = connection_of(qmgr)
+        with pytest.raises(Died), owner.producer(qmgr, commit_every=10) as producer, producer.group() as group:
+            for data in THIS[:4]:
+                group.put(data)
+            assert connection.binding.MQCMIT(connection.hconn) == (mqi.MQCC_OK, mqi.MQRC_NONE)
+            raise Died
+    assert owner.data() == THIS[:3]
+    assert (owner.records("put"), owner.anchors("put")) == ([], 1)
+    with pytest.raises(errors.StatusRecordHidden, match="by a commit on a shared connection"):
+        owner.producer()

@@ -1,0 +1,268 @@
+"""docker/roles.mqsc: with exactly these authorities each role does its work, and without any single one of them it does not."""
+
+# ruff: noqa: PT012 - a producer dies inside its block, so the block is inside the raises
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import mqgroups
+from mqgroups.batch.completion import complete_batch
+from mqgroups.batch.producer import BatchMessage, BatchProducer, BatchSettings
+from mqgroups.core.unit_of_work import Every
+from mqgroups.embedded import EmbeddedQueueManager
+from mqgroups.embedded.mqsc import parse
+from mqgroups.errors import NotAuthorised, SalvageRefused
+from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.queue_manager import connection_of
+from mqgroups.spark.browse import BrowsedQueue
+from mqgroups.spark.reservation import ReservedQueue
+from mqgroups.testing.under_test import MQSC
+
+pytestmark = pytest.mark.embedded
+ROOT = Path(__file__).parents[2]
+ROLES_FILE = ROOT / "docker" / "roles.mqsc"
+NAME = "ORDERS.LOADER"
+STATUS_QUEUES = [
+    f"MQGROUPS.PUT.{NAME}",
+    f"MQGROUPS.GET.{NAME}",
+    "MQGROUPS.SHARED.ROLES",
+    "MQGROUPS.PUT.FEEDER",
+]
+DATA_QUEUES = ["ORDERS", "INVOICES", "ORDERS.BACKOUT"]
+OBJECTS = "DEFINE QLOCAL('INVOICES') DEFPSIST(YES) REPLACE\nDEFINE QLOCAL('ORDERS.BACKOUT') DEFPSIST(YES) REPLACE\n"
+
+
+class Authority(NamedTuple):
+    """One authority of a role."""
+
+    object_type: str
+    profile: str
+    word: str
+
+    def __str__(self) -> str:
+        return f"{self.word} {self.profile or self.object_type}"
+
+
+def roles() -> dict[str, list[Authority]]:
+    """Return the authorities of each role, as the file gives them."""
+    found: dict[str, list[Authority]] = {}
+    for command in parse(ROLES_FILE.read_text()):
+        given = command.parameters
+        authorities = found.setdefault(given["PRINCIPAL"], [])
+        authorities += [
+            Authority(given["OBJTYPE"], given.get("PROFILE", ""), word) for word in given["AUTHADD"].split(",")
+        ]
+    return found
+
+
+ROLES = roles()
+
+
+@pytest.fixture(scope="module")
+def server(_client_library, tmp_path_factory):
+    objects = tmp_path_factory.mktemp("roles") / "objects.mqsc"
+    objects.write_text(OBJECTS)
+    mqsc = [MQSC, ROOT / "docker" / "20-mqgroups.mqsc", objects]
+    with EmbeddedQueueManager("QM4", mqsc=mqsc, users=dict.fromkeys(ROLES, "secret")) as running:
+        yield running
+
+
+@pytest.fixture
+def administrator(server):
+    """A connection that may do everything."""
+    with mqgroups.connect(server.q_mgr_name, server.channel, server.conn_name, reconnect_wait_s=0) as q_mgr:
+        yield q_mgr
+
+
+@pytest.fixture
+def mqsc(administrator):
+    """A function that carries an MQSC command out."""
+    client = MQSCClient(connection_of(administrator))
+    return client.run
+
+
+@pytest.fixture
+def as_role(server, mqsc):
+    """A function that gives a role its authorities, all ``but`` one, and returns how to connect as it."""
+    used = []
+
+    def prepare(role: str, but: Authority | None = None) -> Callable[[], mqgroups.QueueManager]:
+        used.append(role)
+        for authority in ROLES[role]:
+            if authority != but:
+                done, said = mqsc(line("SET", role, authority))
+                assert done, said
+        return lambda: mqgroups.connect(
+            server.q_mgr_name, server.channel, server.conn_name, user=role, password="secret", reconnect_wait_s=0
+        )
+
+    yield prepare
+    for role in used:
+        for authority in ROLES[role]:
+            mqsc(line("DELETE", role, authority))
+
+
+def line(verb: str, role: str, authority: Authority) -> str:
+    where = f"PROFILE('{authority.profile}') " if authority.profile else ""
+    add = f" AUTHADD({authority.word})" if verb == "SET" else ""
+    return f"{verb} AUTHREC {where}OBJTYPE({authority.object_type}) PRINCIPAL('{role}'){add}"
+
+
+@pytest.fixture
+def clean(mqsc):
+    """No status queue and no message is left of another case. The records of a queue go with it."""
+    for name in STATUS_QUEUES:
+        mqsc(f"DELETE QLOCAL('{name}') PURGE")
+    for name in DATA_QUEUES:
+        mqsc(f"CLEAR QLOCAL('{name}')")
+
+
+# --- what the roles do
+
+
+class Died(Exception):
+    """What ends a producer that does not close in order."""
+
+
+def put_group(q_mgr: mqgroups.QueueManager, name: str = "FEEDER") -> None:
+    with (
+        q_mgr.group_producer("ORDERS", name=name, commit_every=2, owner_wait_s=0) as producer,
+        producer.group() as group,
+    ):
+        for number in range(3):
+            group.put(b"%d" % number)
+
+
+def interrupt_group(q_mgr: mqgroups.QueueManager) -> None:
+    """Commit two messages of a group and go, and lose the status record."""
+    with pytest.raises(Died), q_mgr.group_producer("ORDERS", name=NAME, commit_every=2) as producer:
+        group = producer.group()
+        for number in range(4):
+            group.put(b"%d" % number)
+        raise Died
+    MQSCClient(connection_of(q_mgr)).run(f"CLEAR QLOCAL('{STATUS_QUEUES[0]}')")
+
+
+def loader(q_mgr, _administrator):
+    put_group(q_mgr, NAME)
+    put_group(q_mgr, NAME)
+
+
+def sink(q_mgr, administrator):
+    put_group(administrator)
+    with q_mgr.group_consumer("ORDERS", name=NAME, commit_every=2, wait_s=0, owner_wait_s=0) as consumer:
+        assert [[message.data for message in group] for group in consumer] == [[b"0", b"1", b"2"]]
+
+
+def pipe(q_mgr, administrator):
+    put_group(administrator)
+    with q_mgr.group_pipe("ORDERS", "INVOICES", name=NAME, commit_every=2, wait_s=0, owner_wait_s=0) as through:
+        for orders, invoices in through:
+            for order in orders:
+                invoices.put(order.data)
+    assert len(administrator.inspect_queue("INVOICES").groups) == 1
+
+
+def recoverer(q_mgr, _administrator):
+    found = q_mgr.inspect_owner(NAME, "put", tidy=True)
+    assert found.state is mqgroups.OwnerState.FREE
+    assert found.taken_away
+
+
+def operator(q_mgr, _administrator):
+    (group,) = q_mgr.inspect_queue("ORDERS").groups
+    # It may not ask the command server, so it has to say what that would.
+    accept = ["in-use", "other-owners"]
+    assert q_mgr.salvage_owner(NAME, "put", queue="ORDERS", accept=accept).record is not None
+    assert q_mgr.move_group("ORDERS", group.group_id, to="ORDERS.BACKOUT", accept=accept).done
+
+
+def sparksource(q_mgr, administrator):
+    put_group(administrator)
+    connection = connection_of(q_mgr)
+    with BrowsedQueue(connection, "ORDERS") as queue:
+        (planned,) = queue.everything()
+        assert len(list(queue.messages(planned))) == 3
+    with ReservedQueue(connection, "ORDERS", exclusive=True, wait_s=0) as reserved:
+        reserved.remove([planned.key], 100)
+
+
+def sparksink(q_mgr, administrator):
+    shared = STATUS_QUEUES[2]
+    settings = BatchSettings(
+        queue="ORDERS", sink=NAME, batch=0, run="run", partition=0, token="attempt", status_queue=shared,
+        commit_every=Every(messages=2), claim_wait_s=0, full_wait_s=0,
+    )  # fmt: skip
+    connection = connection_of(q_mgr)
+    producer = BatchProducer(connection, settings)
+    assert producer.put_group("K", [BatchMessage(b"K:1"), BatchMessage(b"K:2"), BatchMessage(b"K:3")]) == 3
+    producer.close()
+    complete_batch(connection, shared, NAME, "ORDERS", 0, "driver")
+
+
+WORK = {work.__name__: work for work in (loader, sink, pipe, recoverer, operator, sparksource, sparksink)}
+
+
+def before(role: str, administrator: mqgroups.QueueManager) -> None:
+    """Do what has to be there before a role comes."""
+    if role == "operator":
+        interrupt_group(administrator)
+    elif role == "recoverer":
+        # A producer that dies after its last commit leaves the record of a completed group.
+        with pytest.raises(Died), administrator.group_producer("ORDERS", name=NAME, commit_every=2) as producer:
+            with producer.group() as group:
+                group.put(b"0")
+            raise Died
+
+
+CASES = [(role, authority) for role, authorities in ROLES.items() for authority in authorities]
+
+
+@pytest.mark.usefixtures("clean")
+@pytest.mark.parametrize("role", ROLES)
+def test_these_authorities_are_enough(role, as_role, administrator):
+    before(role, administrator)
+    with as_role(role)() as q_mgr:
+        WORK[role](q_mgr, administrator)
+
+
+@pytest.mark.usefixtures("clean")
+@pytest.mark.parametrize(("role", "missing"), CASES, ids=lambda value: str(value))
+def test_each_of_them_is_needed(role, missing, as_role, administrator):
+    before(role, administrator)
+    connect = as_role(role, but=missing)
+    with pytest.raises(NotAuthorised) as refused, connect() as q_mgr:
+        WORK[role](q_mgr, administrator)
+    assert missing.word in refused.value.context
+    assert f"OBJTYPE({missing.object_type})" in refused.value.context
+    assert (f"PROFILE('{missing.profile}')" in refused.value.context) == bool(missing.profile)
+
+
+@pytest.mark.usefixtures("clean")
+def test_an_operator_who_may_ask_the_command_server_has_nothing_to_accept(as_role, administrator, mqsc):
+    lines = [line.removeprefix("*ask ") for line in ROLES_FILE.read_text().splitlines() if line.startswith("*ask ")]
+    before("operator", administrator)
+    connect = as_role("operator")
+    with connect() as q_mgr, pytest.raises(SalvageRefused) as refused:
+        q_mgr.salvage_owner(NAME, "put", queue="ORDERS")
+    assert refused.value.because == "in-use"
+    for line in lines:
+        done, said = mqsc(line)
+        assert done, said
+    try:
+        with connect() as q_mgr:
+            (group,) = q_mgr.inspect_queue("ORDERS").groups
+            assert q_mgr.salvage_owner(NAME, "put", queue="ORDERS").done
+            assert q_mgr.move_group("ORDERS", group.group_id, to="ORDERS.BACKOUT").done
+    finally:
+        for line in lines:
+            mqsc(line.replace("SET AUTHREC", "DELETE AUTHREC").split(" AUTHADD")[0])
+
+
+def test_every_role_of_the_file_works():
+    assert set(ROLES) == set(WORK)

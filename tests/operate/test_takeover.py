@@ -1,0 +1,299 @@
+"""Several consumers on one queue, and what a dead one left: taken over by its successor, or by one of another name."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+
+import pytest
+from click.testing import CliRunner
+
+from mqgroups import errors
+from mqgroups.cli.main import main
+from mqgroups.core.status import RecordState, decode
+from mqgroups.embedded import Fault
+from tests.cli.test_recover_cli import environment
+from tests.status.test_ownership import ZOMBIE, Stopped
+
+THIS = [b"%d" % number for number in range(1, 8)]
+MAY_START, _, USAGE, INTERRUPTED, OWNER_ACTIVE, DISARRAY = range(6)
+WAIT_S = 30
+statuses = pytest.mark.parametrize("status", ["classic", "segmented"])
+
+
+def half(owner, **more):
+    """Get two of a group's messages, committed, and one more, and die."""
+    q_mgr = owner.connect()
+    for group in owner.consumer(q_mgr, complete_groups_only=True, **more):
+        for number, _ in enumerate(group, 1):
+            if number == 4:
+                break
+        break
+    q_mgr.close()
+
+
+def complete_and_die(owner):
+    """Put a group with a checkpoint, and die before closing."""
+    q_mgr = owner.connect()
+    with owner.producer(q_mgr).group() as group:
+        group.put(b"1", checkpoint=1)
+    q_mgr.close()
+
+
+def groups_of(owner, **more):
+    """Get all there is; returns where each group was resumed, and its messages."""
+    with owner.consumer(complete_groups_only=True, **more) as consumer:
+        return [(group.resume_from, [message.data for message in group]) for group in consumer]
+
+
+@pytest.fixture
+def pair(make_owner):
+    """Two consumers' names, on one queue."""
+    one = make_owner()
+    return one, make_owner(queue=one.queue)
+
+
+@pytest.fixture
+def recover(pair):
+    """A function that has the second owner take over from the first by the command."""
+    one, other = pair
+
+    def run(*arguments, name=other.name, role=("--role", "get")):
+        command = ["recover", "--name", name, *role, "--wait", "0", "--takeover", one.name, *arguments]
+        return CliRunner(env=environment(one.target)).invoke(main, command)
+
+    return run
+
+
+# --- several on one queue
+
+
+def test_consumers_on_one_queue_each_take_a_whole_group_and_none_waits_for_another(make_owner, background):
+    """Each holds its group, in the middle of it, until all have one; so they get the same share, group for group."""
+    one = make_owner()
+    owners = [one, *(make_owner(queue=one.queue) for _ in range(2))]
+    for number in range(9):
+        one.put_group([b"%d.%d" % (number, part) for part in range(5)])
+    together = threading.Barrier(3)
+
+    def work(owner):
+        done = []
+        with owner.consumer(owner.connect(), complete_groups_only=True) as consumer:
+            for group in consumer:
+                messages = iter(group)
+                first = next(messages).data
+                together.wait(WAIT_S)
+                done.append([first, *(message.data for message in messages)])
+        return done
+
+    shares = [call.result() for call in [background(work, owner) for owner in owners]]
+    assert [len(share) for share in shares] == [3, 3, 3]
+    assert sorted(group for share in shares for group in share) == [
+        [b"%d.%d" % (number, part) for part in range(5)] for number in range(9)
+    ]
+
+
+def test_a_group_that_another_consumer_has_begun_is_not_seen(pair):
+    one, other = pair
+    one.put_group(THIS)
+    half(one)
+    assert groups_of(other) == []
+    one.put_group(THIS[:2])
+    assert groups_of(other) == [(0, THIS[:2])]
+
+
+def test_a_group_that_is_not_complete_yet_is_left_to_whoever_comes_when_it_is(pair):
+    one, other = pair
+    one.interrupt_put(THIS[:4])
+    assert groups_of(one) == groups_of(other) == []
+    with one.producer() as producer, producer.group() as group:
+        for data in THIS[group.resume_from :]:
+            group.put(data)
+    assert groups_of(other) == [(0, THIS)]
+
+
+# --- taken over
+
+
+@statuses
+def test_the_successor_goes_on_with_the_half_group_by_its_status_queue(pair, status):
+    one, other = pair
+    one.put_group(THIS)
+    half(one, status_layout=status)
+    assert groups_of(other) == []
+    assert groups_of(one, status_layout=status) == [(2, THIS[2:])]
+
+
+@statuses
+@pytest.mark.parametrize("its_status", ["classic", "segmented"])
+def test_another_name_takes_a_half_group_over(pair, recover, status, its_status):
+    one, other = pair
+    one.put_group(THIS)
+    half(one, status_layout=status)
+    group_id = one.on_queue()[0].group_id
+    result = recover()
+    assert (result.exit_code, result.stderr) == (MAY_START, "")
+    assert f"{other.name} took over group {group_id.hex()} of {one.name}, at message 2" in result.stdout
+    assert one.records("get") == []
+    assert groups_of(one) == []
+    assert groups_of(other, status=its_status) == [(2, THIS[2:])]
+    assert other.records("get") == []
+
+
+def test_a_producers_half_group_is_taken_over_with_its_checkpoint(pair, recover):
+    one, other = pair
+    one.interrupt_put(THIS[:4], checkpoints=[None, {"row": 2}])
+    assert recover(role=("--role", "put")).exit_code == MAY_START
+    with other.producer() as producer, producer.group() as group:
+        assert (group.resume_from, group.checkpoint) == (2, {"row": 2})
+        for data in THIS[2:]:
+            group.put(data)
+    found = one.on_queue()
+    assert [(message.msg_seq_number, message.data) for message in found] == list(enumerate(THIS, 1))
+    assert len({message.group_id for message in found}) == 1
+    assert (one.records("put"), one.anchors("put")) == ([], 0)
+    # Its checkpoint stays until it is forgotten.
+    record = decode(other.records("put")[0])
+    assert (record.state, record.checkpoint) == (RecordState.COMPLETED, {"row": 2})
+
+
+def test_with_check_it_only_says_so(pair, recover):
+    one, _ = pair
+    one.put_group(THIS)
+    half(one)
+    before = one.records("get")
+    result = recover("--check", "--json")
+    said = json.loads(result.stdout)
+    # What is interrupted is not the other's yet.
+    assert (result.exit_code, said["owners"][0]["state"]) == (MAY_START, "unknown")
+    takeover = said["takeover"]
+    assert (takeover["from"], takeover["done"], takeover["record"]["msg_seq_number"]) == (one.name, False, 2)
+    assert one.records("get") == before
+    assert groups_of(one) == [(2, THIS[2:])]
+
+
+def test_nothing_interrupted_is_nothing_to_take_over(pair, recover):
+    one, other = pair
+    result = recover()
+    assert (result.exit_code, f"nothing of {one.name} is interrupted" in result.stdout) == (MAY_START, True)
+    complete_and_die(one)
+    # A checkpoint of completed groups is no group.
+    assert recover(role=("--role", "put")).exit_code == MAY_START
+    assert decode(one.records("put")[0]).checkpoint == 1
+    assert other.records("put") == []
+
+
+def test_one_that_still_works_is_not_taken_over(pair, recover):
+    one, _ = pair
+    one.put_group(THIS)
+    with one.consumer() as consumer:
+        group = next(iter(consumer))
+        assert [next(iter(group)).data for _ in range(1)] == THIS[:1]
+        result = recover()
+        assert (result.exit_code, "Another instance with this name is running" in result.stderr) == (OWNER_ACTIVE, True)
+
+
+@pytest.mark.embedded
+def test_one_that_was_cut_off_and_taken_over_can_commit_nothing_any_more(owner, make_owner, program, faults):
+    zombie = Stopped(program, faults, ZOMBIE)
+    other = make_owner(queue=owner.queue)
+    assert other.qmgr.take_over(owner.name, "put", by=other.name, wait_s=WAIT_S).done
+    assert zombie.go_on().startswith(f"OwnershipLost put {owner.name} is another instance's by now")
+    with other.producer() as producer, producer.group() as group:
+        assert group.resume_from == 4
+        group.put(b"the rest")
+    assert owner.data() == [b"0", b"1", b"2", b"3", b"the rest"]
+
+
+@pytest.mark.parametrize("what", ["a group", "a checkpoint"])
+def test_who_has_something_of_its_own_does_not_take_over(pair, recover, what):
+    one, other = pair
+    one.interrupt_put(THIS[:4])
+    if what == "a group":
+        other.interrupt_put(THIS[:4])
+    else:
+        complete_and_die(other)
+    before = one.records("put"), other.records("put")
+    result = recover(role=("--role", "put"))
+    assert (result.exit_code, f"{other.name} has {what.replace('a group', 'group ')}" in result.stdout) == (
+        DISARRAY,
+        True,
+    )
+    assert (one.records("put"), other.records("put")) == before
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_takeover_whose_commit_had_no_answer_is_done_or_not_and_can_be_asked_for_again(pair, faults, when):
+    one, other = pair
+    one.put_group(THIS)
+    half(one)
+    faults.arm(Fault("drop", when, 1, "MQCMIT"))
+    with pytest.raises(errors.CommitOutcomeUnknown):
+        other.connect().take_over(one.name, "get", by=other.name, wait_s=WAIT_S)
+    again = other.connect().take_over(one.name, "get", by=other.name, wait_s=WAIT_S)
+    assert again.done == (when == "before")
+    # Nothing is left of the one who gave, who does not come back.
+    assert (one.records("get"), one.anchors("get")) == ([], 0)
+    assert groups_of(other) == [(2, THIS[2:])]
+
+
+@pytest.mark.embedded
+def test_a_takeover_that_is_dying_hides_the_record_but_not_that_there_is_one(make_owner, own_queue_manager):
+    """Where handles are closed before the unit of work is backed out, the one who gives can start in between."""
+    target = own_queue_manager(readings={"lost connection": "closes handles, then backs out"}, cleanup_gap_s=0.5)
+    one = make_owner(target, "ORDERS")
+    one.put_group(THIS)
+    half(one)
+    target.arm(Fault("drop", "before", 1, "MQCMIT"))
+    with pytest.raises(errors.CommitOutcomeUnknown):
+        one.connect().take_over(one.name, "get", by=f"{one.name}.2", wait_s=WAIT_S)
+    assert groups_of(one, owner_wait_s=WAIT_S) == [(2, THIS[2:])]
+
+
+def test_to_check_a_takeover_removes_nothing(pair, recover):
+    one, _ = pair
+    qmgr = one.connect()
+    one.consumer(qmgr)
+    qmgr.close()
+    before = one.records("get")
+    assert len(before) == 1
+    assert recover("--check").exit_code == MAY_START
+    assert one.records("get") == before
+    assert recover().exit_code == MAY_START
+    assert (one.records("get"), one.anchors("get")) == ([], 0)
+
+
+@pytest.mark.embedded
+@statuses
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("verb", ["MQOPEN", "MQINQ", "MQGET", "MQPUT", "MQCMIT", "MQCLOSE"])
+def test_a_takeover_cut_off_at_any_call_leaves_the_group_with_one_of_the_two(pair, faults, verb, when, status):
+    one, other = pair
+    one.put_group(THIS)
+    half(one, status_layout=status)
+    for nth in range(1, 30):
+        q_mgr = other.connect()
+        faults.arm(Fault("drop", when, nth, verb))
+        with contextlib.suppress(errors.MQIError):
+            q_mgr.take_over(one.name, "get", by=other.name, wait_s=WAIT_S)
+        fired = faults.faults_fired()
+        faults.clear_faults()
+        q_mgr.close()
+        if not fired:
+            break
+    else:
+        pytest.fail("a takeover has fewer calls than that")
+    # What was done before the end is done; the rest of the group is got once, by the other.
+    other.connect().take_over(one.name, "get", by=other.name, wait_s=WAIT_S)
+    assert groups_of(other) == [(2, THIS[2:])]
+    assert groups_of(one, owner_wait_s=WAIT_S) == []
+
+
+def test_a_name_cannot_take_over_from_itself_and_the_role_has_to_be_said(pair, recover):
+    one, _ = pair
+    result = recover(name=one.name)
+    assert (result.exit_code, "cannot take its own group over" in result.stderr) == (USAGE, True)
+    result = recover(role=())
+    assert (result.exit_code, "--takeover needs --role" in result.stderr) == (USAGE, True)

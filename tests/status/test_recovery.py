@@ -1,0 +1,290 @@
+"""A lost connection is no business of the application: every commit gets a verdict, and the work goes on by itself.
+
+The queue manager lives, the program lives; what is between them fails, at every call in turn, before it took effect or
+after. The application makes each call once and sees no error.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from mqgroups import errors
+from mqgroups.embedded import Fault
+from mqgroups.mqi import constants as mq
+from mqgroups.queue_manager import connection_of
+
+THIS = [b"%d" % number for number in range(7)]
+IN_DOUBT = [
+    mq.MQRC_CONNECTION_BROKEN,
+    mq.MQRC_Q_MGR_STOPPING,
+    mq.MQRC_CONNECTION_STOPPING,
+    mq.MQRC_CALL_INTERRUPTED,
+    mq.MQRC_Q_MGR_QUIESCING,
+]
+RECONNECTS = {"reconnect_wait_s": 30}
+statuses = pytest.mark.parametrize("status", ["classic", "segmented"])
+every_unit = pytest.mark.parametrize("every", [2, 100], ids=["four-units-of-work", "one-unit-of-work"])
+
+
+def put_all(owner, every, connection, status):
+    """Put one group in an application that knows of no trouble."""
+    with owner.producer(connection, commit_every=every, status_layout=status) as producer:
+        with producer.group() as group:
+            for number, data in enumerate(THIS):
+                group.put(data, checkpoint=number)
+        assert producer.checkpoint == len(THIS) - 1
+        producer.forget_checkpoint()
+        assert producer.checkpoint is None
+
+
+def get_all(owner, every, connection, status):
+    """Get all groups, likewise; returns the data that was handed out."""
+    handled = []
+    with owner.consumer(connection, commit_every=every, status_layout=status) as consumer:
+        for group in consumer:
+            for message in group:
+                handled.append(message.data)
+                group.set_checkpoint(len(handled))
+        assert consumer.checkpoint == len(THIS)
+        consumer.forget_checkpoint()
+        assert consumer.checkpoint is None
+    return handled
+
+
+def is_whole(owner):
+    """Whether the queue holds exactly one whole group."""
+    found = owner.on_queue()
+    return (
+        [message.data for message in found] == THIS
+        and [message.msg_seq_number for message in found] == list(range(1, len(THIS) + 1))
+        and [message.is_last for message in found] == [False] * 6 + [True]
+        and len({message.group_id for message in found}) == 1
+    )
+
+
+@pytest.mark.embedded
+@every_unit
+@statuses
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_producer_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, faults, when, status, every):
+    fired = nth = 1
+    while fired:
+        owner = make_owner()
+        connection = owner.connect(**RECONNECTS)
+        faults.clear_faults()
+        faults.arm(Fault("drop", when, nth=nth))
+        put_all(owner, every, connection, status)
+        fired = faults.faults_fired()
+        faults.clear_faults()
+        assert is_whole(owner), (nth, owner.on_queue())
+        assert owner.records("put") == []
+        connection.close()
+        nth += 1
+    assert nth > len(THIS) + 3
+
+
+@pytest.mark.embedded
+@every_unit
+@statuses
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_consumer_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, faults, when, status, every):
+    fired = nth = 1
+    while fired:
+        owner = make_owner()
+        owner.put_raw_group(THIS)
+        connection = owner.connect(**RECONNECTS)
+        faults.clear_faults()
+        faults.arm(Fault("drop", when, nth=nth))
+        handled = get_all(owner, every, connection, status)
+        fired = faults.faults_fired()
+        faults.clear_faults()
+        assert handled == THIS, nth
+        assert owner.data() == owner.records("get") == []
+        connection.close()
+        nth += 1
+    assert nth > len(THIS) + 3
+
+
+@pytest.mark.embedded
+@every_unit
+@statuses
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("reason", IN_DOUBT, ids=mq.reason_name)
+def test_every_commit_of_a_producer_gets_a_verdict(make_owner, faults, reason, when, status, every):
+    fired = nth = 1
+    while fired:
+        owner = make_owner()
+        connection = owner.connect(**RECONNECTS)
+        faults.clear_faults()
+        faults.arm(Fault("answer", when, verb="MQCMIT", nth=nth, reason=reason))
+        put_all(owner, every, connection, status)
+        fired = faults.faults_fired()
+        faults.clear_faults()
+        assert is_whole(owner), (nth, owner.on_queue())
+        assert owner.records("put") == []
+        connection.close()
+        nth += 1
+    # The claim, the units of work, the checkpoint forgotten, the end, which is two for segments, and one that is never reached.
+    assert nth == 1 + (7 if every == 2 else 4) + (status == "segmented") + 1
+
+
+@pytest.mark.embedded
+@every_unit
+@statuses
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("reason", IN_DOUBT, ids=mq.reason_name)
+def test_every_commit_of_a_consumer_gets_a_verdict(make_owner, faults, reason, when, status, every):
+    fired = nth = 1
+    while fired:
+        owner = make_owner()
+        owner.put_raw_group(THIS)
+        connection = owner.connect(**RECONNECTS)
+        faults.clear_faults()
+        faults.arm(Fault("answer", when, verb="MQCMIT", nth=nth, reason=reason))
+        handled = get_all(owner, every, connection, status)
+        fired = faults.faults_fired()
+        faults.clear_faults()
+        assert handled == THIS, nth
+        assert owner.data() == owner.records("get") == []
+        connection.close()
+        nth += 1
+    assert nth == 1 + (7 if every == 2 else 4) + (status == "segmented") + 1
+
+
+# --- the queue manager too, and where it ends
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("nth", [1, 2, 3, 5, 6, 7])
+def test_a_queue_manager_that_dies_at_a_commit_and_is_started_again_interrupts_nobody(
+    make_owner, own_queue_manager, background, when, nth
+):
+    queue_manager = own_queue_manager()
+    owner = make_owner(queue_manager, "ORDERS")
+    connection = owner.connect(**RECONNECTS)
+    queue_manager.arm(Fault("kill_server", when, verb="MQCMIT", nth=nth))
+
+    def start_again():
+        queue_manager.wait()
+        queue_manager.start()
+
+    started = background(start_again)
+    put_all(owner, 2, connection, "classic")
+    started.result(30)
+    owner.eye = owner.eye.mqi.connect(queue_manager.q_mgr_name, queue_manager.channel, queue_manager.conn_name)[1]
+    assert is_whole(owner)
+    assert owner.records("put") == []
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(("when", "committed"), [("before", 2), ("after", 4)])
+def test_patience_that_ends_in_the_middle_of_a_doubt_says_so_and_the_next_call_settles_it(
+    owner, faults, clock, when, committed
+):
+    qmgr = owner.connect(sleep=clock.sleep, reconnect_wait_s=5)
+    producer = owner.producer(qmgr)
+    connection = connection_of(qmgr)
+    connect = connection._connect
+    assert connect is not None
+
+    def nobody_answers():
+        raise errors.ConnectionBroken("MQCONNX", "queue manager QM1", mq.MQCC_FAILED, mq.MQRC_HOST_NOT_AVAILABLE)
+
+    connection._connect = nobody_answers
+    faults.arm(Fault("drop", when, verb="MQCMIT", nth=2))
+    group = producer.group()
+    with pytest.raises(errors.CommitOutcomeUnknown, match="MQRC_HOST_NOT_AVAILABLE") as caught, group:
+        [group.put(data) for data in THIS]
+    assert "Message 2 is the last of the group that is known to be committed" in str(caught.value)
+    assert 4 < sum(clock.naps) < 8
+    # When it can be reached again, then what is true is found out before anything is put.
+    connection._connect = connect
+    clock.on_sleep = lambda: None
+    with producer.group() as group:
+        assert group.resume_from == committed
+        for data in THIS[committed:]:
+            group.put(data)
+    producer.close()
+    assert is_whole(owner)
+    assert owner.records("put") == []
+
+
+@pytest.mark.embedded
+def test_messages_that_another_consumer_took_meanwhile_are_told(owner, faults):
+    owner.put_raw_group(THIS)
+    # As long as messages are waited for, which may come back late.
+    qmgr = owner.connect(reconnect_wait_s=1)
+    consumer = owner.consumer(qmgr, commit_every=100)
+    group = next(iter(consumer))
+    messages = iter(group)
+    for _ in range(3):
+        next(messages)
+    honest = connection_of(qmgr).binding.MQOPEN
+
+    def somebody_was_faster(*arguments):
+        handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+        handle.all(mq.MQGMO_NO_SYNCPOINT)
+        handle.close()
+        return honest(*arguments)
+
+    faults.arm(Fault("drop", verb="MQGET"))
+    owner.doctor(qmgr, MQOPEN=somebody_was_faster)
+    with pytest.raises(errors.MessagesTaken, match=r"message 1 of group .* another consumer has taken it") as caught:
+        next(messages)
+    assert (caught.value.queue, caught.value.msg_seq_number) == (owner.queue, 1)
+    assert list(consumer) == []
+    consumer.close()
+    assert owner.records("get") == []
+
+
+@pytest.mark.embedded
+def test_another_queue_manager_at_the_same_address_is_refused(owner, faults):
+    qmgr = owner.connect(**RECONNECTS)
+    producer = owner.producer(qmgr)
+    connection_of(qmgr).q_mgr_identifier = "QM1_2001-01-01_00.00.00"
+    faults.arm(Fault("drop", verb="MQPUT"))
+    group = producer.group()
+    group.put(b"0")
+    with pytest.raises(errors.QueueManagerChanged, match="expected QM1_2001-01-01"):
+        group.put(b"1")
+    assert owner.data() == []
+
+
+@pytest.mark.embedded
+def test_a_unit_of_work_that_the_queue_manager_backed_out_is_done_again(owner, faults):
+    """2003, as when its log is full: nothing is lost but the unit of work."""
+    connection = owner.connect(**RECONNECTS)
+    with owner.producer(connection) as producer, producer.group() as group:
+        for number, data in enumerate(THIS):
+            if number == 3:
+                faults.arm(Fault("answer", verb="MQCMIT", comp=mq.MQCC_WARNING, reason=mq.MQRC_BACKED_OUT))
+            group.put(data)
+    assert is_whole(owner)
+    assert owner.records("put") == []
+
+
+@pytest.mark.embedded
+def test_an_idle_connection_that_was_lost_is_noticed_and_made_again(owner, faults):
+    connection = owner.connect(**RECONNECTS)
+    with owner.producer(connection) as producer:
+        for _ in range(3):
+            faults.arm(Fault("drop"))
+            with producer.group() as group:
+                for data in THIS:
+                    group.put(data)
+    assert owner.data() == THIS * 3
+    assert connection_of(connection).generation == 3
+
+
+@pytest.mark.embedded
+def test_a_commit_found_to_have_taken_effect_stays_so_when_the_connection_is_lost_once_more(owner, faults):
+    owner.put_raw_group(THIS)
+    connection = owner.connect(**RECONNECTS)
+    faults.clear_faults()
+    # The first commit claims the name. Of the second the answer is lost, and then that of opening the queue again.
+    faults.arm(Fault("drop", "after", verb="MQCMIT", nth=2))
+    faults.arm(Fault("drop", "after", verb="MQOPEN", nth=6))
+    assert get_all(owner, 2, connection, "classic") == THIS
+    assert faults.faults_fired() == 2
+    assert owner.data() == owner.records("get") == []

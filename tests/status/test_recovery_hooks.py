@@ -1,0 +1,327 @@
+"""on_resume and on_in_doubt: what an application is told about recovery, when, how often, and what its own errors do."""
+
+from __future__ import annotations
+
+import pytest
+
+import mqgroups
+from mqgroups import errors
+from mqgroups.embedded import Fault
+from mqgroups.mqi import constants as mq
+
+THIS = [b"%d" % number for number in range(7)]
+BROKEN = mq.MQRC_CONNECTION_BROKEN
+RECONNECTS = {"reconnect_wait_s": 30}
+statuses = pytest.mark.parametrize("status", ["classic", "segmented"])
+whens = pytest.mark.parametrize(("when", "verdict"), [("before", "backed out"), ("after", "committed")])
+
+
+class NotNow(Exception):
+    """What an application's function raises."""
+
+
+def refuse(told):
+    """Raise what was told."""
+    raise NotNow(told)
+
+
+def put_rest(producer):
+    """Put what is left of the group; returns how much of it was committed before."""
+    with producer.group() as group:
+        for data in THIS[group.resume_from :]:
+            group.put(data)
+    return group.resume_from
+
+
+def put_and_give_up(producer):
+    """Put all but the message that ends the group, and fail."""
+    with producer.group() as group:
+        for data in THIS:
+            group.put(data)
+        raise NotNow
+
+
+def complete_and_die(owner):
+    """Put a group, and fail before the producer is closed in order: its record stays."""
+    with owner.producer(commit_every=100) as producer:
+        with producer.group() as group:
+            group.put(b"", checkpoint="a completed group's")
+        raise NotNow
+
+
+@pytest.fixture
+def told():
+    """What the functions were told, in order."""
+    return []
+
+
+# --- on_resume
+
+
+def test_a_producer_tells_of_the_interrupted_group_it_found(owner, told):
+    owner.interrupt_put(THIS[:6], checkpoints=[{"line": number} for number in range(6)])
+    group_id = owner.on_queue()[0].group_id
+    with owner.producer(on_resume=told.append) as producer:
+        assert told == [
+            mqgroups.Resumed(
+                role="put",
+                name=owner.name,
+                queue=owner.queue,
+                group_id=group_id,
+                msg_seq_number=4,
+                offset=0,
+                checkpoint={"line": 3},
+                epoch=2,
+                unit_of_work=2,
+            )
+        ]
+        put_rest(producer)
+    assert len(told) == 1
+    assert owner.data() == THIS
+
+
+def test_a_consumer_tells_of_the_interrupted_group_it_found(owner, told):
+    owner.put_raw_group(THIS)
+    group_id = owner.on_queue()[0].group_id
+    qmgr = owner.connect()
+    for message in next(iter(owner.consumer(qmgr))):
+        if message.msg_seq_number == 4:
+            break
+    qmgr.close()
+    with owner.consumer(on_resume=told.append) as consumer:
+        (resumed,) = told
+        assert (resumed.role, resumed.name, resumed.queue) == ("get", owner.name, owner.queue)
+        assert (resumed.group_id, resumed.msg_seq_number, resumed.offset) == (group_id, 2, 0)
+        assert (resumed.checkpoint, resumed.epoch, resumed.unit_of_work) == (None, 2, 1)
+        assert [[message.data for message in group] for group in consumer] == [THIS[2:]]
+    assert len(told) == 1
+
+
+def test_on_resume_tells_of_a_message_that_is_half_put(owner, told):
+    qmgr = owner.connect()
+    group = owner.producer(qmgr, commit_every=3, segment_bytes=2).group()
+    group.put(b"whole", last=False)
+    with pytest.raises(NotNow):
+        group.put(half(), last=True)
+    qmgr.close()
+    with owner.producer(segment_bytes=2, on_resume=told.append):
+        assert [(resumed.msg_seq_number, resumed.offset) for resumed in told] == [(1, 6)]
+
+
+def half():
+    """A stream that ends in the middle."""
+    yield b"abcdefghijk"
+    raise NotNow
+
+
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_a_start_without_an_interrupted_group_tells_nothing(owner, told, role):
+    make = owner.producer if role == "put" else owner.consumer
+    with make(on_resume=told.append):
+        pass
+    with pytest.raises(NotNow):
+        complete_and_die(owner)
+    with owner.producer(on_resume=told.append) as producer:
+        assert producer.checkpoint is not None
+    assert told == []
+
+
+def test_a_group_that_was_interrupted_since_the_start_is_not_told(owner, told):
+    with owner.producer(on_resume=told.append) as producer:
+        with pytest.raises(NotNow):
+            put_and_give_up(producer)
+        assert put_rest(producer) == 6
+    assert told == []
+
+
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_what_on_resume_raises_stops_the_start_and_the_group_stays_as_it_was_found(owner, role):
+    if role == "put":
+        make = owner.producer
+        owner.interrupt_put(THIS)
+    else:
+        make = owner.consumer
+        owner.put_raw_group(THIS)
+        qmgr = owner.connect()
+        for message in next(iter(owner.consumer(qmgr))):
+            if message.msg_seq_number == 7:
+                break
+        qmgr.close()
+    with pytest.raises(NotNow):
+        make(on_resume=refuse)
+    # The name is free again at once, and the next start finds the same.
+    again: list[mqgroups.Resumed] = []
+    with make(on_resume=again.append):
+        assert [resumed.msg_seq_number for resumed in again] == [6]
+    assert owner.record(role)["state"] == "in group"
+
+
+@pytest.mark.embedded
+def test_on_resume_is_told_once_though_the_start_took_two_connections(owner, faults, told):
+    owner.interrupt_put(THIS)
+    faults.arm(Fault("drop", "after", verb="MQCMIT"))
+    with owner.producer(owner.connect(**RECONNECTS), on_resume=told.append) as producer:
+        assert faults.faults_fired() == 1
+        assert [resumed.msg_seq_number for resumed in told] == [6]
+        put_rest(producer)
+    assert owner.data() == THIS
+
+
+# --- on_in_doubt
+
+
+@pytest.mark.embedded
+@statuses
+@whens
+def test_a_producer_tells_what_became_of_a_commit_without_an_answer(owner, faults, told, when, verdict, status):
+    producer = owner.producer(owner.connect(**RECONNECTS), status_layout=status, on_in_doubt=told.append)
+    with producer:
+        # The second commit of messages; that of the start is over.
+        faults.arm(Fault("drop", when, verb="MQCMIT", nth=2))
+        put_rest(producer)
+    assert told == [
+        mqgroups.InDoubt(
+            role="put", name=owner.name, queue=owner.queue, unit_of_work=2, messages=2, reason=BROKEN, verdict=verdict
+        )
+    ]
+    assert owner.data() == THIS
+
+
+@pytest.mark.embedded
+@statuses
+@whens
+def test_a_consumer_tells_what_became_of_a_commit_without_an_answer(owner, faults, told, when, verdict, status):
+    owner.put_raw_group(THIS)
+    with owner.consumer(owner.connect(**RECONNECTS), status_layout=status, on_in_doubt=told.append) as consumer:
+        faults.arm(Fault("drop", when, verb="MQCMIT", nth=4))
+        assert [[message.data for message in group] for group in consumer] == [THIS]
+    assert told == [
+        mqgroups.InDoubt(
+            role="get", name=owner.name, queue=owner.queue, unit_of_work=4, messages=1, reason=BROKEN, verdict=verdict
+        )
+    ]
+    assert owner.data() == []
+
+
+@pytest.mark.embedded
+@whens
+def test_a_unit_of_work_that_is_in_doubt_twice_is_told_twice(owner, faults, told, when, verdict):
+    with owner.producer(owner.connect(**RECONNECTS), commit_every=100, on_in_doubt=told.append) as producer:
+        faults.arm(Fault("answer", when, verb="MQCMIT", times=2, reason=mq.MQRC_CALL_INTERRUPTED))
+        for _ in range(2):
+            with producer.group() as group:
+                group.put(b"")
+    said = [(doubt.unit_of_work, doubt.reason, doubt.verdict) for doubt in told]
+    # Backed out, it is done again under its number; committed, the next one is the next to fail.
+    assert said == [(1, 2549, verdict), (1 if when == "before" else 2, 2549, verdict)]
+    assert len(owner.data()) == 2
+
+
+@pytest.mark.embedded
+def test_a_doubt_is_told_once_however_many_tries_it_takes_to_settle(owner, faults, told):
+    with owner.producer(owner.connect(**RECONNECTS), on_in_doubt=told.append) as producer:
+        faults.arm(Fault("drop", "after", verb="MQCMIT"))
+        faults.arm(Fault("answer", verb="MQCONNX", times=3, reason=mq.MQRC_Q_MGR_NOT_AVAILABLE))
+        put_rest(producer)
+    assert faults.faults_fired() == 4
+    assert [(doubt.unit_of_work, doubt.verdict) for doubt in told] == [(1, "committed")]
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("verb", ["MQPUT", "MQGET"])
+def test_a_connection_that_is_lost_in_another_call_leaves_no_doubt(owner, faults, told, verb):
+    with owner.producer(owner.connect(**RECONNECTS), on_in_doubt=told.append) as producer:
+        faults.arm(Fault("drop", "after", verb=verb))
+        put_rest(producer)
+    assert faults.faults_fired() == 1
+    assert owner.data() == THIS
+    assert told == []
+
+
+@pytest.mark.embedded
+def test_a_unit_of_work_that_the_queue_manager_says_it_backed_out_is_no_doubt(owner, faults, told):
+    with owner.producer(owner.connect(**RECONNECTS), on_in_doubt=told.append) as producer:
+        faults.arm(Fault("answer", verb="MQCMIT", reason=mq.MQRC_BACKED_OUT))
+        with producer.group() as group:
+            group.put(b"")
+    assert owner.data() == [b""]
+    assert told == []
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_the_commits_of_starting_and_closing_have_no_messages_and_are_not_told(owner, faults, told, when):
+    qmgr = owner.connect(**RECONNECTS)
+    faults.arm(Fault("drop", when, verb="MQCMIT"))
+    producer = owner.producer(qmgr, on_in_doubt=told.append)
+    faults.arm(Fault("drop", when, verb="MQCMIT"))
+    producer.close()
+    assert faults.faults_fired() == 2
+    assert (told, owner.records("put")) == ([], [])
+
+
+@pytest.mark.embedded
+@statuses
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("nth", [1, 2, 3, 4])
+def test_what_on_in_doubt_raises_comes_out_and_the_producer_goes_on(owner, faults, when, nth, status):
+    with owner.producer(owner.connect(**RECONNECTS), status_layout=status, on_in_doubt=refuse) as producer:
+        faults.arm(Fault("drop", when, verb="MQCMIT", nth=nth))
+        with pytest.raises(NotNow):
+            put_rest(producer)
+        # The unit of work is committed by then; what was put after it is not. Of a whole group nothing is left to do.
+        if nth < 4:
+            assert put_rest(producer) == 2 * nth
+    assert owner.data() == THIS
+    assert owner.records("put") == []
+
+
+@pytest.mark.embedded
+@statuses
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("nth", [1, 2, 3, 4])
+def test_what_on_in_doubt_raises_comes_out_and_the_consumer_goes_on(owner, faults, when, nth, status):
+    owner.put_raw_group(THIS)
+    with owner.consumer(owner.connect(**RECONNECTS), status_layout=status, on_in_doubt=refuse) as consumer:
+        faults.arm(Fault("drop", when, verb="MQCMIT", nth=nth))
+        first = []
+        with pytest.raises(NotNow):
+            first += [message.data for group in consumer for message in group]
+        rest = [(group.resume_from, [message.data for message in group]) for group in consumer]
+        assert rest == ([(2 * nth, THIS[2 * nth :])] if nth < 4 else [])
+    assert owner.data() == owner.records("get") == []
+
+
+@pytest.mark.embedded
+def test_a_doubt_that_cannot_be_settled_is_told_when_it_is(owner, faults, told):
+    # Given a commit without an answer, and a queue manager that cannot be reached in the time given
+    qmgr = owner.connect(reconnect_wait_s=0.05)
+    producer = owner.producer(qmgr, on_in_doubt=told.append)
+    faults.arm(Fault("drop", "after", verb="MQCMIT"))
+    faults.arm(Fault("answer", verb="MQCONNX", times=0, reason=mq.MQRC_Q_MGR_NOT_AVAILABLE))
+    with pytest.raises(errors.CommitOutcomeUnknown):
+        put_rest(producer)
+    assert told == []
+    # When it is back
+    faults.clear_faults()
+    with producer.group() as group:
+        # Then the verdict is known before the group goes on
+        assert [(doubt.messages, doubt.verdict) for doubt in told] == [(2, "committed")]
+        assert group.resume_from == 2
+        for data in THIS[2:]:
+            group.put(data)
+    producer.close()
+    assert owner.data() == THIS
+
+
+@pytest.mark.embedded
+def test_closing_after_a_doubt_keeps_the_record_of_the_group_that_turns_out_to_be_interrupted(owner, faults):
+    qmgr = owner.connect(reconnect_wait_s=0.05)
+    producer = owner.producer(qmgr)
+    faults.arm(Fault("drop", "after", verb="MQCMIT"))
+    faults.arm(Fault("answer", verb="MQCONNX", times=0, reason=mq.MQRC_Q_MGR_NOT_AVAILABLE))
+    with pytest.raises(errors.CommitOutcomeUnknown):
+        put_rest(producer)
+    faults.clear_faults()
+    producer.close()
+    assert owner.record("put")["msg_seq_number"] == 2

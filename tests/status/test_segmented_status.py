@@ -1,0 +1,157 @@
+"""Status records as segments of one message (IBM MQ, topic q026290, the note): cheaper, bounded, and as safe."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqgroups import errors
+from mqgroups.core.status import decode, encode
+from mqgroups.core.status_chain import MOST_SEGMENTS
+from mqgroups.mqi import constants as mq
+
+THIS = [b"%d" % number for number in range(7)]
+
+
+def put_groups(producer, groups, messages):
+    for _ in range(groups):
+        with producer.group() as group:
+            for number in range(messages):
+                group.put(b"%d" % number)
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(("messages", "every", "units"), [(1, 5, 1), (6, 5, 2), (7, 2, 4), (10, 1, 10)])
+def test_n_messages_in_u_units_of_work_are_n_plus_2u_calls(owner, count_calls, messages, every, units):
+    with owner.producer(commit_every=every, status_layout="segmented") as producer:
+        count_calls()
+        put_groups(producer, 1, messages)
+        assert count_calls() == {"MQPUT": messages + units, "MQCMIT": units}
+    assert owner.records("put") == []
+
+
+def test_chains_are_ended_and_taken_and_never_grow_beyond_their_bound(owner):
+    most = 0
+    with owner.producer(commit_every=1, status_layout="segmented") as producer:
+        for _ in range(5 * MOST_SEGMENTS):
+            put_groups(producer, 1, 1)
+            found = owner.records("put")
+            assert decode(found[-1]).unit_of_work == producer._putter.owner.number - 1
+            most = max(most, len(found))
+    assert most == MOST_SEGMENTS
+    assert owner.records("put") == []
+
+
+def test_a_long_checkpoint_ends_its_chain_early(owner):
+    with owner.producer(commit_every=1, status_layout="segmented") as producer, producer.group() as group:
+        for _ in range(10):
+            group.put(b"x", checkpoint=b"c" * 100_000)
+            assert sum(map(len, owner.records("put"))) < 1_000_000
+    assert owner.record("put")["state"] == "completed"
+    with owner.producer(status_layout="segmented") as producer:
+        producer.forget_checkpoint()
+    assert owner.records("put") == []
+
+
+@pytest.mark.parametrize("first", ["classic", "segmented"])
+@pytest.mark.parametrize("second", ["classic", "segmented"])
+def test_a_name_can_change_from_one_to_the_other_in_the_middle_of_a_group(owner, first, second):
+    owner.interrupt_put(THIS[:6], status_layout=first)
+    assert len(owner.records("put")) == (3 if first == "segmented" else 1)
+    with owner.producer(owner_wait_s=30, status_layout=second) as producer, producer.group() as group:
+        assert group.resume_from == 4
+        for data in THIS[4:]:
+            group.put(data)
+    assert owner.data() == THIS
+    assert owner.records("put") == []
+
+
+def test_a_consumer_resumes_from_the_last_segment(owner):
+    owner.put_raw_group(THIS)
+    qmgr = owner.connect()
+    messages = iter(next(iter(owner.consumer(qmgr, status_layout="segmented"))))
+    for _ in range(6):
+        next(messages)
+    qmgr.close()
+    assert [decode(data).msg_seq_number for data in owner.records("get")] == [0, 2, 4]
+    with owner.consumer(owner_wait_s=30, status_layout="segmented") as consumer:
+        group = next(iter(consumer))
+        assert (group.resume_from, [message.data for message in group]) == (4, THIS[4:])
+    assert owner.data() == owner.records("get") == []
+
+
+def put_segments(owner, *segments):
+    """Put status messages by hand: (data, offset, flags), all of one group identifier."""
+    owner.producer().close()  # makes the queue
+    for data, offset, flags in segments:
+        owner.put_raw(data, owner.status_queue("put"), GroupId=b"G" * 24, Offset=offset, MsgFlags=flags)
+
+
+@pytest.fixture
+def record(owner):
+    """A status record of the owner's, as bytes."""
+    owner.interrupt_put(THIS[:4])
+    taken = owner.take_record("put")
+    owner.empty(owner.status_queue("put"))
+    return taken
+
+
+def test_a_missing_first_segment_stops_and_nothing_is_touched(owner, record):
+    put_segments(owner, (record, 100, mq.MQMF_SEGMENT))
+    with pytest.raises(errors.StatusRecordCorrupt, match="found a segment at offset 100, expected one at offset 0"):
+        owner.producer()
+    assert owner.records("put") == [record]
+
+
+def test_a_missing_segment_in_between_stops(owner, record):
+    put_segments(owner, (record, 0, mq.MQMF_SEGMENT), (record, len(record) + 7, mq.MQMF_SEGMENT))
+    with pytest.raises(errors.StatusRecordCorrupt, match=f"expected one at offset {len(record)}"):
+        owner.producer()
+    assert owner.records("put") == [record, record]
+
+
+def test_two_chains_are_two_records(owner, record):
+    put_segments(owner, (record, 0, mq.MQMF_SEGMENT))
+    owner.put_raw(record, owner.status_queue("put"), GroupId=b"H" * 24, MsgFlags=mq.MQMF_SEGMENT)
+    with pytest.raises(errors.DuplicateStatusRecords, match="holds 2 records, each of something that is still needed"):
+        owner.producer()
+
+
+def test_a_damaged_segment_stops_even_if_a_good_one_follows(owner, record):
+    put_segments(owner, (b"x" + record[1:], 0, mq.MQMF_SEGMENT), (record, len(record), mq.MQMF_LAST_SEGMENT))
+    with pytest.raises(errors.StatusRecordCorrupt):
+        owner.producer()
+    assert len(owner.records("put")) == 2
+
+
+def test_an_ended_chain_is_resumed_as_well(owner, record):
+    later = encode(decode(record))
+    put_segments(owner, (record, 0, mq.MQMF_SEGMENT), (later, len(record), mq.MQMF_LAST_SEGMENT))
+    with owner.producer() as producer, producer.group() as group:
+        assert group.resume_from == 2
+        for data in THIS[2:]:
+            group.put(data)
+    assert owner.records("put") == []
+    assert owner.data() == THIS
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(("every", "calls"), [(20, "segmented"), (21, "classic"), (5, "segmented")])
+def test_auto_puts_segments_where_units_of_work_are_small(owner, count_calls, every, calls):
+    with owner.producer(commit_every=every, status_layout="auto") as producer:
+        count_calls()
+        put_groups(producer, 1, 1)
+        assert ("MQGET" in count_calls()) is (calls == "classic")
+
+
+@pytest.mark.embedded
+def test_on_zos_segments_are_refused_by_name_and_auto_does_without(make_owner, own_queue_manager):
+    owner = make_owner(own_queue_manager("QMZ", platform="zos", mqsc=[]), "ORDERS")
+    qmgr = owner.connect()
+    with pytest.raises(errors.ConfigurationError, match="is on z/OS, where messages have no segments"):
+        owner.producer(qmgr, status_layout="segmented")
+    assert qmgr._segmented("auto", owner.producer(qmgr)._settings.every) is False
+
+
+def test_any_other_word_for_status_is_refused(owner):
+    with pytest.raises(errors.ConfigurationError, match="must be 'classic', 'segmented' or 'auto', got 'segments'"):
+        owner.producer(status_layout="segments")

@@ -1,0 +1,240 @@
+"""Units of work: what every outcome of MQCMIT means, and what the status record says about it afterwards."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+
+import pytest
+
+from mqgroups import errors
+from mqgroups.embedded import Fault
+from mqgroups.mqi import constants as mq
+from mqgroups.queue_manager import connection_of
+
+THIS = [b"%d" % number for number in range(7)]
+UNKNOWN = [
+    mq.MQRC_CONNECTION_BROKEN,
+    mq.MQRC_Q_MGR_STOPPING,
+    mq.MQRC_CONNECTION_STOPPING,
+    mq.MQRC_CALL_INTERRUPTED,
+]
+
+
+def put_rest(producer, payloads=THIS, *, checkpoints=False):
+    """Put what is left of the group; return where it went on."""
+    with producer.group() as group:
+        for number in range(group.resume_from, len(payloads)):
+            group.put(payloads[number], checkpoint=number + 1 if checkpoints else None)
+    return group.resume_from
+
+
+def is_whole(owner, payloads=THIS):
+    """Whether the queue holds exactly one whole group."""
+    found = owner.on_queue()
+    return (
+        [message.data for message in found] == payloads
+        and [message.msg_seq_number for message in found] == list(range(1, len(payloads) + 1))
+        and len({message.group_id for message in found}) == 1
+    )
+
+
+# --- MQCMIT: nobody knows
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("reason", UNKNOWN, ids=mq.reason_name)
+@pytest.mark.parametrize("nth", [1, 2, 4])
+def test_a_commit_of_unknown_outcome_is_not_repeated_and_the_record_tells(owner, faults, reason, nth):
+    qmgr = owner.connect()
+    producer = owner.producer(qmgr)
+    faults.arm(Fault("answer", verb="MQCMIT", nth=nth, reason=reason))
+    with pytest.raises(errors.CommitOutcomeUnknown) as caught:
+        put_rest(producer)
+    assert (caught.value.verb, caught.value.reason) == ("MQCMIT", reason)
+    assert "It is not known whether the unit of work was committed" in str(caught.value)
+    assert not qmgr.usable
+    with pytest.raises(errors.CommitOutcomeUnknown):
+        put_rest(producer)
+    producer.close()
+    qmgr.close()
+    # It was not: the fault answered before the commit took effect.
+    with owner.producer(owner_wait_s=30) as producer:
+        assert put_rest(producer) == 2 * (nth - 1)
+    assert is_whole(owner)
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(("when", "committed"), [("before", 2), ("after", 4)])
+def test_a_lost_connection_at_a_producers_commit_is_resolved_by_the_record(owner, faults, when, committed):
+    producer = owner.producer(owner.connect())
+    faults.arm(Fault("drop", when, verb="MQCMIT", nth=2))
+    with pytest.raises(errors.CommitOutcomeUnknown, match="Message 2 is the last of the group that is known"):
+        put_rest(producer)
+    with owner.producer(owner_wait_s=30) as producer:
+        assert put_rest(producer) == committed
+    assert is_whole(owner)
+    assert owner.records("put") == []
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(("when", "committed"), [("before", 2), ("after", 4)])
+def test_a_lost_connection_at_a_consumers_commit_is_resolved_by_the_record(owner, faults, when, committed):
+    owner.put_raw_group(THIS)
+    consumer = owner.consumer(owner.connect())
+    faults.arm(Fault("drop", when, verb="MQCMIT", nth=2))
+    with pytest.raises(errors.CommitOutcomeUnknown, match="Message 2 is the last of the group that is known"):
+        list(next(iter(consumer)))
+    with owner.consumer(owner_wait_s=30) as consumer:
+        group = next(iter(consumer))
+        assert group.resume_from == committed
+        assert [message.data for message in group] == THIS[committed:]
+    assert owner.data() == owner.records("get") == []
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(("when", "checkpoint"), [("before", 6), ("after", 7)])
+@pytest.mark.parametrize("every", [2, 100])
+def test_with_a_checkpoint_the_last_commit_of_a_group_is_resolved_too(owner, faults, when, checkpoint, every):
+    checkpoint = checkpoint if every == 2 or when == "after" else None
+    producer = owner.producer(owner.connect(), commit_every=every)
+    faults.arm(Fault("drop", when, verb="MQCMIT", nth=4 if every == 2 else 1))
+    with pytest.raises(errors.CommitOutcomeUnknown):
+        put_rest(producer, checkpoints=True)
+    with owner.producer(owner_wait_s=30) as producer:
+        assert producer.checkpoint == checkpoint
+        if checkpoint != len(THIS):
+            assert put_rest(producer, checkpoints=True) == (checkpoint or 0)
+    assert is_whole(owner)
+    assert (owner.record("put")["state"], owner.record("put")["checkpoint"]) == ("completed", {"json": len(THIS)})
+
+
+@pytest.mark.embedded
+def test_the_error_of_unknown_outcome_pickles_with_where_the_group_stands(owner, faults):
+    producer = owner.producer(owner.connect())
+    faults.arm(Fault("drop", verb="MQCMIT", nth=2))
+    with pytest.raises(errors.CommitOutcomeUnknown) as caught:
+        put_rest(producer)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again), again.__dict__) == (type(caught.value), str(caught.value), caught.value.__dict__)
+
+
+# --- MQCMIT: backed out, or refused
+
+
+def backing_out_instead(qmgr, nth):
+    """Return an MQCMIT that the queue manager answers by backing out, the n-th time."""
+    binding = connection_of(qmgr).binding
+    commit, back_out = binding.MQCMIT, binding.MQBACK
+    calls = itertools.count(1)
+
+    def mqcmit(hconn):
+        if next(calls) != nth:
+            return commit(hconn)
+        assert back_out(hconn) == (mq.MQCC_OK, mq.MQRC_NONE)
+        return mq.MQCC_WARNING, mq.MQRC_BACKED_OUT
+
+    return mqcmit
+
+
+@pytest.mark.parametrize("nth", [1, 2, 4])
+def test_a_unit_of_work_that_the_queue_manager_backed_out_is_done_again_on_the_same_connection(owner, nth):
+    qmgr = owner.connect()
+    with owner.producer(qmgr) as producer:
+        owner.doctor(qmgr, MQCMIT=backing_out_instead(qmgr, nth))
+        with pytest.raises(errors.UnitOfWorkBackedOut, match=r"reason 2003 MQRC_BACKED_OUT.*do it again") as caught:
+            put_rest(producer)
+        assert caught.value.context
+        assert qmgr.usable
+        assert put_rest(producer) == 2 * (nth - 1)
+    assert is_whole(owner)
+    assert owner.records("put") == []
+
+
+@pytest.mark.parametrize("nth", [1, 2, 4])
+def test_a_consumers_unit_of_work_that_was_backed_out_is_got_again(owner, nth):
+    owner.put_raw_group(THIS)
+    qmgr = owner.connect()
+    with owner.consumer(qmgr) as consumer:
+        owner.doctor(qmgr, MQCMIT=backing_out_instead(qmgr, nth))
+        with pytest.raises(errors.UnitOfWorkBackedOut):
+            list(next(iter(consumer)))
+        group = next(iter(consumer))
+        assert group.resume_from == 2 * (nth - 1)
+        assert [message.data for message in group] == THIS[group.resume_from :]
+    assert owner.data() == owner.records("get") == []
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("nth", [1, 2, 4])
+@pytest.mark.parametrize("reason", [mq.MQRC_RESOURCE_PROBLEM, mq.MQRC_BACKED_OUT], ids=mq.reason_name)
+def test_a_commit_that_was_refused_is_backed_out(owner, faults, nth, reason):
+    """MQRC_BACKED_OUT too: should anything be left of the unit of work, it must not go with the next one."""
+    with owner.producer() as producer:
+        faults.arm(Fault("answer", verb="MQCMIT", nth=nth, reason=reason))
+        with pytest.raises(errors.MQIError) as caught:
+            put_rest(producer)
+        assert not isinstance(caught.value, errors.CommitOutcomeUnknown)
+        assert len(owner.data()) == 2 * (nth - 1)
+        assert put_rest(producer) == 2 * (nth - 1)
+    assert is_whole(owner)
+
+
+@pytest.mark.embedded
+def test_taking_a_completed_record_away_may_fail_and_is_done_by_the_next_one(owner, faults):
+    producer = owner.producer(owner.connect())
+    put_rest(producer)
+    faults.arm(Fault("drop", verb="MQCMIT"))
+    with pytest.raises(errors.CommitOutcomeUnknown):
+        producer.close()
+    assert (owner.record("put")["state"], owner.anchors("put")) == ("completed", 1)
+    owner.producer(owner_wait_s=30).close()
+    assert owner.on_queue(owner.status_queue("put")) == []
+    assert is_whole(owner)
+
+
+# --- numbers
+
+
+def test_units_of_work_and_owners_are_numbered_on_over_restarts(owner):
+    numbers = []
+    for put_until in (3, 5, 7):
+        owner.interrupt_put(THIS[:put_until] if put_until == 3 else THIS[put_until - 3 : put_until])
+        record = owner.record("put")
+        numbers.append((record["epoch"], record["unit_of_work"], record["msg_seq_number"]))
+    assert numbers == [(1, 1, 2), (2, 2, 4), (3, 3, 6)]
+
+
+@pytest.mark.embedded
+def test_an_owner_begins_and_ends_with_a_unit_of_work_of_its_own(owner, count_calls):
+    """Its record is put and taken away, and the anchor beside it."""
+    qmgr = owner.connect()
+    count_calls()
+    producer = owner.producer(qmgr)
+    # Two opens and the definition type of the status queue; is there a record?
+    assert count_calls() == {"MQOPEN": 3, "MQINQ": 1, "MQGET": 1, "MQPUT": 2, "MQCMIT": 1}
+    assert owner.record("put")["state"] == "idle"
+    count_calls()
+    producer.close()
+    assert count_calls() == {"MQGET": 2, "MQCMIT": 1, "MQCLOSE": 2}
+    assert owner.records("put") == []
+
+
+@pytest.mark.embedded
+def test_closing_in_the_middle_of_a_group_leaves_the_record(owner, count_calls):
+    producer = owner.producer()
+    group = producer.group()
+    for data in THIS[:4]:
+        group.put(data)
+    count_calls()
+    producer.close()
+    assert count_calls() == {"MQBACK": 1, "MQCLOSE": 2}
+    assert owner.record("put")["msg_seq_number"] == 2
+
+
+def test_repr_shows_whose_and_how_far(owner):
+    with owner.producer(commit_every=100) as producer, producer.group() as group:
+        assert repr(producer._putter.work) == f"<UnitsOfWork of put {owner.name} uow=1 messages=0>"
+        group.put(b"0")
+        group.put(b"1")
+        assert repr(producer._putter.work) == f"<UnitsOfWork of put {owner.name} uow=1 messages=1>"

@@ -1,0 +1,170 @@
+"""Logs: the standard ones, quiet by default, with the same fields on every line; and that no secret is in any of it."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import pickle
+
+import pytest
+
+import mqgroups
+from mqgroups import errors
+from mqgroups.embedded import Fault
+from tests.fix_telemetry import ids
+
+THIS = [b"%d" % number for number in range(7)]
+FIELDS = {
+    "messaging.system",
+    "messaging.client.id",
+    "messaging.destination.name",
+    "messaging.ibmmq.queue_manager",
+    "messaging.ibmmq.group_id",
+    "messaging.ibmmq.msg_seq_number",
+    "messaging.ibmmq.unit_of_work",
+    "messaging.ibmmq.reason_code",
+    "mqgroups.role",
+    "trace_id",
+    "span_id",
+}
+
+
+class Crash(Exception):
+    """The application's own trouble."""
+
+
+@pytest.fixture
+def lines(caplog):
+    """The records of this package from now on, whatever their level."""
+    caplog.set_level(logging.DEBUG, logger="mqgroups")
+    return lambda: [record for record in caplog.records if record.name.startswith("mqgroups")]
+
+
+def fields(record):
+    return {key: value for key, value in record.__dict__.items() if key in FIELDS}
+
+
+def test_a_resumed_group_is_a_line_that_says_where_it_stands(owner, lines):
+    owner.interrupt_put(THIS[:6])
+    group_id = owner.on_queue()[0].group_id.hex()
+    with owner.producer():
+        (line,) = (record for record in lines() if "resumes" in record.getMessage())
+    assert (line.name, line.levelno) == ("mqgroups.put", logging.INFO)
+    assert fields(line) == {
+        "messaging.system": "ibmmq",
+        "messaging.client.id": owner.name,
+        "messaging.destination.name": owner.queue,
+        "messaging.ibmmq.queue_manager": owner.target.q_mgr_name,
+        "messaging.ibmmq.group_id": group_id,
+        "messaging.ibmmq.msg_seq_number": 4,
+        "messaging.ibmmq.unit_of_work": 3,
+        "messaging.ibmmq.reason_code": 0,
+        "mqgroups.role": "put",
+        "trace_id": "",
+        "span_id": "",
+    }
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(("when", "verdict"), [("before", "backed out"), ("after", "committed")])
+def test_a_commit_in_doubt_is_told_with_its_reason_and_its_trace(owner, spans, lines, faults, when, verdict):
+    with owner.producer(owner.connect(reconnect_wait_s=30), commit_every=4) as producer, producer.group() as group:
+        faults.arm(Fault("drop", verb="MQCMIT", when=when))
+        for data in THIS:
+            group.put(data)
+    unit = spans.named(f"put {owner.queue}")[0]
+    lost, *told = [record for record in lines() if record.levelno == logging.WARNING]
+    assert f"`mqgroups recover --name {owner.name} --role put --check`" in lost.getMessage()
+    assert [record.getMessage().endswith(f"unit of work 1 was {verdict}") for record in told] == [True]
+    assert fields(told[0])["messaging.ibmmq.reason_code"] == 2009
+    assert fields(told[0])["messaging.ibmmq.unit_of_work"] == 1
+    trace_id, span_id = ids(unit)
+    assert (told[0].trace_id, told[0].span_id) == (f"{trace_id:032x}", f"{span_id:016x}")
+
+
+@pytest.mark.embedded
+def test_every_line_has_every_field(owner, lines, faults):
+    with owner.consumer(owner.connect(reconnect_wait_s=30)) as consumer:
+        owner.put_raw_group(THIS)
+        faults.arm(Fault("drop", verb="MQGET", nth=3))
+        assert [[message.data for message in group] for group in consumer] == [THIS]
+    assert len(lines()) >= 2
+    for record in lines():
+        assert fields(record).keys() == FIELDS, record.getMessage()
+
+
+def test_outside_a_unit_of_work_a_line_has_the_application_s_span(owner, spans, lines):
+    owner.interrupt_put(THIS[:6])
+    with spans.tracer.start_as_current_span("nightly load") as application, owner.producer():
+        (line,) = (record for record in lines() if "resumes" in record.getMessage())
+    assert int(line.trace_id, 16) == application.get_span_context().trace_id
+
+
+def test_without_logging_set_up_nothing_is_written(program):
+    # Python writes warnings of loggers without a handler to standard error.
+    done = program.run("""
+import logging
+logging.getLogger("mqgroups.put").warning("nobody listens")
+with connect() as qmgr, qmgr.group_producer(queue, name=name) as producer, producer.group() as group:
+    group.put(b"0")
+""")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+SECRET = "Gl4s-Kugel"
+
+
+@pytest.mark.embedded
+def test_no_password_payload_or_checkpoint_is_in_logs_spans_metrics_or_representations(
+    make_owner, own_queue_manager, faults, monkeypatch, spans, measured, lines, caplog
+):
+    # Given a queue manager that knows the secret as a password, and an application that puts it and keeps it
+    caplog.set_level(logging.DEBUG)
+    target = own_queue_manager("QM.SECRETS", users={"app": SECRET})
+    where = (target.q_mgr_name, target.channel, target.conn_name)
+    shown = []
+    for password in SECRET + "!", SECRET:
+        try:
+            qmgr = mqgroups.connect(*where, user="app", password=password, trace="message", propagate=True)
+        except errors.MQGroupsError as error:
+            shown += [error, pickle.dumps(error)]
+    # When everything is done that it can do, and goes wrong where it can
+    for attempt in range(2):
+        with contextlib.suppress(Crash), qmgr.group_producer("ORDERS", name="SECRETS", commit_every=2) as producer:
+            shown += [producer, producer._settings, producer._putter, producer._putter.work]
+            with producer.group() as group:
+                if attempt == 0:
+                    target.arm(Fault("drop", verb="MQCMIT"))
+                for number in range(group.resume_from, 7):
+                    group.put(f"{SECRET} {number}", checkpoint={"at": SECRET})
+                    if attempt == 0 and number == 5:
+                        raise Crash
+                shown += [group, qmgr]
+    for attempt in range(2):
+        with (
+            contextlib.suppress(Crash),
+            qmgr.group_consumer("ORDERS", name="SECRETS", commit_every=2, wait_s=0) as consumer,
+        ):
+            shown += [consumer, consumer._settings, consumer._consumption]
+            for incoming in consumer:
+                for message in incoming:
+                    shown += [incoming, message]
+                    incoming.set_checkpoint(SECRET)
+                    if attempt == 0 and message.msg_seq_number == 5:
+                        raise Crash
+    with qmgr.group_producer("ORDERS", name="S2") as producer, producer.group() as group:
+        with pytest.raises(errors.GroupUsage) as refused:
+            group.put(SECRET, checkpoint={SECRET}, last=True)
+        group.abandon()
+    shown += [refused.value]
+    qmgr.close()
+    # Then it is nowhere to be seen
+    ended, recorded = spans(), measured()
+    assert len(ended) > 20
+    assert len(recorded) > 5
+    assert len(lines()) > 2
+    seen = [repr(one) + str(one) for one in shown]
+    seen += [span.to_json() for span in ended]
+    seen += [repr(recorded)]
+    seen += [record.getMessage() + repr(record.__dict__) for record in caplog.records]
+    assert [one for one in seen if SECRET in one] == []

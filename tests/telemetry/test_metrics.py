@@ -1,0 +1,232 @@
+"""What the instruments record: the conventions' metrics of messaging clients, and this package's own."""
+
+# ruff: noqa: PT012 - a group fails where its block ends, so the block is inside the raises
+
+from __future__ import annotations
+
+import re
+import urllib.request
+
+import pytest
+from opentelemetry.exporter.prometheus import PrometheusMetricReader
+from opentelemetry.sdk.metrics import MeterProvider
+from prometheus_client import start_http_server
+
+from mqgroups import errors
+from mqgroups.embedded import Fault
+from mqgroups.mqi import constants as mq
+from mqgroups.telemetry import metrics
+
+THIS = [b"%d" % number for number in range(7)]
+
+
+class Crash(Exception):
+    """The application's own trouble."""
+
+
+def at(owner, role, **more):
+    """The attributes of this package's own metrics."""
+    own = {"messaging.system": "ibmmq", "messaging.destination.name": owner.queue, "mqgroups.role": role}
+    return frozenset({**own, **{f"mqgroups.{key}": value for key, value in more.items()}}.items())
+
+
+def of_operation(owner, name, type_, **more):
+    """The attributes of the conventions' metrics."""
+    operation = {"messaging.operation.name": name, "messaging.operation.type": type_}
+    where = {"messaging.system": "ibmmq", "messaging.destination.name": owner.queue}
+    return frozenset({**where, **operation, **more}.items())
+
+
+def counts(points):
+    """How many values a histogram has, by attributes."""
+    return {attributes: count for attributes, (count, _) in points.items()}
+
+
+def test_units_of_work_messages_and_groups_are_counted(owner, measured):
+    owner.put_group(THIS, commit_every=3)
+    owner.put_group(THIS[:2], commit_every=3)
+    assert owner.get_groups(commit_every=4) == [THIS, THIS[:2]]
+    found = measured()
+    put, got = of_operation(owner, "put", "send"), of_operation(owner, "get", "receive")
+    commit = of_operation(owner, "commit", "settle")
+    assert found["messaging.client.sent.messages"] == {put: 9}
+    assert found["messaging.client.consumed.messages"] == {got: 9}
+    assert counts(found["messaging.client.operation.duration"]) == {put: 4, got: 3, commit: 7}
+    assert found["mqgroups.units_of_work"] == {
+        at(owner, "put", outcome="committed"): 4,
+        at(owner, "get", outcome="committed"): 3,
+    }
+    completed = {at(owner, role, outcome="completed"): (2, 9) for role in ("put", "get")}
+    assert found["mqgroups.group.messages"] == completed
+    assert counts(found["mqgroups.group.duration"]) == counts(completed)
+    assert "messaging.process.duration" not in found
+
+
+def test_metrics_do_not_depend_on_tracing(owner, measured):
+    qmgr = owner.connect(trace="off")
+    owner.put_group(THIS, commit_every=3, qmgr=qmgr)
+    found = measured()
+    assert found["messaging.client.sent.messages"] == {of_operation(owner, "put", "send"): 7}
+    assert found["mqgroups.group.messages"] == {at(owner, "put", outcome="completed"): (1, 7)}
+
+
+def test_with_trace_message_processing_is_measured(owner, measured):
+    owner.put_raw_group(THIS)
+    owner.get_groups(qmgr=owner.connect(trace="message"))
+    process = of_operation(owner, "process", "process")
+    assert counts(measured()["messaging.process.duration"]) == {process: 7}
+
+
+def test_the_duration_is_that_of_the_span(owner, spans, measured):
+    owner.put_group(THIS, commit_every=100)
+    (commit, put) = spans()
+    durations = measured()["messaging.client.operation.duration"]
+    for span, attributes in (put, ("put", "send")), (commit, ("commit", "settle")):
+        _, seconds = durations[of_operation(owner, *attributes)]
+        assert seconds == pytest.approx((span.end_time - span.start_time) / 1e9, abs=0.05)
+
+
+def test_what_is_backed_out_is_counted_apart(owner, measured):
+    with owner.producer() as producer, pytest.raises(Crash), producer.group() as group:
+        for data in THIS[:4]:
+            group.put(data)
+        raise Crash
+    found = measured()
+    error = {"error.type": "backed out"}
+    assert found["messaging.client.sent.messages"] == {
+        of_operation(owner, "put", "send"): 2,
+        of_operation(owner, "put", "send", **error): 1,
+    }
+    assert counts(found["messaging.client.operation.duration"]) == {
+        of_operation(owner, "put", "send"): 1,
+        of_operation(owner, "put", "send", **error): 1,
+        of_operation(owner, "commit", "settle"): 1,
+        of_operation(owner, "back out", "settle"): 1,
+    }
+    assert found["mqgroups.units_of_work"] == {
+        at(owner, "put", outcome="committed"): 1,
+        at(owner, "put", outcome="backed out"): 1,
+    }
+    assert "mqgroups.group.messages" not in found
+
+
+def test_a_group_of_several_instances_counts_whole(owner, measured):
+    owner.interrupt_put(THIS[:6])
+    with owner.producer() as producer, producer.group() as group:
+        for data in THIS[group.resume_from :]:
+            group.put(data)
+    found = measured()
+    assert found["mqgroups.resumes"] == {at(owner, "put"): 1}
+    assert found["mqgroups.group.messages"] == {at(owner, "put", outcome="completed"): (1, 7)}
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(("when", "outcome"), [("before", "backed out"), ("after", "committed")])
+def test_verdicts_are_counted_and_tries_by_reason(owner, measured, faults, when, outcome):
+    with owner.producer(owner.connect(reconnect_wait_s=30), commit_every=4) as producer, producer.group() as group:
+        faults.arm(Fault("drop", verb="MQCMIT", when=when))
+        faults.arm(Fault("answer", verb="MQCONNX", reason=2059, times=2))
+        for data in THIS:
+            group.put(data)
+    found = measured()
+    assert found["mqgroups.in_doubt"] == {at(owner, "put", outcome=outcome): 1}
+    retries = {dict(attributes)["error.type"]: count for attributes, count in found["mqgroups.retries"].items()}
+    assert retries["MQRC_Q_MGR_NOT_AVAILABLE"] == 2
+    error = {"error.type": "MQRC_CONNECTION_BROKEN"}
+    assert found["messaging.client.operation.duration"][of_operation(owner, "commit", "settle", **error)][0] == 1
+
+
+@pytest.mark.embedded
+def test_a_lost_connection_without_a_commit_is_no_verdict(owner, measured, faults):
+    with owner.producer(owner.connect(reconnect_wait_s=30), commit_every=4) as producer, producer.group() as group:
+        faults.arm(Fault("drop", verb="MQPUT", nth=2))
+        for data in THIS:
+            group.put(data)
+    assert "mqgroups.in_doubt" not in measured()
+
+
+def test_abandoned_groups_are_told_from_completed_ones(owner, measured):
+    with owner.producer() as producer:
+        with producer.group() as group:
+            for data in THIS[:5]:
+                group.put(data)
+            group.abandon(7)
+        with producer.group() as group:
+            group.put(b"another")
+    with owner.consumer(commit_every=100) as consumer, pytest.raises(errors.GroupAbandoned):
+        list(next(iter(consumer)))
+    assert measured()["mqgroups.group.messages"] == {
+        at(owner, "put", outcome="abandoned"): (1, 5),  # four committed, and the one that says so
+        at(owner, "put", outcome="completed"): (1, 1),
+        at(owner, "get", outcome="abandoned"): (1, 5),
+    }
+
+
+def test_poison_and_quarantine_are_counted(make_owner, measured):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    owner.put_raw_group(THIS)
+    for _ in range(10):
+        try:
+            with owner.consumer(commit_every=3, poison="quarantine") as consumer:
+                for group in consumer:
+                    for message in group:
+                        if message.data == b"4":
+                            raise Crash
+        except Crash:
+            pass
+        except errors.GroupQuarantined:
+            break
+    found = measured()
+    assert found["mqgroups.poison_messages"] == {at(owner, "get"): 1}
+    assert found["mqgroups.group.messages"] == {at(owner, "get", outcome="quarantined"): (1, 7)}
+    handle = owner.eye.open("TEST.BACKOUT", mq.MQOO_INPUT_SHARED)
+    assert len(handle.all()) == 3
+    handle.close()
+
+
+def test_waiting_for_a_status_queue_is_measured(owner, measured):
+    holder = owner.producer()
+    with pytest.raises(errors.OwnerActive):
+        owner.producer(owner.connect(), owner_wait_s=0.2)
+    holder.close()
+    waits = measured()["mqgroups.status.queue.wait"]
+    count, seconds = waits[
+        frozenset({"messaging.system": "ibmmq", "messaging.destination.name": owner.status_queue("put")}.items())
+    ]
+    assert count == 2
+    assert seconds >= 0.2
+
+
+def test_prometheus_reads_them_over_http(owner, monkeypatch):
+    provider = MeterProvider([PrometheusMetricReader()], shutdown_on_exit=False)
+    monkeypatch.setattr(metrics, "INSTRUMENTS", metrics.Instruments(provider.get_meter("mqgroups")))
+    server, thread = start_http_server(0, addr="127.0.0.1")
+    try:
+        owner.put_group(THIS, commit_every=3)
+        assert owner.get_groups(commit_every=4) == [THIS]
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}/metrics") as answer:
+            page = answer.read().decode()
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+        provider.shutdown()
+
+    def value(name, **labels):
+        for line in page.splitlines():
+            found = re.fullmatch(r"(\w+)\{(.*)\} (\S+)", line)
+            if found and found[1] == name:
+                given = dict(re.findall(r'(\w+)="([^"]*)"', found[2]))
+                if {"messaging_destination_name": owner.queue, **labels}.items() <= given.items():
+                    return float(found[3])
+        return None
+
+    assert value("messaging_client_sent_messages_total") == 7
+    assert value("messaging_client_consumed_messages_total") == 7
+    assert value("mqgroups_units_of_work_total", mqgroups_role="put", mqgroups_outcome="committed") == 3
+    assert value("mqgroups_group_messages_sum", mqgroups_role="get") == 7
+    assert value("mqgroups_group_messages_bucket", mqgroups_role="get", le="1.0") == 0
+    assert value("mqgroups_group_messages_bucket", mqgroups_role="get", le="10.0") == 1
+    assert value("messaging_client_operation_duration_seconds_count", messaging_operation_name="commit") == 5
+    bounds = re.findall(r'messaging_client_operation_duration_seconds_bucket\{.*?le="([^"]*)"', page)
+    assert bounds[:15] == "0.005 0.01 0.025 0.05 0.075 0.1 0.25 0.5 0.75 1.0 2.5 5.0 7.5 10.0 +Inf".split()

@@ -1,0 +1,702 @@
+"""Spans: of each unit of work, of its commit or back out, of recovery, and of each message where that is asked for."""
+
+# ruff: noqa: PT012 - a group fails where its block ends, so the block is inside the raises
+
+from __future__ import annotations
+
+import itertools
+import logging
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.trace import SpanKind, StatusCode
+
+from mqgroups import errors
+from mqgroups.embedded import Fault
+from mqgroups.mqi import constants as mq
+from mqgroups.queue_manager import connection_of
+from mqgroups.telemetry import context, metrics
+from mqgroups.telemetry import owner as owner_telemetry
+from mqgroups.telemetry import semantic_conventions as sc
+from tests.fix_batches import messages
+from tests.fix_telemetry import ids, linked, of
+
+THIS = [b"%d" % number for number in range(7)]
+EACH_MESSAGE = {"trace": "message"}
+
+
+class Crash(Exception):
+    """The application's own trouble."""
+
+
+def interrupt_get(owner, **more):
+    """Get four messages in units of work of two, and lose the connection while the fifth is processed."""
+    qmgr = owner.connect()
+    for message in next(iter(owner.consumer(qmgr, **more))):
+        if message.msg_seq_number == 5:
+            break
+    qmgr.close()
+
+
+# --- units of work
+
+
+def test_a_unit_of_work_that_is_put_is_a_span_above_its_commit(owner, spans):
+    owner.put_group(THIS, commit_every=3)
+    ended = spans()
+    assert [span.name for span in ended] == [f"commit {owner.queue}", f"put {owner.queue}"] * 3
+    commits, puts = ended[::2], ended[1::2]
+    assert {span.kind for span in ended} == {SpanKind.CLIENT}
+    assert {span.status.status_code for span in ended} == {StatusCode.UNSET}
+    group_id = owner.on_queue()[0].group_id.hex()
+    where = {
+        "messaging.system": "ibmmq",
+        "messaging.destination.name": owner.queue,
+        "messaging.client.id": owner.name,
+        "messaging.ibmmq.queue_manager": owner.target.q_mgr_name,
+    }
+    assert [dict(span.attributes) for span in puts] == [
+        {
+            **where,
+            "messaging.operation.name": "put",
+            "messaging.operation.type": "send",
+            "messaging.batch.message_count": messages,
+            "messaging.ibmmq.group_id": group_id,
+            "messaging.ibmmq.msg_seq_number": number,
+            "messaging.ibmmq.unit_of_work": unit_of_work,
+        }
+        for unit_of_work, (messages, number) in enumerate([(3, 3), (3, 6), (1, 7)], 1)
+    ]
+    settle = {"messaging.operation.name": "commit", "messaging.operation.type": "settle"}
+    assert [dict(span.attributes) for span in commits] == [{**where, **settle}] * 3
+    for commit, put in zip(commits, puts, strict=True):
+        assert (commit.parent.span_id, put.parent) == (ids(put)[1], None)
+        assert put.start_time <= commit.start_time < commit.end_time <= put.end_time
+    assert all(before.end_time <= after.start_time for before, after in itertools.pairwise(puts))
+    assert len({ids(put)[0] for put in puts}) == 3
+
+
+def test_a_unit_of_work_that_is_got_is_a_span_above_its_commit(owner, spans):
+    owner.put_raw_group(THIS)
+    group_id = owner.on_queue()[0].group_id.hex()
+    assert owner.get_groups(commit_every=4) == [THIS]
+    ended = spans()
+    assert [span.name for span in ended] == [f"commit {owner.queue}", f"get {owner.queue}"] * 2
+    gets = ended[1::2]
+    assert {span.kind for span in ended} == {SpanKind.CLIENT}
+    assert dict(gets[1].attributes) == {
+        "messaging.system": "ibmmq",
+        "messaging.operation.name": "get",
+        "messaging.operation.type": "receive",
+        "messaging.destination.name": owner.queue,
+        "messaging.client.id": owner.name,
+        "messaging.batch.message_count": 3,
+        "messaging.ibmmq.queue_manager": owner.target.q_mgr_name,
+        "messaging.ibmmq.group_id": group_id,
+        "messaging.ibmmq.msg_seq_number": 7,
+        "messaging.ibmmq.unit_of_work": 2,
+    }
+    assert [linked(span) for span in gets] == [[], []]
+
+
+def test_units_of_work_are_below_the_application_s_span(owner, spans):
+    with spans.tracer.start_as_current_span("nightly load") as application:
+        owner.put_group(THIS, commit_every=3)
+    puts = spans.named(f"put {owner.queue}")
+    assert [put.parent.span_id for put in puts] == [ids(application)[1]] * 3
+
+
+def test_the_time_before_the_first_message_is_nobody_s(owner, spans, background):
+    with owner.consumer(wait_s=30) as consumer:
+        waiting = background(lambda: next(iter(consumer)))
+        owner.put_raw_group(THIS)
+        before_it_came = owner.on_queue  # whatever takes time
+        before_it_came()
+        assert [message.data for message in waiting.result()] == THIS
+    first = spans.named(f"get {owner.queue}")[0]
+    assert first.attributes[sc.BATCH_MESSAGE_COUNT] == 2
+
+
+def test_a_unit_of_work_that_was_backed_out_is_a_span_with_an_error(owner, spans):
+    with owner.producer() as producer, pytest.raises(Crash), producer.group() as group:
+        for data in THIS[:4]:
+            group.put(data)
+        raise Crash
+    *_, committed, back_out, backed_out = spans()
+    assert committed.status.status_code is StatusCode.UNSET
+    assert (back_out.name, back_out.parent.span_id) == (f"back out {owner.queue}", ids(backed_out)[1])
+    assert back_out.attributes[sc.OPERATION_TYPE] == "settle"
+    assert back_out.status.status_code is StatusCode.UNSET
+    assert (backed_out.status.status_code, backed_out.status.description) == (StatusCode.ERROR, "backed out")
+    assert backed_out.attributes["error.type"] == "backed out"
+    assert backed_out.attributes[sc.BATCH_MESSAGE_COUNT] == 1
+
+
+def test_a_consumer_that_fails_at_its_first_message_is_seen(owner, spans):
+    owner.put_raw_group(THIS)
+    with pytest.raises(Crash), owner.consumer() as consumer:
+        for _ in next(iter(consumer)):
+            raise Crash
+    back_out, got = spans()
+    assert (back_out.name, got.name) == (f"back out {owner.queue}", f"get {owner.queue}")
+    assert (got.status.status_code, got.attributes[sc.BATCH_MESSAGE_COUNT]) == (StatusCode.ERROR, 0)
+
+
+@pytest.mark.embedded
+def test_the_error_that_backed_out_is_named(owner, spans, faults):
+    with (
+        owner.producer(commit_every=100) as producer,
+        pytest.raises(errors.MQIError, match="2102"),
+        producer.group() as group,
+    ):
+        faults.arm(Fault("answer", verb="MQPUT", nth=3, reason=2102))
+        for data in THIS:
+            group.put(data)
+    _, put = spans()
+    assert (put.status.status_code, put.status.description) == (StatusCode.ERROR, "MQIError")
+    assert put.attributes["error.type"] == "MQRC_RESOURCE_PROBLEM"
+    assert put.attributes["messaging.ibmmq.reason_code"] == 2102
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(
+    ("fault", "name", "error_type", "reason"),
+    [
+        (Fault("answer", verb="MQCMIT", reason=2003), "UnitOfWorkBackedOut", "MQRC_BACKED_OUT", 2003),
+        (Fault("drop", verb="MQCMIT"), "CommitOutcomeUnknown", "MQRC_CONNECTION_BROKEN", 2009),
+    ],
+)
+def test_a_commit_that_failed_is_a_span_with_an_error(owner, spans, faults, fault, name, error_type, reason):
+    with owner.producer(commit_every=100) as producer, pytest.raises(errors.MQIError), producer.group() as group:
+        faults.arm(fault)
+        for data in THIS:
+            group.put(data)
+    found = {span.name.split()[0]: span for span in spans()}
+    for span in found["commit"], found["put"]:
+        assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, name)
+        assert (span.attributes["error.type"], span.attributes[sc.REASON_CODE]) == (error_type, reason)
+
+
+def test_a_unit_of_work_without_messages_is_no_span(owner, spans):
+    with owner.producer() as producer, producer.group() as group:
+        group.put(b"0", checkpoint="done")
+    assert len(spans()) == 2  # not one more for the record that was put first, nor for taking it away
+    assert owner.get_groups() == [[b"0"]]
+    assert len(spans()) == 2
+    assert owner.get_groups() == []
+    assert spans() == ()
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("trace_what", ["off", "unit of work", "message"])
+def test_tracing_makes_no_call_of_its_own(owner, spans, count_calls, trace_what):
+    with owner.producer(owner.connect(trace=trace_what), commit_every=3) as producer:
+        count_calls()
+        with producer.group() as group:
+            for data in THIS:
+                group.put(data)
+        assert count_calls() == {"MQPUT": 10, "MQGET": 3, "MQCMIT": 3}
+
+
+def test_a_pipe_s_outgoing_unit_of_work_is_below_the_incoming_one(owner, make_queue, spans):
+    target = make_queue()
+    owner.put_raw_group(THIS)
+    with owner.qmgr.group_pipe(owner.queue, target, name=owner.name, commit_every=4, wait_s=0) as pipe:
+        for incoming, outgoing in pipe:
+            for message in incoming:
+                outgoing.put(message.data)
+    ended = spans()
+    puts = [span for span in ended if span.name == f"put {target}"]
+    gets = [span for span in ended if span.name == f"get {owner.queue}"]
+    assert (len(puts), len(gets), len(ended)) == (2, 2, 6)  # and a commit of both, once each
+    assert [put.parent.span_id for put in puts] == [ids(get)[1] for get in gets]
+
+
+# --- messages
+
+
+def test_with_trace_message_every_message_that_is_put_is_a_span(owner, spans):
+    owner.put_group(THIS, commit_every=4, qmgr=owner.connect(**EACH_MESSAGE))
+    ended = spans()
+    puts = [span for span in ended if span.name == f"put {owner.queue}"]
+    creates = [span for span in ended if span.name == f"create {owner.queue}"]
+    assert (len(puts), len(creates), len(ended)) == (2, 7, 11)
+    assert {span.kind for span in creates} == {SpanKind.PRODUCER}
+    assert dict(creates[4].attributes) == {
+        "messaging.system": "ibmmq",
+        "messaging.operation.name": "create",
+        "messaging.operation.type": "create",
+        "messaging.destination.name": owner.queue,
+        "messaging.ibmmq.msg_seq_number": 5,
+    }
+    assert [span.parent.span_id for span in creates] == [ids(puts[0])[1]] * 4 + [ids(puts[1])[1]] * 3
+
+
+def test_with_trace_message_the_span_of_a_message_is_current_while_it_is_processed(owner, spans):
+    owner.put_raw_group(THIS)
+    current = []
+    with owner.consumer(owner.connect(**EACH_MESSAGE), commit_every=4) as consumer:
+        for message in next(iter(consumer)):
+            current.append(ids(trace.get_current_span()))
+            with spans.tracer.start_as_current_span(f"handle {message.msg_seq_number}"):
+                pass
+        assert trace.get_current_span() is trace.INVALID_SPAN
+    ended = spans()
+    processes = [span for span in ended if span.name == f"process {owner.queue}"]
+    handles = [span for span in ended if span.name.startswith("handle")]
+    assert [ids(span) for span in processes] == current
+    assert {span.kind for span in processes} == {SpanKind.CONSUMER}
+    assert of(processes, sc.MSG_SEQ_NUMBER) == [1, 2, 3, 4, 5, 6, 7]
+    assert of(processes, sc.OPERATION_TYPE) == ["process"] * 7
+    assert [span.parent.span_id for span in handles] == [span_id for _, span_id in current]
+
+
+def test_before_a_commit_no_message_is_current(owner, spans):
+    owner.put_raw_group(THIS)
+    with spans.tracer.start_as_current_span("nightly load") as application:
+        with owner.consumer(owner.connect(**EACH_MESSAGE), commit_every=4) as consumer:
+            current = []
+            consumer.before_commit(lambda _: current.append(trace.get_current_span()))
+            for _ in next(iter(consumer)):
+                assert trace.get_current_span() is not application
+        assert current == [application] * 2
+        assert trace.get_current_span() is application
+
+
+def test_the_application_may_do_with_the_current_span_what_it_does_with_any(owner, spans):
+    owner.put_raw_group(THIS[:2])
+    other = spans.tracer.start_span("other")
+    with owner.consumer(owner.connect(**EACH_MESSAGE)) as consumer:
+        for message in next(iter(consumer)):
+            if message.msg_seq_number == 1:
+                span = trace.get_current_span()
+                assert span.is_recording()
+                span.set_attribute("order.lines", 3)
+                span.set_attributes({"order.currency": "EUR"})
+                span.add_event("checked", {"by": "rules"})
+                span.add_link(other.get_span_context())
+                span.record_exception(Crash("but dealt with"))
+                span.set_status(StatusCode.OK)
+                span.update_name("order")
+                span.end()
+    (span,) = spans.named("order")
+    assert (span.attributes["order.lines"], span.attributes["order.currency"]) == (3, "EUR")
+    assert span.attributes[sc.MSG_SEQ_NUMBER] == 1
+    assert [event.name for event in span.events] == ["checked", "exception"]
+    assert linked(span) == [ids(other)]
+    assert span.status.status_code is StatusCode.OK
+
+
+def test_the_span_of_a_message_in_segments_goes_on_over_units_of_work(owner, spans):
+    owner.put_group([b"abcdefghij", b"0"], segment_bytes=2)
+    spans()
+    with owner.consumer(owner.connect(**EACH_MESSAGE), stream=True) as consumer:
+        seen = set()
+        for message in next(iter(consumer)):
+            for _ in message.chunks():
+                seen.add((message.msg_seq_number, ids(trace.get_current_span())))
+    processes = spans.named(f"process {owner.queue}")
+    assert seen == {(1, ids(processes[0])), (2, ids(processes[1]))}
+    assert of(processes, sc.MSG_SEQ_NUMBER) == [1, 2]
+    assert processes[0].end_time <= processes[1].start_time
+
+
+def test_an_application_that_fails_leaves_no_span_current(owner, spans):
+    owner.put_raw_group(THIS)
+    with pytest.raises(Crash), owner.consumer(owner.connect(**EACH_MESSAGE)) as consumer:
+        for message in next(iter(consumer)):
+            if message.msg_seq_number == 2:
+                raise Crash
+    assert trace.get_current_span() is trace.INVALID_SPAN
+    processes = spans.named(f"process {owner.queue}")
+    assert [span.status.status_code for span in processes] == [StatusCode.UNSET, StatusCode.ERROR]
+
+
+@pytest.mark.embedded
+def test_a_message_that_cannot_be_put_is_a_span_with_an_error(owner, spans, faults):
+    qmgr = owner.connect(**EACH_MESSAGE)
+    with owner.producer(qmgr, commit_every=9) as producer, pytest.raises(errors.MQIError), producer.group() as group:
+        faults.arm(Fault("answer", verb="MQPUT", nth=2, reason=2102))
+        for data in THIS:
+            group.put(data)
+    created = spans.named(f"create {owner.queue}")
+    assert [span.attributes.get("error.type") for span in created] == [None, "MQRC_RESOURCE_PROBLEM"]
+
+
+def test_with_trace_off_there_are_no_spans(owner, spans):
+    qmgr = owner.connect(trace="off")
+    owner.put_group(THIS, qmgr=qmgr)
+    assert owner.get_groups(qmgr=qmgr) == [THIS]
+    assert spans() == ()
+
+
+def test_a_trace_setting_that_there_is_not_is_refused(owner):
+    with pytest.raises(errors.ConfigurationError, match="'unit of work', 'message' or 'off', got 'all'"):
+        owner.connect(trace="all")
+
+
+# --- groups and owners
+
+
+def test_a_producer_that_resumes_links_to_the_unit_of_work_it_stopped_after(owner, spans):
+    owner.interrupt_put(THIS[:6])
+    *_, last_committed = spans()
+    assert (last_committed.name, last_committed.attributes[sc.UNIT_OF_WORK]) == (f"put {owner.queue}", 2)
+    with owner.producer() as producer, producer.group() as group:
+        for data in THIS[group.resume_from :]:
+            group.put(data)
+    recover, _, first, *_ = spans()
+    assert (recover.name, recover.kind, recover.parent) == (f"recover {owner.queue}", SpanKind.INTERNAL, None)
+    assert dict(recover.attributes) == {
+        "messaging.system": "ibmmq",
+        "messaging.operation.name": "recover",
+        "messaging.destination.name": owner.queue,
+        "messaging.client.id": owner.name,
+        "messaging.ibmmq.queue_manager": owner.target.q_mgr_name,
+        "messaging.ibmmq.group_id": owner.on_queue()[0].group_id.hex(),
+        "messaging.ibmmq.msg_seq_number": 4,
+        "messaging.ibmmq.offset": 0,
+        "messaging.ibmmq.unit_of_work": 2,
+        "mqgroups.outcome": "resumed",
+        "mqgroups.epoch": 2,
+    }
+    assert linked(recover) == linked(first) == [ids(last_committed)]
+    assert ids(first)[0] != ids(last_committed)[0]
+    assert recover.start_time < recover.end_time
+
+
+def test_a_consumer_that_resumes_links_to_the_unit_of_work_it_stopped_after(owner, spans):
+    owner.put_raw_group(THIS)
+    interrupt_get(owner)
+    gets = spans.named(f"get {owner.queue}")
+    assert owner.get_groups() == [THIS[4:]]
+    recover, _, first, *_ = spans()
+    assert (recover.attributes[sc.OUTCOME], recover.attributes[sc.MSG_SEQ_NUMBER]) == ("resumed", 4)
+    assert linked(recover) == linked(first) == [ids(gets[1])]
+
+
+def test_a_group_that_was_put_without_tracing_is_resumed_without_a_link(owner, spans):
+    qmgr = owner.connect(trace="off")
+    group = owner.producer(qmgr).group()
+    for data in THIS[:6]:
+        group.put(data)
+    qmgr.close()
+    with owner.producer():
+        (recover,) = spans()
+    assert recover.links == ()
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(("when", "outcome"), [("before", "backed out"), ("after", "committed")])
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_a_commit_in_doubt_is_a_span_that_tells_the_verdict(owner, spans, faults, role, when, outcome):
+    owner.put_raw_group(THIS)
+    qmgr = owner.connect(reconnect_wait_s=30)
+    if role == "put":
+        with owner.producer(qmgr, commit_every=4) as producer, producer.group() as group:
+            faults.arm(Fault("drop", verb="MQCMIT", when=when))
+            for data in THIS:
+                group.put(data)
+    else:
+        with owner.consumer(qmgr, commit_every=4) as consumer:
+            group = next(iter(consumer))
+            faults.arm(Fault("drop", verb="MQCMIT", when=when))
+            assert [message.data for message in group] == THIS
+    ended = spans()
+    (recover,) = (span for span in ended if span.name == f"recover {owner.queue}")
+    assert (recover.attributes[sc.OUTCOME], recover.attributes[sc.REASON_CODE]) == (outcome, 2009)
+    assert recover.attributes[sc.UNIT_OF_WORK] == 1
+    assert recover.status.status_code is StatusCode.UNSET
+    units = [span for span in ended if span.name == f"{role} {owner.queue}"]
+    assert recover.parent.span_id == ids(units[0])[1]
+    lost = [(1, 4, "connection lost")] if when == "before" else []
+    assert [
+        (span.attributes[sc.UNIT_OF_WORK], span.attributes[sc.BATCH_MESSAGE_COUNT], span.attributes.get("error.type"))
+        for span in units
+    ] == [*lost, (1, 4, None), (2, 3, None)]
+
+
+@pytest.mark.embedded
+def test_lost_ownership_is_a_span_with_an_error(owner, spans, faults):
+    qmgr = owner.connect(reconnect_wait_s=30)
+    connection = connection_of(qmgr)
+    connect_again = connection._connect
+    assert connect_again is not None
+
+    def connect_too_late():
+        connection._connect = connect_again
+        owner.producer(owner.connect(trace="off"), owner_wait_s=30)
+        return connect_again()
+
+    connection._connect = connect_too_late
+    with pytest.raises(errors.OwnershipLost), owner.producer(qmgr) as producer, producer.group() as group:
+        for data in THIS[:5]:
+            group.put(data)
+        faults.arm(Fault("drop", verb="MQPUT"))
+        group.put(THIS[5])
+    (recover,) = spans.named(f"recover {owner.queue}")
+    assert recover.attributes[sc.OUTCOME] == "ownership lost"
+    assert (recover.status.status_code, recover.status.description) == (StatusCode.ERROR, "OwnershipLost")
+
+
+def test_abandoning_is_an_event_of_both_sides(owner, spans):
+    with owner.producer() as producer, producer.group() as group:
+        for data in THIS[:5]:
+            group.put(data)
+        group.abandon(7, "the source is gone")
+    put = spans.named(f"put {owner.queue}")[-1]
+    assert [(event.name, dict(event.attributes)) for event in put.events] == [
+        ("group abandoned", {"mqgroups.result": 7})
+    ]
+    with owner.consumer(commit_every=100) as consumer, pytest.raises(errors.GroupAbandoned):
+        list(next(iter(consumer)))
+    (got,) = spans.named(f"get {owner.queue}")
+    assert [(event.name, dict(event.attributes)) for event in got.events] == [
+        ("group abandoned", {"mqgroups.result": 7})
+    ]
+
+
+@pytest.mark.parametrize("policy", ["halt", "skip", "quarantine"])
+def test_poison_is_an_event(make_owner, spans, policy):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    owner.put_raw_group(THIS)
+    for _ in range(10):
+        try:
+            with owner.consumer(commit_every=3, poison=policy) as consumer:
+                for group in consumer:
+                    for message in group:
+                        if message.data == b"4":
+                            raise Crash
+            break
+        except Crash:
+            spans()
+        except (errors.PoisonMessage, errors.GroupQuarantined):
+            break
+    events = [(event.name, dict(event.attributes)) for span in spans() for event in span.events]
+    moved = {} if policy == "halt" else {"messaging.ibmmq.backout_queue": "TEST.BACKOUT"}
+    poison = ("poison message", {"messaging.ibmmq.msg_seq_number": 5, "messaging.ibmmq.backout_count": 4, **moved})
+    quarantined = ("group quarantined", {"messaging.ibmmq.msg_seq_number": 5, **moved})
+    assert events == ([poison, quarantined] if policy == "quarantine" else [poison])
+    handle = owner.eye.open("TEST.BACKOUT", mq.MQOO_INPUT_SHARED)
+    assert len(handle.all()) == {"halt": 0, "skip": 1, "quarantine": 3}[policy]
+    handle.close()
+
+
+# --- groups of a batch, and what an operator does
+
+
+@pytest.fixture
+def batches(make_batches):
+    return make_batches()
+
+
+def test_a_group_of_a_batch_is_traced_and_measured_as_any(batches, spans, measured):
+    queue, sink = batches.queue, batches.sink
+    assert batches.attempt().put_group("A", messages("A", 3)) == 3
+    ended = spans()
+    assert [span.name for span in ended] == [f"commit {queue}", f"put {queue}"] * 2  # nothing for the claim
+    assert of(ended[1::2], "messaging.client.id") == [f"{sink}/0/A"] * 2
+    assert of(ended[1::2], "messaging.batch.message_count") == [2, 1]
+    found = measured()
+    ((_, groups),) = found["mqgroups.group.messages"].items()
+    assert groups == (1, 3)
+    status_queue = {"messaging.system": "ibmmq", "messaging.destination.name": batches.status_queue}
+    assert found["mqgroups.status.queue.wait"][frozenset(status_queue.items())][0] == 1
+    # None is made for a group that is there already.
+    assert batches.attempt().put_group("A", messages("A", 3)) == 0
+    assert spans() == ()
+
+
+def test_an_attempt_that_goes_on_links_to_where_the_one_before_stopped(batches, spans):
+    with pytest.raises(Crash):
+        batches.attempt().put_group("A", failing(messages("A", 5), after=4))
+    stopped_after = spans.named(f"put {batches.queue}")[0]
+    assert batches.attempt().put_group("A", messages("A", 5)) == 3
+    recover, _, first, *_ = spans()
+    assert (recover.name, recover.attributes[sc.OUTCOME]) == (f"recover {batches.queue}", "resumed")
+    assert (recover.attributes[sc.MSG_SEQ_NUMBER], recover.attributes[sc.EPOCH]) == (2, 2)
+    assert linked(recover) == linked(first) == [ids(stopped_after)]
+
+
+def test_an_attempt_that_is_fenced_is_seen(batches, spans, measured):
+    def overtaken():
+        for number, message in enumerate(messages("A", 5), 1):
+            if number == 4:
+                batches.attempt(batches.owner.connect(trace="off")).put_group("A", messages("A", 5))
+            yield message
+
+    with pytest.raises(errors.Fenced):
+        batches.attempt().put_group("A", overtaken())
+    *_, fenced = spans.named(f"put {batches.queue}")
+    assert (fenced.status.status_code, fenced.status.description) == (StatusCode.ERROR, "OwnershipLost")
+    assert list(measured()["mqgroups.ownership_losses"].values()) == [1]
+
+
+def failing(messages, after):
+    yield from messages[:after]
+    raise Crash
+
+
+def test_a_record_that_was_salvaged_is_resumed_with_a_link_to_that(owner, spans):
+    owner.interrupt_put(THIS[:6])
+    owner.empty(owner.status_queue("put"))
+    owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, check=True)
+    spans()
+    owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue)
+    (salvage,) = spans()
+    group_id = owner.on_queue()[0].group_id.hex()
+    assert (salvage.name, salvage.kind) == (f"recover {owner.queue}", SpanKind.INTERNAL)
+    assert dict(salvage.attributes) == {
+        "messaging.system": "ibmmq",
+        "messaging.operation.name": "recover",
+        "messaging.destination.name": owner.queue,
+        "messaging.client.id": owner.name,
+        "messaging.ibmmq.queue_manager": owner.target.q_mgr_name,
+        "messaging.ibmmq.group_id": group_id,
+        "messaging.ibmmq.msg_seq_number": 4,
+        "mqgroups.outcome": "salvaged",
+    }
+    with owner.producer() as producer, producer.group() as group:
+        for data in THIS[group.resume_from :]:
+            group.put(data)
+    assert linked(spans()[0]) == [ids(salvage)]
+    assert owner.get_groups() == [THIS]
+
+
+def test_a_group_that_was_moved_is_a_span_and_keeps_its_context(owner, make_queue, spans):
+    away = make_queue()
+    owner.put_group(THIS, commit_every=100, qmgr=owner.connect(propagate=True))
+    (put,) = spans.named(f"put {owner.queue}")
+    group_id = owner.on_queue()[0].group_id
+    owner.qmgr.move_group(owner.queue, group_id, to=away)
+    (move,) = spans()
+    assert dict(move.attributes) == {
+        "messaging.system": "ibmmq",
+        "messaging.operation.name": "recover",
+        "messaging.destination.name": owner.queue,
+        "messaging.batch.message_count": 7,
+        "messaging.ibmmq.queue_manager": owner.target.q_mgr_name,
+        "messaging.ibmmq.group_id": group_id.hex(),
+        "messaging.ibmmq.backout_queue": away,
+        "mqgroups.outcome": "moved",
+    }
+    assert owner.get_groups(queue=away) == [THIS]
+    assert linked(spans.named(f"get {away}")[0]) == [ids(put)]
+
+
+def test_a_group_that_was_taken_over_is_a_span_and_both_link_to_where_it_stopped(owner, spans):
+    owner.interrupt_put(THIS[:6])
+    group_id = owner.on_queue()[0].group_id
+    stopped = spans.named(f"put {owner.queue}")[1]
+    successor = f"{owner.name}.2"
+    owner.qmgr.take_over(owner.name, "put", by=successor)
+    (takeover,) = spans()
+    assert (takeover.name, takeover.kind) == (f"recover {owner.queue}", SpanKind.INTERNAL)
+    assert dict(takeover.attributes) == {
+        "messaging.system": "ibmmq",
+        "messaging.operation.name": "recover",
+        "messaging.destination.name": owner.queue,
+        "messaging.client.id": successor,
+        "messaging.ibmmq.queue_manager": owner.target.q_mgr_name,
+        "messaging.ibmmq.group_id": group_id.hex(),
+        "messaging.ibmmq.msg_seq_number": 4,
+        "mqgroups.outcome": "taken over",
+    }
+    assert linked(takeover) == [ids(stopped)]
+    with owner.producer(name=successor) as producer, producer.group() as group:
+        for data in THIS[group.resume_from :]:
+            group.put(data)
+    assert linked(spans()[0]) == [ids(stopped)]
+    assert owner.get_groups() == [THIS]
+
+
+def test_a_repair_that_is_refused_is_a_span_with_an_error(owner, spans):
+    with pytest.raises(errors.SalvageRefused):
+        owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue)
+    (refused,) = spans()
+    assert (refused.status.status_code, refused.status.description) == (StatusCode.ERROR, "SalvageRefused")
+
+
+# --- providers
+
+
+def test_a_provider_that_is_set_after_the_import_is_used(program):
+    done = program.run("""
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+exporter, provider = InMemorySpanExporter(), TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(exporter))
+trace.set_tracer_provider(provider)
+with connect() as qmgr, qmgr.group_producer(queue, name=name, commit_every=2) as producer, producer.group() as group:
+    for number in range(5):
+        group.put(b"%d" % number)
+scopes = {(s.instrumentation_scope.name, s.instrumentation_scope.schema_url) for s in exporter.get_finished_spans()}
+print(len(exporter.get_finished_spans()), *scopes)
+""")
+    expected = "6 ('mqgroups', 'https://opentelemetry.io/schemas/1.44.0')\n"
+    assert (done.stdout, done.stderr) == (expected, "")
+
+
+def test_without_a_provider_nothing_is_recorded_and_the_sdk_is_not_loaded(program, owner):
+    done = program.run("""
+with connect() as qmgr, qmgr.group_producer(queue, name=name, commit_every=2) as producer, producer.group() as group:
+    for number in range(5):
+        group.put(b"%d" % number)
+from mqgroups.telemetry import owner
+print(owner.TRACER.start_span("x").is_recording(), "opentelemetry.sdk" in sys.modules)
+""")
+    assert (done.stdout.split(), done.stderr) == (["False", "False"], "")
+    assert len(owner.data()) == 5
+
+
+class Exploding:
+    """Whatever is asked of it, it fails."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise RuntimeError(f"no {name} today")
+
+
+class ExplodingTracer:
+    """Its spans fail whatever is asked of them."""
+
+    def start_span(self, *_, **__):
+        return Exploding()
+
+
+@pytest.mark.parametrize("tracer", [Exploding(), ExplodingTracer()], ids=["tracer", "span"])
+@pytest.mark.parametrize("trace_what", ["unit of work", "message"])
+def test_a_provider_that_fails_is_told_of_once_and_breaks_nothing(owner, monkeypatch, caplog, tracer, trace_what):
+    monkeypatch.setattr(owner_telemetry, "TRACER", tracer)
+    monkeypatch.setattr(metrics, "INSTRUMENTS", Exploding())
+    monkeypatch.setattr(context, "PROPAGATOR", Exploding())
+    qmgr = owner.connect(trace=trace_what, propagate=True)
+    for _ in range(3):
+        owner.put_group(THIS, qmgr=qmgr)
+    assert owner.get_groups(qmgr=qmgr) == [THIS] * 3
+    owner.interrupt_put(THIS[:6])
+    with owner.producer(qmgr) as producer, producer.group() as group:
+        group.put(b"the rest")
+    told = [record for record in caplog.records if record.name == "mqgroups.telemetry"]
+    assert told
+    assert {record.levelno for record in told} == {logging.WARNING}
+    assert len({record.getMessage() for record in told}) == len(told)
+
+
+def test_an_exporter_that_fails_breaks_nothing(owner, monkeypatch, caplog):
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
+
+    class Failing(SpanExporter):
+        def export(self, _):
+            raise OSError("nobody listens")
+
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(Failing()))
+    monkeypatch.setattr(owner_telemetry, "TRACER", provider.get_tracer("mqgroups"))
+    owner.put_group(THIS)
+    assert owner.get_groups() == [THIS]
+    provider.shutdown()
