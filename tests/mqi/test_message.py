@@ -28,7 +28,7 @@ def message(data=b"", status=mq.MQGS_MSG_IN_GROUP, stamp=b"", **fields):
     ],
 )
 def test_what_a_message_is_to_its_group(status, in_group, is_last):
-    got = message(status_layout=status)
+    got = message(status=status)
     assert (got.in_group, got.is_last) == (in_group, is_last)
 
 

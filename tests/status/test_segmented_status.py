@@ -149,7 +149,7 @@ def test_on_zos_segments_are_refused_by_name_and_auto_does_without(make_owner, o
     qmgr = owner.connect()
     with pytest.raises(errors.ConfigurationError, match="is on z/OS, where messages have no segments"):
         owner.producer(qmgr, status_layout="segmented")
-    assert qmgr._segmented("auto", owner.producer(qmgr)._settings.every) is False
+    assert qmgr._segmented("auto", owner.producer(qmgr)._settings.commit_every) is False
 
 
 def test_any_other_word_for_status_is_refused(owner):
