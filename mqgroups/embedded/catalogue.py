@@ -2,7 +2,7 @@
 
 MQSC and PCF commands come down to the same methods here; it also creates and deletes dynamic queues, and has the queue
 manager's own attributes. Objects other than temporary dynamic queues are kept by the store. Not here: handles, messages, what
-a command looks like (``mqsc_commands.py``, ``commands/``), objects that are no queues (``objects.py``).
+a command looks like (``admin/mqsc_commands.py``, ``admin/commands/``), objects that are no queues (``objects/others.py``).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from mqgroups.embedded import pcf_constants as pcf
-from mqgroups.embedded.attributes import (
+from mqgroups.embedded.messages.queue import Queue
+from mqgroups.embedded.objects.attributes import (
     BY_SELECTOR,
     LOCAL,
     MODEL,
@@ -23,14 +23,14 @@ from mqgroups.embedded.attributes import (
     Value,
     default_values,
 )
-from mqgroups.embedded.authority import Authorities
-from mqgroups.embedded.object_attributes import Q_MGR_ATTRIBUTES, defaults
-from mqgroups.embedded.objects import OBJECT_NAME, CatalogueError, Objects, checked_q_mgr_values
+from mqgroups.embedded.objects.authority import Authorities
+from mqgroups.embedded.objects.kinds import Q_MGR_ATTRIBUTES, defaults
+from mqgroups.embedded.objects.others import OBJECT_NAME, CatalogueError, Objects, checked_q_mgr_values
 from mqgroups.embedded.platform import Platform
-from mqgroups.embedded.queue import Queue
+from mqgroups.embedded.pubsub.subscription import Subscriptions
 from mqgroups.embedded.readings import CURDEPTH_COUNTS_GETS, Readings
 from mqgroups.embedded.store import Store, StoredObject
-from mqgroups.embedded.subscription import Subscriptions
+from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.mqi import constants as mq
 
 # What the queue manager has without being asked: the models and defaults that programs expect to find, and what IBM's developer

@@ -4,8 +4,7 @@ A ``Connection`` is one MQCONNX: its handles and its unit of work. ``QueueManage
 reads and changes memory. Disk is written without that lock: what a unit of work put or got is out of everybody's sight
 anyway until it ends, so commit is "collect, write and fsync, make visible", and other connections go on meanwhile.
 
-The verbs themselves are in ``opening.py``, ``putting.py``, ``getting.py`` and ``inquiring.py``; ``server.py`` calls
-them. No sockets here.
+The verbs themselves are in ``calls/``; ``serve/`` calls them. No sockets here.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from mqgroups.embedded import mqsc_commands
-from mqgroups.embedded import pcf_constants as pcf
-from mqgroups.embedded.asynchronous_puts import PutStatus
-from mqgroups.embedded.authority import ADMINISTRATOR, Q_MGR_PROFILE
+from mqgroups.embedded.admin import mqsc_commands
+from mqgroups.embedded.admin.mqsc import parse
+from mqgroups.embedded.callbacks.consumption import Consumption
 from mqgroups.embedded.catalogue import SYSTEM_MQSC, Catalogue
-from mqgroups.embedded.consumption import Consumption
-from mqgroups.embedded.handle import Direction, Handle
-from mqgroups.embedded.message_handle import MessageHandle
-from mqgroups.embedded.mqsc import parse
-from mqgroups.embedded.object_attributes import Kind
+from mqgroups.embedded.messages.handle import Direction, Handle
+from mqgroups.embedded.messages.put_status import PutStatus
+from mqgroups.embedded.messages.queue import Message, Queue
+from mqgroups.embedded.messages.unit_of_work import UnitOfWork
+from mqgroups.embedded.objects.authority import ADMINISTRATOR, Q_MGR_PROFILE
+from mqgroups.embedded.objects.kinds import Kind
 from mqgroups.embedded.platform import ZOS_HIGHEST_BACKOUT_COUNT, Platform
-from mqgroups.embedded.queue import Message, Queue
+from mqgroups.embedded.properties.message_handle import MessageHandle
 from mqgroups.embedded.readings import (
     BACKED_OUT_TO_THE_END,
     CLOSES_HANDLES_FIRST,
@@ -44,12 +43,12 @@ from mqgroups.embedded.readings import (
     Readings,
 )
 from mqgroups.embedded.store import Store
-from mqgroups.embedded.structures import MessageDescriptor, name_field
-from mqgroups.embedded.unit_of_work import UnitOfWork
+from mqgroups.embedded.wire import pcf_constants as pcf
+from mqgroups.embedded.wire.structures import MessageDescriptor, name_field
 from mqgroups.mqi import constants as mq
 
 if TYPE_CHECKING:
-    from mqgroups.embedded.cluster import Cluster
+    from mqgroups.embedded.cluster.cluster import Cluster
 
 _log = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mqgroups.embedded.attributes import Value
-from mqgroups.embedded.queue import Message
+from mqgroups.embedded.messages.queue import Message
+from mqgroups.embedded.objects.attributes import Value
 
 _SCHEMA_VERSION = 2
 _SCHEMA = """

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mqgroups.embedded import EmbeddedQueueManager, EmbeddedQueueManagerError, server
+from mqgroups.embedded import EmbeddedQueueManager, EmbeddedQueueManagerError
 from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.embedded.serve import server
 from mqgroups.mqi.constants import (
     MQCNO_HANDLE_SHARE_NONE,
     MQOO_OUTPUT,

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mqgroups.embedded import message_properties
-from mqgroups.embedded import property_control as control
-from mqgroups.embedded.frames import decode_reply, encode_reply
+from mqgroups.embedded.calls import message_properties
+from mqgroups.embedded.properties import control
 from mqgroups.embedded.queue_manager import Answer, Connection, Failed, QueueManager
-from mqgroups.embedded.verbs import BY_NAME
+from mqgroups.embedded.wire.frames import decode_reply, encode_reply
+from mqgroups.embedded.wire.verbs import BY_NAME
 from mqgroups.mqi.constants import (
     MQACTP_FORWARD,
     MQACTP_NEW,

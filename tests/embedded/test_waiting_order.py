@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from mqgroups.embedded import getting, opening, putting
+from mqgroups.embedded.calls import getting, opening, putting
+from mqgroups.embedded.messages.waiting import Turn, WaitingCall, WaitingCalls
 from mqgroups.embedded.queue_manager import ConnectionGone, QueueManager
-from mqgroups.embedded.waiting import Turn, WaitingCall, WaitingCalls
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.constants import (
     MQGMO_BROWSE_FIRST,

@@ -59,7 +59,7 @@ void consumption_without(MQHCONN hconn, MQHOBJ hobj);
 
 /* --- of dispatching.c, for consuming.c */
 
-/* What CALLBACK is asked for, as in consuming.py. */
+/* What CALLBACK is asked for, as in callbacks/consuming.py. */
 enum { CALLBACK_OWED, CALLBACK_NEXT, CALLBACK_DEREGISTERED };
 
 /* The callback of an object handle, with connections_lock held; NULL if there is none. */

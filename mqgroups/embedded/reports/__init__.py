@@ -1,0 +1,1 @@
+"""Report messages, and where the messages go that the queue manager itself puts."""
