@@ -242,7 +242,7 @@ def run(
     with _one_message(about=f"queue manager {q_mgr_name} on {listen[0]}({listen[1]}): "):
         from mqgroups.embedded import Platform
         from mqgroups.embedded.readings import Readings, chosen_by
-        from mqgroups.embedded.serve import server
+        from mqgroups.embedded.serve import process as server
 
         readings = Readings(chosen_by(reading_values))
         directory.mkdir(parents=True, exist_ok=True)

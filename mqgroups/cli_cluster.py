@@ -11,7 +11,7 @@ import click
 
 from mqgroups.embedded import Control, EmbeddedCluster
 from mqgroups.embedded.readings import Readings
-from mqgroups.embedded.serve import server
+from mqgroups.embedded.serve import process as server
 from mqgroups.embedded.serve.cluster_file import ClusterFile, ClusterFileError, QueueManagerEntry
 from mqgroups.embedded.serve.cluster_launcher import membership
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import mqgroups
 from mqgroups.embedded import EmbeddedCluster
-from mqgroups.embedded.cluster.membership import ChannelSettings
+from mqgroups.embedded.channels.settings import ChannelSettings
 from mqgroups.embedded.serve.cluster_file import ClusterFile, QueueManagerEntry
 from mqgroups.mqsc_client import MQSCClient
 from mqgroups.queue_manager import connection_of

@@ -11,7 +11,7 @@ manager: somebody starts it by name, here or with ``mqgroups embedded run``::
 The way of a call::
 
     application -> pymqi | ibmmq -> libmqic_r.so (libmqm/: marshals, decides nothing) -> TCP on loopback
-        -> server (frames, verbs) -> opening, putting, getting, inquiring -> queue_manager -> queue, unit_of_work, store
+        -> serve/ (frames and verbs of wire/) -> calls/ -> queue_manager -> messages/, store
 
 It imports nothing of the rest of the package but the numbers in ``mqgroups.mqi.constants``: a double that shared the
 library's rules could not disagree with them. ``embedded/README.md`` says what it implements and what it does not.

@@ -17,7 +17,7 @@ import pymqi
 from pymqi import CMQC
 
 from mqgroups.embedded import EmbeddedCluster, EmbeddedQueueManager
-from mqgroups.embedded.cluster.membership import ChannelSettings
+from mqgroups.embedded.channels.settings import ChannelSettings
 from mqgroups.embedded.serve.cluster_file import ClusterFile, QueueManagerEntry
 from tests.bench.costs import Spent
 

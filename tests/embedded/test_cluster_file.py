@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from mqgroups.cli import main
 from mqgroups.embedded import ClusterFileError
-from mqgroups.embedded.cluster.membership import ChannelSettings
+from mqgroups.embedded.channels.settings import ChannelSettings
 from mqgroups.embedded.serve.cluster_file import read
 from mqgroups.mqi.constants import MQOO_OUTPUT
 from tests.fix_mqi import OK, wait_until

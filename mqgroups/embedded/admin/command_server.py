@@ -24,9 +24,11 @@ from mqgroups.embedded.admin.commands import COMMANDS, permission
 from mqgroups.embedded.admin.commands.escape import EscapeFailed, escape_text
 from mqgroups.embedded.admin.commands.request import Row
 from mqgroups.embedded.admin.pcf import Header, PCFError
+from mqgroups.embedded.answer import ConnectionGone, Failed
 from mqgroups.embedded.calls import getting, opening, putting
+from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.objects.others import CatalogueError
-from mqgroups.embedded.queue_manager import CCSID, Connection, ConnectionGone, Failed, QueueManager
+from mqgroups.embedded.queue_manager import CCSID, QueueManager
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.embedded.wire.structures import MD_V1, NO_ID, MessageDescriptor, name_field, text_field
 from mqgroups.mqi import constants as mq

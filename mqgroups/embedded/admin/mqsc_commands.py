@@ -20,7 +20,9 @@ from mqgroups.embedded.objects.kinds import (
     by_keyword,
 )
 from mqgroups.embedded.objects.others import CatalogueError, ObjectValue
-from mqgroups.embedded.pubsub import administration as subscription_commands
+from mqgroups.embedded.pubsub import administration
+from mqgroups.embedded.pubsub.subscription import Subscriptions
+from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.mqi import constants as mq
 
@@ -41,11 +43,11 @@ _AUTHREC_PARAMETERS = {"PROFILE", "OBJTYPE", "PRINCIPAL", "GROUP", "AUTHADD", "A
 _DELETE_PARAMETERS = {"PURGE", "NOPURGE", "AUTHREC", "IGNSTATE"}
 
 
-def run(catalogue: Catalogue, commands: Iterable[Command]) -> None:
+def run(q_mgr: QueueManager, commands: Iterable[Command]) -> None:
     """Carry out commands in order; raises MQSCError at the first that cannot be."""
     for command in commands:
         try:
-            _run(catalogue, command)
+            _run(q_mgr, command)
         except CatalogueError as error:
             raise refused(command, str(error)) from error
 
@@ -57,7 +59,8 @@ def exists(catalogue: Catalogue, command: Command) -> bool:
     return catalogue.get(command.name) is not None
 
 
-def _run(catalogue: Catalogue, command: Command) -> None:
+def _run(q_mgr: QueueManager, command: Command) -> None:
+    catalogue = q_mgr.catalogue
     if command.set_aside:
         _log.info("line %d: %s %s is for IBM MQ alone", command.line, command.verb, command.kind)
     elif command.verb == "DISPLAY":
@@ -65,7 +68,7 @@ def _run(catalogue: Catalogue, command: Command) -> None:
     elif command.kind == "QMGR":
         catalogue.alter_q_mgr(_known_values(command, by_keyword(Q_MGR_ATTRIBUTES), command.parameters))
     elif command.kind == "SUB":
-        _subscription(catalogue, command)
+        _subscription(q_mgr.parts.get(Subscriptions), command)
     elif command.kind == "AUTHREC":
         _authority(catalogue, command)
     elif command.kind in _KINDS:
@@ -113,10 +116,10 @@ def _object(catalogue: Catalogue, command: Command, kind: Kind) -> None:
         catalogue.objects.define(kind, command.name, values, like=like, replace=replace)
 
 
-def _subscription(catalogue: Catalogue, command: Command) -> None:
+def _subscription(subscriptions: Subscriptions, command: Command) -> None:
     parameters, _, replace = _options(command)
     correl_id = parameters.pop("DESTCORL", None)
-    values: dict[int, subscription_commands.SubscriptionValue] = {
+    values: dict[int, administration.SubscriptionValue] = {
         **_known_values(command, by_keyword(SUBSCRIPTION_ATTRIBUTES), parameters)
     }
     if correl_id is not None:
@@ -124,19 +127,19 @@ def _subscription(catalogue: Catalogue, command: Command) -> None:
             values[pcf.MQBACF_DESTINATION_CORREL_ID] = bytes.fromhex(correl_id)
         except ValueError as error:
             raise refused(command, "DESTCORL takes hexadecimal digits") from error
-    existing = catalogue.subscriptions.named(command.name)
+    existing = subscriptions.named(command.name)
     if command.verb == "DEFINE":
         if existing is not None and not replace:
             _log.info("line %d: %s exists and is not replaced", command.line, command.name)
             return
-        subscription_commands.define(catalogue, command.name, values, replace=replace)
+        administration.define(subscriptions, command.name, values, replace=replace)
         return
     if existing is None:
         raise CatalogueError(mq.MQRC_NO_SUBSCRIPTION, f"there is no subscription {command.name}")
     if command.verb == "ALTER":
-        subscription_commands.alter(catalogue, existing, values)
+        administration.alter(subscriptions, existing, values)
     else:
-        subscription_commands.delete(catalogue, existing)
+        administration.delete(subscriptions, existing)
 
 
 def _authority(catalogue: Catalogue, command: Command) -> None:

@@ -10,11 +10,13 @@ import struct
 from collections.abc import Callable
 from dataclasses import replace
 
+from mqgroups.embedded.answer import Answer, Failed
 from mqgroups.embedded.callbacks.consumption import Callback, Consumption, Context, State
 from mqgroups.embedded.calls import opening
-from mqgroups.embedded.calls.getting import Get
+from mqgroups.embedded.calls.get_call import Get
+from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.properties.message_handle import MessageHandle
-from mqgroups.embedded.queue_manager import Answer, Connection, Failed, QueueManager
+from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire.structures import (
     GetMessageOptions,
     MessageDescriptor,
@@ -61,7 +63,7 @@ def manage(
     """MQCB. Answers which callback it was about, and whether that is registered now, also when it failed."""
     reason = mq.MQRC_NONE
     with q_mgr.lock:
-        callbacks = connection.consumption.callbacks
+        callbacks = Consumption.of(connection).callbacks
         if _callback_type(cbd) == mq.MQCBT_EVENT_HANDLER:
             hobj = mq.MQHO_NONE
         try:
@@ -82,7 +84,7 @@ def _callback_type(cbd: bytes) -> int:
 
 def _change(connection: Connection, operation: int, hobj: int) -> None:
     """MQOP_DEREGISTER, MQOP_SUSPEND, MQOP_RESUME."""
-    consumption = connection.consumption
+    consumption = Consumption.of(connection)
     if hobj != mq.MQHO_NONE:
         connection.handle(hobj)
     callback = consumption.callbacks.get(hobj)
@@ -98,8 +100,8 @@ def _change(connection: Connection, operation: int, hobj: int) -> None:
 
 def deregister(connection: Connection, hobj: int, *, closed: bool = False) -> None:
     """Take a callback away, by MQCB or because its object handle was closed."""
-    _forget_message_handle(connection, connection.consumption.callbacks[hobj])
-    connection.consumption.deregister(hobj, closed=closed)
+    _forget_message_handle(connection, Consumption.of(connection).callbacks[hobj])
+    Consumption.of(connection).deregister(hobj, closed=closed)
 
 
 def _forget_message_handle(connection: Connection, callback: Callback) -> None:
@@ -111,7 +113,7 @@ def _register(
     q_mgr: QueueManager, connection: Connection, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes
 ) -> None:
     """MQOP_REGISTER, which replaces a callback without any call to it; an error takes it away instead."""
-    consumption = connection.consumption
+    consumption = Consumption.of(connection)
     before = consumption.callbacks.get(hobj)
     try:
         made = _callback(q_mgr, connection, cbd, hobj, md, gmo)
@@ -201,7 +203,7 @@ def close_object(q_mgr: QueueManager, connection: Connection, hobj: int, options
     """MQCLOSE, which deregisters the handle's consumer."""
     with q_mgr.lock:
         answer = opening.close_object(q_mgr, connection, hobj, options)
-        if hobj in connection.consumption.callbacks:
+        if hobj in Consumption.of(connection).callbacks:
             deregister(connection, hobj, closed=True)
     return answer
 
@@ -223,7 +225,7 @@ def control(q_mgr: QueueManager, connection: Connection, operation: int, ctlo: b
         raise Failed(mq.MQRC_OPERATION_ERROR)
     with q_mgr.lock:
         q_mgr.fail_if_quiescing(options & mq.MQCTLO_FAIL_IF_QUIESCING)
-        consumption = connection.consumption
+        consumption = Consumption.of(connection)
         before = consumption.state
         perform(consumption, bool(in_callback))
         if before is State.STOPPED and consumption.state is State.STARTED and not in_callback:

@@ -14,6 +14,7 @@ import struct
 from collections import deque
 from dataclasses import dataclass, field
 
+from mqgroups.embedded.connection import Connection
 from mqgroups.mqi import constants as mq
 
 _MQCBC = struct.Struct("<4siiiqqiiiiiiii")
@@ -84,6 +85,11 @@ class Consumption:
     told_quiescing: bool = False
     callbacks: dict[int, Callback] = field(default_factory=dict)
     owed: deque[tuple[int, bytes]] = field(default_factory=deque)
+
+    @classmethod
+    def of(cls, connection: Connection) -> Consumption:
+        """Return what a connection has."""
+        return connection.parts.get_or_make(cls)
 
     @property
     def consumers(self) -> list[Callback]:

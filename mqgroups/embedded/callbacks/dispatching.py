@@ -17,12 +17,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from mqgroups.embedded.answer import Answer, Failed, Interrupted
 from mqgroups.embedded.callbacks.consuming import deregister, get_for
 from mqgroups.embedded.callbacks.consumption import Callback, Consumption, Context, State
-from mqgroups.embedded.calls.getting import Get
+from mqgroups.embedded.calls.get_call import Get
+from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.queue import Message, Queue
 from mqgroups.embedded.messages.waiting import Turn, WaitingCall
-from mqgroups.embedded.queue_manager import Answer, Connection, Failed, Interrupted, QueueManager
+from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.mqi import constants as mq
 
 
@@ -51,7 +53,7 @@ def next_callback(q_mgr: QueueManager, connection: Connection, asked: int) -> An
     Raises:
         Failed: MQRC_NO_CALLBACKS_ACTIVE, which ends MQOP_START_WAIT.
     """
-    consumption, waiter = connection.consumption, connection.waiter
+    consumption, waiter = Consumption.of(connection), connection.waiter
     watched: set[Queue] = set()
     waiting: WaitingCall[_Next] | None = None
     try:
@@ -115,7 +117,7 @@ def _call(hobj: int, cbc: bytes = b"", md: object = b"", gmo: object = b"", data
 
 def _watch(connection: Connection, waiting: WaitingCall[_Next]) -> set[Queue]:
     """Let a call wait at all queues that are consumed."""
-    handles = [connection.handle(one.hobj) for one in connection.consumption.consumers if one.active]
+    handles = [connection.handle(one.hobj) for one in Consumption.of(connection).consumers if one.active]
     queues = {handle.queue for handle in handles if handle.queue is not None}
     for queue in queues:
         queue.waiting.add(waiting)
@@ -150,7 +152,7 @@ def _quiescing(q_mgr: QueueManager, consumption: Consumption) -> _Next | None:
 
 def _look(q_mgr: QueueManager, connection: Connection) -> _Next | None:
     """Look once, under the lock, for a message or an event of a consumer; returns the callback for it, or None."""
-    consumption = connection.consumption
+    consumption = Consumption.of(connection)
     for one in consumption.consumers:
         if not one.active:
             continue

@@ -8,8 +8,10 @@ the user may do so is not checked here.
 
 from __future__ import annotations
 
+from mqgroups.embedded.answer import Failed
+from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import Handle
-from mqgroups.embedded.queue_manager import Connection, Failed, QueueManager
+from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire.structures import MessageDescriptor, PutMessageOptions
 from mqgroups.mqi import constants as mq
 

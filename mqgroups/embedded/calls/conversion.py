@@ -12,6 +12,9 @@ from __future__ import annotations
 import codecs
 from functools import lru_cache
 
+from mqgroups.embedded.messages.queue import Message
+from mqgroups.embedded.queue_manager import CCSID
+from mqgroups.embedded.wire.structures import describes_data, describing_data
 from mqgroups.mqi import constants as mq
 
 # CCSIDs whose Python codec is not called cp<number>. Those that Python has no codec for are errors, as unknown ones are.
@@ -83,3 +86,28 @@ def convert(
         return data.decode(read).encode(write, "replace"), mq.MQRC_NONE
     except UnicodeDecodeError:
         return None, mq.MQRC_NOT_CONVERTED
+
+
+def converted_message(md: bytes, data: bytes, asked: tuple[int, int], buffer_length: int) -> tuple[bytes, bytes, int]:
+    """Return descriptor and data as asked for, CCSID and Encoding, or as they are with the reason why."""
+    encoding, ccsid = describes_data(md)
+    target = (CCSID if asked[0] in (mq.MQCCSI_Q_MGR, mq.MQCCSI_APPL) else asked[0], asked[1])
+    converted, reason = convert(data, md[32:40], (ccsid, encoding), target)
+    if converted is not None and len(converted) > buffer_length:
+        # It fitted before, so it counts as delivered, unconverted (reason code 2120).
+        converted, reason = None, mq.MQRC_CONVERTED_MSG_TOO_BIG
+    if converted is None:
+        return md, data, reason
+    return describing_data(md, *target), converted, reason
+
+
+def alike(parts: list[Message]) -> tuple[list[Message], int]:
+    """Return the segments from the first on that can be put together, and why they are not all, or MQRC_NONE."""
+    first = describes_data(parts[0].md)
+    for number, part in enumerate(parts):
+        encoding, ccsid = describes_data(part.md)
+        if ccsid != first[1]:
+            return parts[:number], mq.MQRC_INCONSISTENT_CCSIDS
+        if encoding != first[0]:
+            return parts[:number], mq.MQRC_INCONSISTENT_ENCODINGS
+    return parts, mq.MQRC_NONE

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from mqgroups.embedded.answer import Failed
 from mqgroups.embedded.calls.opening import at_most_one
 from mqgroups.embedded.properties.control import PROPERTY_OPTIONS
-from mqgroups.embedded.queue_manager import Failed
 from mqgroups.mqi import constants as mq
 
 MOVES_CURSOR = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_BROWSE_NEXT

@@ -6,22 +6,15 @@ import struct
 import time
 from collections.abc import Container, Mapping
 
-from mqgroups.embedded.catalogue import Definition
+from mqgroups.embedded.answer import Answer, Failed
+from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import Handle
 from mqgroups.embedded.messages.queue import Queue
 from mqgroups.embedded.objects.attributes import ALIAS, BY_SELECTOR, Value, character_length
+from mqgroups.embedded.objects.definition import Definition
 from mqgroups.embedded.objects.kinds import ATTRIBUTES, Kind
 from mqgroups.embedded.objects.others import CatalogueError, ObjectValue
-from mqgroups.embedded.queue_manager import (
-    CCSID,
-    COMMAND_LEVEL,
-    MAX_PRIORITY,
-    VERSION,
-    Answer,
-    Connection,
-    Failed,
-    QueueManager,
-)
+from mqgroups.embedded.queue_manager import CCSID, COMMAND_LEVEL, MAX_PRIORITY, VERSION, QueueManager
 from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.mqi import constants as mq
 

@@ -13,7 +13,9 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
+from mqgroups.embedded.answer import Answer, Failed
 from mqgroups.embedded.calls.opening import at_most_one
+from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.properties.message_handle import MessageHandle
 from mqgroups.embedded.properties.names import (
     DESCRIPTOR,
@@ -26,7 +28,7 @@ from mqgroups.embedded.properties.names import (
 )
 from mqgroups.embedded.properties.sets import Property
 from mqgroups.embedded.properties.values import UTF_8, convert, decode, pack, unpack
-from mqgroups.embedded.queue_manager import Answer, Connection, Failed, QueueManager
+from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire.structures import (
     StructureError,
     version_of,

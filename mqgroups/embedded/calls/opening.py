@@ -1,36 +1,32 @@
-"""MQOPEN and MQCLOSE.
-
-A topic is opened to publish (``pubsub/publishing.py``). Unverified: that MQINQ of a topic's handle knows no selector, and that
-ObjectString counts for nothing where an alias queue leads to a topic.
-"""
+"""MQOPEN and MQCLOSE. Not here: opening topics (``pubsub/opening.py``)."""
 
 from __future__ import annotations
 
-from mqgroups.embedded.calls.permission import check_deletion, check_open, check_removal, grant_created
-from mqgroups.embedded.catalogue import Definition
-from mqgroups.embedded.cluster.routing import Route, route_of
+from mqgroups.embedded.answer import Answer, Failed
+from mqgroups.embedded.calls.permission import check_deletion, check_open, grant_created
+from mqgroups.embedded.catalogue import MANAGED
+from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import INPUT, Direction, Handle
 from mqgroups.embedded.messages.logical_order import close_warning
 from mqgroups.embedded.messages.queue import Queue
+from mqgroups.embedded.messages.route import Route
 from mqgroups.embedded.objects.attributes import MODEL
+from mqgroups.embedded.objects.definition import Definition
 from mqgroups.embedded.objects.kinds import Kind
 from mqgroups.embedded.objects.others import CatalogueError
-from mqgroups.embedded.pubsub.subscription import MANAGED
-from mqgroups.embedded.pubsub.topic import full_topic_string
-from mqgroups.embedded.pubsub.topic_string import ADMIN_PREFIX, bytes_of, text_of
-from mqgroups.embedded.queue_manager import Answer, Connection, Failed, QueueManager
+from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.readings import ANOTHERS_TEMPORARY_QUEUE, BROWSING_EXCLUSIVE, OWN_INPUT_IS_NOT_IN_THE_WAY
 from mqgroups.embedded.wire.structures import ObjectDescriptor, StructureError
 from mqgroups.mqi import constants as mq
 
 _BIND = mq.MQOO_BIND_ON_OPEN | mq.MQOO_BIND_NOT_FIXED | mq.MQOO_BIND_ON_GROUP
 _READ_AHEAD = mq.MQOO_NO_READ_AHEAD | mq.MQOO_READ_AHEAD
-_USES = INPUT | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_SET
+USES = INPUT | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_SET
 _PASS_OR_SET_CONTEXT = (
     mq.MQOO_PASS_IDENTITY_CONTEXT | mq.MQOO_PASS_ALL_CONTEXT | mq.MQOO_SET_IDENTITY_CONTEXT | mq.MQOO_SET_ALL_CONTEXT
 )
 _KNOWN = (
-    _USES
+    USES
     | _BIND
     | _READ_AHEAD
     | _PASS_OR_SET_CONTEXT
@@ -56,7 +52,7 @@ def check_open_options(options: int) -> None:
     """Raise Failed with MQRC_OPTIONS_ERROR for a combination that MQOPEN refuses (topic q103830)."""
     if (
         options & ~_KNOWN
-        or not options & (_USES | _BIND)
+        or not options & (USES | _BIND)
         or not at_most_one(options, INPUT)
         or not at_most_one(options, _BIND)
         or not at_most_one(options, _READ_AHEAD)
@@ -78,22 +74,19 @@ def descriptor(raw: bytes) -> ObjectDescriptor:
     return od
 
 
-def open_object(
-    q_mgr: QueueManager, connection: Connection, od_raw: bytes, options: int, object_string: bytes = b""
-) -> Answer:
-    """MQOPEN (IBM MQ, topic "MQOPEN")."""
-    od = descriptor(od_raw)
+def open_object(q_mgr: QueueManager, connection: Connection, od_raw: bytes, options: int) -> Answer:
+    """MQOPEN of anything but a topic (IBM MQ, topic "MQOPEN")."""
+    return open_described(q_mgr, connection, descriptor(od_raw), options)
+
+
+def open_described(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> Answer:
+    """MQOPEN whose MQOD has been read."""
     check_open_options(options)
     q_mgr.fail_if_quiescing(options & mq.MQOO_FAIL_IF_QUIESCING)
-    resolved = b""
     with q_mgr.lock:
         check_handles_left(q_mgr, connection)
-        topic_string = topic_string_of(q_mgr, od, object_string)
-        check_open(q_mgr, connection, od, options, topic_string)
-        if topic_string is not None:
-            handle = open_topic(q_mgr, od, topic_string, options)
-            answered, resolved = od.answered_topic(bytes_of(topic_string))
-        elif od.object_type == mq.MQOT_Q_MGR:
+        check_open(q_mgr, connection, od, options)
+        if od.object_type == mq.MQOT_Q_MGR:
             handle = _open_q_mgr(q_mgr, od, options)
             answered = od.answered(od.object_name, "", q_mgr.name)
         elif od.object_type == mq.MQOT_Q:
@@ -106,7 +99,7 @@ def open_object(
         else:
             raise Failed(mq.MQRC_OBJECT_TYPE_ERROR)
         connection.handles[handle.hobj] = handle
-    return mq.MQCC_OK, mq.MQRC_NONE, [handle.hobj, answered, resolved]
+    return mq.MQCC_OK, mq.MQRC_NONE, [handle.hobj, answered, b""]
 
 
 def check_handles_left(q_mgr: QueueManager, connection: Connection, wanted: int = 1) -> None:
@@ -117,38 +110,8 @@ def check_handles_left(q_mgr: QueueManager, connection: Connection, wanted: int 
         raise Failed(mq.MQRC_HANDLE_NOT_AVAILABLE)
 
 
-def topic_string_of(q_mgr: QueueManager, od: ObjectDescriptor, object_string: bytes) -> str | None:
-    """Return the full topic string that an MQOD means, itself or by an alias queue; None if it means no topic.
-
-    Raises:
-        Failed: MQRC_OBJECT_STRING_ERROR, MQRC_UNKNOWN_OBJECT_NAME, MQRC_TOPIC_STRING_ERROR.
-    """
-    if od.object_type == mq.MQOT_TOPIC:
-        if not od.object_string.is_well_formed(object_string):
-            raise Failed(mq.MQRC_OBJECT_STRING_ERROR)
-        name, given = od.object_name, text_of(object_string, od.object_string.ccsid)
-    else:
-        alias = q_mgr.catalogue.get(od.object_name) if od.object_type == mq.MQOT_Q else None
-        if alias is None or alias.values.get(mq.MQIA_BASE_TYPE) != mq.MQOT_TOPIC:
-            return None
-        name, given = str(alias.values[mq.MQCA_BASE_Q_NAME]), ""
-    try:
-        return full_topic_string(q_mgr.catalogue.objects, name, given)
-    except CatalogueError as error:
-        raise Failed(error.reason) from error
-
-
-def open_topic(q_mgr: QueueManager, od: ObjectDescriptor, topic_string: str, options: int) -> Handle:
-    """Open a topic to publish; returns the handle, not yet in the connection."""
-    if options & (_USES & ~(mq.MQOO_OUTPUT | mq.MQOO_INQUIRE)):
-        raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
-    if topic_string.startswith(ADMIN_PREFIX) and options & mq.MQOO_OUTPUT:
-        raise Failed(mq.MQRC_ADMIN_TOPIC_STRING_ERROR)
-    return Handle(q_mgr.new_handle_number(), options, opened_name=od.object_name, topic_string=topic_string)
-
-
 def _open_q_mgr(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> Handle:
-    if options & (_USES & ~mq.MQOO_INQUIRE):
+    if options & (USES & ~mq.MQOO_INQUIRE):
         raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if od.object_name and od.object_name != q_mgr.name:
         raise Failed(mq.MQRC_OBJECT_NAME_ERROR)
@@ -157,7 +120,7 @@ def _open_q_mgr(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> Hand
 
 def _open_to_inquire(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> Handle:
     """Open a namelist or a process, of which MQINQ is all that can be asked."""
-    if options & (_USES & ~mq.MQOO_INQUIRE):
+    if options & (USES & ~mq.MQOO_INQUIRE):
         raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if od.object_q_mgr_name not in ("", q_mgr.name):
         # Unverified: the name must be this queue manager's or blank (MQOD), and another gets this reason.
@@ -178,11 +141,9 @@ def _answered_queue(q_mgr: QueueManager, od: ObjectDescriptor, handle: Handle, q
 
 def open_queue(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> tuple[Handle, Queue]:
     """Open a queue by the name in an MQOD; returns the handle, not yet in the connection, and the queue that counts it."""
-    route = route_of(q_mgr, od.object_name, od.object_q_mgr_name, options)
+    route = q_mgr.cluster.route(od.object_name, od.object_q_mgr_name, options)
     if route is not None:
         return _open_route(q_mgr, od, options, route), route.counted_on
-    if q_mgr.cluster is None and od.object_q_mgr_name not in ("", q_mgr.name):
-        raise Failed(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
     try:
         model = q_mgr.catalogue.get(od.object_name)
         if isinstance(model, Definition) and model.type == MODEL:
@@ -275,7 +236,10 @@ def close_object(q_mgr: QueueManager, connection: Connection, hobj: int, options
         known = _CLOSE_OPTIONS | _CLOSE_SUB_OPTIONS
         if options & ~(known | mq.MQCO_QUIESCE) or not at_most_one(options, known):
             raise Failed(mq.MQRC_OPTIONS_ERROR)
-        _close_subscription(q_mgr, connection, handle, options & _CLOSE_SUB_OPTIONS)
+        if options & _CLOSE_SUB_OPTIONS:
+            if handle.subscription is None:
+                raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+            handle.subscription.close(connection.user, options & _CLOSE_SUB_OPTIONS)
         deletes = options & _CLOSE_OPTIONS
         if deletes:
             _check_deletion(handle, purge=bool(options & mq.MQCO_DELETE_PURGE))
@@ -289,21 +253,6 @@ def close_object(q_mgr: QueueManager, connection: Connection, hobj: int, options
         if handle.for_input and reason != mq.MQRC_INCOMPLETE_MSG:
             reason = close_warning(handle.states[Direction.GET]) or reason
     return mq.MQCC_WARNING if reason else mq.MQCC_OK, reason, []
-
-
-def _close_subscription(q_mgr: QueueManager, connection: Connection, handle: Handle, option: int) -> None:
-    """Remove the subscription of a handle that is closed if so asked; raises Failed if that cannot be asked of it."""
-    if not option:
-        return
-    subscription = handle.subscription
-    if subscription is None:
-        raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
-    if option == mq.MQCO_REMOVE_SUB:
-        attributes = subscription.attributes
-        check_removal(q_mgr, connection, attributes.user, attributes.topic_string)
-        q_mgr.catalogue.subscriptions.remove(subscription)
-    elif not subscription.attributes.is_(mq.MQSO_DURABLE):
-        raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
 
 
 def _check_deletion(handle: Handle, *, purge: bool) -> None:

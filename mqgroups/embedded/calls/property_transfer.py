@@ -8,6 +8,8 @@ than MQACTP_NEW without an original handle is MQRC_HMSG_ERROR, and that MQPUT ch
 
 from __future__ import annotations
 
+from mqgroups.embedded.answer import Failed
+from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import Handle
 from mqgroups.embedded.messages.logical_order import IS_SEGMENT
 from mqgroups.embedded.properties import rfh2
@@ -15,7 +17,7 @@ from mqgroups.embedded.properties.control import Delivery, delivery, kept
 from mqgroups.embedded.properties.message_handle import MessageHandle
 from mqgroups.embedded.properties.names import PropertyError, check_name
 from mqgroups.embedded.properties.sets import combined
-from mqgroups.embedded.queue_manager import Connection, Failed, QueueManager
+from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire.structures import GetMessageOptions, MessageDescriptor, PutMessageOptions, blank_padded
 from mqgroups.mqi import constants as mq
 

@@ -19,11 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mqgroups.embedded.answer import Answer, Failed
 from mqgroups.embedded.calls.context import PASSES, set_context
+from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.put_status import Destination, PutStatus, status_answered
 from mqgroups.embedded.objects.attributes import ALIAS, LOCAL, MODEL
 from mqgroups.embedded.objects.others import CatalogueError
-from mqgroups.embedded.queue_manager import Answer, Connection, Failed, QueueManager
+from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire.structures import NO_ID, MessageDescriptor, PutMessageOptions, StructureError
 from mqgroups.mqi import constants as mq
 

@@ -1,17 +1,19 @@
-"""MQPUT and MQPUT1."""
+"""MQPUT and MQPUT1. Not here: what they check first (``put_options.py``, ``md_fields.py``)."""
 
 from __future__ import annotations
 
 import itertools
 import time
 
-from mqgroups.embedded.calls.context import PASSES, SETS, check_context, set_context
-from mqgroups.embedded.calls.opening import at_most_one, descriptor, open_queue
-from mqgroups.embedded.calls.permission import check_put1
+from mqgroups.embedded.answer import Answer, Failed
+from mqgroups.embedded.calls.context import check_context, set_context
+from mqgroups.embedded.calls.md_fields import HIGHEST_NUMBER, check_group_fields, resolve_descriptor
+from mqgroups.embedded.calls.opening import descriptor, open_queue
+from mqgroups.embedded.calls.permission import check_open, options_of_put1
 from mqgroups.embedded.calls.property_transfer import properties_to_put
+from mqgroups.embedded.calls.put_options import check_put_options, put_structures
 from mqgroups.embedded.calls.put_response import put1_is_asynchronous, put_is_asynchronous, put_without_telling
-from mqgroups.embedded.cluster.routing import Target
-from mqgroups.embedded.cluster.routing import target as target_of
+from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import Direction, Handle
 from mqgroups.embedded.messages.logical_order import (
     IN_GROUP,
@@ -26,17 +28,15 @@ from mqgroups.embedded.messages.logical_order import (
     stored_flags,
 )
 from mqgroups.embedded.messages.queue import Message, Queue
-from mqgroups.embedded.objects.attributes import Value
+from mqgroups.embedded.messages.route import Target
 from mqgroups.embedded.platform import ZOS_LOWEST_GROUP_PRIORITY, Platform
-from mqgroups.embedded.queue_manager import CCSID, MAX_PRIORITY, Answer, Connection, Failed, QueueManager
+from mqgroups.embedded.queue_manager import CCSID, MAX_PRIORITY, QueueManager
 from mqgroups.embedded.readings import DUPLICATE_NUMBER, GROUP_GOES_UNTOLD, PRECEDENCE, SEGMENTS_SHARE_MSG_ID
 from mqgroups.embedded.reports.reports import (
     COA,
-    check_report,
     forget,
     is_confirmed,
     reports_on_arrival,
-    wants_reply_queue,
 )
 from mqgroups.embedded.wire.structures import (
     NO_ID,
@@ -50,35 +50,6 @@ from mqgroups.embedded.wire.structures import (
 )
 from mqgroups.mqi import constants as mq
 
-_SYNCPOINTS = mq.MQPMO_SYNCPOINT | mq.MQPMO_NO_SYNCPOINT
-_RESPONSES = mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE
-_CONTEXTS = PASSES | SETS | mq.MQPMO_DEFAULT_CONTEXT | mq.MQPMO_NO_CONTEXT
-_NOT_YET = mq.MQPMO_MD_FOR_OUTPUT_ONLY
-# What means something to topics; with a queue it counts for nothing (unverified).
-_PUBLISHING = (
-    mq.MQPMO_RETAIN
-    | mq.MQPMO_WARN_IF_NO_SUBS_MATCHED
-    | mq.MQPMO_SCOPE_QMGR
-    | mq.MQPMO_SUPPRESS_REPLYTO
-    | mq.MQPMO_NOT_OWN_SUBS
-)
-_KNOWN = (
-    _SYNCPOINTS
-    | _RESPONSES
-    | _CONTEXTS
-    | _NOT_YET
-    | _PUBLISHING
-    # No authority is checked, and AlternateUserId says nothing about context (topics q098140, q097700).
-    | mq.MQPMO_ALTERNATE_USER_AUTHORITY
-    | mq.MQPMO_NEW_MSG_ID
-    | mq.MQPMO_NEW_CORREL_ID
-    | mq.MQPMO_FAIL_IF_QUIESCING
-    | mq.MQPMO_LOGICAL_ORDER
-    | mq.MQPMO_RESOLVE_LOCAL_Q
-)
-_FLAGS = IN_GROUP | IS_SEGMENT | mq.MQMF_SEGMENTATION_ALLOWED
-_MSG_TYPES = frozenset({mq.MQMT_REQUEST, mq.MQMT_REPLY, mq.MQMT_REPORT, mq.MQMT_DATAGRAM})
-_HIGHEST_NUMBER = 999_999_999
 _SEGMENT_UNIT = 16
 
 
@@ -155,7 +126,7 @@ def _open_and_put(
     data: bytes,
 ) -> Answer:
     with q_mgr.lock:
-        check_put1(q_mgr, connection, od, pmo.options)
+        check_open(q_mgr, connection, od, options_of_put1(pmo.options))
         # As if it had been opened with MQOO_BIND_NOT_FIXED, whatever DEFBIND says (topic "DEFBIND").
         handle, queue = open_queue(q_mgr, connection, od, mq.MQOO_OUTPUT | mq.MQOO_BIND_NOT_FIXED)
         try:
@@ -183,18 +154,6 @@ def _make_visible(q_mgr: QueueManager, messages: list[Message]) -> None:
             queue.make_available(together)
 
 
-def put_structures(md_raw: bytes, pmo_raw: bytes) -> tuple[MessageDescriptor, PutMessageOptions]:
-    """Return MQMD and MQPMO; raises Failed with MQRC_MD_ERROR or MQRC_PMO_ERROR."""
-    try:
-        md = MessageDescriptor(md_raw)
-    except StructureError as error:
-        raise Failed(mq.MQRC_MD_ERROR) from error
-    try:
-        return md, PutMessageOptions(pmo_raw)
-    except StructureError as error:
-        raise Failed(mq.MQRC_PMO_ERROR) from error
-
-
 def _answer(
     names: tuple[str, str],
     md: MessageDescriptor,
@@ -204,20 +163,6 @@ def _answer(
 ) -> Answer:
     comp = mq.MQCC_WARNING if reason else mq.MQCC_OK
     return comp, reason, [*before, md.pack(md.version), pmo.answered(*map(name_field, names))]
-
-
-def check_put_options(pmo: PutMessageOptions) -> None:
-    """Raise Failed for MQPMO options that IBM MQ refuses (topic q103830) or that are not here yet."""
-    options = pmo.options
-    if (
-        options & ~_KNOWN
-        or not at_most_one(options, _SYNCPOINTS)
-        or not at_most_one(options, _RESPONSES)
-        or not at_most_one(options, _CONTEXTS)
-    ):
-        raise Failed(mq.MQRC_OPTIONS_ERROR)
-    if options & _NOT_YET or pmo.recs_present:
-        raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
 
 
 def _put(
@@ -259,7 +204,7 @@ def _put(
         raise Failed(mq.MQRC_PERSISTENT_NOT_ALLOWED)
     persistent = md.persistence == mq.MQPER_PERSISTENT
     in_unit_of_work = q_mgr.platform.puts_in_syncpoint(pmo.options)
-    _check_group_fields(md, body, logical_order=logical_order)
+    check_group_fields(md, body, logical_order=logical_order)
     if q_mgr.platform is Platform.ZOS:
         if md.msg_flags & IS_SEGMENT:
             raise Failed(mq.MQRC_SEGMENTS_NOT_SUPPORTED)
@@ -281,16 +226,16 @@ def _put(
                 state, identity, md.msg_flags, precedence, persistent=persistent, in_unit_of_work=in_unit_of_work
             )
             warning = left or warning
-    if identity.msg_seq_number > _HIGHEST_NUMBER:
+    if identity.msg_seq_number > HIGHEST_NUMBER:
         raise Failed(mq.MQRC_MSG_SEQ_NUMBER_ERROR)
-    if identity.offset > _HIGHEST_NUMBER:
+    if identity.offset > HIGHEST_NUMBER:
         raise Failed(mq.MQRC_OFFSET_ERROR)
     away: Target | None = None
     names = (queue.name, q_mgr.name)
     if handle.route is not None:
-        target = target_of(q_mgr, handle, md.msg_flags, identity, logical_order=logical_order)
+        target = handle.route.target(state, md.msg_flags, identity, logical_order=logical_order)
         queue, names = target.queue, (target.queue_name, target.q_mgr_name)
-        away = target if target.q_mgr_name != q_mgr.name else None
+        away = target if target.is_away else None
     duplicate = q_mgr.readings[DUPLICATE_NUMBER]
     if duplicate and away is None and _is_there(queue, identity, md.msg_flags):
         raise Failed(duplicate)
@@ -311,8 +256,8 @@ def _put(
     messages = _messages(q_mgr, connection, queue, md, pmo, identity, pieces)
     messages[0].properties = properties
     extent = sum(message.extent for message in messages)
-    if away is not None and q_mgr.cluster is not None:
-        messages = [q_mgr.cluster.for_channel(message, *names, away.bound) for message in messages]
+    if away is not None:
+        messages = [away.transmitted(message, q_mgr.new_identifier()) for message in messages]
     if caller is not None:
         md.encoding, md.coded_char_set_id, md.format = caller
     q_mgr.keep_state(connection, handle, Direction.PUT, in_unit_of_work)
@@ -354,56 +299,6 @@ def _check_inhibition(handle: Handle, queue: Queue) -> None:
         raise Failed(mq.MQRC_PUT_INHIBITED)
     if handle.route is None and queue.values[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED:
         raise Failed(mq.MQRC_PUT_INHIBITED)
-
-
-def resolve_descriptor(md: MessageDescriptor, persistence: Value, priority: Value) -> int:
-    """Check the fields that have nothing to do with groups and fill in the defaults; returns a warning or 0."""
-    warning = check_report(md.report)
-    if md.msg_type not in _MSG_TYPES and not mq.MQMT_APPL_FIRST <= md.msg_type <= mq.MQMT_APPL_LAST:
-        raise Failed(mq.MQRC_MSG_TYPE_ERROR)
-    md.reply_to_q = blank_padded(md.reply_to_q, 48)
-    md.reply_to_q_mgr = blank_padded(md.reply_to_q_mgr, 48)
-    md.format = blank_padded(md.format, 8)
-    wants_reply = md.msg_type == mq.MQMT_REQUEST or wants_reply_queue(md.report)
-    if wants_reply and not md.reply_to_q.strip():
-        raise Failed(mq.MQRC_MISSING_REPLY_TO_Q)
-    if md.expiry <= 0 and md.expiry != mq.MQEI_UNLIMITED:
-        raise Failed(mq.MQRC_EXPIRY_ERROR)
-    if not 0 <= md.feedback <= mq.MQFB_APPL_LAST:
-        raise Failed(mq.MQRC_FEEDBACK_ERROR)
-    if md.persistence == mq.MQPER_PERSISTENCE_AS_Q_DEF:
-        md.persistence = persistence
-    elif md.persistence not in (mq.MQPER_PERSISTENT, mq.MQPER_NOT_PERSISTENT):
-        raise Failed(mq.MQRC_PERSISTENCE_ERROR)
-    if md.priority == mq.MQPRI_PRIORITY_AS_Q_DEF:
-        md.priority = priority
-    elif md.priority < 0:
-        raise Failed(mq.MQRC_PRIORITY_ERROR)
-    elif md.priority > MAX_PRIORITY:
-        # The message is put at the highest priority there is and keeps what it came with (reason code 2049).
-        warning = mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM
-    return warning
-
-
-def _check_group_fields(md: MessageDescriptor, body: bytes, *, logical_order: bool) -> None:
-    """Raise Failed for MsgFlags, MsgSeqNumber, Offset or OriginalLength that no message may have."""
-    flags = md.msg_flags
-    if flags & mq.MQMF_REJECT_UNSUP_MASK & ~_FLAGS:
-        raise Failed(mq.MQRC_MSG_FLAGS_ERROR)
-    if not logical_order:
-        if flags & IN_GROUP and not 1 <= md.msg_seq_number <= _HIGHEST_NUMBER:
-            raise Failed(mq.MQRC_MSG_SEQ_NUMBER_ERROR)
-        if flags & IS_SEGMENT and not 0 <= md.offset <= _HIGHEST_NUMBER:
-            raise Failed(mq.MQRC_OFFSET_ERROR)
-    if not flags & IS_SEGMENT:
-        return
-    not_last = not flags & mq.MQMF_LAST_SEGMENT
-    if md.msg_type == mq.MQMT_REPORT:
-        # Topic q097590. That such a segment may be empty, the data being another's, is unverified.
-        if md.original_length < max(len(body), not_last):
-            raise Failed(mq.MQRC_ORIGINAL_LENGTH_ERROR)
-    elif not body and not_last:
-        raise Failed(mq.MQRC_SEGMENT_LENGTH_ZERO)
 
 
 def _pieces(queue: Queue, md: MessageDescriptor, body: bytes) -> list[bytes]:

@@ -25,21 +25,22 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mqgroups.embedded.cluster.routing import addressed, here
+from mqgroups.embedded.answer import Failed
+from mqgroups.embedded.channels.settings import Surroundings
+from mqgroups.embedded.cluster_view import local_target
 from mqgroups.embedded.messages.queue import Message
+from mqgroups.embedded.messages.route import Target
 from mqgroups.embedded.messages.transmission import Bound, Transmitted, decode
-from mqgroups.embedded.queue_manager import Failed, QueueManager
+from mqgroups.embedded.objects.definition import Definition
+from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.readings import GROUP_STAYS
 from mqgroups.embedded.reports import reports
 from mqgroups.embedded.reports.delivery import dead_letter, placed
 from mqgroups.embedded.store import ChannelState
 from mqgroups.embedded.wire.structures import MessageDescriptor
 from mqgroups.mqi import constants as mq
-
-if TYPE_CHECKING:
-    from mqgroups.embedded.cluster.cluster import Cluster
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ _GONE = frozenset({mq.MQRC_PUT_INHIBITED, mq.MQRC_UNKNOWN_OBJECT_NAME, mq.MQRC_U
 class Receiver:
     """Answers the sending ends of the cluster's channels; called by the threads of their connections."""
 
-    def __init__(self, q_mgr: QueueManager, cluster: Cluster) -> None:
+    def __init__(self, q_mgr: QueueManager, cluster: Surroundings) -> None:
         self._q_mgr = q_mgr
         self._cluster = cluster
         self._guard = threading.Lock()
@@ -146,11 +147,17 @@ class Receiver:
     def _put(self, item: Transmitted) -> list[Message]:
         md = MessageDescriptor(item.md.pack(2))
         md.expiry, md.backout_count = item.expiry, 0
-        target = here(self._q_mgr, item.queue_name)
+        target = self._here(item.queue_name)
         message = placed(self._q_mgr, target, md, item.data, item.properties)
-        if target.q_mgr_name == self._q_mgr.name and reports.is_confirmed(reports.COA, md.report, md.format):
+        if not target.is_away and reports.is_confirmed(reports.COA, md.report, md.format):
             return [message, *reports.reports_on_arrival(self._q_mgr, [message])]
         return [message]
+
+    def _here(self, name: str) -> Target:
+        """Return where a message goes that came over a channel for a queue of this name; raises Failed."""
+        if isinstance(self._q_mgr.catalogue.get(name), Definition):
+            return self._q_mgr.cluster.addressed(name, "")
+        return local_target(self._q_mgr.catalogue, self._q_mgr.name, name)
 
     def _stays(self, bound: Bound) -> bool:
         """Whether a message that is bound like this goes to no other instance than the one it was sent to."""
@@ -163,7 +170,7 @@ class Receiver:
         except Failed:
             return []
         _log.info("a message for %s goes on to %s", item.queue_name, q_mgr_name)
-        target = addressed(self._q_mgr, item.queue_name, q_mgr_name)
+        target = self._q_mgr.cluster.addressed(item.queue_name, q_mgr_name)
         md = MessageDescriptor(item.md.pack(2))
         md.expiry = item.expiry
         return [placed(self._q_mgr, target, md, item.data, item.properties, bound=item.bound)]

@@ -26,22 +26,19 @@ import socket
 import sqlite3
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mqgroups.embedded.cluster import routing
-from mqgroups.embedded.cluster.workload import ChannelStatus
+from mqgroups.embedded.answer import Failed
+from mqgroups.embedded.channels.settings import ChannelStatus, Surroundings
 from mqgroups.embedded.messages.queue import Match, Message, Queue
 from mqgroups.embedded.messages.transmission import Bound, bound, encode, is_transmission, opened
-from mqgroups.embedded.queue_manager import Failed, QueueManager
+from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.reports.delivery import placed
 from mqgroups.embedded.reports.reports import discard_expired, forget, publish
 from mqgroups.embedded.store import ChannelState
 from mqgroups.embedded.wire.frames import FrameError, FrameReader, decode_reply, encode_request
 from mqgroups.embedded.wire.verbs import BY_NAME
 from mqgroups.mqi import constants as mq
-
-if TYPE_CHECKING:
-    from mqgroups.embedded.cluster.cluster import Cluster
 
 _log = logging.getLogger(__name__)
 _KILOBYTE = 1024
@@ -118,7 +115,7 @@ class _Link:
 class SenderChannel:
     """The channel to one other queue manager of the cluster."""
 
-    def __init__(self, q_mgr: QueueManager, cluster: Cluster, partner: str, name: str, queue: Queue) -> None:
+    def __init__(self, q_mgr: QueueManager, cluster: Surroundings, partner: str, name: str, queue: Queue) -> None:
         self.name = name
         self.partner = partner
         self.queue = queue
@@ -162,7 +159,7 @@ class SenderChannel:
         self._thread.start()
 
     def close(self) -> None:
-        """End, whatever is under way; ``Cluster.ending`` is set."""
+        """End, whatever is under way; ``Surroundings.ending`` is set."""
         link = self._link
         if link is not None:
             link.close()
@@ -266,7 +263,7 @@ class SenderChannel:
             return self._link
         self._drop_link()
         with self._q_mgr.lock:
-            member = self._cluster.repository.member(self.partner)
+            member = self._cluster.partner(self.partner)
         if member is None:
             raise ChannelError(f"{self.partner} has never been started")
         about = {"channel": self.name, "sender": self._q_mgr.store.identifier}
@@ -379,7 +376,7 @@ class SenderChannel:
                     item.md.expiry = item.expiry
                     made = placed(
                         self._q_mgr,
-                        routing.addressed(self._q_mgr, item.queue_name, chosen),
+                        self._q_mgr.cluster.addressed(item.queue_name, chosen),
                         item.md,
                         item.data,
                         item.properties,

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from typing import Any
 
 from mqgroups.embedded.channels.sender import SenderChannel
 from mqgroups.embedded.queue_manager import QueueManager
 
 
-def perform(q_mgr: QueueManager, action: str, to: str = "", **how: Any) -> dict[str, Any]:
+def perform(
+    q_mgr: QueueManager, channels: Mapping[str, SenderChannel], action: str, to: str, **how: Any
+) -> dict[str, Any]:
     """Carry out a command; the answer has an ``error`` if there is no such channel."""
-    cluster = q_mgr.cluster
-    if cluster is None:
-        return {"error": f"queue manager {q_mgr.name} is in no cluster"}
     if action == "status":
         with q_mgr.lock:
-            return {"channels": [_status(channel) for _, channel in sorted(cluster.channels.items())]}
-    channel = cluster.channels.get(to)
+            return {"channels": [_status(channel) for _, channel in sorted(channels.items())]}
+    channel = channels.get(to)
     if channel is None:
-        return {"error": f"{q_mgr.name} has channels to {', '.join(sorted(cluster.channels))}, and none to {to}"}
+        return {"error": f"{q_mgr.name} has channels to {', '.join(sorted(channels))}, and none to {to}"}
     if action == "stop":
         channel.stop()
     elif action == "start":

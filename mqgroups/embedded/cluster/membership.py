@@ -5,22 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-
-@dataclass(frozen=True, slots=True)
-class ChannelSettings:
-    """Attributes of all channels of a cluster, named as in MQSC where MQSC has them.
-
-    ``batchsz`` messages or ``batchlim`` kilobytes are a batch. ``mrrty`` times, ``mrtmr`` milliseconds apart, the receiving end
-    tries again to put a message that a queue does not take. ``npmspeed`` is FAST or NORMAL. ``retry_s`` is how long a channel
-    waits until it tries again to reach its partner.
-    """
-
-    batchsz: int = 50
-    batchlim: int = 5000
-    mrrty: int = 10
-    mrtmr: int = 1000
-    npmspeed: str = "FAST"
-    retry_s: float = 0.2
+from mqgroups.embedded.channels.settings import ChannelSettings
 
 
 @dataclass(frozen=True, slots=True)

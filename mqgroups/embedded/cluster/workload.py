@@ -8,21 +8,10 @@ order of their names.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mqgroups.embedded.wire import pcf_constants as cf
-
-
-class ChannelStatus(enum.Enum):
-    """STATUS of a channel."""
-
-    INACTIVE = cf.MQCHS_INACTIVE
-    RUNNING = cf.MQCHS_RUNNING
-    RETRYING = cf.MQCHS_RETRYING
-    STOPPED = cf.MQCHS_STOPPED
-
+from mqgroups.embedded.channels.settings import ChannelStatus
 
 # Steps about channel status: the first of these sets that is not empty is what remains.
 _PREFERENCE = {

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from mqgroups.embedded.messages.logical_order import GroupState
+from mqgroups.embedded.messages.queue import Message, Queue
+from mqgroups.embedded.messages.route import Route
+from mqgroups.embedded.objects.attributes import Value
 from mqgroups.mqi import constants as mq
-
-if TYPE_CHECKING:
-    from mqgroups.embedded.cluster.routing import Route
-    from mqgroups.embedded.messages.queue import Message, Queue
-    from mqgroups.embedded.objects.attributes import Value
-    from mqgroups.embedded.pubsub.subscription import Subscription
 
 INPUT = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
 
@@ -23,6 +20,16 @@ class Direction(enum.Enum):
     PUT = "put"
     GET = "get"
     BROWSE = "browse"
+
+
+class OpenedBySub(Protocol):
+    """What MQSUB opened, as far as closing it goes; ``pubsub/`` has it."""
+
+    def close(self, user: str, option: int) -> None:
+        """MQCLOSE of this user with MQCO_KEEP_SUB or MQCO_REMOVE_SUB; raises Failed if that cannot be asked of it."""
+
+    def released(self) -> None:
+        """The handle is gone."""
 
 
 class Handle:
@@ -71,7 +78,7 @@ class Handle:
         creates_dynamic: bool = False,
         default_put_response: int = mq.MQPRT_SYNC_RESPONSE,
         topic_string: str = "",
-        subscription: Subscription | None = None,
+        subscription: OpenedBySub | None = None,
         object_type: int = mq.MQOT_Q,
         route: Route | None = None,
     ) -> None:

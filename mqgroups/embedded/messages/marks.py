@@ -10,29 +10,24 @@ options" (q096780). Times are those of ``time.monotonic``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from mqgroups.mqi import constants as mq
-
-if TYPE_CHECKING:
-    from mqgroups.embedded.messages.handle import Handle
-    from mqgroups.embedded.messages.queue import Message
 
 
 class Marks:
-    """The marks on the messages of one queue. All methods are called under the queue manager's lock."""
+    """The marks on the messages of one queue, which are keys here and nothing more, as are handles. All methods are called under
+    the queue manager's lock."""
 
     def __init__(self) -> None:
-        self._of_handles: dict[Message, set[Handle]] = {}
+        self._of_handles: dict[object, set[object]] = {}
         # When each was marked, the oldest mark first.
-        self._of_set: dict[Message, float] = {}
-        self._members: set[Handle] = set()
+        self._of_set: dict[object, float] = {}
+        self._members: set[object] = set()
 
-    def join(self, handle: Handle) -> None:
+    def join(self, handle: object) -> None:
         """A handle that co-operates was opened."""
         self._members.add(handle)
 
-    def leave(self, handle: Handle) -> bool:
+    def leave(self, handle: object) -> bool:
         """A handle was closed; returns whether messages lost a mark that others saw."""
         for message in [message for message, handles in self._of_handles.items() if handle in handles]:
             self.unmark(message, handle)
@@ -44,11 +39,11 @@ class Marks:
         self._of_set.clear()
         return True
 
-    def mark(self, message: Message, handle: Handle) -> None:
+    def mark(self, message: object, handle: object) -> None:
         """Mark a message for a handle."""
         self._of_handles.setdefault(message, set()).add(handle)
 
-    def unmark(self, message: Message, handle: Handle) -> None:
+    def unmark(self, message: object, handle: object) -> None:
         """Take the mark of a handle off a message, if there is one."""
         handles = self._of_handles.get(message)
         if handles is not None:
@@ -56,19 +51,19 @@ class Marks:
             if not handles:
                 del self._of_handles[message]
 
-    def mark_for_set(self, message: Message, now_s: float) -> None:
+    def mark_for_set(self, message: object, now_s: float) -> None:
         """Mark a message for all handles that co-operate."""
         self._of_set[message] = now_s
 
-    def unmark_for_set(self, message: Message) -> bool:
+    def unmark_for_set(self, message: object) -> bool:
         """Take that mark off a message; returns whether there was one."""
         return self._of_set.pop(message, None) is not None
 
-    def is_marked_for_set(self, message: Message) -> bool:
+    def is_marked_for_set(self, message: object) -> bool:
         """Whether a message is marked for the handles that co-operate."""
         return message in self._of_set
 
-    def is_marked_for(self, message: Message, handle: Handle) -> bool:
+    def is_marked_for(self, message: object, handle: object) -> bool:
         """Whether a message counts as marked for a handle: by itself, or by the set it belongs to."""
         return handle in self._of_handles.get(message, ()) or (handle in self._members and message in self._of_set)
 
@@ -86,7 +81,7 @@ class Marks:
             return None
         return next(iter(self._of_set.values())) + interval_ms / 1000
 
-    def forget(self, message: Message) -> None:
+    def forget(self, message: object) -> None:
         """A message left the queue."""
         self._of_handles.pop(message, None)
         self._of_set.pop(message, None)

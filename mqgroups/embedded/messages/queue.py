@@ -1,11 +1,12 @@
-"""A queue: its messages in delivery order, and the indexes that find one among a million.
+"""A queue: its messages in delivery order, each at its place.
 
 Messages keep the place they took when they were put: first by priority (or by the queue's default priority where
 delivery is FIFO), then by arrival. A message that is got in a unit of work leaves the indexes and, if backed out,
 returns to the very same place; one that is put in a unit of work enters them at commit, at the place it took at MQPUT.
 So "available" is one thing only: being in ``Queue.available``.
 
-Not here: who may get what (``calls/getting.py``), units of work, disk. All methods are called under the queue manager's lock.
+Not here: who may get what (``calls/getting.py``), units of work, disk, what finds one among a million (``index.py``,
+``group.py``). All methods are called under the queue manager's lock.
 """
 
 from __future__ import annotations
@@ -15,19 +16,18 @@ import struct
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from sortedcontainers import SortedDict
 
+from mqgroups.embedded.messages.group import Group
+from mqgroups.embedded.messages.index import Index
 from mqgroups.embedded.messages.logical_order import IN_GROUP, IS_SEGMENT
 from mqgroups.embedded.messages.marks import Marks
 from mqgroups.embedded.messages.waiting import WaitingCalls
 from mqgroups.embedded.objects.attributes import LOCAL, Value
 from mqgroups.embedded.wire.structures import NO_GROUP, NO_ID
 from mqgroups.mqi import constants as mq
-
-if TYPE_CHECKING:
-    from mqgroups.embedded.messages.handle import Handle
 
 _MSG_TYPE_AND_FEEDBACK = struct.Struct("<i4xi")
 _MSG_TYPE_OFFSET = 12
@@ -94,7 +94,8 @@ class Message:
         self.persistent = persistent
         self.backout_count = backout_count
         self.expires_at_s = expires_at_s
-        self.locked_by: Handle | None = None
+        # The handle that locks it.
+        self.locked_by: object | None = None
 
     def move_to(self, position: int) -> None:
         """Take another place among messages of the same priority; the message must not be available."""
@@ -160,131 +161,6 @@ class Match:
 InOrder: TypeAlias = "SortedDict[int, Message] | Sequence[Message]"
 
 
-class _Index:
-    """Messages by an identifier, each bucket in delivery order. Most identifiers have one message: no bucket is
-    made."""
-
-    __slots__ = ("_buckets",)
-
-    def __init__(self) -> None:
-        self._buckets: dict[bytes, Message | SortedDict[int, Message]] = {}
-
-    def add(self, identifier: bytes, message: Message) -> None:
-        held = self._buckets.get(identifier)
-        if held is None:
-            self._buckets[identifier] = message
-        elif isinstance(held, Message):
-            self._buckets[identifier] = SortedDict({held.key: held, message.key: message})
-        else:
-            held[message.key] = message
-
-    def remove(self, identifier: bytes, message: Message) -> None:
-        held = self._buckets[identifier]
-        if not isinstance(held, Message):
-            del held[message.key]
-            if held:
-                return
-        del self._buckets[identifier]
-
-    def bucket(self, identifier: bytes) -> InOrder:
-        held = self._buckets.get(identifier)
-        if held is None:
-            return ()
-        return (held,) if isinstance(held, Message) else held
-
-
-class Group:
-    """The available messages that carry one GroupId, and whether they are all there."""
-
-    __slots__ = ("_complete", "_last_seqs", "_parts", "_sum_of_seqs", "members")
-
-    def __init__(self) -> None:
-        self.members: SortedDict[int, Message] = SortedDict()
-        self._parts: dict[int, list[Message]] = {}
-        self._complete = 0
-        self._sum_of_seqs = 0
-        self._last_seqs: dict[int, int] = {}
-
-    def add(self, message: Message) -> None:
-        seq = message.msg_seq_number
-        self.members[message.key] = message
-        was = self.has_logical_message(seq)
-        if seq not in self._parts:
-            self._parts[seq] = []
-            self._sum_of_seqs += seq
-        self._parts[seq].append(message)
-        self._complete += self.has_logical_message(seq) - was
-        if message.msg_flags & mq.MQMF_LAST_MSG_IN_GROUP:
-            self._last_seqs[seq] = self._last_seqs.get(seq, 0) + 1
-
-    def remove(self, message: Message) -> None:
-        seq = message.msg_seq_number
-        del self.members[message.key]
-        was = self.has_logical_message(seq)
-        parts = self._parts[seq]
-        parts.remove(message)
-        if not parts:
-            del self._parts[seq]
-            self._sum_of_seqs -= seq
-        self._complete += self.has_logical_message(seq) - was
-        if message.msg_flags & mq.MQMF_LAST_MSG_IN_GROUP:
-            self._last_seqs[seq] -= 1
-            if not self._last_seqs[seq]:
-                del self._last_seqs[seq]
-
-    def find(self, msg_seq_number: int, offset: int) -> Message | None:
-        """Return the first in delivery order with this sequence number and offset. Duplicates are legal on a queue."""
-        found = [part for part in self.parts(msg_seq_number) if part.offset == offset]
-        return min(found, key=_key) if found else None
-
-    def parts(self, msg_seq_number: int) -> Sequence[Message]:
-        """Return the physical messages with this sequence number, in no particular order."""
-        return self._parts.get(msg_seq_number, ())
-
-    def has_logical_message(self, msg_seq_number: int) -> bool:
-        """Whether all segments of a logical message are there (or it has none and is there)."""
-        parts = self._parts.get(msg_seq_number)
-        if not parts:
-            return False
-        if not parts[0].msg_flags & IS_SEGMENT:
-            return True
-        return any(self.logical_message(msg_seq_number, feedback) for feedback in {part.feedback for part in parts})
-
-    def logical_message(self, msg_seq_number: int, feedback: int) -> list[Message]:
-        """Return the segments of a logical message by ascending offset, or nothing if one of them is not there.
-
-        A logical message that is not segmented is the one segment of itself. Segments that are reports go together if their
-        Feedback is the same (topic q022880).
-        """
-        by_offset: dict[int, Message] = {}
-        for part in sorted(self.parts(msg_seq_number), key=_key):
-            if part.feedback == feedback:
-                by_offset.setdefault(part.offset, part)
-        found: list[Message] = []
-        offset = 0
-        while offset in by_offset:
-            last = by_offset[offset]
-            found.append(last)
-            if last.msg_flags & mq.MQMF_LAST_SEGMENT or not last.msg_flags & IS_SEGMENT:
-                return found
-            if not last.extent:
-                return []
-            offset += last.extent
-        return []
-
-    def is_complete(self) -> bool:
-        """Whether every logical message from 1 to the one flagged as last is there, with all its segments."""
-        if not self._last_seqs:
-            return False
-        last = max(self._last_seqs)
-        if self._complete < last:
-            return False
-        # Of n different numbers above zero only 1 to n have so small a sum: what is usual is told without counting through.
-        if len(self._parts) == last and self._sum_of_seqs == last * (last + 1) // 2:
-            return True
-        return all(self.has_logical_message(seq) for seq in range(1, last + 1))
-
-
 def _key(message: Message) -> int:
     return message.key
 
@@ -322,9 +198,9 @@ class Queue:
         self.exclusive_input_count = 0
         self.available: SortedDict[int, Message] = SortedDict()
         self._heads: SortedDict[int, Message] = SortedDict()
-        self._by_msg_id = _Index()
-        self._by_correl_id = _Index()
-        self._groups: dict[bytes, Group] = {}
+        self._by_msg_id: Index[Message] = Index()
+        self._by_correl_id: Index[Message] = Index()
+        self._groups: dict[bytes, Group[Message]] = {}
         # When available messages expire, with their keys; those that are gone meanwhile are passed over.
         self._expiring: list[tuple[float, int]] = []
         self.waiting = WaitingCalls()
@@ -434,7 +310,7 @@ class Queue:
         """Let the MQGETs that wait look again, each in its turn: something changed that could satisfy or end a wait."""
         self.waiting.look_again()
 
-    def group(self, group_id: bytes) -> Group | None:
+    def group(self, group_id: bytes) -> Group[Message] | None:
         """Return the available messages of a group."""
         return self._groups.get(group_id)
 

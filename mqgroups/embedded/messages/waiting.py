@@ -8,7 +8,7 @@ The turns: all that browse without a lock, who share what they find; then those 
 take any. Within each the one that waits longest comes first. IBM MQ promises the order of the last two ("attempts to give
 priority") and within them none (topic "MQGMO options", q096780); browsers first is one of the orders it leaves open.
 
-Not here: what a call looks for (``calls/getting.py``), how a connection sleeps (``queue_manager.Waiter``).
+Not here: what a call looks for (``calls/getting.py``), how a connection sleeps (``answer.Waiter``).
 """
 
 from __future__ import annotations

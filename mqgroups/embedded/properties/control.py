@@ -5,7 +5,7 @@ from its data, and those in MQRFH2 headers that the application put in front of 
 for all of them in the handle, all of them in an MQRFH2, or none; then the data's headers lose their property folders, and
 a header that has no other folder goes altogether. A delivery that changes nothing passes the data on as it was put.
 
-Pure. Not here: MQRFH2 itself (``rfh2.py``), message handles (``message_handles.py``).
+Pure. Not here: MQRFH2 itself (``rfh2.py``), message handles (``message_handle.py``).
 
 Source: IBM MQ, topics "PropertyControl" (q103350), "PROPCTL queue options" (q008230), "MQGMO options", "MsgHandle" (q096760).
 Unverified: that properties of handle and header are delivered in one header, the handle's first; that the handle is

@@ -5,7 +5,7 @@ than once. The cursor points at the property that was inquired last; a property 
 its neighbours. Changing the name that is inquired starts from the front.
 
 Pure: no handles, no locks, no bytes. Not here: which names are legal (``names.py``), what types are
-(``values.py``), MQRFH2 (``rfh2.py``), the verbs (``message_handles.py``).
+(``values.py``), MQRFH2 (``rfh2.py``), the verbs (``calls/message_properties.py``).
 
 Source: IBM MQ, topics "Options (MQLONG)" of MQSMPO, MQIMPO and MQDMPO, and "Action" of MQPMO (q098680).
 """

@@ -13,11 +13,10 @@ import dataclasses
 import time
 from collections.abc import Mapping
 
-from mqgroups.embedded.catalogue import Catalogue
 from mqgroups.embedded.objects.attributes import Value
 from mqgroups.embedded.objects.kinds import SUBSCRIPTION_ATTRIBUTES, by_selector, defaults
 from mqgroups.embedded.objects.others import CatalogueError
-from mqgroups.embedded.pubsub.subscription import Subscription, SubscriptionAttributes
+from mqgroups.embedded.pubsub.subscription import Subscription, SubscriptionAttributes, Subscriptions
 from mqgroups.embedded.pubsub.topic import full_topic_string, topic_at
 from mqgroups.embedded.pubsub.topic_string import Wildcards, is_well_formed
 from mqgroups.embedded.wire import pcf_constants as pcf
@@ -36,7 +35,7 @@ _NOT_ALTERABLE = {
 
 
 def define(
-    catalogue: Catalogue, name: str, values: Mapping[int, SubscriptionValue], *, replace: bool = False
+    subscriptions: Subscriptions, name: str, values: Mapping[int, SubscriptionValue], *, replace: bool = False
 ) -> Subscription:
     """Make a durable subscription, or give one that exists other attributes.
 
@@ -44,9 +43,9 @@ def define(
         CatalogueError: MQRC_SUB_ALREADY_EXISTS; MQRCCF_SUB_NAME_ERROR, MQRCCF_ATTR_VALUE_ERROR; MQRC_UNKNOWN_OBJECT_NAME,
             MQRC_TOPIC_STRING_ERROR, MQRCCF_DURABILITY_NOT_ALLOWED; MQRCCF_DEST_NAME_ERROR, MQRC_INVALID_DESTINATION.
     """
-    existing = catalogue.subscriptions.named(name)
+    existing = subscriptions.named(name)
     if existing is not None and replace:
-        alter(catalogue, existing, values)
+        alter(subscriptions, existing, values)
         return existing
     if existing is not None:
         raise CatalogueError(mq.MQRC_SUB_ALREADY_EXISTS, f"subscription {name} exists")
@@ -55,8 +54,8 @@ def define(
     _check(values)
     whole: dict[int, SubscriptionValue] = {**defaults(SUBSCRIPTION_ATTRIBUTES), **values}
     topic_name = str(whole[mq.MQCA_TOPIC_NAME])
-    topic_string = full_topic_string(catalogue.objects, topic_name, str(whole[mq.MQCA_TOPIC_STRING]))
-    topic = topic_at(catalogue.objects, topic_string)
+    topic_string = full_topic_string(subscriptions.catalogue.objects, topic_name, str(whole[mq.MQCA_TOPIC_STRING]))
+    topic = topic_at(subscriptions.catalogue.objects, topic_string)
     if topic.values[mq.MQIA_DURABLE_SUB] == pcf.MQSUB_DURABLE_INHIBITED:
         raise CatalogueError(pcf.MQRCCF_DURABILITY_NOT_ALLOWED, f"{topic.name} allows no durable subscriptions")
     is_managed = whole[pcf.MQIACF_DESTINATION_CLASS] == pcf.MQDC_MANAGED
@@ -65,12 +64,12 @@ def define(
         raise CatalogueError(mq.MQRC_TOPIC_STRING_ERROR, f"{topic_string!r} is no topic string")
     queue = str(whole[pcf.MQCACF_DESTINATION])
     if is_managed:
-        queue = catalogue.subscriptions.managed_queue(str(topic.values[mq.MQCA_MODEL_DURABLE_Q]), durable=True).name
+        queue = subscriptions.managed_queue(str(topic.values[mq.MQCA_MODEL_DURABLE_Q]), durable=True).name
     elif not queue:
         raise CatalogueError(pcf.MQRCCF_DEST_NAME_ERROR, "DEST is needed")
     options = mq.MQSO_DURABLE | (mq.MQSO_MANAGED if is_managed else 0)
     options |= mq.MQSO_WILDCARD_CHAR if characters else mq.MQSO_WILDCARD_TOPIC
-    sub_id = catalogue.subscriptions.new_id()
+    sub_id = subscriptions.new_id()
     made = SubscriptionAttributes(
         name,
         sub_id,
@@ -83,10 +82,10 @@ def define(
         level=_number(whole, pcf.MQIACF_SUB_LEVEL),
         type=pcf.MQSUBTYPE_ADMIN,
     )
-    return catalogue.subscriptions.add(_with(made, whole))
+    return subscriptions.add(_with(made, whole))
 
 
-def alter(catalogue: Catalogue, subscription: Subscription, values: Mapping[int, SubscriptionValue]) -> None:
+def alter(subscriptions: Subscriptions, subscription: Subscription, values: Mapping[int, SubscriptionValue]) -> None:
     """Change attributes of a subscription; raises CatalogueError."""
     _check(values)
     now = values_of(subscription)
@@ -95,16 +94,16 @@ def alter(catalogue: Catalogue, subscription: Subscription, values: Mapping[int,
             raise CatalogueError(reason, f"{_KNOWN[selector].keyword} cannot be altered")
     if mq.MQCA_TOPIC_STRING in values:
         name, string = subscription.attributes.topic_name, str(values[mq.MQCA_TOPIC_STRING])
-        if full_topic_string(catalogue.objects, name, string) != subscription.attributes.topic_string:
+        if full_topic_string(subscriptions.catalogue.objects, name, string) != subscription.attributes.topic_string:
             raise CatalogueError(mq.MQRC_TOPIC_NOT_ALTERABLE, "TOPICSTR cannot be altered")
-    catalogue.subscriptions.change(subscription, _with(subscription.attributes, values))
+    subscriptions.change(subscription, _with(subscription.attributes, values))
 
 
-def delete(catalogue: Catalogue, subscription: Subscription) -> None:
+def delete(subscriptions: Subscriptions, subscription: Subscription) -> None:
     """Delete a subscription; raises CatalogueError with MQRCCF_SUBSCRIPTION_IN_USE if an application has it open."""
     if subscription.connection_id is not None:
         raise CatalogueError(pcf.MQRCCF_SUBSCRIPTION_IN_USE, f"{subscription.attributes.name} is in use")
-    catalogue.subscriptions.remove(subscription)
+    subscriptions.remove(subscription)
 
 
 def values_of(subscription: Subscription) -> dict[int, SubscriptionValue]:

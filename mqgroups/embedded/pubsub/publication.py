@@ -13,13 +13,14 @@ import copy
 import time
 from collections.abc import Sequence
 
+from mqgroups.embedded.answer import Failed
 from mqgroups.embedded.messages.queue import Message, Queue
 from mqgroups.embedded.objects.others import CatalogueError
 from mqgroups.embedded.properties.control import kept
 from mqgroups.embedded.properties.names import path_of
 from mqgroups.embedded.properties.sets import Property
 from mqgroups.embedded.pubsub.subscription import Subscription
-from mqgroups.embedded.queue_manager import MAX_PRIORITY, Failed, QueueManager
+from mqgroups.embedded.queue_manager import MAX_PRIORITY, QueueManager
 from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.embedded.wire.structures import NO_ID, MessageDescriptor
 from mqgroups.mqi import constants as mq

@@ -13,22 +13,28 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Sequence
 
+from mqgroups.embedded.answer import Answer, Failed
 from mqgroups.embedded.calls import putting
 from mqgroups.embedded.calls.context import IDENTITY, ORIGIN, check_context, set_context
-from mqgroups.embedded.calls.opening import descriptor, open_topic, topic_string_of
-from mqgroups.embedded.calls.permission import check_put1
+from mqgroups.embedded.calls.md_fields import resolve_descriptor
+from mqgroups.embedded.calls.opening import descriptor
+from mqgroups.embedded.calls.permission import options_of_put1
 from mqgroups.embedded.calls.property_transfer import properties_to_put
+from mqgroups.embedded.calls.put_options import check_put_options, put_structures
+from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import Handle
 from mqgroups.embedded.messages.logical_order import IN_GROUP, IS_SEGMENT
 from mqgroups.embedded.messages.queue import Message, Queue
 from mqgroups.embedded.properties.control import read
 from mqgroups.embedded.properties.sets import Property
+from mqgroups.embedded.pubsub.opening import open_topic, topic_string_of
+from mqgroups.embedded.pubsub.permission import check_open_topic
 from mqgroups.embedded.pubsub.publication import copy_for, destination, make_visible
 from mqgroups.embedded.pubsub.retained import to_retain
-from mqgroups.embedded.pubsub.subscription import Subscription
+from mqgroups.embedded.pubsub.subscription import Subscription, Subscriptions
 from mqgroups.embedded.pubsub.topic import Topic, topic_at
 from mqgroups.embedded.pubsub.topic_string import bytes_of
-from mqgroups.embedded.queue_manager import CCSID, Answer, Connection, Failed, QueueManager
+from mqgroups.embedded.queue_manager import CCSID, QueueManager
 from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.embedded.wire.structures import (
     NO_GROUP,
@@ -48,7 +54,7 @@ def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, p
     handle = connection.handles.get(hobj)
     if handle is None or not handle.topic_string:
         return putting.put(q_mgr, connection, hobj, md_raw, pmo_raw, data)
-    md, pmo = putting.put_structures(md_raw, pmo_raw)
+    md, pmo = put_structures(md_raw, pmo_raw)
     if not handle.options & mq.MQOO_OUTPUT:
         raise Failed(mq.MQRC_NOT_OPEN_FOR_OUTPUT)
     if pmo.options & mq.MQPMO_ALTERNATE_USER_AUTHORITY:
@@ -73,11 +79,11 @@ def put1(
     if topic_string is None:
         comp, reason, answered = putting.put1(q_mgr, connection, od_raw, md_raw, pmo_raw, data)
         return comp, reason, [*answered, b""]
-    md, pmo = putting.put_structures(md_raw, pmo_raw)
+    md, pmo = put_structures(md_raw, pmo_raw)
     if pmo.options & mq.MQPMO_LOGICAL_ORDER:
         raise Failed(mq.MQRC_OPTIONS_ERROR)
     with q_mgr.lock:
-        check_put1(q_mgr, connection, od, pmo.options, topic_string)
+        check_open_topic(q_mgr, connection, od, options_of_put1(pmo.options), topic_string)
     handle = open_topic(q_mgr, od, topic_string, mq.MQOO_OUTPUT)
     comp, reason = _publish(q_mgr, connection, handle, md, pmo, data, put1=True)
     answered_od, resolved = od.answered_topic(bytes_of(topic_string))
@@ -96,7 +102,7 @@ def _publish(
     put1: bool,
 ) -> tuple[int, int]:
     """Publish; ``md`` becomes what MQPUT returns. Returns completion and reason code."""
-    putting.check_put_options(pmo)
+    check_put_options(pmo)
     in_unit_of_work = q_mgr.platform.puts_in_syncpoint(pmo.options)
     with q_mgr.lock:
         check_context(connection, handle, pmo, put1=put1)
@@ -145,7 +151,7 @@ def _publication(
         except StructureError as error:
             raise Failed(mq.MQRC_MDE_ERROR) from error
     persistence, priority = topic.values[mq.MQIA_TOPIC_DEF_PERSISTENCE], topic.values[mq.MQIA_DEF_PRIORITY]
-    warning = putting.resolve_descriptor(publication, persistence, priority)
+    warning = resolve_descriptor(publication, persistence, priority)
     if publication.msg_flags & (IN_GROUP | IS_SEGMENT):
         raise Failed(mq.MQRC_MSG_NOT_ALLOWED_IN_GROUP)
     set_context(q_mgr, connection, publication, pmo)
@@ -174,7 +180,7 @@ def _subscribers(
     """Return the subscriptions that a publication is for."""
     found = [
         one
-        for one in q_mgr.catalogue.subscriptions.matching(topic.string)
+        for one in q_mgr.parts.get(Subscriptions).matching(topic.string)
         if not one.attributes.is_(mq.MQSO_PUBLICATIONS_ON_REQUEST) and one.attributes.level <= pmo.pub_level
     ]
     if pmo.options & mq.MQPMO_NOT_OWN_SUBS:

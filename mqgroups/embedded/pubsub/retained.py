@@ -14,6 +14,7 @@ import hashlib
 import time
 from collections.abc import Sequence
 
+from mqgroups.embedded.answer import Failed
 from mqgroups.embedded.messages.queue import Message, Queue
 from mqgroups.embedded.properties.control import read
 from mqgroups.embedded.properties.sets import Property
@@ -27,7 +28,7 @@ from mqgroups.embedded.pubsub.publication import (
 )
 from mqgroups.embedded.pubsub.subscription import Subscription
 from mqgroups.embedded.pubsub.topic_string import bytes_of
-from mqgroups.embedded.queue_manager import Failed, QueueManager
+from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.embedded.wire.structures import NO_GROUP, MessageDescriptor
 from mqgroups.mqi import constants as mq

@@ -16,16 +16,19 @@ import dataclasses
 import struct
 import time
 
+from mqgroups.embedded.answer import Answer, Failed
 from mqgroups.embedded.calls.opening import at_most_one, check_handles_left, open_queue
-from mqgroups.embedded.calls.permission import check_resume, check_subscribe
+from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import INPUT, Handle
 from mqgroups.embedded.messages.queue import Queue
 from mqgroups.embedded.objects.others import CatalogueError
+from mqgroups.embedded.pubsub.opening import OpenSubscription
+from mqgroups.embedded.pubsub.permission import check_resume, check_subscribe
 from mqgroups.embedded.pubsub.retained import send_retained
-from mqgroups.embedded.pubsub.subscription import Subscription, SubscriptionAttributes
+from mqgroups.embedded.pubsub.subscription import Subscription, SubscriptionAttributes, Subscriptions
 from mqgroups.embedded.pubsub.topic import full_topic_string, topic_at
 from mqgroups.embedded.pubsub.topic_string import Wildcards, bytes_of, is_well_formed, text_of
-from mqgroups.embedded.queue_manager import MAX_PRIORITY, Answer, Connection, Failed, QueueManager
+from mqgroups.embedded.queue_manager import MAX_PRIORITY, QueueManager
 from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.embedded.wire.structures import (
     ObjectDescriptor,
@@ -147,7 +150,7 @@ class _Asked:
         sub_user_data: bytes,
     ) -> None:
         self.q_mgr, self.connection, self.sd, self.hobj = q_mgr, connection, sd, hobj
-        self.subscriptions = q_mgr.catalogue.subscriptions
+        self.subscriptions = q_mgr.parts.get(Subscriptions)
         self.object_string = text_of(object_string, sd.object_string.ccsid)
         self.name = text_of(sub_name, sd.sub_name.ccsid)
         self.user_data = text_of(sub_user_data, sd.sub_user_data.ccsid)
@@ -326,7 +329,7 @@ class _Asked:
             handle, _ = open_queue(self.q_mgr, self.connection, od, _OPENED | mq.MQOO_INQUIRE)
             hobj = handle.hobj
             self.connection.handles[hobj] = handle
-        handle = Handle(self.q_mgr.new_handle_number(), 0, subscription=subscription)
+        handle = Handle(self.q_mgr.new_handle_number(), 0, subscription=OpenSubscription(self.q_mgr, subscription))
         self.connection.handles[handle.hobj] = handle
         subscription.connection_id = self.connection.connection_id
         return hobj, handle.hobj
@@ -352,10 +355,11 @@ def request(q_mgr: QueueManager, connection: Connection, hsub: int, action: int,
     if action != mq.MQSR_ACTION_PUBLICATION:
         raise Failed(mq.MQRC_ACTION_ERROR)
     with q_mgr.lock:
-        subscription = connection.handle(hsub).subscription
-        if subscription is None:
+        opened = connection.handle(hsub).subscription
+        if not isinstance(opened, OpenSubscription):
             raise Failed(mq.MQRC_HOBJ_ERROR)
-        if q_mgr.catalogue.subscriptions.identified(subscription.attributes.sub_id) is None:
+        subscription = opened.subscription
+        if q_mgr.parts.get(Subscriptions).identified(subscription.attributes.sub_id) is None:
             raise Failed(mq.MQRC_INVALID_SUBSCRIPTION)
         if not subscription.attributes.is_(mq.MQSO_PUBLICATIONS_ON_REQUEST):
             # The documents say that it cannot be used, not with which reason: unverified.

@@ -15,19 +15,18 @@ import dataclasses
 import itertools
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mqgroups.embedded.catalogue import MANAGED, Catalogue
+from mqgroups.embedded.messages.queue import Queue
+from mqgroups.embedded.objects.attributes import MODEL
+from mqgroups.embedded.objects.definition import Definition
 from mqgroups.embedded.objects.others import CatalogueError
 from mqgroups.embedded.pubsub.topic_string import Wildcards, has_wildcards, matcher
+from mqgroups.embedded.store import Store
 from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.mqi import constants as mq
 
-if TYPE_CHECKING:
-    from mqgroups.embedded.catalogue import Catalogue
-    from mqgroups.embedded.messages.queue import Queue
-    from mqgroups.embedded.store import Store
-
-MANAGED = "SYSTEM.MANAGED."
 MANAGED_DURABLE, MANAGED_NON_DURABLE = MANAGED + "DURABLE.", MANAGED + "NDURABLE."
 _BYTES = ("sub_id", "correl_id", "accounting_token")
 
@@ -102,7 +101,7 @@ class Subscriptions:
 
     def __init__(self, store: Store, catalogue: Catalogue) -> None:
         self._store = store
-        self._catalogue = catalogue
+        self.catalogue = catalogue
         self._by_id = {kept.sub_id: Subscription(kept) for kept in map(_from_kept, store.subscriptions())}
         # As with messages: the clock starts the count, so that no identifier comes again.
         self._serial = itertools.count(time.time_ns())
@@ -138,11 +137,17 @@ class Subscriptions:
         """Make the queue of a managed subscription from a topic's model queue.
 
         Raises:
-            CatalogueError: MQRC_INVALID_DESTINATION.
+            CatalogueError: MQRC_INVALID_DESTINATION, the model queue is not there, or makes temporary queues for a durable
+                subscription (reason code 2522).
         """
+        model = self.catalogue.get(model_name)
+        if not isinstance(model, Definition) or model.type != MODEL:
+            raise CatalogueError(mq.MQRC_INVALID_DESTINATION, f"there is no model queue {model_name}")
+        if durable and model.values[mq.MQIA_DEFINITION_TYPE] == mq.MQQDT_TEMPORARY_DYNAMIC:
+            raise CatalogueError(mq.MQRC_INVALID_DESTINATION, f"{model_name} makes temporary queues")
         prefix = MANAGED_DURABLE if durable else MANAGED_NON_DURABLE
         unique = f"{next(self._serial):X}"[-15:]
-        return self._catalogue.create_managed(model_name, prefix + unique, durable=durable)
+        return self.catalogue.create_dynamic(model, prefix + unique, "")
 
     def add(self, attributes: SubscriptionAttributes) -> Subscription:
         """Add a subscription; on disk if it is durable. Raises CatalogueError with MQRC_SUB_ALREADY_EXISTS."""
@@ -168,7 +173,7 @@ class Subscriptions:
         if attributes.is_(mq.MQSO_DURABLE):
             self._store.delete_subscription(attributes.sub_id)
         if attributes.is_(mq.MQSO_MANAGED):
-            self._catalogue.abandon(attributes.queue)
+            self.catalogue.abandon(attributes.queue)
 
     def closed(self, subscription: Subscription) -> None:
         """The application that had it open has not any more; what is not durable ends."""

@@ -10,10 +10,11 @@ import logging
 import struct
 import time
 
-from mqgroups.embedded.cluster.routing import Target, addressed
+from mqgroups.embedded.answer import Failed
 from mqgroups.embedded.messages.queue import Message
+from mqgroups.embedded.messages.route import Target
 from mqgroups.embedded.messages.transmission import Bound
-from mqgroups.embedded.queue_manager import CCSID, MAX_PRIORITY, Failed, QueueManager
+from mqgroups.embedded.queue_manager import CCSID, MAX_PRIORITY, QueueManager
 from mqgroups.embedded.wire.structures import MessageDescriptor, name_field
 from mqgroups.mqi import constants as mq
 
@@ -29,7 +30,7 @@ def delivered(
 ) -> list[Message]:
     """Return the message with this descriptor for the queue that takes it, counted on it; nothing if none does."""
     try:
-        return [placed(q_mgr, addressed(q_mgr, reply_to_q, reply_to_q_mgr), md, data, properties)]
+        return [placed(q_mgr, q_mgr.cluster.addressed(reply_to_q, reply_to_q_mgr), md, data, properties)]
     except Failed as failed:
         reason = failed.reason
     if not md.report & mq.MQRO_DISCARD_MSG:
@@ -68,7 +69,7 @@ def dead_letter(
     )
     md.encoding, md.coded_char_set_id, md.format = mq.MQENC_NATIVE, CCSID, mq.MQFMT_DEAD_LETTER_HEADER
     try:
-        return placed(q_mgr, addressed(q_mgr, name, q_mgr.name), md, header + data, properties)
+        return placed(q_mgr, q_mgr.cluster.addressed(name, q_mgr.name), md, header + data, properties)
     except Failed as failed:
         _log.warning("the dead-letter queue %r does not take a message: %s", name, mq.reason_name(failed.reason))
         return None
@@ -108,8 +109,7 @@ def placed(
         expires_at_s=None if md.expiry == mq.MQEI_UNLIMITED else time.time() + md.expiry / 10,
     )
     message.properties = properties
-    if target.q_mgr_name != q_mgr.name:
-        assert q_mgr.cluster is not None
-        message = q_mgr.cluster.for_channel(message, target.queue_name, target.q_mgr_name, bound or target.bound)
+    if target.is_away:
+        message = target.transmitted(message, q_mgr.new_identifier(), bound)
     queue.count_puts(1)
     return message

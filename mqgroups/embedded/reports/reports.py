@@ -23,11 +23,12 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from mqgroups.embedded.answer import Failed
 from mqgroups.embedded.messages.logical_order import IS_SEGMENT
 from mqgroups.embedded.messages.queue import Message, Queue
 from mqgroups.embedded.properties.control import kept, read
 from mqgroups.embedded.properties.sets import combined
-from mqgroups.embedded.queue_manager import Failed, QueueManager
+from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.reports.delivery import DLH, DLH_FORMAT_OFFSET, delivered
 from mqgroups.embedded.wire.structures import MessageDescriptor, as_only_segment, name_field, text_field
 from mqgroups.mqi import constants as mq

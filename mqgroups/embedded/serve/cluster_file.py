@@ -23,7 +23,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from mqgroups.embedded.cluster.membership import ChannelSettings
+from mqgroups.embedded.channels.settings import ChannelSettings
 
 if sys.version_info >= (3, 11):
     import tomllib

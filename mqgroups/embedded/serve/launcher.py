@@ -127,7 +127,7 @@ class EmbeddedQueueManager:
             # It died by itself, and nobody has looked at it yet.
             self.wait()
         process = subprocess.Popen(
-            [sys.executable, "-m", "mqgroups.embedded.serve.server"],
+            [sys.executable, "-m", "mqgroups.embedded.serve.process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -2,10 +2,9 @@
 
 It listens on loopback only. A thread reads a frame, calls the verb, writes the answer. A thread whose MQGET waits
 watches its socket as well, so that an application that dies while waiting is noticed at once and its unit of work
-backed out. What a verb does is not here.
+backed out.
 
-``python -m mqgroups.embedded.serve.server`` is how ``EmbeddedQueueManager`` starts one: a JSON object on standard input, a
-JSON object on standard output when ready; it ends when standard input does, so it never outlives who started it.
+Not here: which function carries out which verb (``verb_table.py``), the process (``process.py``).
 """
 
 from __future__ import annotations
@@ -14,32 +13,20 @@ import contextlib
 import ipaddress
 import json
 import logging
-import os
 import secrets
-import selectors
-import signal
 import socket
-import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from mqgroups.embedded.admin import mqsc_commands
 from mqgroups.embedded.admin.command_server import CommandServer
-from mqgroups.embedded.admin.mqsc import MQSCError, parse
-from mqgroups.embedded.callbacks import consuming, dispatching
-from mqgroups.embedded.calls import getting, inquiring, message_properties, opening, put_response
-from mqgroups.embedded.cluster import control as channel_control
-from mqgroups.embedded.cluster.cluster import Cluster
-from mqgroups.embedded.cluster.membership import Membership
-from mqgroups.embedded.platform import Platform
-from mqgroups.embedded.pubsub import publishing, subscribing
-from mqgroups.embedded.queue_manager import Answer, Connection, ConnectionGone, Failed, Interrupted, QueueManager
-from mqgroups.embedded.readings import Readings
-from mqgroups.embedded.serve.control import Control
+from mqgroups.embedded.answer import Answer, ConnectionGone, Failed
+from mqgroups.embedded.callbacks.consumption import Consumption
+from mqgroups.embedded.connection import Connection
+from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.serve.faults import CallAnswered, ConnectionDropped, Fault, Faults
+from mqgroups.embedded.serve.verb_table import CARRIED_OUT_BY
+from mqgroups.embedded.serve.waiter import SocketWaiter
 from mqgroups.embedded.wire.frames import FrameError, FrameReader, decode_request, empty_reply_values, encode_reply
 from mqgroups.embedded.wire.structures import text_field
 from mqgroups.embedded.wire.verbs import Verb, table_digest
@@ -47,62 +34,13 @@ from mqgroups.mqi import constants as mq
 
 _log = logging.getLogger(__name__)
 
-_VERBS: Mapping[str, Callable[..., Answer]] = {
-    "MQOPEN": opening.open_object,
-    "MQCLOSE": consuming.close_object,
-    "MQPUT": publishing.put,
-    "MQPUT1": publishing.put1,
-    "MQGET": getting.get,
-    "MQCMIT": QueueManager.commit,
-    "MQBACK": QueueManager.back_out,
-    "MQSTAT": put_response.status,
-    "MQINQ": inquiring.inquire,
-    "MQSET": inquiring.set_attributes,
-    "MQSUB": subscribing.subscribe,
-    "MQSUBRQ": subscribing.request,
-    "MQCB": consuming.manage,
-    "MQCTL": consuming.control,
-    "CALLBACK": dispatching.next_callback,
-    "MQCRTMH": message_properties.create_handle,
-    "MQDLTMH": message_properties.delete_handle,
-    "MQSETMP": message_properties.set_property,
-    "MQINQMP": message_properties.inquire_property,
-    "MQDLTMP": message_properties.delete_property,
-}
-
-
-class _SocketWaiter:
-    """Sleeps until woken or until the peer of a socket is gone."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
-        self._event = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(sock, selectors.EVENT_READ)
-        self._selector.register(self._event, selectors.EVENT_READ)
-
-    def wait(self, timeout_s: float | None) -> None:
-        for key, _ in self._selector.select(timeout_s):
-            if key.fd != self._event:
-                # Nothing may come while a call is under way, except WAKE while a CALLBACK is.
-                raise Interrupted if self._sock.recv(1, socket.MSG_PEEK) else ConnectionGone
-            with contextlib.suppress(BlockingIOError):
-                os.eventfd_read(self._event)
-
-    def wake(self) -> None:
-        os.eventfd_write(self._event, 1)
-
-    def close(self) -> None:
-        self._selector.close()
-        os.close(self._event)
-
 
 @dataclass(slots=True)
 class _Client:
     """What the server knows of one socket."""
 
     sock: socket.socket
-    waiter: _SocketWaiter
+    waiter: SocketWaiter
     address: str
     pid: int = 0
     appl_name: str = ""
@@ -190,8 +128,7 @@ class Server:
             clients, threads = list(self._clients), list(self._threads)
         self.faults.clear()
         self.q_mgr.stopping.set()
-        if self.q_mgr.cluster is not None:
-            self.q_mgr.cluster.stop()
+        self.q_mgr.cluster.stop()
         if self._listener is not None:
             # Waking accept() needs shutdown; close alone leaves it waiting.
             with contextlib.suppress(OSError):
@@ -208,7 +145,7 @@ class Server:
 
     def _serve_client(self, sock: socket.socket, address: str) -> None:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        client = _Client(sock, _SocketWaiter(sock), address)
+        client = _Client(sock, SocketWaiter(sock), address)
         try:
             self._answer_calls(client)
         except (ConnectionDropped, ConnectionGone, ConnectionError):
@@ -235,7 +172,7 @@ class Server:
             verb, values = decode_request(code, body)
             if client.connection is not None and (verb.name == "WAKE" or reader.has_more):
                 # What comes behind a request is a WAKE as well. The socket does not show it any more.
-                client.connection.consumption.woken = True
+                Consumption.of(client.connection).woken = True
             if verb.name == "WAKE":
                 continue
             if verb.name == "CONTROL":
@@ -278,7 +215,7 @@ class Server:
         if verb.name == "MQBEGIN":
             # Global units of work need a server-bound application (topic "MQBEGIN").
             raise Failed(mq.MQRC_ENVIRONMENT_ERROR)
-        perform_verb = _VERBS.get(verb.name)
+        perform_verb = CARRIED_OUT_BY.get(verb.name)
         if perform_verb is None:
             raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
         return perform_verb(self.q_mgr, client.connection, *values)
@@ -322,9 +259,9 @@ class Server:
     def _channel(self, token: bytes, command: bytes, messages: bytes) -> Answer:
         """Serve the channel verb: the sending end of a cluster channel."""
         self._check(token)
-        if self.q_mgr.cluster is None:
+        answer = self.q_mgr.cluster.receive(json.loads(command), messages)
+        if answer is None:
             raise ConnectionDropped("a channel command to a queue manager without a cluster")
-        answer = self.q_mgr.cluster.receiver.answer(json.loads(command), messages)
         return mq.MQCC_OK, mq.MQRC_NONE, [json.dumps(answer).encode()]
 
     def _check(self, token: bytes) -> None:
@@ -348,116 +285,9 @@ class Server:
         elif what == "disconnect":
             self.disconnect(asked["pid"])
         elif what == "channel":
-            answer = channel_control.perform(self.q_mgr, **asked)
+            answer = self.q_mgr.cluster.control(**asked)
         elif what == "count":
             answer = {"calls": dict(self.faults.calls), "fired": self.faults.fired}
         else:
             raise ConnectionDropped(f"no control command {what!r}")
         return mq.MQCC_OK, mq.MQRC_NONE, [json.dumps(answer).encode()]
-
-
-def run(
-    q_mgr_name: str,
-    host: str,
-    port: int,
-    data: Path,
-    mqsc: Sequence[Path] = (),
-    users: Mapping[str, str] | None = None,
-    platform: Platform = Platform.UNIX,
-    ready: Callable[[str, int, Server], None] | None = None,
-    until: Callable[[Callable[[], None]], None] | None = None,
-    *,
-    command_server: bool = True,
-    membership: Membership | None = None,
-    readings: Readings | None = None,
-) -> None:
-    """Serve a queue manager until SIGTERM or SIGINT.
-
-    Args:
-        q_mgr_name: name of the queue manager.
-        host: a loopback address.
-        port: TCP port; 0 for any that is free.
-        data: directory of the queue manager; made if missing.
-        mqsc: command files, read in this order at every start.
-        users: passwords by user.
-        platform: whose rules apply where platforms differ.
-        ready: called with host, port and server when connections are accepted.
-        until: called with a function that stops the server; for a caller with another reason to stop.
-        command_server: whether PCF commands are answered.
-        membership: the cluster it is in.
-        readings: which way it goes where IBM's texts leave something open.
-
-    Raises:
-        StoreError: the data directory cannot be used.
-        MQSCError: a command file cannot be carried out; the message names file and line.
-        OSError: a file cannot be read, or the address cannot be bound.
-    """
-    q_mgr = QueueManager(q_mgr_name, data, users, platform, readings)
-    with contextlib.ExitStack() as if_it_fails:
-        if_it_fails.callback(q_mgr.close)
-        for path in mqsc:
-            try:
-                mqsc_commands.run(q_mgr.catalogue, parse(path.read_text()))
-            except MQSCError as error:
-                raise MQSCError(f"{path}: {error}") from error
-        if membership is not None:
-            with q_mgr.lock:
-                q_mgr.cluster = Cluster(q_mgr, membership)
-        server = Server(q_mgr, command_server=CommandServer(q_mgr) if command_server else None)
-        bound_host, bound_port = server.listen(host, port)
-        if server.command_server is not None:
-            server.command_server.start()
-        if_it_fails.pop_all()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: server.to_stop.set())
-    if until is not None:
-        until(server.to_stop.set)
-    accepting = threading.Thread(target=server.serve, daemon=True)
-    accepting.start()
-    Control(bound_host, bound_port, server.token).write(data)
-    if q_mgr.cluster is not None:
-        q_mgr.cluster.start(bound_host, bound_port, server.token)
-    if ready is not None:
-        ready(bound_host, bound_port, server)
-    server.to_stop.wait()
-    server.stop()
-
-
-def main() -> None:
-    """Serve what standard input describes; see the module's docstring."""
-    asked = json.loads(sys.stdin.readline())
-    logging.basicConfig(level=asked.get("log_level", "WARNING"), format="%(levelname)s %(name)s: %(message)s")
-
-    def ready(host: str, port: int, server: Server) -> None:
-        print(json.dumps({"host": host, "port": port, "pid": os.getpid(), "token": server.token}), flush=True)
-
-    def until_input_ends(stop: Callable[[], None]) -> None:
-        def watch() -> None:
-            sys.stdin.read()
-            stop()
-
-        threading.Thread(target=watch, daemon=True).start()
-
-    try:
-        run(
-            asked["q_mgr_name"],
-            asked["host"],
-            asked["port"],
-            Path(asked["data"]),
-            [Path(path) for path in asked["mqsc"]],
-            asked["users"],
-            Platform(asked["platform"]),
-            ready,
-            until_input_ends,
-            command_server=asked["command_server"],
-            membership=Membership.of(asked["membership"]) if asked["membership"] else None,
-            readings=Readings(asked["readings"], cleanup_gap_s=asked["cleanup_gap_s"]),
-        )
-    except Exception as error:
-        # Who started it reads this line instead of the one that says it is ready.
-        print(json.dumps({"error": f"{type(error).__name__}: {error}"}), flush=True)
-        sys.exit(1)
-
-
-if __name__ == "__main__":
-    main()

@@ -9,9 +9,8 @@ from __future__ import annotations
 from mqgroups.embedded.admin import pcf
 from mqgroups.embedded.admin.commands.request import Request, Row, Shape, check_generic, integers, matches, row, text
 from mqgroups.embedded.admin.pcf import PCFError
-from mqgroups.embedded.cluster.repository import ADVERTISED
-from mqgroups.embedded.cluster.workload import ChannelStatus
 from mqgroups.embedded.objects.attributes import ALIAS, LOCAL, REMOTE
+from mqgroups.embedded.objects.instances import ADVERTISED
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as mq
@@ -50,7 +49,7 @@ def inquire_queues(q_mgr: QueueManager, request: Request) -> list[Row]:
     check_generic(generic)
     wanted = request.selectors(cf.MQIACF_Q_ATTRS)
     rows = []
-    members = q_mgr.cluster.members() if q_mgr.cluster is not None else []
+    members = [each.member for each in q_mgr.cluster.members()]
     hosted = [(instance, member) for member in members for instance in member.instances]
     for instance, member in sorted(hosted, key=lambda each: (each[0].queue_name, each[0].q_mgr_name)):
         values = {
@@ -76,20 +75,19 @@ def inquire_queue_managers(q_mgr: QueueManager, request: Request) -> list[Row]:
     check_generic(generic)
     wanted = request.selectors(cf.MQIACF_CLUSTER_Q_MGR_ATTRS)
     rows = []
-    cluster = q_mgr.cluster
-    for member in cluster.members() if cluster is not None else []:
-        assert cluster is not None
-        channel = cluster.channels.get(member.q_mgr_name)
-        is_local = channel is None
+    for each in q_mgr.cluster.members():
+        member = each.member
         values: dict[int, object] = {
-            cf.MQCACH_CHANNEL_NAME: cluster.channel_name(member.q_mgr_name),
-            mq.MQCA_CLUSTER_NAME: cluster.name,
+            cf.MQCACH_CHANNEL_NAME: each.channel_name,
+            mq.MQCA_CLUSTER_NAME: each.cluster_name,
             mq.MQCA_Q_MGR_IDENTIFIER: member.identifier,
             cf.MQIACF_Q_MGR_TYPE: cf.MQQMT_REPOSITORY,
-            cf.MQIACF_Q_MGR_DEFINITION_TYPE: cf.MQQMDT_CLUSTER_RECEIVER if is_local else cf.MQQMDT_AUTO_CLUSTER_SENDER,
-            cf.MQIACH_CHANNEL_STATUS: (ChannelStatus.RUNNING if channel is None else channel.status).value,
+            cf.MQIACF_Q_MGR_DEFINITION_TYPE: (
+                cf.MQQMDT_CLUSTER_RECEIVER if each.is_local else cf.MQQMDT_AUTO_CLUSTER_SENDER
+            ),
+            cf.MQIACH_CHANNEL_STATUS: each.channel_status,
             cf.MQCACH_CONNECTION_NAME: f"{member.host}({member.port})",
-            cf.MQCACH_XMIT_Q_NAME: "" if channel is None else channel.queue.name,
+            cf.MQCACH_XMIT_Q_NAME: each.transmission_queue,
         }
         if matches(member.q_mgr_name, generic) and request.passes(values, _OF_QUEUE_MANAGERS):
             identity = [pcf.string(mq.MQCA_CLUSTER_Q_MGR_NAME, member.q_mgr_name, mq.MQ_Q_MGR_NAME_LENGTH)]

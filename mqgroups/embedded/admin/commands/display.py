@@ -19,9 +19,9 @@ from mqgroups.embedded.admin.commands.permission import displayed
 from mqgroups.embedded.admin.commands.request import Request, Row, matches
 from mqgroups.embedded.admin.mqsc import Command, MQSCError
 from mqgroups.embedded.admin.pcf import Parameter, PCFError
-from mqgroups.embedded.cluster.repository import ADVERTISED
-from mqgroups.embedded.cluster.workload import ChannelStatus
+from mqgroups.embedded.channels.settings import ChannelStatus
 from mqgroups.embedded.objects.attributes import BY_KEYWORD, QUEUE_ATTRIBUTES, TYPE_NAMES, Attribute
+from mqgroups.embedded.objects.instances import ADVERTISED
 from mqgroups.embedded.objects.kinds import ATTRIBUTES, Q_MGR_ATTRIBUTES, Kind
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire import pcf_constants as cf

@@ -9,7 +9,8 @@ from mqgroups.embedded.admin.commands.permission import check_mqsc
 from mqgroups.embedded.admin.commands.request import Request, Row, Shape, integer, text
 from mqgroups.embedded.admin.mqsc import MQSCError, parse
 from mqgroups.embedded.admin.pcf import PCFError
-from mqgroups.embedded.queue_manager import Failed, QueueManager
+from mqgroups.embedded.answer import Failed
+from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire import pcf_constants as cf
 
 _LONGEST_COMMAND = 32_768
@@ -39,7 +40,7 @@ def escape(q_mgr: QueueManager, request: Request) -> list[Row]:
                 # A file that is read at every start goes on here; somebody who asks wants to know.
                 raise MQSCError(f"AMQ8150E: {what}: it exists, and REPLACE is not given")
             else:
-                mqsc_commands.run(q_mgr.catalogue, [command])
+                mqsc_commands.run(q_mgr, [command])
                 if created is not None:
                     q_mgr.catalogue.authorities.created(request.user, *created)
                 said.append(f"{what}: done")

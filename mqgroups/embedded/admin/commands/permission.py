@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from mqgroups.embedded.admin import mqsc_commands
 from mqgroups.embedded.admin.commands.request import Request, Row
 from mqgroups.embedded.admin.mqsc import Command
+from mqgroups.embedded.answer import Failed
 from mqgroups.embedded.objects.kinds import Kind
-from mqgroups.embedded.queue_manager import Failed, QueueManager
+from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as mq
 

@@ -25,9 +25,9 @@ from mqgroups.embedded.admin.commands.request import (
 )
 from mqgroups.embedded.admin.pcf import PCFError
 from mqgroups.embedded.calls.inquiring import object_values
-from mqgroups.embedded.catalogue import Definition
 from mqgroups.embedded.messages.queue import Queue
 from mqgroups.embedded.objects.attributes import BY_SELECTOR, QUEUE_ATTRIBUTES, TYPE_NAMES, Value
+from mqgroups.embedded.objects.definition import Definition
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as mq

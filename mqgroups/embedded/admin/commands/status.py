@@ -24,9 +24,10 @@ from mqgroups.embedded.admin.commands.request import (
     text,
 )
 from mqgroups.embedded.admin.pcf import PCFError
+from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import INPUT, Handle
 from mqgroups.embedded.messages.queue import Queue
-from mqgroups.embedded.queue_manager import Connection, QueueManager
+from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as mq
 

@@ -24,7 +24,7 @@ from mqgroups.embedded.objects.kinds import SUBSCRIPTION_ATTRIBUTES
 from mqgroups.embedded.pubsub import administration
 from mqgroups.embedded.pubsub.administration import SubscriptionValue
 from mqgroups.embedded.pubsub.retained import send_retained
-from mqgroups.embedded.pubsub.subscription import Subscription
+from mqgroups.embedded.pubsub.subscription import Subscription, Subscriptions
 from mqgroups.embedded.pubsub.topic_string import bytes_of, text_of
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire import pcf_constants as cf
@@ -68,8 +68,8 @@ def create(q_mgr: QueueManager, request: Request) -> list[Row]:
     if not {mq.MQCA_TOPIC_STRING, mq.MQCA_TOPIC_NAME} & request.parameters.keys():
         raise PCFError(cf.MQRCCF_PARM_MISSING, mq.MQCA_TOPIC_STRING)
     name = _text(request, cf.MQCACF_SUB_NAME)
-    is_new = q_mgr.catalogue.subscriptions.named(name) is None
-    made = administration.define(q_mgr.catalogue, name, _values(request), replace=request.replaces())
+    is_new = q_mgr.parts.get(Subscriptions).named(name) is None
+    made = administration.define(q_mgr.parts.get(Subscriptions), name, _values(request), replace=request.replaces())
     if is_new and not made.attributes.is_(mq.MQSO_PUBLICATIONS_ON_REQUEST):
         send_retained(q_mgr, made)
     return []
@@ -78,14 +78,14 @@ def create(q_mgr: QueueManager, request: Request) -> list[Row]:
 def change(q_mgr: QueueManager, request: Request) -> list[Row]:
     """MQCMD_CHANGE_SUBSCRIPTION."""
     for subscription in _chosen(q_mgr, request, generic=False):
-        administration.alter(q_mgr.catalogue, subscription, _values(request))
+        administration.alter(q_mgr.parts.get(Subscriptions), subscription, _values(request))
     return []
 
 
 def delete(q_mgr: QueueManager, request: Request) -> list[Row]:
     """MQCMD_DELETE_SUBSCRIPTION."""
     for subscription in _chosen(q_mgr, request, generic=False):
-        administration.delete(q_mgr.catalogue, subscription)
+        administration.delete(q_mgr.parts.get(Subscriptions), subscription)
     return []
 
 
@@ -137,7 +137,7 @@ def _rows(
 
 def _chosen(q_mgr: QueueManager, request: Request, *, generic: bool = True) -> list[Subscription]:
     """Return the subscriptions that a name, possibly generic, or an identifier chooses; raises PCFError for none."""
-    subscriptions = q_mgr.catalogue.subscriptions
+    subscriptions = q_mgr.parts.get(Subscriptions)
     sub_id = request.parameters.get(cf.MQBACF_SUB_ID)
     if sub_id is None and cf.MQCACF_SUB_NAME not in request.parameters:
         raise PCFError(cf.MQRCCF_PARM_COUNT_TOO_SMALL)

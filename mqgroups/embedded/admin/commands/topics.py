@@ -25,6 +25,7 @@ from mqgroups.embedded.admin.pcf import PCFError
 from mqgroups.embedded.objects.kinds import TOPIC_ATTRIBUTES, Kind
 from mqgroups.embedded.objects.others import ObjectValues
 from mqgroups.embedded.pubsub.retained import clear_retained, retained_topics
+from mqgroups.embedded.pubsub.subscription import Subscriptions
 from mqgroups.embedded.pubsub.topic import topic_at
 from mqgroups.embedded.pubsub.topic_string import bytes_of, text_of
 from mqgroups.embedded.queue_manager import QueueManager
@@ -117,7 +118,7 @@ def status(q_mgr: QueueManager, request: Request) -> list[Row]:
     kind = request.integer(cf.MQIACF_TOPIC_STATUS_TYPE, kinds, cf.MQIACF_TOPIC_STATUS)
     wanted = request.selectors(cf.MQIACF_TOPIC_STATUS_ATTRS)
     string = _topic_string(request)
-    subscribers = [one for one in q_mgr.catalogue.subscriptions.all() if one.attributes.topic_string == string]
+    subscribers = [one for one in q_mgr.parts.get(Subscriptions).all() if one.attributes.topic_string == string]
     publishers = [
         (connection, handle)
         for connection in q_mgr.connections.values()
