@@ -1,11 +1,11 @@
-"""What the architecture tests ask of a package: who imports whom, who reaches into whom, how long files are.
+"""Checks of the architecture of a package: its imports, circles of them, names with underscores, the length of files.
 
 A package is a root directory and a table of its rooms. A room is a package or a module right under the root, by name; the table
 has them in the order of their floors, the lowest first, each with the rooms beneath it that it may import. Modules are named by
 their path under the root with dots (``calls.getting``), a package's ``__init__`` by the package's name, the root's by
 ``__init__``. Imports count wherever they are: for annotations only, and in functions too.
 
-Every function returns what is wrong, as sentences; an empty list is what a test wants.
+Functions that check return a sentence for each violation, and an empty list if there is none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a verb ends: an answer, or a reason why it failed; and how a call waits meanwhile."""
+"""The answer of a verb, the exception of a verb that fails, and the interface through which a waiting call sleeps."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The cluster as the rest of a queue manager sees it, and what it is for a queue manager that is in none.
+"""The interface through which a queue manager asks its cluster, and the one for a queue manager that is in no cluster.
 
-``cluster/`` has the other one. Called under the queue manager's lock if not said otherwise.
+``cluster/`` implements it for a queue manager that is in one. Called under the queue manager's lock if not said otherwise.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class MemberView:
 
 
 class ClusterView(Protocol):
-    """What a queue manager asks its cluster."""
+    """The cluster of a queue manager."""
 
     def route(self, name: str, q_mgr_name: str, options: int) -> Route | None:
         """Return where an MQOPEN of these names leads; None for a queue of this queue manager alone.
@@ -74,7 +74,7 @@ class ClusterView(Protocol):
 
 
 class NoCluster:
-    """What holds for a queue manager that is in no cluster: to others there is no way."""
+    """The view of a queue manager that is in no cluster: every queue is local, no other queue manager can be reached."""
 
     def __init__(self, q_mgr_name: str, catalogue: Catalogue) -> None:
         self._q_mgr_name = q_mgr_name
@@ -91,25 +91,25 @@ class NoCluster:
         return local_target(self._catalogue, self._q_mgr_name, name)
 
     def is_elsewhere(self, name: str, q_mgr_name: str) -> bool:  # noqa: ARG002 - as ClusterView has it
-        """Nothing is."""
+        """Return False."""
         return False
 
     def members(self) -> Sequence[MemberView]:
-        """There are none."""
+        """Return no members."""
         return ()
 
     def control(self, action: str, to: str = "", **how: Any) -> dict[str, Any]:  # noqa: ARG002 - as ClusterView has it
-        """There are no channels."""
+        """Return an error: there are no channels."""
         return {"error": f"queue manager {self._q_mgr_name} is in no cluster"}
 
     def receive(self, command: dict[str, Any], messages: bytes) -> None:
-        """There can be no channel."""
+        """Return None: there are no channels."""
 
     def start(self, host: str, port: int, token: str) -> None:
-        """Nothing is to be started."""
+        """Do nothing: there are no channels."""
 
     def stop(self) -> None:
-        """Nothing is to be stopped."""
+        """Do nothing: there are no channels."""
 
 
 def local_target(catalogue: Catalogue, q_mgr_name: str, name: str) -> Target:

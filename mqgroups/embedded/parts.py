@@ -1,6 +1,7 @@
-"""What rooms above keep with a queue manager or a connection, which know nothing of these rooms: one value of each type.
+"""A place on the queue manager and on each connection where rooms above keep values of their own, one of each type.
 
-``pubsub/`` keeps its subscriptions with the queue manager, ``callbacks/`` its callbacks with each connection.
+``pubsub/`` keeps the subscriptions with the queue manager, ``callbacks/`` the callbacks with each connection. Neither the queue
+manager nor a connection knows these types.
 """
 
 from __future__ import annotations

@@ -49,14 +49,14 @@ _STEPS = {
 
 
 class Named(Protocol):
-    """A queue, as far as it has a name."""
+    """A queue with its name."""
 
     @property
     def name(self) -> str: ...
 
 
 class Storable(Protocol):
-    """A message as the store takes it; what is not persistent is passed over."""
+    """The fields of a message that the store keeps; it passes over messages that are not persistent."""
 
     @property
     def persistent(self) -> bool: ...

@@ -1,3 +1,3 @@
 """Administration: MQSC command files, PCF commands and the command server that answers them.
 
-Breadth: nothing beneath imports this room. It is wired in ``serve/``, and could be taken away without touching ``calls/``."""
+Breadth: no room beneath imports this one. ``serve/`` wires it, and ``calls/`` would not change without it."""

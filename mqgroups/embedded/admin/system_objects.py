@@ -1,4 +1,4 @@
-"""What the queue manager has without being asked."""
+"""Objects that every queue manager has from its first start."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ SET AUTHREC PROFILE('DEV.**') GROUP('mqclient') OBJTYPE(TOPIC) AUTHADD(PUB,SUB)
 
 
 def define(q_mgr: QueueManager) -> None:
-    """Make what is not there yet."""
+    """Define the objects that do not exist yet."""
     mqsc_commands.run(q_mgr, parse(_MQSC))

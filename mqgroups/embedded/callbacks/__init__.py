@@ -1,3 +1,3 @@
-"""Asynchronous consumption: MQCB, MQCTL, and which callback is next.
+"""Asynchronous consumption: MQCB, MQCTL, and the choice of the next callback.
 
-Breadth: nothing beneath imports this room. It is wired in ``serve/``, and could be taken away without touching ``calls/``."""
+Breadth: no room beneath imports this one. ``serve/`` wires it, and ``calls/`` would not change without it."""

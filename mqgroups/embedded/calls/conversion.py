@@ -89,7 +89,7 @@ def convert(
 
 
 def converted_message(md: bytes, data: bytes, asked: tuple[int, int], buffer_length: int) -> tuple[bytes, bytes, int]:
-    """Return descriptor and data as asked for, CCSID and Encoding, or as they are with the reason why."""
+    """Return descriptor and data in the CCSID and Encoding asked for, or unchanged with the reason code."""
     encoding, ccsid = describes_data(md)
     target = (CCSID if asked[0] in (mq.MQCCSI_Q_MGR, mq.MQCCSI_APPL) else asked[0], asked[1])
     converted, reason = convert(data, md[32:40], (ccsid, encoding), target)

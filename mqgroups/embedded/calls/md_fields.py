@@ -1,4 +1,4 @@
-"""Fields of the MQMD of a message that is put: which values there are, and what stands for the queue's default."""
+"""Checks of the MQMD of a message that is put, and the resolution of values that mean the queue's default."""
 
 from __future__ import annotations
 

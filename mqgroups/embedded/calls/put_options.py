@@ -1,4 +1,4 @@
-"""MQMD and MQPMO as MQPUT and MQPUT1 take them, and which MQPMO options go together (IBM MQ, topic q103830)."""
+"""Reading MQMD and MQPMO for MQPUT and MQPUT1, and checking which MQPMO options go together (IBM MQ, topic q103830)."""
 
 from __future__ import annotations
 

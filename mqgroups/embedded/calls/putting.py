@@ -1,4 +1,4 @@
-"""MQPUT and MQPUT1. Not here: what they check first (``put_options.py``, ``md_fields.py``)."""
+"""MQPUT and MQPUT1. Not here: the checks of MQPMO (``put_options.py``) and of MQMD (``md_fields.py``)."""
 
 from __future__ import annotations
 

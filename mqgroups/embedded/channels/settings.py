@@ -1,4 +1,4 @@
-"""Attributes and states of channels, and what a channel has to know of the cluster it is in."""
+"""Attributes and states of channels, and the interface through which a channel asks its cluster."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ChannelSettings:
 
 
 class Partner(Protocol):
-    """Where the receiving end of a channel is, and the token that opens its channel verb."""
+    """The address of the receiving end of a channel, and the token that opens its channel verb."""
 
     @property
     def host(self) -> str: ...
@@ -56,7 +56,7 @@ class Surroundings(Protocol):
     def ending(self) -> threading.Event: ...
 
     def partner(self, q_mgr_name: str) -> Partner | None:
-        """Return where a queue manager is, None before it was heard of."""
+        """Return the address of a queue manager, None before it was heard of."""
 
     def choose(
         self, queue_name: str, *, arrived: bool = False, without: str = "", better_than: ChannelStatus | None = None

@@ -1,1 +1,1 @@
-"""A queue manager's place in a cluster: who hosts which queue, which instance a message goes to, and the way there."""
+"""A queue manager's place in a cluster: the repository, the choice of an instance, the resolution of names."""

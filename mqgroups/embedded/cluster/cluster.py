@@ -1,8 +1,8 @@
-"""A queue manager's place in a cluster: what its ``ClusterView`` is when it is in one.
+"""The ``ClusterView`` of a queue manager that is in a cluster.
 
 Each queue manager of a cluster is a process of its own and has a ``Cluster``, through which its verbs find the instances of a
-cluster queue and the way to them. Not here: whom it knows and chooses (``members.py``), names in MQOPEN (``routing.py``), the two
-ends of a channel (``channels/``).
+cluster queue and the way to them. Not here: its members and the choice among them (``members.py``), names in MQOPEN
+(``routing.py``), the two ends of a channel (``channels/``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mqgroups.mqi import constants as mq
 
 
 class Cluster:
-    """The cluster as one of its queue managers sees it; ``ClusterView`` has the docstrings of what others call."""
+    """The cluster as one of its queue managers sees it; see ``ClusterView`` for its methods."""
 
     def __init__(self, q_mgr: QueueManager, membership: Membership) -> None:
         self._q_mgr = q_mgr

@@ -1,4 +1,4 @@
-"""The members of the cluster as one of them sees it: who hosts what, the channels to the others, whom a message goes to.
+"""The members of the cluster as one of them sees them: the queues they host, the channels to them, the choice of an instance.
 
 There is one cluster, and one channel with a transmission queue of its own to each other member, as DEFCLXQ(CHANNEL) has it.
 Methods are called under the queue manager's lock. Not here: the algorithm (``workload.py``), names in MQOPEN (``routing.py``).

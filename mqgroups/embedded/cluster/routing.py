@@ -1,6 +1,6 @@
-"""What the names in an MQOD mean in a cluster: another member that is named, or a cluster queue with its instances.
+"""The resolution of the names in an MQOD in a cluster: to another member, or to a cluster queue with its instances.
 
-Not here: what becomes of each message (``messages/route.py``).
+Not here: the choice for each message (``messages/route.py``).
 
 Source: IBM MQ, topics "Name resolution" (q025990), "MQOPEN and clusters" (q027030), "MQOPEN option for cluster queue"
 (q026010), "Logical and physical ordering" (MQOO_BIND_ON_GROUP), reason codes 2085, 2087, 2184, 2189, 2268, 2270. Unverified:

@@ -1,4 +1,4 @@
-/* What a connection keeps of its callbacks. */
+/* The callbacks of a connection. */
 #include "consumption.h"
 
 #include <stdlib.h>

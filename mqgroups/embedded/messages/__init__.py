@@ -1,1 +1,1 @@
-"""Queues and what is on them: messages, groups, waiting calls, marks, handles, units of work, and transmission queues."""
+"""Queues and their messages: groups, indexes, waiting calls, marks, handles, units of work, and transmission queues."""

@@ -22,14 +22,14 @@ class Direction(enum.Enum):
     BROWSE = "browse"
 
 
-class OpenedBySub(Protocol):
-    """What MQSUB opened, as far as closing it goes; ``pubsub/`` has it."""
+class ClosableSubscription(Protocol):
+    """A subscription that a handle has open, with the methods that closing needs; ``pubsub/`` implements it."""
 
     def close(self, user: str, option: int) -> None:
-        """MQCLOSE of this user with MQCO_KEEP_SUB or MQCO_REMOVE_SUB; raises Failed if that cannot be asked of it."""
+        """Close it for this user with MQCO_KEEP_SUB or MQCO_REMOVE_SUB; raises Failed if the option is refused."""
 
     def released(self) -> None:
-        """The handle is gone."""
+        """Note that the handle is closed."""
 
 
 class Handle:
@@ -78,7 +78,7 @@ class Handle:
         creates_dynamic: bool = False,
         default_put_response: int = mq.MQPRT_SYNC_RESPONSE,
         topic_string: str = "",
-        subscription: OpenedBySub | None = None,
+        subscription: ClosableSubscription | None = None,
         object_type: int = mq.MQOT_Q,
         route: Route | None = None,
     ) -> None:

@@ -1,4 +1,4 @@
-"""Messages of a queue by an identifier: what finds one among a million."""
+"""Messages of a queue by an identifier, so that one of a million is found at once."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ delivery is FIFO), then by arrival. A message that is got in a unit of work leav
 returns to the very same place; one that is put in a unit of work enters them at commit, at the place it took at MQPUT.
 So "available" is one thing only: being in ``Queue.available``.
 
-Not here: who may get what (``calls/getting.py``), units of work, disk, what finds one among a million (``index.py``,
-``group.py``). All methods are called under the queue manager's lock.
+Not here: who may get what (``calls/getting.py``), units of work, disk, indexes (``index.py``, ``group.py``). All methods are
+called under the queue manager's lock.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Where messages put with a handle go when that is not, or not only, a queue of this queue manager.
+"""The route of a handle whose messages do not, or do not all, go to a queue of this queue manager.
 
 MQOPEN makes a ``Route`` of the names in an MQOD: another member of the cluster that is named, or a cluster queue whose instance
 is chosen now, for each group or for each message, as the binding says. MQPUT asks it where the message goes.
 
 Source: IBM MQ, topics "MQOPEN option for cluster queue" (q026010), "Logical and physical ordering" (MQOO_BIND_ON_GROUP). Not
-here: what names mean (``cluster/routing.py``).
+here: the resolution of names (``cluster/routing.py``).
 """
 
 from __future__ import annotations

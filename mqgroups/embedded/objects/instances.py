@@ -1,4 +1,4 @@
-"""What queue managers of a cluster tell each other: which of them hosts which cluster queue, and where it can be reached."""
+"""Values that queue managers of a cluster tell each other: the cluster queues that each hosts, and its address."""
 
 from __future__ import annotations
 

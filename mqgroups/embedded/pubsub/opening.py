@@ -1,4 +1,4 @@
-"""MQOPEN of topics, to publish; all else goes on to ``calls/opening.py``. And MQCLOSE of what MQSUB opened.
+"""MQOPEN of topics to publish; any other object is passed on to ``calls/opening.py``. MQCLOSE of subscriptions.
 
 Unverified: that MQINQ of a topic's handle knows no selector, and that ObjectString counts for nothing where an alias queue leads
 to a topic.
@@ -82,13 +82,13 @@ def open_topic(q_mgr: QueueManager, od: ObjectDescriptor, topic_string: str, opt
 
 @dataclass(frozen=True, slots=True)
 class OpenSubscription:
-    """A subscription that a handle has open, as ``messages.handle.OpenedBySub`` asks for it."""
+    """A subscription that a handle has open; it implements ``messages.handle.ClosableSubscription``."""
 
     q_mgr: QueueManager
     subscription: Subscription
 
     def close(self, user: str, option: int) -> None:
-        """MQCLOSE with MQCO_KEEP_SUB or MQCO_REMOVE_SUB; raises Failed."""
+        """See ``ClosableSubscription``."""
         attributes = self.subscription.attributes
         if option == mq.MQCO_REMOVE_SUB:
             check_removal(self.q_mgr, user, attributes.user, attributes.topic_string)
@@ -97,5 +97,5 @@ class OpenSubscription:
             raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
 
     def released(self) -> None:
-        """The application has it open no more."""
+        """See ``ClosableSubscription``."""
         self.q_mgr.parts.get(Subscriptions).closed(self.subscription)

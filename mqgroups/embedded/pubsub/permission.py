@@ -1,4 +1,4 @@
-"""What publishing and subscribing need the user to be allowed: MQOPEN and MQPUT1 of topics, MQSUB, MQCLOSE of subscriptions.
+"""Authority checks of publishing and subscribing: MQOPEN and MQPUT1 of topics, MQSUB, MQCLOSE of subscriptions.
 
 Source: IBM MQ, topics "Authorizations for MQI calls", "Not Authorized (type 3)" (q049910). Unverified: that a topic's authority
 may come from any topic object above it; what providing a queue, and SET_IDENTITY_CONTEXT, need in MQSUB; that the creator of a
@@ -20,7 +20,10 @@ _CONTEXT = {"PASSID", "PASSALL", "SETID", "SETALL"}
 def check_open_topic(
     q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int, topic_string: str
 ) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless a topic may be opened so. By an alias queue it is the alias that counts."""
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless a topic may be opened so.
+
+    Through an alias queue the authority for the alias counts.
+    """
     if od.object_type != mq.MQOT_TOPIC:
         check_open(q_mgr, connection, od, options)
         return

@@ -1,1 +1,1 @@
-"""Report messages, and where the messages go that the queue manager itself puts."""
+"""Report messages, and the delivery of messages that the queue manager itself puts."""

@@ -1,1 +1,1 @@
-"""The process: the server with its connections, starting it, controlling it, letting things go wrong on purpose."""
+"""The process: the server with its connections, starting it, controlling it, and injecting faults."""

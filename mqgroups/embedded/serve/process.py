@@ -1,4 +1,4 @@
-"""The process of a queue manager: started, served until it is told to stop.
+"""The process of a queue manager: it starts one and serves it until it is told to stop.
 
 ``python -m mqgroups.embedded.serve.process`` is how ``EmbeddedQueueManager`` starts one: a JSON object on standard input, a
 JSON object on standard output when ready; it ends when standard input does, so it never outlives who started it.

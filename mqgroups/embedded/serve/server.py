@@ -4,7 +4,7 @@ It listens on loopback only. A thread reads a frame, calls the verb, writes the 
 watches its socket as well, so that an application that dies while waiting is noticed at once and its unit of work
 backed out.
 
-Not here: which function carries out which verb (``verb_table.py``), the process (``process.py``).
+Not here: the functions that carry out the verbs (``verb_table.py``), the process (``process.py``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A queue manager with all its rooms: the objects it has without being asked, and subscriptions."""
+"""Starting a queue manager with its system objects and its subscriptions."""
 
 from __future__ import annotations
 

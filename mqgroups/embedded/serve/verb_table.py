@@ -1,5 +1,5 @@
-"""Which function carries out which verb. This is where the rooms of breadth are wired: each has the verbs that are its own, and
-those of ``calls/`` that it adds something to."""
+"""The functions that carry out the verbs. The rooms of breadth are wired here: each has verbs of its own, and extends some verbs
+of ``calls/``."""
 
 from __future__ import annotations
 

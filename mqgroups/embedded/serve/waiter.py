@@ -1,4 +1,4 @@
-"""How a waiting call of a connection over a socket sleeps."""
+"""The waiter of a connection over a socket."""
 
 from __future__ import annotations
 

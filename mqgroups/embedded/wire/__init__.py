@@ -1,1 +1,1 @@
-"""What crosses the wire: the table of verbs, frames, IBM MQ's structures, and its numbers. Nothing here knows a queue manager."""
+"""The wire format: the table of verbs, frames, IBM MQ's structures and its numbers. Nothing here knows a queue manager."""
