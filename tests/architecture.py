@@ -47,23 +47,25 @@ def imported(path: Path) -> set[str]:
 
 
 def graph(root: Path, package: str) -> dict[str, set[str]]:
-    """Return which modules of a package each of them imports. ``from a import b`` means ``a`` if it has no module ``b``."""
+    """Return which modules of a package each of them imports. ``from a import b`` is the module ``a.b`` or a name of ``a``."""
     known = modules(root)
-    arrows = {}
-    for module, path in known.items():
-        inside = {name.removeprefix(package + ".") for name in imported(path) if name.startswith(package + ".")}
-        if package in imported(path):
-            inside.add("__init__")
-        found = {name for name in inside if name in known}
-        for name in inside - found:
-            # A name that a module defines.
-            found.add(name.rpartition(".")[0] or "__init__")
-        # The package that a module is taken from is not itself what is imported.
-        taken = {name.rpartition(".")[0] for name in inside & known.keys()} & {
-            name for name in found if known.get(name, path).name == "__init__.py"
-        }
-        arrows[module] = found - taken - {module}
-    return arrows
+    return {module: _imported_of(path, package, known) - {module} for module, path in known.items()}
+
+
+def _imported_of(path: Path, package: str, known: Collection[str]) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            if name == package or name.startswith(package + "."):
+                inside = name[len(package) + 1 :]
+                found.add(inside if inside in known else inside.rpartition(".")[0] or "__init__")
+    return found
 
 
 def without_room(root: Path, table: Table) -> list[str]:
