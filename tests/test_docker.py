@@ -9,8 +9,8 @@ import yaml
 
 from mqgroups.cli.main import default_mqsc
 from mqgroups.config import STATUS_MODEL
-from mqgroups.embedded.cluster_file import read
-from mqgroups.embedded.mqsc import Command, parse
+from mqgroups.embedded.admin.mqsc import Command, parse
+from mqgroups.embedded.serve.cluster_file import read
 
 DOCKER = Path(__file__).resolve().parents[1] / "docker"
 SPARK = DOCKER / "spark"

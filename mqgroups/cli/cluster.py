@@ -9,10 +9,11 @@ from pathlib import Path
 
 import click
 
-from mqgroups.embedded import Control, EmbeddedCluster, server
-from mqgroups.embedded.cluster_file import ClusterFile, ClusterFileError, QueueManagerEntry
-from mqgroups.embedded.cluster_launcher import membership
+from mqgroups.embedded import Control, EmbeddedCluster
 from mqgroups.embedded.readings import Readings
+from mqgroups.embedded.serve import process as server
+from mqgroups.embedded.serve.cluster_file import ClusterFile, ClusterFileError, QueueManagerEntry
+from mqgroups.embedded.serve.cluster_launcher import membership
 
 _WATCH_S = 0.5
 

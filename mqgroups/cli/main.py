@@ -240,8 +240,9 @@ def run(
         )
 
     with _one_message(about=f"queue manager {q_mgr_name} on {listen[0]}({listen[1]}): "):
-        from mqgroups.embedded import Platform, server
+        from mqgroups.embedded import Platform
         from mqgroups.embedded.readings import Readings, chosen_by
+        from mqgroups.embedded.serve import process as server
 
         readings = Readings(chosen_by(reading_values))
         directory.mkdir(parents=True, exist_ok=True)
@@ -263,8 +264,8 @@ def _run_cluster(
 
     with _one_message():
         from mqgroups.cli.cluster import serve_all, serve_one
-        from mqgroups.embedded.cluster_file import read
         from mqgroups.embedded.readings import chosen_by
+        from mqgroups.embedded.serve.cluster_file import read
 
         readings = chosen_by(reading_values)
         described = read(file)
@@ -450,10 +451,10 @@ def mqsc(data: Path, commands: Sequence[str], user: str) -> None:
     """
     with _one_message():
         from mqgroups.embedded import Control
-        from mqgroups.embedded.launcher import DEFAULT_CHANNEL
+        from mqgroups.embedded.admin.mqsc import statements
         from mqgroups.embedded.libmqm.build import build as build_library
         from mqgroups.embedded.libmqm.build import load
-        from mqgroups.embedded.mqsc import statements
+        from mqgroups.embedded.serve.launcher import DEFAULT_CHANNEL
         from mqgroups.operate.mqsc import MQSCClient
         from mqgroups.queue_manager import connect, connection_of
 

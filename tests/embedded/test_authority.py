@@ -9,10 +9,10 @@ import pytest
 
 import mqgroups
 from mqgroups.embedded import EmbeddedQueueManager
-from mqgroups.embedded import pcf_constants as cf
-from mqgroups.embedded.authority import WORDS, Authorities, Entity, RecordKey, applicable, fits, meant_by
-from mqgroups.embedded.commands.authority import _MQAUTH
+from mqgroups.embedded.admin.commands.authority import _MQAUTH
+from mqgroups.embedded.objects.authority import WORDS, Authorities, Entity, RecordKey, applicable, fits, meant_by
 from mqgroups.embedded.store import Store
+from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi.constants import (
     MQCA_Q_NAME,
     MQCO_DELETE,

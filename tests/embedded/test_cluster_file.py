@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from mqgroups.cli.main import main
 from mqgroups.embedded import ClusterFileError
-from mqgroups.embedded.cluster_file import read
-from mqgroups.embedded.membership import ChannelSettings
+from mqgroups.embedded.channels.settings import ChannelSettings
+from mqgroups.embedded.serve.cluster_file import read
 from mqgroups.mqi.constants import MQOO_OUTPUT
 from tests.fix_mqi import OK, wait_until
 

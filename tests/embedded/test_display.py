@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from mqgroups.embedded import pcf_constants as cf
-from mqgroups.embedded.mqsc import parse
+from mqgroups.embedded.admin.mqsc import parse
+from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi.constants import MQOO_INPUT_SHARED, MQOO_OUTPUT, MQPMO_SYNCPOINT
 from tests.fix_mqi import OK
 

@@ -15,7 +15,7 @@ from mqgroups.batch.completion import complete_batch
 from mqgroups.batch.producer import BatchMessage, BatchProducer, BatchSettings
 from mqgroups.core.unit_of_work import Every
 from mqgroups.embedded import EmbeddedQueueManager
-from mqgroups.embedded.mqsc import parse
+from mqgroups.embedded.admin.mqsc import parse
 from mqgroups.errors import NotAuthorised, SalvageRefused
 from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.queue_manager import connection_of
