@@ -33,21 +33,17 @@ is interrupted; else the status queue is empty.
 
 from __future__ import annotations
 
-from mqgroups import errors
-from mqgroups.core.cluster import ClusterInspection, GroupSplit
-from mqgroups.core.inspection import GroupInspection, QueueInspection
+import sys
+
+from mqgroups import errors, operate
 from mqgroups.core.model import GroupStatus, MsgFlag, Persistence
-from mqgroups.core.status import StatusRecord
+from mqgroups.core.status import Checkpoint
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import MQGroupsError
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.get.group import IncomingGroup
 from mqgroups.mqi.message import Message
 from mqgroups.mqi.secret import Secret
-from mqgroups.operate.cluster import inspect_cluster
-from mqgroups.operate.owner import OwnerState, OwnerStatus
-from mqgroups.operate.salvage import GroupMove, Salvage
-from mqgroups.operate.takeover import Takeover
 from mqgroups.pipe import GroupPipe, PipedGroup
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.producer import GroupProducer
@@ -55,34 +51,34 @@ from mqgroups.queue_manager import QueueManager, connect, wrap
 from mqgroups.status.hooks import InDoubt, Resumed
 
 __all__ = [
-    "ClusterInspection",
+    "Checkpoint",
     "Every",
-    "IncomingGroup",
     "GroupConsumer",
-    "GroupInspection",
-    "GroupMove",
     "GroupPipe",
     "GroupProducer",
-    "GroupSplit",
     "GroupStatus",
     "InDoubt",
+    "IncomingGroup",
     "MQGroupsError",
     "Message",
-    "OutgoingGroup",
-    "PipedGroup",
     "MsgFlag",
-    "OwnerState",
-    "OwnerStatus",
+    "OutgoingGroup",
     "Persistence",
-    "QueueInspection",
+    "PipedGroup",
     "QueueManager",
     "Resumed",
-    "Salvage",
     "Secret",
-    "StatusRecord",
-    "Takeover",
     "connect",
     "errors",
-    "inspect_cluster",
+    "operate",
     "wrap",
 ]
+
+# Tracebacks, help() and pickles name a class or a function by the module that an application imports it from. Where it is written
+# may change. ``errors.py`` is such a module itself.
+for _room in (sys.modules[__name__], operate):
+    for _name in _room.__all__:
+        _public = getattr(_room, _name)
+        _written_in = getattr(_public, "__module__", "")
+        if _written_in.startswith("mqgroups.") and _written_in != errors.__name__:
+            _public.__module__ = _room.__name__

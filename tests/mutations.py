@@ -155,8 +155,8 @@ MUTATIONS = (
     Mutation(
         "a reconnectable connection is refused before anything is put",
         "status/queue.py",
-        "_PUT = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER)",
-        "_PUT = st.pmo(_PUT_OPTIONS)",
+        "_PUT = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER)",
+        "_PUT = st.pmo(st.PUT_NEW_MESSAGE)",
         "tests/put/test_cluster_producer.py -k reconnectable",
     ),
     Mutation(
@@ -317,7 +317,7 @@ MUTATIONS = (
     ),
     Mutation(
         "a group that another owner's record speaks of is not salvaged",
-        "operate/salvage.py",
+        "operate/rebuild.py",
         "            if where:\n                check_not_owned(",
         "            if False:\n                check_not_owned(",
         "tests/operate/test_salvage.py -k another",

@@ -14,7 +14,9 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
+from mqgroups.config import checked_queue_name
 from mqgroups.connection.connection import Connection, Queue
+from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.inspection import Browsed, GroupInspection, QueueInspection, with_message
 from mqgroups.core.model import MsgFlag
 from mqgroups.errors import CommandRefused
@@ -34,8 +36,23 @@ _WHOLE_GROUP = st.gmo(
 )
 
 
-def inspect_queue(connection: Connection, queue: str) -> QueueInspection:
-    """Return what lies on a local queue, or on one behind an alias.
+def inspect_queue(q_mgr: ConnectionHolder, queue: str) -> QueueInspection:
+    """Say what lies on a queue of its message groups, without a status record, by browsing only.
+
+    It takes an MQGET for each message, whose body stays with the queue manager, and one more for each group. The command
+    server is asked what units of work hide, twice; who may not ask it is told that nobody knows.
+
+    Raises:
+        ConfigurationError: the name cannot be.
+        MQIError: a call failed; a queue of another queue manager cannot be browsed.
+    """
+    checked_queue_name("queue", queue)
+    connection = connection_of(q_mgr)
+    return connection.reopening(lambda: inspected(connection, queue))
+
+
+def inspected(connection: Connection, queue: str) -> QueueInspection:
+    """Return what lies on a local queue, or on one behind an alias; for the rest of this package.
 
     Raises:
         MQIError: it cannot be opened or browsed, or its attributes not inquired.

@@ -12,10 +12,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Literal
 
+from mqgroups.config import (
+    STATUS_MODEL,
+    checked_name,
+    checked_queue_name,
+    checked_role,
+    checked_seconds,
+    status_queue_name,
+)
 from mqgroups.connection.connection import Connection
-from mqgroups.core.model import Role
+from mqgroups.connection.holder import ConnectionHolder, connection_of
+from mqgroups.core.modes import RoleName
 from mqgroups.core.restart import Expectations, RestartAction, restart_action
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError, StatusRecordHidden
@@ -44,10 +52,10 @@ class OwnerStatus:
         record: the status record, as far as it can be seen; ``None`` without one, and where there is no such queue.
         taken_away: whether the record is gone now, because it is no longer needed.
         hidden: whether nobody has the status queue open, and there is an anchor without its record: a unit of work hides the
-            record until the queue manager has backed it out. (Or the record is lost; ``QueueManager.salvage_owner`` tells.)
+            record until the queue manager has backed it out. (Or the record is lost; ``salvage_owner`` tells.)
     """
 
-    role: Literal["put", "get"]
+    role: RoleName
     name: str
     status_queue: str
     state: OwnerState
@@ -57,23 +65,49 @@ class OwnerStatus:
 
 
 def inspect_owner(
-    connection: Connection,
-    role: Role,
+    q_mgr: ConnectionHolder,
     name: str,
+    role: RoleName,
     *,
-    queue: str | None,
-    status_queue: str,
-    status_model: str,
-    wait_s: float,
-    tidy: bool,
+    queue: str | None = None,
+    status_queue: str | None = None,
+    status_model: str | None = STATUS_MODEL,
+    wait_s: float = 0.0,
+    tidy: bool = False,
 ) -> OwnerStatus:
-    """Return what is on the status queue; ``QueueManager.inspect_owner`` documents the arguments."""
+    """Say what a start of the producer or consumer of this name would find, without being one.
+
+    Args:
+        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
+        name: of the producer or consumer.
+        role: ``"put"`` for a producer, ``"get"`` for a consumer.
+        queue: which it puts to or gets from, to be compared with its record; by default that is not looked at.
+        status_queue: by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
+        status_model: the model queue its status queue would be made from. It is tried where the status queue does not
+            exist: the queue is made and deleted again. ``None`` does not try.
+        wait_s: how long to wait for another owner of this name to go, seconds.
+        tidy: remove a record that is no longer needed: of no group, or of a completed one without a checkpoint.
+
+    Raises:
+        ConfigurationError: a name or role cannot be.
+        StatusError: the status queue is not what it must be, and a start would be refused; nothing was changed.
+        MQIError: a call failed.
+    """
+    owner_role = checked_role(role)
+    checked_name(name)
+    if queue is not None:
+        checked_queue_name("queue", queue)
+    if status_model is not None:
+        checked_queue_name("status_model", status_model)
+    checked_seconds("wait_s", wait_s)
+    status_queue = status_queue_name(owner_role, name, status_queue)
+    connection = connection_of(q_mgr)
 
     def found(state: OwnerState, record: StatusRecord | None = None, *, taken_away: bool = False) -> OwnerStatus:
-        return OwnerStatus(role.value, name, status_queue, state, record, taken_away)
+        return OwnerStatus(role, name, status_queue, state, record, taken_away)
 
     try:
-        status = StatusQueue(connection, status_queue, status_model, wait_s)
+        status = StatusQueue(connection, status_queue, status_model or "", wait_s)
     except QueueMissing:
         return found(OwnerState.UNKNOWN)
     except OwnerActive:
@@ -83,7 +117,7 @@ def inspect_owner(
             return found(OwnerState.UNKNOWN)
         record = status.read()
         expected_queue = record.queue if record and queue is None else queue or ""
-        decision = restart_action(record, Expectations(role, name, expected_queue, connection.q_mgr_identifier))
+        decision = restart_action(record, Expectations(owner_role, name, expected_queue, connection.q_mgr_identifier))
         if decision.mismatch is not None:
             raise foreign_record(status_queue, decision.mismatch)
         if decision.action is RestartAction.RESUME_GROUP:

@@ -11,11 +11,21 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, replace
 
+from mqgroups.config import (
+    STATUS_MODEL,
+    checked_name,
+    checked_queue_name,
+    checked_role,
+    checked_seconds,
+    status_queue_name,
+)
 from mqgroups.connection.connection import Connection
+from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.model import Role
+from mqgroups.core.modes import RoleName
 from mqgroups.core.restart import Expectations, RestartAction, RestartDecision, restart_action
 from mqgroups.core.status import StatusRecord
-from mqgroups.errors import QueueMissing, TakeoverRefused
+from mqgroups.errors import ConfigurationError, QueueMissing, TakeoverRefused
 from mqgroups.status.queue import StatusQueue, foreign_record, saying_nothing, take_away
 from mqgroups.telemetry.repair import Repair
 
@@ -37,18 +47,62 @@ class Takeover:
     done: bool = False
 
 
+def take_over(
+    q_mgr: ConnectionHolder,
+    name: str,
+    role: RoleName,
+    *,
+    by: str,
+    status_queue: str | None = None,
+    by_status_queue: str | None = None,
+    status_model: str = STATUS_MODEL,
+    wait_s: float = 0.0,
+    check: bool = False,
+) -> Takeover:
+    """Give the interrupted group of a producer or consumer that will not come back to one of another name.
+
+    The status record goes over, with position and checkpoint; the next start of ``by`` resumes the group. Under its own name
+    the other one would begin with a new group: of a producer, start it only with what comes after that group.
+
+    Args:
+        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
+        name: whose group it is; it must not be running.
+        role: ``"put"`` for producers, ``"get"`` for consumers.
+        by: who takes it over; not running either. At its next start it has to name the same queue.
+        status_queue, by_status_queue: of the one and of the other; by default ``MQGROUPS.PUT|GET.<name>``.
+        status_model: the model queue to make that of ``by`` from if it does not exist.
+        wait_s: how long to wait for owners of these names to go, seconds.
+        check: only say what would be done.
+
+    Raises:
+        TakeoverRefused: ``by`` has an interrupted group of its own, or a checkpoint; nothing was changed.
+        OwnerActive: one of the two is running, or not gone yet.
+        CommitOutcomeUnknown: the connection was lost in MQCMIT; call it again.
+        ConfigurationError, StatusError, MQIError: as for a start.
+    """
+    owner_role = checked_role(role)
+    source = _Party(checked_name(name), status_queue_name(owner_role, name, status_queue))
+    target = _Party(checked_name(by), status_queue_name(owner_role, by, by_status_queue))
+    if source.name == target.name or source.status_queue == target.status_queue:
+        raise ConfigurationError(f"{name!r} cannot take its own group over: start it, and it resumes")
+    checked_queue_name("status_model", status_model)
+    checked_seconds("wait_s", wait_s)
+    return _taken_over(
+        connection_of(q_mgr), owner_role, source, target, status_model=status_model, wait_s=wait_s, check=check
+    )
+
+
 @dataclass(frozen=True, slots=True)
-class Party:
+class _Party:
     """One of the two owners: its name and its status queue."""
 
     name: str
     status_queue: str
 
 
-def take_over(
-    connection: Connection, role: Role, source: Party, target: Party, *, status_model: str, wait_s: float, check: bool
+def _taken_over(
+    connection: Connection, role: Role, source: _Party, target: _Party, *, status_model: str, wait_s: float, check: bool
 ) -> Takeover:
-    """Give the interrupted group of ``source`` to ``target``; ``QueueManager.take_over`` documents the arguments."""
     nothing = Takeover(source.name, target.name)
     try:
         theirs = StatusQueue(connection, source.status_queue, "", wait_s)
@@ -81,7 +135,7 @@ def take_over(
         theirs.close()
 
 
-def _decision(connection: Connection, role: Role, party: Party, record: StatusRecord) -> RestartDecision:
+def _decision(connection: Connection, role: Role, party: _Party, record: StatusRecord) -> RestartDecision:
     expected = Expectations(role, party.name, record.queue, connection.q_mgr_identifier)
     decision = restart_action(record, expected)
     if decision.mismatch is not None:
@@ -89,7 +143,7 @@ def _decision(connection: Connection, role: Role, party: Party, record: StatusRe
     return decision
 
 
-def _refuse_what_would_be_lost(connection: Connection, role: Role, target: Party, there: StatusRecord | None) -> None:
+def _refuse_what_would_be_lost(connection: Connection, role: Role, target: _Party, there: StatusRecord | None) -> None:
     if there is None:
         return
     interrupted = _decision(connection, role, target, there).action is RestartAction.RESUME_GROUP

@@ -138,22 +138,6 @@ class Destination:
         self.resolved = ("", "")
 
 
-def checked_bind(bind: str, segment_bytes: int | None) -> str:
-    """Return what a producer is told of binding.
-
-    Raises:
-        ConfigurationError: there is no such binding; or it goes with no segments, whatever the queue.
-    """
-    if bind not in _OPTIONS:
-        raise ConfigurationError(f"bind must be one of {', '.join(map(repr, _OPTIONS))}, got {bind!r}")
-    if bind == "not fixed" and segment_bytes is not None:
-        raise ConfigurationError(
-            f"bind='not fixed' with segment_bytes={segment_bytes}: with MQOO_BIND_NOT_FIXED the segments of a message could go "
-            "to different queue managers. Use bind='group' or bind='open'"
-        )
-    return bind
-
-
 def _cluster_attributes(connection: Connection, name: str) -> tuple[bool, int]:
     """Return whether what is put to a queue goes to a cluster queue, and DEFBIND.
 

@@ -10,10 +10,10 @@ import pytest
 
 import mqgroups
 from mqgroups import errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.queue_manager import connection_of
 
 THIS = [b"%d" % number for number in range(7)]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mqgroups import errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from mqgroups.operate import command_server as pcf_client
-from mqgroups.queue_manager import connection_of
 from tests.fix_mqi import OK
 
 pytestmark = pytest.mark.embedded

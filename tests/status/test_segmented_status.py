@@ -44,7 +44,8 @@ def test_chains_are_ended_and_taken_and_never_grow_beyond_their_bound(owner):
 def test_a_long_checkpoint_ends_its_chain_early(owner):
     with owner.producer(commit_every=1, status_layout="segmented") as producer, producer.group() as group:
         for _ in range(10):
-            group.put(b"x", checkpoint=b"c" * 100_000)
+            group.set_checkpoint(b"c" * 100_000)
+            group.put(b"x")
             assert sum(map(len, owner.records("put"))) < 1_000_000
     assert owner.record("put")["state"] == "completed"
     with owner.producer(status_layout="segmented") as producer:
