@@ -12,23 +12,26 @@
                 for message in group:
                     handle(message.data, message.msg_seq_number)
 
-The whole, from the application down:
+The whole, from the application down; each imports only what is below it:
 
-     producer.py  puts a group     consumer.py  gets a group
-          │  └──────────┬──────────────────┘  │
-          │           core/   decides: how the next message is put or got, when a unit of work ends,
-          │                   what a status record means. Values in, values out; it calls nobody.
-          ├───────────────────────────────────┘
-     unit_of_work.py    messages + status record + MQCMIT, or MQBACK, and what is true afterwards
-     status_queue.py    one record, opened exclusively, replaced in the same unit of work
-     connection.py      the verbs; completion and reason codes become results or errors (errors.py) here; connects again
-     pipe.py            a consumer and a producer in the same units of work
+     queue_manager.py   connect, wrap: a connection, and what it is asked for
+     pipe.py            a consumer and a producer in the same units of work       batch/  groups put by many short-lived attempts
+     put/   puts a group                get/   gets a group
+     operate/           what operators ask, and repair
+     config.py          settings, checked
+     status/            messages + status record + MQCMIT, or MQBACK, and what is true afterwards
+     connection/        the verbs; completion and reason codes become results or errors (errors.py) here; connects again
+     telemetry/         spans, metrics, log fields
      mqi/               structures, constants, and the C layer of pymqi or ibmmq
+     core/              decides: how the next message is put or got, when a unit of work ends, what a status record means.
+                        Values in, values out; it calls nobody.
      ═══════════════    C MQI: IBM MQ, or the embedded queue manager (embedded/) for development and tests
 
-What is committed is told by one status record, in the same unit of work as the messages it speaks of. It is the only
-thing that is believed after a crash or a commit without an answer. It is there while its owner works, and while a group
-is interrupted; else the status queue is empty.
+One status record, in the same unit of work as the messages it speaks of, tells what is committed. Nothing else is believed after
+a crash, or after a commit without an answer. The record is on the status queue while its owner works, and while a group is
+interrupted; otherwise the status queue is empty.
+
+Operators' functions are in ``mqgroups.operate``, and all errors in ``mqgroups.errors``.
 """
 
 from __future__ import annotations

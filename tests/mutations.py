@@ -320,7 +320,7 @@ MUTATIONS = (
         "operate/rebuild.py",
         "            if where:\n                check_not_owned(",
         "            if False:\n                check_not_owned(",
-        "tests/operate/test_salvage.py -k another",
+        "tests/operate/test_other_owners.py -k another",
     ),
     Mutation(
         "an integer that is no property is refused",

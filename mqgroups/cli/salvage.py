@@ -159,7 +159,7 @@ def look(queue: str, others: Sequence[tuple[str, str]], wait_s: float, as_json: 
             for name, conn_name in others:
                 there = {**connection, "q_mgr_name": name, "conn_name": conn_name}
                 q_mgrs.append(stack.enter_context(connected(report, wait_s, **there)))
-            found = operate.inspect_cluster(queue, q_mgrs)
+            found = operate.inspect_cluster(q_mgrs, queue)
         for instance in found.instances:
             report.saw(instance.seen)
             report.say(_table(instance.seen.groups), f"{instance.q_mgr_name}: {_sums(instance.seen)}\n")

@@ -4,7 +4,7 @@ They are ``Literal`` types, not enums. The same words are written in configurati
 so a word needs no translation, and mypy refuses a misspelt one (``poison="Skip"``) all the same. What comes from outside a
 program is checked against the same type when it is used (``words``).
 
-Not here: the modes of the Spark data source, which has them in its table of options.
+Not here: the modes of the Spark data source (``spark/options.py``).
 """
 
 from __future__ import annotations

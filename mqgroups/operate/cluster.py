@@ -17,12 +17,12 @@ from mqgroups.core.cluster import ClusterInspection, Instance, group_splits
 from mqgroups.operate.browse import inspect_queue
 
 
-def inspect_cluster(queue: str, q_mgrs: Iterable[ConnectionHolder]) -> ClusterInspection:
+def inspect_cluster(q_mgrs: Iterable[ConnectionHolder], queue: str) -> ClusterInspection:
     """Say what lies on the instances of a cluster queue, and which groups are at more than one; by browsing only.
 
     Args:
-        queue: its name at each of them; there has to be an instance.
         q_mgrs: connections to the queue managers that host them.
+        queue: its name at each of them; there has to be an instance.
 
     Raises:
         MQIError: a call failed; QueueMissing: a queue manager has no instance.

@@ -17,11 +17,12 @@ Not here: which message comes next (``core``), and when to commit (``producer.py
 from __future__ import annotations
 
 from mqgroups.connection.connection import Connection, Queue
+from mqgroups.core.modes import Bind
 from mqgroups.errors import ConfigurationError, GroupWouldSplit, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 
-_OPTIONS = {
+_OPTIONS: dict[Bind, int] = {
     "group": mq.MQOO_BIND_ON_GROUP,
     "open": mq.MQOO_BIND_ON_OPEN,
     "not fixed": mq.MQOO_BIND_NOT_FIXED,
@@ -36,7 +37,7 @@ class Destination:
         resolved: names of queue and queue manager that the group's first message was put to; empty before it.
     """
 
-    def __init__(self, connection: Connection, queue: str, bind: str) -> None:
+    def __init__(self, connection: Connection, queue: str, bind: Bind) -> None:
         self.resolved = ("", "")
         self._connection = connection
         self._queue = queue

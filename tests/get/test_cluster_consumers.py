@@ -76,7 +76,7 @@ def split_group(owners, cluster, embedded_cluster, queue):
 
 def inspect(owners, queue):
     """Look at all instances."""
-    return operate.inspect_cluster(queue, [owner.qmgr for owner in owners.values()])
+    return operate.inspect_cluster([owner.qmgr for owner in owners.values()], queue)
 
 
 # --- one name at each instance

@@ -138,7 +138,7 @@ def test_another_name_takes_a_half_group_over(pair, recover, status, its_status)
     assert f"{other.name} took over group {group_id.hex()} of {one.name}, at message 2" in result.stdout
     assert one.records("get") == []
     assert groups_of(one) == []
-    assert groups_of(other, status=its_status) == [(2, THIS[2:])]
+    assert groups_of(other, status_layout=its_status) == [(2, THIS[2:])]
     assert other.records("get") == []
 
 

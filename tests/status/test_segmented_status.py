@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mqgroups import errors
+from mqgroups.config import segmented_status
 from mqgroups.core.status import decode, encode
 from mqgroups.core.status_chain import MOST_SEGMENTS
+from mqgroups.core.unit_of_work import Every
 from mqgroups.mqi import constants as mq
 
 THIS = [b"%d" % number for number in range(7)]
@@ -150,7 +152,8 @@ def test_on_zos_segments_are_refused_by_name_and_auto_does_without(make_owner, o
     qmgr = owner.connect()
     with pytest.raises(errors.ConfigurationError, match="is on z/OS, where messages have no segments"):
         owner.producer(qmgr, status_layout="segmented")
-    assert qmgr._segmented("auto", owner.producer(qmgr)._settings.every) is False
+    assert segmented_status("auto", Every(messages=1), qmgr) is False
+    owner.producer(qmgr, status_layout="auto")
 
 
 def test_any_other_word_for_status_is_refused(owner):

@@ -1,4 +1,4 @@
-"""A status record that is lost or damaged: what lies on the queue is found by browsing, the record rebuilt, or the group moved.
+"""A status record that is lost or damaged is written again from what lies on the queue.
 
 Records are taken away by raw calls; what is on the queues at the end is looked at by raw calls.
 """
@@ -6,31 +6,34 @@ Records are taken away by raw calls; what is on the queues at the end is looked 
 from __future__ import annotations
 
 import io
-import itertools
 import json
 import signal
-import subprocess
-from typing import Any
 
 import pytest
 
 import mqgroups.operate.command_server
 from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
-from mqgroups.core.inspection import Place, Run
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from mqgroups.operate.browse import inspect_queue
-from tests.fix_batches import messages
-from tests.fix_mqi import EMPTY, OK, wait_until
-
-THIS = [b"%d" % number for number in range(1, 8)]
-MIG, LAST = mq.MQMF_MSG_IN_GROUP, mq.MQMF_MSG_IN_GROUP | mq.MQMF_LAST_MSG_IN_GROUP
-SEG = mq.MQMF_SEGMENT
-A, B = b"A" * 24, b"B" * 24
-# What no browsing can tell: the record's owner, and what the application gave.
-NOT_ON_THE_QUEUE = {"sha256", "owner_id", "epoch", "unit_of_work", "checkpoint"}
-statuses = pytest.mark.parametrize("status", ["classic", "segmented"])
+from tests.fix_mqi import OK, wait_until
+from tests.operate.lost_records import (
+    LAST,
+    MIG,
+    THIS,
+    A,
+    B,
+    assert_whole,
+    damage,
+    interrupt_get,
+    known,
+    lose,
+    put,
+    refused,
+    rest,
+    resume_put,
+    statuses,
+)
 
 
 class EndsEarly(io.BytesIO):
@@ -40,166 +43,6 @@ class EndsEarly(io.BytesIO):
         if self.tell() >= 8:
             raise EOFError
         return super().read(size)
-
-
-@pytest.fixture
-def unasked(monkeypatch):
-    """Nobody can ask the command server."""
-    monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
-
-
-def lose(owner, role):
-    """Take everything from a status queue; returns the last record there was."""
-    handle = owner.eye.open(owner.status_queue(role), mq.MQOO_INPUT_EXCLUSIVE)
-    assert handle.code == OK
-    found = handle.all()
-    assert handle.close() == OK
-    return json.loads(found[-1].data)
-
-
-def known(record):
-    """What of a status record the messages of its group say."""
-    return {name: value for name, value in record.items() if name not in NOT_ON_THE_QUEUE}
-
-
-def resume_put(owner, payloads, **more):
-    """Start the producer again and put the rest."""
-    with owner.producer(**more) as producer, producer.group() as group:
-        for payload in payloads[group.resume_from :]:
-            group.put(payload)
-
-
-def interrupt_get(owner, committed=4, **more):
-    """Get messages in units of work of two, and lose the connection in the next one."""
-    qmgr = owner.connect()
-    for message in next(iter(owner.consumer(qmgr, **more))):
-        if message.msg_seq_number == committed + 1:
-            break
-    qmgr.close()
-
-
-def rest(owner, **more):
-    """Start the consumer again; returns number and data of what it gets."""
-    with owner.consumer(**more) as consumer:
-        return [(message.msg_seq_number, message.data) for group in consumer for message in group]
-
-
-def assert_whole(owner, payloads, queue=None):
-    """The queue holds one group: each message once, in order, the last one last, one GroupId, one persistence."""
-    found = owner.on_queue(queue)
-    assert [(message.msg_seq_number, message.data) for message in found] == list(enumerate(payloads, 1))
-    assert [message.is_last for message in found] == [False] * (len(payloads) - 1) + [True]
-    assert len({message.group_id for message in found}) == 1
-    assert {message.md.Persistence for message in found} == {mq.MQPER_PERSISTENT}
-
-
-def put(owner, group_id, *places, flags=MIG, **fields):
-    """Put messages of a group, with these numbers."""
-    for number in places:
-        data = b"%d" % number
-        owner.put_raw(data, GroupId=group_id, MsgSeqNumber=number, MsgFlags=flags, Persistence=1, **fields)
-
-
-def refused(owner, role, **more):
-    """Return why an owner's record is not rebuilt; nothing may change."""
-    before = [message.md.pack() for message in owner.on_queue()], owner.records(role)
-    with pytest.raises(errors.SalvageRefused) as caught:
-        operate.salvage_owner(owner.qmgr, owner.name, role, queue=owner.queue, **more)
-    assert ([message.md.pack() for message in owner.on_queue()], owner.records(role)) == before
-    can_be_accepted = caught.value.because in ("in-use", "other-owners", "begun", "nothing-interrupted")
-    assert (f"accept {caught.value.because!r}" in str(caught.value)) is can_be_accepted
-    return caught.value.because
-
-
-# --- looking
-
-
-def test_groups_are_found_without_a_record_and_nothing_is_removed(owner):
-    owner.put_raw_group([b"one", b"two"])
-    put(owner, A, 1, 2)
-    put(owner, B, 5, 6)
-    put(owner, B, 8, flags=LAST)
-    owner.put_raw(b"alone")
-    before = [message.md.pack() for message in owner.on_queue()]
-    seen = operate.inspect_queue(owner.qmgr, owner.queue)
-    assert [message.md.pack() for message in owner.on_queue()] == before
-    whole, begun, tail = seen.groups
-    assert (seen.queue, seen.others, seen.open_input, seen.open_output) == (owner.queue, 1, 0, 0)
-    assert [group.group_id for group in (begun, tail)] == [A, B]
-    assert [group.whole for group in seen.groups] == [True, False, False]
-    assert [group.messages for group in seen.groups] == [2, 2, 3]
-    assert [group.last for group in seen.groups] == [2, 0, 8]
-    assert [(group.has_head, group.has_end) for group in seen.groups] == [(True, True), (True, False), (False, True)]
-    assert (tail.first, tail.last_msg_seq_number, tail.gaps) == (Place(5), 8, (Run(Place(7), Place(8)),))
-    assert (whole.persistences, tail.persistences) == (
-        frozenset({mq.MQPER_NOT_PERSISTENT}),
-        frozenset({mq.MQPER_PERSISTENT}),
-    )
-
-
-def test_who_put_a_group_and_how_often_it_was_backed_out_is_told(owner):
-    owner.put_raw_group(THIS)
-    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
-    msg_id = owner.on_queue()[0].md.MsgId
-    for _ in range(3):
-        assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=msg_id).code == OK
-        assert owner.eye.back_out() == OK
-    handle.close()
-    (group,) = operate.inspect_queue(owner.qmgr, owner.queue).groups
-    md = [message.md for message in owner.on_queue()]
-    assert group.backout_count == 3
-    assert group.put_by == (md[0].PutApplName.decode().rstrip(),)
-    assert group.first_put == (md[0].PutDate + md[0].PutTime).decode()
-    assert group.last_put == (md[-1].PutDate + md[-1].PutTime).decode()
-
-
-def test_a_group_in_any_order_of_arrival_is_seen_as_it_is(owner):
-    put(owner, A, 3, flags=LAST)
-    put(owner, A, 2, 1)
-    (group,) = operate.inspect_queue(owner.qmgr, owner.queue).groups
-    assert (group.runs, group.whole) == ((Run(Place(1), Place(4)),), True)
-
-
-def test_segments_are_seen_with_their_offsets_and_their_bodies_are_left(owner):
-    for offset, flags in ((0, SEG), (5, SEG)):
-        fields = {"MsgSeqNumber": 2, "Offset": offset, "MsgFlags": LAST | flags}
-        owner.put_raw(b"12345", GroupId=A, **fields)
-    put(owner, A, 1)
-    (group,) = operate.inspect_queue(owner.qmgr, owner.queue).groups
-    assert (group.end, group.last, group.has_end, group.last_msg_seq_number) == (Place(2, 10), 2, False, 2)
-
-
-def test_messages_in_somebodys_unit_of_work_are_counted(owner):
-    owner.put_raw_group(THIS)
-    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
-    assert handle.get(mq.MQGMO_SYNCPOINT).code == OK
-    seen = operate.inspect_queue(owner.qmgr, owner.queue)
-    assert (seen.uncommitted, seen.unasked, seen.open_input, seen.open_output) == (1, "", 1, 0)
-    # Whoever put or got it, and whether its handle is still there.
-    assert handle.close() == OK
-    seen = operate.inspect_queue(owner.qmgr, owner.queue)
-    owner.eye.back_out()
-    assert (seen.uncommitted, seen.open_input) == (1, 0)
-
-
-def test_who_may_not_ask_the_command_server_is_told_that_nobody_knows(owner, unasked):
-    owner.put_raw_group(THIS)
-    seen = operate.inspect_queue(owner.qmgr, owner.queue)
-    assert (seen.uncommitted, "2085 MQRC_UNKNOWN_OBJECT_NAME" in seen.unasked) == (None, True)
-    assert seen.groups[0].whole
-
-
-def test_a_group_that_is_there_twice_is_doubled_and_not_whole(owner):
-    for number in (1, 2, 3):
-        put(owner, A, number, number, flags=LAST if number == 3 else MIG)
-    put(owner, B, 1, 2, 3)
-    put(owner, B, 2)
-    twice, once = operate.inspect_queue(owner.qmgr, owner.queue).groups
-    assert [(group.is_doubled, group.whole, group.overlapping) for group in (twice, once)] == [
-        (True, False, 3),
-        (True, False, 1),
-    ]
-    assert (twice.runs, twice.messages) == ((Run(Place(1), Place(4)),), 6)
 
 
 # --- rebuilding a producer's record
@@ -488,133 +331,6 @@ def test_an_anchor_whose_record_is_lost_is_removed_where_no_group_is_interrupted
     assert_whole(owner, THIS)
 
 
-# --- other owners
-
-
-@pytest.fixture
-def alpha(owner, make_owner):
-    """Another owner of the same queue."""
-    return make_owner(queue=owner.queue)
-
-
-@statuses
-def test_a_group_that_another_producers_record_speaks_of_is_refused(owner, alpha, status):
-    alpha.interrupt_put(THIS[:6], status_layout=status)
-    for more in ({}, {"accept": ["in-use", "other-owners", "begun"]}, {"group_id": owner.on_queue()[0].group_id}):
-        with pytest.raises(errors.GroupOwned) as caught:
-            operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, **more)
-        assert (caught.value.owner, caught.value.status_queue) == (alpha.name, alpha.status_queue("put"))
-        assert (caught.value.group_id, caught.value.because) == (owner.on_queue()[0].group_id, "owned")
-    assert owner.records("put") == []
-    resume_put(alpha, THIS, status_layout=status)
-    assert_whole(owner, THIS)
-
-
-def test_a_group_that_another_consumers_record_speaks_of_is_refused(owner, alpha):
-    owner.put_raw_group(THIS)
-    interrupt_get(alpha)
-    with pytest.raises(errors.GroupOwned, match=f"a record of {alpha.name}"):
-        operate.salvage_owner(owner.qmgr, owner.name, "get", queue=owner.queue)
-    assert rest(alpha) == list(enumerate(THIS, 1))[4:]
-
-
-def test_records_of_other_groups_and_of_the_other_role_are_no_obstacle(owner, alpha, make_owner):
-    other = make_owner()
-    other.interrupt_put(THIS[:6])
-    owner.interrupt_put([*THIS, b"held back"], commit_every=7)
-    interrupt_get(alpha)
-    lose(owner, "put")
-    operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["begun"])
-    assert owner.record("put")["msg_seq_number"] == 7
-
-
-def test_another_owners_record_that_is_hidden_is_waited_for(owner, alpha):
-    alpha.interrupt_put(THIS[:6])
-    handle = owner.eye.open(alpha.status_queue("put"), mq.MQOO_INPUT_SHARED)
-    (lying,) = (found for found in owner.on_queue(alpha.status_queue("put")) if found.data in alpha.records("put"))
-    assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).code == OK
-    assert handle.close() == OK
-    with pytest.raises(errors.OwnerActive, match=alpha.status_queue("put")):
-        operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["in-use", "other-owners"])
-    assert owner.eye.back_out() == OK
-    with pytest.raises(errors.GroupOwned):
-        operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
-
-
-def test_another_owners_record_that_cannot_be_read_is_a_doubt(owner, alpha):
-    alpha.interrupt_put(THIS[:6])
-    damage(alpha, "put")
-    with pytest.raises(errors.SalvageRefused, match=alpha.status_queue("put")) as caught:
-        operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
-    assert caught.value.because == "other-owners"
-    assert operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["other-owners"]).done
-
-
-@pytest.mark.embedded
-@pytest.mark.parametrize("reason", [mq.MQRC_NOT_AUTHORIZED, mq.MQRC_OBJECT_IN_USE])
-def test_another_owners_queue_that_may_not_be_browsed_is_a_doubt(owner, alpha, reason, monkeypatch):
-    alpha.interrupt_put(THIS[:6])
-    qmgr = owner.connect()
-    connection = connection_of(qmgr)
-    opened = connection.open_queue
-
-    def refusing(name, options, **more):
-        if name == alpha.status_queue("put"):
-            raise errors.mqi_error("MQOPEN", f"queue {name}", mq.MQCC_FAILED, reason)
-        return opened(name, options, **more)
-
-    monkeypatch.setattr(connection, "open_queue", refusing)
-    with pytest.raises(errors.SalvageRefused, match=alpha.status_queue("put")) as caught:
-        operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue)
-    assert caught.value.because == "other-owners"
-    assert operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue, accept=["other-owners"], check=True).record
-
-
-def test_a_status_queue_of_another_name_is_looked_at_if_it_is_named(owner, alpha, make_queue):
-    alpha.interrupt_put(THIS[:6])
-    elsewhere = make_queue()
-    for found in alpha.on_queue(alpha.status_queue("put")):
-        owner.put_raw(found.data, elsewhere)
-    lose(alpha, "put")
-    with pytest.raises(errors.GroupOwned) as caught:
-        operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, other_status_queues=[elsewhere])
-    assert (caught.value.owner, caught.value.status_queue) == (alpha.name, elsewhere)
-    with pytest.raises(errors.QueueMissing):
-        operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, other_status_queues=["NO.SUCH.QUEUE"])
-
-
-def test_names_that_are_given_are_all_there_are_where_no_list_can_be_had(owner, alpha, unasked):
-    alpha.interrupt_put(THIS[:6])
-    given: Any = {"other_status_queues": [alpha.status_queue("put")], "accept": ["in-use"]}
-    with pytest.raises(errors.GroupOwned):
-        operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, **given)
-    lose(alpha, "put")
-    assert operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, **given).done
-
-
-def test_a_group_of_a_batch_has_an_owner_too(batches):
-    def breaking():
-        yield from messages("K", 5)
-        raise EOFError
-
-    owner, given = batches.owner, {"queue": batches.queue, "other_status_queues": [batches.status_queue]}
-    with pytest.raises(EOFError):
-        batches.attempt().put_group("K", breaking())
-    assert len(owner.on_queue()) == 4
-    with pytest.raises(errors.GroupOwned) as caught:
-        operate.salvage_owner(owner.qmgr, owner.name, "put", **given)
-    assert (caught.value.owner, caught.value.status_queue) == (f"{batches.sink}/0/K", batches.status_queue)
-    # Its record is hidden, and the intent beside it says so.
-    (lying,) = (found for found in owner.on_queue(batches.status_queue) if b'"kind":"status"' in found.data)
-    handle = owner.eye.open(batches.status_queue, mq.MQOO_INPUT_SHARED)
-    assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).code == OK
-    with pytest.raises(errors.OwnerActive, match=batches.status_queue):
-        operate.salvage_owner(owner.qmgr, owner.name, "put", **given)
-    assert owner.eye.back_out() == OK
-    batches.attempt().put_group("K", messages("K", 6))
-    assert batches.groups() == {"K": [b"K:%d" % number for number in range(1, 7)]}
-
-
 # --- rebuilding a consumer's record
 
 
@@ -705,12 +421,6 @@ def test_behind_an_alias_is_its_base_queue(owner, make_queue):
 
 
 # --- a damaged record
-
-
-def damage(owner, role):
-    """Put bytes in the place of the record."""
-    lose(owner, role)
-    owner.put_raw(b"\x00\xff damaged", owner.status_queue(role), Format=b"JUNK", CorrelId=b"c" * 24)
 
 
 def test_a_damaged_record_is_moved_away_in_the_unit_of_work_of_the_new_one(owner, make_queue):
@@ -804,186 +514,6 @@ def test_wherever_the_connection_is_lost_the_record_is_written_once(owner, fault
     assert nth > 20
 
 
-# --- moving a group
-
-
-SAME = ("GroupId", "MsgSeqNumber", "Offset", "MsgFlags", "MsgId", "CorrelId", "Persistence", "Priority", "Format",
-        "PutApplName", "PutDate", "PutTime", "UserIdentifier", "ApplOriginData")  # fmt: skip
-
-
-def placed(found):
-    """What has to be the same of a message wherever it is moved."""
-    return [(message.data, *(getattr(message.md, name) for name in SAME)) for message in found]
-
-
-def test_a_group_is_moved_as_it_is_and_the_others_stay(owner, make_queue):
-    owner.put_raw_group(THIS)
-    group_id = owner.on_queue()[0].group_id
-    put(owner, A, 1, 2)
-    was, away = owner.on_queue(), make_queue()
-    moved = operate.move_group(owner.qmgr, owner.queue, group_id, to=away, commit_every=3)
-    assert (moved.done, moved.to, moved.group.messages) == (True, away, 7)
-    assert placed(owner.on_queue(away)) == placed(was[:7])
-    assert placed(owner.on_queue()) == placed(was[7:])
-
-
-def test_a_tail_of_segments_is_moved_as_it_is(owner, make_queue):
-    for number, offset, flags in ((4, 8, MIG | SEG | mq.MQMF_LAST_SEGMENT), (5, 0, LAST | SEG), (5, 3, LAST | SEG)):
-        owner.put_raw(b"abc", GroupId=A, MsgSeqNumber=number, Offset=offset, MsgFlags=flags, Priority=5)
-    was, away = owner.on_queue(), make_queue()
-    operate.move_group(owner.qmgr, owner.queue, A, to=away)
-    assert placed(owner.on_queue(away)) == placed(was)
-    assert owner.on_queue() == []
-
-
-def test_properties_go_along(owner, make_queue):
-    with owner.producer(commit_every=1) as producer, producer.group() as group:
-        group.put(b"one")
-        group.put(b"two")
-        group.abandon(7, "because")
-
-    def with_properties(queue):
-        handle = owner.eye.open(queue, mq.MQOO_BROWSE)
-        found = [message.data for message in handle.all(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_PROPERTIES_FORCE_MQRFH2)]
-        handle.close()
-        return found
-
-    was, away = with_properties(owner.queue), make_queue()
-    assert b"because" in was[-1]
-    operate.move_group(owner.qmgr, owner.queue, owner.on_queue()[0].group_id, to=away)
-    assert with_properties(away) == was
-    with owner.consumer(queue=away) as consumer, pytest.raises(errors.GroupAbandoned) as caught:
-        list(next(iter(consumer)))
-    assert caught.value.result == 7
-
-
-def test_a_group_goes_to_the_backout_queue_by_default(make_owner):
-    owner = make_owner(model="TEST.BACKOUT.MODEL")
-    put(owner, A, 3, 4)
-    assert operate.move_group(owner.qmgr, owner.queue, A, check=True).to == "TEST.BACKOUT"
-    assert len(owner.on_queue()) == 2
-    assert operate.move_group(owner.qmgr, owner.queue, A).done
-    handle = owner.eye.open("TEST.BACKOUT", mq.MQOO_INPUT_SHARED)
-    assert [handle.get(GroupId=A, match=mq.MQMO_MATCH_GROUP_ID).data for _ in range(2)] == [b"3", b"4"]
-    assert handle.get(GroupId=A, match=mq.MQMO_MATCH_GROUP_ID).code == EMPTY
-    handle.close()
-
-
-def test_a_group_is_not_moved_to_where_it_is_nor_nowhere(owner):
-    put(owner, A, 1)
-    with pytest.raises(errors.ConfigurationError, match="itself: a group is moved"):
-        operate.move_group(owner.qmgr, owner.queue, A, to=owner.queue)
-    with pytest.raises(errors.ConfigurationError, match="no BOQNAME"):
-        operate.move_group(owner.qmgr, owner.queue, A)
-    with pytest.raises(errors.SalvageRefused):
-        operate.move_group(owner.qmgr, owner.queue, B, to="TEST.BACKOUT")
-    assert len(owner.on_queue()) == 1
-
-
-def test_a_group_somebody_may_be_getting_is_not_moved_unless_that_is_accepted(owner, make_queue):
-    put(owner, A, 1)
-    away = make_queue()
-    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
-    with pytest.raises(errors.SalvageRefused) as caught:
-        operate.move_group(owner.qmgr, owner.queue, A, to=away)
-    assert caught.value.because == "in-use"
-    assert operate.move_group(owner.qmgr, owner.queue, A, to=away, accept=["in-use"]).done
-    handle.close()
-    assert len(owner.on_queue(away)) == 1
-
-
-def test_who_dies_between_the_look_and_the_move_is_waited_for(owner, make_queue, connect, monkeypatch):
-    """Its handle is gone and the queue can be had exclusively, but the messages that it has got are not back."""
-    owner.put_raw_group(THIS)
-    was, away = owner.on_queue(), make_queue()
-    dying, naps = connect(), []
-
-    def looked(connection, queue):
-        seen = inspect_queue(connection, queue)
-        handle = dying.open(queue, mq.MQOO_INPUT_SHARED)
-        assert handle.get(mq.MQGMO_SYNCPOINT).data == THIS[0]
-        assert handle.close() == OK
-        return seen
-
-    def sleep(_):
-        assert len(owner.on_queue()) == len(THIS) - 1
-        naps.append(dying.back_out())
-
-    monkeypatch.setattr("mqgroups.operate.move.inspected", looked)
-    qmgr = owner.connect(reconnect_wait_s=30)
-    connection_of(qmgr).sleep = sleep
-    assert operate.move_group(qmgr, owner.queue, was[0].group_id, to=away).done
-    assert naps == [OK]
-    # Where a message lies that was backed out is not written anywhere.
-    assert (owner.on_queue(), sorted(placed(owner.on_queue(away)))) == ([], sorted(placed(was)))
-
-
-def test_who_put_a_message_is_the_mover_where_context_is_not_kept(owner, make_queue):
-    put(owner, A, 1)
-    (was,), away = owner.on_queue(), make_queue()
-    operate.move_group(owner.qmgr, owner.queue, A, to=away, keep_context=False)
-    (moved,) = owner.on_queue(away)
-    assert (was.md.PutDate + was.md.PutTime) <= (moved.md.PutDate + moved.md.PutTime)
-    assert moved.md.MsgId == was.md.MsgId
-
-
-MOVE = """
-mqgroups.operate.move_group(connect(), queue, bytes.fromhex(sys.argv[1]), to=sys.argv[2], commit_every=2)
-"""
-
-
-@pytest.mark.embedded
-@pytest.mark.slow
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_move_killed_at_every_call_leaves_each_message_once_and_is_finished_by_the_next(
-    owner, program, faults, make_queue, when
-):
-    for nth in itertools.count(1):
-        owner.put_raw_group(THIS)
-        was, away = owner.on_queue(), make_queue()
-        command = [*program.command(MOVE), was[0].group_id.hex(), away]
-        faults.clear_faults()
-        faults.arm(Fault("kill_client", when, nth=nth))
-        code = subprocess.run(command, env=program.environment, capture_output=True, check=False).returncode
-        faults.clear_faults()
-        there = owner.on_queue(away)
-        left = wait_for_backout(owner, len(was) - len(there))
-        assert placed(there) + placed(left) == placed(was), nth
-        if left:
-            assert code == -signal.SIGKILL
-            assert operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=away).done
-        assert (owner.on_queue(), placed(owner.on_queue(away))) == ([], placed(was))
-        if code == 0:
-            break
-    assert nth > 20
-
-
-def wait_for_backout(owner, number):
-    """Return what is on the queue once the unit of work of the dead is backed out."""
-    wait_until(lambda: len(owner.on_queue()) == number)
-    return owner.on_queue()
-
-
-@pytest.mark.embedded
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_move_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, faults, make_queue, when):
-    fired = nth = 1
-    while fired:
-        owner, away = make_owner(), make_queue()
-        owner.put_raw_group(THIS)
-        was = owner.on_queue()
-        qmgr = owner.connect(reconnect_wait_s=30)
-        faults.clear_faults()
-        faults.arm(Fault("drop", when, nth=nth))
-        operate.move_group(qmgr, owner.queue, was[0].group_id, to=away, commit_every=2)
-        fired = faults.faults_fired()
-        faults.clear_faults()
-        assert (owner.on_queue(), sorted(placed(owner.on_queue(away)))) == ([], sorted(placed(was))), nth
-        qmgr.close()
-        nth += 1
-    assert nth > 20
-
-
 # --- what cannot be
 
 
@@ -1001,13 +531,6 @@ def test_arguments_that_cannot_be_are_refused_at_once(owner):
     ):
         with pytest.raises(errors.ConfigurationError):
             wrong()
-
-
-def test_an_inspection_is_a_value(owner):
-    put(owner, A, 1)
-    (group,) = operate.inspect_queue(owner.qmgr, owner.queue).groups
-    assert isinstance(group, operate.GroupInspection)
-    assert group == operate.inspect_queue(owner.qmgr, owner.queue).groups[0]
 
 
 # --- a pipe
