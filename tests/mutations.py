@@ -302,6 +302,13 @@ MUTATIONS = (
         "tests/connection/test_wrapping.py",
     ),
     Mutation(
+        "a checkpoint that no message follows is refused",
+        "put/group.py",
+        "        if self._checkpoint is not None:\n",
+        "        if False:\n",
+        "tests/put/test_producer.py -k after_the_last_put",
+    ),
+    Mutation(
         "a checkpoint outlives its group",
         "core/status.py",
         "self.suspect is not None or self.checkpoint is not None",
@@ -389,7 +396,7 @@ MUTATIONS = (
     Mutation(
         "batch: other messages for a group that was begun are refused",
         "batch/producer.py",
-        'if digest.value() != checkpoint["digest"]:',
+        'if digest.value() != claim_values(checkpoint)["digest"]:',
         "if False:",
         "tests/batch/test_batch_producer.py -k other_messages",
     ),
