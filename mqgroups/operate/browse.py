@@ -37,14 +37,18 @@ _WHOLE_GROUP = st.gmo(
 
 
 def inspect_queue(q_mgr: ConnectionHolder, queue: str) -> QueueInspection:
-    """Say what lies on a queue of its message groups, without a status record, by browsing only.
+    """Return the message groups on a queue, found by browsing; no status record is needed.
 
-    It takes an MQGET for each message, whose body stays with the queue manager, and one more for each group. The command
-    server is asked what units of work hide, twice; who may not ask it is told that nobody knows.
+    It takes one MQGET for each message, without its data, and one for each group. The command server is asked twice how many
+    messages units of work hide. If this user may not ask it, ``QueueInspection.uncommitted`` is ``None``.
+
+    Args:
+        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
+        queue: a local queue, or an alias of one.
 
     Raises:
-        ConfigurationError: the name cannot be.
-        MQIError: a call failed; a queue of another queue manager cannot be browsed.
+        ConfigurationError: the name is not valid.
+        MQIError: a call failed. A queue of another queue manager cannot be browsed.
     """
     checked_queue_name("queue", queue)
     connection = connection_of(q_mgr)

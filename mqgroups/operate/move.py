@@ -1,7 +1,6 @@
-"""What is left of a group moved to another queue, as it is: for a group that nobody can go on with.
+"""What is left of a group moved to another queue, as it is: for a group that no producer or consumer can resume.
 
-Each unit of work gets messages and puts them. Nothing is moved while somebody else works with the queue, except if an operator
-accepts that.
+Nothing is moved while somebody else works with the queue, unless an operator accepts that.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ _GET = st.gmo(
 
 @dataclass(frozen=True, slots=True)
 class GroupMove:
-    """A group that is moved, or would be.
+    """The result of ``move_group``.
 
     Attributes:
-        group: what was there of it before.
-        queue, to: from which queue, to which.
-        done: whether it is done.
+        group: what was on the queue of the group before.
+        queue, to: the queue it is moved from, and the one it is moved to.
+        done: whether it was moved; ``False`` if it was only checked.
     """
 
     group: GroupInspection
@@ -59,28 +58,28 @@ def move_group(
     keep_context: bool = True,
     check: bool = False,
 ) -> GroupMove:
-    """Move what is left of a group to another queue, as it is: MsgId, GroupId, numbers, offsets, flags, properties.
+    """Move what is left of a group to another queue. MsgId, GroupId, numbers, offsets, flags and properties stay as they are.
 
-    Each unit of work gets messages and puts them, so each is on one of the two queues, always; to be called again after a
-    crash, it moves the rest.
+    Each unit of work gets messages and puts them, so each message is always on one of the two queues. After a crash, call it
+    again: it moves the rest.
 
     Args:
         q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
-        queue: where it is.
-        group_id: 24 bytes.
-        to: where to move it; by default the queue's BOQNAME.
+        queue: the queue that it is on.
+        group_id: the group, 24 bytes.
+        to: the queue to move it to; by default the queue's BOQNAME.
         commit_every: how many physical messages to move in a unit of work.
         accept: ``"in-use"``, as for ``salvage_owner``.
-        keep_context: also who put them and when (MQPMO_PASS_ALL_CONTEXT), which needs the authority +passall for
-            ``to``. Otherwise they are the mover's.
-        check: only say what would be done.
+        keep_context: whether the messages keep who put them and when (MQPMO_PASS_ALL_CONTEXT). That needs the authority +passall
+            for ``to``.
+        check: return what would be done, and change nothing.
 
     Raises:
-        SalvageRefused: nothing is there of the group, or somebody else works with the queue; nothing was changed.
-        CommandRefused: the connection was lost meanwhile, and the command server does not say any more whether its unit of
-            work is backed out; call it again.
-        ConfigurationError: there is no queue to move it to, or it is the same one.
-        MQIError: a call failed; what was moved before is moved.
+        SalvageRefused: no message of the group is on the queue, or somebody else works with the queue; nothing was changed.
+        CommandRefused: the connection was lost, and the command server does not answer whether its unit of work is backed out.
+            Call it again.
+        ConfigurationError: there is no queue to move the group to, or it is the same queue.
+        MQIError: a call failed. Units of work that were committed before stay committed.
     """
     checked_queue_name("queue", queue)
     checked_group_id(group_id)

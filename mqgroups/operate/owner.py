@@ -1,11 +1,10 @@
-"""Look at an owner's status queue without being its owner: what would the next start of that producer or consumer find?
+"""What would the next start of a producer or consumer find? Its status queue is inspected, and the owner is not started.
 
-For whoever starts applications: an init step, a supervisor, an operator. The queue is opened as its owner opens it, so what
-is seen is what a start would see; while an owner has it, it can be browsed only. Nothing is changed, except, if asked for, that
-a record is removed that is no longer needed. A start does not need that; it keeps the status queue empty where an owner
-does not come back.
+This is for init steps, supervisors and operators. The status queue is opened as its owner opens it, so the result is what a start
+would see. While an owner has the queue open, it can only be browsed. On request, a record that is no longer needed is removed;
+nothing else is changed. A start does not depend on that. It keeps the status queue empty if the owner does not come back.
 
-Not here: to resume. That is what the next start of the owner does.
+Not here: resuming a group. The next start of the owner does that.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from mqgroups.status.queue import StatusQueue, foreign_record, held_by, take_awa
 
 
 class OwnerState(Enum):
-    """What a producer or consumer that starts would find."""
+    """What the start of a producer or consumer would find."""
 
     UNKNOWN = "unknown"
     FREE = "free"
@@ -46,13 +45,14 @@ class OwnerStatus:
     Attributes:
         role, name: of the producer (``"put"``) or consumer (``"get"``).
         status_queue: its name.
-        state: ``UNKNOWN``: there is no status queue, so no owner of this name was ever here, or its queue was deleted. ``FREE``:
-            there is one, and nothing is interrupted (a predefined queue is there before its owner). ``INTERRUPTED``: a group is,
-            and the next start resumes it. ``ACTIVE``: another instance of this name has the status queue, or is not gone yet.
-        record: the status record, as far as it can be seen; ``None`` without one, and where there is no such queue.
-        taken_away: whether the record is gone now, because it is no longer needed.
-        hidden: whether nobody has the status queue open, and there is an anchor without its record: a unit of work hides the
-            record until the queue manager has backed it out. (Or the record is lost; ``salvage_owner`` tells.)
+        state: ``UNKNOWN``: there is no status queue. This name was never used, or its status queue was deleted. ``FREE``: no
+            group is interrupted. A predefined status queue exists before its owner does. ``INTERRUPTED``: a group is interrupted,
+            and the next start resumes it. ``ACTIVE``: an instance of this name has the status queue open, or its unit of work is
+            not backed out yet.
+        record: the status record; ``None`` if there is none, or if it cannot be seen.
+        taken_away: whether a record that was no longer needed has been removed.
+        hidden: whether nobody has the status queue open, and an anchor is there without its record. Either a unit of work hides
+            the record until the queue manager has backed it out, or the record is lost; ``salvage_owner`` finds out which.
     """
 
     role: RoleName
@@ -75,22 +75,22 @@ def inspect_owner(
     wait_s: float = 0.0,
     tidy: bool = False,
 ) -> OwnerStatus:
-    """Say what a start of the producer or consumer of this name would find, without being one.
+    """Return what the next start of a producer or consumer would find on its status queue.
 
     Args:
         q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
-        name: of the producer or consumer.
+        name: the name of the producer or consumer.
         role: ``"put"`` for a producer, ``"get"`` for a consumer.
-        queue: which it puts to or gets from, to be compared with its record; by default that is not looked at.
-        status_queue: by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
-        status_model: the model queue its status queue would be made from. It is tried where the status queue does not
-            exist: the queue is made and deleted again. ``None`` does not try.
-        wait_s: how long to wait for another owner of this name to go, seconds.
-        tidy: remove a record that is no longer needed: of no group, or of a completed one without a checkpoint.
+        queue: the queue it puts to or gets from, to be compared with its record; by default it is not compared.
+        status_queue: its status queue; by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
+        status_model: the model queue that a start would make the status queue from. If there is no status queue, one is made and
+            deleted again, to see that a start can do so. ``None`` leaves that out.
+        wait_s: how long to wait for another instance of this name to end, seconds.
+        tidy: remove a record that is no longer needed: one of no group, or one of a completed group without a checkpoint.
 
     Raises:
-        ConfigurationError: a name or role cannot be.
-        StatusError: the status queue is not what it must be, and a start would be refused; nothing was changed.
+        ConfigurationError: a name or role is not valid.
+        StatusError: a start would be refused because of what is on the status queue; nothing was changed.
         MQIError: a call failed.
     """
     owner_role = checked_role(role)

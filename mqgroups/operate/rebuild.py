@@ -55,16 +55,16 @@ _BROWSE = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIE
 
 @dataclass(frozen=True, slots=True)
 class Salvage:
-    """What is done, or would be done, for an owner.
+    """The result of ``salvage_owner``.
 
     Attributes:
         role, name, status_queue: of the producer (``"put"``) or consumer (``"get"``).
-        group: what there is of its group; ``None`` if none is interrupted.
-        record: the record by which its next start goes on; ``None`` likewise.
+        group: what is on the queue of its group; ``None`` if no group is interrupted.
+        record: the record that is written; ``None`` if no group is interrupted.
         unreadable: how many messages are moved away from the status queue.
-        unreadable_to: to which queue.
+        unreadable_to: the queue they are moved to.
         orphaned: whether an anchor is removed whose record is lost.
-        done: whether it is done.
+        done: whether the changes were made; ``False`` if it was only checked.
     """
 
     role: RoleName
@@ -94,37 +94,38 @@ def salvage_owner(
     wait_s: float = 0.0,
     check: bool = False,
 ) -> Salvage:
-    """Write the lost status record of a producer or consumer again, from what lies on its queue of its group.
+    """Write the lost status record of a producer or consumer again, from the messages of its group that are on its queue.
 
-    The next start then goes on there: a producer behind the last message that is there, a consumer at the first that is
-    left. What cannot be known from the messages is lost: the checkpoint, and how many owners there were.
+    The next start resumes the group: a producer after the last message on the queue, a consumer at the first one that is left.
+    The messages do not tell the checkpoint, nor how many owners there were.
 
     Args:
         q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
-        name: of the producer or consumer.
+        name: the name of the producer or consumer.
         role: ``"put"`` for a producer, ``"get"`` for a consumer.
-        queue: which it puts to or gets from, named as it names it.
-        group_id: its group, 24 bytes; by default the only one that may have been interrupted.
-        checkpoint: the application's, to go into the record.
-        accept: which checks to override, because you know that things are as they should be: ``"in-use"`` (others have the
-            queue open, or messages of it in units of work, or nobody can say whether they have; they have nothing to do with
-            this group), ``"other-owners"`` (not all other status queues can be found or read; no other owner has this group),
-            ``"begun"`` (of a producer's group the first messages are gone, because a consumer got them in order),
-            ``"nothing-interrupted"`` (there is no group to go on with: only move away what cannot be read).
-        other_status_queues: names of status queues of other producers, or consumers, of this queue manager, whose records are
-            looked at: a group has one owner. Those called ``MQGROUPS.PUT.*``, ``MQGROUPS.SHARED.*`` and ``MQGROUPS.GET.*``
-            are found through the command server, if this user may ask it; otherwise these here are taken for all there are.
-        unreadable_to: the queue to move what is on the status queue to, as it is, if it is no record that can be read, or
-            more than one; in the same unit of work. By default that is an error.
-        status_queue: by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
-        status_model: the model queue to make the status queue from if it does not exist.
-        wait_s: how long to wait for an owner of this name to go, seconds.
-        check: only say what would be done.
+        queue: the queue it puts to or gets from, by the name that the application uses.
+        group_id: the group, 24 bytes; by default the only one on the queue that may have been interrupted.
+        checkpoint: the application's checkpoint, to be written into the record.
+        accept: the checks to override. Override a check only if you know what it cannot find out:
+            ``"in-use"``: others have the queue open, or have its messages in units of work, or nobody can say whether they do.
+            You know that they do not work with this group.
+            ``"other-owners"``: not all other status queues can be found or read. You know that no other owner has this group.
+            ``"begun"``: the first messages of a producer's group are gone. You know that a consumer got them in order.
+            ``"nothing-interrupted"``: no group is interrupted. Only messages that cannot be read are moved away.
+        other_status_queues: status queues of other owners on this queue manager. Their records are read, because a group has
+            one owner. The command server lists those called ``MQGROUPS.PUT.*``, ``MQGROUPS.SHARED.*`` and ``MQGROUPS.GET.*``.
+            If this user may not ask it, the names given here are taken for all that there are.
+        unreadable_to: where to move what is on the status queue if it cannot be read as a record, or if there are several
+            records. It is moved as it is, in the same unit of work. By default that is an error.
+        status_queue: its status queue; by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
+        status_model: the model queue to make the status queue from, if there is none.
+        wait_s: how long to wait for an instance of this name to end, seconds.
+        check: return what would be done, and change nothing.
 
     Raises:
-        GroupOwned: another owner's record speaks of the group; nothing was changed.
-        SalvageRefused: it cannot be known where the owner stands; nothing was changed.
-        OwnerActive: the owner is not gone yet; or a unit of work hides its record, or that of another owner.
+        GroupOwned: the record of another owner names the group; nothing was changed.
+        SalvageRefused: the messages do not prove where the owner stands; nothing was changed.
+        OwnerActive: the owner is running; or a unit of work hides its record, or the record of another owner.
         QueueMissing: one of ``other_status_queues`` does not exist.
         ConfigurationError, StatusError, MQIError: as for its start.
     """

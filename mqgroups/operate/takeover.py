@@ -32,13 +32,13 @@ from mqgroups.telemetry.repair import Repair
 
 @dataclass(frozen=True, slots=True)
 class Takeover:
-    """What is, or would be, taken over.
+    """The result of ``take_over``.
 
     Attributes:
-        name: whose group it was.
-        by: whose it is.
-        record: the record as it is written for the new owner; ``None`` if nothing is interrupted.
-        done: whether it was done.
+        name: the owner that loses the group.
+        by: the owner that gets it.
+        record: the record that is written for ``by``; ``None`` if no group is interrupted.
+        done: whether the group was taken over; ``False`` if it was only checked, or if no group is interrupted.
     """
 
     name: str
@@ -59,24 +59,24 @@ def take_over(
     wait_s: float = 0.0,
     check: bool = False,
 ) -> Takeover:
-    """Give the interrupted group of a producer or consumer that will not come back to one of another name.
+    """Give an interrupted group to another name, for a producer or consumer that will not come back.
 
-    The status record goes over, with position and checkpoint; the next start of ``by`` resumes the group. Under its own name
-    the other one would begin with a new group: of a producer, start it only with what comes after that group.
+    The status record is moved, with position and checkpoint, and the next start of ``by`` resumes the group. The next start of
+    ``name`` would begin a new group: start a producer of that name only with the input that comes after this group.
 
     Args:
         q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
-        name: whose group it is; it must not be running.
+        name: the producer or consumer that was interrupted; it must not be running.
         role: ``"put"`` for producers, ``"get"`` for consumers.
-        by: who takes it over; not running either. At its next start it has to name the same queue.
-        status_queue, by_status_queue: of the one and of the other; by default ``MQGROUPS.PUT|GET.<name>``.
-        status_model: the model queue to make that of ``by`` from if it does not exist.
-        wait_s: how long to wait for owners of these names to go, seconds.
-        check: only say what would be done.
+        by: the name that takes the group over; it must not be running either. Its next start has to name the same queue.
+        status_queue, by_status_queue: the status queues of ``name`` and ``by``; by default ``MQGROUPS.PUT|GET.<name>``.
+        status_model: the model queue to make the status queue of ``by`` from, if there is none.
+        wait_s: how long to wait for instances of these names to end, seconds.
+        check: return what would be done, and change nothing.
 
     Raises:
         TakeoverRefused: ``by`` has an interrupted group of its own, or a checkpoint; nothing was changed.
-        OwnerActive: one of the two is running, or not gone yet.
+        OwnerActive: one of the two is running, or its unit of work is not backed out yet.
         CommitOutcomeUnknown: the connection was lost in MQCMIT; call it again.
         ConfigurationError, StatusError, MQIError: as for a start.
     """
