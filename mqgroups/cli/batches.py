@@ -16,9 +16,11 @@ import click
 
 from mqgroups.batch.completion import SinkRecords, find_sinks, purge_sink
 from mqgroups.cli.connection import EXIT_DISARRAY, EXIT_FAILED, Command, Report, connected, connection_options
+from mqgroups.connection.holder import connection_of
+from mqgroups.core.claim import claim_values
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import StatusError
-from mqgroups.queue_manager import QueueManager, connection_of
+from mqgroups.queue_manager import QueueManager
 
 _STATUS_QUEUE = click.option("--status-queue", required=True, metavar="QUEUE", help="The shared status queue.")
 
@@ -66,9 +68,9 @@ def list_(status_queue: str, sink: str | None, as_json: bool, **connection: Any)
         completed = "none" if each.completed_batch is None else f"{each.completed_batch}"
         click.echo(f"sink {each.sink.name}, queue {each.sink.queue}: last batch completed {completed}")
         for record in each.groups:
-            said = record.checkpoint
+            values = claim_values(record.checkpoint)
             click.echo(
-                f"  batch {said['batch']} group {said['key']}: {record.state.value}, {record.msg_seq_number} messages "
+                f"  batch {values['batch']} group {values['key']}: {record.state.value}, {record.msg_seq_number} messages "
                 f"committed, GroupId {record.group_id.hex()}, attempt {record.owner_id} (claim {record.epoch})"
             )
         for name in each.hidden:
@@ -114,10 +116,10 @@ def _values(found: SinkRecords) -> dict[str, Any]:
 
 
 def _group_values(record: StatusRecord) -> dict[str, Any]:
-    said = record.checkpoint
+    values = claim_values(record.checkpoint)
     return {
-        "batch": said["batch"],
-        "key": said["key"],
+        "batch": values["batch"],
+        "key": values["key"],
         "state": record.state.value,
         "msg_seq_number": record.msg_seq_number,
         "group_id": record.group_id.hex(),

@@ -450,13 +450,14 @@ def mqsc(data: Path, commands: Sequence[str], user: str) -> None:
     A command that is refused does not keep the next ones from being carried out; the exit code is 1 then.
     """
     with _one_message():
+        from mqgroups.connection.holder import connection_of
         from mqgroups.embedded import Control
         from mqgroups.embedded.admin.mqsc import statements
         from mqgroups.embedded.libmqm.build import build as build_library
         from mqgroups.embedded.libmqm.build import load
         from mqgroups.embedded.serve.launcher import DEFAULT_CHANNEL
         from mqgroups.operate.mqsc import MQSCClient
-        from mqgroups.queue_manager import connect, connection_of
+        from mqgroups.queue_manager import connect
 
         control = Control.of(data)
         load(build_library())

@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from mqgroups import operate
 from mqgroups.cli.connection import (
     EXIT_DISARRAY,
     EXIT_MISSING,
@@ -26,8 +27,7 @@ from mqgroups.cli.connection import (
 from mqgroups.config import STATUS_MODEL
 from mqgroups.core.status import RecordState
 from mqgroups.errors import OwnerActive, StatusError
-from mqgroups.operate.owner import OwnerState, OwnerStatus
-from mqgroups.operate.takeover import Takeover
+from mqgroups.operate import OwnerState, OwnerStatus, Takeover
 from mqgroups.queue_manager import QueueManager
 
 EXIT_MAY_START = 0
@@ -110,7 +110,8 @@ def recover(
             _take_over(q_mgr, report, takeover, name, role, status_queue, status_model, wait_s, check=check)
         for each in (role,) if role else ("put", "get"):
             try:
-                status = q_mgr.inspect_owner(
+                status = operate.inspect_owner(
+                    q_mgr,
                     name,
                     each,
                     queue=queue,
@@ -142,7 +143,8 @@ def _take_over(
 ) -> None:
     try:
         report.taken_over(
-            q_mgr.take_over(
+            operate.take_over(
+                q_mgr,
                 takeover,
                 role,
                 by=name,

@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mqgroups import operate
 from mqgroups.cli.connection import (
     EXIT_DISARRAY,
     EXIT_DOUBLED,
@@ -31,11 +32,11 @@ from mqgroups.cli.connection import (
     record_values,
 )
 from mqgroups.config import STATUS_MODEL
-from mqgroups.core.cluster import GroupSplit
-from mqgroups.core.inspection import GroupInspection, Place, QueueInspection
+from mqgroups.core.inspection import Place
 from mqgroups.core.model import GROUP_ID_LENGTH, Persistence
+from mqgroups.core.modes import Accept
 from mqgroups.errors import OwnerActive, StatusError
-from mqgroups.operate.cluster import inspect_cluster
+from mqgroups.operate import GroupInspection, GroupSplit, QueueInspection
 from mqgroups.queue_manager import QueueManager
 
 _COLUMNS = (
@@ -148,7 +149,7 @@ def look(queue: str, others: Sequence[tuple[str, str]], wait_s: float, as_json: 
     """
 
     def looked(q_mgr: QueueManager, report: _Report) -> None:
-        seen = q_mgr.inspect_queue(queue)
+        seen = operate.inspect_queue(q_mgr, queue)
         report.saw(seen)
         report.say(_table(seen.groups), _sums(seen), **_seen_values(seen))
 
@@ -158,7 +159,7 @@ def look(queue: str, others: Sequence[tuple[str, str]], wait_s: float, as_json: 
             for name, conn_name in others:
                 there = {**connection, "q_mgr_name": name, "conn_name": conn_name}
                 q_mgrs.append(stack.enter_context(connected(report, wait_s, **there)))
-            found = inspect_cluster(queue, q_mgrs)
+            found = operate.inspect_cluster(q_mgrs, queue)
         for instance in found.instances:
             report.saw(instance.seen)
             report.say(_table(instance.seen.groups), f"{instance.q_mgr_name}: {_sums(instance.seen)}\n")
@@ -205,7 +206,7 @@ def rebuild(
     queue: str,
     group_id: bytes | None,
     checkpoint: Any,
-    accept: Sequence[str],
+    accept: Sequence[Accept],
     other_status_queues: Sequence[str],
     unreadable_to: str | None,
     status_queue: str | None,
@@ -229,7 +230,8 @@ def rebuild(
     """
 
     def rebuilt(q_mgr: QueueManager, report: _Report) -> None:
-        done = q_mgr.salvage_owner(
+        done = operate.salvage_owner(
+            q_mgr,
             name,
             role,
             queue=queue,
@@ -288,7 +290,7 @@ def move(
     to: str | None,
     every: int,
     new_context: bool,
-    accept: Sequence[str],
+    accept: Sequence[Accept],
     apply: bool,
     wait_s: float,
     as_json: bool,
@@ -297,8 +299,15 @@ def move(
     """Move what is left of a group, as it is, to another queue. After a crash, give the command again: it moves the rest."""
 
     def moved(q_mgr: QueueManager, report: _Report) -> None:
-        done = q_mgr.move_group(
-            queue, group_id, to=to, commit_every=every, accept=accept, keep_context=not new_context, check=not apply
+        done = operate.move_group(
+            q_mgr,
+            queue,
+            group_id,
+            to=to,
+            commit_every=every,
+            accept=accept,
+            keep_context=not new_context,
+            check=not apply,
         )
         report.say(
             _table([done.group]),

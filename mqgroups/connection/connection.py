@@ -233,6 +233,8 @@ class Connection:
         self._connect = connect
         self._closed = False
         self._broken = False
+        # The verb that found the connection broken last. Handles that an interruption made stale are opened again first.
+        self._broken_at = "MQOPEN"
         self._unit_of_work_of: object | None = None
         self._status_queues_in_it: frozenset[str] = frozenset()
         self.turn = Turn()
@@ -385,7 +387,7 @@ class Connection:
         """Return the error for a verb's codes, and remember it if the connection is gone."""
         error = mqi_error(verb, object_name, comp, reason)
         if isinstance(error, ConnectionBroken):
-            self._broken = True
+            self._broken, self._broken_at = True, verb
         if reason == mq.MQRC_HCONN_ERROR:
             # The handle is another process's or thread's: it is for them to connect again.
             self.reconnect = NEVER
@@ -393,9 +395,8 @@ class Connection:
 
     def gone(self) -> ConnectionBroken:
         """Return the error for a call that cannot be made because what it needs was lost with the connection."""
-        return ConnectionBroken(
-            "the call", f"queue manager {self.q_mgr_name}", mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN
-        )
+        where = f"queue manager {self.q_mgr_name}"
+        return ConnectionBroken(self._broken_at, where, mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN)
 
     def has_open(self, opened: tuple[int, bytes, int, int]) -> bool:
         """Whether what MQOPEN answered then is still open: this answer, not a later one with the same handle."""
@@ -437,7 +438,7 @@ class Connection:
         *,
         object_q_mgr_name: str = "",
         dynamic_q_name: str = "",
-        max_message_length: int = 104_857_600,
+        max_message_length: int = st.LONGEST_MESSAGE_BYTES,
     ) -> Queue:
         """MQOPEN.
 

@@ -14,11 +14,11 @@ import pytest
 
 import mqgroups
 from mqgroups import Every, errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.get import unreachable as unreachable_groups
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.queue_manager import connection_of
 
 THIS = [b"%d" % number for number in range(7)]
 THAT = [b"that %d" % number for number in range(3)]
