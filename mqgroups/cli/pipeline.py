@@ -52,7 +52,7 @@ def _config_arguments(command: _Command) -> _Command:
 def pipeline() -> None:
     """Message groups through Spark: checked, transformed, and written as Parquet and as groups, each exactly once.
 
-    Needs mqgroups[spark], Python 3.11 and Java 17. The file is described in mqgroups/spark/README.md.
+    Needs mqgroups[spark] and Java 17. The file is described in mqgroups/spark/README.md.
 
     \b
     Exit codes:
@@ -298,7 +298,7 @@ def _one_message(*, verbose: bool = False) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name not in ("pyspark", "pyarrow"):
             raise
-        _complain(f"a pipeline needs {error.name}: pip install 'mqgroups[spark]' (Python 3.11 or newer)")
+        _complain(f"a pipeline needs {error.name}: pip install 'mqgroups[spark]'")
         code = EXIT_FAILED
     except ConfigurationError as error:
         _complain(str(error))

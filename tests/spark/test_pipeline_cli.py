@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict, replace
 
 import pytest
@@ -13,8 +12,6 @@ from mqgroups.cli.main import main
 from mqgroups.spark.pipeline.records import BatchRecords
 from tests.spark.test_pipeline_config import WHOLE
 from tests.spark.test_pipeline_report import FIRST, SECOND
-
-pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="pyspark 4.3 needs Python 3.11, and so a pipeline")
 
 
 @pytest.fixture
