@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mqgroups.cli.main import default_mqsc
+from mqgroups.cli.serve import default_mqsc
 from mqgroups.config import STATUS_MODEL
 from mqgroups.embedded.cluster_file import read
 from mqgroups.embedded.mqsc import Command, parse
