@@ -44,7 +44,7 @@ def batches() -> None:
 @click.option("--sink", metavar="NAME", help="Only this sink: the id of a streaming query, or a txnAppId.")
 @json_option
 def list_(status_queue: str, sink: str | None, as_json: bool, **connection: Any) -> None:
-    """List sinks, the last batch that each has completed, and the groups of batches that are not completed."""
+    """List sinks, their last completed batch, and the groups of batches that are not completed."""
     report = Report(as_json=as_json, q_mgr_name=connection["q_mgr_name"], status_queue=status_queue, sinks=[])
     with connected(report, 0.0, **connection) as q_mgr:
         found = find_sinks(connection_of(q_mgr), status_queue, sink)

@@ -53,9 +53,15 @@ def build(print_dir: bool) -> None:
     show_default=True,
     help="Before the call takes effect, or after.",
 )
-@click.option("--nth", type=click.IntRange(1), default=1, show_default=True, help="At the n-th matching call.")
 @click.option(
-    "--times", type=click.IntRange(0), default=1, show_default=True, help="At this many calls; 0: at all from then on."
+    "--nth", type=click.IntRange(1), default=1, show_default=True, help="Which matching call goes wrong first."
+)
+@click.option(
+    "--times",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="How many calls go wrong; 0: all from then on.",
 )
 @click.option("--verb", default="", help="Only calls of this verb match, such as MQCMIT.")
 @click.option("--appl", "appl_name", default="", help="Only calls of applications with this name match.")
@@ -92,7 +98,10 @@ def fault(data: Path, action: str, **how: Any) -> None:
 @embedded.command()
 @data_option
 def quiesce(data: Path) -> None:
-    """End a queue manager as endmqm does: it refuses new connections, and ends when the last application has disconnected."""
+    """End a queue manager as endmqm does.
+
+    It refuses new connections, and ends when the last application has disconnected.
+    """
     with one_message():
         from mqgroups.embedded import Control
 

@@ -38,9 +38,10 @@ def _config_arguments(command: Command) -> Command:
 
 @click.group()
 def pipeline() -> None:
-    """Message groups through Spark: checked, transformed, and written as Parquet and as groups, each exactly once.
+    """Check and transform message groups with Spark, and write them as Parquet and as groups.
 
-    Needs mqgroups[cli,spark] and Java 17. mqgroups/spark/README.md describes the file CONFIG.
+    Each group is written exactly once, whatever dies when. Needs mqgroups[cli,spark] and Java 17. The file CONFIG is described in
+    mqgroups/spark/README.md.
 
     \b
     Exit codes:
