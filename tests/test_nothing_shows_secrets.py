@@ -156,7 +156,7 @@ def test_errors_after_connecting(server, everything):
         ("recover", "--name", "N", "--cipher-spec", "A", "--key-repository", "/k"),
         ("recover", "--name", "N", "--password-file", "{planted}", "--user", "nobody"),
         ("salvage", "look", "--queue", "ORDERS"),
-        ("status", "list", "--status-queue", "S"),
+        ("batches", "list", "--status-queue", "S"),
     ],
     ids=lambda words: " ".join(words),
 )

@@ -26,7 +26,7 @@ def test_workflows_make_what_the_makefile_has(path):
 @pytest.mark.parametrize(("workflow", "job"), [("ci", "embedded"), ("ibm-mq", "contract")])
 def test_both_bindings_run_on_every_python_that_is_promised(workflow, job):
     matrix = jobs(ROOT / ".github" / "workflows" / f"{workflow}.yml")[job]["strategy"]["matrix"]
-    assert matrix["python"] == PYTHONS == ["3.10", "3.11", "3.12", "3.13"]
+    assert matrix["python"] == PYTHONS == ["3.11", "3.12", "3.13", "3.14"]
     assert matrix["binding"] == ["pymqi", "ibmmq"]
 
 

@@ -219,7 +219,7 @@ def _refuse_unfinished(found: _Found, batch: int, q_mgr_name: str) -> None:
             raise InputChanged(record.name, record.group_id, record.msg_seq_number, "the batch has none for it now")
         _log.warning(
             "group %s, of an earlier batch, has %d messages and is not whole, and that batch will not be done again: "
-            "mqgroups status purge --unfinished-groups",
+            "mqgroups batches purge --unfinished-groups",
             record.name,
             record.msg_seq_number,
             extra=logs.fields(

@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from mqgroups.connection import authorities
 from mqgroups.connection.handle import NO_CONNECTION, Handle
@@ -46,7 +46,6 @@ from mqgroups.telemetry import context, logs
 from mqgroups.telemetry.settings import DEFAULT, TelemetrySettings
 
 _log = logging.getLogger("mqgroups")
-_ConnectionT = TypeVar("_ConnectionT", bound="Connection")
 _T = TypeVar("_T")
 
 # The message is on the queue and what the warning is about does not matter to a group.
@@ -268,14 +267,14 @@ class Connection:
 
     @classmethod
     def connected(
-        cls: type[_ConnectionT],
+        cls,
         binding: Binding,
         arguments: ConnectArguments,
         patience: Patience,
         reconnect: Patience,
         sleep: Sleep,
         telemetry: TelemetrySettings,
-    ) -> _ConnectionT:
+    ) -> Self:
         """MQCONNX, tried again while the queue manager is not there."""
 
         def connect() -> Handle:
@@ -593,7 +592,7 @@ class Connection:
                 _log.debug("MQDISC from %s: %s", self.q_mgr_name, mq.reason_name(reason), extra=extra)
         self._closed = True
 
-    def __enter__(self: _ConnectionT) -> _ConnectionT:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

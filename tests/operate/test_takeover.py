@@ -13,7 +13,7 @@ from mqgroups import errors, operate
 from mqgroups.cli.main import main
 from mqgroups.core.status import RecordState, decode
 from mqgroups.embedded import Fault
-from tests.cli.test_recover_cli import environment
+from tests.fix_cli import environment
 from tests.status.test_ownership import ZOMBIE, Stopped
 
 THIS = [b"%d" % number for number in range(1, 8)]

@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark needs Python 3.11 or newer")
+pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 from mqgroups.connection.holder import connection_of
 from mqgroups.errors import ConfigurationError

@@ -18,17 +18,12 @@ Paths are relative to the file. Not here: starting anything (``cluster_launcher.
 from __future__ import annotations
 
 import re
-import sys
+import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from mqgroups.embedded.channels.settings import ChannelSettings
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _NAME = re.compile(r"[A-Za-z0-9._%]{1,48}")
 _LONGEST_CHANNEL_NAME = 20

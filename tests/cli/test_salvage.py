@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import mqgroups.operate.command_server
 from mqgroups.cli.main import main
 from mqgroups.mqi import constants as mq
-from tests.cli.test_recover_cli import environment
+from tests.fix_cli import environment
 from tests.fix_mqi import OK
 
 THIS = [b"%d" % number for number in range(1, 8)]
@@ -203,7 +203,7 @@ def test_a_group_is_moved_only_when_told_to(owner, salvage, interrupted, make_qu
     result = salvage(*arguments)
     assert (result.exit_code, f"would move 4 messages to {away}" in result.stdout) == (DONE, True)
     assert len(owner.on_queue()) == 4
-    result = salvage(*arguments, "--apply", "--every", "3")
+    result = salvage(*arguments, "--apply", "--commit-every", "3")
     assert (result.exit_code, f"moved 4 messages to {away}" in result.stdout) == (DONE, True)
     assert (owner.on_queue(), len(owner.on_queue(away))) == ([], 4)
     assert salvage(*arguments, "--apply").exit_code == REFUSED

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict, replace
 
 import pytest
-from click.testing import CliRunner
 
-from mqgroups.cli.main import main
 from mqgroups.spark.pipeline.records import BatchRecords
+from tests import fix_cli
 from tests.spark.test_pipeline_config import WHOLE
 from tests.spark.test_pipeline_report import FIRST, SECOND
 
-pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="pyspark 4.3 needs Python 3.11, and so a pipeline")
-
 
 @pytest.fixture
-def config(tmp_path, mq, owner, make_queue):
+def config(tmp_path, mq, owner, make_queue, monkeypatch):
     """A configuration for the queue manager under test."""
+    monkeypatch.setenv("TEST_MQ_PASSWORD", mq.password or "")
     out, bad = make_queue(), make_queue()
     text = WHOLE.replace("localhost(1414)", mq.conn_name).replace("DEV.APP.SVRCONN", mq.channel)
     text = text.replace('passwordFile = "secrets/password"', 'passwordEnv = "TEST_MQ_PASSWORD"').replace(
@@ -33,7 +30,7 @@ def config(tmp_path, mq, owner, make_queue):
 
 
 def invoke(*words):
-    return CliRunner().invoke(main, ["pipeline", *map(str, words)])
+    return fix_cli.invoke("pipeline", *words)
 
 
 def test_check_says_what_would_be_read_and_written(config, owner):
@@ -96,10 +93,3 @@ def test_without_records_there_is_no_report(config):
     result = invoke("report", config)
     assert result.exit_code == 0
     assert "there was nothing to do" in result.output
-
-
-@pytest.mark.parametrize("command", ["check", "run", "report"])
-def test_every_command_has_help(command):
-    result = invoke(command, "--help")
-    assert result.exit_code == 0
-    assert "CONFIG" in result.output

@@ -1,18 +1,17 @@
-"""The command mqgroups: what it says, what it refuses, and how it ends."""
+"""``mqgroups embedded run`` and ``exec``: what they refuse, and how they end."""
 
-import os
+from __future__ import annotations
+
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
-import click
 import pytest
-from click.testing import CliRunner
 
-from mqgroups.cli.main import EXIT_NOT_STARTED, main
+from mqgroups.cli.exit_codes import ExitCode
+from tests import fix_cli
+from tests.fix_cli import MQGROUPS, invoke
 
-MQGROUPS = [sys.executable, "-m", "mqgroups"]
 PUT_AND_GET = """
 import os, {package} as mq
 q_mgr = mq.connect(os.environ["MQGROUPS_Q_MGR_NAME"], "DEV.APP.SVRCONN", os.environ["MQGROUPS_CONN_NAME"])
@@ -20,40 +19,6 @@ mq.Queue(q_mgr, "ORDERS").put(b"a raw program's message")
 print(mq.Queue(q_mgr, "ORDERS").get())
 q_mgr.disconnect()
 """
-
-
-def invoke(*arguments: str, **environment: str):
-    return CliRunner(env=environment).invoke(main, arguments)
-
-
-def commands(group: click.Group = main, path: tuple[str, ...] = ()):
-    yield path, group
-    for name, command in group.commands.items():
-        if isinstance(command, click.Group):
-            yield from commands(command, (*path, name))
-        else:
-            yield (*path, name), command
-
-
-@pytest.mark.parametrize(("path", "command"), [pytest.param(*each, id=" ".join(each[0])) for each in commands()])
-def test_every_command_and_option_has_help(path, command):
-    result = invoke(*path, "--help")
-    assert result.exit_code == 0
-    assert command.help
-    assert all(option.help for option in command.params if isinstance(option, click.Option))
-    assert max(map(len, result.output.splitlines())) <= 110
-
-
-def test_every_command_is_in_the_modules_docstring():
-    from mqgroups.cli import main as cli
-
-    for path, command in commands():
-        if not isinstance(command, click.Group):
-            assert f"mqgroups {' '.join(path)} " in cli.__doc__
-
-
-def test_version():
-    assert invoke("--version").output.startswith("mqgroups 0.")
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:1414", "192.168.0.1:0", "example.com:1414", "[::]:1414"])
@@ -105,18 +70,11 @@ def test_a_reading_that_there_is_not_is_refused_with_those_there_are(command, gi
     verb, *program = command
     result = invoke("embedded", verb, "--reading", given, *program)
     assert said in result.output
-    assert result.exit_code == (1 if verb == "run" else EXIT_NOT_STARTED)
+    assert result.exit_code == (1 if verb == "run" else ExitCode.NOT_STARTED)
 
 
 def test_exec_needs_a_command():
     assert invoke("embedded", "exec").exit_code == 2
-
-
-@pytest.mark.embedded
-def test_build_prints_a_directory_laid_out_as_ibms_client():
-    directory = Path(invoke("embedded", "build", "--print-dir").output.strip())
-    for name in ("inc/cmqc.h", "lib64/libmqic_r.so", "lib64/libmqm_r.so"):
-        assert (directory / name).is_file()
 
 
 @pytest.mark.embedded
@@ -228,12 +186,5 @@ def test_run_on_an_address_in_use_says_so_in_one_line(tmp_path):
     assert done.stderr.count("\n") == 1
 
 
-def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*MQGROUPS, "embedded", *arguments],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return fix_cli.run("embedded", *words, **environment)

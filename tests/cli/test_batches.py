@@ -1,4 +1,4 @@
-"""``mqgroups status list`` and ``purge``: what is said, what is taken away, and what is left."""
+"""``mqgroups batches list`` and ``purge``: what is printed, what is removed, and what is left."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from mqgroups.cli.main import main
 from tests.batch.test_batch_producer import Died, dying
-from tests.cli.test_recover_cli import environment
 from tests.fix_batches import messages
+from tests.fix_cli import environment
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def run(batches):
     """A function that runs a command on the shared status queue."""
 
     def run_command(*arguments, **more):
-        command = ["status", *arguments, "--status-queue", batches.status_queue]
+        command = ["batches", *arguments, "--status-queue", batches.status_queue]
         return CliRunner(env=environment(batches.owner.target)).invoke(main, command, **more)
 
     return run_command
@@ -47,7 +47,9 @@ def test_list_says_what_is_there(left, run):
 
 
 def test_list_in_json(left, run):
-    (sink,) = json.loads(run("list", "--json", "--sink", left.sink).output)
+    said = json.loads(run("list", "--json", "--sink", left.sink).output)
+    assert (said["status_queue"], said["exit_code"]) == (left.status_queue, 0)
+    (sink,) = said["sinks"]
     assert (sink["sink"], sink["queue"], sink["completed_batch"]) == (left.sink, left.queue, 0)
     assert [(each["key"], each["state"], each["msg_seq_number"]) for each in sink["groups"]] == [
         ("B", "completed", 3),
@@ -86,6 +88,8 @@ def test_what_is_no_status_record_is_disarray(batches, run):
     said = run("list")
     assert said.exit_code == 5
     assert f"status queue {batches.status_queue}: found 14 bytes" in said.output
+    said = json.loads(run("list", "--json").stdout)
+    assert (said["error"], said["sinks"], said["exit_code"]) == ("StatusRecordCorrupt", [], 5)
 
 
 def test_a_status_queue_that_is_not_there_is_told(run):
