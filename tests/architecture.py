@@ -1,7 +1,8 @@
 """Checks of the architecture of a package: its imports, circles of them, names with underscores, the length of files.
 
-A package is a root directory and a table of its rooms. A room is a package or a module right under the root, by name; the table
-has them in the order of their floors, the lowest first, each with the rooms beneath it that it may import. Modules are named by
+A package is a root directory and a table of its rooms. A room is a package or a module right under the root, by name, or a module
+in one of them that has a floor of its own (``mqi.constants``); the table has them in the order of their floors, the lowest first,
+each with the rooms beneath it that it may import. Modules are named by
 their path under the root with dots (``calls.getting``), a package's ``__init__`` by the package's name, the root's by
 ``__init__``. Imports count wherever they are: for annotations only, and in functions too.
 
@@ -16,6 +17,9 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+# Names of Python and of libraries that are public although they begin with an underscore.
+API = {"_replace", "_make", "_getframe", "_current_frames", "_jsc"}
+
 Table = Mapping[str, Collection[str]]
 
 
@@ -28,9 +32,9 @@ def modules(root: Path) -> dict[str, Path]:
     return found
 
 
-def room_of(module: str) -> str:
-    """Return the room of a module."""
-    return module.split(".")[0]
+def room_of(module: str, table: Table) -> str:
+    """Return the room of a module; of two that it could be in, the inner one."""
+    return module if module in table else module.split(".")[0]
 
 
 def imported(path: Path) -> set[str]:
@@ -71,8 +75,9 @@ def _imported_of(path: Path, package: str, known: Collection[str]) -> set[str]:
 def without_room(root: Path, table: Table) -> list[str]:
     """Return modules that have no room, and rooms that have no module."""
     known = modules(root)
-    return [f"{module} is in no room" for module in known if room_of(module) not in table] + [
-        f"{room} is a room without modules" for room in table if room not in map(room_of, known)
+    rooms = {module: room_of(module, table) for module in known}
+    return [f"{module} is in no room" for module, room in rooms.items() if room not in table] + [
+        f"{room} is a room without modules" for room in table if room not in rooms.values()
     ]
 
 
@@ -93,7 +98,7 @@ def forbidden_imports(root: Path, package: str, table: Table, outside: Collectio
         f"{module} must not import {other}"
         for module, others in graph(root, package).items()
         for other in sorted(others)
-        if room_of(other) not in {room_of(module), *table.get(room_of(module), ())}
+        if room_of(other, table) not in {room_of(module, table), *table.get(room_of(module, table), ())}
     ]
     library = package.split(".")[0]
     for module, path in modules(root).items():
@@ -127,7 +132,9 @@ def foreign_underscores(root: Path) -> list[str]:
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
                 wrong += [f"{module} imports {each.name}" for each in node.names if _is_private(each.name)]
-            elif isinstance(node, ast.Attribute) and _is_private(node.attr) and node.attr not in own:
+            elif isinstance(node, ast.Attribute) and _is_private(node.attr) and node.attr not in own | API:
+                if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+                    continue
                 wrong.append(f"{module}, line {node.lineno}: {ast.unparse(node)}")
     return wrong
 

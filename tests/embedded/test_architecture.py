@@ -66,7 +66,7 @@ def test_imports_only_go_down():
 def test_no_arrow_of_the_table_is_without_an_import():
     arrows = architecture.graph(ROOT, PACKAGE)
     used = {
-        (architecture.room_of(module), architecture.room_of(other))
+        (architecture.room_of(module, ROOMS), architecture.room_of(other, ROOMS))
         for module, others in arrows.items()
         for other in others
     }
