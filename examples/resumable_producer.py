@@ -53,7 +53,7 @@ def resumed(found: mqgroups.Resumed) -> None:
 
 
 def in_doubt(doubt: mqgroups.InDoubt) -> None:
-    log.warning("MQCMIT of %d messages had no answer (%d): %s", doubt.messages, doubt.reason, doubt.verdict)
+    log.warning("MQCMIT of %d messages had no answer (%d): %s", doubt.messages, doubt.reason, doubt.outcome)
 
 
 def connect() -> mqgroups.QueueManager:

@@ -19,6 +19,7 @@ from mqgroups.config import (
     status_queue_name,
 )
 from mqgroups.connection import rules
+from mqgroups.connection.connecting import open_connection
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.connection.retry import Patience, Sleep
@@ -356,7 +357,7 @@ def connect(
     patience = Patience(checked_seconds("connect_wait_s", connect_wait_s))
     reconnect = Patience(checked_seconds("reconnect_wait_s", reconnect_wait_s))
     telemetry = _telemetry(trace, propagate=propagate)
-    return QueueManager(Connection.connected(load_binding(), arguments, patience, reconnect, sleep, telemetry))
+    return QueueManager(open_connection(load_binding(), arguments, patience, reconnect, sleep, telemetry))
 
 
 def wrap(

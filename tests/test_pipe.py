@@ -355,3 +355,31 @@ def test_a_commit_found_to_have_taken_effect_stays_so_for_both_sides_when_the_co
         if fired < 2:
             assert nth > 60
             return
+
+
+def test_what_is_committed_before_a_suspect_goes_out_with_it(make_owner, make_queue):
+    # Given a third message with a backout count at the threshold
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    side = Side(owner, make_queue())
+    owner.put_raw_group(THIS)
+    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+    third = owner.on_queue()[2].md.MsgId
+    for _ in range(2):
+        found = handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, md=owner.eye.mqi.md(MsgId=third))
+        assert found.data == THIS[2]
+        owner.eye.back_out()
+    handle.close()
+    # When a pipe gets it, and its program ends there
+    qmgr = owner.connect()
+    incoming, outgoing = next(iter(side.open(qmgr, commit_every=100)))
+    for message in incoming:
+        if message.data == THIS[2]:
+            break
+        outgoing.put(doubled(message.data))
+    qmgr.close()
+    # Then the two before it are got, and what was made of them is put
+    assert owner.data() == THIS[2:]
+    assert side.found_anywhere() == [(b"00", False), (b"11", False)]
+    with side.open(commit_every=100, owner_wait_s=30, poison="ignore") as pipe:
+        run(pipe)
+    assert side.found() == [whole([doubled(data) for data in THIS])]

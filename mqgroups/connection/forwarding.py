@@ -7,7 +7,8 @@ another one (read, not tried on IBM MQ).
 
 from __future__ import annotations
 
-from mqgroups.connection.connection import Connection, Queue
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import Queue
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 

@@ -69,6 +69,10 @@ class Message:
             message = self._following()
             yield message.data
 
+    def followed_by(self, get_next: Callable[[], Message]) -> None:
+        """Have ``chunks`` get the next segment by ``get_next``; for the group that the message came with."""
+        self._following = get_next
+
     @property
     def is_segment(self) -> bool:
         """Whether it is a segment of a message, or a message that was put together from its segments."""

@@ -15,8 +15,9 @@ import sys
 from dataclasses import replace
 
 from mqgroups.config import checked_queue_name
-from mqgroups.connection.connection import Connection, Queue
+from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
+from mqgroups.connection.queue import Queue
 from mqgroups.core.inspection import Browsed, GroupInspection, QueueInspection, with_message
 from mqgroups.core.model import MsgFlag
 from mqgroups.errors import CommandRefused

@@ -9,7 +9,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from mqgroups.config import checked_commit_every, checked_queue_name
-from mqgroups.connection.connection import Connection, Queue
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import Queue
 from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.retry import REDO_LATER

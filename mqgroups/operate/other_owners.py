@@ -36,7 +36,7 @@ from mqgroups.errors import (
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.operate.command_server import queue_names
-from mqgroups.status.queue import LONGEST_RECORD_BYTES, corrupt_record, decoded_record
+from mqgroups.status.records import LONGEST_RECORD_BYTES, corrupt_record, decoded_record
 
 _PATTERNS = {Role.PUT: ("MQGROUPS.PUT.*", "MQGROUPS.SHARED.*"), Role.GET: ("MQGROUPS.GET.*",)}
 _UNREADABLE = frozenset({mq.MQRC_NOT_AUTHORIZED, mq.MQRC_OBJECT_IN_USE})

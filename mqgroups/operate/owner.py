@@ -26,7 +26,8 @@ from mqgroups.core.modes import RoleName
 from mqgroups.core.restart import Expectations, RestartAction, restart_action
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError, StatusRecordHidden
-from mqgroups.status.queue import StatusQueue, foreign_record, held_by, take_away
+from mqgroups.status.queue import StatusQueue, take_away
+from mqgroups.status.records import foreign_record, held_by
 
 
 class OwnerState(Enum):

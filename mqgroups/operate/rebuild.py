@@ -336,7 +336,7 @@ def _carry_out(connection: Connection, status: StatusQueue, salvage: Salvage) ->
             if away is not None or salvage.orphaned:
                 status.move_all(away)
             if salvage.record is not None:
-                status.claim(salvage.record)
+                status.stage(salvage.record)
     finally:
         if away is not None:
             away.close()

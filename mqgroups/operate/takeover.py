@@ -26,7 +26,8 @@ from mqgroups.core.modes import RoleName
 from mqgroups.core.restart import Expectations, RestartAction, RestartDecision, restart_action
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import ConfigurationError, QueueMissing, TakeoverRefused
-from mqgroups.status.queue import StatusQueue, foreign_record, saying_nothing, take_away
+from mqgroups.status.queue import StatusQueue, take_away
+from mqgroups.status.records import foreign_record, saying_nothing
 from mqgroups.telemetry.repair import Repair
 
 
@@ -164,8 +165,8 @@ def _move(
     """Move the record, and leave one behind that says nothing: an empty queue would look as if it had never been there."""
     nothing = saying_nothing(record)
     with connection.unit_of_work(theirs):
-        theirs.replace(nothing)
-        ours.claim(given)
-    theirs.committed()
-    ours.committed()
+        theirs.stage(nothing)
+        ours.stage(given)
+    theirs.ended(committed=True)
+    ours.ended(committed=True)
     take_away(connection, theirs, nothing)

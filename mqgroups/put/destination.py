@@ -11,12 +11,13 @@ where the instance is not fixed, and what a group is, is not written (topic q098
 after a restart, so only a whole group is committed then; what needs more units of work is refused. Considered: to open the queue
 with MQOO_BIND_ON_OPEN for each group; ``bind="open"`` is there for the asking, and all groups would pay for it.
 
-Not here: which message comes next (``core``), and when to commit (``producer.py``).
+Not here: which message comes next (``core``), and when to commit (``putter.py``).
 """
 
 from __future__ import annotations
 
-from mqgroups.connection.connection import Connection, Queue
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import Queue
 from mqgroups.core.modes import Bind
 from mqgroups.errors import ConfigurationError, GroupWouldSplit, NotAuthorised
 from mqgroups.mqi import constants as mq

@@ -1,6 +1,6 @@
 """OutgoingGroup: a message group as an application puts it, message after message.
 
-What it holds back and why is told in ``producer.py``; ``putter.py`` puts.
+``producer.py`` tells why a message is held back; ``putter.py`` puts.
 """
 
 from __future__ import annotations
@@ -13,11 +13,21 @@ from types import TracebackType
 from typing import NamedTuple, TypeAlias
 
 from mqgroups.connection.turn import Turn
-from mqgroups.core.group import Part
+from mqgroups.core.group import MessagePart
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import EmptyGroup, GroupUsage
 from mqgroups.mqi.abc import PropertyValue
-from mqgroups.put.payload import BYTES, HIGHEST_RESULT, Kind, Payload, Stream, Unsent, check_stream, kind_of, pieces
+from mqgroups.put.payload import (
+    BYTES,
+    HIGHEST_RESULT,
+    MessageKind,
+    Payload,
+    Stream,
+    Unsent,
+    check_stream,
+    data_and_kind,
+    pieces,
+)
 from mqgroups.put.putter import Putter
 from mqgroups.status.keeper import check_can_be_kept
 
@@ -43,7 +53,7 @@ class Held(NamedTuple):
     """A payload that is put when it is known whether it is the group's last."""
 
     payload: bytes
-    kind: Kind
+    kind: MessageKind
     checkpoint: Checkpoint
 
 
@@ -144,11 +154,11 @@ class OutgoingGroup:
         self._check_open()
         kind = BYTES
         if isinstance(payload, (bytes, str, bytearray, memoryview)):
-            payload, kind = kind_of(payload, format, correl_id, properties)
+            payload, kind = data_and_kind(payload, format, correl_id, properties)
         else:
             check_stream(payload)
             last = self._known(last)
-            _, kind = kind_of(b"", format, correl_id, properties)
+            _, kind = data_and_kind(b"", format, correl_id, properties)
         checkpoint, self._checkpoint = self._checkpoint, None
         if last is None and not self._begun:
             held, self._held = self._held, Held(payload, kind, checkpoint)  # type: ignore[arg-type]  # no stream
@@ -218,15 +228,15 @@ class OutgoingGroup:
             )
         return last
 
-    def _put(self, payload: bytes | Stream, kind: Kind, checkpoint: Checkpoint, *, last: bool) -> None:
+    def _put(self, payload: bytes | Stream, kind: MessageKind, checkpoint: Checkpoint, *, last: bool) -> None:
         begun, self._begun = self._begun, 0
         putter = self._putter
         try:
             if not begun and isinstance(payload, bytes) and len(payload) <= putter.whole_bytes:
-                putter.put(Unsent(payload, kind, checkpoint, last, Part.WHOLE))
+                putter.put(Unsent(payload, kind, checkpoint, last, MessagePart.WHOLE))
                 return
             for data, part in pieces(payload, putter.segment_bytes(payload), begun):
-                ends = part is not Part.SEGMENT
+                ends = part is not MessagePart.SEGMENT
                 putter.put(Unsent(data, kind, checkpoint if ends else None, last, part))
         except BaseException as error:
             # An interrupted call (KeyboardInterrupt) too: nobody knows whether it put the message.

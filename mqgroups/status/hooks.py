@@ -52,7 +52,7 @@ class InDoubt:
         unit_of_work: its number. Done again, it keeps it.
         messages: how many were put or got in it; a segment counts as one.
         reason: MQCMIT's reason code.
-        verdict: ``"backed out"`` has been done again by the time this is told, unless that failed with an error.
+        outcome: ``"backed out"`` has been done again by the time this is told, unless that failed with an error.
     """
 
     role: RoleName
@@ -61,7 +61,7 @@ class InDoubt:
     unit_of_work: int
     messages: int
     reason: int
-    verdict: Literal["committed", "backed out"]
+    outcome: Literal["committed", "backed out"]
 
 
 OnResume: TypeAlias = Callable[[Resumed], None]

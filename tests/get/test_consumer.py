@@ -173,7 +173,7 @@ def test_a_unit_of_work_ends_at_the_message_that_reaches_its_bytes(owner):
     owner.put_raw_group([b"x" * length for length in lengths])
     committed = []
     with owner.consumer(commit_every=Every(bytes=10)) as consumer:
-        consumer.before_commit(lambda _: committed.append(consumer._consumption.work.messages))
+        consumer.before_commit(lambda _: committed.append(consumer._getter.work.messages))
         assert len(process(next(iter(consumer)))) == len(lengths)
     assert committed == [3, 1, 1, 4]
 

@@ -575,35 +575,35 @@ def test_what_a_unit_of_work_did_to_the_record_is_undone_with_it(owner):
     queue = status_queue_of(owner)
     assert queue.read() is None
     assert not queue.has_record
-    # An empty queue is cleared by nothing.
-    queue.clear()
+    # Nothing is there to be removed.
+    queue.remove()
     first, second = record_of(owner), record_of(owner, unit_of_work=10)
     connection = connection_of(owner.qmgr)
-    queue.claim(first)
+    queue.stage(first)
     assert queue.has_record
     connection.back_out()
-    queue.backed_out()
+    queue.ended(committed=False)
     assert not queue.has_record
     assert owner.on_queue(owner.status_queue("put")) == []
-    queue.claim(first)
+    queue.stage(first)
     connection.commit()
-    queue.committed()
-    for change in (lambda: queue.claim(second), lambda: queue.replace(second), queue.clear):
+    queue.ended(committed=True)
+    for change in (lambda: queue.stage(second), queue.remove):
         change()
         connection.back_out()
-        queue.backed_out()
+        queue.ended(committed=False)
         assert queue.has_record
         assert owner.records("put") == [encode(first)]
         assert owner.anchors("put") == 1
     assert queue.read() == first
-    queue.replace(second)
+    queue.stage(second)
     connection.commit()
-    queue.committed()
+    queue.ended(committed=True)
     assert queue.read() == second
     assert owner.anchors("put") == 1
-    queue.clear()
+    queue.remove()
     connection.commit()
-    queue.committed()
+    queue.ended(committed=True)
     assert queue.read() is None
     assert owner.on_queue(owner.status_queue("put")) == []
     queue.close(delete=True)

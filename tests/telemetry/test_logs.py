@@ -146,7 +146,7 @@ def test_no_password_payload_or_checkpoint_is_in_logs_spans_metrics_or_represent
             contextlib.suppress(Crash),
             qmgr.group_consumer("ORDERS", name="SECRETS", commit_every=2, wait_s=0) as consumer,
         ):
-            shown += [consumer, consumer._settings, consumer._consumption]
+            shown += [consumer, consumer._settings, consumer._getter]
             for incoming in consumer:
                 for message in incoming:
                     shown += [incoming, message]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mqgroups.batch.shared_queue import Lying, SharedStatusQueue
-from mqgroups.connection.connection import Queue
+from mqgroups.batch.shared_queue import FoundRecord, SharedStatusQueue
+from mqgroups.connection.queue import Queue
 from mqgroups.core.claim import (
     Claim,
     ClaimAction,
@@ -23,8 +23,9 @@ from mqgroups.core.claim import (
 from mqgroups.core.model import Role
 from mqgroups.core.restart import Expectations, restart_action
 from mqgroups.core.status import Mark, StatusRecord
-from mqgroups.errors import GroupNotResumable, KeyInTwoPartitions, OwnershipLost
-from mqgroups.status.queue import foreign_record
+from mqgroups.errors import KeyInTwoPartitions, OwnershipLost
+from mqgroups.status.keeper import RecordKeeper
+from mqgroups.status.records import foreign_record
 
 NOTHING = MessagesDigest().value()
 
@@ -37,26 +38,21 @@ class GroupAlreadyPut(Exception):
         self.status = status
 
 
-class GroupStatus:
-    """One group's records, and one attempt's claim on them."""
+class ClaimedRecords(RecordKeeper):
+    """One group's records, and one attempt's claim on them. The record stays when the group is whole, and says so."""
 
     # The record that is taken, the one that is put, and the intent.
     most_messages = 3
-    can_be_cleared = True
 
     def __init__(self, shared: SharedStatusQueue, claim: Claim) -> None:
+        self.name = shared.name
         self._shared = shared
         self._claim = claim
         self._claimed = False
         self._lock: Queue | None = None
-        # What lies on the queue: after the last commit, and as this unit of work sees it.
-        self._committed: Lying | None = None
-        self._current: Lying | None = None
-
-    @property
-    def name(self) -> str:
-        """Of the status queue."""
-        return self._shared.name
+        # What is on the queue: after the last commit, and as this unit of work sees it.
+        self._committed: FoundRecord | None = None
+        self._current: FoundRecord | None = None
 
     @property
     def is_stale(self) -> bool:
@@ -69,8 +65,8 @@ class GroupStatus:
 
     def held_by(self) -> StatusRecord | None:
         """Return the status record, if it can be seen."""
-        lying = self._shared.find_one(self._claim.status_id)
-        return lying.record if lying else None
+        found = self._shared.find_one(self._claim.status_id)
+        return found.record if found else None
 
     def read(self, marks: Sequence[Mark] = ()) -> StatusRecord | None:  # noqa: ARG002 - there is one of its CorrelId
         """Claim the group, or, after the claim was committed, return its record.
@@ -92,17 +88,7 @@ class GroupStatus:
             raise self._shared.in_use("MQGET")
         return self._current.record if self._current else None
 
-    def claim(self, record: StatusRecord) -> None:
-        """Put ``record`` in the place of what was read; see ``replace``."""
-        self.replace(record)
-
-    def hold(self) -> None:
-        """Not needed: batches have connections of their own."""
-
-    def check_committed(self) -> None:
-        """Not needed either."""
-
-    def replace(self, record: StatusRecord) -> None:
+    def stage(self, record: StatusRecord, *, last: bool = False) -> None:  # noqa: ARG002 - records are no segments here
         """Put ``record`` in the place of the one there is; a group's first one together with its intent.
 
         Raises:
@@ -117,22 +103,14 @@ class GroupStatus:
             raise self._lost(self._current.record)
         self._current = self._shared.put(record, self._claim.status_id)
 
-    def committed(self) -> None:
-        """Take note that the unit of work was committed; the first one is the claim."""
-        self._claimed = True
-        self._committed = self._current
+    def ended(self, *, committed: bool) -> None:
+        """Take note that the unit of work was committed, the first one is the claim; or else that it was backed out."""
+        if committed:
+            self._claimed = True
+            self._committed = self._current
+        else:
+            self._current = self._committed
         self._unlock()
-
-    def backed_out(self) -> None:
-        """Take note that the unit of work was backed out: the record is the one there was before it."""
-        self._current = self._committed
-        self._unlock()
-
-    def end_chain(self, record: StatusRecord) -> None:
-        """Not needed: records are messages of their own here."""
-
-    def clear(self) -> None:
-        """Leave the record: it says that the group is whole, until its batch is completed."""
 
     def close(self, *, delete: bool = False) -> None:  # noqa: ARG002 - the queue is not one owner's to delete
         """Let others claim. The queue stays open for the next group."""
@@ -181,60 +159,3 @@ class GroupStatus:
         lock, self._lock = self._lock, None
         if lock is not None:
             lock.close()
-
-
-class NoStatus:
-    """Keeps nothing. While the connection lives, a group goes on; when it is lost, nothing tells what is committed."""
-
-    name = "(none)"
-    most_messages = 0
-    can_be_cleared = True
-    is_stale = False
-
-    def __init__(self) -> None:
-        self._began = False
-
-    def reopen(self) -> None:
-        """There is nothing to open."""
-
-    def held_by(self) -> StatusRecord | None:
-        """Return ``None``: nobody holds anything."""
-        return None
-
-    def read(self, marks: Sequence[Mark] = ()) -> StatusRecord | None:  # noqa: ARG002 - there is one of its CorrelId
-        """Return ``None``, at the start.
-
-        Raises:
-            GroupNotResumable: later; the connection was lost.
-        """
-        if self._began:
-            raise GroupNotResumable
-        self._began = True
-        return None
-
-    def claim(self, record: StatusRecord) -> None:
-        """Forget the record."""
-
-    def hold(self) -> None:
-        """There is no record."""
-
-    def check_committed(self) -> None:
-        """There is no record."""
-
-    def replace(self, record: StatusRecord) -> None:
-        """Forget the record."""
-
-    def end_chain(self, record: StatusRecord) -> None:
-        """Not needed: there is no record."""
-
-    def clear(self) -> None:
-        """There is no record."""
-
-    def committed(self) -> None:
-        """Nothing to take note of."""
-
-    def backed_out(self) -> None:
-        """Nothing to take note of."""
-
-    def close(self, *, delete: bool = False) -> None:
-        """There is nothing to close."""
