@@ -30,14 +30,8 @@ IN_HAND = {"own_queue_manager", "faults", "count_calls", "harm", "embedded_clust
 MQI = {"mq", "binding"}
 
 
-# What of the library runs on the second binding too, in every change: files whose calls are, together, all that it makes.
-ON_BOTH_BINDINGS = (
-    "mqi/",
-    "put/test_producer.py",
-    "get/test_consumer.py",
-    "connection/test_connection.py",
-    "test_pipe.py",
-)
+# Where the contract tests of the library run on the second binding too, in every change; together they make all its calls.
+LIBRARY_ON_BOTH = ("put/test_producer.py", "get/test_consumer.py", "connection/test_connection.py", "test_pipe.py")
 _HERE = Path(__file__).parent
 
 
@@ -64,7 +58,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def _leave_what_is_for_the_night(config, items):
-    """Where both bindings are asked for, the second one runs the contract suite and a few files more."""
+    """Where both bindings are asked for, the second one runs the contract tests of the MQI, and of the library a few files."""
     second = bindings(config.getoption("--mqi"))[1:]
     left = [item for item in items if _binding(item) in second and not _is_for_both(item)]
     if left:
@@ -78,6 +72,7 @@ def _binding(item):
 
 
 def _is_for_both(item):
-    if item.path.relative_to(_HERE).as_posix().startswith(ON_BOTH_BINDINGS):
-        return True
-    return item.get_closest_marker("contract") is not None and "make_owner" not in item.fixturenames
+    path = item.path.relative_to(_HERE).as_posix()
+    uses_library = "make_owner" in item.fixturenames
+    is_contract = item.get_closest_marker("contract") is not None
+    return path.startswith("mqi/") or (is_contract and (not uses_library or path in LIBRARY_ON_BOTH))
