@@ -20,12 +20,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 
 from mqgroups.config import SEGMENT_BYTES, ConsumerSettings, ProducerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.core.group import Part
+from mqgroups.core.status_chain import MOST_SEGMENTS
+from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import SALVAGE, GroupUsage, StatusRecordsDisagree
 from mqgroups.get.consumer import Groups
 from mqgroups.get.getter import Consumption
@@ -36,11 +38,20 @@ from mqgroups.put.putter import Putter
 from mqgroups.status.queue import StatusQueue, check_apart
 from mqgroups.status.units_of_work import UnitsOfWork
 
+# Two records that are replaced, at their most costly, and the message that may have to end the outgoing group.
+_STATUS_MESSAGES = 2 * (1 + MOST_SEGMENTS) + 1
+
 
 @dataclass(frozen=True, slots=True)
 class _Output:
     data: bytes
     kind: Kind
+
+
+def with_room(every: Every, max_uncommitted_msgs: int) -> Every:
+    """Return when a pipe takes a syncpoint: half of what a unit of work may have is for what is put."""
+    room = max(1, max_uncommitted_msgs // 2 - _STATUS_MESSAGES)
+    return replace(every, messages=min(every.messages or room, room))
 
 
 class PipedGroup:

@@ -28,8 +28,8 @@ import mqgroups
 import mqgroups.get.cursor
 import mqgroups.status.owner
 import mqgroups.status.units_of_work
+from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mqi
-from mqgroups.queue_manager import connection_of
 from tests.fix_mqi import OK, Connection, delete, failed
 
 _numbers = itertools.count(1)
@@ -106,7 +106,8 @@ class Owner:
         qmgr = self.connect()
         group = self.producer(qmgr, **more).group()
         for payload, checkpoint in itertools.zip_longest(payloads, checkpoints):
-            group.put(payload, checkpoint=checkpoint)
+            group.set_checkpoint(checkpoint)
+            group.put(payload)
         qmgr.close()
 
     def get_groups(self, **more: Any) -> list[list[bytes]]:

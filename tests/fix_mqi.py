@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from mqgroups.embedded.pcf_constants import (
+from mqgroups.embedded.wire.pcf_constants import (
     MQHSTATE_ACTIVE,
     MQIACF_HANDLE_STATE,
     MQIACF_Q_HANDLE,

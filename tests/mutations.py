@@ -155,8 +155,8 @@ MUTATIONS = (
     Mutation(
         "a reconnectable connection is refused before anything is put",
         "status/queue.py",
-        "_PUT = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER)",
-        "_PUT = st.pmo(_PUT_OPTIONS)",
+        "_PUT = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER)",
+        "_PUT = st.pmo(st.PUT_NEW_MESSAGE)",
         "tests/put/test_cluster_producer.py -k reconnectable",
     ),
     Mutation(
@@ -302,6 +302,13 @@ MUTATIONS = (
         "tests/connection/test_wrapping.py",
     ),
     Mutation(
+        "a checkpoint that no message follows is refused",
+        "put/group.py",
+        "        if self._checkpoint is not None:\n",
+        "        if False:\n",
+        "tests/put/test_producer.py -k after_the_last_put",
+    ),
+    Mutation(
         "a checkpoint outlives its group",
         "core/status.py",
         "self.suspect is not None or self.checkpoint is not None",
@@ -317,10 +324,10 @@ MUTATIONS = (
     ),
     Mutation(
         "a group that another owner's record speaks of is not salvaged",
-        "operate/salvage.py",
+        "operate/rebuild.py",
         "            if where:\n                check_not_owned(",
         "            if False:\n                check_not_owned(",
-        "tests/operate/test_salvage.py -k another",
+        "tests/operate/test_other_owners.py -k another",
     ),
     Mutation(
         "an integer that is no property is refused",
@@ -389,7 +396,7 @@ MUTATIONS = (
     Mutation(
         "batch: other messages for a group that was begun are refused",
         "batch/producer.py",
-        'if digest.value() != checkpoint["digest"]:',
+        'if digest.value() != claim_values(checkpoint)["digest"]:',
         "if False:",
         "tests/batch/test_batch_producer.py -k other_messages",
     ),

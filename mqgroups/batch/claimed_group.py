@@ -10,7 +10,16 @@ from collections.abc import Sequence
 
 from mqgroups.batch.shared_queue import Lying, SharedStatusQueue
 from mqgroups.connection.connection import Queue
-from mqgroups.core.claim import Claim, ClaimAction, MessagesDigest, claim_action, new_intent, new_status, taken_over
+from mqgroups.core.claim import (
+    Claim,
+    ClaimAction,
+    MessagesDigest,
+    claim_action,
+    claim_values,
+    new_intent,
+    new_status,
+    taken_over,
+)
 from mqgroups.core.model import Role
 from mqgroups.core.restart import Expectations, restart_action
 from mqgroups.core.status import Mark, StatusRecord
@@ -153,7 +162,7 @@ class GroupStatus:
         if found is None:
             return new_status(claim, NOTHING)
         if action is ClaimAction.STOP_KEY_IN_TWO_PARTITIONS:
-            raise KeyInTwoPartitions(claim.key, found.checkpoint["partition"], claim.partition)
+            raise KeyInTwoPartitions(claim.key, claim_values(found.checkpoint)["partition"], claim.partition)
         self._committed = self._current = status
         return taken_over(claim, found)
 

@@ -14,7 +14,7 @@ from mqgroups.batch.shared_queue import Lying, SharedStatusQueue
 from mqgroups.config import CLAIM_MODEL
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
-from mqgroups.core.claim import RecordKind, Sink, high_water_mark, kind_of_record
+from mqgroups.core.claim import RecordKind, Sink, claim_values, high_water_mark, kind_of_record
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import InputChanged
 from mqgroups.mqi import constants as mq
@@ -63,11 +63,11 @@ class _Found:
         self.groups: dict[tuple[int, str], _Group] = {}
 
     def add(self, kind: RecordKind | None, lying: Lying) -> None:
-        said = lying.record.checkpoint
         if kind is RecordKind.HIGH_WATER_MARK:
             self.marks.append(lying)
             return
-        group = self.groups.setdefault((said["batch"], said["key"]), _Group())
+        found = claim_values(lying.record.checkpoint)
+        group = self.groups.setdefault((found["batch"], found["key"]), _Group())
         if kind is RecordKind.INTENT:
             group.intent = lying
         else:
@@ -184,7 +184,7 @@ def _find(shared: SharedStatusQueue, sink_name: str | None, queue: str | None = 
     found: dict[Sink, _Found] = {}
     for lying in shared.find_all():
         record = lying.record
-        sink = Sink(record.checkpoint["sink"], record.queue, record.q_mgr_identifier)
+        sink = Sink(claim_values(record.checkpoint)["sink"], record.queue, record.q_mgr_identifier)
         if sink_name in (None, sink.name) and queue in (None, sink.queue):
             found.setdefault(sink, _Found(sink)).add(kind_of_record(record), lying)
     return found
@@ -219,7 +219,7 @@ def _refuse_unfinished(found: _Found, batch: int, q_mgr_name: str) -> None:
             raise InputChanged(record.name, record.group_id, record.msg_seq_number, "the batch has none for it now")
         _log.warning(
             "group %s, of an earlier batch, has %d messages and is not whole, and that batch will not be done again: "
-            "mqgroups status purge --unfinished-groups",
+            "mqgroups batches purge --unfinished-groups",
             record.name,
             record.msg_seq_number,
             extra=logs.fields(
@@ -253,8 +253,7 @@ def _pair(group: _Group) -> tuple[Lying, ...]:
 
 
 def _batch(mark: Lying) -> int:
-    batch: int = mark.record.checkpoint["batch"]
-    return batch
+    return claim_values(mark.record.checkpoint)["batch"]
 
 
 def _take(connection: Connection, shared: SharedStatusQueue, together: Sequence[tuple[Lying, ...]]) -> int:

@@ -24,7 +24,7 @@ from mqgroups.batch.shared_queue import SharedStatusQueue
 from mqgroups.config import CLAIM_MODEL, SHARED_STATUS_MODEL, ProducerSettings
 from mqgroups.connection.connection import Connection, Queue
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
-from mqgroups.core.claim import Claim, MessagesDigest, RecordKind, Sink
+from mqgroups.core.claim import Claim, MessagesDigest, RecordKind, Sink, claim_values
 from mqgroups.core.model import Persistence
 from mqgroups.core.status import Checkpoint, StatusRecord
 from mqgroups.core.unit_of_work import Every
@@ -33,7 +33,6 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.putter import Putter
-from mqgroups.status.hooks import NO_HOOKS
 from mqgroups.status.keeper import RecordKeeper
 from mqgroups.status.units_of_work import UnitsOfWork
 from mqgroups.telemetry import metrics
@@ -199,10 +198,8 @@ class BatchProducer:
             owner_wait_s=settings.claim_wait_s,
             full_wait_s=settings.full_wait_s,
             persistence=settings.persistence,
-            priority=mq.MQPRI_PRIORITY_AS_Q_DEF if priority is None else priority,
-            segment_bytes=None,
+            priority=priority,
             bind="group",
-            hooks=NO_HOOKS,
             owner_id=settings.token,
         )
 
@@ -254,12 +251,12 @@ class _ClaimedGroup:
             for message in left:
                 digest.add(*_parts(message))
                 number += 1
+                group.set_checkpoint(claim.checkpoint(RecordKind.STATUS, digest.value()))
                 group.put(
                     message.payload,
                     format=message.format,
                     correl_id=message.correl_id,
                     properties=message.properties,
-                    checkpoint=claim.checkpoint(RecordKind.STATUS, digest.value()),
                 )
             if group.resume_from and number == group.resume_from:
                 raise InputChanged(claim.name, group_id, number, "no message follows, though none of them was the last")
@@ -291,7 +288,7 @@ def _check_same(
 ) -> None:
     if given != committed:
         raise InputChanged(claim.name, group_id, committed, f"{given} are given now")
-    if digest.value() != checkpoint["digest"]:
+    if digest.value() != claim_values(checkpoint)["digest"]:
         raise InputChanged(claim.name, group_id, committed, "other messages are given now in their place")
 
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mqgroups.connection.connection import Connection, Queue
-from mqgroups.core.claim import Sink, kind_of_record
+from mqgroups.core.claim import Sink, claim_values, kind_of_record
 from mqgroups.core.restart import Mismatch
 from mqgroups.core.status import StatusRecord, encode, shown
 from mqgroups.errors import DuplicateStatusRecords, MQIError, OwnerActive, QueueMissing, StatusQueueUnusable
@@ -35,7 +35,7 @@ from mqgroups.status.queue import (
 )
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
-_PUT = st.pmo(mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING)
+_PUT = st.pmo(st.PUT_NEW_MESSAGE)
 _TAKE = st.gmo(
     mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING,
     match_options=mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID,
@@ -138,7 +138,7 @@ class SharedStatusQueue:
             found, expected = lying.record.q_mgr_identifier, sink.q_mgr_identifier
             if found != expected:
                 raise foreign_record(self.name, Mismatch("q_mgr_identifier", found, expected))
-            batch = lying.record.checkpoint["batch"]
+            batch = claim_values(lying.record.checkpoint)["batch"]
             completed = batch if completed is None else max(completed, batch)
         return completed
 

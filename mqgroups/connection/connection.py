@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from mqgroups.connection import authorities
 from mqgroups.connection.handle import NO_CONNECTION, Handle
@@ -46,7 +46,6 @@ from mqgroups.telemetry import context, logs
 from mqgroups.telemetry.settings import DEFAULT, TelemetrySettings
 
 _log = logging.getLogger("mqgroups")
-_ConnectionT = TypeVar("_ConnectionT", bound="Connection")
 _T = TypeVar("_T")
 
 # The message is on the queue and what the warning is about does not matter to a group.
@@ -233,6 +232,8 @@ class Connection:
         self._connect = connect
         self._closed = False
         self._broken = False
+        # The verb that found the connection broken last. Handles that an interruption made stale are opened again first.
+        self._broken_at = "MQOPEN"
         self._unit_of_work_of: object | None = None
         self._status_queues_in_it: frozenset[str] = frozenset()
         self.turn = Turn()
@@ -266,14 +267,14 @@ class Connection:
 
     @classmethod
     def connected(
-        cls: type[_ConnectionT],
+        cls,
         binding: Binding,
         arguments: ConnectArguments,
         patience: Patience,
         reconnect: Patience,
         sleep: Sleep,
         telemetry: TelemetrySettings,
-    ) -> _ConnectionT:
+    ) -> Self:
         """MQCONNX, tried again while the queue manager is not there."""
 
         def connect() -> Handle:
@@ -385,7 +386,7 @@ class Connection:
         """Return the error for a verb's codes, and remember it if the connection is gone."""
         error = mqi_error(verb, object_name, comp, reason)
         if isinstance(error, ConnectionBroken):
-            self._broken = True
+            self._broken, self._broken_at = True, verb
         if reason == mq.MQRC_HCONN_ERROR:
             # The handle is another process's or thread's: it is for them to connect again.
             self.reconnect = NEVER
@@ -393,9 +394,8 @@ class Connection:
 
     def gone(self) -> ConnectionBroken:
         """Return the error for a call that cannot be made because what it needs was lost with the connection."""
-        return ConnectionBroken(
-            "the call", f"queue manager {self.q_mgr_name}", mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN
-        )
+        where = f"queue manager {self.q_mgr_name}"
+        return ConnectionBroken(self._broken_at, where, mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN)
 
     def has_open(self, opened: tuple[int, bytes, int, int]) -> bool:
         """Whether what MQOPEN answered then is still open: this answer, not a later one with the same handle."""
@@ -437,7 +437,7 @@ class Connection:
         *,
         object_q_mgr_name: str = "",
         dynamic_q_name: str = "",
-        max_message_length: int = 104_857_600,
+        max_message_length: int = st.LONGEST_MESSAGE_BYTES,
     ) -> Queue:
         """MQOPEN.
 
@@ -592,7 +592,7 @@ class Connection:
                 _log.debug("MQDISC from %s: %s", self.q_mgr_name, mq.reason_name(reason), extra=extra)
         self._closed = True
 
-    def __enter__(self: _ConnectionT) -> _ConnectionT:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -38,9 +38,8 @@ from mqgroups.telemetry.semantic_conventions import TRACEPARENT
 
 _log = logging.getLogger("mqgroups.put")
 
-_PUT_OPTIONS = mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING
-_IN_LOGICAL_ORDER = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER)
-_IN_PHYSICAL_ORDER = st.pmo(_PUT_OPTIONS)
+_IN_LOGICAL_ORDER = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER)
+_IN_PHYSICAL_ORDER = st.pmo(st.PUT_NEW_MESSAGE)
 # A put that is refused because of the properties it was given: they are too long for MAXPROPL, or the handle is none.
 _PROPERTIES_REFUSED = frozenset({mq.MQRC_PROPERTIES_TOO_BIG, mq.MQRC_HMSG_ERROR})
 
@@ -326,8 +325,8 @@ class Putter:
         hmsg = self._connection.message_handles.carrying(self._context)
         if hmsg != self._carrying:
             self._carrying = hmsg
-            self._in_logical_order = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER, hmsg)
-            self._in_physical_order = st.pmo(_PUT_OPTIONS, hmsg)
+            self._in_logical_order = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER, hmsg)
+            self._in_physical_order = st.pmo(st.PUT_NEW_MESSAGE, hmsg)
 
     def _prepare(self, kind: Kind, last: bool, part: Part, data: bytes) -> tuple[bytearray, bytearray]:
         """Return MQMD and MQPMO by the core's plan; keep the MQMD if the plan holds for the messages after it too."""
@@ -338,7 +337,7 @@ class Putter:
             correl_id=kind.correl_id,
             msg_type=kind.msg_type,
             feedback=kind.feedback,
-            priority=self.settings.priority,
+            priority=self.settings.mqmd_priority,
             persistence=self._persistence,
             group_id=plan.group_id,
             msg_seq_number=plan.msg_seq_number,
@@ -348,7 +347,7 @@ class Putter:
         if kind.msg_type == mq.MQMT_REPORT:
             self.owner.telemetry.abandoned(kind.feedback - mq.MQFB_APPL_FIRST)
         if kind.properties:
-            options = _PUT_OPTIONS | (mq.MQPMO_LOGICAL_ORDER if plan.logical_order else 0)
+            options = st.PUT_NEW_MESSAGE | (mq.MQPMO_LOGICAL_ORDER if plan.logical_order else 0)
             properties = dict(kind.properties)
             if part is Part.WHOLE and TRACEPARENT not in properties:
                 properties.update(self._context.as_properties())

@@ -63,11 +63,10 @@ from mqgroups.telemetry import metrics
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
 LONGEST_RECORD_BYTES = 16_777_216
-_PUT_OPTIONS = mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING
 # A record is in no group. But on a reconnectable connection, on which no group can be put, logical order is refused (2547; IBM
 # MQ, topic q045460): so its owner learns it before anything is put.
-_PUT = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER)
-_PUT_SEGMENT = st.pmo(_PUT_OPTIONS)
+_PUT = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER)
+_PUT_SEGMENT = st.pmo(st.PUT_NEW_MESSAGE)
 _TAKE = st.gmo(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING, match_options=mq.MQMO_MATCH_MSG_ID)
 _TAKE_ANY = st.gmo(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 _TAKE_PART = st.gmo(

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from mqgroups import errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from mqgroups.queue_manager import connection_of
 
 THIS = [b"%d" % number for number in range(7)]
 ROLES = pytest.mark.parametrize("role", ["put", "get"])

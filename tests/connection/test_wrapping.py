@@ -8,8 +8,8 @@ import pytest
 
 import mqgroups
 from mqgroups import errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mqi
-from mqgroups.queue_manager import connection_of
 
 THIS = [b"%d" % number for number in range(7)]
 

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from mqgroups.embedded import pcf_constants as cf
+from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as mqi_constants
 from mqgroups.mqi.constants import (
     MQAT_USER,

@@ -12,10 +12,10 @@ import pickle
 import pytest
 
 from mqgroups import errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import decode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from mqgroups.queue_manager import connection_of
 from tests.each_call import each_call
 
 THIS = [b"%d" % number for number in range(8)]

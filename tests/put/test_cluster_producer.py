@@ -9,11 +9,11 @@ import pytest
 import mqgroups
 from mqgroups import errors
 from mqgroups.batch.producer import BatchMessage, BatchProducer, BatchSettings
+from mqgroups.connection.holder import connection_of
 from mqgroups.core.unit_of_work import Every
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.queue_manager import connection_of
 from tests.fix_mqi import OK, wait_until
 
 THIS = [b"%d" % number for number in range(1, 8)]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark needs Python 3.11 or newer")
+pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 from examples.pipeline.driver import Driver, Point
 from mqgroups.mqi import constants as mqi

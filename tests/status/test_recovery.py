@@ -9,9 +9,9 @@ from __future__ import annotations
 import pytest
 
 from mqgroups import errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from mqgroups.queue_manager import connection_of
 from tests.each_call import each_call
 
 THIS = [b"%d" % number for number in range(7)]
@@ -32,7 +32,8 @@ def put_all(owner, every, connection, status):
     with owner.producer(connection, commit_every=every, status_layout=status) as producer:
         with producer.group() as group:
             for number, data in enumerate(THIS):
-                group.put(data, checkpoint=number)
+                group.set_checkpoint(number)
+                group.put(data)
         assert producer.checkpoint == len(THIS) - 1
         producer.forget_checkpoint()
         assert producer.checkpoint is None

@@ -45,7 +45,8 @@ def complete_and_die(owner):
     """Put a group, and fail before the producer is closed in order: its record stays."""
     with owner.producer(commit_every=100) as producer:
         with producer.group() as group:
-            group.put(b"", checkpoint="a completed group's")
+            group.set_checkpoint("a completed group's")
+            group.put(b"")
         raise NotNow
 
 

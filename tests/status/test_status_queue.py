@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from mqgroups import errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.core.model import Role
 from mqgroups.core.status import RecordState, StatusRecord, decode, encode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from mqgroups.queue_manager import connection_of
 from mqgroups.status.queue import StatusQueue
 from tests.fix_mqi import OK
 
@@ -634,7 +634,8 @@ def test_a_checkpoint_longer_than_the_status_queue_takes_is_refused_and_the_grou
             producer.group() as group,
         ):
             for data in THIS:
-                group.put(data, checkpoint="x" * 5_000_000)
+                group.set_checkpoint("x" * 5_000_000)
+                group.put(data)
         with producer.group() as group:
             assert (group.resume_from, group.checkpoint) == (0, None)
             for data in THIS:
