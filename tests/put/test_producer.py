@@ -130,10 +130,6 @@ ENCODE = r"encode it first, e.g. json.dumps\(payload\)"
         (b"3", {"format": "ÄÖ"}, "8 ASCII characters"),
         (b"3", {"correl_id": b"short"}, "correl_id has 5 bytes; it must have 24"),
         (b"3", {"correl_id": "C" * 24}, "correl_id is bytes, got str"),
-        (b"3", {"checkpoint": (1, 2)}, r"the checkpoint \(tuple\) cannot be kept: .* come back as a list"),
-        (b"3", {"checkpoint": {1: 2}}, r"the checkpoint \(dict\) cannot be kept: .* a key that is int, not str"),
-        (b"3", {"checkpoint": "\ud800"}, r"the checkpoint \(str\) cannot be kept: .* half of a surrogate pair"),
-        (b"3", {"checkpoint": float("nan")}, r"the checkpoint \(float\) cannot be kept: .* not finite"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, dict) else None,
 )
@@ -483,6 +479,25 @@ def test_a_checkpoint_that_cannot_be_kept_is_refused_and_the_group_is_resumable(
             for data in THIS[group.resume_from : 5]:
                 group.put(data)
     assert is_whole_group(owner.on_queue(), THIS[:5])
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "sentence"),
+    [
+        ((1, 2), r"the checkpoint \(tuple\) cannot be kept: .* come back as a list"),
+        ({1: 2}, r"the checkpoint \(dict\) cannot be kept: .* a key that is int, not str"),
+        ("\ud800", r"the checkpoint \(str\) cannot be kept: .* half of a surrogate pair"),
+        (float("nan"), r"the checkpoint \(float\) cannot be kept: .* not finite"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_cannot_be_a_checkpoint_is_refused_and_the_group_goes_on(owner, checkpoint, sentence):
+    with owner.producer() as producer, producer.group() as group:
+        group.put(b"0")
+        with pytest.raises(errors.GroupUsage, match=sentence):
+            group.set_checkpoint(checkpoint)
+        group.put(b"1")
+    assert is_whole_group(owner.on_queue(), [b"0", b"1"])
 
 
 def test_a_checkpoint_that_cannot_be_kept_or_a_refused_message_leaves_the_one_before_for_the_next_put(owner):
