@@ -190,7 +190,9 @@ class Get:
                 # Before a wait begins, and with MQRC_NO_MSG_AVAILABLE, what was locked is not any more.
                 self.handle.unlock()
             return None
-        return parts, self._deliver(parts)
+        # What is not returned is not the call's: it stays on the queue.
+        parts, unlike = alike(parts)
+        return parts, self._deliver(parts, unlike)
 
     def finish(self, found: Found) -> Answer:
         """Make a removal outside syncpoint durable, without the lock, before it is answered."""
@@ -213,6 +215,7 @@ class Get:
         if self._removed_for_good(parts, answer):
             self.handle.states[Direction.GET] = self._state_before
             self.queue.make_available(parts)
+            self.queue.dequeued -= len(parts)
             forget(self._reports)
 
     def _removed_for_good(self, parts: list[Message], answer: Answer) -> bool:
@@ -302,13 +305,13 @@ class Get:
 
     # --- what returning it means
 
-    def _deliver(self, parts: list[Message]) -> Answer:
+    def _deliver(self, parts: list[Message], unlike: int) -> Answer:
+        """Answer with segments that are alike; ``unlike`` is why these are not all of the logical message, or MQRC_NONE."""
         handle, first = self.handle, parts[0]
         in_unit_of_work = self._in_unit_of_work(first)
         warning = mq.MQRC_NONE if self.browses else self._leaves(first, in_unit_of_work)
         if self.options & mq.MQGMO_MARK_BROWSE_CO_OP and self.queue.marks.is_marked_for_set(first):
             raise Failed(mq.MQRC_MSG_MARKED_BROWSE_CO_OP)
-        parts, unlike = alike(parts)
         flags = first.msg_flags
         left = None if first.expires_at_s is None else max(1, int((first.expires_at_s - time.time()) * 10))
         md, data = delivered_descriptor(first.md, first.backout_count, left), first.data
