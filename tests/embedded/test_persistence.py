@@ -200,7 +200,10 @@ def test_messages_survive_many_restarts(connect, queue_manager, restart):
         assert visible(connection) == [b"%d" % one for one in range(number + 1)]
 
 
-UNLIKE = [({"CodedCharSetId": 819}, MQRC_INCONSISTENT_CCSIDS), ({"Encoding": MQENC_NORMAL}, MQRC_INCONSISTENT_ENCODINGS)]
+UNLIKE = [
+    ({"CodedCharSetId": 819}, MQRC_INCONSISTENT_CCSIDS),
+    ({"Encoding": MQENC_NORMAL}, MQRC_INCONSISTENT_ENCODINGS),
+]
 
 
 def put_unlike_segments(connection, fields, **of_all):

@@ -23,7 +23,7 @@ from mqgroups.embedded.calls.get_options import (
 from mqgroups.embedded.calls.property_transfer import properties_wanted
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import Direction
-from mqgroups.embedded.messages.logical_order import Identity, after, departure, next_to_get, statuses
+from mqgroups.embedded.messages.logical_order import IS_SEGMENT, Identity, after, departure, next_to_get, statuses
 from mqgroups.embedded.messages.queue import Match, Message
 from mqgroups.embedded.messages.waiting import Turn, WaitingCall
 from mqgroups.embedded.platform import NEEDS_GROUP_INDEX, Platform
@@ -285,13 +285,17 @@ class Get:
             return None
         if not self.options & WHOLE_LOGICAL_MESSAGE:
             return [message]
-        parts = self.queue.logical_message(message)
-        if not parts or not all(map(self._may_see, parts)):
+        if self.options & mq.MQGMO_COMPLETE_MSG:
+            # A logical message stands where its first segment stands.
+            parts = self.queue.logical_message(message) if not message.offset else []
+            return parts if parts and parts[0] is message and self._may_see_all(parts) else None
+        if not self.queue.has_all_segments(message):
             return None
-        if not self.options & mq.MQGMO_COMPLETE_MSG:
-            return [message]
-        # A logical message stands where its first segment stands.
-        return parts if message is parts[0] else None
+        locked = self.queue.locking - {self.handle}
+        return [message] if not locked or self._may_see_all(self.queue.all_segments(message)) else None
+
+    def _may_see_all(self, messages: list[Message]) -> bool:
+        return all(map(self._may_see, messages))
 
     def _in_unit_of_work(self, message: Message) -> bool:
         return bool(self.options & mq.MQGMO_SYNCPOINT) or (
@@ -319,7 +323,10 @@ class Get:
             if not unlike:
                 # The reassembled message reads as its own only segment.
                 flags |= mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT
-            md, data = as_only_segment(md, flags), b"".join(part.data for part in parts)
+            md = as_only_segment(md, flags)
+        if self.options & mq.MQGMO_COMPLETE_MSG and flags & IS_SEGMENT:
+            # "The missing bytes are replaced by nulls": a report may have less data than the segment it is about.
+            data = b"".join(part.data.ljust(part.extent, b"\0") for part in parts)
         length = sum(part.extent for part in parts)
         md, data, properties = present(md, data, first.properties, self.properties)
         if self.message_handle is not None:
