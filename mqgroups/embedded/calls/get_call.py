@@ -20,6 +20,7 @@ from mqgroups.embedded.calls.get_options import (
     WHOLE_LOGICAL_MESSAGE,
     check_get_options,
 )
+from mqgroups.embedded.calls.md_fields import HIGHEST_NUMBER
 from mqgroups.embedded.calls.property_transfer import properties_wanted
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import Direction
@@ -94,6 +95,8 @@ class Get:
         if self.gmo.match_options & mq.MQMO_MATCH_OFFSET and options & mq.MQGMO_COMPLETE_MSG:
             # "Any of the MQMO options but this" is documented; which reason it gets is not: unverified.
             raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
+        if self._matches_by(mq.MQMO_MATCH_MSG_SEQ_NUMBER) and not 1 <= self.md.msg_seq_number <= HIGHEST_NUMBER:
+            raise Failed(mq.MQRC_MSG_SEQ_NUMBER_ERROR)
         self._check_token()
         if options & FOR_CO_OP and not handle.options & mq.MQOO_CO_OP:
             raise Failed(mq.MQRC_OPTIONS_ERROR)
@@ -122,9 +125,13 @@ class Get:
         if options & mq.MQGMO_BROWSE_NEXT and handle.browsed_in_logical_order not in (None, self.logical_order):
             raise Failed(mq.MQRC_INCONSISTENT_BROWSE)
 
+    def _matches_by(self, option: int) -> bool:
+        """Whether a match option is given and holds: under the cursor none does."""
+        return bool(self.gmo.match_options & option) and not self.options & UNDER_CURSOR
+
     def _check_token(self) -> None:
         """Raise Failed if the message token cannot be a criterion (topic q096770). It is none under the cursor."""
-        if self.gmo.match_options & mq.MQMO_MATCH_MSG_TOKEN and not self.options & UNDER_CURSOR:
+        if self._matches_by(mq.MQMO_MATCH_MSG_TOKEN):
             if self.gmo.version < 3:
                 raise Failed(mq.MQRC_WRONG_GMO_VERSION)
             if self.options & mq.MQGMO_WAIT:
