@@ -146,5 +146,5 @@ def make_batches(make_owner, mq, connect):
 
 @pytest.fixture
 def batches(make_batches):
-    """A sink; a test that asks for it runs on pymqi and on ibmmq."""
+    """A sink."""
     return make_batches()

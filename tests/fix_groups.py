@@ -1,7 +1,7 @@
 """Producers and consumers under test: an owner's name, its queue, its connections, and an eye that trusts none of them.
 
-A test asks for ``owner`` and runs on pymqi and on ibmmq. What is on a queue is looked at through raw MQI calls
-(``fix_mqi``), never through the library under test.
+A test that asks for ``owner`` has a case for pymqi and one for ibmmq; README.md says when which runs. What is on a queue is
+looked at through raw MQI calls (``fix_mqi``), never through the library under test.
 
     with owner.producer(commit_every=2) as producer, producer.group() as group:
         group.put(b"first")
@@ -311,7 +311,7 @@ def make_owner(mq, make_queue, connect, binding, monkeypatch):
 
 @pytest.fixture
 def owner(make_owner):
-    """An owner; a test that asks for it runs on pymqi and on ibmmq."""
+    """An owner."""
     return make_owner()
 
 

@@ -329,7 +329,7 @@ def _get_options(options: int) -> int:
 
 @pytest.fixture(scope="session")
 def mqi(binding):
-    """The binding's MQI; a test that asks for it, or for a connection, runs on pymqi and on ibmmq."""
+    """The binding's MQI; a test that asks for it, or for a connection, has a case for pymqi and one for ibmmq."""
     return Mqi(binding)
 
 

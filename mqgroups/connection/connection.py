@@ -21,8 +21,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from mqgroups.connection import authorities
 from mqgroups.connection.handle import NO_CONNECTION, Handle
@@ -412,14 +411,6 @@ class Connection:
             elif comp and not self._broken:
                 _log.debug("MQDISC from %s: %s", self.q_mgr_name, mq.reason_name(reason), extra=extra)
         self._closed = True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __str__(self) -> str:
         state = "closed" if self._closed else "broken" if self._broken else "open"

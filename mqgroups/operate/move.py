@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from mqgroups.config import checked_commit_every, checked_queue_name
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.queue import Queue
 from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.holder import ConnectionHolder, connection_of
+from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import REDO_LATER
 from mqgroups.core.inspection import GroupInspection, QueueInspection
 from mqgroups.core.modes import Accept

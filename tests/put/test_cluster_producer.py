@@ -370,7 +370,7 @@ def test_segments_are_refused_with_bind_not_fixed(owner):
 
 @pytest.mark.usefixtures("untouched")
 def test_an_unknown_binding_is_refused(owner):
-    with pytest.raises(errors.ConfigurationError, match="bind must be one of 'group', 'open', 'not fixed', 'as queue'"):
+    with pytest.raises(errors.ConfigurationError, match="bind must be 'group', 'open', 'as queue' or 'not fixed'"):
         owner.producer(bind="fixed")
 
 
