@@ -69,7 +69,7 @@ MUTATIONS = (
         "tests/status/test_ownership.py",
     ),
     Mutation(
-        "another owner's record is told from one's own",
+        "another owner's record is distinguished from one's own",
         "core/restart.py",
         "    return CommitOutcome.OWNERSHIP_LOST\n",
         "    return CommitOutcome.BACKED_OUT\n",
@@ -90,7 +90,7 @@ MUTATIONS = (
         "tests/status/test_recovery.py -k one-unit",
     ),
     Mutation(
-        "a commit without an answer gets a verdict",
+        "a commit without a reply gets a verdict",
         "core/restart.py",
         "    if found == after:\n        return CommitOutcome.COMMITTED\n",
         "",
@@ -104,14 +104,14 @@ MUTATIONS = (
         "tests/status/test_recovery.py -k 'once_more or twice or again'",
     ),
     Mutation(
-        "what was not committed is put again",
+        "messages that were not committed are put again",
         "put/putter.py",
         "        for message in tuple(self._unsent):\n            self._put_and_commit(message)\n",
         "",
         "tests/status/test_recovery.py -k producer",
     ),
     Mutation(
-        "what was not committed is got again",
+        "messages that were not committed are got again",
         "get/getter.py",
         "for msg_id in processed:",
         "for msg_id in processed[:0]:",
@@ -125,7 +125,7 @@ MUTATIONS = (
         "tests/put/test_cluster_producer.py -k beginning",
     ),
     Mutation(
-        "and that is said of this queue manager's own instance too",
+        "the same for an instance at the producer's own queue manager",
         "put/putter.py",
         "self._pinned = bool(self._destination.resolved[1]) and",
         'self._pinned = self._destination.resolved[1] not in ("", self._connection.q_mgr_name) and',

@@ -72,7 +72,7 @@ def test_status_queues_are_permanent_and_have_one_owner(commands):
     assert "NOSHARE" in model
 
 
-@pytest.mark.parametrize("queue", ["ORDERS", "FLIGHTS", "FLIGHTS.DELAYS", "FLIGHTS.REJECTED"])
+@pytest.mark.parametrize("queue", ["ORDERS", "INVOICES", "FLIGHTS", "FLIGHTS.DELAYS", "FLIGHTS.REJECTED"])
 def test_data_queues_take_a_long_backlog_and_are_shared(commands, queue):
     parameters = commands["DEFINE", "QLOCAL", queue].parameters
     assert (parameters["MAXDEPTH"], parameters["DEFPSIST"], parameters["DEFSOPT"]) == ("999999999", "YES", "SHARED")
