@@ -188,7 +188,7 @@ def test_at_least_once_needs_no_status_queue(spark, target):
         ([("A", 1, b"x")], SCHEMA, {"txnAppId": "job"}, "option txnAppId of format 'ibmmq': it and txnVersion"),
         ([("A", 1, b"x")], SCHEMA, {"queu": "X"}, "there is no such option. The nearest is queue"),
         ([(b"x",)], "value binary", {}, "there is no column 'group_key' for the groups among value"),
-        ([("A",)], "group_key string", {}, "there is no column 'value'"),
+        ([("A",)], "group_key string", {}, "expected a column 'value'"),
         ([("A", b"x", 1)], "group_key string, value binary, more int", {}, "column 'more' would be lost"),
         ([("A", 1)], "group_key string, value int", {}, "column 'value' is int; it has to be binary or string"),
         ([(1.5, b"x")], "group_key double, value binary", {}, "column 'group_key' is double"),
