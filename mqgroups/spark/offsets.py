@@ -15,9 +15,9 @@ their removal stopped in the middle of a group, and they are removed together wi
     removing up to end      end's groups, and end's pending unless removed_to says they are gone
 
 A group that was to be removed, but was not found completely, may be gone. Or the unit of work of a process that died while
-removing it may hide it; the queue manager will back that out, and the group reappears as a whole. Its key is *missed* since that time
-(seconds since 1970). Each offset carries the missed keys, and they are not planned again. They are searched for once more when
-they have been missed for so long that they cannot reappear later.
+removing it may hide it; the queue manager will back that out, and the group reappears as a whole. Its key is *missed* from that
+time on (seconds since 1970). Each offset carries the missed keys, and they are not planned again. They are searched for once more
+when they have been missed for so long that they cannot reappear later.
 
 Pure: no MQI, no clock, no pyspark.
 """
