@@ -1,6 +1,6 @@
-"""``python -m examples.cluster``: run the demo and draw up its balance. See the package's docstring.
+"""``python -m examples.cluster``: run the demo and compare its result. See the package's docstring.
 
-Exit codes: 0 nothing is different; 1 something is, or the demo could not be run; 2 wrong arguments.
+Exit codes: 0 no differences; 1 differences, or the demo could not be run; 2 wrong arguments.
 """
 
 from __future__ import annotations

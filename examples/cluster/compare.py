@@ -1,4 +1,4 @@
-"""The balance of the demo: the groups of the table against what consumers wrote at the instances."""
+"""Compare the groups of the table with the files that the consumers wrote."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What goes wrong in the demo, one thing after the other: programs, channels and queue managers.
+"""Disturb the demo: kill programs and queue managers, and stop and cut channels, one after the other.
 
-The moments are fractions of the work, put and got, and drawn beforehand, as is what happens; whom it happens to turns out when it
-does. What is stopped, cut or killed comes back before the next thing happens, and after a second at the latest; programs, which
-are killed at their next line of progress, are started again at once. When all is put and nothing is on a channel any more, a file
-tells the consumers.
+The kinds of disturbance and their times, as fractions of the messages put and got, are drawn beforehand; the target
+is drawn when the time comes. A channel or queue manager is restored before the next disturbance, after a second at
+the latest. A program is killed at its next line of progress, and restarted at once. When all messages are put and
+have left the channels, a file informs the consumers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the producer and the consumer program have in common, beyond what those of ``examples.flights`` have."""
+"""The common parts of the producer and the consumer program, in addition to those of ``examples.flights``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the producer and the consumer program have in common: arguments, lines of progress, how they end.
+"""The common parts of the producer and the consumer program: arguments, lines of progress, exit codes.
 
-Exit codes: 0 done; 75 start the program again, and it goes on: the queue manager is not there or has gone, or somebody else has
-taken what had gone back to the queue; 1 anything else.
+Exit codes: 0 done; 75 restart the program, and it resumes (the queue manager is not available, or another consumer
+got messages that were backed out); 1 any other failure.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Programs that are killed and started again until they are done.
+"""Restart programs until they are done, and kill them meanwhile.
 
-``Supervisor`` keeps them going, whatever they die of. ``Killer`` is one that kills them, each when its progress reaches a number
-drawn beforehand; as a program goes on working while that line is on its way here, it is somewhere behind that number when the
-signal comes. Nothing here sleeps: everything follows from lines of progress and from processes that end.
+``Supervisor`` restarts programs that die for any reason. ``Killer`` is a supervisor that kills each program when its
+progress reaches a number drawn beforehand. The program continues to work until the signal arrives, so it is killed
+somewhat later than that number. There are no sleeps: everything is triggered by lines of progress and by processes
+that end.
 """
 
 from __future__ import annotations

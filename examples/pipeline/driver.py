@@ -1,4 +1,4 @@
-"""The pipeline's process, run until it ends, or until it is killed at a point of its protocol: with its JVM and its workers."""
+"""Run the pipeline's process until it ends, or kill it at a point of its protocol, together with its JVM and its workers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The faults, one case after the other: a program on a fresh queue, something goes wrong, a supervisor, the reader.
+"""Run the cases of the comparison: a program on a fresh queue, a fault, a supervisor that restarts the program, then the reader.
 
-First each program runs undisturbed, and the queue manager counts its calls. Then each of these calls is disturbed once in
-each way. Nothing is drawn but the pairs of faults, by a seed that the table shows.
+First each program runs undisturbed, and the queue manager counts its calls. Then each of these calls is disturbed
+once in each way. Only the pairs of faults are random, by a seed that the table shows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DEFINE QMODEL(MQGROUPS.STATUS.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) NOSHARE DEFS
 DEFINE QMODEL(COMPARE.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) SHARE DEFSOPT(SHARED) REPLACE
 """
 MESSAGES, EVERY = 6, 2
-# So often a supervisor starts a program again that did not say it is done.
+# How often a supervisor restarts a program that did not report that it is done.
 MOST_RESTARTS = 5
 _Q_FULL = 2053
 

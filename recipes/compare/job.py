@@ -1,4 +1,4 @@
-"""What every program has to do: put one group of messages, and say so when it is done."""
+"""The job of every program: put one group of messages, and report when it is done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The independent reader: raw pymqi, physical order, no knowledge of how the messages came to be there."""
+"""The independent reader: plain pymqi, physical order, no knowledge of the programs that put the messages."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The programs: each start is a process of its own, which ends as a program ends.
+"""Run the programs of the comparison, each in a separate process that ends like a real program.
 
-After ``preload`` processes are forked from one that has imported everything, so that a start takes milliseconds.
+After ``preload`` the processes are forked from one that has imported everything, so a start takes milliseconds.
 """
 
 from __future__ import annotations

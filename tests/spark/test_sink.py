@@ -184,13 +184,18 @@ def test_at_least_once_needs_no_status_queue(spark, target):
 @pytest.mark.parametrize(
     ("data", "schema", "more", "said"),
     [
-        ([("A", 1, b"x")], SCHEMA, {"statusQueue": None}, "option statusQueue of format 'ibmmq': it has to be given"),
-        ([("A", 1, b"x")], SCHEMA, {"txnAppId": "job"}, "option txnAppId of format 'ibmmq': it and txnVersion"),
+        ([("A", 1, b"x")], SCHEMA, {"statusQueue": None}, "option statusQueue of format 'ibmmq': it is required"),
+        (
+            [("A", 1, b"x")],
+            SCHEMA,
+            {"txnAppId": "job"},
+            "option txnAppId of format 'ibmmq': it belongs together with txnVersion",
+        ),
         ([("A", 1, b"x")], SCHEMA, {"queu": "X"}, "there is no such option. The nearest is queue"),
-        ([(b"x",)], "value binary", {}, "there is no column 'group_key' for the groups among value"),
+        ([(b"x",)], "value binary", {}, "found columns value, expected a column 'group_key' for the groups"),
         ([("A",)], "group_key string", {}, "expected a column 'value'"),
-        ([("A", b"x", 1)], "group_key string, value binary, more int", {}, "column 'more' would be lost"),
-        ([("A", 1)], "group_key string, value int", {}, "column 'value' is int; it has to be binary or string"),
+        ([("A", b"x", 1)], "group_key string, value binary, more int", {}, "column 'more' cannot be written"),
+        ([("A", 1)], "group_key string, value int", {}, "column 'value' is int; it must be binary or string"),
         ([(1.5, b"x")], "group_key double, value binary", {}, "column 'group_key' is double"),
         ([("A", 1, None)], SCHEMA, {}, "column 'value' is null in a row"),
         ([(None, 1, b"x")], SCHEMA, {}, "column 'group_key' is null in a row"),
