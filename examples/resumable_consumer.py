@@ -78,7 +78,7 @@ def main(directory: Path, wait_s: float | None) -> int:
             ) as consumer,
         ):
             get_lines(consumer, directory)
-            consumer.forget_checkpoint()  # the last file's length: nobody needs it any more
+            consumer.forget_checkpoint()  # the last file's length is no longer needed
     except EnvironmentFailure as error:
         log.error("%s", error)
         return EXIT_TRY_AGAIN

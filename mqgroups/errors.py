@@ -530,7 +530,7 @@ class MQIError(EnvironmentFailure):
 
 
 class ConnectionBroken(MQIError):
-    """The connection is lost or ending; the queue manager backs out its unit of work by itself. Connect again."""
+    """The connection is lost or ending; the queue manager backs out its unit of work. Connect again."""
 
     remedy = "The connection can no longer be used; connect again, and the group resumes at its last commit"
 

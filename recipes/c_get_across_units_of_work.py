@@ -78,7 +78,7 @@ while group_status == CMQC.MQGS_MSG_IN_GROUP:
     order = queue.get(1_000_000, md, gmo)
     msgs += 1
     group_status = gmo.GroupStatus
-    # Process this message: in the same unit of work, or in a way that bears being done again after a restart.
+    # Process this message: in the same unit of work, or in a way that can be repeated after a restart.
     print("MQGET", md.MsgSeqNumber, order.decode())
     if md.MsgSeqNumber == DIE_AFTER:
         print("SIGKILL", flush=True)

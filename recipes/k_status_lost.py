@@ -96,7 +96,7 @@ while md := browse(physical, CMQC.MQGMO_BROWSE_NEXT):
         group.first = min(group.first, md.MsgSeqNumber)
         group.last = max(group.last, md.MsgSeqNumber)
         group.messages += 1
-# One handle browses in one order: MQGMO_BROWSE_NEXT has to go on as the browse before it (topic q042910).
+# Each handle browses in one order: MQGMO_BROWSE_NEXT must use the same order as the browse before it (topic q042910).
 WHOLE = CMQC.MQGMO_BROWSE_FIRST | CMQC.MQGMO_LOGICAL_ORDER | CMQC.MQGMO_ALL_MSGS_AVAILABLE
 incomplete = {}
 for group_id, group in groups.items():
@@ -105,7 +105,7 @@ for group_id, group in groups.items():
     if not whole:
         incomplete[group_id] = group
 
-# And after: who has begun to put or get meanwhile.
+# And after browsing, because another program may have begun to put or get meanwhile.
 if uncommitted(QUEUE) or physical.inquire(CMQC.MQIA_OPEN_OUTPUT_COUNT):
     sys.exit(f"{QUEUE} is in use: not all that is, or will be, on it can be seen")
 if len(incomplete) != 1:

@@ -143,7 +143,7 @@ def _demo(console: Console, options: argparse.Namespace, readings: Mapping[str, 
         view = stack.enter_context(View(console, programs))
         chance = random.Random(options.seed)
         for program in programs:
-            # The last one hits between the last commit and the end: everything is done, and nobody was told.
+            # The last kill is between the last commit and the end: all work is done, but not reported.
             program.kill_at = [*sorted(chance.sample(range(1, total), options.kills - 1)), total]
         killer = Killer(
             programs,

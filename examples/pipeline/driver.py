@@ -24,7 +24,7 @@ _SILENCE_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point of the protocol: so long after a step of a micro-batch was told of."""
+    """A point of the protocol: a time after a step of a micro-batch was reported."""
 
     batch: int
     step: str

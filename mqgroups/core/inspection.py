@@ -1,8 +1,8 @@
 """The message groups on a queue, as browsing shows them: which messages of each are there, and which are missing.
 
-A physical message covers its group from one place to another: a segment up to the offset behind it, any other message up to the
-start of the next message. Adjoining messages are joined into runs, in whatever order they arrive. A group without gaps is
-therefore one run, however long it is, and each gap adds one. Message data is not read.
+A physical message extends from its own place in the group to the place behind it: for a segment the next offset, for any other
+message the start of the next message. Adjoining messages are joined into runs, in whatever order they arrive. A group without
+gaps is therefore one run, however long it is, and each gap adds a run. Message data is not read.
 """
 
 from __future__ import annotations

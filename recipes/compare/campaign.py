@@ -39,7 +39,7 @@ _COMMIT_REPLY, _REFUSED, _RANDOM = list(KINDS)[4:]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One disturbance of one program. ``seed`` is that of a random one, else 0."""
+    """One disturbance of one program. ``seed`` is 0 unless the disturbance is random."""
 
     approach: str
     kind: str
@@ -53,7 +53,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a case: what the program said in the end, and what is on the queue."""
+    """The result of a case: what the program reported at the end, and the messages on the queue."""
 
     case: Case
     said_done: bool
@@ -61,7 +61,7 @@ class Outcome:
 
     @property
     def is_wrong_statement(self) -> bool:
-        """Whether the program said that the group is put and it is not as it should be, or the other way round."""
+        """Whether the program reported that the group is put although it is not right, or the other way round."""
         return self.said_done != self.found.is_right
 
 
@@ -99,7 +99,7 @@ class Campaign:
                 yield Case(approach, kind, (Fault(action, when, nth, verb, reason=_Q_FULL),))
 
     def run(self, case: Case) -> Outcome:
-        """Disturb a program, start it again until it says that it is done, and look."""
+        """Disturb a program, restart it until it reports that it is done, and count the messages."""
         job = self._job(case.approach)
         self._q_mgr.clear_faults()
         for fault in case.faults:

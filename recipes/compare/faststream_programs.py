@@ -19,7 +19,7 @@ from faststream_mq import MQBroker
 from recipes.compare.job import Job, payload
 
 _WAIT_S = 0.02
-# Its task of consuming can end with an exception that nobody is told of.
+# Its consuming task can end with an exception that is not reported.
 _STUCK_S = 5
 
 
@@ -29,7 +29,7 @@ def publish(job: Job) -> None:
 
 
 def answer(job: Job) -> None:
-    """Answer the messages that come, until none comes any more."""
+    """Answer messages until no more arrive."""
     asyncio.run(_answer(job))
 
 
@@ -51,7 +51,7 @@ async def _answer(job: Job) -> None:
     subscriber = broker.subscriber(job.second_queue, wait_interval=_WAIT_S)
     subscriber(handle)
     await broker.start()
-    # A subscriber goes on for ever. This one ends when it has waited in vain: what it gets is looked at, and not changed.
+    # A subscriber normally never ends. This one ends when no message arrives in time; its messages are inspected, not changed.
     consumer = subscriber._consumer
     get_message, empty = consumer.get_message, asyncio.Event()
 

@@ -13,7 +13,7 @@ from recipes.compare.job import Job, payload
 
 
 class Putter:
-    """A connection and a queue, made again when the connection is gone."""
+    """A connection and a queue, remade when the connection is lost."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
