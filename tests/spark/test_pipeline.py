@@ -262,8 +262,8 @@ def test_a_failed_transform_loses_nothing_and_the_corrected_one_goes_on_with_the
 @pytest.mark.parametrize(
     ("sql", "problem"),
     [
-        ("SELECT item FROM rows", "no column 'group', which outgoing names; it has item"),
-        ("SELECT item AS `group` FROM rows", "no column 'item'"),
+        ("SELECT item FROM rows", "has the columns item; expected 'group', which outgoing names"),
+        ("SELECT item AS `group` FROM rows", "expected 'item', which outgoing names"),
         ("SELECT 1 AS `group`, item, 2 AS batch FROM rows", "a column 'batch', but the Parquet folders use that name"),
     ],
 )

@@ -197,7 +197,7 @@ def test_a_planned_group_that_is_gone_fails_or_is_left_out(owner, batch):
     handle.close()
     said = error_of(strict.collect)
     assert "GroupGone" in said
-    assert "was planned with 2 messages, and 0 of them could be read" in said
+    assert "was planned with 2 messages, but only 0 of them could be read" in said
     assert sorted(bytes(row.value) for row in lenient.collect()) == [b"b1", b"b2"]
 
 
@@ -223,7 +223,7 @@ def test_the_format_can_be_registered(spark, owner, batch):
             {"maxGroupsPerTriger": "7"},
             "option maxgroupspertriger of format 'ibmmq': there is no such option. The nearest is",
         ),
-        ({"minPartitions": "none"}, "option minPartitions of format 'ibmmq': 'none' cannot be"),
+        ({"minPartitions": "none"}, "option minPartitions of format 'ibmmq': 'none' is not valid"),
         ({"statusQueue": "S"}, "option statusQueue of format 'ibmmq': it is for write"),
     ],
 )
