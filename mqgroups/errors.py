@@ -123,7 +123,7 @@ class InputChanged(ApplicationError):
             f"group {name}: {msg_seq_number} messages are committed, with GroupId {group_id.hex()}, and {given}. A repeated "
             "batch must give each group the same messages in the same order: no random values, no current time, no "
             "undefined order. Nothing was put. Make the batch repeatable; or purge the sink's records and its unfinished "
-            "groups (`mqgroups status purge`) and run the batch from the start"
+            "groups (`mqgroups batches purge`) and run the batch from the start"
         )
         self.name = name
         self.group_id = group_id

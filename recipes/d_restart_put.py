@@ -27,8 +27,8 @@ of them cannot tell which it was, and normal processing would put the whole grou
 open the same instance of the queue.
 
 With mqgroups: use the same ``with producer.group() as group``; ``group.resume_from`` is the number of committed
-messages. A checkpoint (``group.put(order, checkpoint=...)``) distinguishes a group that was completed from one that
-was not begun.
+messages. A checkpoint (``group.set_checkpoint(...)``) distinguishes a group that was completed from one that was not
+begun.
 """
 
 import json

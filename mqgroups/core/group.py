@@ -20,9 +20,9 @@ Two mistakes are avoided here. The restart call uses the recorded number *plus o
 (or got), and IBM's pseudo-code, read literally, would put it twice. The restart get does not ask for ALL_MSGS_AVAILABLE: the
 first messages of the group are gone, so the whole group will never be available, and the get would wait for ever.
 
-A position changes only by ``after_put``, ``inside_message`` and ``after_get``, which a driver calls when the verb succeeded.
-MQBACK resets the handle's position to the start of the unit of work. The driver resets its own position in the same way, so
-the two agree.
+A position changes only by ``after_messages`` and ``after_segment``, which the putter and the getter call when the verb succeeded.
+MQBACK resets the handle's position to the start of the unit of work. The putter and the getter reset their position in the same
+way, so the two agree.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def on_fresh_handle(position: GroupPosition) -> GroupPosition:
     return position if position.at_start else replace(position, retained=False)
 
 
-class Part(Enum):
+class MessagePart(Enum):
     """Whether a physical message is a whole logical message, a segment, or its last segment."""
 
     WHOLE = MsgFlag.NONE
@@ -96,7 +96,7 @@ class GetPlan:
     offset: int = 0
 
 
-def next_put(position: GroupPosition, *, last: bool, part: Part = Part.WHOLE) -> PutPlan:
+def next_put(position: GroupPosition, *, last: bool, part: MessagePart = MessagePart.WHOLE) -> PutPlan:
     """Return how to put the physical message that follows ``position``.
 
     The plan for a retained position depends only on ``last`` and ``part``. A driver may reuse it for every message until the
@@ -108,7 +108,7 @@ def next_put(position: GroupPosition, *, last: bool, part: Part = Part.WHOLE) ->
     """
     if position.msg_seq_number >= MAX_MSG_SEQ_NUMBER:
         raise ValueError(f"the group is full: it can have {MAX_MSG_SEQ_NUMBER} messages")
-    if position.offset and (part is Part.WHOLE or last != position.in_last_message):
+    if position.offset and (part is MessagePart.WHOLE or last != position.in_last_message):
         raise ValueError(
             f"{position.offset} bytes of message {position.msg_seq_number + 1} were put in segments; its next segment must follow"
         )
@@ -118,16 +118,6 @@ def next_put(position: GroupPosition, *, last: bool, part: Part = Part.WHOLE) ->
     if position.retained:
         return PutPlan(True, flags, GROUP_ID_NONE, 1, 0)
     return PutPlan(False, flags, position.group_id, position.msg_seq_number + 1, position.offset)
-
-
-def after_put(position: GroupPosition, group_id: bytes, messages: int = 1) -> GroupPosition:
-    """Return the position after ``messages`` complete messages were put; ``group_id`` is from the MQMD that MQPUT returned."""
-    return GroupPosition(group_id, position.msg_seq_number + messages)
-
-
-def inside_message(position: GroupPosition, group_id: bytes, length: int, *, last: bool = False) -> GroupPosition:
-    """Return the position after a segment of ``length`` bytes that is not its message's last one."""
-    return GroupPosition(group_id, position.msg_seq_number, position.offset + length, last)
 
 
 def next_get(position: GroupPosition, *, complete_groups_only: bool) -> GetPlan:
@@ -145,12 +135,26 @@ def next_get(position: GroupPosition, *, complete_groups_only: bool) -> GetPlan:
 
 
 def follows(position: GroupPosition, group_id: bytes, msg_seq_number: int, offset: int = 0) -> bool:
-    """Return whether a message that was got is the one that follows ``position``."""
+    """Return whether a message with this identity is the one that follows ``position``. The first one may be of any group."""
     if msg_seq_number != position.msg_seq_number + 1 or offset != position.offset:
         return False
     return position.at_start or group_id == position.group_id
 
 
-def after_get(position: GroupPosition, group_id: bytes, messages: int = 1) -> GroupPosition:
-    """Return the position after ``messages`` complete messages were got, each following the one before it."""
+def after_messages(position: GroupPosition, group_id: bytes, messages: int = 1) -> GroupPosition:
+    """Return the position after ``messages`` complete messages were put or got, each following the one before it.
+
+    Args:
+        position: the position before these messages.
+        group_id: 24 bytes, from the MQMD that the call returned.
+        messages: how many.
+    """
     return GroupPosition(group_id, position.msg_seq_number + messages)
+
+
+def after_segment(position: GroupPosition, group_id: bytes, length: int, *, last: bool = False) -> GroupPosition:
+    """Return the position after a segment of ``length`` bytes that is not its message's last one.
+
+    ``last``: whether the message is the group's last; its segments have the flag for that.
+    """
+    return GroupPosition(group_id, position.msg_seq_number, position.offset + length, last)

@@ -45,7 +45,7 @@ class RestartDecision:
     mismatch: Mismatch | None = None
 
 
-class Verdict(Enum):
+class CommitOutcome(Enum):
     """The outcome of a unit of work."""
 
     COMMITTED = "committed"
@@ -79,7 +79,7 @@ def restart_action(record: StatusRecord | None, expectations: Expectations) -> R
     return RestartDecision(_BY_STATE[record.state])
 
 
-def commit_verdict(found: Mark | None, before: Mark | None, after: Mark | None) -> Verdict:
+def commit_outcome(found: Mark | None, before: Mark | None, after: Mark | None) -> CommitOutcome:
     """Return the outcome of a unit of work, judged by the record found once nobody else has the status queue open.
 
     Args:
@@ -91,7 +91,7 @@ def commit_verdict(found: Mark | None, before: Mark | None, after: Mark | None) 
     name, or owned it in the meantime.
     """
     if found == after:
-        return Verdict.COMMITTED
+        return CommitOutcome.COMMITTED
     if found == before:
-        return Verdict.BACKED_OUT
-    return Verdict.OWNERSHIP_LOST
+        return CommitOutcome.BACKED_OUT
+    return CommitOutcome.OWNERSHIP_LOST

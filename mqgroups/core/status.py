@@ -30,9 +30,10 @@ from mqgroups.core.poison import Suspect
 
 SCHEMA = 1
 
-# bytes, or a value that JSON returns unchanged: str, int, finite float, bool, and lists and dicts (with str keys) of these and
-# None. None by itself means that there is no checkpoint.
-Checkpoint: TypeAlias = Any
+# A value that JSON returns unchanged. A float must be finite.
+JSONValue: TypeAlias = bool | int | float | str | list["JSONValue"] | dict[str, "JSONValue"] | None
+# An application's own value; None means that there is no checkpoint.
+Checkpoint: TypeAlias = bytes | JSONValue
 
 Mark: TypeAlias = tuple[str, int, int]
 
@@ -355,7 +356,8 @@ def _checkpoint(value: Any) -> Checkpoint:
     if kind != "json":
         raise ValueError
     _check_json(said, 0)
-    return said
+    value_of_json: JSONValue = said
+    return value_of_json
 
 
 _mq_name = _short(_MQ_NAME_LENGTH)

@@ -46,7 +46,7 @@ MOST_BYTES = 262_144
 
 
 @dataclass(frozen=True, slots=True)
-class Lying:
+class FoundMessage:
     """A message on a status queue: its identifiers, its place in a chain, its length in bytes, and the record in it."""
 
     msg_id: bytes
@@ -132,7 +132,7 @@ class LookAgain(Exception):
 
 
 def on_queue(
-    messages: Sequence[Lying], marks: Sequence[Mark] = (), *, seen_twice: bool = False
+    messages: Sequence[FoundMessage], marks: Sequence[Mark] = (), *, seen_twice: bool = False
 ) -> tuple[OnQueue, StatusRecord | None]:
     """Return the records on a status queue, and the content of the current one.
 
@@ -150,7 +150,7 @@ def on_queue(
         ChainBroken: more than one record is still needed, or a chain lacks a segment.
     """
     anchors = {message.msg_id for message in messages if message.record.state is RecordState.ANCHOR}
-    chains: dict[bytes, list[Lying]] = {}
+    chains: dict[bytes, list[FoundMessage]] = {}
     for message in messages:
         if message.record.state is not RecordState.ANCHOR:
             # A message that is not a segment is treated as a chain of its own.
@@ -180,7 +180,7 @@ def on_queue(
     return OnQueue(pair.kept, pair.anchor, tuple(other for other, _ in others)), record
 
 
-def _kept(chain: Sequence[Lying]) -> tuple[Kept, StatusRecord]:
+def _kept(chain: Sequence[FoundMessage]) -> tuple[Kept, StatusRecord]:
     """Return the message or chain as ``Kept``, with its current record: that of the last segment."""
     if not chain[0].msg_flags & MsgFlag.SEGMENT:
         return Kept(chain[0].msg_id), chain[0].record

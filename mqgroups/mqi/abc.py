@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from mqgroups.mqi.secret import Secret
+from mqgroups.mqi.structures import LONGEST_MESSAGE_BYTES
 
 # The value of a message property; ``properties.py`` maps these types to MQTYPE_*.
 PropertyValue: TypeAlias = "str | int | float | bool | bytes | None"
@@ -40,7 +41,7 @@ class ConnectArguments:
     peer_name: str | None = None
     ccdt_url: str | None = None
     options: int = 0
-    max_msg_length: int = 104_857_600
+    max_msg_length: int = LONGEST_MESSAGE_BYTES
 
 
 class Binding(Protocol):

@@ -16,6 +16,12 @@ import struct
 
 from mqgroups.mqi import constants as mq
 
+# The highest value of MAXMSGL of a queue, a channel or a queue manager (IBM MQ, topic "MaxMsgLength").
+LONGEST_MESSAGE_BYTES = 104_857_600
+# The options of each MQPUT of this package: for a new message, and for a message that keeps the MsgId with which it was got.
+PUT_SAME_MESSAGE = mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_FAIL_IF_QUIESCING
+PUT_NEW_MESSAGE = PUT_SAME_MESSAGE | mq.MQPMO_NEW_MSG_ID
+
 MD_LENGTH, PMO_LENGTH, GMO_LENGTH, OD_LENGTH = 364, 184, 112, 424
 
 _LONG = struct.Struct("i")

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from mqgroups.core.modes import RoleName
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupAbandoned
 
@@ -31,7 +32,7 @@ class Resumed:
         unit_of_work: the number of the last committed unit of work.
     """
 
-    role: Literal["put", "get"]
+    role: RoleName
     name: str
     queue: str
     group_id: bytes
@@ -51,17 +52,16 @@ class InDoubt:
         unit_of_work: its number. A unit of work that is redone keeps its number.
         messages: how many messages were put or got in it; a segment counts as one.
         reason: MQCMIT's reason code.
-        verdict: the outcome. A unit of work that was backed out has been redone before the hook is called, unless that failed
-            with an error.
+        outcome: a unit of work that was backed out has been redone before the hook is called, unless that failed with an error.
     """
 
-    role: Literal["put", "get"]
+    role: RoleName
     name: str
     queue: str
     unit_of_work: int
     messages: int
     reason: int
-    verdict: Literal["committed", "backed out"]
+    outcome: Literal["committed", "backed out"]
 
 
 OnResume: TypeAlias = Callable[[Resumed], None]

@@ -15,8 +15,8 @@ import pytest
 
 import mqgroups
 from mqgroups import errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.put.group import OutgoingGroup
-from mqgroups.queue_manager import connection_of
 
 THIS = [b"%d" % number for number in range(7)]
 VERBS = ("MQOPEN", "MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK", "inquire")
@@ -71,7 +71,8 @@ def put_until_done(producer):
             with producer.group() as group:
                 assert group.checkpoint == (group.resume_from or None)
                 for number in range(group.resume_from, len(THIS)):
-                    group.put(THIS[number], checkpoint=number + 1)
+                    group.set_checkpoint(number + 1)
+                    group.put(THIS[number])
         except KeyboardInterrupt:
             interruptions += 1
     return interruptions
@@ -300,7 +301,8 @@ def test_a_group_is_resumed_after_its_producer_was_interrupted_as_it_closed(owne
     producer = owner.producer(qmgr)
     group = producer.group()
     for number in range(4):
-        group.put(THIS[number], checkpoint=number + 1)
+        group.set_checkpoint(number + 1)
+        group.put(THIS[number])
     interruption.comes(1, when)
     with pytest.raises(KeyboardInterrupt):
         producer.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pytest
 
@@ -68,7 +68,7 @@ def test_an_unknown_ccsid_is_not_guessed():
 @pytest.mark.parametrize(
     ("stamp", "when"),
     [
-        (b"2026013123595999", datetime(2026, 1, 31, 23, 59, 59, 990_000, tzinfo=timezone.utc)),
+        (b"2026013123595999", datetime(2026, 1, 31, 23, 59, 59, 990_000, tzinfo=UTC)),
         (b"", None),
         (b"yesterday", None),
     ],

@@ -15,7 +15,7 @@ from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mqi
 from tests.fix_mqi import OK
 
-pytest.importorskip("pyspark", reason="pyspark needs Python 3.11 or newer")
+pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 SCHEMA = "group_key string, msg_seq_number int, value binary"
 

@@ -20,7 +20,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from mqgroups.embedded.verbs import BY_NAME, STRUCTURE_LENGTHS, VERBS, Field, Verb, table_digest
+from mqgroups.embedded.wire.verbs import BY_NAME, STRUCTURE_LENGTHS, VERBS, Field, Verb, table_digest
 
 _SOURCES = Path(__file__).parent
 _FLAGS = "-std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -pthread".split()
@@ -138,7 +138,7 @@ def _move(made: Path, target: Path, *, replaces: bool) -> None:
 def verbs_header() -> str:
     """Return the text of ``verbs.h``: for every verb a typed function that calls it and a structure for its answer."""
     parts = [
-        "/* Generated from verbs.py by build.py; not to be edited. */",
+        "/* Generated from wire/verbs.py by build.py; not to be edited. */",
         "#ifndef MQGROUPS_VERBS_H",
         "#define MQGROUPS_VERBS_H",
         "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 
 from mqgroups.connection.connection import Connection
@@ -52,7 +53,7 @@ def inspect(config: PipelineConfig) -> Inspection:
         ConfigurationError: settings cannot be combined, or a secret cannot be read.
         MQGroupsError: connecting or opening a queue failed.
     """
-    with connected(config.connection) as q_mgr:
+    with closing(connected(config.connection)) as q_mgr:
         waiting = _waiting(q_mgr, config.source.queue)
         status_queues = {}
         outputs = [config.outgoing, config.quarantine]

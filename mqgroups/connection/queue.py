@@ -1,0 +1,172 @@
+"""A queue that is open on a connection: calls MQPUT, MQGET, MQINQ and MQCLOSE and turns their codes into errors."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from mqgroups.connection import authorities
+from mqgroups.errors import ConnectionBroken, MessageTooLong, MQIError, NotAuthorised
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+from mqgroups.mqi.abc import Binding
+
+# The message is on the queue, and the warning does not matter for a group.
+_ACCEPTED_PUT_WARNINGS = frozenset({mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM})
+_UNFINISHED = frozenset({mq.MQRC_INCOMPLETE_GROUP, mq.MQRC_INCOMPLETE_MSG})
+_SMALLEST_BUFFER_BYTES = 65_536
+# The bindings allocate a buffer of this size; on some platforms allocating 0 bytes fails.
+_NO_DATA_BYTES = 1
+
+
+class OpenOn(Protocol):
+    """The parts of a connection that a queue on it uses."""
+
+    binding: Binding
+    hconn: int
+    generation: int
+    q_mgr_name: str
+
+    @property
+    def usable(self) -> bool: ...
+    def has_open(self, opened: tuple[int, bytes, int, int], /) -> bool: ...
+    def close_handle(self, hobj: int, options: int = ..., /) -> tuple[int, int]: ...
+    def failed(self, verb: str, object_name: str, comp: int, reason: int, /) -> MQIError: ...
+    def gone(self) -> ConnectionBroken: ...
+
+
+class Queue:
+    """An open queue. Made by ``Connection.open_queue``. After the connection was remade, it must be opened again."""
+
+    def __init__(
+        self, connection: OpenOn, name: str, opened: tuple[int, bytes, int, int], max_message_length: int
+    ) -> None:
+        hobj, od = opened[:2]
+        self._connection = connection
+        self._opened = opened
+        self.name = name
+        self.object_name = st.name_at(od, st.OD_OBJECT_NAME)
+        self.resolved_q_name = st.name_at(od, st.OD_RESOLVED_Q_NAME)
+        self.resolved_q_mgr_name = st.name_at(od, st.OD_RESOLVED_Q_MGR_NAME)
+        self._hconn = connection.hconn
+        self._generation = connection.generation
+        self._hobj: int | None = hobj
+        self._mqput = connection.binding.MQPUT
+        self._mqget = connection.binding.MQGET
+        self._max_message_length = max_message_length
+        self._buffer_bytes = min(_SMALLEST_BUFFER_BYTES, max_message_length)
+
+    @property
+    def hobj(self) -> int:
+        """The object handle, for an MQPMO that passes on the context of messages got from this queue."""
+        assert self._hobj is not None
+        return self._hobj
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the connection was remade since the queue was opened; the queue must then be opened again."""
+        return self._generation != self._connection.generation
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the queue can be used: it is neither closed nor stale."""
+        return self._hobj is not None and not self.is_stale
+
+    def leads_to(self, name: str) -> bool:
+        """Whether it resolves to the queue ``name`` of this queue manager, directly or by an alias."""
+        return (self.resolved_q_name, self.resolved_q_mgr_name) == (name, self._connection.q_mgr_name)
+
+    def _usable_hobj(self) -> int:
+        if self._hobj is None or self._generation != self._connection.generation:
+            raise self._connection.gone()
+        return self._hobj
+
+    def put(self, md: bytearray, pmo: bytearray, data: bytes) -> tuple[bytes, bytes]:
+        """MQPUT. Returns MQMD and MQPMO as the queue manager filled them; the templates ``md`` and ``pmo`` are not changed.
+
+        Raises:
+            MQIError: the message is not on the queue; or it is, with a warning that is not accepted (2241, 2242, 2185,
+                2245), and then the caller must back out the unit of work.
+        """
+        hobj = self._usable_hobj()
+        md_out, pmo_out, comp, reason = self._mqput(self._hconn, hobj, bytes(md), bytes(pmo), data)
+        if comp and not (comp == mq.MQCC_WARNING and reason in _ACCEPTED_PUT_WARNINGS):
+            raise self._connection.failed("MQPUT", f"queue {self.name}", comp, reason)
+        return md_out, pmo_out
+
+    def get(
+        self, md: bytearray, gmo: bytearray, accepted: frozenset[int] = frozenset()
+    ) -> tuple[bytes, bytes, bytes] | None:
+        """MQGET. Returns data, MQMD and MQGMO; ``None`` if there is no message. ``md`` and ``gmo`` are templates.
+
+        If the message does not fit the buffer (2080), the call is repeated with a larger buffer: nothing was consumed and no
+        position changed. Data is never truncated. Warnings in ``accepted`` do not count as failures.
+
+        Raises:
+            MessageTooLong: the message is longer than this queue was opened for.
+            MQIError: any other failure.
+        """
+        hobj = self._usable_hobj()
+        while True:
+            data, md_out, gmo_out, length, comp, reason = self._mqget(
+                self._hconn, hobj, bytes(md), bytes(gmo), self._buffer_bytes
+            )
+            if comp == mq.MQCC_OK or (comp == mq.MQCC_WARNING and reason in accepted):
+                return data, md_out, gmo_out
+            if reason == mq.MQRC_NO_MSG_AVAILABLE:
+                return None
+            if reason != mq.MQRC_TRUNCATED_MSG_FAILED or length <= self._buffer_bytes:
+                raise self._connection.failed("MQGET", f"queue {self.name}", comp, reason)
+            if length > self._max_message_length:
+                error = MessageTooLong("MQGET", f"queue {self.name}", comp, reason)
+                error.context = f"The message has {length} bytes, max_message_length is {self._max_message_length}"
+                raise error
+            self._buffer_bytes = length
+
+    def get_descriptor(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:
+        """MQGET without the data. Returns MQMD, MQGMO and the length of the data; ``None`` if there is no message.
+
+        ``gmo`` must have MQGMO_ACCEPT_TRUNCATED_MSG. A destructive get loses the data. Raises MQIError.
+        """
+        hobj = self._usable_hobj()
+        _, md_out, gmo_out, length, comp, reason = self._mqget(self._hconn, hobj, bytes(md), bytes(gmo), _NO_DATA_BYTES)
+        if comp == mq.MQCC_OK or (comp == mq.MQCC_WARNING and reason == mq.MQRC_TRUNCATED_MSG_ACCEPTED):
+            return md_out, gmo_out, length
+        if reason == mq.MQRC_NO_MSG_AVAILABLE:
+            return None
+        raise self._connection.failed("MQGET", f"queue {self.name}", comp, reason)
+
+    def inquire(self, selector: int) -> int | str:
+        """MQINQ of one attribute. Character values are returned without padding."""
+        value, comp, reason = self._connection.binding.inquire(self._hconn, self._usable_hobj(), selector)
+        if comp:
+            raise self._connection.failed("MQINQ", f"queue {self.name}", comp, reason)
+        return value
+
+    @property
+    def is_in_cluster(self) -> bool:
+        """Whether this local queue is shared in a cluster. Calls MQINQ once or twice."""
+        return any(self.inquire(selector) for selector in (mq.MQCA_CLUSTER_NAME, mq.MQCA_CLUSTER_NAMELIST))
+
+    def close(self, options: int = mq.MQCO_NONE) -> None:
+        """MQCLOSE. Does nothing if the queue is closed or the connection is gone.
+
+        An unfinished group is not an error. Losing the connection in this call is not an error either, unless the queue was to
+        be deleted: the handle is gone with the connection.
+
+        Raises:
+            MQIError: MQCLOSE failed; the queue is still open.
+        """
+        if self._hobj is None or self.is_stale or not self._connection.usable:
+            return
+        if not self._connection.has_open(self._opened):
+            # Closed for another owner of the name (``own_status_queue``); another handle may have its number now.
+            self._hobj = None
+            return
+        comp, reason = self._connection.close_handle(self._hobj, options)
+        if comp and not (comp == mq.MQCC_WARNING and reason in _UNFINISHED):
+            error = self._connection.failed("MQCLOSE", f"queue {self.name}", comp, reason)
+            if isinstance(error, NotAuthorised):
+                error.context = authorities.to_delete(self.name)
+            if not isinstance(error, ConnectionBroken) or options != mq.MQCO_NONE:
+                raise error
+        self._hobj = None
