@@ -3,8 +3,8 @@
     mqgroups embedded exec -- python examples/quickstart.py
 
 On IBM MQ, set MQGROUPS_Q_MGR_NAME, MQGROUPS_CONN_NAME and MQGROUPS_PASSWORD, with the queues of docker/20-mqgroups.mqsc.
-If it is killed inside a group, the next run goes on where that group was committed last (with --data DIR behind exec, so that
-the embedded queue manager keeps its messages too).
+If it is killed inside a group, the next run resumes that group after its last commit (on the embedded queue manager,
+add --data DIR after exec, so that messages are kept).
 """
 
 import os

@@ -1,15 +1,15 @@
-"""Get message groups from queue ORDERS into files, under a supervisor that starts this program again if it dies.
+"""Get message groups from queue ORDERS into files, under a supervisor that restarts this program if it dies.
 
     mqgroups embedded exec --data DIR -- python examples/resumable_consumer.py DIRECTORY [WAIT_S]
 
-Each group becomes a file named by its GroupId, a line for each message. A file is outside the queue manager's unit of work:
-after a crash it may hold lines whose messages went back to the queue. So the file is made durable before each commit, its length
-is the checkpoint, and who goes on with a group cuts its file to that length first. It ends when no group came for WAIT_S
-seconds; without WAIT_S it waits for ever. container/ runs it on Kubernetes. It connects as `mqgroups recover` does, by
-MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD; with MQGROUPS_PROPAGATE=true it looks for trace
-context in every message.
+Each group becomes a file named by its GroupId, with a line for each message. Files are not part of the queue
+manager's unit of work, so after a crash a file may have lines of messages that were backed out. Therefore the file is
+made durable before each commit, and its length is the checkpoint. When a group is resumed, its file is first
+truncated to that length. The program ends when no group arrives for WAIT_S seconds; without WAIT_S it waits for ever.
+container/ runs it on Kubernetes. It connects as `mqgroups recover` does, with MQGROUPS_Q_MGR_NAME, _CONN_NAME,
+_CHANNEL, _USER and _PASSWORD. With MQGROUPS_PROPAGATE=true it looks for trace context in messages.
 
-Exit codes: 0 done; 75 start it again, and it goes on; 1 somebody has to look.
+Exit codes: 0 done; 75 restart it, and it resumes; 1 an operator must act.
 """
 
 import logging
@@ -80,7 +80,7 @@ def main(directory: Path, wait_s: float | None) -> int:
             ) as consumer,
         ):
             get_lines(consumer, directory)
-            consumer.forget_checkpoint()  # the last file's length: nobody needs it any more
+            consumer.forget_checkpoint()  # the last file's length is no longer needed
     except EnvironmentFailure as error:
         log.error("%s", error)
         return EXIT_TRY_AGAIN

@@ -1,14 +1,15 @@
-"""Put the lines of a file to queue ORDERS, a group for each 1,000, under a supervisor that starts this program again if it dies.
+"""Put the lines of a file to queue ORDERS, 1,000 in each group, under a supervisor that restarts this program if it dies.
 
     mqgroups embedded exec --data DIR -- python examples/resumable_producer.py INPUT
 
-The checkpoint is the position in the file, committed with the lines before it; so whatever dies when, every line is put
-once. When all are, INPUT becomes INPUT.put, and then the checkpoint is forgotten, so that the next INPUT is put from its first
-line. A start that finds no INPUT was killed between the two, and only forgets the checkpoint. systemd/ has a unit for it. It
-connects as `mqgroups recover` does, by MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD; with
-MQGROUPS_PROPAGATE=true messages carry trace context.
+The checkpoint is the position in the file. It is committed with the lines before it, so every line is put once,
+whenever the program dies. When all lines are put, INPUT is renamed to INPUT.put, and then the checkpoint is cleared,
+so that the next INPUT is put from its first line. If INPUT does not exist at the start, the program was killed
+between these two steps, and only clears the checkpoint. systemd/ has a unit for it. It connects as `mqgroups recover`
+does, with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD. With MQGROUPS_PROPAGATE=true messages carry
+trace context.
 
-Exit codes: 0 done; 75 start it again, and it goes on; 1 somebody has to look.
+Exit codes: 0 done; 75 restart it, and it resumes; 1 an operator must act.
 """
 
 import logging

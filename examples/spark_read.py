@@ -1,8 +1,8 @@
-"""Read the message groups of a queue with Spark, once each, into Parquet files; run it again for those that came since.
+"""Read the message groups of a queue with Spark, each once, into Parquet files. Run it again to read newer groups.
 
     mqgroups embedded exec -- python examples/spark_read.py FOLDER
 
-On IBM MQ, set MQSERVER (CHANNEL/TCP/host(port)), or give options mq.channel and mq.connectionNameList.
+On IBM MQ, set MQSERVER (CHANNEL/TCP/host(port)), or the options mq.channel and mq.connectionNameList.
 """
 
 import sys

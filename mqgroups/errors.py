@@ -1,44 +1,44 @@
 """Every error this package raises, arranged by who has to act.
 
     MQGroupsError
-     ├─ ApplicationError            the program: it asked for something that cannot be
-     │   ├─ ConfigurationError      a name, an option, an environment variable (also a ValueError)
-     │   ├─ GroupUsage              a call at the wrong moment
-     │   ├─ ForeignSyncpoint        something else has ended the unit of work of a connection that the application shares
-     │   ├─ MessageRefused          a payload, a property, a format or a CorrelId that no message can have (also a ValueError)
+     ├─ ApplicationError            the program made an invalid request
+     │   ├─ ConfigurationError      a name, an option or an environment variable is not valid (also a ValueError)
+     │   ├─ GroupUsage              a call came at the wrong moment
+     │   ├─ ForeignSyncpoint        other code ended the unit of work of a shared connection
+     │   ├─ MessageRefused          a payload, a property, a format or a CorrelId is not valid (also a ValueError)
      │   ├─ EmptyGroup              a group was ended without its last message
-     │   ├─ InputChanged            an interrupted group of a batch was given other messages than before
-     │   └─ KeyInTwoPartitions      two parts of one batch have messages for the same group
-     ├─ StatusError                 an operator: a status queue or a group is not what it must be; nothing was changed
-     │   ├─ StatusQueueUnusable     missing, without a model queue, or of a kind that cannot keep a record
-     │   ├─ StatusRecordCorrupt     not a status record, or damaged
-     │   ├─ StatusRecordVersion     written by another version of mqgroups
-     │   ├─ StatusRecordForeign     of another name, role, queue or queue manager
-     │   ├─ StatusRecordHidden      in a unit of work that does not end, or gone without its anchor
-     │   ├─ StatusRecordMissing     gone, although nobody else may touch it
-     │   ├─ DuplicateStatusRecords  more than one
-     │   ├─ StatusRecordsDisagree   those of a pipe, which are committed together, speak of different moments
-     │   ├─ QueueManagerChanged     another queue manager answers where the lost one did
-     │   ├─ GroupWouldSplit         a message of a group went to another instance of a cluster queue than its first one
-     │   ├─ TakeoverRefused         an owner cannot take another one's group over
-     │   ├─ SalvageRefused          what lies on a queue does not say where its owner stands
-     │   │   └─ GroupOwned          another owner's record speaks of the group
+     │   ├─ InputChanged            a repeated batch gave a group different messages than before
+     │   └─ KeyInTwoPartitions      two partitions of one batch have messages for the same group
+     ├─ StatusError                 an operator must act: a status queue or a group is damaged; nothing was changed
+     │   ├─ StatusQueueUnusable     the status queue is missing, has no model queue, or cannot keep a record
+     │   ├─ StatusRecordCorrupt     a message on it is not a status record, or is damaged
+     │   ├─ StatusRecordVersion     another version of mqgroups wrote the record
+     │   ├─ StatusRecordForeign     the record has another name, role, queue or queue manager
+     │   ├─ StatusRecordHidden      an open unit of work hides the record, or it was removed without its anchor
+     │   ├─ StatusRecordMissing     the record is gone, although only its owner may remove it
+     │   ├─ DuplicateStatusRecords  there is more than one record
+     │   ├─ StatusRecordsDisagree   the two records of a pipe are not from the same commit
+     │   ├─ QueueManagerChanged     after a lost connection, a different queue manager answered
+     │   ├─ GroupWouldSplit         a message went to another instance of a cluster queue than the first of its group
+     │   ├─ TakeoverRefused         an owner cannot take over another owner's group
+     │   ├─ SalvageRefused          the messages on a queue do not show how far its owner got
+     │   │   └─ GroupOwned          another owner's record names the group
      │   └─ GroupIncomplete         a message of the group is not the next in sequence
-     └─ EnvironmentFailure          what is around the program
-         ├─ BindingMissing          no pymqi or ibmmq, or no MQ client library (also an ImportError)
-         ├─ CommandRefused          the command server does not answer what the MQI cannot tell
+     └─ EnvironmentFailure          something outside the program failed
+         ├─ BindingMissing          pymqi, ibmmq or the MQ client library is not installed (also an ImportError)
+         ├─ CommandRefused          the command server did not answer, or refused the command
          ├─ OwnershipLost           another instance of the same name has taken over
-         │   └─ Fenced              another attempt puts this group of a batch
-         ├─ GroupNotResumable       the connection was lost in a group of which no status is kept
-         ├─ MessagesTaken           another consumer took what a lost connection gave back
-         ├─ GroupAbandoned          a producer ended a group without completing it
+         │   └─ Fenced              another attempt has taken over this group of a batch
+         ├─ GroupNotResumable       the connection was lost in a group that has no status record
+         ├─ MessagesTaken           after a lost connection, another consumer got the messages
+         ├─ GroupAbandoned          the producer ended a group without completing it
          ├─ PoisonMessage           a message fails whenever it is processed
-         ├─ GroupQuarantined        such a message, and the rest of its group, went to the backout queue
+         ├─ GroupQuarantined        such a message and the rest of its group went to the backout queue
          ├─ GroupStalled            the next message of a group did not arrive in time
          └─ MQIError                a verb failed: verb, object name, completion code, reason code
-             ├─ ConnectionBroken    the connection is gone, and with it the unit of work
-             ├─ CommitOutcomeUnknown    MQCMIT failed in a way that leaves open whether it committed
-             ├─ UnitOfWorkBackedOut     the queue manager has backed out by itself (2003)
+             ├─ ConnectionBroken    the connection is gone; the queue manager backs out the unit of work
+             ├─ CommitOutcomeUnknown    MQCMIT failed, and may or may not have committed
+             ├─ UnitOfWorkBackedOut     the queue manager backed out the unit of work (2003)
              ├─ NotAuthorised       2035
              ├─ QueueMissing        2085
              ├─ QueueFull           2053, 2056, 2192
@@ -47,8 +47,8 @@
              ├─ SyncpointLimitReached   2024
              └─ OwnerActive         2042 on a status queue: the name is in use
 
-All of them pickle and hold values, never handles; none shows a payload or a password. After any of them a group is
-resumable at its last commit: ``producer.group()`` or the consumer's next iteration goes on from there.
+All of them can be pickled and hold values, never handles; none shows a payload or a password. After any of them a group can
+be resumed at its last commit: by ``producer.group()``, or by the consumer's next iteration.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ from typing import Any
 
 from mqgroups.mqi import constants as mq
 
-# What remedies say of a status record that is lost, for whoever cannot get it back.
-SALVAGE = "have it rebuilt from the messages of its group: `mqgroups salvage rebuild`"
+# The remedy for a lost status record, as part of a sentence.
+SALVAGE = "rebuild it from the messages of its group with `mqgroups salvage rebuild`"
 
 
 class MQGroupsError(Exception):
@@ -75,34 +75,34 @@ def _rebuild(cls: type[MQGroupsError], args: tuple[Any, ...], values: dict[str, 
 
 
 class ApplicationError(MQGroupsError):
-    """The program asked for something that cannot be."""
+    """The program made an invalid request."""
 
 
 class ConfigurationError(ApplicationError, ValueError):
-    """A name, an option or an environment variable has a value it cannot have."""
+    """A name, an option or an environment variable has a value that is not valid."""
 
 
 class GroupUsage(ApplicationError):
-    """A call came at a moment when it cannot be done."""
+    """A call came at a moment when it is not allowed."""
 
 
 class ForeignSyncpoint(ApplicationError):
-    """The unit of work was committed or backed out by something else than this package, on the same connection.
+    """Other code committed or backed out the unit of work, on the same connection.
 
-    What was left of it is backed out, and the group is resumable at its last commit.
+    The rest of the unit of work is backed out. The group can be resumed at its last commit.
     """
 
     def __init__(self, found: str) -> None:
         super().__init__(
-            f"the unit of work was ended by something else on this connection: {found}. A connection has one unit of work, and "
-            "while a group's messages are in it, only their producer, consumer or pipe may end it. What is left of it is backed "
-            "out. Find out what commits or backs out, and give it a connection of its own; then go on with the group"
+            f"other code ended the unit of work on this connection: {found}. A connection has one unit of work, and only the "
+            "producer, consumer or pipe whose messages are in it may end it. The rest of the unit of work is backed out. Find "
+            "the code that commits or backs out, and give it a connection of its own; then resume the group"
         )
         self.found = found
 
 
 class MessageRefused(ApplicationError, ValueError):
-    """A payload, a property, a format name or a CorrelId is not what a message can have. Nothing of the message was put."""
+    """A payload, a property, a format name or a CorrelId is not valid for a message. Nothing of the message was put."""
 
 
 class EmptyGroup(ApplicationError):
@@ -110,7 +110,7 @@ class EmptyGroup(ApplicationError):
 
 
 class InputChanged(ApplicationError):
-    """A group of a batch was put in part, or as a whole, and is given other messages now.
+    """A batch is repeated, and gives a group different messages than before. Part of the group, or all of it, is committed.
 
     Attributes:
         name: sink, batch and key of the group.
@@ -120,10 +120,10 @@ class InputChanged(ApplicationError):
 
     def __init__(self, name: str, group_id: bytes, msg_seq_number: int, given: str) -> None:
         super().__init__(
-            f"group {name}: {msg_seq_number} messages are committed, with GroupId {group_id.hex()}, and {given}. A batch that "
-            "is done again has to give each group the same messages in the same order: no random values, no current time, "
-            "no order left to chance. Nothing was put. Have the batch give what it gave before; or purge the sink's "
-            "records and its unfinished groups (mqgroups batches purge), and do it from the start"
+            f"group {name}: {msg_seq_number} messages are committed, with GroupId {group_id.hex()}, and {given}. A repeated "
+            "batch must give each group the same messages in the same order: no random values, no current time, no "
+            "undefined order. Nothing was put. Make the batch repeatable; or purge the sink's records and its unfinished "
+            "groups (`mqgroups batches purge`) and run the batch from the start"
         )
         self.name = name
         self.group_id = group_id
@@ -131,28 +131,28 @@ class InputChanged(ApplicationError):
 
 
 class KeyInTwoPartitions(ApplicationError):
-    """Two parts of one execution of a batch have messages for the same group.
+    """Two partitions of one execution of a batch have messages for the same group.
 
     Attributes:
         key: of the group.
-        partitions: the part that has claimed the group, and the one that wanted to.
+        partitions: the partition that claimed the group, and the one that tried to.
     """
 
     def __init__(self, key: str, *partitions: int) -> None:
         super().__init__(
-            f"key {key!r} has rows in partition {partitions[0]} and in partition {partitions[1]}; a group is put by one task. "
-            "Bring the rows of a key together before writing: df.repartition(column)"
+            f"key {key!r} has rows in partition {partitions[0]} and in partition {partitions[1]}, but one task must put the "
+            "whole group. Bring the rows of a key together before writing: df.repartition(column)"
         )
         self.key = key
         self.partitions = partitions
 
 
 class StatusError(MQGroupsError):
-    """A status queue is not what it must be. Nothing was changed; an operator has to look.
+    """A status queue or a group is not in order. Nothing was changed; an operator must look at it.
 
     Attributes:
         status_queue: its name.
-        found, expected: what was there and what should have been; ``None`` where the message says it all.
+        found, expected: values that the message compares; ``None`` if it compares none.
     """
 
     def __init__(self, message: str, *, status_queue: str, found: object = None, expected: object = None) -> None:
@@ -163,7 +163,7 @@ class StatusError(MQGroupsError):
 
 
 class StatusQueueUnusable(StatusError):
-    """The status queue is missing and cannot be made, or cannot keep a record."""
+    """The status queue is missing and cannot be created, or it cannot keep a record."""
 
 
 class StatusRecordCorrupt(StatusError):
@@ -171,11 +171,11 @@ class StatusRecordCorrupt(StatusError):
 
 
 class StatusRecordVersion(StatusError):
-    """The status record was written by another version of mqgroups."""
+    """Another version of mqgroups wrote the status record."""
 
 
 class StatusRecordForeign(StatusError):
-    """The status record speaks of another name, role, queue or queue manager. ``field`` says which."""
+    """The status record has another name, role, queue or queue manager than its reader. ``field`` says which of them."""
 
     def __init__(self, message: str, *, status_queue: str, field: str, found: object, expected: object) -> None:
         super().__init__(message, status_queue=status_queue, found=found, expected=expected)
@@ -183,15 +183,15 @@ class StatusRecordForeign(StatusError):
 
 
 class StatusRecordHidden(StatusError):
-    """There is an anchor on the status queue, and its status record cannot be seen."""
+    """The status queue has an anchor, but its status record is not visible."""
 
     def __init__(self, status_queue: str, wait_s: float) -> None:
         super().__init__(
-            f"status queue {status_queue} has an anchor, and the status record beside it could not be seen for {wait_s:g} s. "
-            "Either a unit of work hides it, of an instance that is gone and that the queue manager has not dropped yet: then "
-            "start again. Or it was removed by something else than mqgroups, or by a commit on a shared connection that mqgroups "
-            f"did not make: DISPLAY QSTATUS({status_queue}) shows UNCOM(NO) then, and a start would put or get messages twice. "
-            f"Nothing was changed: {SALVAGE}",
+            f"status queue {status_queue} has an anchor, but its status record did not appear within {wait_s:g} s. Check "
+            f"DISPLAY QSTATUS({status_queue}). UNCOM(YES): the unit of work of an earlier instance hides the record until the "
+            "queue manager drops that instance's connection; start again later. UNCOM(NO): another program removed the record, "
+            "or other code committed on a shared connection; a start without the record would put or get messages twice, so "
+            f"{SALVAGE}. Nothing was changed",
             status_queue=status_queue,
             found="an anchor without its status record",
             expected="both",
@@ -199,7 +199,7 @@ class StatusRecordHidden(StatusError):
 
 
 class StatusRecordMissing(StatusError):
-    """The status record this owner wrote is not there any more: somebody else took it."""
+    """The status record that this owner wrote is gone: another program removed it."""
 
 
 class DuplicateStatusRecords(StatusError):
@@ -207,16 +207,17 @@ class DuplicateStatusRecords(StatusError):
 
 
 class StatusRecordsDisagree(StatusError):
-    """The status records of the two sides of a pipe cannot both be of its last commit."""
+    """The status records of a pipe's consumer and producer are not from the same commit."""
 
 
 class QueueManagerChanged(StatusError):
-    """A lost connection was made again, and another queue manager answered: what is on its queues says nothing here."""
+    """After a lost connection a different queue manager answered. The status queue is not there."""
 
     def __init__(self, q_mgr_name: str, *, found: str, expected: str) -> None:
         super().__init__(
             f"queue manager {q_mgr_name} answered with identifier {found}, expected {expected}. The status queue is on the "
-            "one that was lost: connect to that one again, or, if it is gone for good, find out there what was committed",
+            "queue manager that was lost. Connect to that one again; if it is gone for good, find out from its data what was "
+            "committed",
             status_queue="",
             found=found,
             expected=expected,
@@ -224,10 +225,10 @@ class QueueManagerChanged(StatusError):
 
 
 class SalvageRefused(StatusError):
-    """A status record cannot be rebuilt, or a group not moved, because it cannot be known what is right.
+    """A status record was not rebuilt, or a group not moved, because the queue does not show the right position.
 
     Attributes:
-        because: which obstacle: a value of ``core.salvage.Obstacle``. Some of them can be accepted.
+        because: the obstacle, a value of ``core.salvage.Obstacle``. An operator may override some of them.
     """
 
     def __init__(self, message: str, *, status_queue: str, because: str, found: object, expected: object) -> None:
@@ -236,20 +237,20 @@ class SalvageRefused(StatusError):
 
 
 class GroupOwned(SalvageRefused):
-    """A status record is not rebuilt, because another owner's record speaks of the group; nothing was changed.
+    """A status record was not rebuilt, because another owner's record names the group. Nothing was changed.
 
     Attributes:
         group_id: 24 bytes.
-        owner: the name of the producer or consumer that has it; of a group on a shared status queue: sink, batch and key.
-        status_queue: where its record is.
+        owner: the name of the producer or consumer that owns the group; on a shared status queue sink, batch and key.
+        status_queue: the queue with the owner's record.
     """
 
     def __init__(self, group_id: bytes, owner: str, status_queue: str, state: str) -> None:
-        found = f"a record of {owner} ({state}) that speaks of group {group_id.hex()}"
+        found = f"a record of {owner} ({state}) for group {group_id.hex()}"
         super().__init__(
-            f"status queue {status_queue}: found {found}, expected no other owner. A second owner would put or get its messages "
-            f"twice. Start {owner}, and it resumes; or let another name have the group: `mqgroups recover --takeover {owner}`. "
-            "Nothing was changed",
+            f"status queue {status_queue}: found {found}, expected no other owner. A second owner would put or get the group's "
+            f"messages twice. Start {owner} to resume the group; or give the group to another name: `mqgroups recover "
+            f"--takeover {owner}`. Nothing was changed",
             status_queue=status_queue,
             because="owned",
             found=found,
@@ -260,19 +261,19 @@ class GroupOwned(SalvageRefused):
 
 
 class GroupWouldSplit(StatusError):
-    """A message went to another instance of a cluster queue than the group's first one. It is not committed.
+    """A message went to another instance of a cluster queue than the group's first message. It is not committed.
 
     Attributes:
-        queue, group_id, msg_seq_number: which message, put to which queue.
+        queue, group_id, msg_seq_number: the message, and the queue that it was put to.
         found, expected: the queue manager that it went to, and that of the first message.
     """
 
     def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, *, found: str, expected: str) -> None:
         super().__init__(
             f"message {msg_seq_number} of group {group_id.hex()}, put to queue {queue}, went to queue manager {found}; the first "
-            f"message of the group went to {expected}. The unit of work is backed out, and the group is kept at its last commit. "
-            "An alias, a workload exit or an altered definition leads elsewhere than it did: correct that and start again, "
-            f"and the rest goes to {expected}",
+            f"message of the group went to {expected}. The unit of work is backed out; the group can be resumed at its last "
+            "commit. An alias, a workload exit or a queue definition has probably changed. Correct it and start again; the rest "
+            f"of the group then goes to {expected}",
             status_queue="",
             found=found,
             expected=expected,
@@ -283,7 +284,7 @@ class GroupWouldSplit(StatusError):
 
 
 class TakeoverRefused(StatusError):
-    """An interrupted group cannot be given to another owner; nothing was changed."""
+    """An interrupted group cannot be given to another owner. Nothing was changed."""
 
 
 class GroupIncomplete(StatusError):
@@ -300,36 +301,36 @@ class GroupIncomplete(StatusError):
 
 
 class EnvironmentFailure(MQGroupsError):
-    """Something around the program does not work, or not now."""
+    """Something outside the program failed, perhaps only for a while."""
 
 
 class BindingMissing(EnvironmentFailure, ImportError):
-    """There is no way to MQ: the binding or the MQ client library is not installed."""
+    """The binding (pymqi or ibmmq) or the MQ client library is not installed."""
 
     def __init__(self, binding: str, problem: str) -> None:
         super().__init__(
             f"{problem}. Install the IBM MQ client (redistributable) and `pip install mqgroups[pymqi]` or "
-            "`pip install mqgroups[ibmmq]` (MQGROUPS_MQI=pymqi|ibmmq chooses); without IBM MQ, run the program with "
-            "`mqgroups embedded exec -- ...`, which sets MQGROUPS_LIBMQM to a client library of its own"
+            "`pip install mqgroups[ibmmq]` (MQGROUPS_MQI=pymqi|ibmmq chooses one). Without IBM MQ, run the program with "
+            "`mqgroups embedded exec -- ...`, which sets MQGROUPS_LIBMQM to the embedded client library"
         )
         self.binding = binding
         self.problem = problem
 
 
 class CommandRefused(EnvironmentFailure):
-    """The queue manager's command server cannot be asked, does not answer, or says that it does not do it."""
+    """The queue manager's command server cannot be reached, does not answer, or refuses the command."""
 
 
 class GroupStalled(EnvironmentFailure):
     """The next message of a group did not arrive in the time given.
 
-    What was processed before is committed; the group goes on with the next iteration.
+    The messages processed so far are committed; the next iteration continues the group.
 
     Attributes:
-        queue, group_id: which group, on which queue.
-        msg_seq_number: the message that is missing.
-        waited_s: how long it was waited for, seconds.
-        offset: of a message that is streamed, where the segment begins that is missing: so many bytes of it were delivered.
+        queue, group_id: the group, and its queue.
+        msg_seq_number: the missing message.
+        waited_s: how long the consumer waited, in seconds.
+        offset: for a streamed message, the offset of the missing segment: the number of bytes delivered so far.
     """
 
     def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, waited_s: float, offset: int = 0) -> None:
@@ -339,8 +340,8 @@ class GroupStalled(EnvironmentFailure):
         delivered = f"The first {offset} bytes of the message were delivered and count as processed. " if offset else ""
         super().__init__(
             f"{missing} of group {group_id.hex()} did not arrive on queue {queue} in {waited_s:g} s. {delivered}"
-            "The group is kept at its last commit: iterate again to wait on, or look for its producer; `mqgroups salvage look` "
-            "shows what lies on the queue, with --at on other instances of a cluster queue"
+            "The group can be resumed at its last commit. Iterate again to wait longer, or check the producer. `mqgroups salvage "
+            "look` shows the messages on the queue; with --at it also shows other instances of a cluster queue"
         )
         self.queue = queue
         self.group_id = group_id
@@ -350,14 +351,14 @@ class GroupStalled(EnvironmentFailure):
 
 
 class OwnershipLost(EnvironmentFailure):
-    """Another instance of the same name owns the status queue, or did while this one was cut off. This one has to stop.
+    """Another instance of the same name owns the status queue, or owned it while this one was disconnected. This one must stop.
 
-    Nothing of its unit of work is committed, nor can anything be.
+    Nothing of this instance's unit of work is committed.
 
     Attributes:
         name: of the producer or consumer.
-        status_queue: whose record shows it.
-        found: owner and epoch of that record; empty and 0 if there is none.
+        status_queue: the queue with the record that shows it.
+        found: owner and epoch of that record; empty and 0 if there is no record.
         expected: owner and epoch of this instance.
     """
 
@@ -372,48 +373,46 @@ class OwnershipLost(EnvironmentFailure):
         found, expected = self.found, self.expected
         seen = f"a record of owner {found[0]}, epoch {found[1]}" if found[1] else "no record"
         return (
-            f"{name} is another instance's by now: status queue {self.status_queue} holds {seen}, expected the record of "
-            f"owner {expected[0]}, epoch {expected[1]}. This instance was cut off from the queue manager, and what it had not "
-            "committed is backed out. End it; the other one goes on where the last commit was"
+            f"another instance has taken over {name}: status queue {self.status_queue} holds {seen}, expected the record of "
+            f"owner {expected[0]}, epoch {expected[1]}. This instance lost its connection to the queue manager, and its "
+            "uncommitted work is backed out. End this instance; the other one continues from the last commit"
         )
 
 
 class Fenced(OwnershipLost):
-    """Another attempt at the same batch has taken this group over. This attempt has to end.
+    """Another attempt at the same batch has taken over this group. This attempt must end.
 
-    Nothing of its unit of work is committed, nor can anything be. ``name`` is sink, batch and key of the group.
+    Nothing of this attempt's unit of work is committed. ``name`` is sink, batch and key of the group.
     """
 
     def _text(self, name: str) -> str:
         seen = (
-            f"attempt {self.found[0]} (claim {self.found[1]})"
-            if self.found[1]
-            else "an attempt that is just committing"
+            f"attempt {self.found[0]} (claim {self.found[1]})" if self.found[1] else "an attempt that is committing now"
         )
         return (
-            f"group {name} is put by {seen} by now, as status queue {self.status_queue} shows; this is attempt "
-            f"{self.expected[0]} (claim {self.expected[1]}). It was given up or cut off, and what it had not committed is backed "
-            "out. It has to end; the other one goes on where the last commit was"
+            f"group {name} has been taken over by {seen}, as status queue {self.status_queue} shows; this is attempt "
+            f"{self.expected[0]} (claim {self.expected[1]}). The scheduler replaced this attempt, or it lost its connection. Its "
+            "uncommitted work is backed out. End this attempt; the other one continues from the last commit"
         )
 
 
 class GroupNotResumable(EnvironmentFailure):
-    """The connection was lost in a group of which no status is kept, so nothing tells what of it is committed.
+    """The connection was lost in the middle of a group that has no status record. It is unknown which messages are committed.
 
-    What is there of it stays incomplete. Put the group again, from its beginning.
+    The messages on the queue stay there as an incomplete group. Put the group again, from its beginning.
     """
 
     def __init__(self) -> None:
         super().__init__(
-            "the connection was lost in the middle of a group, and without a status queue nothing tells what of it is "
-            "committed. What there is of it stays on the queue, incomplete; the group has to be put again, as a new one"
+            "the connection was lost in the middle of a group, and without a status queue it is unknown which of its messages "
+            "are committed. Committed messages stay on the queue as an incomplete group. Put the whole group again, as a new one"
         )
 
 
 class MessagesTaken(EnvironmentFailure):
-    """A consumer's connection was lost, its unit of work backed out, and another consumer took what it had processed.
+    """The connection was lost, the unit of work was backed out, and another consumer got the messages.
 
-    What the application did with these messages is not committed, and the other consumer does it too.
+    The application has processed these messages, but that is not committed; the other consumer processes them too.
 
     Attributes:
         queue, group_id, msg_seq_number: the first message that is gone.
@@ -421,9 +420,9 @@ class MessagesTaken(EnvironmentFailure):
 
     def __init__(self, queue: str, group_id: bytes, msg_seq_number: int) -> None:
         super().__init__(
-            f"queue {queue}: message {msg_seq_number} of group {group_id.hex()} was processed here, went back to the queue "
-            "when the connection was lost, and is not there now: another consumer has taken it and processes it as well; or "
-            "the lost unit of work still hides it, and it comes again. Undo what was done with it, and go on with the next group"
+            f"queue {queue}: message {msg_seq_number} of group {group_id.hex()} was processed here, was backed out when the "
+            "connection was lost, and is no longer on the queue. Either another consumer got it, or the lost unit of work still "
+            "hides it and it will be delivered again. Undo the effects of processing it, and continue with the next group"
         )
         self.queue = queue
         self.group_id = group_id
@@ -431,22 +430,22 @@ class MessagesTaken(EnvironmentFailure):
 
 
 class GroupAbandoned(EnvironmentFailure):
-    """The producer of a group has ended it without completing it: what was processed of it is not a whole.
+    """The producer ended a group without completing it: the messages processed so far are not a whole group.
 
-    The group is consumed, to its end and committed; iterate over the consumer again for the next one.
+    The group is consumed to its end, and that is committed. Iterate over the consumer again for the next group.
 
     Attributes:
-        queue, group_id: which group, on which queue.
-        messages: how many messages of it there were.
+        queue, group_id: the group, and its queue.
+        messages: how many messages the group had.
         result: the number that the producer gave.
-        reason: what it gave in words; empty if it gave none, or if the queue manager does not deliver the property.
+        reason: the producer's text; empty if it gave none, or if the queue manager does not deliver the property.
     """
 
     def __init__(self, queue: str, group_id: bytes, messages: int, result: int, reason: str = "") -> None:
         because = f" ({reason})" if reason else ""
         super().__init__(
             f"group {group_id.hex()} on queue {queue} was abandoned by its producer after {messages} messages, result "
-            f"{result}{because}. Undo what was done with them; the next group can be got"
+            f"{result}{because}. Undo the effects of processing them, and continue with the next group"
         )
         self.queue = queue
         self.group_id = group_id
@@ -456,18 +455,18 @@ class GroupAbandoned(EnvironmentFailure):
 
 
 class PoisonMessage(EnvironmentFailure):
-    """A message was processed alone and failed, and has reached the queue's backout threshold. It stays on the queue.
+    """A message failed when it was processed alone, and has reached the queue's backout threshold. It stays on the queue.
 
     Attributes:
-        queue, group_id, msg_seq_number: which message.
+        queue, group_id, msg_seq_number: the message.
         backout_count, threshold: how often it was backed out, and BOTHRESH of the queue.
     """
 
     def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, backout_count: int, threshold: int) -> None:
         super().__init__(
             f"message {msg_seq_number} of group {group_id.hex()} on queue {queue} fails whenever it is processed: it was backed "
-            f"out {backout_count} times, the last time alone, and BOTHRESH is {threshold}. It is on the queue. Correct the "
-            "program, or let the consumer move it: poison='skip' or poison='quarantine'"
+            f"out {backout_count} times, the last time alone, and BOTHRESH is {threshold}. It stays on the queue. Correct the "
+            "program, or let the consumer move the message: poison='skip' or poison='quarantine'"
         )
         self.queue = queue
         self.group_id = group_id
@@ -477,20 +476,20 @@ class PoisonMessage(EnvironmentFailure):
 
 
 class GroupQuarantined(EnvironmentFailure):
-    """A message of a group is poison; it and all that follow it are on the backout queue, as they were.
+    """A message of a group is poison. That message and the rest of the group were moved, unchanged, to the backout queue.
 
-    What was processed before it is committed. Iterate over the consumer again for the next group.
+    The messages before it are processed and committed. Iterate over the consumer again for the next group.
 
     Attributes:
-        queue, group_id: which group, from which queue.
+        queue, group_id: the group, and the queue that it was on.
         msg_seq_number: of the first message that was moved.
-        backout_queue: where it is.
+        backout_queue: the queue that the messages were moved to.
     """
 
     def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, backout_queue: str) -> None:
         super().__init__(
             f"group {group_id.hex()} of queue {queue} was moved to {backout_queue} from message {msg_seq_number} on, because "
-            "that message fails whenever it is processed. The messages before it were consumed; the next group can be got"
+            "that message fails whenever it is processed. The messages before it were consumed; iterate again for the next group"
         )
         self.queue = queue
         self.group_id = group_id
@@ -499,14 +498,14 @@ class GroupQuarantined(EnvironmentFailure):
 
 
 class MQIError(EnvironmentFailure):
-    """An MQI verb failed, or answered with a warning that cannot be accepted.
+    """An MQI verb failed, or returned a warning that mqgroups does not accept.
 
     Attributes:
         verb: ``"MQPUT"`` and so on.
         object_name: the queue or queue manager it was called for.
         comp, reason: completion code and reason code.
         reason_name: the reason's ``MQRC_`` name.
-        context: where the group stands now, if the verb was about one.
+        context: further facts, such as the last committed message of the group; may be empty.
     """
 
     remedy = ""
@@ -531,16 +530,16 @@ class MQIError(EnvironmentFailure):
 
 
 class ConnectionBroken(MQIError):
-    """The connection is gone or going; the queue manager backs its unit of work out by itself. Connect again."""
+    """The connection is lost or ending; the queue manager backs out its unit of work. Connect again."""
 
-    remedy = "The connection cannot be used any more; connect again, and the group resumes at its last commit"
+    remedy = "The connection can no longer be used; connect again, and the group resumes at its last commit"
 
 
 class CommitOutcomeUnknown(MQIError):
-    """MQCMIT failed, the unit of work may have been committed or backed out (IBM MQ, topic q040830), and the status queue
-    could not be read in the time given.
+    """MQCMIT failed, and the status queue could not be read in the time allowed. The unit of work may have been committed or
+    backed out (IBM MQ, topic q040830).
 
-    Do not repeat the work: connect to the same queue manager again. The status record there tells which it was.
+    Do not repeat the work. Connect to the same queue manager again; the status record there shows the outcome.
     """
 
     remedy = (
@@ -553,13 +552,13 @@ class CommitOutcomeUnknown(MQIError):
 
 
 class UnitOfWorkBackedOut(MQIError):
-    """The queue manager has backed the unit of work out by itself, or will (2003): nothing of it is committed."""
+    """The queue manager has backed out the unit of work by itself, or is about to (2003). Nothing of it is committed."""
 
-    remedy = "The unit of work was backed out; do it again"
+    remedy = "The unit of work was backed out; redo it"
 
 
 class NotAuthorised(MQIError):
-    """The user may not do this."""
+    """The user is not authorised for this call."""
 
 
 class QueueMissing(MQIError):
@@ -575,7 +574,7 @@ class QueueInhibited(MQIError):
 
 
 class MessageTooLong(MQIError):
-    """The message is longer than the queue, the queue manager or the channel takes."""
+    """The message is longer than the queue, the queue manager or the channel allows."""
 
 
 class SyncpointLimitReached(MQIError):
@@ -583,16 +582,16 @@ class SyncpointLimitReached(MQIError):
 
 
 class OwnerActive(MQIError):
-    """The status queue is in use: another instance of the same name runs, or is not gone yet."""
+    """The status queue is in use: another instance of the same name is running, or its connection has not been dropped yet."""
 
     remedy = (
-        "Another instance with this name is running, or the queue manager has not noticed yet that it is gone (a "
-        "client's connection is dropped after its heartbeat interval). Stop it, wait, or give this one another name; "
+        "Another instance with this name is running; or it has ended, and the queue manager has not noticed yet (it drops a "
+        "client's connection after the heartbeat interval). Stop that instance, wait, or use another name; "
         "DISPLAY QSTATUS(...) TYPE(HANDLE) shows the holder"
     )
 
 
-# Where a caller would react differently there is a class; this is the only place where a code becomes one.
+# A reason code has a class of its own where a caller would react differently. This is the only place that maps one to the other.
 CLASSES: dict[int, type[MQIError]] = {
     mq.MQRC_CONNECTION_BROKEN: ConnectionBroken,
     mq.MQRC_HCONN_ERROR: ConnectionBroken,
@@ -618,7 +617,7 @@ CLASSES: dict[int, type[MQIError]] = {
     mq.MQRC_BACKED_OUT: UnitOfWorkBackedOut,
 }
 
-# MQCMIT may have committed although it answered one of these (IBM MQ, topics q040830, q042210, q042450, q045480).
+# MQCMIT may have committed although it returned one of these (IBM MQ, topics q040830, q042210, q042450, q045480).
 COMMIT_OUTCOME_UNKNOWN = frozenset(
     {
         mq.MQRC_CONNECTION_BROKEN,
@@ -628,24 +627,24 @@ COMMIT_OUTCOME_UNKNOWN = frozenset(
     }
 )
 
-# What to do, where the class alone does not say it.
+# Remedies by reason code, for codes whose class has none or is too general.
 REMEDIES: dict[int, str] = {
     mq.MQRC_HCONN_ERROR: "The connection handle is not valid in this process or thread: a handle survives neither fork "
     "nor its own MQDISC. Connect again",
     mq.MQRC_NOT_AUTHORIZED: "Check user and password, and the authorities of that user for this object",
     mq.MQRC_UNKNOWN_OBJECT_NAME: "Define the queue, or correct its name (queue names are case-sensitive). "
-    "Of a cluster queue, get at a queue manager that has an instance",
+    "To get from a cluster queue, connect to a queue manager that has an instance of it",
     mq.MQRC_Q_MGR_NAME_ERROR: "There is no queue manager of this name at that address; correct the name",
-    mq.MQRC_Q_MGR_NOT_AVAILABLE: "Check that the queue manager and its listener run, and the channel is available",
+    mq.MQRC_Q_MGR_NOT_AVAILABLE: "Check that the queue manager and its listener are running, and that the channel is available",
     mq.MQRC_HOST_NOT_AVAILABLE: "Nothing answers at that address; check conn_name ('host(port)') and the listener",
-    mq.MQRC_CHANNEL_NOT_AVAILABLE: "The channel is stopped or has no free instance; ask the queue manager's operator",
+    mq.MQRC_CHANNEL_NOT_AVAILABLE: "The channel is stopped or has no free instance; ask the operator of the queue manager",
     mq.MQRC_UNKNOWN_CHANNEL_NAME: "Define the server-connection channel, or correct its name",
-    mq.MQRC_KEY_REPOSITORY_ERROR: "Check key_repository (else MQSSLKEYR) and its password: the path, who may read it, the "
+    mq.MQRC_KEY_REPOSITORY_ERROR: "Check key_repository (or MQSSLKEYR) and its password: the path, the file permissions, the "
     "stash file beside it",
-    mq.MQRC_SSL_INITIALIZATION_ERROR: "TLS could not be set up; the client's error log says why. The embedded queue manager has "
-    "no TLS",
-    mq.MQRC_SSL_PEER_NAME_MISMATCH: "The queue manager's certificate has another name than peer_name asks for",
-    mq.MQRC_Q_FULL: "Let the queue be drained or raise its MAXDEPTH",
+    mq.MQRC_SSL_INITIALIZATION_ERROR: "TLS could not be set up; the client's error log says why. The embedded queue manager "
+    "does not support TLS",
+    mq.MQRC_SSL_PEER_NAME_MISMATCH: "The name in the queue manager's certificate does not match peer_name",
+    mq.MQRC_Q_FULL: "Drain the queue or raise its MAXDEPTH",
     mq.MQRC_STORAGE_MEDIUM_FULL: "The queue manager's storage is full; free space",
     mq.MQRC_GET_INHIBITED: "ALTER the queue to GET(ENABLED)",
     mq.MQRC_PUT_INHIBITED: "ALTER the queue to PUT(ENABLED)",
@@ -653,16 +652,16 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_MSG_TOO_BIG_FOR_Q: "Raise MAXMSGL of the queue, or put shorter messages",
     mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR: "Raise MAXMSGL of the queue manager, or put shorter messages",
     mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL: "Raise MAXMSGL of the channels on the way, or put shorter messages",
-    mq.MQRC_SYNCPOINT_LIMIT_REACHED: "Make `every` smaller, or raise the queue manager's MAXUMSGS",
-    mq.MQRC_RECONNECT_INCOMPATIBLE: "Message groups need a connection that is not reconnectable: make it with "
-    "MQCNO_RECONNECT_DISABLED, or take it from mqgroups.connect",
-    mq.MQRC_CCDT_URL_ERROR: "The channel definition table cannot be read there; check ccdt_url",
+    mq.MQRC_SYNCPOINT_LIMIT_REACHED: "Make commit_every smaller, or raise the queue manager's MAXUMSGS",
+    mq.MQRC_RECONNECT_INCOMPATIBLE: "Message groups need a connection that is not reconnectable: connect with "
+    "MQCNO_RECONNECT_DISABLED, or use mqgroups.connect",
+    mq.MQRC_CCDT_URL_ERROR: "The channel definition table cannot be read; check ccdt_url",
     mq.MQRC_FUNCTION_NOT_SUPPORTED: "This queue manager does not support the call",
 }
 
 
 def mqi_error(verb: str, object_name: str, comp: int, reason: int) -> MQIError:
-    """Return the error for a verb's completion code and reason code, of the class a caller can react to."""
+    """Return the error for a verb's completion code and reason code, in the class that fits the reason code."""
     cls: type[MQIError]
     if verb == "MQCMIT" and comp == mq.MQCC_FAILED and reason in COMMIT_OUTCOME_UNKNOWN:
         cls = CommitOutcomeUnknown

@@ -6,17 +6,18 @@
     do while GroupStatus == MQGS_MSG_IN_GROUP: MQGET
     MQCMIT
 
-What a unit of work puts, nobody can get before MQCMIT (IBM MQ, topic q026790). So the group appears all at once, and
-needs room for all of it until then. MQPMO_LOGICAL_ORDER lets the queue manager make the GroupId and count MsgSeqNumber
-(topic q023060); the application says only where a message belongs, and which one is the last.
+Messages that are put in a unit of work cannot be got before MQCMIT (IBM MQ, topic q026790). So the group appears all
+at once, and the queue manager needs room for all of it until then. With MQPMO_LOGICAL_ORDER the queue manager makes
+the GroupId and counts MsgSeqNumber (topic q023060). The application only says that a message is in a group, and which
+one is the last.
 
-MQGMO_ALL_MSGS_AVAILABLE makes the getter wait until the whole group is there; it matters for groups that arrive in
-pieces, over a network or from several units of work. It counts at the first message of a group alone: inside one,
-with MQGMO_LOGICAL_ORDER, it is ignored. GroupStatus is in version 2 of MQGMO, GroupId and MsgFlags in version 2 of MQMD;
-pymqi makes version 1 unless told, and then a group does not seem to be one.
+MQGMO_ALL_MSGS_AVAILABLE makes the getter wait until the whole group is on the queue. That matters for groups that
+arrive in parts, over a network or from several units of work. It applies to the first message of a group only: inside
+a group, with MQGMO_LOGICAL_ORDER, it is ignored. GroupStatus is in version 2 of MQGMO, GroupId and MsgFlags are in
+version 2 of MQMD. pymqi makes version 1 by default, in which the group fields are missing.
 
-With mqgroups: ``group_producer(queue, name=..., commit_every=N)`` with an N that the group does not reach is one unit of work;
-on the other side ``group_consumer(queue, name=..., commit_every=N, complete_groups_only=True)``.
+With mqgroups: ``group_producer(queue, name=..., commit_every=N)`` with an N larger than the group puts it in one unit
+of work; ``group_consumer(queue, name=..., commit_every=N, complete_groups_only=True)`` gets it in one.
 """
 
 import os

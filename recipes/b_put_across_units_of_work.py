@@ -5,30 +5,32 @@
     not at last  MQPUT   StatusInfo (GroupId, MsgSeqNumber from MQMD) to STATUS queue, PMO.Options = MQPMO_SYNCPOINT
     MQCMIT
 
-Getters can begin with the group, and a channel can take it away, while its end is not yet put; and no unit of work
-becomes as large as the group. The price: a putter that dies leaves the beginning of a group behind. StatusInfo says how
-far it came. It is committed with the messages it speaks of, so it is never wrong, and one putter has one status
-message: the new one takes the place of the old one in the same unit of work. When the group is complete there is none.
+Getters can start on the group, and a channel can transfer it, before its end is put, and no unit of work is as large
+as the group. The disadvantage: a putter that dies leaves an incomplete group. StatusInfo says how much of it is
+committed. It is committed together with the messages that it counts, so it is always right. A putter has one status
+message: the new one replaces the old one in the same unit of work. When the group is complete, there is no status
+message.
 
-The queue manager keeps GroupId and MsgSeqNumber of the queue handle over MQCMIT, so the next unit of work goes on in the
-group (MQCMIT, topic q101750). They are not kept over MQCLOSE, or when the program ends: for that, see d_restart_put.py.
+The queue manager keeps the queue handle's GroupId and MsgSeqNumber after MQCMIT, so the next unit of work continues
+the group (MQCMIT, topic q101750). They are lost with MQCLOSE, or when the program ends; see d_restart_put.py.
 
-The STATUS queue is opened exclusively. The text does not ask for it, but a second putter on the same STATUS queue would
-take the first one's StatusInfo away, and its rollback would put it back at a bad time.
+The STATUS queue is opened exclusively. IBM's text does not require that. But a second putter on the same STATUS queue
+would get the first putter's StatusInfo, and restore it by a backout at a wrong time.
 
-What an empty STATUS queue does not prove. StatusInfo that was got in a unit of work is hidden until that is backed out, and
-nothing of the MQI shows it: MQGET ends in 2033, and CurrentQDepth does not count it (topics q103130, q106410). While the putter
-that died has the queue open, the exclusive open ends in 2042; but no text says that a lost connection's unit of work is backed
-out before its handles are closed. So this program waits a little after the open, for StatusInfo to come back. That makes an
-error unlikely, not impossible. What would prove it: UncommittedMsgs of the queue, as k_status_lost.py asks for it; or a second
-message beside StatusInfo, put with the first one and got in no unit of work but one in which the group is known to be complete
-already. Whoever sees the second message alone waits.
+An empty STATUS queue proves nothing. StatusInfo that was got in a unit of work is hidden until that is backed out,
+and the MQI does not show it: MQGET returns 2033, and CurrentQDepth does not count it (topics q103130, q106410). While
+the dead putter's handle is open, the exclusive open returns 2042. But IBM does not document that a lost connection's
+unit of work is backed out before its handles are closed. So after the open this program waits a little for StatusInfo
+to reappear. That makes an error unlikely, not impossible. There are two proofs. One is UncommittedMsgs of the queue,
+which k_status_lost.py inquires. The other is a second message beside StatusInfo, put together with the first
+StatusInfo, and got only in a unit of work that begins when the group is already known to be complete. A program that
+sees the second message alone must wait.
 
-With mqgroups: ``group_producer(queue, name=..., commit_every=3)``, ``with producer.group() as group: group.put(...)``. It makes
-the status queue, and has a record there from its first call on, with such a second message (an anchor), so that it can tell what
-became of every commit.
+With mqgroups: ``group_producer(queue, name=..., commit_every=3)``, ``with producer.group() as group:
+group.put(...)``. It creates the status queue, and keeps a record there from its first call on, with such a second
+message (an anchor). So it can find out the outcome of every commit.
 
-To try what d_restart_put.py is for: DIE_AFTER=5 lets this program end by SIGKILL after the fifth MQPUT.
+To try d_restart_put.py, set DIE_AFTER=5: this program then ends with SIGKILL after the fifth MQPUT.
 """
 
 import json
@@ -52,7 +54,7 @@ q_mgr.connect_with_options(
 queue = pymqi.Queue(q_mgr, QUEUE, CMQC.MQOO_OUTPUT)
 status_queue = pymqi.Queue(q_mgr, STATUS, CMQC.MQOO_INPUT_EXCLUSIVE | CMQC.MQOO_OUTPUT | CMQC.MQOO_BROWSE)
 
-# There should be no status message at this point. That of a putter that has just died may be hidden: give it time to come back.
+# There should be no status message at this point. That of a putter that has just died may be hidden: give it time to reappear.
 status_gmo = pymqi.GMO(
     Options=CMQC.MQGMO_BROWSE_FIRST | CMQC.MQGMO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING, WaitInterval=STATUS_WAIT_MS
 )

@@ -8,25 +8,26 @@
         MQCMIT, msgs = 0
     while GroupStatus == MQGS_MSG_IN_GROUP
 
-A getter need not wait for the end of the group; and what it has got and committed takes no room any more. Every message
-is got in syncpoint: outside it, a message is gone when the reply is lost. After MQCMIT the beginning of the group is
-gone for good, so a getter that dies has to be continued, not repeated: see e_restart_get.py.
+A getter does not wait for the end of the group, and messages that it has got and committed free their room. Every
+message is got in syncpoint: outside syncpoint a message is lost with the reply. After MQCMIT the first messages of
+the group are gone for good, so the group of a dead getter must be resumed, not repeated: see e_restart_get.py.
 
-Two corrections to the text. It tests GroupStatus before any message was got; the first MQGET has to come before the
-test, and counts. And it gets the old status message in the first unit of work, where there is none.
+Two corrections of IBM's text: it tests GroupStatus before any message was got, but the first MQGET must come before
+the test, and counts. And it gets the old status message in the first unit of work, when there is none.
 
-MQGMO_COMPLETE_MSG: if a putter or the queue manager has segmented a message, it is put together again here. Without it
-MsgSeqNumber alone does not say where the group stands; StatusInfo needs Offset too (g_segments_in_a_group.py).
+MQGMO_COMPLETE_MSG reassembles a message that a putter or the queue manager has segmented. Without it MsgSeqNumber
+alone does not give the position in the group; StatusInfo needs Offset too (g_segments_in_a_group.py).
 
-MQGMO_ALL_MSGS_AVAILABLE is left out on purpose: it would wait for the end of the group, which is what this pattern avoids.
+MQGMO_ALL_MSGS_AVAILABLE is left out deliberately, because it would wait for the end of the group.
 
-An empty STATUS queue does not prove that there is no StatusInfo: see b_put_across_units_of_work.py. For a getter it matters
-more. If it takes a hidden StatusInfo for none, it begins another group, and the rest of the first one is seen by nobody.
+An empty STATUS queue does not prove that there is no StatusInfo: see b_put_across_units_of_work.py. For a getter this
+is worse. If its StatusInfo is hidden and it begins another group, no getter ever sees the rest of the first group in
+logical order.
 
-With mqgroups: ``group_consumer(queue, name=..., commit_every=4)``, ``for group in consumer: for message in group: ...``. A
-message counts as processed when the application asks for the one after it.
+With mqgroups: ``group_consumer(queue, name=..., commit_every=4)``, ``for group in consumer: for message in group:
+...``. A message counts as processed when the application asks for the next one.
 
-DIE_AFTER=6 lets this program end by SIGKILL after the sixth MQGET.
+With DIE_AFTER=6 this program ends with SIGKILL after the sixth MQGET.
 """
 
 import json
@@ -49,7 +50,7 @@ q_mgr.connect_with_options(
 queue = pymqi.Queue(q_mgr, QUEUE, CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_NO_READ_AHEAD)
 status_queue = pymqi.Queue(q_mgr, STATUS, CMQC.MQOO_INPUT_EXCLUSIVE | CMQC.MQOO_OUTPUT | CMQC.MQOO_BROWSE)
 
-# There should be no status message at this point. That of a getter that has just died may be hidden: give it time to come back.
+# There should be no status message at this point. That of a getter that has just died may be hidden: give it time to reappear.
 status_gmo = pymqi.GMO(
     Options=CMQC.MQGMO_BROWSE_FIRST | CMQC.MQGMO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING, WaitInterval=STATUS_WAIT_MS
 )
@@ -77,7 +78,7 @@ while group_status == CMQC.MQGS_MSG_IN_GROUP:
     order = queue.get(1_000_000, md, gmo)
     msgs += 1
     group_status = gmo.GroupStatus
-    # Process this message: in the same unit of work, or in a way that bears being done again after a restart.
+    # Process this message: in the same unit of work, or in a way that can be repeated after a restart.
     print("MQGET", md.MsgSeqNumber, order.decode())
     if md.MsgSeqNumber == DIE_AFTER:
         print("SIGKILL", flush=True)

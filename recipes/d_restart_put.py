@@ -6,27 +6,29 @@
                     GroupId from StatusInfo, MsgSeqNumber from StatusInfo plus 1
             then PMO.Options = MQPMO_LOGICAL_ORDER | MQPMO_SYNCPOINT as usual
 
-The correction: the text puts the restart message with GroupId and MsgSeqNumber as they are in the status message. But
-StatusInfo was taken from the MQMD after the last MQPUT, so a message of that number is on the queue. Without
-MQPMO_LOGICAL_ORDER the queue manager takes MsgSeqNumber as given (topic q023060, the table) and does not look for
-duplicates: the group would have two messages of that number, and in the end one less than it should. The number to use
-is the last one plus 1, as the same page says for the getter.
+A correction of IBM's text: it puts the restart message with GroupId and MsgSeqNumber as they are in the status
+message. But StatusInfo was copied from the MQMD after the last MQPUT, so a message with that number is on the queue.
+Without MQPMO_LOGICAL_ORDER the queue manager uses MsgSeqNumber as given (topic q023060, the table) and does not check
+for duplicates. The group would have two messages with that number, and one less than it should at the end. The right
+number is the last one plus 1, as the same page says for the getter.
 
-Why without MQPMO_LOGICAL_ORDER once: a new queue handle has no current group, and with the option the queue manager would
-begin another one. After this put the handle knows the group, and logical order goes on from there.
+The first put is without MQPMO_LOGICAL_ORDER, because a new queue handle has no current group, and with the option the
+queue manager would begin a new group. After this put the handle has the group, and the next puts use logical order.
 
-An open unit of work hides the status message. So an empty STATUS queue says nothing while the putter that died may still
-be connected, for which a queue manager takes up to a heartbeat interval. The exclusive open answers MQRC_OBJECT_IN_USE
-(topic q041130) that long: wait for it, and look afterwards, with MQGMO_WAIT: no text says that the unit of work is backed out
-before the handles are closed. It is no proof; b_put_across_units_of_work.py says what would be one.
+An open unit of work hides the status message. So an empty STATUS queue proves nothing while the dead putter may still
+be connected; a queue manager takes up to a heartbeat interval to notice. Until then the exclusive open returns
+MQRC_OBJECT_IN_USE (topic q041130). Wait for the open, then get with MQGMO_WAIT, because IBM does not document that
+the unit of work is backed out before the handles are closed. That is not a proof; b_put_across_units_of_work.py
+describes two proofs.
 
-What this pattern cannot tell: STATUS is empty before a group's first MQCMIT and after its last. A putter that died at
-either does not know which it was, and normal processing would put the whole group again. In a cluster (MQOO_BIND_ON_GROUP)
-StatusInfo needs the name of the queue manager that the group went to as well, ResolvedQMgrName in MQPMO, to open that
-instance of the queue.
+The limit of this pattern: STATUS is empty before a group's first MQCMIT and after its last. A putter that died at one
+of them cannot tell which it was, and normal processing would put the whole group again. In a cluster
+(MQOO_BIND_ON_GROUP) StatusInfo also needs the queue manager that the group went to, ResolvedQMgrName in MQPMO, to
+open the same instance of the queue.
 
-With mqgroups: the same ``with producer.group() as group`` as ever; ``group.resume_from`` says how many messages are
-committed. A checkpoint (``group.set_checkpoint(...)``) tells a group that was completed from one not begun.
+With mqgroups: use the same ``with producer.group() as group``; ``group.resume_from`` is the number of committed
+messages. A checkpoint (``group.set_checkpoint(...)``) distinguishes a group that was completed from one that was not
+begun.
 """
 
 import json
@@ -56,7 +58,7 @@ while True:
             raise
         time.sleep(1)
 
-# Got in the unit of work that will put its successor: if this program dies as well, it is there again.
+# Got in the unit of work that will put its successor: if this program dies as well, it reappears.
 status_gmo = pymqi.GMO(
     Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING, WaitInterval=STATUS_WAIT_MS
 )
@@ -77,7 +79,7 @@ for number, order in enumerate(ORDERS[committed:], committed + 1):
     last = number == len(ORDERS)
     md = pymqi.MD(
         Version=CMQC.MQMD_VERSION_2,
-        # The first message after the restart may be the last of the group too: then it has to say so.
+        # The first message after the restart may also be the last of the group, and then needs the flag.
         MsgFlags=CMQC.MQMF_LAST_MSG_IN_GROUP if last else CMQC.MQMF_MSG_IN_GROUP,
         # The same as that of the messages before.
         Persistence=CMQC.MQPER_PERSISTENT,

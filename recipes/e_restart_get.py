@@ -7,21 +7,23 @@
                     MQMD.GroupId = value from Status message, MQMD.MsgSeqNumber = value from Status message plus 1
             then GMO.Options = MQGMO_COMPLETE_MSG | MQGMO_SYNCPOINT | MQGMO_WAIT | MQGMO_LOGICAL_ORDER as usual
 
-Without MQGMO_LOGICAL_ORDER once: a new queue handle has no current group, and with the option only the first message of a
-group can be got. The first message of this one is gone. For the same reason nobody but its getter sees the rest of the
-group in logical order: if StatusInfo is lost, it stays on the queue.
+The first MQGET is without MQGMO_LOGICAL_ORDER. A new queue handle has no current group, and with the option only the
+first message of a group can be got; that of this group is gone. For the same reason other getters do not see the rest
+of the group in logical order: if StatusInfo is lost, the rest stays on the queue.
 
-Without MQGMO_ALL_MSGS_AVAILABLE, also where normal processing has it: on a call without MQGMO_LOGICAL_ORDER it always
-counts, the group will never be complete again, and the MQGET would wait for ever.
+The first MQGET is also without MQGMO_ALL_MSGS_AVAILABLE, even if normal processing uses it. On a call without
+MQGMO_LOGICAL_ORDER it always applies, the group will never be complete again, and the MQGET would wait for ever.
 
-MQMO_MATCH_MSG_SEQ_NUMBER makes sure of the next message. MQMO_MATCH_GROUP_ID alone would take whichever message of the
-group lies first, and that need not be the next one.
+MQMO_MATCH_MSG_SEQ_NUMBER selects the next message. MQMO_MATCH_GROUP_ID alone would select the first message of the
+group on the queue, which need not be the next one.
 
-The STATUS queue is opened exclusively, and waited for, as in d_restart_put.py. What the getter did outside the queue
-manager with the messages of the unit of work that was backed out is not backed out: processing has to bear it.
+The program opens the STATUS queue exclusively, and waits for that, as in d_restart_put.py. The getter may have
+processed messages of the unit of work that was backed out, with effects outside the queue manager. These effects are
+not backed out; processing must allow for repetition.
 
-With mqgroups: the same ``for group in consumer`` as ever; the interrupted group comes first, and ``group.resume_from`` says
-how many of its messages are processed and committed. ``group.set_checkpoint(...)`` commits a value of the application's own.
+With mqgroups: use the same ``for group in consumer``. The interrupted group comes first, and ``group.resume_from`` is
+the number of its messages that are processed and committed. ``group.set_checkpoint(...)`` commits a value of the
+application.
 """
 
 import json
@@ -70,7 +72,7 @@ except pymqi.MQMIError as error:
     if error.reason != CMQC.MQRC_NO_MSG_AVAILABLE:
         raise
     print("nothing to resume")
-# There is one to get before the next is put, except in the first unit of work: there it is got, or there was none.
+# Get the old status message before putting the next one; in the first unit of work it was got already, or there was none.
 status_message = False
 
 msgs = 0

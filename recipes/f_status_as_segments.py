@@ -5,22 +5,24 @@
     MQCMIT
     then                MQGET   GMO.Options = MQGMO_COMPLETE_MSG | MQGMO_SYNCPOINT, MQCMIT
 
-The last segment is the status information that counts; those before it are history. What the Note leaves unsaid: what a
-unit of work puts cannot be got before it is committed (topic q026790), so the MQGET with MQGMO_COMPLETE_MSG cannot be in
-the unit of work that puts the last segment. It comes after its MQCMIT, with an MQCMIT of its own. A program that dies
-in between leaves the segments with their end on the queue: that says "complete, only not cleared". So this way tells a
-completed group from one not begun for a moment longer than the way of b_put_across_units_of_work.py.
+The last segment is the current status information; those before it are history. The Note does not mention that
+messages put in a unit of work cannot be got before it is committed (topic q026790). So the MQGET with
+MQGMO_COMPLETE_MSG cannot be in the unit of work that puts the last segment. It comes after that MQCMIT, followed by
+another MQCMIT. A program that dies in between leaves the ended segments on the queue, which means "complete, but not
+cleared". So for a short time this pattern can distinguish a completed group from one that was not begun;
+b_put_across_units_of_work.py cannot.
 
-At restart the STATUS queue is browsed with MQGMO_LOGICAL_ORDER to the last segment there is. The first segment after it
-is put without MQPMO_LOGICAL_ORDER, with GroupId (a segmented message has one, though it is in no group) and with the
-Offset said: behind the last one. Then logical order goes on by itself, on this queue as on the other.
+At restart the program browses the STATUS queue with MQGMO_LOGICAL_ORDER to the last segment. It puts the next segment
+without MQPMO_LOGICAL_ORDER, with the GroupId (a segmented message has one, even outside a group) and with the Offset
+behind the last segment. The following puts use logical order, on this queue as on the other.
 
-The segments pile up until the end of the group, and COMPLETE_MSG needs a buffer for all of them. z/OS has no segments.
+The segments accumulate until the end of the group, and MQGMO_COMPLETE_MSG needs a buffer for all of them. z/OS does
+not support segments.
 
-With mqgroups: ``group_producer(queue, name=..., status_layout="segmented")``. It ends a chain after 32
-segments and begins another.
+With mqgroups: ``group_producer(queue, name=..., status_layout="segmented")``. It ends a chain after 32 segments and
+begins another.
 
-DIE_AFTER=5 lets this program end by SIGKILL after the fifth MQPUT; run it again and it resumes.
+With DIE_AFTER=5 this program ends with SIGKILL after the fifth MQPUT; run it again and it resumes.
 """
 
 import json

@@ -1,28 +1,29 @@
 """Put large logical messages of a group as segments, across units of work, with Offset in StatusInfo.
 
-IBM MQ, topic q026290: "If segmentation is involved ... the StatusInfo must include the Offset", because a unit of work may
-end in the middle of a logical message. Here the application segments, as for messages that are longer than the queue
-or its own memory allows:
+IBM MQ, topic q026290: "If segmentation is involved ... the StatusInfo must include the Offset", because a unit of
+work may end in the middle of a logical message. Here the application makes the segments, as for messages that are
+longer than the queue or its own memory allows:
 
     message 1           MD.MsgFlags = MQMF_MSG_IN_GROUP
     message 2           MD.MsgFlags = MQMF_MSG_IN_GROUP | MQMF_SEGMENT, ... and MQMF_LAST_SEGMENT with its last one
     message 3, last     MD.MsgFlags = MQMF_LAST_MSG_IN_GROUP | MQMF_SEGMENT, ... MQMF_LAST_SEGMENT
 
-Every segment of a logical message says the same about the group: MQMF_LAST_MSG_IN_GROUP on one segment and not on the
-other is MQRC_INCOMPLETE_MSG (topic q042750). In logical order the queue manager counts MsgSeqNumber and Offset
-(topic q023060, the table: previous offset plus previous segment length). A logical message is as long as its segments
-together: no segment but the last may be empty (MQRC_SEGMENT_LENGTH_ZERO, topic q042860).
+All segments of a logical message must have the same group flags: MQMF_LAST_MSG_IN_GROUP on one segment but not on
+another is MQRC_INCOMPLETE_MSG (topic q042750). In logical order the queue manager counts MsgSeqNumber and Offset
+(topic q023060, the table: previous offset plus previous segment length). Only the last segment may be empty
+(MQRC_SEGMENT_LENGTH_ZERO, topic q042860).
 
-At restart the first MQPUT is without MQPMO_LOGICAL_ORDER and says GroupId, MsgSeqNumber and Offset: those of the physical
-message after the one in StatusInfo, which is the next segment or the beginning of the next message.
+At restart the first MQPUT is without MQPMO_LOGICAL_ORDER, with GroupId, MsgSeqNumber and Offset of the physical
+message after the one in StatusInfo: the next segment, or the start of the next message.
 
-A getter that does not care asks with MQGMO_COMPLETE_MSG, as c_get_across_units_of_work.py: run that one afterwards. A getter
-that gets segment by segment keeps Offset in its StatusInfo too, and adds MQMO_MATCH_OFFSET at restart.
+A getter that wants whole messages uses MQGMO_COMPLETE_MSG, as c_get_across_units_of_work.py does: run that one
+afterwards. A getter that gets single segments keeps Offset in its StatusInfo too, and adds MQMO_MATCH_OFFSET at
+restart.
 
-With mqgroups: nothing, on purpose. It puts each logical message whole, and a consumer that meets a segment stops with
-``SegmentNotSupported`` and leaves it on the queue.
+With mqgroups: ``group_producer(queue, name=..., segment_bytes=...)`` puts longer messages as segments;
+``group_consumer(queue, name=..., stream=True)`` gets segments one by one.
 
-DIE_AFTER=3 lets this program end by SIGKILL after the third MQPUT; run it again and it resumes.
+With DIE_AFTER=3 this program ends with SIGKILL after the third MQPUT; run it again and it resumes.
 """
 
 import json

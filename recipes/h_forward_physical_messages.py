@@ -1,23 +1,24 @@
-"""Forward physical messages as they come, groups and segments unchanged (IBM MQ, topic q023060, MQPMO_LOGICAL_ORDER).
+"""Forward physical messages in order of arrival, with groups and segments unchanged (IBM MQ, topic q023060, MQPMO_LOGICAL_ORDER).
 
     MQGET   GMO.Options = MQGMO_SYNCPOINT, without MQGMO_LOGICAL_ORDER and MQGMO_COMPLETE_MSG
     MQPUT   PMO.Options = MQPMO_SYNCPOINT, without MQPMO_LOGICAL_ORDER, with the MQMD that MQGET returned
     MQCMIT
 
-In logical order the forwarder would have to wait for the next message of each group, which may come by another way or
-late; and MQPMO_LOGICAL_ORDER would give the group a new GroupId, so that nobody who knows the old one finds it again.
-Without it the queue manager takes GroupId, MsgSeqNumber, Offset and MsgFlags from the MQMD as they are. MsgId and CorrelId
-are kept too, since MQPMO_NEW_MSG_ID is not given; Persistence, Priority and what is left of Expiry likewise. PutDate,
-PutApplName and the rest of the context become the forwarder's; MQPMO_PASS_ALL_CONTEXT keeps them, with
-MQOO_SAVE_ALL_CONTEXT and MQOO_PASS_ALL_CONTEXT at MQOPEN and the authority for it.
+In logical order the forwarder would wait for the next message of each group, which may be late or arrive by another
+route. And MQPMO_LOGICAL_ORDER would give the group a new GroupId, under which other programs cannot find it. Without
+the option the queue manager uses GroupId, MsgSeqNumber, Offset and MsgFlags from the MQMD unchanged. MsgId and
+CorrelId are kept, because MQPMO_NEW_MSG_ID is not given; so are Persistence, Priority and the rest of Expiry.
+PutDate, PutApplName and the rest of the context become the forwarder's. To keep them, use MQPMO_PASS_ALL_CONTEXT,
+with MQOO_SAVE_ALL_CONTEXT and MQOO_PASS_ALL_CONTEXT at MQOPEN, and the authority for it.
 
-Get and put are one unit of work: a message is on one of the two queues, always. Their order on the second queue is that of
-arrival on the first, and who gets from there in logical order sees whole groups. The restart of this program needs no
-status information: there is no group to continue, only messages.
+Get and put are in one unit of work, so a message is always on exactly one of the two queues. The messages are on the
+second queue in their order of arrival on the first, and a getter that uses logical order gets whole groups from it. A
+restart of this program needs no status information, because it continues single messages, not a group.
 
-With mqgroups: ``mqgroups salvage move`` moves one group to another queue in this way. Else it puts and gets in logical order.
+With mqgroups: ``mqgroups salvage move`` moves one group to another queue in this way. Otherwise mqgroups puts and
+gets in logical order.
 
-To have something to forward: i_browse_logical_and_physical.py leaves IBM's example on the queue.
+To have messages to forward, run i_browse_logical_and_physical.py first; it leaves IBM's example on the queue.
 """
 
 import os
@@ -33,8 +34,8 @@ q_mgr.connect_with_options(
     os.environ.get("MQGROUPS_Q_MGR_NAME", "QM1"), user=os.environ.get("MQ_USER"), password=os.environ.get("MQ_PASSWORD")
 )
 queue = pymqi.Queue(q_mgr, QUEUE, CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_NO_READ_AHEAD)
-# In a cluster: all segments and messages of a group have to go to one place, and only MQOO_BIND_ON_OPEN sees to that here;
-# MQOO_BIND_ON_GROUP works with MQPMO_LOGICAL_ORDER (topic q027030).
+# In a cluster all segments and messages of a group must go to one instance. Here only MQOO_BIND_ON_OPEN ensures that:
+# MQOO_BIND_ON_GROUP needs MQPMO_LOGICAL_ORDER (topic q027030).
 forwarded = pymqi.Queue(q_mgr, FORWARDED, CMQC.MQOO_OUTPUT | CMQC.MQOO_BIND_ON_OPEN)
 
 while True:

@@ -1,25 +1,25 @@
 """Browse a queue in physical and in logical order, and its groups with two handles (IBM MQ, topic q023060).
 
-The queue holds IBM's example. Physical order is that of arrival; logical order has the messages and segments of a group
-next to each other, where the first of them is:
+The queue holds IBM's example. Physical order is the order of arrival. In logical order the messages and segments of a
+group are next to each other, at the place of the first of them:
 
     physical    A  Y1  Z2(last)  Y2  Y3(last) segment 1  Y3 segment 2  Z1  B
     logical     A  Y1  Y2  Y3 segment 1  Y3 segment 2  Z1  Z2  B
 
-MQGMO_BROWSE_NEXT has to say the same about MQGMO_LOGICAL_ORDER as the browse before it (MQRC_INCONSISTENT_BROWSE, topic
-q042910). Browsing has a group state of its own on the handle, apart from that of MQGETs that remove messages.
+MQGMO_BROWSE_NEXT must use MQGMO_LOGICAL_ORDER if and only if the browse before it did (MQRC_INCONSISTENT_BROWSE,
+topic q042910). On a handle, browsing has a group state separate from that of MQGETs that remove messages.
 
-Two handles: to look at one group after the other in physical order, it seems enough to follow a group, and then to browse
-for the next message with MsgSeqNumber 1. But Z2 comes before Z1: a cursor that has gone to Z1 by way of Z2 would find Z1
-again, and so on for ever. So one handle looks for first messages only, and never goes into a group. The other one is
-set on the same first message by its MsgId, goes through the group in logical order, and stops where GroupStatus and
-SegmentStatus say that it ends, instead of browsing beyond the end.
+One handle is not enough to visit the groups in physical order. One could browse the messages of a group, then browse
+for the next message with MsgSeqNumber 1. But Z2 comes before Z1: after Z2, the cursor might find Z1 again, and so on
+for ever. So one handle browses for first messages only, and never enters a group. The other handle is set to the same
+first message by its MsgId, browses the group in logical order, and stops when GroupStatus and SegmentStatus show the
+end of the group.
 
-A group whose first message is not there is not in the logical order at all, and not found in this way either: its messages
-are seen in physical order only.
+A group without its first message is not visible in logical order, and is not found in this way: only a browse in
+physical order shows its messages.
 
-With mqgroups: ``mqgroups salvage look`` shows the groups on a queue, also those without their first message. A consumer
-that finds a group incomplete says which message it expected.
+With mqgroups: ``mqgroups salvage look`` shows the groups on a queue, also those without their first message. If a
+consumer finds a group incomplete, its error names the expected message.
 """
 
 import os
@@ -52,7 +52,7 @@ group_ids = {"": CMQC.MQGI_NONE}
 for data, group, msg_seq_number, offset, flags in ARRIVALS:
     md = pymqi.MD(
         Version=CMQC.MQMD_VERSION_2,
-        # With MQGI_NONE the first message of each group gets a GroupId from the queue manager: applications make up none.
+        # With MQGI_NONE the queue manager makes a GroupId for the first message of a group; applications should not invent any.
         GroupId=group_ids.get(group, CMQC.MQGI_NONE),
         MsgSeqNumber=msg_seq_number,
         Offset=offset,

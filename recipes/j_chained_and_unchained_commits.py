@@ -1,29 +1,30 @@
-"""Chained and unchained commits of Hitachi TP1/Message Queue, and what they are here.
+"""Chained and unchained commits of Hitachi TP1/Message Queue, and their equivalents in the MQI and mqgroups.
 
-Hitachi's manual (TP1/Message Queue, 10.3.2) has the same pattern as IBM's topic q026290, in OpenTP1's transactions:
+Hitachi's manual (TP1/Message Queue, 10.3.2) describes the same pattern as IBM's topic q026290, with OpenTP1's transactions:
 
     dc_trn_begin()              begins a transaction
     dc_trn_chained_commit()     commits it and begins the next one at once: between the units of work of a group
     dc_trn_unchained_commit()   commits it and begins none: after the last unit of work of a group
 
-The MQI has no call that begins a unit of work (MQBEGIN is for global ones): the first call with SYNCPOINT after MQCMIT does.
-So MQCMIT is both; what makes the difference is whether the queue handle is in a group, and whether StatusInfo is left:
+The MQI has no call that begins a unit of work (MQBEGIN is for global ones): the first call with SYNCPOINT after
+MQCMIT begins it. So MQCMIT corresponds to both commits; they differ in whether the queue handle is in a group, and
+whether StatusInfo is left:
 
     TP1/Message Queue                  MQI                                       mqgroups
     dc_trn_begin()                     first MQPUT or MQGET with SYNCPOINT       first group.put(); the first message
-    ... dc_trn_chained_commit()        MQPUT StatusInfo, MQCMIT                  the syncpoint that ``every`` takes
+    ... dc_trn_chained_commit()        MQPUT StatusInfo, MQCMIT                  the syncpoint at ``commit_every``
     ... dc_trn_unchained_commit()      MQGET StatusInfo, MQCMIT                  the end of the group
-    dc_trn_chained_rollback()          MQBACK, and go on in the group            an exception inside the ``with`` block,
+    dc_trn_chained_rollback()          MQBACK, and continue the group            an exception inside the ``with`` block,
                                                                                  then producer.group() again
-    dc_trn_unchained_rollback()        MQBACK                                    the same, and nothing after it
-    the program dies                   MQBACK by the queue manager               the same, and producer.group() next time
+    dc_trn_unchained_rollback()        MQBACK                                    an exception inside the ``with`` block
+    the program dies                   MQBACK by the queue manager               producer.group() after the restart
 
-Two things are different. With mqgroups a record stays on the status queue after the last commit of a group, marked
-completed, until the producer or consumer is closed: so a commit whose reply was lost can be told from one that never was.
-And in Hitachi's restart example the first put repeats the recorded number, as in IBM's: see d_restart_put.py.
+There are two differences. With mqgroups a record, marked completed, stays on the status queue after the last commit
+of a group, until the producer or consumer is closed. So if the reply of a commit is lost, its outcome can be found
+out. And in Hitachi's restart example the first put repeats the recorded number, as in IBM's: see d_restart_put.py.
 
-This program puts nine orders in units of work of three, stops in the middle of the second one, goes on, gets them in units
-of work of four, and says which commit is which.
+This program puts nine orders in units of work of three, stops in the middle of the second one, resumes, gets the
+orders in units of work of four, and prints which commit is which.
 """
 
 import os

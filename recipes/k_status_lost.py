@@ -1,34 +1,34 @@
-"""The status message is lost, and the putter's group is on the queue: find out by browsing where the putter stood.
+"""Rebuild a lost status message of a putter, by browsing its group on the queue.
 
     MQGET   GMO.Options = MQGMO_BROWSE_NEXT                          first handle: all messages, in physical order
     MQGET   GMO.Options = MQGMO_BROWSE_FIRST | MQGMO_LOGICAL_ORDER | MQGMO_ALL_MSGS_AVAILABLE,
             MQMO_MATCH_GROUP_ID                                      second handle: is this group whole?
-    PCF     Inquire Queue Status: UncommittedMsgs of both queues     is anything hidden?
-    MQINQ   MQIA_OPEN_OUTPUT_COUNT                                   may anything come?
+    PCF     Inquire Queue Status: UncommittedMsgs of both queues     is a message hidden?
+    MQINQ   MQIA_OPEN_OUTPUT_COUNT                                   may a message still arrive?
     MQPUT   (StatusInfo to STATUS queue)
     MQCMIT
 
-A putter puts in order, so the last message of its group on the queue is the one that StatusInfo spoke of. That is only true
-where all of this is: the group is not whole, begins at 1, has no gap and no number twice; it is the only one of the kind, and no
-other putter's StatusInfo speaks of it (look at all STATUS queues, this program knows one); no message is in a unit of work; and
-nobody has the queue open to put to it. Else the program writes nothing: a StatusInfo that says too little has a message put
-twice, one that says too much leaves one out.
+A putter puts in order, so StatusInfo had the number of the last message of its group on the queue. That is only true
+under these conditions. The group is not whole, begins at 1, and has no gap and no number twice. It is the only such
+group, and no other putter's StatusInfo is for it (check all STATUS queues; this program knows one). No message is in
+a unit of work. No program has the queue open for output. Otherwise this program writes nothing: with a number that is
+too low a message would be put twice, with one that is too high a message would be left out.
 
-What units of work hide, the MQI does not tell. A message that was got and not committed is not browsed, and CurrentQDepth
-excludes it (topics q103130, q106410). UncommittedMsgs of Inquire Queue Status counts it (topic q087890), for a user who may ask
-the command server; without such a user nothing can be known here. It is asked for the STATUS queue too: 2033 proves nothing
-there, a StatusInfo that is hidden is not lost.
+The MQI does not show messages that units of work hide. A message that was got and not committed is not browsed, and
+CurrentQDepth does not count it (topics q103130, q106410). UncommittedMsgs of Inquire Queue Status counts it (topic
+q087890), for a user who may ask the command server; without such a user this program cannot work. It inquires
+UncommittedMsgs of the STATUS queue too, because 2033 proves nothing there: StatusInfo may be hidden, not lost.
 
-Physical order (topic q023060) also shows what logical order never does: messages of a group whose first one is gone. Such a
-group has lost its getter's StatusInfo instead: the number before the first that is left is the one it had.
+Physical order (topic q023060), unlike logical order, also shows messages of a group whose first message is gone. For
+such a group the getter's StatusInfo is lost: it had the number before the first remaining message.
 
-The STATUS queue is open exclusively all the while, so no putter begins meanwhile. That alone does not say that the unit of work
-of the one that died is backed out.
+The STATUS queue is open exclusively during all this, so no putter can start. That alone does not prove that the unit
+of work of the dead putter is backed out.
 
-With mqgroups: ``mqgroups salvage look``, ``salvage rebuild`` for putters and getters, and ``salvage move``, which moves what is
-left of a group to another queue.
+With mqgroups: ``mqgroups salvage look``, ``salvage rebuild`` for putters and getters, and ``salvage move``, which
+moves the rest of a group to another queue.
 
-To have something to find: let b_put_across_units_of_work.py die (DIE_AFTER=5), and clear the STATUS queue. Afterwards
+To try it, let b_put_across_units_of_work.py die (DIE_AFTER=5), and clear the STATUS queue. After this program
 d_restart_put.py resumes.
 """
 
@@ -82,7 +82,7 @@ def uncommitted(name: str) -> int:
     return int(status[CMQCFC.MQIACF_UNCOMMITTED_MSGS])
 
 
-# Before browsing: what is hidden now may come back later. This program has nothing in a unit of work yet.
+# Before browsing, because hidden messages may reappear later. This program has nothing in a unit of work yet.
 for name in STATUS, QUEUE:
     if uncommitted(name):
         sys.exit(f"{name} is in use: units of work have messages of it, which cannot be seen")
@@ -96,7 +96,7 @@ while md := browse(physical, CMQC.MQGMO_BROWSE_NEXT):
         group.first = min(group.first, md.MsgSeqNumber)
         group.last = max(group.last, md.MsgSeqNumber)
         group.messages += 1
-# One handle browses in one order: MQGMO_BROWSE_NEXT has to go on as the browse before it (topic q042910).
+# Each handle browses in one order: MQGMO_BROWSE_NEXT must use the same order as the browse before it (topic q042910).
 WHOLE = CMQC.MQGMO_BROWSE_FIRST | CMQC.MQGMO_LOGICAL_ORDER | CMQC.MQGMO_ALL_MSGS_AVAILABLE
 incomplete = {}
 for group_id, group in groups.items():
@@ -105,7 +105,7 @@ for group_id, group in groups.items():
     if not whole:
         incomplete[group_id] = group
 
-# And after: who has begun to put or get meanwhile.
+# And after browsing, because another program may have begun to put or get meanwhile.
 if uncommitted(QUEUE) or physical.inquire(CMQC.MQIA_OPEN_OUTPUT_COUNT):
     sys.exit(f"{QUEUE} is in use: not all that is, or will be, on it can be seen")
 if len(incomplete) != 1:

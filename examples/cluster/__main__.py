@@ -1,6 +1,6 @@
-"""``python -m examples.cluster``: run the demo and draw up its balance. See the package's docstring.
+"""``python -m examples.cluster``: run the demo and compare its result. See the package's docstring.
 
-Exit codes: 0 nothing is different; 1 something is, or the demo could not be run; 2 wrong arguments.
+Exit codes: 0 no differences; 1 differences, or the demo could not be run; 2 wrong arguments.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--consumers", type=int, default=2, help="at each instance; 2 unless given")
     parser.add_argument("--seed", type=int, help="of what goes wrong when; another one each time unless given")
     parser.add_argument("--data", type=Path, default=source.DEFAULT_TABLE, help="flights.csv.zip, or one like it")
-    parser.add_argument("--work", type=Path, help="an empty folder to work in; build/cluster, made anew, unless given")
+    parser.add_argument("--work", type=Path, help="an empty folder to work in; default: build/cluster, emptied first")
     options = parser.parse_args()
     if options.rounds is None:
         options.rounds = 1 if options.short else 3

@@ -1,4 +1,4 @@
-"""The table of flights, cut into groups: the departures of one airline from one airport on one day."""
+"""The table of flights, divided into groups: the departures of one airline from one airport on one day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The balance of the demo: the groups of the table against what consumers wrote at the instances."""
+"""Compare the groups of the table with the files that the consumers wrote."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def differences(expected: Iterable[Group], arrived: Iterable[Arrived]) -> list[D
     for group in expected:
         different += _of_group(group, found.pop(group.name, []))
     for name, parts in found.items():
-        different.append(_other(f"group {name!r} is none of the table's: {_places(parts)}"))
+        different.append(_other(f"group {name!r} is not in the table: {_places(parts)}"))
     return different
 
 

@@ -3,10 +3,10 @@
     python -m examples.cluster.consumer --qmgr QM2 --conn-name 'localhost(1415)' --name SINK.1 --to /tmp/QM2-SINK.1.csv \\
         --until /tmp/all-put --done /tmp/QM2-SINK.1.done
 
-Several of them, of different names, share an instance: each takes the next group that is complete. Those at different instances
-may have the same name. A line of the file is GroupId, sequence number and flight. The file is made durable before each commit,
-and its length is the checkpoint: who comes after a crash cuts it to that length. Once the file ``--until`` exists, everything has
-arrived, and the program ends when nothing is left.
+Several consumers with different names share an instance: each gets the next complete group. Consumers at different
+instances may have the same name. A line of the file has GroupId, sequence number and flight. The file is made durable
+before each commit, and its length is the checkpoint; after a crash the file is truncated to that length. When the
+file ``--until`` exists, all messages have arrived, and the program ends when the queue is empty.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What goes wrong in the demo, one thing after the other: programs, channels and queue managers.
+"""Disturb the demo: kill programs and queue managers, and stop and cut channels, one after the other.
 
-The moments are fractions of the work, put and got, and drawn beforehand, as is what happens; whom it happens to turns out when it
-does. What is stopped, cut or killed comes back before the next thing happens, and after a second at the latest; programs, which
-are killed at their next line of progress, are started again at once. When all is put and nothing is on a channel any more, a file
-tells the consumers.
+The kinds of disturbance and their times, as fractions of the messages put and got, are drawn beforehand; the target
+is drawn when the time comes. A channel or queue manager is restored before the next disturbance, after a second at
+the latest. A program is killed at its next line of progress, and restarted at once. When all messages are put and
+have left the channels, a file informs the consumers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mqgroups.embedded import EmbeddedCluster
 
 _POLL_S = 0.1
 _LONGEST_S = 1.0
-# Of the work; towards the end there is nobody left to disturb.
+# As fractions of the work; towards the end no programs are left to disturb.
 _FIRST, _LAST = 0.05, 0.8
 
 
@@ -95,9 +95,9 @@ class Disturber(Supervisor):
             environment: of the programs.
             all_put: file to make when all messages have arrived at instances.
             total: messages to be put.
-            planned: what goes wrong when, as ``plan`` returns it.
-            chance: draws whom it happens to.
-            tell: is told what happens, a sentence each time.
+            planned: the disturbances and their times, as ``plan`` returns them.
+            chance: draws the targets.
+            tell: is called with a sentence for each event.
         """
         super().__init__(programs, environment=environment, tell=tell)
         self.members = programs
@@ -128,7 +128,7 @@ class Disturber(Supervisor):
             _, kind = self._planned.pop(0)
             self._happens(kind)
         if not self._all_put.exists() and self._has_all_arrived():
-            self._tell("everything is put, and nothing is on a channel any more: consumers end when nothing is left")
+            self._tell("all messages are put and have left the channels: consumers end when the queues are empty")
             self._all_put.touch()
 
     @property
@@ -162,7 +162,7 @@ class Disturber(Supervisor):
             program.resumes += 1
             group_id, msg_seq_number = rest.split()
             self.interrupted.append(Interrupted(program, group_id, int(msg_seq_number)))
-            self._tell(f"{program.name} goes on in group …{group_id[-8:]} after message {msg_seq_number}")
+            self._tell(f"{program.name} resumes group …{group_id[-8:]} after message {msg_seq_number}")
         elif word == "doubt":
             self.verdicts[rest] += 1
             self._tell(f"{program.name} had a commit without an answer; by its status record it is {rest}")

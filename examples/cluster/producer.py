@@ -2,9 +2,9 @@
 
     python -m examples.cluster.producer --qmgr QM1 --conn-name 'localhost(1414)' --airport EWR --done /tmp/EWR.done
 
-``bind="group"`` sends each group to an instance of the queue, whole. It is the default, and all there is here about the cluster.
-The checkpoint, committed with the messages it speaks of, is how many groups are put. The file that says that everything is done
-is made before the checkpoint is forgotten: who starts after that finds the file.
+``bind="group"`` sends each group whole to one instance of the queue. It is the default; nothing else here concerns
+the cluster. The checkpoint is the number of groups put, committed with their messages. The file that reports the end
+is made before the checkpoint is cleared, so that a program which starts after that finds the file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the producer and the consumer program have in common, beyond what those of ``examples.flights`` have."""
+"""The common parts of the producer and the consumer program, in addition to those of ``examples.flights``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONNECT_WAIT_S = 60.0
 class GroupProgress(Progress):
     """Says as well what is found at the start, and what became of commits without an answer.
 
-    resumed 414d5120... 40      an interrupted group goes on after its message 40
+    resumed 414d5120... 40      an interrupted group is resumed after its message 40
     doubt committed             a lost answer was yes; or: backed out
     """
 

@@ -1,6 +1,6 @@
-"""``python -m examples.flights``: run the demo and draw up its balance. See the package's docstring.
+"""``python -m examples.flights``: run the demo and compare its result. See the package's docstring.
 
-Exit codes: 0 nothing is different; 1 something is, or the demo could not be run; 2 wrong arguments.
+Exit codes: 0 no differences; 1 differences, or the demo could not be run; 2 wrong arguments.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _demo(console: Console, options: argparse.Namespace, readings: Mapping[str, 
         view = stack.enter_context(View(console, programs))
         chance = random.Random(options.seed)
         for program in programs:
-            # The last one hits between the last commit and the end: everything is done, and nobody was told.
+            # The last kill is between the last commit and the end: all work is done, but not reported.
             program.kill_at = [*sorted(chance.sample(range(1, total), options.kills - 1)), total]
         killer = Killer(
             programs,

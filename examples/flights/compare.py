@@ -1,4 +1,4 @@
-"""The balance of the demo: what arrived against the table, and what is left on the queues."""
+"""Compare the messages that arrived with the table, and find messages left on the queues."""
 
 from __future__ import annotations
 

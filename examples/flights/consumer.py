@@ -1,12 +1,13 @@
-"""The consumer: gets groups from queue FLIGHTS and writes each to a file of its own, a line a message.
+"""The consumer: gets groups from queue FLIGHTS and writes each to a separate file, with a line for each message.
 
-Writing to a file is an effect outside MQ: after a crash, lines may be there whose messages were backed out. So before each
-commit the file is made durable (fsync), and its length goes into the checkpoint, which is committed with the messages. A new
-instance cuts the file to that length, deletes what was begun after it, and goes on. The order matters: were the commit
-first, a crash of the machine between the two would lose lines whose messages are gone from the queue.
+A file is not part of the unit of work: after a crash it may have lines of messages that were backed out. So before
+each commit the file is made durable (fsync), and its length becomes the checkpoint, which is committed with the
+messages. A new instance truncates the file to that length, deletes later files, and continues. The order matters: if
+the commit came first, a crash of the machine between the two would lose lines whose messages are no longer on the
+queue.
 
-Files are numbered in the order in which their groups came. The file that says that everything is done is made before the
-checkpoint is forgotten, for the reason the producer's is.
+Files are numbered in the order in which their groups arrive. The file that reports the end is made before the
+checkpoint is cleared, as in the producer.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""The producer: puts flights to queue FLIGHTS, one group a day, a unit of work every 500 flights.
+"""The producer: puts flights to queue FLIGHTS, one group for each day, with units of work of 500 flights.
 
-Its checkpoint, committed with the messages it speaks of, is the day and how many of its flights are put. So a new instance
-knows where the one before was, inside a day and between two. When all is put it makes a file *before* it forgets the checkpoint:
-whoever starts after that could not know otherwise that there is nothing left to do. An instance that finds the file only
-forgets the checkpoint, in case that was missed; closed then, the producer leaves its status queue empty.
+Its checkpoint is the day and the number of its flights that are put, committed with the messages. So a new instance
+knows where to continue, inside a day and between two days. When all flights are put, it makes a file *before* it
+clears the checkpoint; otherwise an instance that starts later could not know that the work is done. An instance that
+finds the file only clears the checkpoint, if necessary. When the producer is closed after that, its status queue is
+empty.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the producer and the consumer program have in common: arguments, lines of progress, how they end.
+"""The common parts of the producer and the consumer program: arguments, lines of progress, exit codes.
 
-Exit codes: 0 done; 75 start the program again, and it goes on: the queue manager is not there or has gone, or somebody else has
-taken what had gone back to the queue; 1 anything else.
+Exit codes: 0 done; 75 restart the program, and it resumes (the queue manager is not available, or another consumer
+got messages that were backed out); 1 any other failure.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Progress:
     """Says on standard output how far this program is, a line each time.
 
     at 1500 1                   messages done, of which the last may not be committed yet; how often it has connected again
-    resumed 2013-01-02 500      an earlier instance's work goes on, from there
+    resumed 2013-01-02 500      the work of an earlier instance is resumed from there
     finished 73                 everything is committed, in so many units of work
 
     A program that has more to say uses ``say``.
@@ -49,7 +49,7 @@ class Progress:
         self.say(f"at {self.position} {connection_of(self._connection).generation}")
 
     def resumed(self, where: str) -> None:
-        """Say that an earlier instance's work goes on."""
+        """Report that the work of an earlier instance is resumed."""
         self.say(f"resumed {where}")
         self.report()
 
@@ -60,7 +60,7 @@ class Progress:
 
     def say(self, line: str) -> None:
         """Say something: a word for what it is, and the rest."""
-        # In one write, and at once: whoever reads it may kill this process for it.
+        # In one write, without buffering, because the reader may kill this process at this line.
         os.write(sys.stdout.fileno(), f"{line}\n".encode())
 
 

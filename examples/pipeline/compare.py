@@ -1,4 +1,4 @@
-"""The balance: what is on the queues and in the files against what the table says; a sentence for each difference."""
+"""Compare the queues and files with the statistics from the table; each difference is a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pipeline's result without the pipeline: delays by day and carrier, counted from the table in plain Python."""
+"""The expected result of the pipeline: delays by day and carrier, computed from the table in plain Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pipeline's process, run until it ends, or until it is killed at a point of its protocol: with its JVM and its workers."""
+"""Run the pipeline's process until it ends, or kill it at a point of its protocol, together with its JVM and its workers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SILENCE_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point of the protocol: so long after a step of a micro-batch was told of."""
+    """A point of the protocol: a time after a step of a micro-batch was reported."""
 
     batch: int
     step: str

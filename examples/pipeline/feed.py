@@ -1,6 +1,6 @@
-"""The groups for the pipeline: the flights of a day and a trailer that counts them; and groups with something wrong.
+"""The groups for the pipeline: valid groups with the flights of a day and a trailer that counts them, and invalid groups.
 
-The bad ones are made of October days, which are no others' days: nothing of them may be found in a result.
+The invalid groups have flights of October, which the valid ones do not have. So none of their flights may appear in a result.
 """
 
 from __future__ import annotations

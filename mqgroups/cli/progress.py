@@ -131,7 +131,7 @@ def report_table(report: Report) -> Table:
 
 
 def table_of_rejected(report: Report) -> Table | None:
-    """Return the groups that were rejected, the first of them, with why; ``None`` if there is none."""
+    """Return a table of the first rejected groups with their reasons; ``None`` if no group was rejected."""
     if not report.rejected:
         return None
     shown = report.rejected[:_MOST_REJECTED]

@@ -1,14 +1,14 @@
-"""A connection to a queue manager, and what is called on it. The MQI is called here and nowhere above.
+"""A connection to a queue manager, and the MQI calls on it. Modules above this package do not call the MQI.
 
-connection.py       MQOPEN, MQCMIT, MQBACK; one unit of work; made again when it is lost
-queue.py            MQPUT, MQGET, MQINQ and MQCLOSE of a queue that is open
-connecting.py       MQCONNX, tried again
-handle.py           a connection handle, disconnected when nothing refers to it any more
+connection.py       MQOPEN, MQCMIT, MQBACK; one unit of work; reconnects when the connection is lost
+queue.py            MQPUT, MQGET, MQINQ and MQCLOSE of an open queue
+connecting.py       MQCONNX, with retries
+handle.py           a connection handle, disconnected when nothing refers to it any longer
 turn.py             one caller at a time, and whether the last one was interrupted
-retry.py            how long and after which reason codes to try again
-rules.py            which settings of MQCONNX go together
-wrapping.py         what an application's own QueueManager object may not do meanwhile
-forwarding.py       messages put as they were got
+retry.py            how long and after which reason codes to retry
+rules.py            which settings of MQCONNX may be combined
+wrapping.py         which calls are refused on an application's own QueueManager object while it is wrapped
+forwarding.py       moves messages to another queue unchanged
 message_handles.py  message handles that carry trace context
-authorities.py      what a call needs that was refused with 2035
+authorities.py      the authorities that a call needs, for errors with 2035
 """

@@ -1,4 +1,4 @@
-"""What a user has to be allowed for a call that was refused with 2035, in the words of SET AUTHREC.
+"""The authorities that a user needs for a call that was refused with 2035, as SET AUTHREC commands.
 
 Source: IBM MQ, topics "Authorizations for MQI calls", "SET AUTHREC on Multiplatforms".
 """
@@ -19,7 +19,7 @@ _FOR_OPTIONS = {
 
 
 def to_open(queue: str, options: int, *, is_model: bool) -> str:
-    """Return what opening a queue with these MQOO_* options needs. ``is_model``: a queue is made from it."""
+    """Return the authorities for opening a queue with these MQOO_* options. ``is_model``: it is a model queue."""
     named = [names for bit, names in _FOR_OPTIONS.items() if options & bit]
     needed = sorted({authority for _, authority in named} | ({"DSP"} if is_model else set()))
     asked = " + ".join(option for option, _ in named)
@@ -27,13 +27,13 @@ def to_open(queue: str, options: int, *, is_model: bool) -> str:
 
 
 def to_delete(queue: str) -> str:
-    """Return what deleting a queue with MQCLOSE needs."""
+    """Return the authority for deleting a queue with MQCLOSE."""
     return f"Deleting it needs DLT: {_line('QUEUE', queue, ['DLT'])}"
 
 
 def to_connect() -> str:
-    """Return what connecting, and asking the queue manager for its name, needs."""
-    return f"A user who is known needs CONNECT and INQ: {_line('QMGR', '', ['CONNECT', 'INQ'])}"
+    """Return the authorities for connecting and inquiring the queue manager's name."""
+    return f"If user and password are right, the user lacks CONNECT or INQ: {_line('QMGR', '', ['CONNECT', 'INQ'])}"
 
 
 def _line(object_type: str, profile: str, needed: list[str]) -> str:

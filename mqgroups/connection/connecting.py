@@ -1,4 +1,4 @@
-"""MQCONNX: a connection of this package's own, tried again while the queue manager is not there."""
+"""MQCONNX: makes a connection of this package's own, and retries while the queue manager is not available."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def open_connection(
     sleep: Sleep,
     telemetry: TelemetrySettings,
 ) -> Connection:
-    """Connect to a queue manager.
+    """Connect to a queue manager; retry while it is not available.
 
     Args:
-        binding: to call MQCONNX by.
-        arguments: of MQCONNX, also for each time the connection is made again.
-        patience: how long to go on trying now.
-        reconnect: how long to go on trying when the connection is lost.
-        sleep: how to wait between tries.
-        telemetry: what is traced, and whether messages carry it.
+        binding: the binding that calls MQCONNX.
+        arguments: of MQCONNX, for this connection and whenever it is remade.
+        patience: how long to retry now.
+        reconnect: how long to retry when the connection is lost; 0 does not reconnect.
+        sleep: the function that waits between tries.
+        telemetry: what is traced, and whether messages carry trace context.
 
     Raises:
-        MQIError: it cannot be connected to.
+        MQIError: connecting failed.
     """
 
     def connect() -> Handle:

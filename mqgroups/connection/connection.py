@@ -1,16 +1,15 @@
-"""A connection to a queue manager, and what is open on it: MQOPEN, MQCMIT, MQBACK, whose codes become errors.
+"""A connection to a queue manager, and the queues open on it: calls MQOPEN, MQCMIT and MQBACK and turns their codes into errors.
 
-A connection has *one* unit of work. Whoever puts or gets in syncpoint first owns it until it is committed or backed out
-(``begin``); a second producer or consumer on the same connection is refused meanwhile, because its commit would commit
-the other's half-done work too.
+A connection has *one* unit of work. The first producer or consumer that puts or gets in syncpoint owns it until it is committed
+or backed out (``begin``). A second one on the same connection is refused meanwhile, because its commit would also commit the
+unfinished work of the first.
 
-MQDISC commits (IBM MQ, topic q106120). Therefore nothing here disconnects on garbage collection, ``close`` calls MQBACK
-first, and if MQBACK cannot be done on a living connection there is no MQDISC at all: the queue manager backs out a
-connection that just goes away.
+MQDISC commits (IBM MQ, topic q106120). Therefore ``close`` calls MQBACK first. If MQBACK fails on a live connection, MQDISC is
+not called at all: the queue manager backs out the unit of work of a connection that is dropped.
 
-A connection that is lost can be made again (``restore``), to the same queue manager. It is another one then: what was
-open on the old one is stale, and its owners open it again, each before its next unit of work. After an interruption in the
-middle of a call (``turn.py``) the same is done without connecting again: what is under way is backed out, every handle closed.
+A lost connection can be remade (``restore``), to the same queue manager. Everything that was open on the old connection is then
+stale, and its owners open it again before their next unit of work. After an interruption in the middle of a call (``turn.py``)
+the connection is kept: the open unit of work is backed out, and every object handle is closed.
 
 Not here: MQPUT and MQGET (``queue.py``), which message comes next (``core``), and when to commit (``status/units_of_work.py``).
 """
@@ -49,7 +48,7 @@ _T = TypeVar("_T")
 
 
 class Connection:
-    """A connection to a queue manager. Leaving its ``with`` block backs out what is not committed, and disconnects."""
+    """A connection to a queue manager. Leaving its ``with`` block backs out uncommitted work and disconnects."""
 
     def __init__(
         self,
@@ -61,22 +60,22 @@ class Connection:
         sleep: Sleep = time.sleep,
         telemetry: TelemetrySettings = DEFAULT,
     ) -> None:
-        """Take a connection handle over.
+        """Take over a connection handle.
 
         Args:
-            binding: whose handle it is.
-            handle: from MQCONNX; a number for one of the application's own, which is neither disconnected nor made again.
-            connect: makes such a handle, or fails; ``None`` for one of the application's own.
-            reconnect: how long to go on trying when the connection is lost; 0 does not try.
-            sleep: how to wait between tries.
-            telemetry: what is traced, and whether messages carry it.
+            binding: the binding that made the handle.
+            handle: from MQCONNX. A number means that it is the application's own handle: it is neither disconnected nor remade.
+            connect: makes a new handle, or fails; ``None`` if the handle is the application's own.
+            reconnect: how long to retry when the connection is lost; 0 does not reconnect.
+            sleep: the function that waits between tries.
+            telemetry: what is traced, and whether messages carry trace context.
 
         Attributes:
-            generation: how many times everything that was open on it was lost or closed.
-            turn: who is in a call on it.
-            status_queues: who has which status queue open on it as its owner, by its name.
-            propagates: whether messages are put with trace context, and it is looked for in those that are got.
-            message_handles: by which.
+            generation: how many times all open objects were lost or closed.
+            turn: allows one call at a time.
+            status_queues: the owners of the status queues that are open on this connection, by queue name.
+            propagates: whether messages are put with trace context, and consumers look for it in messages.
+            message_handles: the message handles for trace context.
         """
         self.binding = binding
         self._handle = handle if isinstance(handle, Handle) else None
@@ -93,7 +92,7 @@ class Connection:
         self._status_queues_in_it: frozenset[str] = frozenset()
         self.turn = Turn()
         self.status_queues: dict[str, object] = {}
-        # What MQOPEN has answered: handle, MQOD, completion and reason code of each that is open.
+        # The results of MQOPEN for all open objects: handle, MQOD, completion code, reason code.
         self._opened: list[tuple[int, bytes, int, int]] = []
         self._message_handles: dict[tuple[str, ...], int] = {}
         self.q_mgr_name = ""
@@ -101,7 +100,7 @@ class Connection:
         self.propagates = telemetry.propagate
         self.message_handles = MessageHandles(self)
         if self.propagates and context.is_instrumented(binding.MQPUT):
-            self.stop_propagating("another instrumentation is around MQPUT")
+            self.stop_propagating("another instrumentation wraps MQPUT")
         try:
             self._inquire_q_mgr()
         except BaseException:
@@ -126,13 +125,13 @@ class Connection:
         return self.usable or (self._connect is not None and not self._closed and self.reconnect.wait_s > 0)
 
     def can_redo(self, error: MQIError) -> bool:
-        """Whether a unit of work that ended in ``error`` can be done again, on this connection or after ``restore``."""
+        """Whether a unit of work that failed with ``error`` can be redone, on this connection or after ``restore``."""
         return self.can_go_on and self.reconnect.wait_s > 0 and error.reason in REDO
 
     def reopening(self, open_all: Callable[[], _T], reasons: frozenset[int] = REDO) -> _T:
-        """Call ``open_all``; if the connection is lost meanwhile, again on a new one, while patience lasts.
+        """Call ``open_all``. If the connection is lost, reconnect and call it again, for as long as ``reconnect`` allows.
 
-        After an interruption at once on a new one: whose handles are open on this one is not known.
+        After an interruption it reconnects at once, because the owners of the open handles are not known.
         """
         if self.turn.interrupted:
             self.give_up()
@@ -144,23 +143,23 @@ class Connection:
 
         def say(not_yet: MQIError, pause_s: float) -> None:
             extra = logs.fields(q_mgr_name=self.q_mgr_name, reason=not_yet.reason)
-            _log.warning("%r: %s. Trying again in %.2g s", self, not_yet, pause_s, extra=extra)
+            _log.warning("%r: %s. Retrying in %.2g s", self, not_yet, pause_s, extra=extra)
 
         return retrying(self.reconnect, reasons, self.sleep, say)(attempt)
 
     @property
     def is_shared(self) -> bool:
-        """Whether the handle is the application's own: others may call verbs on it too."""
+        """Whether the handle is the application's own, so that other code may call verbs on it too."""
         return self._connect is None
 
     def restore(self) -> None:
-        """Connect again if the connection is gone: one try; or have nothing under way and nothing open, after an interruption.
+        """Reconnect, with one try, if the connection is gone. After an interruption, back out and close every object handle.
 
-        Everything that was open on it is stale then.
+        Everything that was open on the connection is then stale.
 
         Raises:
-            QueueManagerChanged: another queue manager answers at that address.
-            MQIError: it cannot be connected to, or not be backed out.
+            QueueManagerChanged: a different queue manager answers at that address.
+            MQIError: connecting or backing out failed.
         """
         if self._broken:
             self._connect_again()
@@ -169,19 +168,19 @@ class Connection:
             for answer in tuple(self._opened):
                 self.binding.MQCLOSE(self.hconn, answer[0], mq.MQCO_NONE)
             self._nothing_is_open()
-            _log.info("%r goes on after an interruption", self, extra=logs.fields(q_mgr_name=self.q_mgr_name))
+            _log.info("%r recovered after an interruption", self, extra=logs.fields(q_mgr_name=self.q_mgr_name))
 
     def give_up(self) -> bool:
-        """Have ``restore`` connect again, whatever is open on this connection; whether it can."""
+        """Make ``restore`` reconnect, even if this connection still works. Returns whether it can."""
         can_connect = self._connect is not None and self.reconnect.wait_s > 0
         self._broken = self._broken or can_connect
         return can_connect
 
     def _connect_again(self) -> None:
-        # The connection counts as lost to the last line, so that whatever interrupts this, it is done again.
+        # The connection counts as lost until the last line, so that this is repeated after any interruption.
         assert self._connect is not None
         identifier = self.q_mgr_identifier
-        # Let the queue manager know, if it can be reached, that the old connection is not used any more.
+        # If the queue manager can be reached, tell it that the old connection is no longer used.
         if self._handle is not None:
             self._handle.let_go()
         self._handle = self._connect()
@@ -211,22 +210,22 @@ class Connection:
         return not (self._closed or self._broken)
 
     def failed(self, verb: str, object_name: str, comp: int, reason: int) -> MQIError:
-        """Return the error for a verb's codes, and remember it if the connection is gone."""
+        """Return the error for a verb's codes, and note if the connection is gone."""
         error = mqi_error(verb, object_name, comp, reason)
         if isinstance(error, ConnectionBroken):
             self._broken, self._broken_at = True, verb
         if reason == mq.MQRC_HCONN_ERROR:
-            # The handle is another process's or thread's: it is for them to connect again.
+            # The handle belongs to another process or thread, which has to reconnect itself.
             self.reconnect = NEVER
         return error
 
     def gone(self) -> ConnectionBroken:
-        """Return the error for a call that cannot be made because what it needs was lost with the connection."""
+        """Return the error for a call on an object that was lost with the connection."""
         where = f"queue manager {self.q_mgr_name}"
         return ConnectionBroken(self._broken_at, where, mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN)
 
     def has_open(self, opened: tuple[int, bytes, int, int]) -> bool:
-        """Whether what MQOPEN answered then is still open: this answer, not a later one with the same handle."""
+        """Whether this result of MQOPEN is still open; a later one may have the same handle number."""
         return any(each is opened for each in self._opened)
 
     def close_handle(self, hobj: int, options: int = mq.MQCO_NONE) -> tuple[int, int]:
@@ -237,13 +236,13 @@ class Connection:
         return comp, reason
 
     def own_status_queue(self, name: str, owner: object) -> None:
-        """Have ``owner`` be who has a status queue open on this connection; who had it, has lost it, and is backed out.
+        """Make ``owner`` the owner of a status queue on this connection. A previous owner loses it and is backed out.
 
-        An application that was interrupted where it was given a producer, or where it closed one, makes another one of that
-        name, and nobody closes the first.
+        An application may be interrupted while it makes or closes a producer, and then make another one of the same name. Nothing
+        else would close the first one.
 
         Raises:
-            GroupUsage: somebody else on this connection has messages in a unit of work.
+            GroupUsage: another producer or consumer on this connection has messages in the unit of work.
             MQIError: a call failed.
         """
         if name in self.status_queues:
@@ -251,7 +250,8 @@ class Connection:
                 self.back_out()
             if self._unit_of_work_of is not None:
                 raise GroupUsage(
-                    f"status queue {name} is in use on this connection, and {self._unit_of_work_of!r} has an open unit of work"
+                    f"status queue {name} is in use on this connection, and {self._unit_of_work_of!r} has an open unit of work. "
+                    "End that unit of work first"
                 )
             for hobj, od, _, _ in tuple(self._opened):
                 if name in (st.name_at(od, st.OD_OBJECT_NAME), st.name_at(od, st.OD_RESOLVED_Q_NAME)):
@@ -270,11 +270,11 @@ class Connection:
         """MQOPEN.
 
         Args:
-            name: of the queue, or of the model queue to make ``dynamic_q_name`` from.
-            options: MQOO_*; FAIL_IF_QUIESCING is added.
-            object_q_mgr_name: the instance of a cluster queue; empty for the queue manager's own choice.
-            dynamic_q_name: the name of the queue to make.
-            max_message_length: the longest message to get from it, bytes.
+            name: of the queue, or of the model queue from which to create ``dynamic_q_name``.
+            options: MQOO_*; MQOO_FAIL_IF_QUIESCING is added.
+            object_q_mgr_name: the queue manager of a cluster queue's instance; empty lets the queue manager choose.
+            dynamic_q_name: the name of the queue to create.
+            max_message_length: the longest message to get from the queue, in bytes.
 
         Raises:
             MQIError: it cannot be opened.
@@ -292,8 +292,8 @@ class Connection:
     def message_handle(self, properties: Mapping[str, PropertyValue]) -> int:
         """Return a message handle with these properties, for one MQPUT; raises MQIError.
 
-        Properties of the same names come in the same handle, with other values: a handle lives as long as the connection
-        (pymqi has no MQDLTMH).
+        The handle is reused, with new values, for the next properties with the same names. A handle exists as long as the
+        connection (pymqi has no MQDLTMH).
         """
         names = tuple(properties)
         hmsg, comp, reason = self.binding.message_handle(self.hconn, properties, self._message_handles.get(names))
@@ -303,46 +303,46 @@ class Connection:
         return hmsg
 
     def stop_propagating(self, why: str) -> None:
-        """Put messages without trace context from now on."""
+        """Stop putting trace context into messages, and log ``why``."""
         self.propagates = False
         extra = logs.fields(q_mgr_name=self.q_mgr_name)
         _log.warning("messages carry no trace context: %s", why, extra=extra)
 
     def begin(self, owner: object, status_queues: Iterable[str] = ()) -> None:
-        """Claim the connection's unit of work for ``owner``, who then has to ``commit`` or ``back_out``.
+        """Claim the connection's unit of work for ``owner``, which must then ``commit`` or ``back_out``.
 
-        ``status_queues`` are those whose records will be in it.
+        ``status_queues`` are the queues whose records will be in it.
 
         Raises:
-            GroupUsage: another producer or consumer has messages in it.
-            ConnectionBroken: see ``usable``.
+            GroupUsage: another producer or consumer has messages in it, or the connection is closed.
+            ConnectionBroken: the connection is lost.
         """
         self._require_usable()
         if self._unit_of_work_of is not None and self._unit_of_work_of is not owner:
             raise GroupUsage(
                 f"{self._unit_of_work_of!r} has an open unit of work on this connection, and a connection has only "
-                "one; give each producer and consumer that work at the same time a connection of its own"
+                "one. Give producers and consumers that work at the same time a connection each"
             )
         self._status_queues_in_it = frozenset(status_queues)
         self._unit_of_work_of = owner
 
     def release(self, owner: object) -> None:
-        """Give the unit of work back without a call: nothing was put or got in it."""
+        """Release the unit of work without an MQI call, because nothing was put or got in it."""
         if self._unit_of_work_of is owner:
             self._unit_of_work_of = None
 
     @property
     def unit_of_work_of(self) -> object | None:
-        """Who has claimed the unit of work; ``None`` if nobody has."""
+        """The owner that claimed the unit of work; ``None`` if it is free."""
         return self._unit_of_work_of
 
     def commit(self) -> None:
-        """MQCMIT. If it fails, ``back_out`` is due.
+        """MQCMIT. If it fails, the caller must call ``back_out``.
 
         Raises:
-            UnitOfWorkBackedOut: the queue manager has backed out instead (2003); MQBACK does no harm then.
-            CommitOutcomeUnknown: the connection broke in the middle; see there.
-            MQIError: it failed; the unit of work is still open.
+            UnitOfWorkBackedOut: the queue manager has backed out instead (2003); calling MQBACK as well does no harm.
+            CommitOutcomeUnknown: the connection was lost during the call, and it may have committed.
+            MQIError: any other failure; the unit of work is still open.
         """
         comp, reason = self.binding.MQCMIT(self.hconn)
         if not comp:
@@ -356,13 +356,13 @@ class Connection:
         raise error
 
     def back_out(self) -> None:
-        """MQBACK; on a connection that is gone, the queue manager does it by itself.
+        """MQBACK. If the connection is gone, the queue manager backs out by itself.
 
-        It is called on a connection that only seems gone too: one that is refused new calls because the queue manager
-        quiesces is alive, and MQDISC would commit what is in its unit of work.
+        MQBACK is called even on a connection that counts as lost. While the queue manager quiesces, the connection is alive
+        although other calls are refused, and MQDISC would commit its unit of work.
 
         Raises:
-            MQIError: it failed. What was in the unit of work still is, so the connection can only be closed.
+            MQIError: MQBACK failed. The unit of work is still open, and the connection can only be closed.
         """
         if self._closed:
             return
@@ -376,11 +376,11 @@ class Connection:
 
     @contextmanager
     def unit_of_work(self, owner: object) -> Iterator[None]:
-        """Commit what is done in the ``with`` block, or back it out after an exception.
+        """Commit the work of the ``with`` block, or back it out after an exception.
 
         Raises:
             GroupUsage: another producer or consumer has messages in the unit of work.
-            CommitOutcomeUnknown: the connection broke in the middle of MQCMIT.
+            CommitOutcomeUnknown: the connection was lost during MQCMIT.
             MQIError: a call failed.
         """
         self.begin(owner)
@@ -392,7 +392,7 @@ class Connection:
             raise
 
     def close(self) -> None:
-        """Back out what is not committed, and disconnect if the connection is this package's own. Idempotent."""
+        """Back out uncommitted work, and disconnect unless the handle is the application's own. Idempotent."""
         if self._closed:
             return
         if self._handle is None:
@@ -403,7 +403,7 @@ class Connection:
             extra = logs.fields(q_mgr_name=self.q_mgr_name, reason=reason)
             if verb == "MQBACK":
                 _log.warning(
-                    "not disconnecting from %s, because that would commit: MQBACK failed with %s",
+                    "MQBACK on %s failed with %s; MQDISC is not called, because it would commit",
                     self.q_mgr_name,
                     mq.reason_name(reason),
                     extra=extra,
@@ -426,7 +426,7 @@ class Connection:
             raise GroupUsage(f"the connection to {self.q_mgr_name} is closed")
 
     def _open(self, od: bytes, options: int, object_name: str) -> tuple[int, bytes, int, int]:
-        # The answer goes into the list within one call of C: whatever interrupts this finds the handle there, and closes it.
+        # MQOPEN is called and its result stored within one C call, so that no interruption can lose the handle in between.
         self._opened.extend(map(self.binding.MQOPEN, (self.hconn,), (od,), (options,)))
         opened = self._opened[-1]
         comp, reason = opened[2:]

@@ -1,8 +1,8 @@
-"""A queue to which messages are moved as they were got: same MsgId, group, number, offset, flags and persistence.
+"""A queue that messages are moved to unchanged: same MsgId, GroupId, number, offset, flags and persistence.
 
-Without logical order, which would give them a new GroupId (IBM MQ, topic q023060, MQPMO_LOGICAL_ORDER); in a cluster bound on
-open, so that what belongs together goes to one place. Report options stay too, so who asked for a confirmation of arrival gets
-another one (read, not tried on IBM MQ).
+They are put without logical order, which would give them a new GroupId (IBM MQ, topic q023060, MQPMO_LOGICAL_ORDER). In a
+cluster the queue is bound on open, so that all messages of a group go to one instance. Report options are kept too, so a program
+that asked for a confirmation of arrival gets a second one (read, not tried on IBM MQ).
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ class ForwardQueue:
         Args:
             connection: to the queue manager.
             name: of the queue.
-            context_of: the queue that the messages are got from, open with MQOO_SAVE_ALL_CONTEXT, to pass on who put them and
-                when; that needs an authority of its own. By default that becomes the forwarder's.
+            context_of: the queue that the messages are got from, opened with MQOO_SAVE_ALL_CONTEXT. The messages then keep the
+                context of their original put (user, program, time); that needs the authority PASSALL. By default they get the
+                context of this program.
 
         Raises:
             MQIError: it cannot be opened.
@@ -38,11 +39,11 @@ class ForwardQueue:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the connection was made again since: it has to be opened again."""
+        """Whether the connection was remade since the queue was opened; the queue must then be opened again."""
         return self.queue.is_stale
 
     def take(self, md: bytes | bytearray, data: bytes) -> None:
-        """Put a message in the caller's unit of work, with the MQMD that it was got with; raises MQIError."""
+        """Put a message with the MQMD that it was got with, in the caller's unit of work; raises MQIError."""
         self.queue.put(bytearray(md), self._pmo, data)
 
     def close(self) -> None:

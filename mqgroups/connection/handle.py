@@ -1,8 +1,8 @@
-"""A connection handle of this package's own: backed out and disconnected when nobody has it any more.
+"""A connection handle that this package made. When it is garbage-collected, it is backed out and disconnected.
 
-A program can be interrupted between MQCONNX and the line that keeps its answer, or in the middle of closing. What it made then
-is garbage, and would stay connected, with what is open on it, to the end of the process. MQDISC commits (IBM MQ, topic
-q106120): so it comes behind an MQBACK that succeeded, or not at all.
+A program can be interrupted between MQCONNX and the statement that stores the handle, or while it closes a connection. The lost
+handle would stay connected, with all its open objects, until the process ends. MQDISC commits (IBM MQ, topic q106120), so it is
+called only after an MQBACK that succeeded.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import Binding, ConnectArguments, ConnectedQueueManager
 
-# MQBACK's way of saying that there is no unit of work any more, at least none that this process and thread could commit.
+# If MQBACK fails with one of these, there is no unit of work left that this process and thread could commit.
 NO_CONNECTION = frozenset({mq.MQRC_CONNECTION_BROKEN, mq.MQRC_HCONN_ERROR})
 
 
@@ -23,14 +23,14 @@ class Handle:
     """A connection handle.
 
     Attributes:
-        hconn: the handle itself; ``MQHC_UNUSABLE_HCONN`` before MQCONNX and when it was let go.
+        hconn: the handle itself; ``MQHC_UNUSABLE_HCONN`` before MQCONNX and after ``let_go``.
     """
 
     def __init__(self, binding: Binding) -> None:
         self.hconn = mq.MQHC_UNUSABLE_HCONN
         self._binding = binding
         self._pid = os.getpid()
-        # The binding's objects through which the handle was made; an interruption may come before ``hconn`` is there.
+        # The binding's objects that hold the handle; an interruption may come before ``hconn`` is set.
         self._made: list[ConnectedQueueManager] = []
 
     def connect(self, arguments: ConnectArguments) -> tuple[int, int]:
@@ -39,7 +39,7 @@ class Handle:
         return comp, reason
 
     def let_go(self) -> tuple[str, int, int]:
-        """MQBACK and MQDISC, which is left out where MQBACK fails on a connection that lives; returns the last verb and codes."""
+        """MQBACK, then MQDISC; no MQDISC if MQBACK fails on a live connection. Returns the last verb and its codes."""
         hconn = self._hconn()
         if hconn == mq.MQHC_UNUSABLE_HCONN:
             return "MQDISC", mq.MQCC_OK, mq.MQRC_NONE
@@ -62,18 +62,18 @@ class Handle:
         try:
             self._let_go_of_what_is_left()
         except BaseException:
-            # Interrupted too, and nobody comes after this.
+            # This was interrupted, too, and no later call would finish it.
             self._let_go_of_what_is_left()
             raise
 
     def _let_go_of_what_is_left(self) -> None:
-        # A handle means nothing in a process that was forked, and at the end of the interpreter there may be nothing to call.
+        # A handle is not valid in a forked process, and while the interpreter ends the functions may already be gone.
         if not getattr(self, "_made", None) or os.getpid() != self._pid or sys.is_finalizing():
             return
         if self._hconn() != mq.MQHC_UNUSABLE_HCONN:
             self.let_go()
             warnings.warn(
-                "a connection to a queue manager was not closed: use it in a with statement, or close() it",
+                "a connection to a queue manager was not closed: use it in a with statement, or call close()",
                 ResourceWarning,
                 stacklevel=3,
                 source=self,

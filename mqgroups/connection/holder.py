@@ -1,4 +1,4 @@
-"""ConnectionHolder: what has a connection to a queue manager, as ``mqgroups.QueueManager`` has.
+"""ConnectionHolder: the base of objects that have a connection to a queue manager, such as ``mqgroups.QueueManager``.
 
 Operators' functions (``mqgroups.operate``) and the Spark data source are given a queue manager and need its connection. They
 are on lower floors than ``queue_manager.py``, or beside it, so what they share with it is here.
@@ -10,7 +10,7 @@ from mqgroups.connection.connection import Connection
 
 
 class ConnectionHolder:
-    """What has a connection: who is at its other end, and whether it can be used."""
+    """An object with a connection: the queue manager that it is connected to, and whether it can be used."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -22,12 +22,12 @@ class ConnectionHolder:
 
     @property
     def q_mgr_identifier(self) -> str:
-        """Its identifier (QMID): another queue manager of the same name has another one."""
+        """Its identifier (QMID). Two queue managers of the same name have different ones."""
         return self._connection.q_mgr_identifier
 
     @property
     def platform(self) -> int:
-        """MQPL_*: what it runs on."""
+        """MQPL_*: the platform that it runs on."""
         return self._connection.platform
 
     @property
@@ -37,5 +37,5 @@ class ConnectionHolder:
 
 
 def connection_of(holder: ConnectionHolder) -> Connection:
-    """Return its connection; for the rest of this package."""
+    """Return the connection of ``holder``; for the rest of this package."""
     return holder._connection

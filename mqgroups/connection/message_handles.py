@@ -1,7 +1,7 @@
-"""The message handles of a connection by which messages carry trace context.
+"""The message handles with which a connection puts trace context into messages.
 
-Each is made once and used again for every message: MQSETMP replaces what it holds, only when that changes. pymqi
-cannot delete a property, so context with and without ``tracestate`` has a handle each.
+Each handle is made once and reused for every message; MQSETMP is called only when the context changes. pymqi cannot delete a
+property, so contexts with and without ``tracestate`` use separate handles.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mqgroups.telemetry.guard import guarded
 
 
 class _Connection(Protocol):
-    """What a connection has for this."""
+    """The part of a connection that this module uses."""
 
     generation: int
 
@@ -24,15 +24,15 @@ class _Connection(Protocol):
 
 
 class MessageHandles:
-    """A connection's message handles. Nothing here raises: without a handle messages are put all the same."""
+    """A connection's message handles. Nothing here raises: if a handle cannot be made, messages are put without context."""
 
     def __init__(self, connection: _Connection) -> None:
         self._connection = connection
-        # By whether there is a tracestate: the handle, what it holds, and of which connection it is.
+        # Key: whether there is a tracestate. Value: the handle, the context in it, and the connection's generation.
         self._carrying: dict[bool, tuple[int, TraceContext, int]] = {}
 
     def carrying(self, context: TraceContext) -> int:
-        """Return a handle that holds this context; ``MQHM_NONE`` if there is none, or it cannot be had."""
+        """Return a handle that holds this context; ``MQHM_NONE`` if the context is empty or the handle cannot be made."""
         return (context.traceparent and self._holding(context)) or mq.MQHM_NONE
 
     @guarded

@@ -1,4 +1,4 @@
-"""A queue that is open on a connection: MQPUT, MQGET, MQINQ and MQCLOSE, whose codes become errors."""
+"""A queue that is open on a connection: calls MQPUT, MQGET, MQINQ and MQCLOSE and turns their codes into errors."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.abc import Binding
 
-# The message is on the queue and what the warning is about does not matter to a group.
+# The message is on the queue, and the warning does not matter for a group.
 _ACCEPTED_PUT_WARNINGS = frozenset({mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM})
 _UNFINISHED = frozenset({mq.MQRC_INCOMPLETE_GROUP, mq.MQRC_INCOMPLETE_MSG})
 _SMALLEST_BUFFER_BYTES = 65_536
-# The bindings allocate what they are told; of nothing, some platforms make a failure.
+# The bindings allocate a buffer of this size; on some platforms allocating 0 bytes fails.
 _NO_DATA_BYTES = 1
 
 
 class OpenOn(Protocol):
-    """What a queue needs of the connection that it is open on."""
+    """The parts of a connection that a queue on it uses."""
 
     binding: Binding
     hconn: int
@@ -35,7 +35,7 @@ class OpenOn(Protocol):
 
 
 class Queue:
-    """A queue that is open. Made by ``Connection.open_queue``. When the connection is made again, it has to be opened again."""
+    """An open queue. Made by ``Connection.open_queue``. After the connection was remade, it must be opened again."""
 
     def __init__(
         self, connection: OpenOn, name: str, opened: tuple[int, bytes, int, int], max_message_length: int
@@ -57,22 +57,22 @@ class Queue:
 
     @property
     def hobj(self) -> int:
-        """The object handle, for an MQPMO that passes on the context of what is got from this queue."""
+        """The object handle, for an MQPMO that passes on the context of messages got from this queue."""
         assert self._hobj is not None
         return self._hobj
 
     @property
     def is_stale(self) -> bool:
-        """Whether the connection was made again since: the queue has to be opened again."""
+        """Whether the connection was remade since the queue was opened; the queue must then be opened again."""
         return self._generation != self._connection.generation
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be used: neither closed nor stale."""
+        """Whether the queue can be used: it is neither closed nor stale."""
         return self._hobj is not None and not self.is_stale
 
     def leads_to(self, name: str) -> bool:
-        """Whether it is the queue ``name`` of this queue manager, directly or by an alias."""
+        """Whether it resolves to the queue ``name`` of this queue manager, directly or by an alias."""
         return (self.resolved_q_name, self.resolved_q_mgr_name) == (name, self._connection.q_mgr_name)
 
     def _usable_hobj(self) -> int:
@@ -81,11 +81,11 @@ class Queue:
         return self._hobj
 
     def put(self, md: bytearray, pmo: bytearray, data: bytes) -> tuple[bytes, bytes]:
-        """MQPUT: return MQMD and MQPMO as the queue manager filled them; the templates ``md`` and ``pmo`` stay as they are.
+        """MQPUT. Returns MQMD and MQPMO as the queue manager filled them; the templates ``md`` and ``pmo`` are not changed.
 
         Raises:
-            MQIError: the message is not on the queue; or it is, with a warning that should not be (2241, 2242, 2185,
-                2245), and then the unit of work has to be backed out.
+            MQIError: the message is not on the queue; or it is, with a warning that is not accepted (2241, 2242, 2185,
+                2245), and then the caller must back out the unit of work.
         """
         hobj = self._usable_hobj()
         md_out, pmo_out, comp, reason = self._mqput(self._hconn, hobj, bytes(md), bytes(pmo), data)
@@ -96,10 +96,10 @@ class Queue:
     def get(
         self, md: bytearray, gmo: bytearray, accepted: frozenset[int] = frozenset()
     ) -> tuple[bytes, bytes, bytes] | None:
-        """MQGET: return data, MQMD and MQGMO; ``None`` if there was no message. ``md`` and ``gmo`` are templates.
+        """MQGET. Returns data, MQMD and MQGMO; ``None`` if there is no message. ``md`` and ``gmo`` are templates.
 
-        A message that does not fit the buffer (2080) is got again with a buffer of its size: nothing was consumed and
-        no position moved. Data is never truncated. ``accepted`` are warnings that are none to the caller.
+        If the message does not fit the buffer (2080), the call is repeated with a larger buffer: nothing was consumed and no
+        position changed. Data is never truncated. Warnings in ``accepted`` do not count as failures.
 
         Raises:
             MessageTooLong: the message is longer than this queue was opened for.
@@ -123,9 +123,9 @@ class Queue:
             self._buffer_bytes = length
 
     def get_descriptor(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:
-        """MQGET without the data: return MQMD, MQGMO and the data's length; ``None`` if there was no message.
+        """MQGET without the data. Returns MQMD, MQGMO and the length of the data; ``None`` if there is no message.
 
-        ``gmo`` has to say MQGMO_ACCEPT_TRUNCATED_MSG; with a destructive get the data is gone. Raises MQIError.
+        ``gmo`` must have MQGMO_ACCEPT_TRUNCATED_MSG. A destructive get loses the data. Raises MQIError.
         """
         hobj = self._usable_hobj()
         _, md_out, gmo_out, length, comp, reason = self._mqget(self._hconn, hobj, bytes(md), bytes(gmo), _NO_DATA_BYTES)
@@ -136,7 +136,7 @@ class Queue:
         raise self._connection.failed("MQGET", f"queue {self.name}", comp, reason)
 
     def inquire(self, selector: int) -> int | str:
-        """MQINQ of one attribute; character values without padding."""
+        """MQINQ of one attribute. Character values are returned without padding."""
         value, comp, reason = self._connection.binding.inquire(self._hconn, self._usable_hobj(), selector)
         if comp:
             raise self._connection.failed("MQINQ", f"queue {self.name}", comp, reason)
@@ -144,20 +144,22 @@ class Queue:
 
     @property
     def is_in_cluster(self) -> bool:
-        """Whether this queue, which is defined here, is shared in a cluster; two MQINQ."""
+        """Whether this local queue is shared in a cluster. Calls MQINQ once or twice."""
         return any(self.inquire(selector) for selector in (mq.MQCA_CLUSTER_NAME, mq.MQCA_CLUSTER_NAMELIST))
 
     def close(self, options: int = mq.MQCO_NONE) -> None:
-        """MQCLOSE. Does nothing if the queue is closed or the connection gone; an unfinished group is no error, nor is a
-        connection that is lost now: it takes the handle with it.
+        """MQCLOSE. Does nothing if the queue is closed or the connection is gone.
+
+        An unfinished group is not an error. Losing the connection in this call is not an error either, unless the queue was to
+        be deleted: the handle is gone with the connection.
 
         Raises:
-            MQIError: it failed. A close that should have deleted the queue leaves it open then.
+            MQIError: MQCLOSE failed; the queue is still open.
         """
         if self._hobj is None or self.is_stale or not self._connection.usable:
             return
         if not self._connection.has_open(self._opened):
-            # Closed for another owner of the name (``own_status_queue``); its number may be another handle's by now.
+            # Closed for another owner of the name (``own_status_queue``); another handle may have its number now.
             self._hobj = None
             return
         comp, reason = self._connection.close_handle(self._hobj, options)

@@ -1,7 +1,7 @@
-"""When to try again, how often and how long: tenacity policies as values, and the tables of reasons that qualify.
+"""Retries: which reason codes are retried, how long, and with which pauses, as tenacity policies.
 
-What is tried again is always a whole unit of work, or a call outside one: never a verb in the middle of one, whose
-messages the queue manager may have backed out.
+Only a whole unit of work, or a call outside a unit of work, is retried. A verb in the middle of a unit of work is never retried,
+because the queue manager may have backed out the messages before it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Sleep = Callable[[float], None]
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-# The queue manager, its listener or its channel is not there yet, or not any more.
+# The queue manager, its listener or its channel is not available at the moment.
 CONNECT_LATER = frozenset(
     {
         mq.MQRC_CONNECTION_BROKEN,
@@ -36,27 +36,27 @@ CONNECT_LATER = frozenset(
         mq.MQRC_STANDBY_Q_MGR,
     }
 )
-# The previous owner of a status queue has it open still.
+# The previous owner of a status queue still has it open.
 OWNER_ACTIVE = frozenset({mq.MQRC_OBJECT_IN_USE})
-# After these a unit of work is done again, once it is known that it was not committed: the connection is gone, or the queue
-# manager has backed out.
+# After these a unit of work is redone, once it is known that it was not committed: the connection is gone, or the queue manager
+# has backed out.
 REDO = (CONNECT_LATER - {mq.MQRC_MAX_CONNS_LIMIT_REACHED, mq.MQRC_STANDBY_Q_MGR}) | {
     mq.MQRC_CALL_INTERRUPTED,
     mq.MQRC_BACKED_OUT,
 }
-# What may go wrong in doing so, and still come right.
+# Failures while redoing a unit of work that may go away by themselves.
 REDO_LATER = REDO | CONNECT_LATER | OWNER_ACTIVE
-# A consumer will make room, or an operator will, or will allow puts again.
+# A consumer or an operator may make room, or an operator may enable puts again.
 NO_ROOM = frozenset({mq.MQRC_Q_FULL, mq.MQRC_Q_SPACE_NOT_AVAILABLE, mq.MQRC_STORAGE_MEDIUM_FULL, mq.MQRC_PUT_INHIBITED})
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to go on trying: at growing intervals with jitter, so that many who wait do not come back at once.
+    """How long to retry. Pauses grow and have jitter, so that many waiting programs do not retry at the same moment.
 
     Attributes:
-        wait_s: give up after this time, seconds; 0 tries once.
-        first_s, longest_s: the first and the longest pause between two tries, seconds.
+        wait_s: give up after this time, in seconds; 0 tries once.
+        first_s, longest_s: the first and the longest pause between two tries, in seconds.
     """
 
     wait_s: float
@@ -71,13 +71,13 @@ Say = Callable[[MQIError, float], None]
 
 
 class Again:
-    """Calls a function until it succeeds, fails for good, or patience is over. Made by ``retrying``."""
+    """Calls a function until it succeeds, fails with an error that is not retried, or the time is over. Made by ``retrying``."""
 
     def __init__(self, policy: tenacity.Retrying) -> None:
         self._policy = policy
 
     def __call__(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Return what the function does at last; raises its last error, whose traceback tells nothing of what is in between."""
+        """Return the function's result, or raise its last error, without tenacity's frames in the traceback."""
         try:
             return self._policy(function, *args, **kwargs)
         except MQGroupsError as error:
@@ -85,9 +85,9 @@ class Again:
 
 
 def retrying(patience: Patience, reasons: frozenset[int], sleep: Sleep, say: Say | None = None) -> Again:
-    """Return what tries again on an ``MQIError`` with one of these reasons, and lets others through.
+    """Return a caller that retries on an ``MQIError`` with one of these reasons, and raises all other errors.
 
-    ``say`` is told the error and the pause behind it, seconds, before each pause that is longer than those before it.
+    ``say`` is called with the error and the coming pause in seconds, before the first pause and before each clearly longer one.
     """
     longest_s = 0.0
 

@@ -1,5 +1,7 @@
-"""What MQCONNX may be told together. What makes no sense, or is less safe than it looks, is refused before anything is
-connected. Not here: reading secrets (``secret.py``), what a binding can pass on (``mqi/``).
+"""Which arguments of MQCONNX may be combined.
+
+Arguments that make no sense together, or are less safe than they look, are refused before connecting. Not here: reading secrets
+(``mqi/secret.py``), and which arguments a binding supports (``mqi/``).
 
 Source: IBM MQ, topics "MQCD", "MQSCO", "MQCSP", "MQCNO" and their fields; "Specifying that an MQI client uses TLS".
 """
@@ -10,7 +12,7 @@ from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments
 
-# The bindings cut what is longer than its field without a word.
+# The bindings silently truncate a value that is longer than its field.
 _LENGTHS = {
     "q_mgr_name": mq.MQ_Q_MGR_NAME_LENGTH,
     "channel": mq.MQ_CHANNEL_NAME_LENGTH,
@@ -25,7 +27,7 @@ _LENGTHS = {
 
 
 def check(arguments: ConnectArguments) -> None:
-    """Raise ConfigurationError for settings that cannot be, alone or together."""
+    """Raise ConfigurationError for arguments that are not valid, alone or together."""
     _check_lengths(arguments)
     _check_way(arguments)
     _check_identity(arguments)
@@ -38,48 +40,52 @@ def _check_lengths(arguments: ConnectArguments) -> None:
         if value is None:
             continue
         if not value and name != "q_mgr_name":
-            raise ConfigurationError(f"{name} is empty; leave it out, or say what it is")
+            raise ConfigurationError(f"{name} is empty; leave it out, or give a value")
         length = len(value.encode())
         if longest is not None and length > longest:
-            raise ConfigurationError(f"{name} has {length} bytes; it may have {longest}")
+            raise ConfigurationError(f"{name} has {length} bytes; the maximum is {longest}")
 
 
 def _check_way(arguments: ConnectArguments) -> None:
     if (arguments.channel is None) != (arguments.conn_name is None):
-        raise ConfigurationError("channel and conn_name belong together: give both or neither")
+        raise ConfigurationError("channel and conn_name belong together; give both or neither")
     if arguments.ccdt_url is not None and arguments.channel is not None:
-        raise ConfigurationError("ccdt_url and channel: the table says which channels there are; give one or the other")
+        raise ConfigurationError(
+            "ccdt_url and channel: the channel definition table defines the channels; give only one of them"
+        )
     if arguments.q_mgr_name.startswith("*") or (not arguments.q_mgr_name and arguments.channel is None):
         raise ConfigurationError(
-            f"q_mgr_name {arguments.q_mgr_name!r} lets whichever queue manager answer, and status queues and interrupted "
-            "groups are on one of them: another start would find nothing to resume. Name the queue manager; a table "
-            "(CCDT) may have several addresses for it"
+            f"q_mgr_name {arguments.q_mgr_name!r} may connect to different queue managers, but status queues and interrupted "
+            "groups are on one of them: the next start could find nothing to resume. Name the queue manager; a channel "
+            "definition table (CCDT) may have several addresses for it"
         )
 
 
 def _check_identity(arguments: ConnectArguments) -> None:
     if arguments.token is not None and (arguments.user is not None or arguments.password is not None):
-        raise ConfigurationError("token and user: a token says who it is; give it, or a user with a password")
+        raise ConfigurationError(
+            "token and user: a token identifies its user; give either a token, or user and password"
+        )
     if arguments.password is not None and arguments.user is None:
-        raise ConfigurationError("password without user: say whose it is")
+        raise ConfigurationError("password without user: give both")
     if arguments.user is not None and arguments.password is None:
-        raise ConfigurationError("user without password: there is nothing for the queue manager to check; give both")
+        raise ConfigurationError("user without password: the queue manager has nothing to check; give both")
 
 
 def _check_tls(arguments: ConnectArguments) -> None:
     if arguments.key_repository_password is not None and arguments.key_repository is None:
-        raise ConfigurationError("key_repository_password without key_repository: say which one it opens")
+        raise ConfigurationError("key_repository_password without key_repository: give both")
     if arguments.channel is None:
         for name in ("cipher_spec", "peer_name"):
             if getattr(arguments, name) is not None:
                 raise ConfigurationError(
-                    f"{name} is part of a channel's definition: give channel and conn_name with it; in a table (CCDT), "
-                    "each channel has its own"
+                    f"{name} without channel: it is part of a channel's definition. Give channel and conn_name with it; with a "
+                    "channel definition table (CCDT), set it in the table"
                 )
     elif arguments.cipher_spec is None:
         for name in ("key_repository", "certificate_label", "peer_name"):
             if getattr(arguments, name) is not None:
                 raise ConfigurationError(
-                    f"{name} without cipher_spec: the connection would not use TLS at all; give the CipherSpec of the "
-                    "channel (ANY_TLS12_OR_HIGHER, say)"
+                    f"{name} without cipher_spec: the connection would not use TLS. Give the CipherSpec of the channel, for "
+                    "example ANY_TLS12_OR_HIGHER"
                 )

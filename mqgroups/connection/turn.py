@@ -1,18 +1,18 @@
-"""Who is inside a connection: one caller at a time; and whether the last one was interrupted there.
+"""Allow one caller at a time on a connection, and detect whether the last caller was interrupted.
 
-An exception of any kind may come between any two instructions of this package: KeyboardInterrupt, SystemExit from a signal
-handler, MemoryError, a cancellation. What the interrupted call knew of the connection cannot be believed then, and the next call
-finds everything out again. ``Turn`` is how it learns that it has to:
+An exception may occur between any two instructions of this package: KeyboardInterrupt, SystemExit from a signal handler,
+MemoryError, a cancellation. The state that the interrupted call left is then not reliable, and the next call must establish it
+again. ``Turn`` detects that:
 
     with connection.turn:       a call that comes from the application
         ...
 
-A block that ends in order, or with one of this package's own errors (which are raised where everything is in order), leaves
-nothing behind. Any other exception leaves ``interrupted``, until ``Connection.restore`` has dealt with it. So does an exception
-that comes on the way into the block or out of it: then the caller's frame is still noted, and runs nowhere any more.
+A block that ends normally, or with one of this package's own errors (raised only when the state is consistent), leaves no trace.
+After any other exception ``was_interrupted`` is true, until ``Connection.restore`` has recovered. The same holds for an exception
+on the way into the block or out of it: the caller's frame is still stored, but no thread runs it.
 
-A connection is one thread's at a time. A second thread is refused at once, with nothing changed; so is a call out of a function
-that is called by this package (a hook, ``before_commit``, a signal handler in the middle of a call).
+Only one thread may use a connection at a time. A call from a second thread is refused at once, and nothing changes. A call from
+a function that this package itself calls (a hook, ``before_commit``, a signal handler during a call) is refused, too.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Turn:
     """A context manager for calls of the application.
 
     Attributes:
-        interrupted: whether a call ended where it could not; who makes everything good again sets it back.
+        interrupted: whether a call was found to be interrupted; ``Connection.restore`` resets it after recovery.
     """
 
     __slots__ = ("_inside", "interrupted")
 
     def __init__(self) -> None:
-        # Empty, or whose frame is inside. A dict, because of two threads one wins in setdefault.
+        # Empty, or the frame of the caller. A dict, because setdefault lets exactly one of two threads win.
         self._inside: dict[str, FrameType | str] = {}
         self.interrupted = False
 
@@ -55,7 +55,7 @@ class Turn:
 
     @property
     def was_interrupted(self) -> bool:
-        """Whether the last call was, and nobody has made that good yet."""
+        """Whether the last call was interrupted, and the connection has not recovered yet."""
         inside = self._inside.get(_HERE)
         return self.interrupted or (inside is not None and (isinstance(inside, str) or not self._is_running(inside)))
 
@@ -64,28 +64,28 @@ class Turn:
         return any(_is_below(sought, frame) for frame in sys._current_frames().values())
 
     def _displace(self, inside: FrameType | str, frame: FrameType) -> None:
-        """Have the turn free again if somebody was interrupted in it; raises GroupUsage if it is somebody who works."""
+        """Free the turn if its caller was interrupted; raises GroupUsage if the caller is still running."""
         if isinstance(inside, FrameType):
             if _is_below(inside, frame.f_back):
-                # Whatever this error does to the call that is under way, it comes at a moment when nothing is in order.
+                # However the outer call handles this error, it is raised while the state is not consistent.
                 self.interrupted = True
                 raise GroupUsage(
-                    "called from inside a call on the same connection: a hook, before_commit and a signal handler may note "
-                    "something for later, and not use the producer, consumer or pipe"
+                    "called from inside another call on the same connection. A hook, before_commit or a signal handler must not "
+                    "use the producer, consumer or pipe; let it store what it needs, and make the call later"
                 )
             if self._is_running(inside):
                 raise GroupUsage(
-                    "another thread is in a call on the same connection. A connection, with its producers, consumers and "
-                    "pipes, is one thread's at a time: give each thread a connection of its own. Nothing was changed"
+                    "another thread is in a call on the same connection. Only one thread at a time may use a connection with its "
+                    "producers, consumers and pipes. Give each thread a connection of its own. Nothing was changed"
                 )
-        # Who left in order while this was found out, has cleared it before.
+        # If the caller left normally in the meantime, it has cleared the entry itself.
         if self._inside.get(_HERE) is inside:
             self.interrupted = True
             self._inside.clear()
 
 
 def _is_below(sought: FrameType, frame: FrameType | None) -> bool:
-    """Whether a frame is on the stack that ends in ``frame``."""
+    """Whether ``sought`` is on the stack whose innermost frame is ``frame``."""
     while frame is not None:
         if frame is sought:
             return True

@@ -1,8 +1,8 @@
-"""A QueueManager object of the application's own, while this package uses its connection.
+"""Guard the application's own QueueManager object while this package uses its connection.
 
-A connection has one unit of work. While a group's messages are in it, only this package can end it: the status record has to be
-in it too. So the object's own ``commit``, ``backout``, ``begin`` and ``disconnect`` are refused meanwhile. What calls the
-binding's C functions itself cannot be refused; it is noticed (``StatusQueue.hold``).
+A connection has one unit of work. While a group's messages are in it, only this package may end it, because the status record
+must be in it too. Until then the object's own ``commit``, ``backout``, ``begin`` and ``disconnect`` are refused. Code that calls
+the binding's C functions directly cannot be refused, but is detected afterwards (``StatusQueue.hold``).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _REFUSED = ("begin", "commit", "backout", "disconnect")
 
 
 def refuse_ends(q_mgr: Any, owner_of_unit_of_work: Callable[[], object | None]) -> Callable[[], None]:
-    """Have an object refuse to end the unit of work, or to begin another one, while that has an owner.
+    """Make ``q_mgr`` refuse to end the unit of work, or to begin another one, while the unit of work has an owner.
 
-    The object gets a class of its own for it. Returns: what gives it the old one back.
+    The object's class is replaced by a subclass. Returns a function that restores the old class.
     """
     its_class = type(q_mgr)
 
@@ -29,9 +29,9 @@ def refuse_ends(q_mgr: Any, owner_of_unit_of_work: Callable[[], object | None]) 
             owner = owner_of_unit_of_work()
             if owner is not None:
                 raise GroupUsage(
-                    f"{name}() on a connection in whose unit of work {owner!r} has messages: it ends with their status record, "
-                    "by the producer, consumer or pipe. Nothing was done. Leave its group first; or give it a connection of its "
-                    "own"
+                    f"{name}() was called while {owner!r} has messages in the connection's unit of work. Only that producer, "
+                    "consumer or pipe may end it, because its status record must be committed too. Nothing was done. Leave its "
+                    "group first, or give it a connection of its own"
                 )
             return method(self, *arguments, **more)
 

@@ -1,23 +1,22 @@
-"""Groups of a batch, put by many short-lived attempts that share one status queue: who may put which, and from where.
+"""Which attempt of a batch may put which group, and from which message, when many attempts share one status queue.
 
-A producer with a name owns its status queue by having it open exclusively. An attempt at a task of somebody's scheduler
-cannot: there are many at a time, two of them may work on the same group without knowing of each other, and one that was
-given up may wake up and go on. They share a status queue, and each group has records of its own there:
+A producer with a name owns its status queue by opening it exclusively. The attempts of a scheduler's tasks cannot do that: many
+run at a time, two of them may work on the same group without knowing of each other, and an attempt that the scheduler gave up
+may continue later. They share a status queue, and each group has its own records there:
 
-    intent      put with the group's first claim, taken away with its status record; never replaced, hence always visible
+    intent      put with the group's first claim and removed with its status record; never replaced, hence always visible
     status      the group's status record: ``owner_id`` is the token of the attempt that claimed it last, ``epoch`` the number
-                of claims; replaced in every unit of work, by getting the one that the attempt has put itself
-    high-water mark    of the sink: all groups of this batch, and of those before it, are whole
+                of claims; replaced in every unit of work, by getting the record that the same attempt put before
+    high-water mark    one for each sink: all groups of this batch, and of the batches before it, are whole
 
-An attempt that finds no status record of its own in a unit of work was replaced by another one; it backs out and ends.
+If an attempt does not find its own status record in a unit of work, another attempt has replaced it; it backs out and ends.
 
-A claim looks for the intent first and for the high-water mark second; a batch is ended by putting the high-water mark first,
-and by taking intents and status records away second. So an attempt that is late sees the intent, or, because it is gone, the
-high-water mark. An intent without a status record means that somebody has the status record in a unit of work: wait. Neither
-intent nor high-water mark means that the group is new; between looking and putting, a lock of the group's own keeps others
-from looking.
+A claim looks for the intent first and for the high-water mark second. The end of a batch puts the high-water mark first and
+removes intents and status records second. So a late attempt sees the intent or, if that is gone, the high-water mark. An intent
+without a status record means that a unit of work hides the status record: wait. Neither intent nor high-water mark means that
+the group is new. From looking until the claim is put, a lock for the group keeps other attempts from looking.
 
-All three are status records (``core.status``), told apart by ``CorrelId``: a digest of what they are and of what.
+All three are status records (``core.status``) and differ in ``CorrelId``: a digest of the record's kind, sink, batch and key.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ CORREL_ID_LENGTH = 24
 
 
 class RecordKind(Enum):
-    """What a record on a shared status queue is."""
+    """The kinds of record on a shared status queue."""
 
     INTENT = "intent"
     STATUS = "status"
@@ -45,11 +44,11 @@ class RecordKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """Who puts batches to a queue: the same for all batches and attempts.
+    """The writer of batches to a queue: the same for all batches and attempts.
 
     Attributes:
-        name: such as a streaming query's id.
-        queue: where the groups go.
+        name: for example a streaming query's id.
+        queue: the queue that the groups are put to.
         q_mgr_identifier: of the queue manager with the status queue.
     """
 
@@ -59,7 +58,7 @@ class Sink:
 
     @property
     def high_water_mark_id(self) -> bytes:
-        """The CorrelId of its high-water mark, 24 bytes."""
+        """The CorrelId of the sink's high-water mark, 24 bytes."""
         return _correl_id(RecordKind.HIGH_WATER_MARK, self.name, self.queue)
 
 
@@ -68,9 +67,9 @@ class Claim:
     """One attempt's claim on one group.
 
     Attributes:
-        sink, batch, key: which group. Batches are counted upwards.
-        token: the attempt's own; no other attempt has it.
-        run, partition: which execution of the batch the attempt belongs to, and which part of the batch it puts.
+        sink, batch, key: they identify the group. Batch numbers increase.
+        token: identifies the attempt; no other attempt has it.
+        run, partition: the execution of the batch that the attempt belongs to, and the part of the batch that it puts.
     """
 
     sink: Sink
@@ -82,7 +81,7 @@ class Claim:
 
     @property
     def name(self) -> str:
-        """The group's name, for its records and for errors."""
+        """The group's name, used in its records and in errors."""
         return f"{self.sink.name}/{self.batch}/{self.key}"
 
     @property
@@ -96,7 +95,7 @@ class Claim:
         return _correl_id(RecordKind.STATUS, self.sink.name, self.sink.queue, self.batch, self.key)
 
     def checkpoint(self, kind: RecordKind, digest: str) -> dict[str, Any]:
-        """Return what a record says besides its fields; ``digest`` is that of the committed messages."""
+        """Return the checkpoint of a record of this group; ``digest`` is that of the committed messages."""
         return {
             "kind": kind.value,
             "sink": self.sink.name,
@@ -109,7 +108,7 @@ class Claim:
 
 
 class ClaimValues(TypedDict):
-    """What a record of a shared status queue says besides its fields; a high-water mark only the first three."""
+    """The checkpoint of a record on a shared status queue; a high-water mark has only the first three values."""
 
     kind: str
     sink: str
@@ -121,25 +120,25 @@ class ClaimValues(TypedDict):
 
 
 def claim_values(checkpoint: Checkpoint) -> ClaimValues:
-    """Return what a record's checkpoint says. ``kind_of_record`` has to have found what the record is."""
+    """Return a record's checkpoint as the values of a claim. ``kind_of_record`` must have accepted the record before."""
     return cast(ClaimValues, checkpoint)
 
 
 class ClaimAction(Enum):
-    """What an attempt does about a group."""
+    """What an attempt does with a group."""
 
     START_NEW_GROUP = "start a new group"
     TAKE_OVER = "take the group over"
     ALREADY_PUT = "the group is whole"
     BATCH_COMPLETED = "its batch was completed"
-    WAIT = "wait: somebody has its status record in a unit of work"
+    WAIT = "wait: a unit of work hides its status record"
     STOP_KEY_IN_TWO_PARTITIONS = "stop: two partitions of a batch have messages for the group"
 
 
 def claim_action(
     claim: Claim, *, intent: StatusRecord | None, status: StatusRecord | None, high_water_mark: int | None
 ) -> ClaimAction:
-    """Say what to do about a group, by what was found of it, in this order; each is ``None`` where nothing was."""
+    """Return what to do with a group. Look for intent, status record and high-water mark in this order; ``None``: not found."""
     if intent is None:
         if high_water_mark is not None and high_water_mark >= claim.batch:
             return ClaimAction.BATCH_COMPLETED
@@ -155,7 +154,7 @@ def claim_action(
 
 
 def new_intent(claim: Claim) -> StatusRecord:
-    """Return the record that says that the group was begun, or is about to be."""
+    """Return the intent: the record that says that the group was begun, or is about to be."""
     return _idle(claim.sink, claim.name, claim.token, claim.checkpoint(RecordKind.INTENT, ""))
 
 
@@ -166,19 +165,19 @@ def new_status(claim: Claim, digest: str) -> StatusRecord:
 
 
 def taken_over(claim: Claim, status: StatusRecord) -> StatusRecord:
-    """Return what was found as the claim is to leave it, but for ``owner_id`` and ``epoch``."""
+    """Return the status record that was found, with the run and partition of this claim; owner and epoch are unchanged."""
     checkpoint: dict[str, Any] = {**claim_values(status.checkpoint), "run": claim.run, "partition": claim.partition}
     return replace(status, checkpoint=checkpoint)
 
 
 def high_water_mark(sink: Sink, batch: int, token: str) -> StatusRecord:
-    """Return the record that says that all groups of ``batch``, and of those before it, are whole."""
+    """Return the record that says that all groups of ``batch``, and of the batches before it, are whole."""
     checkpoint: dict[str, Any] = {"kind": RecordKind.HIGH_WATER_MARK.value, "sink": sink.name, "batch": batch}
     return _idle(sink, sink.name, token, checkpoint)
 
 
 def kind_of_record(record: StatusRecord) -> RecordKind | None:
-    """Return what a record is, by what it says; ``None`` if it is no record of a shared status queue."""
+    """Return the kind of a record; ``None`` if it is not a record of a shared status queue."""
     found = record.checkpoint
     if not isinstance(found, dict) or not _says(found, sink=str, batch=int, kind=str):
         return None
@@ -192,24 +191,24 @@ def kind_of_record(record: StatusRecord) -> RecordKind | None:
 
 
 def _says(found: Mapping[str, Any], **fields: type) -> bool:
-    """Whether these fields are there, of just these types: ``True`` is no batch."""
+    """Whether these fields exist with exactly these types: ``True`` is not accepted as an int."""
     return all(type(found.get(name)) is kind for name, kind in fields.items())
 
 
 class MessagesDigest:
-    """The digest of a group's messages, in order: of all that is put of them."""
+    """The digest of everything that is put for a group's messages, in order."""
 
     def __init__(self) -> None:
         self._sha256 = hashlib.sha256()
 
     def add(self, *parts: bytes) -> None:
-        """Add the parts of one message, always as many."""
+        """Add the parts of one message. The number of parts must be the same for every message."""
         for part in parts:
             self._sha256.update(b"%d:" % len(part))
             self._sha256.update(part)
 
     def value(self) -> str:
-        """Return the digest of what was added, 64 hexadecimal digits."""
+        """Return the digest of all parts added so far, 64 hexadecimal digits."""
         return self._sha256.hexdigest()
 
 

@@ -1,7 +1,7 @@
-"""What lies on the instances of a cluster queue: groups whose messages are at more than one of them.
+"""Find groups whose messages are at more than one instance of a cluster queue.
 
-Each instance is looked at for itself (``core.inspection``); here the views are laid one upon the other, by GroupId, which no two
-groups share. A group that is at one instance only is no matter of the cluster's, whole or not.
+Each instance is inspected separately (``core.inspection``). Here the results are combined by GroupId, which is unique. A group
+at one instance only is not reported, whether it is whole or not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mqgroups.core.inspection import HEAD, GroupInspection, Place, QueueInspecti
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """An instance of a cluster queue: whose it is, and what lies on it."""
+    """An instance of a cluster queue: its queue manager, and the messages on it."""
 
     q_mgr_name: str
     seen: QueueInspection
@@ -23,7 +23,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class GroupPart:
-    """What one instance has of a group that is split."""
+    """The messages of a split group at one instance."""
 
     q_mgr_name: str
     group: GroupInspection
@@ -31,12 +31,12 @@ class GroupPart:
 
 @dataclass(frozen=True, slots=True)
 class GroupSplit:
-    """A group whose messages are at several instances. No consumer gets it whole before they are brought together.
+    """A group whose messages are at several instances. No consumer gets it whole until they are moved to one instance.
 
     Attributes:
         group_id: 24 bytes.
-        parts: what each of the instances has, in their order; two at least.
-        runs: what all have together, ascending.
+        parts: the messages at each instance, in the order of the instances; at least two.
+        runs: the messages at all instances together, ascending.
         overlapping: how many runs of messages are at more than one instance.
     """
 
@@ -47,24 +47,24 @@ class GroupSplit:
 
     @property
     def is_whole_together(self) -> bool:
-        """Whether the parts make one group: from its first message to its last, each once."""
+        """Whether the parts together are a whole group: every message from the first to the last, once."""
         last = max(part.group.last for part in self.parts)
         return not self.overlapping and last > 0 and self.runs == (Run(HEAD, Place(last + 1)),)
 
     @property
     def gaps(self) -> tuple[Run, ...]:
-        """What no instance has, between the first and the last message that are there."""
+        """The messages that no instance has, between the first and the last one found."""
         return tuple(Run(one.end, other.first) for one, other in pairwise(self.runs))
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterInspection:
-    """What lies on the instances of a cluster queue.
+    """The messages on the instances of a cluster queue.
 
     Attributes:
         queue: its name.
-        instances: in the order in which they were asked for.
-        splits: the groups that are at more than one of them, in the order in which they were found.
+        instances: in the order in which the caller named them.
+        splits: the groups that are at more than one instance, in the order in which they were found.
     """
 
     queue: str
@@ -73,7 +73,7 @@ class ClusterInspection:
 
 
 def group_splits(instances: Sequence[Instance]) -> tuple[GroupSplit, ...]:
-    """Return the groups of which more than one instance has something."""
+    """Return the groups that have messages at more than one instance."""
     found: dict[bytes, list[GroupPart]] = {}
     for instance in instances:
         for group in instance.seen.groups:

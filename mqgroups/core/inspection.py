@@ -1,8 +1,8 @@
-"""What lies on a queue of its message groups, as far as browsing shows it: which messages of each, and which are missing.
+"""The message groups on a queue, as browsing shows them: which messages of each are there, and which are missing.
 
-A physical message takes its group from one place to another: a segment to the offset behind it, every other message to the
-beginning of the next one. Messages that join make a run; so a group of any length is as many runs as there are gaps between
-them and one more, in whatever order they arrived. Bodies are not looked at.
+A physical message extends from its own place in the group to the place behind it: for a segment the next offset, for any other
+message the start of the next message. Adjoining messages are joined into runs, in whatever order they arrive. A group without
+gaps is therefore one run, however long it is, and each gap adds a run. Message data is not read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _IN_GROUP = MsgFlag.MSG_IN_GROUP | MsgFlag.LAST_MSG_IN_GROUP
 
 
 class Place(NamedTuple):
-    """Where a physical message begins in its group: number of the logical message, and offset in it, bytes."""
+    """Where a physical message begins in its group: the number of the logical message, and the offset in it in bytes."""
 
     msg_seq_number: int
     offset: int = 0
@@ -28,7 +28,7 @@ HEAD = Place(1)
 
 
 class Run(NamedTuple):
-    """Messages without a gap: where the first begins, and the place behind the last."""
+    """Messages without a gap: the place where the first begins, and the place behind the last."""
 
     first: Place
     end: Place
@@ -36,7 +36,7 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Browsed:
-    """A physical message, as its MQMD describes it. ``put_time`` is PutDate and PutTime: 16 digits, UTC, or less."""
+    """A physical message, as its MQMD describes it. ``put_time`` is PutDate and PutTime: up to 16 digits, UTC."""
 
     group_id: bytes
     msg_seq_number: int
@@ -50,26 +50,25 @@ class Browsed:
 
     @property
     def in_group(self) -> bool:
-        """Whether it is a message, or a segment of one, in a group."""
+        """Whether it is a message in a group, or a segment of one."""
         return bool(self.msg_flags & _IN_GROUP)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupInspection:
-    """What lies on a queue of one group.
+    """The messages of one group on a queue.
 
     Attributes:
         group_id: 24 bytes.
-        runs: what is there, ascending.
-        messages: how many physical messages that is.
-        last: number of the message that says it is the group's last; 0 if none does.
-        overlapping: messages that are where another one is: there twice, or segments that overlap.
-        persistences: of its messages: one value, if they were put as a group.
-        backout_count: the highest.
-        put_by: the applications that put it, in order of first appearance.
-        first_put, last_put: the earliest and latest PutDate and PutTime: 16 digits, UTC; empty if no message says it.
-        whole: whether the queue manager offers it, in logical order, as a group all of whose messages are available, and none
-            of them is there twice.
+        runs: the messages that are there, ascending.
+        messages: how many physical messages are there.
+        last: the number of the message that is marked as the group's last; 0 if none is.
+        overlapping: how many messages occur twice, or are segments that overlap others.
+        persistences: of the messages; one value if they were put as a group.
+        backout_count: the highest backout count.
+        put_by: the applications that put the messages, in order of first appearance.
+        first_put, last_put: the earliest and latest PutDate and PutTime: 16 digits, UTC; empty if no message has them.
+        whole: whether the queue manager delivers it as a complete group, in logical order, and no message occurs twice.
     """
 
     group_id: bytes
@@ -86,60 +85,60 @@ class GroupInspection:
 
     @property
     def first(self) -> Place:
-        """Where the first message that is there begins."""
+        """The place where the first message on the queue begins."""
         return self.runs[0].first
 
     @property
     def end(self) -> Place:
-        """The place behind the last message that is there: with an offset, that message is not there to its end."""
+        """The place behind the last message on the queue; with an offset if the end of that message is missing."""
         return self.runs[-1].end
 
     @property
     def last_msg_seq_number(self) -> int:
-        """The highest number of which there is something."""
+        """The highest message number on the queue; that message may be incomplete."""
         return self.end.msg_seq_number - (self.end.offset == 0)
 
     @property
     def gaps(self) -> tuple[Run, ...]:
-        """What is missing between the first and the last message that are there."""
+        """The missing messages between the first and the last one on the queue."""
         return tuple(Run(one.end, other.first) for one, other in zip(self.runs, self.runs[1:], strict=False))
 
     @property
     def has_head(self) -> bool:
-        """Whether its beginning is there. Without it nobody who gets in logical order ever sees the group."""
+        """Whether the group's first message is there. Without it, gets in logical order never return the group."""
         return self.first == HEAD
 
     @property
     def has_end(self) -> bool:
-        """Whether its last message is there, to its end."""
+        """Whether its last message is there, completely."""
         return self.last > 0 and self.end >= Place(self.last + 1)
 
     @property
     def is_doubled(self) -> bool:
-        """Whether some of its messages are there twice. Somebody who gets it gets these twice, or stops at them."""
+        """Whether some of its messages are there twice. A consumer gets these twice, or stops at them."""
         return self.overlapping > 0
 
     @property
     def is_consistent(self) -> bool:
-        """Whether its messages can all be of one group: none twice, none behind the last, one persistence."""
+        """Whether all its messages can belong to one group: none twice, none after the last one, one persistence."""
         behind = self.last > 0 and self.end > Place(self.last + 1)
         return not self.overlapping and not behind and len(self.persistences) == 1
 
 
 @dataclass(frozen=True, slots=True)
 class QueueInspection:
-    """What lies on a queue, and who else works with it.
+    """The messages on a queue, and the other users of the queue.
 
     Attributes:
-        queue: its name, as it was asked for.
+        queue: its name, as the caller gave it.
         resolved_q_name: of the local queue behind it.
-        groups: in the order of the first message of each that is there.
-        others: messages that are not in groups.
-        open_input, open_output: how many handles are open to get from it and to put to it. They show who lives; of a program
-            that has died they prove nothing, because its handles may go before its unit of work is backed out.
-        uncommitted: how many messages were put or got in units of work that were open before the browsing began or after it had
-            ended, the more of both; the MQI cannot tell, the command server can. ``None``: it could not be asked.
-        unasked: why it could not; empty if it was.
+        groups: ordered by the first message of each on the queue.
+        others: the number of messages that are not in groups.
+        open_input, open_output: how many handles are open to get from the queue and to put to it. They show running programs.
+            No handle does not prove that a dead program's unit of work is backed out: its handles may be closed first.
+        uncommitted: how many messages were put or got in open units of work, before or after browsing, whichever is more. The
+            MQI cannot tell this, but the command server can. ``None``: the command server could not be asked.
+        unasked: why it could not be asked; empty if it was.
     """
 
     queue: str
@@ -153,9 +152,9 @@ class QueueInspection:
 
     @property
     def hidden(self) -> str:
-        """What may be there that browsing does not show, in words; empty if nothing is."""
+        """A text on messages that browsing may not show; empty if there are none."""
         if self.uncommitted is None:
-            return f"nobody knows what units of work hide ({self.unasked})"
+            return f"an unknown number of messages in units of work ({self.unasked})"
         return f"{self.uncommitted} messages put or got in units of work" if self.uncommitted else ""
 
 
@@ -186,7 +185,7 @@ def with_message(group: GroupInspection, message: Browsed) -> GroupInspection:
 
 
 def joined(runs: Sequence[Run], new: Run) -> tuple[Run, ...] | None:
-    """Return the runs with one more, joined where they meet; ``None`` if it is where another one is."""
+    """Return the runs with ``new`` added, joined where they meet; ``None`` if it overlaps another one."""
     at = bisect_left(runs, new)
     before, after = tuple(runs[:at]), tuple(runs[at:])
     if (before and before[-1].end > new.first) or (after and after[0].first < new.end):

@@ -1,5 +1,7 @@
-"""MQ's words as enums. IBM's names without their prefix, IBM's numbers (``mqgroups.mqi.constants`` has both, and a test
-holds the two together)."""
+"""MQ's terms as enums: IBM's names without prefix, and IBM's numbers.
+
+A test compares them with ``mqgroups.mqi.constants``.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ class MatchOption(IntFlag):
 
 
 class GroupStatus(IntEnum):
-    """MQGMO.GroupStatus, one byte: what the message that was got is to its group (IBM MQ, topic q096740)."""
+    """MQGMO.GroupStatus, one byte: whether the message that was got is in a group, or is its last (IBM MQ, topic q096740)."""
 
     NOT_IN_GROUP = ord(" ")
     MSG_IN_GROUP = ord("G")
@@ -42,7 +44,7 @@ class GroupStatus(IntEnum):
 
 
 class Persistence(IntEnum):
-    """MQMD.Persistence. A group has one; the queue's default is never used, it may change between two messages."""
+    """MQMD.Persistence. All messages of a group have the same; the queue's default is never used, because it may change."""
 
     NOT_PERSISTENT = 0
     PERSISTENT = 1

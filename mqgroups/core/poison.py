@@ -1,15 +1,15 @@
-"""Which message makes its consumer fail: found by backout counts, and by letting a suspect be processed alone.
+"""Which message makes its consumer fail, found by backout counts and by processing a suspect alone.
 
-Every message of a unit of work that is backed out counts one more backout, the innocent with the guilty (IBM MQ, topic
-q023090). So a count that has reached the queue's threshold proves nothing yet. Such a message is processed in a unit of work of
-its own, and before that the status record says so: whatever happens to the program then, a count that is higher the next time
-rose for this message alone.
+When a unit of work is backed out, the backout count of every message in it rises, also of those that are not to blame (IBM MQ,
+topic q023090). So a count that has reached the queue's threshold proves nothing by itself. Such a message is a suspect: it is
+processed in a unit of work of its own. Before that its count is written into the status record. If the count is higher the next
+time, whatever happened to the program, it rose for this message alone.
 
-    backout count                     means
-    below the threshold               nothing
-    at it, and not known yet          suspect: back out, commit what was processed before, note it in the record, get it alone
-    as noted                          process it alone
-    higher than noted                 poison
+    backout count                            means
+    below the threshold                      process as usual
+    at or above it, not in the record yet    suspect: back out, commit the messages before it, write the record, get it alone
+    as in the record                         process it alone
+    higher than in the record                poison
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from enum import Enum
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A message that is processed alone: its group (24 bytes) and number, and its backout count then."""
+    """A message that is processed alone: its group (24 bytes), its number, and its backout count before that."""
 
     group_id: bytes
     msg_seq_number: int
@@ -39,7 +39,7 @@ class Treatment(Enum):
 def treatment(
     group_id: bytes, msg_seq_number: int, backout_count: int, *, threshold: int, suspect: Suspect | None
 ) -> Treatment:
-    """Say what to do with a message that was got; ``threshold`` is 1 or more."""
+    """Return what to do with a message that was got; ``threshold`` is 1 or more."""
     if backout_count < threshold:
         return Treatment.PROCESS
     if suspect is None or (suspect.group_id, suspect.msg_seq_number) != (group_id, msg_seq_number):

@@ -1,4 +1,4 @@
-"""What a status record means: for the one who starts, and for the one whose commit had no answer. After it, the normal path."""
+"""What a status record means, for an owner that starts and for an owner whose commit had no answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class RestartAction(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """What a record has to say to be this starter's own."""
+    """The fields by which an owner that starts recognises its own record."""
 
     role: Role
     name: str
@@ -30,7 +30,7 @@ class Expectations:
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """The field in which a record is not this starter's own."""
+    """The field in which a record differs from what its reader expects."""
 
     field: str
     found: str
@@ -39,14 +39,14 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class RestartDecision:
-    """What to do; for ``STOP_FOR_OPERATOR`` also why."""
+    """The action; for ``STOP_FOR_OPERATOR`` also the reason."""
 
     action: RestartAction
     mismatch: Mismatch | None = None
 
 
 class CommitOutcome(Enum):
-    """What became of a unit of work."""
+    """The outcome of a unit of work."""
 
     COMMITTED = "committed"
     BACKED_OUT = "backed out"
@@ -61,11 +61,11 @@ _BY_STATE = {
 
 
 def restart_action(record: StatusRecord | None, expectations: Expectations) -> RestartDecision:
-    """Say what to do, given the record on the status queue (``None``: it is empty) and whose it has to be.
+    """Return what to do, given the record on the status queue (``None``: the queue is empty) and the expected owner.
 
-    A record of another name, role, queue or queue manager is never used and never overwritten: it tells of somebody
-    else's interrupted group, or that this program was pointed at the wrong place. Of another queue or queue manager only if it
-    speaks; else it is nobody's group (a program was started with a wrong queue name, and is started with the right one now).
+    A record with another name, role, queue or queue manager is never used and never overwritten: it belongs to another
+    program's interrupted group, or this program was given the wrong queue. A record that nobody needs (``StatusRecord.speaks``
+    is false) may have another queue or queue manager: a program was once started with a wrong queue name.
     """
     if record is None:
         return RestartDecision(RestartAction.START_NEW_GROUP)
@@ -80,15 +80,15 @@ def restart_action(record: StatusRecord | None, expectations: Expectations) -> R
 
 
 def commit_outcome(found: Mark | None, before: Mark | None, after: Mark | None) -> CommitOutcome:
-    """Say what became of a unit of work, by the record that is on the status queue once nobody else has it open.
+    """Return the outcome of a unit of work, judged by the record found once nobody else has the status queue open.
 
     Args:
-        found: the mark of the record there is; ``None`` without one.
-        before: of the record of the commit before.
-        after: of the record that the commit was to leave; ``None`` if it was to take it away.
+        found: the mark of the record on the queue; ``None`` if there is no record.
+        before: the mark of the record that the previous commit left.
+        after: the mark of the record that this commit was to leave; ``None`` if it was to remove the record.
 
-    An owner's record is there from its first call to its last. What is neither the one nor the other was put, or taken
-    away, by somebody else: another instance owns the name, or did in the meantime.
+    An owner's record is on the queue from its first call to its last. Any other mark means that another instance owns the
+    name, or owned it in the meantime.
     """
     if found == after:
         return CommitOutcome.COMMITTED

@@ -1,19 +1,20 @@
-"""What can be done for an owner whose status record is lost, judged by what lies on its queue.
+"""How to restore the position of an owner whose status record is lost, from the messages on its queue.
 
-A producer puts in order, so the last message of its group that is there says where it stands. A consumer gets in order, so
-the first message that is left says where it stands, if the group has lost its beginning. Both hold only of a group of which
-nothing is missing in between, that has no other owner, and of a queue on which nobody else is at work; what cannot be known is
-refused. An operator may override some of these checks (``DOUBTS``).
+A producer puts in order, so the last message of its group on the queue shows its position. A consumer gets in order, so if the
+group has lost its first message, the first remaining message shows its position. This is valid only if no message is missing in
+between, the group has no other owner, and nobody else uses the queue. If one of these is not certain, the request is refused. An
+operator may override some of these checks (``DOUBTS``).
 
-    role    the group that was interrupted     where its owner goes on       beyond doubt
-    put     has not its last message           behind the last that is there if its beginning is there, nobody has it open for
-                                                                             output, and no unit of work hides a message
-    get     has not its first message          at the first that is there    if nobody has it open for input, and no unit of
-                                                                             work hides a message
+    role    the interrupted group          its owner continues              certain if
+    put     lacks its last message         after the last message there     its first message is there, no handle is open for
+                                                                            output, and no unit of work hides a message
+    get     lacks its first message        at the first message there       no handle is open for input, and no unit of work
+                                                                            hides a message
 
-Whether units of work hide messages the MQI does not tell: got and not committed, they are neither browsed nor counted. Nor does
-it tell whether the owner's own unit of work is backed out already; that its status queue can be opened does not prove it. The
-command server's UncommittedMsgs does (``QueueInspection.uncommitted``); without it, it is a doubt.
+The MQI does not show whether units of work hide messages: a message that was got and not committed is neither browsed nor
+counted. The MQI does not show either whether the owner's own unit of work is backed out already; opening its status queue does
+not prove it. The command server's UncommittedMsgs shows both (``QueueInspection.uncommitted``). Without it, this check is in
+doubt.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from mqgroups.core.inspection import GroupInspection, Place, QueueInspection
 from mqgroups.core.model import Role
 from mqgroups.core.modes import Accept
 
-# A queue manager makes identifiers of a product's name (4 bytes), 12 characters of its own name, and a clock (IBM MQ, MQMD,
+# A queue manager builds identifiers from a product name (4 bytes), 12 characters of its own name, and a clock (IBM MQ, MQMD,
 # MsgId; for GroupId: read, not tried).
 _PRODUCTS = (b"AMQ ", b"CSQ ")
 _Q_MGR_NAME = slice(4, 16)
 
 
 class Obstacle(Enum):
-    """Why a record is not rebuilt, or a group not moved."""
+    """Why a record was not rebuilt, or a group not moved."""
 
     RECORD_THERE = "record-there"
     NOTHING_INTERRUPTED = "nothing-interrupted"
@@ -51,12 +52,12 @@ class Obstacle(Enum):
     OTHER_OWNERS = "other-owners"
 
 
-# What may be so all the same, and does no harm then.
+# Obstacles that an operator may override.
 DOUBTS = frozenset(map(Obstacle, get_args(Accept)))
 
 
 class CannotSalvage(ValueError):
-    """What was found does not say where an owner stands."""
+    """The messages on the queue do not show an owner's position."""
 
     def __init__(self, because: Obstacle, found: str, expected: str) -> None:
         super().__init__(f"found {found}, expected {expected}")
@@ -66,7 +67,7 @@ class CannotSalvage(ValueError):
 
 
 def interrupted(role: Role, groups: Collection[GroupInspection]) -> list[GroupInspection]:
-    """Return the groups that an owner of this role may have been interrupted in."""
+    """Return the groups in which an owner of this role may have been interrupted."""
     if role is Role.PUT:
         return [group for group in groups if not group.has_end]
     return [group for group in groups if not group.has_head]
@@ -80,35 +81,38 @@ def interrupted_at(
     group_id: bytes | None,
     accepted: Collection[Obstacle] = (),
 ) -> tuple[GroupInspection, GroupPosition] | None:
-    """Say in which group an owner was interrupted, and what is committed of it.
+    """Return the group in which an owner was interrupted, and how much of it is committed.
 
     Args:
         role: the owner's.
-        seen: what lies on its queue.
-        q_mgr_name: the queue manager it is connected to.
-        group_id: which group, where there are several.
-        accepted: of ``DOUBTS``. With ``NOTHING_INTERRUPTED`` the answer may be ``None``.
+        seen: the messages on its queue.
+        q_mgr_name: the queue manager that the owner connects to.
+        group_id: which group, if there are several; ``None`` finds the only one.
+        accepted: the members of ``DOUBTS`` to override. With ``NOTHING_INTERRUPTED`` the result may be ``None``.
 
     Raises:
-        CannotSalvage: it cannot be known.
+        CannotSalvage: the messages do not show it with certainty.
     """
     if group_id is None:
         candidates = interrupted(role, seen.groups)
         if not candidates:
-            doubt(Obstacle.NOTHING_INTERRUPTED, accepted, f"{len(seen.groups)} groups, none interrupted", "one that is")
+            found = f"{len(seen.groups)} groups, none interrupted"
+            doubt(Obstacle.NOTHING_INTERRUPTED, accepted, found, "an interrupted group")
             return None
         if len(candidates) > 1:
             found = "groups " + ", ".join(group.group_id.hex() for group in candidates)
-            raise CannotSalvage(Obstacle.SEVERAL_GROUPS, found, "one, or to be told which")
+            raise CannotSalvage(Obstacle.SEVERAL_GROUPS, found, "one interrupted group, or a group id to choose one")
         group = candidates[0]
     else:
         group = the_group(seen, group_id)
         if role is Role.PUT and group.has_end:
             raise CannotSalvage(
-                Obstacle.GROUP_COMPLETE, f"its last message, number {group.last}", "a group without one"
+                Obstacle.GROUP_COMPLETE,
+                f"the group's last message, number {group.last}",
+                "a group without its last message",
             )
         if role is Role.GET and group.has_head:
-            raise CannotSalvage(Obstacle.NOT_BEGUN, "its first message", "a group that has lost it")
+            raise CannotSalvage(Obstacle.NOT_BEGUN, "the group's first message", "a group without its first message")
     _check_whole(group)
     if role is Role.GET:
         _check_unused(accepted, seen.hidden, open_input=seen.open_input)
@@ -116,19 +120,24 @@ def interrupted_at(
     _check_made_here(group, q_mgr_name)
     if not group.has_head:
         if seen.uncommitted:
-            # The last ones may be in the unit of work of who has the first ones.
-            found = f"message {group.first.msg_seq_number} as its first, and {seen.hidden}"
-            raise CannotSalvage(Obstacle.BEING_CONSUMED, found, "nothing in units of work")
-        doubt(Obstacle.BEGUN, accepted, f"message {group.first.msg_seq_number} as its first", "message 1")
+            # The consumer that got the first messages may have the last ones in its unit of work, too.
+            found = f"message {group.first.msg_seq_number} as the group's first on the queue, and {seen.hidden}"
+            raise CannotSalvage(Obstacle.BEING_CONSUMED, found, "no messages in units of work")
+        doubt(
+            Obstacle.BEGUN,
+            accepted,
+            f"message {group.first.msg_seq_number} as the group's first on the queue",
+            "message 1",
+        )
     _check_unused(accepted, seen.hidden, open_output=seen.open_output)
     return group, _position(group, group.end, in_last_message=group.last == group.end.msg_seq_number)
 
 
 def movable(seen: QueueInspection, group_id: bytes, accepted: Collection[Obstacle] = ()) -> GroupInspection:
-    """Return the group, if it can be moved with nobody else at work in it.
+    """Return the group, if it can be moved and nobody else uses the queue.
 
     Raises:
-        CannotSalvage: it is not there, or somebody may be.
+        CannotSalvage: the group is not there, or somebody may use the queue.
     """
     group = the_group(seen, group_id)
     _check_unused(accepted, seen.hidden, open_input=seen.open_input, open_output=seen.open_output)
@@ -136,7 +145,7 @@ def movable(seen: QueueInspection, group_id: bytes, accepted: Collection[Obstacl
 
 
 def the_group(seen: QueueInspection, group_id: bytes) -> GroupInspection:
-    """Return the group; raises CannotSalvage if nothing is there of it."""
+    """Return the group; raises CannotSalvage if the queue has no message of it."""
     for group in seen.groups:
         if group.group_id == group_id:
             return group
@@ -150,13 +159,13 @@ def _position(group: GroupInspection, place: Place, *, in_last_message: bool = F
 
 def _check_whole(group: GroupInspection) -> None:
     if not group.is_consistent:
-        found = f"{group.overlapping} messages twice, {len(group.persistences)} persistences, and message "
-        found += f"{group.last_msg_seq_number} where the last says it is {group.last or 'none'}"
-        raise CannotSalvage(Obstacle.DISARRAY, found, "messages that can be of one group")
+        found = f"{group.overlapping} messages twice, {len(group.persistences)} persistences, "
+        found += f"{group.last_msg_seq_number} as the highest message number and {group.last or 'none'} as the last message's"
+        raise CannotSalvage(Obstacle.DISARRAY, found, "messages that can belong to one group")
     if group.gaps:
         (number, offset), to = group.gaps[0]
         raise CannotSalvage(
-            Obstacle.GAP, f"nothing of message {number} from offset {offset} to message {to.msg_seq_number}", "no gap"
+            Obstacle.GAP, f"a gap from message {number}, offset {offset}, to message {to.msg_seq_number}", "no gap"
         )
 
 
@@ -172,10 +181,10 @@ def _check_unused(accepted: Collection[Obstacle], hidden: str, **handles: int) -
     if hidden:
         found.append(hidden)
     if found:
-        doubt(Obstacle.IN_USE, accepted, ", and ".join(found), "a queue nobody else works with")
+        doubt(Obstacle.IN_USE, accepted, ", and ".join(found), "a queue that nobody else uses")
 
 
 def doubt(obstacle: Obstacle, accepted: Collection[Obstacle], found: str, expected: str) -> None:
-    """Raise CannotSalvage, unless it is accepted."""
+    """Raise CannotSalvage, unless the obstacle is in ``accepted``."""
     if obstacle not in accepted:
         raise CannotSalvage(obstacle, found, expected)

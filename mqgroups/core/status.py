@@ -1,16 +1,16 @@
-"""The status record: what is committed of a group, in the same unit of work as the messages it speaks of.
+"""The status record: how much of a group is committed. It is put in the same unit of work as the messages that it counts.
 
-As a value, ``StatusRecord``; as a message, ASCII JSON in a fixed envelope:
+As a value it is a ``StatusRecord``; as a message it is ASCII JSON in a fixed envelope:
 
     {"sha256":"<64 hex digits>","checkpoint":...,"epoch":...,...,"unit_of_work":...}
 
-The digest is over everything behind it, byte for byte, and the envelope itself is compared literally, so a flipped
-bit, a missing end, an added blank or a message of somebody else's is found by comparing bytes, before a word of it is
-believed. The envelope stays the same in every schema version; ``schema`` says how to read what is in it.
+The digest covers all bytes after it, and the envelope itself is compared literally. A flipped bit, a missing end, an added blank
+or another program's message is therefore found before any field is read. The envelope is the same in every schema version;
+``schema`` says how to read its content.
 
-A right digest proves that nothing was damaged, not that this package wrote the record. So every field is checked for its type
-and range as well. A field that is not known here is one of another version, as another ``schema`` is: such a record is good, and
-nobody is told to remove it.
+A correct digest proves that nothing was damaged, not that this package wrote the record. So the type and range of every field
+are checked as well. An unknown field, like another ``schema``, means another version of mqgroups. Such a record is valid, and no
+error tells an operator to remove it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from mqgroups.core.poison import Suspect
 
 SCHEMA = 1
 
-# What JSON gives back as it was. A float has to be finite.
+# A value that JSON returns unchanged. A float must be finite.
 JSONValue: TypeAlias = bool | int | float | str | list["JSONValue"] | dict[str, "JSONValue"] | None
-# An application's own; None is no checkpoint.
+# An application's own value; None means that there is no checkpoint.
 Checkpoint: TypeAlias = bytes | JSONValue
 
 Mark: TypeAlias = tuple[str, int, int]
@@ -42,19 +42,19 @@ _DIGEST_LENGTH = 64
 _NECK = b'",'
 _BODY_AT = len(_HEAD) + _DIGEST_LENGTH + len(_NECK)
 
-# Far from where Python's own limits begin, which are not the same in every program: its stack, and the digits of an int.
+# Well below Python's own limits, which a program can change: the depth of its stack, and the digits of an int.
 _DEEPEST = 100
 _LONGEST_INT_BITS = 2048
 _HIGHEST_COUNT = 2**63 - 1
 _LONGEST_SHOWN = 100
-# Of a queue, of a queue manager, and of its identifier.
+# The length of the name of a queue or a queue manager, and of a queue manager's identifier.
 _MQ_NAME_LENGTH = 48
-# Fields that came later; records without them are read.
+# Fields that were added later; records without them are accepted.
 _CAME_LATER = frozenset({"traceparent"})
 
 
 class RecordState(Enum):
-    """What the record says of its group: there was none yet, it goes on, it ended. An anchor says only that a record is there."""
+    """The state of the record's group: none yet, unfinished, or ended. An anchor has no group; it says that a record exists."""
 
     IDLE = "idle"
     IN_GROUP = "in group"
@@ -63,14 +63,14 @@ class RecordState(Enum):
 
 
 class RejectedBecause(Enum):
-    """Why bytes are not taken for a status record."""
+    """Why bytes were rejected as a status record."""
 
     CORRUPT = "corrupt"
     VERSION = "version"
 
 
 class RecordRejected(ValueError):
-    """Bytes from a status queue that are not a status record this version can read."""
+    """A message on a status queue is not a status record that this version can read."""
 
     def __init__(self, because: RejectedBecause, found: str, expected: str) -> None:
         super().__init__(f"found {found}, expected {expected}")
@@ -81,26 +81,26 @@ class RecordRejected(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class StatusRecord:
-    """What is committed of a group, and who owns the name.
+    """How much of a group is committed, and who owns the name.
 
     Attributes:
-        role, name: whose record it is: the producer or the consumer of this name.
-        state: whether the group goes on behind ``msg_seq_number`` or ended there.
-        owner_id: the instance that wrote it, 32 hexadecimal digits.
+        role, name: the producer or consumer that the record belongs to.
+        state: whether the group continues after ``msg_seq_number`` or ended there.
+        owner_id: the instance that wrote the record, 32 hexadecimal digits.
         epoch: how many owners this record has had.
         unit_of_work: the number of the last unit of work with messages; 0 before the first.
         queue: the queue as the application named it.
-        group_id: 24 bytes; ``GROUP_ID_NONE`` while there was no group.
-        msg_seq_number: of the last message committed to its end; 0 while there was none.
-        offset: how many bytes of the message after that one are committed, as segments.
-        in_last_message: whether that message is the group's last.
-        suspect: the message that is processed alone, to see whether it is poison.
-        quarantine: whether what is left of the group goes to the backout queue.
+        group_id: 24 bytes; ``GROUP_ID_NONE`` before the first group.
+        msg_seq_number: of the last message that is committed completely; 0 before the first.
+        offset: how many bytes of the next message are committed as segments.
+        in_last_message: whether that next message is the group's last.
+        suspect: the message that is processed alone, to find out whether it is poison.
+        quarantine: whether the rest of the group goes to the backout queue.
         resolved_q_name, resolved_q_mgr_name: where the group's first message went, as MQPMO returned it; empty for a
-            get.
+            consumer.
         q_mgr_identifier: of the queue manager that holds the status queue.
         persistence: of the group's messages.
-        checkpoint: the application's own, committed with the messages it speaks of.
+        checkpoint: the application's checkpoint, committed with the messages.
         traceparent: the W3C trace context of the unit of work; empty if it was not traced.
     """
 
@@ -126,17 +126,17 @@ class StatusRecord:
 
     @property
     def speaks(self) -> bool:
-        """Whether anybody would miss it: it tells of a group that goes on, of a suspect, or has a checkpoint."""
+        """Whether the record is still needed: it has an unfinished group, a suspect or a checkpoint."""
         return self.state is RecordState.IN_GROUP or self.suspect is not None or self.checkpoint is not None
 
     @property
     def mark(self) -> Mark:
-        """What tells this record from every other one that was ever on its queue."""
+        """Owner, epoch and unit of work, which no other record on the same queue ever has."""
         return self.owner_id, self.epoch, self.unit_of_work
 
 
 def encode(record: StatusRecord) -> bytes:
-    """Return the record as message data: the same record always as the same bytes.
+    """Return the record as message data. Equal records give equal bytes.
 
     Raises:
         TypeError, ValueError: see ``check_checkpoint``.
@@ -156,16 +156,16 @@ def encode(record: StatusRecord) -> bytes:
 
 
 def decode(data: bytes) -> StatusRecord:
-    """Return the record that message data holds.
+    """Return the record in message data.
 
     Raises:
-        RecordRejected: the data is damaged, is not a status record, or is one of another version.
+        RecordRejected: the data is damaged, is not a status record, or is a record of another version.
     """
     body = data[_BODY_AT:]
     if not data.startswith(_HEAD) or data[_BODY_AT - len(_NECK) : _BODY_AT] != _NECK:
-        raise _corrupt(f"{len(data)} bytes that do not begin as a status record does")
+        raise _corrupt(f"{len(data)} bytes that do not start like a status record")
     if data[len(_HEAD) : len(_HEAD) + _DIGEST_LENGTH] != hashlib.sha256(body).hexdigest().encode("ascii"):
-        raise _corrupt(f"{len(data)} bytes that do not have the digest they give")
+        raise _corrupt(f"{len(data)} bytes whose digest does not match")
     try:
         values = json.loads(
             "{" + body.decode("ascii"),
@@ -175,30 +175,30 @@ def decode(data: bytes) -> StatusRecord:
         )
         schema = values.pop("schema")
     except (ValueError, KeyError, RecursionError):
-        raise _corrupt("a digest that is right over content that is not JSON with a schema") from None
+        raise _corrupt("a correct digest, but content that is not JSON with a schema") from None
     if type(schema) is not int or schema != SCHEMA:
         raise _another_version(f"schema version {shown(schema)}", f"schema version {SCHEMA}")
     unknown = sorted(values.keys() - _FIELDS.keys())
     if unknown:
-        raise _another_version(f"a field {shown(unknown[0])}", f"the fields of schema version {SCHEMA}")
+        raise _another_version(f"the field {shown(unknown[0])}", f"the fields of schema version {SCHEMA}")
     return _from_values(values)
 
 
 def check_checkpoint(checkpoint: Checkpoint) -> None:
-    """Refuse a checkpoint that would not come back from a record as it was given.
+    """Refuse a checkpoint that a record would not return unchanged.
 
-    A tuple would come back as a list, the key 1 as ``"1"``, and NaN is equal to nothing; a character that is half of a surrogate
-    pair is none that other programs could read.
+    A tuple would be returned as a list and the key 1 as ``"1"``; NaN does not equal itself; half of a surrogate pair cannot be
+    read by other programs.
 
     Raises:
-        TypeError, ValueError: it is neither bytes nor such a value; says why, and shows nothing of it.
+        TypeError, ValueError: it is not a ``Checkpoint``. The message says why, and does not show the checkpoint.
     """
     if checkpoint is not None and not isinstance(checkpoint, bytes):
         _check_json(checkpoint, 0)
 
 
 def shown(value: object) -> str:
-    """Return a value from a record as an error may show it: whoever wrote the record, it is short and printable."""
+    """Return a value from a record in a short and printable form, for an error message."""
     text = _BRIEF.repr(value)
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
 
@@ -209,7 +209,7 @@ _BRIEF.maxstring = _BRIEF.maxother = _BRIEF.maxlong = _LONGEST_SHOWN - 10
 
 def _check_json(value: Any, depth: int) -> None:
     if depth > _DEEPEST:
-        raise ValueError(f"more than {_DEEPEST} lists and dicts in each other")
+        raise ValueError(f"lists and dicts nested more than {_DEEPEST} deep")
     if value is None or isinstance(value, bool):
         return
     if isinstance(value, str):
@@ -246,7 +246,7 @@ def _is_text(value: str) -> bool:
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) != len(pairs):
-        raise ValueError("a name that comes twice")
+        raise ValueError("a name that occurs twice")
     return values
 
 
@@ -257,7 +257,7 @@ def _no_number(word: str) -> float:
 def _finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise ValueError("a number beyond all floats")
+        raise ValueError("a number too large for a float")
     return number
 
 
@@ -271,18 +271,18 @@ def _from_values(values: dict[str, Any]) -> StatusRecord:
         try:
             read[name] = field(values[name])
         except (ValueError, TypeError, RecursionError):
-            raise _corrupt(f"a status record with a field that cannot be: {name} {shown(values[name])}") from None
+            raise _corrupt(f"a status record with an invalid field: {name} {shown(values[name])}") from None
     record = StatusRecord(**read)
     if record.state is RecordState.IN_GROUP and record.group_id == GROUP_ID_NONE:
-        raise _corrupt("a status record with a field that cannot be: a group without group_id")
+        raise _corrupt("a status record with an invalid field: a group without group_id")
     if record.msg_seq_number == 0 and record.state not in (RecordState.IDLE, RecordState.ANCHOR) and not record.offset:
-        raise _corrupt("a status record with a field that cannot be: msg_seq_number 0")
+        raise _corrupt("a status record with an invalid field: msg_seq_number 0")
     return record
 
 
 def _integer(least: int, most: int) -> Callable[[Any], int]:
     def read(value: Any) -> int:
-        # Not isinstance: true is no number.
+        # Not isinstance: a bool is an int to Python, but not here.
         if type(value) is not int or not least <= value <= most:
             raise ValueError
         return value
@@ -317,7 +317,7 @@ def _persistence(value: Any) -> Persistence:
 
 def _group_id(value: Any) -> bytes:
     group_id = bytes.fromhex(_text(value))
-    # One way to write it: fromhex also takes blanks and capital letters.
+    # Only the form that encode writes: fromhex also accepts blanks and capital letters.
     if len(group_id) != GROUP_ID_LENGTH or group_id.hex() != value:
         raise ValueError
     return group_id
@@ -363,7 +363,7 @@ def _checkpoint(value: Any) -> Checkpoint:
 _mq_name = _short(_MQ_NAME_LENGTH)
 _count = _integer(0, _HIGHEST_COUNT)
 _msg_seq_number = _integer(0, MAX_MSG_SEQ_NUMBER)
-# How each field is read; raises ValueError or TypeError for what it cannot be.
+# How each field is read; raises ValueError or TypeError for an invalid value.
 _FIELDS: dict[str, Callable[[Any], Any]] = {
     "role": Role,
     "name": _text,

@@ -1,32 +1,33 @@
-"""How status records lie on their queue: a message each, or as segments of one logical message; and how the next is put.
+"""How status records are stored on their queue, and how to put the next one.
 
-Replacing a record takes MQGET and MQPUT. Put as a segment behind the one before it takes MQPUT alone: the last segment is
-the record that counts (IBM MQ, topic q026290, the note). A chain of segments cannot be taken off the queue before its
-last segment says that it is the last, and not in the unit of work that says so, because what a unit of work puts is not
-there to be got before it is committed. So a chain ends in one unit of work and is got, whole, in the next one, which puts
+There are two layouts: each record is a message of its own, or the records are segments of one logical message (a chain).
+Replacing a message takes MQGET and MQPUT. Adding a segment takes MQPUT alone: the last segment is the current record (IBM MQ,
+topic q026290, the note). A chain can be removed only after its last segment is put with MQMF_LAST_SEGMENT and committed, because
+a unit of work cannot get its own uncommitted puts. So one unit of work ends the chain, and the next one gets it whole and puts
 the first segment of a new chain:
 
     on the queue            to put the next record                              then on the queue
-    nothing                 a message; or a first segment                       a message; or an open chain
-    a message               get it; as above                                    as above
-    an open chain           the next segment                                    an open chain
-    an open chain, long     the last segment                                    an ended chain
-    an ended chain          get it whole; as for nothing                        a message; or an open chain
+    nothing                 put a message; or a first segment                   a message; or an open chain
+    a message               get it; then as above                               as above
+    an open chain           put the next segment                                an open chain
+    an open chain, long     put the last segment                                an ended chain
+    an ended chain          get it whole; then as for nothing                   a message; or an open chain
 
-An owner that starts finds whatever its predecessor left, put either way. It ends a chain that it finds.
+An owner that starts may find either layout, whichever its predecessor used. If its own records are messages, it ends a chain
+that it finds.
 
-**Anchors.** A unit of work that replaces a record hides it. So an empty queue would prove nothing: whose unit of work it is may
-be dying, and nobody can tell from the queue's depth (what a unit of work has got does not count in CurrentQDepth; IBM MQ, topic
-q103130) nor from its open handles (whether a lost connection loses its handles before or after its unit of work is backed out
-is not written anywhere). Beside each record lies an anchor: put with the first record, got by the unit of work that takes the
-record away for good, and by none in between. A record's CorrelId is its anchor's MsgId. An anchor whose record cannot be seen
-says that somebody's unit of work hides it: wait.
+**Anchors.** A unit of work that replaces a record hides it. An empty queue would therefore prove nothing: the unit of work of a
+dead owner may not be backed out yet. The queue's depth does not show that (messages got in a unit of work do not count in
+CurrentQDepth; IBM MQ, topic q103130). Open handles do not show it either (IBM does not document whether a lost connection loses
+its handles before or after its unit of work is backed out). So each record has an anchor: a second message, put together with
+the first record, and got only in the unit of work that removes the record for good. A record's CorrelId is its anchor's MsgId.
+An anchor without a visible record means that a unit of work hides the record: wait.
 
-That last unit of work hides both. Who comes while it is dying sees an empty queue and begins anew; then record and anchor come
-back beside the new ones, maybe in the middle of a browse. It is made for a record only that nobody would miss
-(``StatusRecord.speaks``); so a record that says nothing, beside another one, is a leftover, and the next claim takes it away.
-And a browse that has seen a record without its anchor, or a chain without its beginning, is made once more: only what is the
-same twice is believed.
+The unit of work that removes the record for good hides both. If it is backed out late, an owner that starts meanwhile sees an
+empty queue and puts a new record; then the old record and anchor reappear beside the new ones, perhaps during a browse. Only a
+record that is no longer needed (``StatusRecord.speaks`` is false) is removed for good. So such a record beside another one is a
+leftover, and the next claim removes it. A browse that saw a record without its anchor, or a chain without its beginning, is
+repeated; its result counts only if both browses see the same.
 """
 
 from __future__ import annotations
@@ -38,15 +39,15 @@ from typing import NamedTuple
 from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
 from mqgroups.core.status import Mark, RecordState, StatusRecord
 
-# A chain ends when it has this many segments or bytes: MQGMO_COMPLETE_MSG gets them in one unit of work and one buffer, and
-# who starts reads them all.
+# A chain ends when it has this many segments or bytes: MQGMO_COMPLETE_MSG gets them in one unit of work and one buffer, and an
+# owner that starts reads them all.
 MOST_SEGMENTS = 32
 MOST_BYTES = 262_144
 
 
 @dataclass(frozen=True, slots=True)
 class FoundMessage:
-    """A message on a status queue: its identity and place, how many bytes of data it has, and what they say."""
+    """A message on a status queue: its identifiers, its place in a chain, its length in bytes, and the record in it."""
 
     msg_id: bytes
     correl_id: bytes
@@ -59,13 +60,13 @@ class FoundMessage:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is on a status queue.
+    """A record on a status queue: a message, or a chain of segments.
 
     Attributes:
         msg_id: of the message, or of the chain's last segment.
         group_id: of the chain; ``GROUP_ID_NONE`` for a message that is not a segment.
-        segments, length: of the chain, its length in bytes.
-        ended: whether the chain's last segment says that it is.
+        segments, length: the number of segments in the chain, and its length in bytes.
+        ended: whether the chain's last segment has MQMF_LAST_SEGMENT.
     """
 
     msg_id: bytes
@@ -76,13 +77,13 @@ class Kept:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is a chain that goes on."""
+        """Whether it is a chain that has not ended."""
         return self.segments > 0 and not self.ended
 
 
 @dataclass(frozen=True, slots=True)
 class RecordPut:
-    """How to put the next record; ``takes`` what is there first."""
+    """How to put the next record. If ``takes``, get the old record first."""
 
     takes: bool
     group_id: bytes = GROUP_ID_NONE
@@ -99,12 +100,12 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OnQueue:
-    """All that lies on a status queue.
+    """All records on a status queue.
 
     Attributes:
-        kept: the record that counts; ``None`` without one.
+        kept: the current record; ``None`` if there is none.
         anchor: the MsgId of its anchor; ``None`` if it has none.
-        leftovers: records that say nothing beside it.
+        leftovers: other records, which are no longer needed.
     """
 
     kept: Kept | None = None
@@ -113,7 +114,7 @@ class OnQueue:
 
 
 class ChainBroken(ValueError):
-    """Messages on a status queue that are neither one record nor one chain of segments."""
+    """The messages on a status queue are neither one record nor one chain of segments."""
 
     def __init__(self, found: str, expected: str, *, several: bool = False) -> None:
         super().__init__(f"found {found}, expected {expected}")
@@ -123,35 +124,36 @@ class ChainBroken(ValueError):
 
 
 class RecordHidden(Exception):
-    """There is a record that cannot be seen: it is in somebody's unit of work."""
+    """There is an anchor without its record: a unit of work hides the record."""
 
 
 class LookAgain(Exception):
-    """A record without its anchor: maybe it came back behind the eye of who browses."""
+    """There is a record without its anchor. The anchor may have reappeared behind the browse cursor: browse again."""
 
 
 def on_queue(
     messages: Sequence[FoundMessage], marks: Sequence[Mark] = (), *, seen_twice: bool = False
 ) -> tuple[OnQueue, StatusRecord | None]:
-    """Say what the messages on a status queue are, and what the record says that counts.
+    """Return the records on a status queue, and the content of the current one.
 
-    It is the one that speaks; else the one with the first of ``marks`` that there is; else that of the highest epoch.
+    The current record is the one that is still needed (``speaks``); otherwise the one whose mark comes first in ``marks``;
+    otherwise the one with the highest epoch.
 
     Args:
         messages: in any order.
-        marks: of records that are the caller's own.
-        seen_twice: whether the browse before saw the same.
+        marks: the marks of the caller's own records.
+        seen_twice: whether the previous browse saw the same messages.
 
     Raises:
         RecordHidden: there is an anchor without its record.
         LookAgain: there is a record without its anchor, and it was not seen twice.
-        ChainBroken: more than one record speaks, or a chain lacks a segment.
+        ChainBroken: more than one record is still needed, or a chain lacks a segment.
     """
     anchors = {message.msg_id for message in messages if message.record.state is RecordState.ANCHOR}
     chains: dict[bytes, list[FoundMessage]] = {}
     for message in messages:
         if message.record.state is not RecordState.ANCHOR:
-            # A message that is no segment is a chain of its own.
+            # A message that is not a segment is treated as a chain of its own.
             key = message.group_id if message.msg_flags & MsgFlag.SEGMENT else message.msg_id
             chains.setdefault(key, []).append(message)
     anchored = {chain[-1].correl_id for chain in chains.values()}
@@ -165,7 +167,7 @@ def on_queue(
         for kept, record in [_kept(chain)]
     ]
     if sum(record.speaks for _, record in found) > 1:
-        raise ChainBroken(f"{len(found)} records, each of something that is still needed", "one", several=True)
+        raise ChainBroken(f"{len(found)} records, more than one of them still needed", "one", several=True)
     if not found:
         return OnQueue(), None
 
@@ -179,7 +181,7 @@ def on_queue(
 
 
 def _kept(chain: Sequence[FoundMessage]) -> tuple[Kept, StatusRecord]:
-    """Return what a message is, or the segments of a chain, and the record that counts of it: the last."""
+    """Return the message or chain as ``Kept``, with its current record: that of the last segment."""
     if not chain[0].msg_flags & MsgFlag.SEGMENT:
         return Kept(chain[0].msg_id), chain[0].record
     segments = sorted(chain, key=lambda segment: segment.offset)
@@ -194,7 +196,7 @@ def _kept(chain: Sequence[FoundMessage]) -> tuple[Kept, StatusRecord]:
 
 
 def next_record_put(now: Kept | None, *, segmented: bool) -> RecordPut:
-    """Say how to put the next record; ``segmented`` is whether this owner puts records as segments."""
+    """Return how to put the next record; ``segmented`` is whether this owner puts records as segments."""
     if now is not None and now.is_open:
         ends = not segmented or now.segments + 1 >= MOST_SEGMENTS or now.length >= MOST_BYTES
         flags = MsgFlag.SEGMENT | MsgFlag.LAST_SEGMENT if ends else MsgFlag.SEGMENT
@@ -203,7 +205,7 @@ def next_record_put(now: Kept | None, *, segmented: bool) -> RecordPut:
 
 
 def after_record_put(now: Kept | None, put: RecordPut, msg_id: bytes, group_id: bytes, length: int) -> Kept:
-    """Return what is on the queue after a put by plan, whose MQMD came back with ``msg_id`` and ``group_id``."""
+    """Return the record on the queue after ``put``; ``msg_id`` and ``group_id`` are from the MQMD that MQPUT returned."""
     if not put.msg_flags & MsgFlag.SEGMENT:
         return Kept(msg_id)
     before = now if now is not None and now.is_open else None

@@ -1,7 +1,7 @@
-"""When a unit of work has to end: after so many messages, bytes or seconds, whichever comes first.
+"""When a unit of work must end: after a number of messages, bytes or seconds, whichever comes first.
 
-Never beyond what the queue manager allows: each put and each get in a unit of work counts against its MAXUMSGS, and the
-status record needs two of them (get the old one, put the new one), more where the old one is in segments.
+The queue manager's MAXUMSGS is a limit too. Each put and each get in a unit of work counts against it, and replacing the status
+record needs two of them (get the old one, put the new one), or more if the old record is in segments.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ class Every:
     Attributes:
         messages: logical messages, at least 1.
         bytes: application data in bytes, at least 1; the message that reaches it is the unit of work's last.
-        seconds: age of the unit of work in seconds, more than 0. It is looked at when a message is put or asked for
-            (and, by a consumer, while it waits): a producer that puts nothing holds its unit of work open.
+        seconds: age of the unit of work in seconds, more than 0. It is checked when a message is put or requested, and
+            while a consumer waits. A producer that puts nothing keeps its unit of work open.
 
     Raises:
         ValueError: a limit is not positive, or none is given.
@@ -31,13 +31,13 @@ class Every:
         for name in ("messages", "bytes", "seconds"):
             limit = getattr(self, name)
             if limit is not None and (isinstance(limit, bool) or not limit > 0):
-                raise ValueError(f"every {name} must be more than 0, got {limit!r}")
+                raise ValueError(f"commit_every: {name} must be more than 0, got {limit!r}")
         if self.messages is None and self.bytes is None and self.seconds is None:
-            raise ValueError("every needs messages, bytes or seconds")
+            raise ValueError("commit_every: Every() has no limit; give messages, bytes or seconds")
 
 
 def capped(every: Every, max_uncommitted_msgs: int, status_messages: int) -> Every:
-    """Return ``every`` with a number of messages that fits MAXUMSGS together with ``status_messages`` of the status queue.
+    """Return ``every`` with its number of messages reduced to fit MAXUMSGS, with room for ``status_messages`` more calls.
 
     Raises:
         ValueError: MAXUMSGS leaves no room for even one message.
@@ -45,14 +45,14 @@ def capped(every: Every, max_uncommitted_msgs: int, status_messages: int) -> Eve
     room = max_uncommitted_msgs - status_messages
     if room < 1:
         raise ValueError(
-            f"the queue manager's MAXUMSGS is {max_uncommitted_msgs}; a message and its status record need "
-            f"{1 + status_messages}"
+            f"the queue manager's MAXUMSGS is {max_uncommitted_msgs}, but a message and its status record need at least "
+            f"{1 + status_messages}: raise MAXUMSGS"
         )
     return replace(every, messages=room if every.messages is None else min(every.messages, room))
 
 
 def syncpoint_due(every: Every, messages: int, data_bytes: int, age_s: float) -> bool:
-    """Say whether a unit of work of so many messages and bytes and this age has to end now. An empty one never has."""
+    """Return whether a unit of work with these messages, bytes and age must end now. An empty one never must."""
     if messages == 0:
         return False
     if every.messages is not None and messages >= every.messages:

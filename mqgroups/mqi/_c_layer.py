@@ -1,7 +1,7 @@
-"""What the adapters over pymqi and ibmmq share: the same C functions, and MQCONNX through the binding's own classes.
+"""The common base of the adapters for pymqi and ibmmq: the C functions, and MQCONNX through the binding's own classes.
 
-pymqi's ``pymqe`` and ibmmq's ``ibmmqc`` take the same arguments for these verbs and return the same tuples, because one
-descends from the other. The C functions are kept as they are: no Python runs between a driver and the MQI.
+pymqi's ``pymqe`` and ibmmq's ``ibmmqc`` have the same arguments and results for these verbs, because ibmmq is derived from
+pymqi. The C functions are not wrapped: no Python code runs between the caller and the MQI.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mqgroups.mqi.properties import type_of
 _UTF_8 = 1208
 # The first versions with TLS, a table's URL, and the password of a key repository.
 _MQCD_VERSION_7, _MQCNO_VERSION_6, _MQSCO_VERSION_6 = 7, 6, 6
-# What only newer structures have: argument, structure, field, and what does as well.
+# Fields that only newer bindings have: argument -> structure, field, and an alternative to offer in the error.
 _NOT_IN_EVERY_BINDING = {
     "token": ("CSP", "Token", ""),
     "ccdt_url": ("CNO", "CCDTUrl", ", or set MQCCDTURL, or MQCHLLIB and MQCHLTAB, in the environment and leave it out"),
@@ -47,10 +47,10 @@ class CLayer:
         self.MQDISC: Callable[[int], tuple[int, int]] = c_module.MQDISC
 
     def connect(self, arguments: ConnectArguments, made: list[ConnectedQueueManager]) -> tuple[int, int, int]:
-        """MQCONNX by the binding's own MQCD, MQSCO and MQCSP classes, laid out for the client they were built for.
+        """MQCONNX with the binding's own MQCD, MQSCO and MQCSP classes, which match the MQ client it was built for.
 
-        The binding's QueueManager object is only a way in: it is made not to disconnect when it is collected (MQDISC
-        commits), and its handle is taken. It goes into ``made`` before, so that whatever interrupts this, the handle is not lost.
+        The binding's QueueManager object is used only to connect: its handle is taken, and it does not disconnect when it is
+        garbage-collected, because MQDISC commits. It is added to ``made`` first, so that no interruption can lose the handle.
         """
         self._require_fields(arguments)
         package = self._package
@@ -58,7 +58,7 @@ class CLayer:
         made.append(q_mgr)
         keywords: dict[str, Any] = {"opts": arguments.options}
         if arguments.user is not None and arguments.password is not None:
-            # As bytes: what ibmmq encodes is ASCII, and its error shows what is not.
+            # As bytes: ibmmq encodes a str as ASCII, and its error would show a password that is not ASCII.
             keywords.update(user=arguments.user.encode(), password=arguments.password.read("password").encode())
         if arguments.token is not None:
             keywords["token"] = arguments.token.read("token").encode()
@@ -76,7 +76,7 @@ class CLayer:
             if arguments.cipher_spec is not None:
                 cd.Version = max(cd.Version, _MQCD_VERSION_7)
                 cd.SSLCipherSpec = arguments.cipher_spec.encode()
-            # What MQCD points to has to be there until the call has returned.
+            # The memory that MQCD points to must exist until the call has returned.
             _peer_name = self._set_peer_name(cd, arguments.peer_name)
             keywords["cd"] = cd
         sco = self._key_repository(arguments)
@@ -85,7 +85,7 @@ class CLayer:
         try:
             q_mgr.connect_with_options(arguments.q_mgr_name, **keywords)
         except package.MQMIError as error:
-            # A warning leaves a usable handle behind; the binding raises for it all the same.
+            # The binding raises for a warning, too, but then the handle is usable.
             hconn = q_mgr.get_handle() if error.comp == mq.MQCC_WARNING else mq.MQHC_UNUSABLE_HCONN
             return hconn, error.comp, error.reason
         return q_mgr.get_handle(), mq.MQCC_OK, mq.MQRC_NONE
@@ -95,12 +95,12 @@ class CLayer:
         for name, (structure, field, instead) in _NOT_IN_EVERY_BINDING.items():
             if getattr(arguments, name) is not None and not hasattr(getattr(self._package, structure, object)(), field):
                 raise ConfigurationError(
-                    f"{self.name} cannot pass {name} on: it knows no MQ{structure}.{field}. Use ibmmq (MQGROUPS_MQI=ibmmq)"
-                    f"{instead}"
+                    f"{self.name} cannot pass on {name}: it does not have MQ{structure}.{field}. Use ibmmq "
+                    f"(MQGROUPS_MQI=ibmmq){instead}"
                 )
 
     def _key_repository(self, arguments: ConnectArguments) -> Any:
-        """Return the MQSCO of the binding, or None if there is nothing to say in it."""
+        """Return the binding's MQSCO, or None if no argument needs it."""
         if arguments.key_repository is None and arguments.certificate_label is None:
             return None
         sco = self._package.SCO()
@@ -114,22 +114,21 @@ class CLayer:
         return sco
 
     def _set_peer_name(self, cd: Any, peer_name: str | None) -> object:
-        """Let an MQCD point to a peer name; returns what has to be kept alive as long as the MQCD is used."""
+        """Make an MQCD point to a peer name; returns an object that must be kept alive as long as the MQCD is used."""
         raise NotImplementedError  # each binding does its own
 
     @cached_property
     def _set_options(self) -> tuple[bytes, bytes]:
-        """An MQSMPO and an MQPD as the binding's classes make them; packing them takes longer than the rest of a call."""
-        # Strings go as UTF-8; by default they would be in whatever character set the program's locale has.
+        """An MQSMPO and an MQPD, packed once: packing them takes longer than the rest of a call."""
+        # Strings are passed as UTF-8; the default would be the character set of the program's locale.
         return self._package.SMPO(ValueCCSID=_UTF_8).pack(), self._package.PD().pack()
 
     def message_handle(
         self, hconn: int, properties: Mapping[str, PropertyValue], hmsg: int | None = None
     ) -> tuple[int, int, int]:
-        """MQCRTMH, unless there is ``hmsg``, and MQSETMP: return (hmsg, comp, reason) of a message handle with these
-        properties.
+        """MQCRTMH, unless ``hmsg`` is given, then MQSETMP for each property. Returns (hmsg, comp, reason).
 
-        It lives as long as the connection: pymqi has no MQDLTMH.
+        The message handle exists as long as the connection: pymqi has no MQDLTMH.
         """
         c = self._c
         comp, reason = mq.MQCC_OK, mq.MQRC_NONE

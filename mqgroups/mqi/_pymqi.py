@@ -1,4 +1,4 @@
-"""The adapter over pymqi: its C module ``pymqe``, whose MQINQ takes one selector and returns one value."""
+"""The adapter for pymqi: its C module ``pymqe``, whose MQINQ takes one selector and returns one value."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class PymqiBinding(CLayer):
         self._mqinq = package.pymqe.MQINQ
 
     def inquire(self, hconn: int, hobj: int, selector: int) -> tuple[int | str, int, int]:
-        """MQINQ of one attribute: return (value, comp, reason); character values without their padding."""
+        """MQINQ of one attribute. Returns (value, comp, reason); character values without padding."""
         value, comp, reason = self._mqinq(hconn, hobj, selector)
         return (text(value) if isinstance(value, bytes) else value), comp, reason
 
     def _set_peer_name(self, cd: Any, peer_name: str | None) -> object:
-        """Let an MQCD point to a peer name, whose address pymqi wants as a number; returns the memory to keep."""
+        """Make an MQCD point to a peer name; pymqi takes its address as a number. Returns the memory, to be kept alive."""
         if peer_name is None:
             return None
         name = peer_name.encode()

@@ -1,10 +1,9 @@
-"""What the rest of the package needs of an MQ binding: the C layer's verbs, nothing more.
+"""The interface of an MQ binding: the verbs of its C layer that this package calls.
 
-Every verb returns its outputs followed by completion code and reason code, and raises nothing for either: a warning may
-carry a message that *is* on the queue, so whoever calls has to see both the code and the data. Turning codes into
-errors is the work of ``connection.py``, and of it alone.
+Every verb returns its outputs, followed by completion code and reason code, and raises no error for them. After a warning the
+message may be on the queue, so the caller needs both the codes and the data. Only ``connection.py`` turns codes into errors.
 
-Structures cross this seam packed (``structures.py``), names as ``str``, everything MQ calls MQBYTE as ``bytes``.
+Structures are passed packed (``structures.py``), names as ``str``, MQBYTE fields as ``bytes``.
 """
 
 from __future__ import annotations
@@ -16,18 +15,17 @@ from typing import Protocol, TypeAlias
 from mqgroups.mqi.secret import Secret
 from mqgroups.mqi.structures import LONGEST_MESSAGE_BYTES
 
-# Of a message property; which MQTYPE_* each is, ``properties.py`` says.
+# The value of a message property; ``properties.py`` maps these types to MQTYPE_*.
 PropertyValue: TypeAlias = "str | int | float | bool | bytes | None"
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectArguments:
-    """What MQCONNX is told.
+    """The arguments of MQCONNX.
 
-    Without ``channel`` the binding finds the queue manager by itself: local bindings, MQSERVER, or a client channel
-    definition table (``ccdt_url``, MQCCDTURL, MQCHLLIB). ``max_msg_length`` is this client's limit in bytes; the
-    server-connection channel may set a lower one. Secrets are read at each MQCONNX. Which of these go together,
-    ``connection/rules.py`` says.
+    Without ``channel`` the MQ client finds the queue manager by itself: local bindings, MQSERVER, or a client channel definition
+    table (``ccdt_url``, MQCCDTURL, MQCHLLIB). ``max_msg_length`` is this client's limit in bytes; the server-connection channel
+    may set a lower one. Secrets are read at each MQCONNX. ``connection/rules.py`` checks which arguments may be combined.
     """
 
     q_mgr_name: str
@@ -47,9 +45,9 @@ class ConnectArguments:
 
 
 class Binding(Protocol):
-    """The MQI as pymqi's and ibmmq's C layers offer it, with the two calls they differ in (MQCONNX, MQINQ) made equal.
+    """The MQI as the C layers of pymqi and ibmmq offer it; MQCONNX and MQINQ, in which they differ, are made equal.
 
-    ``md``, ``pmo``, ``gmo`` and ``od`` must be fresh objects in each call: the C libraries write into them.
+    ``md``, ``pmo``, ``gmo`` and ``od`` must be new objects in each call, because the C libraries write into them.
     """
 
     @property
@@ -85,7 +83,9 @@ class Binding(Protocol):
         """(hconn) -> (comp, reason). It commits an open unit of work: call MQBACK first."""
 
     def connect(self, arguments: ConnectArguments, made: list[ConnectedQueueManager]) -> tuple[int, int, int]:
-        """MQCONNX: return (hconn, comp, reason); the binding's object that has the handle is in ``made`` before the call.
+        """MQCONNX. Returns (hconn, comp, reason).
+
+        The binding's QueueManager object, which will hold the handle, is added to ``made`` before the call.
 
         Raises:
             ConfigurationError: this binding has no field for one of the arguments, or a secret cannot be read.
@@ -94,14 +94,13 @@ class Binding(Protocol):
     def message_handle(
         self, hconn: int, properties: Mapping[str, PropertyValue], hmsg: int | None = None
     ) -> tuple[int, int, int]:
-        """MQCRTMH, unless there is ``hmsg``, and MQSETMP: return (hmsg, comp, reason) of a message handle with these
-        properties."""
+        """MQCRTMH, unless ``hmsg`` is given, then MQSETMP for each property. Returns (hmsg, comp, reason)."""
 
     def handle_of(self, q_mgr: ConnectedQueueManager) -> int:
         """Return the connection handle of a QueueManager object of this binding; ConfigurationError if it has none."""
 
     def inquire(self, hconn: int, hobj: int, selector: int) -> tuple[int | str, int, int]:
-        """MQINQ of one attribute: return (value, comp, reason); character values without their padding."""
+        """MQINQ of one attribute. Returns (value, comp, reason); character values without padding."""
 
 
 class ConnectedQueueManager(Protocol):

@@ -1,6 +1,6 @@
-"""Choose the binding, once per process, and say clearly what is missing when there is none.
+"""Choose the binding, once for each process, and report clearly what is not installed.
 
-The rules are in the package's docstring (``mqgroups.mqi``).
+The docstring of the package ``mqgroups.mqi`` has the rules.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from mqgroups.mqi._pymqi import PymqiBinding
 from mqgroups.mqi.abc import Binding, ConnectedQueueManager
 
 _BINDINGS: dict[str, type[PymqiBinding] | type[IbmmqBinding]] = {"pymqi": PymqiBinding, "ibmmq": IbmmqBinding}
-# The C modules: an ImportError that names one of them means that the client library is missing, not the binding. Both
-# packages mask the loader's own message.
+# The bindings' C modules. An ImportError that names one of them means that the client library is missing, not the binding; both
+# packages hide the loader's own message.
 _C_MODULES = ("pymqe", "ibmmqc")
 
 
@@ -70,7 +70,7 @@ def _load(name: str) -> Binding:
 
 
 def _load_client_library(directory: Path) -> None:
-    # By name, globally, before the binding: the dynamic loader then finds the binding's needed library by its soname.
+    # Loaded with RTLD_GLOBAL before the binding, so that the dynamic loader resolves the binding's dependency to this library.
     for library in ("libmqic_r.so", "libmqm_r.so"):
         path = directory / "lib64" / library
         try:

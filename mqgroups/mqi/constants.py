@@ -1,10 +1,10 @@
-"""IBM's names and numbers, letter for letter, so that each can be searched in IBM's manuals.
+"""IBM's constants, with IBM's names letter for letter, so that each can be found in IBM's manuals.
 
-A table to look things up in, not to read through: completion and reason codes, options, flags, the special values of
-message descriptor fields, attribute selectors and lengths. Only names that this package uses on either side of the MQI
-are here. The tests compare every one of them with ``pymqi.CMQC`` and ``ibmmq.CMQC``.
+A table for looking up completion and reason codes, options, flags, the special values of message descriptor fields, attribute
+selectors and lengths. It has only the names that this package or ``mqgroups.embedded`` uses. The tests compare every one of them
+with ``pymqi.CMQC`` and ``ibmmq.CMQC``.
 
-It needs no binding and holds no rules: ``mqgroups.embedded`` reads its numbers here too.
+It needs no binding and has no logic.
 """
 
 from __future__ import annotations
@@ -308,7 +308,7 @@ MQXPT_TCP = 2
 MQCSP_AUTH_NONE = 0
 MQCSP_AUTH_USER_ID_AND_PWD = 1
 
-# Handles that are none
+# Special values of handles: no handle, unusable handle
 MQHC_UNUSABLE_HCONN = -1
 MQHC_UNASSOCIATED_HCONN = -3
 MQHO_NONE = 0
@@ -628,7 +628,7 @@ MQAT_CHANNEL_INITIATOR = 30
 MQAT_USER_FIRST = 65536
 MQAT_USER_LAST = 999999999
 
-# Identifiers that are none: 24 bytes, the message token 16
+# Empty identifiers: 24 bytes, the message token 16
 MQMI_NONE = bytes(24)
 MQCI_NONE = bytes(24)
 MQGI_NONE = bytes(24)
@@ -884,7 +884,7 @@ MQIA_DURABLE_SUB = 175
 MQIA_PM_DELIVERY = 195
 MQIA_NPM_DELIVERY = 196
 
-# What a reason code is called. Built from the names above, so there is one list to keep.
+# The names of reason codes, built from the constants above.
 _REASON_NAMES: dict[int, str] = {
     value: name for name, value in sorted(globals().items()) if name.startswith("MQRC_") and isinstance(value, int)
 }

@@ -1,6 +1,6 @@
-"""A message that was got: its data, and its message descriptor read field by field when asked.
+"""A message that was got: its data and its message descriptor.
 
-A consumer makes one of these for every message, so nothing is unpacked before somebody wants to know it.
+A consumer makes one of these for every message, so a field is unpacked only when it is asked for.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Message:
         """Take MQGET's outputs: the data, the MQMD (364 bytes), GroupStatus and SegmentStatus from the MQGMO.
 
         Attributes:
-            taken: the properties that were taken off the data; ``None`` if there were none.
+            taken: the properties that were removed from the data; ``None`` if there were none.
         """
         self.data = data
         self._md = md
@@ -57,11 +57,11 @@ class Message:
         self._properties: Mapping[str, PropertyValue] | None = None
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield the data, of a message that comes in segments one segment after the other; to be called once.
+        """Yield the data, one segment after the other if the message arrives in segments. Call it once only.
 
-        A consumer made with ``stream=True`` gets each segment when it is asked for, and may take a syncpoint before: asking
-        says that the segment before is processed. After a crash in the middle of a message the first chunk is the first
-        segment that is not committed, at ``offset``.
+        A consumer made with ``stream=True`` gets a segment when the next chunk is asked for. Asking for it confirms that the
+        previous segment is processed, and the consumer may take a syncpoint first. After a crash in the middle of a message the
+        first chunk is the first uncommitted segment, at ``offset``.
         """
         yield self.data
         message = self
@@ -70,32 +70,32 @@ class Message:
             yield message.data
 
     def followed_by(self, get_next: Callable[[], Message]) -> None:
-        """Have ``chunks`` get the next segment by ``get_next``; for the group that the message came with."""
+        """Make ``chunks`` call ``get_next`` for the next segment. Called by the group that the message belongs to."""
         self._following = get_next
 
     @property
     def is_segment(self) -> bool:
-        """Whether it is a segment of a message, or a message that was put together from its segments."""
+        """Whether it is a segment of a message, or a message that was reassembled from its segments."""
         return self._segment_status != mq.MQSS_NOT_A_SEGMENT
 
     @property
     def is_last_segment(self) -> bool:
-        """Whether nothing of its logical message follows."""
+        """Whether no further segment of its logical message follows."""
         return self._segment_status != mq.MQSS_SEGMENT
 
     @property
     def as_got(self) -> tuple[bytearray, bytes]:
-        """The MQMD (364 bytes) and the data as they were got, to put the message again with."""
+        """The MQMD (364 bytes) and the data as they were got, for putting the message again."""
         md, data = (self._md, self.data) if self.taken is None else self.taken[1:]
         return bytearray(md), data
 
     @property
     def properties(self) -> Mapping[str, PropertyValue]:
-        """The message properties by name, values by their types: ``str``, ``int``, ``float``, ``bool``, ``bytes`` or ``None``.
+        """The message properties by name; values are ``str``, ``int``, ``float``, ``bool``, ``bytes`` or ``None``.
 
-        Names are those of MQINQMP: of a property in the folder ``usr`` its own, of others with folder and groups before it
-        (``jms.Dst``). Nothing is read before it is asked for. A message put together from segments has its first segment's; of a
-        stream's chunks the first one got counts.
+        Names are those of MQINQMP: a property in the folder ``usr`` has its plain name, others are preceded by folder and groups
+        (``jms.Dst``). Properties are read on first use. A message that was reassembled has the properties of its first segment; a
+        stream has those of the first segment that was got.
         """
         if self._properties is None:
             self._properties = property_folders.values(() if self.taken is None else self.taken.folders)
@@ -103,11 +103,11 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The data as text, by the message's CCSID.
+        """The data as text, decoded by the message's CCSID.
 
         Raises:
             LookupError: Python has no codec for the CCSID.
-            UnicodeDecodeError: the data is not text of that CCSID.
+            UnicodeDecodeError: the data is not text in that CCSID.
         """
         ccsid = self.ccsid
         if ccsid in _UTF_16:
@@ -119,13 +119,15 @@ class Message:
 
     @property
     def is_last(self) -> bool:
-        """Whether it is the last message of its group; a message not in a group is a group of its own."""
+        """Whether it is the last message of its group; true for a message that is not in a group."""
         return self._group_status == _LAST or self._group_status == _NOT_IN_GROUP
 
     @property
     def abandoned_with(self) -> int | None:
-        """The result that its producer abandoned the group with, if this message says so: an empty report of an
-        application's own, the last of its group."""
+        """The result with which the producer abandoned the group; ``None`` if this message does not end an abandoned group.
+
+        The last message of an abandoned group is an empty report message with application-defined feedback.
+        """
         if self.data or not self.is_last or st.long_at(self._md, st.MD_MSG_TYPE) != mq.MQMT_REPORT:
             return None
         result = st.long_at(self._md, st.MD_FEEDBACK) - mq.MQFB_APPL_FIRST
@@ -133,18 +135,18 @@ class Message:
 
     @property
     def abandoned_because(self) -> str:
-        """The reason that came with ``abandoned_with``, in words: its property ``mqgroups.Reason``; empty if it is not there."""
+        """The producer's text for ``abandoned_with``, from the property ``mqgroups.Reason``; empty if there is none."""
         reason = self.properties.get("mqgroups.Reason", "")
         return reason if isinstance(reason, str) else ""
 
     @property
     def in_group(self) -> bool:
-        """Whether it belongs to a group at all."""
+        """Whether it belongs to a group."""
         return self._group_status != _NOT_IN_GROUP
 
     @property
     def group_id(self) -> bytes:
-        """24 bytes; ``MQGI_NONE`` for a message not in a group."""
+        """24 bytes; ``MQGI_NONE`` for a message that is not in a group."""
         return self._md[st.MD_GROUP_ID]
 
     @property
@@ -154,7 +156,7 @@ class Message:
 
     @property
     def offset(self) -> int:
-        """Of a segment's data in its logical message, bytes; 0 for a whole message."""
+        """The offset of a segment in its logical message, in bytes; 0 for a whole message."""
         return st.long_at(self._md, st.MD_OFFSET)
 
     @property
@@ -204,7 +206,7 @@ class Message:
 
     @property
     def reply_to_q(self) -> str:
-        """The queue for replies, empty if none."""
+        """The queue for replies; empty if there is none."""
         return st.name_at(self._md, st.MD_REPLY_TO_Q)
 
     @property
@@ -214,12 +216,12 @@ class Message:
 
     @property
     def put_appl_name(self) -> str:
-        """The application that put it."""
+        """The name of the application that put it."""
         return st.name_at(self._md, st.MD_PUT_APPL_NAME)
 
     @property
     def put_time_utc(self) -> datetime | None:
-        """When it was put, to a hundredth of a second; ``None`` if the message does not say."""
+        """When it was put, to a hundredth of a second; ``None`` if the message has no valid put time."""
         stamp = st.name_at(self._md, st.MD_PUT_DATE) + st.name_at(self._md, st.MD_PUT_TIME)
         try:
             return datetime.strptime(stamp + "0000", "%Y%m%d%H%M%S%f").replace(tzinfo=UTC)

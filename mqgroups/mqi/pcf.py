@@ -1,6 +1,6 @@
-"""PCF messages for the questions this package asks a queue manager's command server: commands written, responses read.
+"""PCF messages: writes the commands that this package sends to a command server, and reads the responses.
 
-Only integers, strings, and lists of them; any other parameter of a response is skipped. Names are Latin-1, byte for byte.
+Parameters may be integers, strings, and lists of them; other parameters of a response are skipped. Names are read as Latin-1.
 
 Source: IBM MQ, "Structures for commands and responses" (topic q088570).
 """
@@ -39,7 +39,7 @@ _BYTE_ORDERS = {1: ">", 2: "<"}
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One message of an answer: whether it is the last one, the command's codes, and the parameters by identifier."""
+    """One response message: whether it is the last one, the command's codes, and the parameters by identifier."""
 
     is_last: bool
     comp: int
@@ -48,7 +48,7 @@ class Response:
 
 
 def command(number: int, parameters: Mapping[int, Value]) -> bytes:
-    """Return the message of command ``number`` (MQCMD_*), in this machine's byte order."""
+    """Return the message for command ``number`` (MQCMD_*), in this machine's byte order."""
     header = (MQCFT_COMMAND, _HEADER_BYTES, 1, number, 1, MQCFC_LAST, 0, 0, len(parameters))
     return struct.pack(f"{_NATIVE}9i", *header) + b"".join(_structure(*each) for each in parameters.items())
 
@@ -72,7 +72,7 @@ def response(data: bytes, encoding: int) -> Response:
                 values[identifier] = value
             at += length
     except struct.error as error:
-        raise ValueError(f"{len(data)} bytes that are no PCF message ({error})") from error
+        raise ValueError(f"{len(data)} bytes that are not a PCF message ({error})") from error
     return Response(control == MQCFC_LAST, comp, reason, values)
 
 

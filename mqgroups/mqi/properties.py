@@ -1,10 +1,10 @@
-"""Message properties as they are put: the MQTYPE_* of a Python value, and what the MQI takes for neither name nor value.
+"""Message properties as they are put: the MQTYPE_* of a Python value, and checks of names and values.
 
     bool MQTYPE_BOOLEAN   int MQTYPE_INT32, or MQTYPE_INT64   float MQTYPE_FLOAT64
     str MQTYPE_STRING     bytes MQTYPE_BYTE_STRING            None MQTYPE_NULL
 
-The C layers below take a value as its type says, and turn what does not fit into something else, or crash. So everything is
-checked here first. How properties come back is in ``property_folders.py``.
+The bindings' C layers do not check a value: one that does not fit its type is changed silently, or crashes the process. So every
+name and value is checked here first. ``property_folders.py`` reads properties from messages.
 
 Source: IBM MQ, topics "Property names" (q022940), "Property name restrictions" (q022950), "MQSETMP" (q101910).
 """
@@ -19,7 +19,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import PropertyValue
 
 _SQL_WORDS = frozenset("NULL TRUE FALSE NOT AND OR BETWEEN LIKE IN IS ESCAPE".split())
-# Those of JMS that a program may set, with the type that JMS gives them.
+# The JMS properties that a program may set, with the type that JMS defines.
 _SETTABLE_JMS = {
     "JMSCorrelationID": mq.MQTYPE_STRING,
     "JMSReplyTo": mq.MQTYPE_STRING,
@@ -28,23 +28,23 @@ _SETTABLE_JMS = {
     "JMSXGroupSeq": mq.MQTYPE_INT32,
 }
 _INT32, _INT64 = 1 << 31, 1 << 63
-# More of a name than that is shown in no error.
+# An error shows at most this many characters of a name.
 _LONGEST_SHOWN = 100
 
 
 def checked(properties: Mapping[str, PropertyValue]) -> tuple[tuple[str, PropertyValue], ...]:
-    """Return the properties of a message, as values that the C layers take.
+    """Return the properties of a message, as values that the C layers accept.
 
     Raises:
-        MessageRefused: a name or a value that no property can have.
+        MessageRefused: a name or a value is not valid for a property.
     """
     if not isinstance(properties, Mapping):
-        raise MessageRefused(f"properties are a mapping of names to values, got {type(properties).__name__}")
+        raise MessageRefused(f"properties must be a mapping of names to values, got {type(properties).__name__}")
     return tuple((_name(name), _of_jms(name, _value(name, value))) for name, value in properties.items())
 
 
 def type_of(value: PropertyValue) -> tuple[int, int]:
-    """Return MQTYPE_* and the length that MQSETMP is told, of a value that was checked."""
+    """Return MQTYPE_* and the length argument of MQSETMP for a value that was checked."""
     if value is None:
         return mq.MQTYPE_NULL, 0
     if isinstance(value, bool):
@@ -63,15 +63,15 @@ def _value(name: str, value: object) -> PropertyValue:
         return value
     if isinstance(value, int):
         if not -_INT64 <= value < _INT64:
-            raise _refused(name, f"an int of {value.bit_length()} bits; a property has -2**63 to 2**63-1")
+            raise _refused(name, f"an int of {value.bit_length()} bits; it must be between -2**63 and 2**63-1")
         return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise _refused(name, "a float that is not finite; a property is a number")
+            raise _refused(name, "a float that is not finite; give a finite number")
         return float(value)
     if isinstance(value, str):
         if "\0" in value:
-            raise _refused(name, "a str with U+0000 in it; give bytes")
+            raise _refused(name, "a str that contains U+0000; give bytes")
         try:
             value.encode()
         except UnicodeEncodeError:
@@ -79,20 +79,20 @@ def _value(name: str, value: object) -> PropertyValue:
         return value
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
-    raise _refused(name, f"{type(value).__name__}; a property is str, int, bool, float, bytes or None")
+    raise _refused(name, f"{type(value).__name__}; it must be str, int, bool, float, bytes or None")
 
 
 def _of_jms(name: str, value: PropertyValue) -> PropertyValue:
     kind = _SETTABLE_JMS.get(name)
     if kind is not None and type_of(value)[0] != kind:
         expected = "str" if kind == mq.MQTYPE_STRING else "an int of 32 bits"
-        raise _refused(name, f"{type(value).__name__}; JMS has it as {expected}")
+        raise _refused(name, f"{type(value).__name__}; JMS defines it as {expected}")
     return value
 
 
 def _name(name: object) -> str:
     if not isinstance(name, str):
-        raise MessageRefused(f"a property's name is a str, got {type(name).__name__}")
+        raise MessageRefused(f"a property's name must be a str, got {type(name).__name__}")
     why = _why_not(name)
     if why is not None:
         raise MessageRefused(f"a property cannot have the name {_shown(name)}: {why}")
@@ -109,17 +109,17 @@ def _why_not(name: str) -> str | None:
         return f"it is longer than {mq.MQ_MAX_PROPERTY_NAME_LENGTH} bytes"
     parts = name.split(".")
     if not all(part.replace("$", "_").isidentifier() and max(part) <= "\uffff" for part in parts):
-        return "its parts, between the dots, have to be letters, digits, _ and $, and must not begin with a digit"
+        return "its parts between the dots may have letters, digits, _ and $, and must not begin with a digit"
     plain = name.removeprefix("usr.")
     if plain.upper() in _SQL_WORDS:
-        return "it is a word of message selectors"
+        return "it is a keyword of message selectors"
     if plain.startswith("JMS") and name not in _SETTABLE_JMS:
-        return f"names that begin with JMS are reserved, but for {', '.join(sorted(_SETTABLE_JMS))}"
+        return f"names that begin with JMS are reserved, except {', '.join(sorted(_SETTABLE_JMS))}"
     if name.startswith(("Body", "Root")):
         return "names that begin with Body or Root are reserved"
     is_ibm_s = name.lower().startswith("mq") and not name.lower().startswith("mq_usr")
     if len(parts) > 2 and (is_ibm_s or parts[0] == "usr"):
-        return "names that begin with mq or usr have one dot at the most"
+        return "names that begin with mq or usr may have only one dot"
     return None
 
 

@@ -1,9 +1,9 @@
-"""Message properties as they come: folders of an MQRFH2, which of them hold properties, and these as Python values.
+"""Message properties as they arrive: which folders of an MQRFH2 hold properties, and the properties as Python values.
 
     <usr><colour>green</colour><size dt='i4'>42</size></usr>        {"colour": "green", "size": 42}
     <shop content='properties'><basket><id dt='bin.hex'>00FF</id></basket></shop>   {"shop.basket.id": b"\\x00\\xff"}
 
-The syntax is like XML and is none: names may have a ``$``, which no XML parser takes. Not here: the header that they stand in
+The syntax looks like XML, but names may have a ``$``, which XML parsers refuse. Not here: the header with the folders
 (``rfh2.py``).
 
 Source: IBM MQ, topics "NameValueData" (q099320), "Supported MQRFH2 folders" (q104150), "Mapping from property names to MQRFH2
@@ -24,7 +24,7 @@ _OF_PROPERTIES = frozenset("mq mq_usr mqps mqext jms mcd usr sib sib_usr sib_con
 _ATTRIBUTES = r"(?:\s+[^\s=<>]+\s*=\s*(?:'[^']*'|\"[^\"]*\"))*"
 _TAG = re.compile(rf"<(/?)([^\s/<>=]+)({_ATTRIBUTES})\s*(/?)>")
 _ATTRIBUTE = re.compile(r"\s+([^\s=<>]+)\s*=\s*(?:'([^']*)'|\"([^\"]*)\")")
-# A folder without groups, as nearly all are: what this matches need not be read to know that it can be.
+# A folder without groups, like nearly all folders. A folder that this matches is valid, and need not be parsed to know that.
 _FLAT = re.compile(
     rf"<([^\s/<>=]+){_ATTRIBUTES}\s*>\s*(?:<([^\s/<>=]+){_ATTRIBUTES}\s*(?:/>|>[^<]*</\2\s*>)\s*)*</\1\s*>", re.DOTALL
 )
@@ -34,14 +34,14 @@ _INTEGER = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
 _HEX = re.compile(r"(?:[0-9A-Fa-f]{2})*")
 _TRUTH = {"1": True, "true": True, "0": False, "false": False}
 _BITS = {"i1": 8, "i2": 16, "i4": 32, "int": 32, "i8": 64}
-# Names grow with each group.
+# A limit, because names grow with each nested group.
 _DEEPEST = 256
 PADDING = " \0\r\n\t"
 _NO_PROPERTIES: Mapping[str, PropertyValue] = MappingProxyType({})
 
 
 class Element(NamedTuple):
-    """An element with text: its name, the folder and groups included, except for ``usr``."""
+    """An element with text. Its name includes the folder, except ``usr``, and the groups."""
 
     name: str
     attributes: dict[str, str]
@@ -49,7 +49,7 @@ class Element(NamedTuple):
 
 
 def holds_properties(folder: str) -> bool:
-    """Whether a folder is one of message properties, by its name or an attribute, and can be read."""
+    """Whether a folder holds message properties, by its name or its ``content`` attribute, and can be read."""
     tag = _TAG.match(folder)
     if tag is None:
         return False
@@ -66,7 +66,7 @@ def holds_properties(folder: str) -> bool:
 
 
 def values(folders: Sequence[str]) -> Mapping[str, PropertyValue]:
-    """Return the properties in folders; of a name that comes twice the first."""
+    """Return the properties in folders. If a name occurs twice, the first value counts."""
     if not folders:
         return _NO_PROPERTIES
     found: dict[str, PropertyValue] = {}
@@ -78,12 +78,12 @@ def values(folders: Sequence[str]) -> Mapping[str, PropertyValue]:
 
 
 def elements(folder: str) -> Iterator[Element]:
-    """Yield the elements of a folder that have no elements in them.
+    """Yield the elements of a folder that contain no other elements.
 
     Raises:
-        ValueError: its tags do not fit together, or are nested without end.
+        ValueError: its tags do not match, or are nested too deeply.
     """
-    # Of each open element: its tag's name, and what its elements' names begin with.
+    # For each open element: its tag's name, and the prefix of the names in it.
     open_elements: list[tuple[str, str]] = []
     attributes: dict[str, str] = {}
     at = begun_at = 0
@@ -93,11 +93,11 @@ def elements(folder: str) -> Iterator[Element]:
         closes, name, given, is_empty = tag.groups()
         is_text = bool(closes) and is_leaf
         if is_over or "<" in between or (not is_text and between.strip(PADDING)):
-            raise ValueError("something between the tags of a folder")
+            raise ValueError("text between the tags of a folder")
         at = tag.end()
         if closes:
             if not open_elements or open_elements[-1][0] != name:
-                raise ValueError("a tag that closes nothing")
+                raise ValueError("a closing tag without its opening tag")
             _, path = open_elements.pop()
             if is_leaf and open_elements:
                 yield Element(path, attributes, _unescaped(folder[begun_at : tag.start()]))
@@ -114,7 +114,7 @@ def elements(folder: str) -> Iterator[Element]:
             is_over = not open_elements
         else:
             if len(open_elements) == _DEEPEST:
-                raise ValueError(f"more than {_DEEPEST} elements in each other")
+                raise ValueError(f"elements nested more than {_DEEPEST} deep")
             open_elements.append((name, path))
             is_leaf, begun_at = True, at
     if not is_over or folder[at:].strip(PADDING):
@@ -132,7 +132,7 @@ def _unescaped(text: str) -> str:
 
 
 def _character(reference: re.Match[str]) -> str:
-    """Return what a reference stands for; itself, if that is nothing."""
+    """Return the character that a reference stands for, or the reference itself if it is not valid."""
     hexadecimal, decimal, name = reference.groups()
     if name is not None:
         return _ENTITIES.get(name, reference[0])
@@ -142,7 +142,7 @@ def _character(reference: re.Match[str]) -> str:
 
 
 def _value(attributes: Mapping[str, str], text: str) -> PropertyValue:
-    """Return a value as its data type says; what that cannot be, and what is of no type, is its text."""
+    """Return a value, converted by its data type; the text if it has no known type or does not fit it."""
     if attributes.get("xsi:nil") in ("true", "1"):
         return None
     kind = attributes.get("dt")
@@ -175,7 +175,7 @@ def _hex(text: str) -> PropertyValue:
 
 def _double(text: str) -> PropertyValue:
     try:
-        # Python reads 1_0, too.
+        # Python would also accept 1_0.
         return None if "_" in text else float(text)
     except ValueError:
         return None

@@ -1,12 +1,12 @@
-"""The MQRFH2 headers in front of a message: read far enough to take message properties off, which do not belong to the data.
+"""Remove message properties from the MQRFH2 headers in front of a message's data.
 
-A folder of properties is taken off wherever it stands, as IBM MQ does it for a program that asks for them in a message handle
-(topic "PROPCTL queue options", q008230); a header that has no other folder goes altogether, and what stood in front of it
-describes what is behind it from then on. An application's own folders stay, and so does a header that cannot be read, with all
-that follows.
+A folder of properties is removed from any header, as IBM MQ does for a program that asks for properties in a message handle
+(topic "PROPCTL queue options", q008230). A header without other folders is removed as a whole, and the descriptor or header
+before it then describes what follows. An application's own folders are kept. A header that cannot be read is kept too, with
+everything that follows it.
 
-Layout: IBM MQ Developing applications reference, topic MQRFH2 (q099240). Its numbers are in the encoding that the descriptor
-says, its characters in ASCII or EBCDIC, its folders in UTF-8 or UTF-16. Not here: the folders (``property_folders.py``).
+Layout: IBM MQ Developing applications reference, topic MQRFH2 (q099240). The header's numbers are in the encoding given by the
+descriptor, its characters in ASCII or EBCDIC, its folders in UTF-8 or UTF-16. Not here: the folders (``property_folders.py``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _UTF_8, _UTF_16 = 1208, frozenset({1200, 13488, 17584})
 
 
 class Taken(NamedTuple):
-    """The folders of properties that came in front of a message, and the message as it was got."""
+    """The folders of properties that were removed from a message, and the message as it was got."""
 
     folders: tuple[str, ...]
     md: bytes
@@ -36,7 +36,7 @@ class Taken(NamedTuple):
 
 
 class Describes(NamedTuple):
-    """What a descriptor or a header says of the data behind it."""
+    """The description that a descriptor or a header gives of the data behind it."""
 
     encoding: int
     ccsid: int
@@ -48,9 +48,9 @@ class Header:
     """An MQRFH2.
 
     Attributes:
-        length: how many bytes of the data it is.
-        describes: the data behind it.
-        folders: each without its padding.
+        length: its length in bytes.
+        describes: encoding, CCSID and format of the data behind it.
+        folders: the text of each, without padding.
     """
 
     length: int
@@ -59,21 +59,21 @@ class Header:
     _order: str
     _codec: str
     _raw: bytes
-    # Each folder's place in it, its length included.
+    # Where each folder is in ``_raw``, with its length field.
     _places: tuple[slice, ...]
 
     @cached_property
     def properties(self) -> tuple[str, ...]:
-        """Those of the folders that hold message properties."""
+        """The folders that hold message properties."""
         return tuple(filter(holds_properties, self.folders))
 
     @property
     def is_only_properties(self) -> bool:
-        """Whether nothing is left of it without them; a header without any folder is its putter's."""
+        """Whether all its folders hold properties. A header without any folder is the putter's own, and is kept."""
         return len(self.properties) == len(self.folders) > 0
 
     def without_properties(self, describes: Describes) -> bytes:
-        """Return it with its other folders, describing other data."""
+        """Return the header with its other folders only, and with a new description of the data behind it."""
         pairs = zip(self.folders, self._places, strict=True)
         others = b"".join(self._raw[place] for folder, place in pairs if folder not in self.properties)
         encoding, ccsid, format_name = describes
@@ -84,13 +84,13 @@ class Header:
 
 
 def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | None:
-    """Return descriptor and data of a message without the properties in front of it, and these; ``None`` if it has none."""
+    """Return descriptor and data of a message without properties, and the properties; ``None`` if it has none."""
     describes = _described_by(md)
     if describes.format_name != mq.MQFMT_RF_HEADER_2:
         return None
     folders: tuple[str, ...] = ()
     kept: list[Header] = []
-    # What the descriptor says at last, and then each header that is kept.
+    # The final descriptions: first the descriptor's, then those of the kept headers.
     says = [describes]
     at = 0
     while (found := header(data, *says[-1][:2], at)) is not None:
@@ -110,13 +110,13 @@ def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | N
 
 
 def leading(md: bytes, data: bytes) -> Header | None:
-    """Return the MQRFH2 that data begins with, as its descriptor says; ``None`` if there is none that can be read."""
+    """Return the MQRFH2 at the start of the data; ``None`` if the descriptor names none, or it cannot be read."""
     encoding, ccsid, format_name = _described_by(md)
     return header(data, encoding, ccsid) if format_name == mq.MQFMT_RF_HEADER_2 else None
 
 
 def header(data: bytes, encoding: int, ccsid: int, at: int = 0) -> Header | None:
-    """Return the MQRFH2 in data that is described so, from ``at`` on; ``None`` if it cannot be read."""
+    """Return the MQRFH2 at ``at`` in data with this encoding and CCSID; ``None`` if it cannot be read."""
     order = _INTEGERS.get(encoding & 0xF)
     if order is None or len(data) - at < _FIXED_LENGTH:
         return None
@@ -130,7 +130,7 @@ def _described_by(md: bytes) -> Describes:
     return Describes(st.long_at(md, st.MD_ENCODING), st.long_at(md, st.MD_CODED_CHAR_SET_ID), md[st.MD_FORMAT])
 
 
-# Messages that were put one after the other often have the same.
+# Consecutive messages often have the same header.
 @lru_cache(maxsize=16)
 def _read(order: str, inherited_ccsid: int, raw: bytes) -> Header | None:
     codec = _CODECS.get(raw[:4])

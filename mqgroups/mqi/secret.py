@@ -1,9 +1,9 @@
-"""A password or a token, and where to read it: whenever a connection is made, so that one that is renewed is found.
+"""A password or a token, read each time a connection is made, so that a renewed one is used.
 
     mqgroups.connect(..., user="app", password=Secret.from_file("/run/secrets/mqAppPassword"))
     mqgroups.connect(..., token=Secret.from_variable("MQ_TOKEN"))
 
-Its repr, and what it raises, do not show what it says.
+Neither its repr nor its errors show the secret.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mqgroups.errors import ConfigurationError
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Secret:
-    """A secret that is given, or that a file or an environment variable holds."""
+    """A secret: a value, or the file or environment variable that holds it."""
 
     given: str | None = None
     file: Path | None = None
@@ -25,24 +25,24 @@ class Secret:
 
     @classmethod
     def of(cls, value: str | Secret | None) -> Secret | None:
-        """Return a secret for what an application gives."""
+        """Return a secret for an argument of the application."""
         return cls(value) if isinstance(value, str) else value
 
     @classmethod
     def from_file(cls, path: str | Path) -> Secret:
-        """Return a secret that a file holds, in UTF-8; a newline at its end is none of it."""
+        """Return a secret that is in a file, in UTF-8; a newline at its end is ignored."""
         return cls(file=Path(path))
 
     @classmethod
     def from_variable(cls, name: str) -> Secret:
-        """Return a secret that an environment variable holds."""
+        """Return a secret that is in an environment variable."""
         return cls(variable=name)
 
     def read(self, what: str) -> str:
-        """Return the secret; ``what`` is what it is called in an error.
+        """Return the secret; errors call it ``what``.
 
         Raises:
-            ConfigurationError: the file cannot be read, the variable is not set, or there is nothing in it.
+            ConfigurationError: the file cannot be read, the variable is not set, or the secret is empty.
         """
         value = self.given
         if self.file is not None:
@@ -51,14 +51,16 @@ class Secret:
             except OSError as error:
                 raise ConfigurationError(f"{what}: file {self.file} cannot be read: {error.strerror}") from error
             except UnicodeDecodeError:
-                # Not as the cause: it carries what the file holds.
+                # The cause is suppressed, because it contains the file's content.
                 raise ConfigurationError(f"{what}: file {self.file} is not in UTF-8") from None
         elif self.variable is not None:
             value = os.environ.get(self.variable)
             if value is None:
-                raise ConfigurationError(f"{what}: there is no environment variable {self.variable} in this process")
+                raise ConfigurationError(
+                    f"{what}: environment variable {self.variable} is not set; set it for this process"
+                )
         if not value:
-            raise ConfigurationError(f"{what}: {self!r} is empty")
+            raise ConfigurationError(f"{what}: {self!r} is empty; it must hold the secret")
         return value
 
     def __repr__(self) -> str:

@@ -1,11 +1,11 @@
 """MQMD, MQPMO, MQGMO and MQOD: packed once into templates, copied for each call, read by offset.
 
-Both bindings want structures of one size each (MQMD 364, MQPMO 184, MQGMO 112, MQOD 424 bytes), whatever their Version;
-the Version says how much of them is meant, and only that much is written back.
+Both bindings need structures of a fixed size (MQMD 364, MQPMO 184, MQGMO 112, MQOD 424 bytes), whatever their Version. The
+queue manager reads and writes only the fields of that Version.
 
-A template is a ``bytearray``; a call gets ``bytes(template)``. That copy is not a luxury: the C libraries write their
-outputs *into* the immutable object they are given, so a template passed itself would carry one call's MsgId, GroupId
-and resolved names into the next one.
+A template is a ``bytearray``; a call gets ``bytes(template)``. The copy is necessary: the C libraries write their outputs *into*
+the immutable object that they are given. Without the copy, MsgId, GroupId and resolved names of one call would be inputs of the
+next one.
 
 Layouts: IBM MQ Developing applications reference, topics MQMD, MQPMO, MQGMO, MQOD; 64-bit, native byte order.
 """
@@ -16,9 +16,9 @@ import struct
 
 from mqgroups.mqi import constants as mq
 
-# The most that MAXMSGL of a queue, a channel or a queue manager can say (IBM MQ, topic "MaxMsgLength").
+# The highest value of MAXMSGL of a queue, a channel or a queue manager (IBM MQ, topic "MaxMsgLength").
 LONGEST_MESSAGE_BYTES = 104_857_600
-# Options of each MQPUT of this package: as a message of its own, and for one that keeps the MsgId it was got with.
+# The options of each MQPUT of this package: for a new message, and for a message that keeps the MsgId with which it was got.
 PUT_SAME_MESSAGE = mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_FAIL_IF_QUIESCING
 PUT_NEW_MESSAGE = PUT_SAME_MESSAGE | mq.MQPMO_NEW_MSG_ID
 
@@ -76,7 +76,7 @@ def md(
     feedback: int = mq.MQFB_NONE,
     expiry: int = mq.MQEI_UNLIMITED,
 ) -> bytearray:
-    """Return an MQMD of Version 2: by default a datagram, that never expires. Version 1 knows no groups.
+    """Return an MQMD of Version 2, because Version 1 has no groups; by default a datagram that never expires.
 
     ``expiry`` is in tenths of a second.
     """
@@ -116,9 +116,9 @@ def md(
 
 
 def pmo(options: int, msg_handle: int = mq.MQHM_NONE, *, context: int = 0) -> bytearray:
-    """Return an MQPMO with these MQPMO_* options, of Version 2, or 3 with a handle of message properties.
+    """Return an MQPMO with these MQPMO_* options, of Version 2, or of Version 3 with a message handle.
 
-    ``context`` is the object handle of the queue whose context MQPMO_PASS_*_CONTEXT passes on.
+    ``context`` is the object handle of the queue whose message context MQPMO_PASS_*_CONTEXT passes on.
     """
     version = 2 if msg_handle == mq.MQHM_NONE else 3
     return bytearray(
@@ -133,10 +133,10 @@ def gmo(
     wait_interval_ms: int = 0,
     msg_handle: int = mq.MQHM_NONE,
 ) -> bytearray:
-    """Return an MQGMO of Version 2, the first with MatchOptions and GroupStatus, or 4 with a handle for properties.
+    """Return an MQGMO of Version 2, the first with MatchOptions and GroupStatus, or of Version 4 with a message handle.
 
-    ``match_options`` is always written: the MQI's own default matches MsgId and CorrelId, which after one get are those
-    of the message just got.
+    ``match_options`` is always set. The MQI's default matches MsgId and CorrelId, and after a get these fields have the values
+    of the message that was got.
     """
     version = 2 if msg_handle == mq.MQHM_NONE else 4
     return bytearray(
@@ -151,7 +151,7 @@ def od(
 ) -> bytes:
     """Return an MQOD of Version 3, the first with ResolvedQName and ResolvedQMgrName.
 
-    ``dynamic_q_name`` is the name to give to the queue that is made when ``object_name`` is a model queue.
+    ``dynamic_q_name`` is the name of the queue that is created if ``object_name`` is a model queue.
     """
     return _OD.pack(
         b"OD  ",
@@ -173,7 +173,7 @@ def od(
 
 
 def describing(md: bytes, encoding: int, ccsid: int, format_name: bytes) -> bytes:
-    """Return an MQMD that says this of its data."""
+    """Return a copy of an MQMD with this description of its data."""
     return md[:MD_ENCODING] + _DESCRIBES.pack(encoding, ccsid, format_name) + md[MD_FORMAT.stop :]
 
 

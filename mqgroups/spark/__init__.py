@@ -1,8 +1,8 @@
 """Message groups as a Spark data source and sink, with PySpark's Python Data Source API.
 
-    spark.read.format("ibmmq")          groups on a queue, by browse; nothing is removed
-    spark.readStream.format("ibmmq")    complete groups as they come; removed when Spark has processed them
-    df.write.format("ibmmq")            a group for each key, each row exactly once, however often a task or the job is run
+    spark.read.format("ibmmq")          browses the groups on a queue; nothing is removed
+    spark.readStream.format("ibmmq")    reads complete groups as they arrive; removed when Spark has processed them
+    df.write.format("ibmmq")            puts a group for each key, each row exactly once, even if a task or the job is repeated
     writeStream.format("ibmmq")         the same for each micro-batch
 
      driver                                                executors
@@ -11,9 +11,8 @@
          reservation  the queue, open for exclusive input        connections.py  one per worker process
      data_source.py ──► sink                               write(rows): put, with a status record for each group
 
-Spark finds the format by itself where this package is installed (module ``pyspark_ibmmq``); ``register`` is for where it
-does not. An application of the rest of the package, nothing more: nothing there imports it. README.md beside this file has
-the options and the guarantees.
+If this package is installed, Spark finds the format by itself (module ``pyspark_ibmmq``); otherwise call ``register``. No other
+part of the package imports this one. README.md beside this file has the options and the guarantees.
 """
 
 from __future__ import annotations

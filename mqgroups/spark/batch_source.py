@@ -1,7 +1,7 @@
-"""Reading bundles of groups, and the batch source: a browse of what is on the queue when the DataFrame is planned.
+"""The batch source, which browses the groups that are on the queue when the DataFrame is planned; and the reading of bundles.
 
 Spark plans a DataFrame once, and reads its bundles for every action on it, and again when a task is retried. So nothing is
-removed; to consume a queue once, read it as a stream with ``trigger(availableNow=True)``.
+removed. To consume a queue once, read it as a stream with ``trigger(availableNow=True)``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def read_bundle(bundle: InputPartition, options: SourceOptions, span: Span = WHO
     """Yield a bundle's messages as record batches: group after group, each in sequence. It runs in a task.
 
     Raises:
-        GroupGone: a group is not there, or not whole, and ``failOnDataLoss`` is set.
+        GroupGone: a group is missing or not complete, and ``failOnDataLoss`` is true.
         MQGroupsError: the queue cannot be read.
     """
     with (
@@ -72,10 +72,10 @@ class GroupBatchReader(DataSourceReader):
         self._wanted = EVERYTHING
 
     def partitions(self) -> list[Bundle]:
-        """Browse the queue for its groups; in one process, once for each plan."""
+        """Browse the queue for its groups. Spark calls this in one process, once for each plan."""
         options = self._options
         with lent(options.connection) as q_mgr, BrowsedQueue(q_mgr, options.queue) as queue:
-            # Where there is no partition Spark makes one of its own.
+            # Without any partition Spark would make one itself.
             return bundles(list(self._planned(queue)), options) or [Bundle(())]
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
@@ -98,9 +98,9 @@ class GroupBatchReader(DataSourceReader):
 
 
 class FilteringBatchReader(GroupBatchReader):
-    """The same, taking filters over. Spark refuses a reader that could where its setting says that none may."""
+    """A reader that accepts filters. It is a class of its own because Spark refuses it if filter pushdown is not enabled."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Keep what decides what is browsed, and return the rest."""
+        """Keep the filters that reduce the browse, and return the rest."""
         self._wanted, left = narrowed(self._wanted, filters)
         return left

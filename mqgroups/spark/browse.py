@@ -1,15 +1,16 @@
-"""Looking at the groups of a queue without taking them: which are complete, how large they are, their messages.
+"""Browse the groups on a queue: which groups are complete, how many messages they have, and the messages themselves.
 
-A complete group shows by its first message: browsing in physical order for sequence number 1, with MQGMO_ALL_MSGS_AVAILABLE,
-is one call a group, however long it is. How many messages it has is found out by asking for sequence numbers; with the
-number of the group before as the first guess that is two calls.
+A complete group, however long, is found by its first message: one browse for sequence number 1, in physical order with
+MQGMO_ALL_MSGS_AVAILABLE. The number of its messages is found by browsing for sequence numbers. If the group is as long as the one
+before, that takes two calls.
 
-A group is read as its messages lie, and one call more shows that there are no others. If they do not lie in sequence, or a
-lost connection has put the cursor back, the rest is read by sequence number, after making sure that no two messages are in
-the same place: one of them would be read, and both removed.
+A group is read in physical order, and one more call shows that it has no other messages. If its messages are not in sequence, or
+a lost connection has reset the cursor, the rest is read by sequence number. Before that, all places are checked: if two messages
+had the same number and offset, one would be read, but both removed.
 
-Two handles, because looking up moves a browse cursor: ``_walker``'s goes from first message to first message. The queue has
-to be indexed by GroupId: IBM MQ does so by itself, but on z/OS, where it takes INDXTYPE(GROUPID) (2394 without).
+There are two handles, because each search moves a browse cursor: ``_walker`` goes from first message to first message, and
+``_looker`` does everything else. The queue must be indexed by GroupId. IBM MQ does that by itself, except on z/OS, where it needs
+INDXTYPE(GROUPID) (otherwise 2394).
 
 Source: IBM MQ, topics "MQGMO options", "MatchOptions", q044220. How fast IBM MQ finds a message by GroupId and sequence number
 on a deep queue is unverified.
@@ -32,7 +33,7 @@ from mqgroups.spark.errors import AmbiguousGroup, AmbiguousMessage, GroupGone
 from mqgroups.spark.offsets import Key, Planned
 
 _T = TypeVar("_T")
-# Data that cannot be converted comes as it is, with its own CCSID and Encoding.
+# Data that cannot be converted is returned unchanged, with its own CCSID and Encoding.
 _NOT_CONVERTED = frozenset(
     {
         mq.MQRC_FORMAT_ERROR,
@@ -51,11 +52,11 @@ _BY_SEQ_NUMBER = mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The first message of a complete group, or a message in no group.
+    """The first message of a complete group, or a message outside groups.
 
     Attributes:
-        is_whole: whether it is all there is of its group.
-        length: of its data, bytes.
+        is_whole: whether it is the only message of its group.
+        length: of its data, in bytes.
     """
 
     key: Key
@@ -64,7 +65,7 @@ class Head:
 
 
 class Got(NamedTuple):
-    """What MQGET returned: the data of one logical message, its MQMD and MQGMO."""
+    """The result of MQGET: the data of one logical message, its MQMD and MQGMO."""
 
     data: bytes
     md: bytes
@@ -83,16 +84,16 @@ WHOLE = Span()
 
 
 class BrowsedQueue:
-    """A queue that is looked at, on a connection that is made again when it is lost. Leaving its ``with`` block closes it."""
+    """A queue opened for browsing, on a connection that is remade when it is lost. Leaving the ``with`` block closes it."""
 
     def __init__(self, connection: Connection, name: str, *, convert: bool = False, headers: bool = False) -> None:
         """Open the queue.
 
         Args:
-            connection: says how long to go on trying when it is lost.
+            connection: its settings say how long to retry when it is lost.
             name: of the queue.
             convert: let the queue manager convert data to UTF-8.
-            headers: bring message properties, in an MQRFH2 in front of the data.
+            headers: return message properties, in an MQRFH2 in front of the data.
 
         Raises:
             MQIError: it cannot be opened.
@@ -136,10 +137,10 @@ class BrowsedQueue:
     ) -> None:
         self.close()
 
-    # --- which groups there are
+    # --- the groups
 
     def heads(self) -> Iterator[Head]:
-        """Yield all complete groups and messages in no group, as they come in physical order.
+        """Yield all complete groups and messages outside groups, in physical order.
 
         Raises:
             AmbiguousMessage: two have the same key.
@@ -148,11 +149,11 @@ class BrowsedQueue:
         return self._heads(mq.MQGMO_BROWSE_FIRST, 0)
 
     def more_heads(self, wait_ms: int) -> Iterator[Head]:
-        """Yield those behind the last that was yielded, after waiting for the first of them. Raises as ``heads``."""
+        """Yield the heads after the last one yielded; wait for the first of them. Raises the same errors as ``heads``."""
         return self._heads(mq.MQGMO_BROWSE_NEXT, wait_ms)
 
     def head(self, group_id: bytes) -> Head | None:
-        """Return the first message of one group, if that is complete. Raises MQIError."""
+        """Return the first message of a group; ``None`` if the group is not complete. Raises MQIError."""
         options = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_ALL_MSGS_AVAILABLE | DESCRIPTOR_ONLY
         md = st.md(group_id=group_id, msg_seq_number=1)
         found = self._descriptor(md, st.gmo(options, match_options=_BY_GROUP_ID | self._head_match))
@@ -178,23 +179,23 @@ class BrowsedQueue:
                 yield head
             elif self._connection.generation == generation:
                 raise AmbiguousMessage(self.name, str(head.key))
-            # Else the connection was made again, and with it the cursor is back at the beginning.
+            # Otherwise the connection was remade, and the cursor is back at the start of the queue.
 
     def planned(self, head: Head, guess: int = 1) -> Planned:
-        """Return how many logical messages a complete group has; ``guess`` is a number it may have. Raises MQIError."""
+        """Return a complete group with its number of logical messages; ``guess`` is a likely number. Raises MQIError."""
         if head.is_whole:
             return Planned(head.key, 1, head.length)
         return Planned(head.key, last_present(lambda seq: self._length(head.key, seq) is not None, guess), 0)
 
     def measured(self, head: Head) -> Planned:
-        """Return how many logical messages a complete group has, and their bytes: a call for each. Raises MQIError."""
+        """Return a complete group with its number of logical messages and bytes: a call for each message. Raises MQIError."""
         messages, data_bytes = 1, head.length
         while not head.is_whole and (length := self._length(head.key, messages + 1)) is not None:
             messages, data_bytes = messages + 1, data_bytes + length
         return Planned(head.key, messages, data_bytes)
 
     def everything(self) -> list[Planned]:
-        """Return all groups, complete or not, and messages in no group; with the number of physical messages of each.
+        """Return all groups, complete or not, and messages outside groups, with the number of physical messages of each.
 
         Raises MQIError.
         """
@@ -210,14 +211,14 @@ class BrowsedQueue:
             step = mq.MQGMO_BROWSE_NEXT
         return [Planned(key, count) for key, count in counts.items()]
 
-    # --- their messages
+    # --- the messages of a group
 
     def messages(self, planned: Planned, span: Span = WHOLE) -> Iterator[Got]:
-        """Yield the logical messages of a complete group in sequence, or the message that is in no group.
+        """Yield the logical messages of a complete group in sequence, or the message outside groups.
 
         Raises:
-            GroupGone: one of them is not there.
-            AmbiguousGroup: two of them are in the same place.
+            GroupGone: one of them is missing.
+            AmbiguousGroup: two of them have the same number and offset.
             MQIError: a call failed.
         """
         if planned.key.stamp:
@@ -238,7 +239,7 @@ class BrowsedQueue:
             yield message
 
     def _as_they_lie(self, planned: Planned) -> Generator[Got, None, int]:
-        """Yield the messages of a group as long as they lie in sequence; returns the sequence number to go on with."""
+        """Yield the messages of a group as long as they are in sequence; returns the sequence number to continue with."""
         md = st.md(group_id=planned.key.identifier, ccsid=_UTF_8)
         gmo, following = self._in_group_gmos
         for seq in range(1, planned.messages + 1):
@@ -248,14 +249,14 @@ class BrowsedQueue:
                 return seq
             yield message
             gmo = following
-        # Behind the last one: segments of it, as far as they are not skipped with their message, or what should not be there.
+        # After the last message there should be nothing; but its segments may follow, if browsing does not skip them.
         behind = st.gmo(mq.MQGMO_BROWSE_NEXT | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID)
         if self._descriptor(md, behind) is not None:
             self._seq_numbers(planned.key)
         return planned.messages + 1
 
     def messages_there(self, key: Key, span: Span = WHOLE) -> Iterator[Got]:
-        """Yield in sequence what is there of a group. A message of which segments are missing is not there."""
+        """Yield the messages of a group that are on the queue, in sequence; messages with missing segments are left out."""
         if key.stamp:
             there = iter([self._by_msg_id(key)] if span.first == 1 else [])
         else:
@@ -264,7 +265,7 @@ class BrowsedQueue:
         yield from filter(None, there)
 
     def _seq_numbers(self, key: Key) -> set[int]:
-        """Return the sequence numbers that are there of a group; raises AmbiguousGroup."""
+        """Return the sequence numbers of a group's messages on the queue; raises AmbiguousGroup."""
         md = st.md(group_id=key.identifier)
         places: set[tuple[int, int]] = set()
         step = mq.MQGMO_BROWSE_FIRST
@@ -309,7 +310,7 @@ class BrowsedQueue:
         return self._again(lambda: self._looker.get_descriptor(md, gmo))
 
     def _again(self, call: Callable[[], _T]) -> _T:
-        """Call; when the connection is lost, open the queue on a new one and call again, while patience lasts."""
+        """Call ``call``. If the connection is lost, reconnect, open the queue and call it again, as long as settings allow."""
         try:
             return call()
         except MQIError as error:
@@ -329,7 +330,10 @@ class BrowsedQueue:
 
 
 def last_present(is_there: Callable[[int], bool], guess: int) -> int:
-    """Return n if 1 to n are there and n + 1 is not; 1 is. It asks twice if ``guess`` is n, else a few times log2(n)."""
+    """Return n if 1 to n are there and n + 1 is not. 1 must be there.
+
+    ``is_there`` is called twice if ``guess`` is n, otherwise a small multiple of log2(n) times.
+    """
     there, gone = 1, 0
     if guess > 1 and is_there(guess):
         there = guess
@@ -356,7 +360,7 @@ def _head(md: bytes, gmo: bytes, length: int) -> Head:
 
 
 def key_of(md: bytes) -> Key:
-    """Return what a message's group is known by, or the message."""
+    """Return the key of a message's group, or of the message if it is in no group."""
     group_id = md[st.MD_GROUP_ID]
     if group_id != GROUP_ID_NONE:
         return Key(group_id)

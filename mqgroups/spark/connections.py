@@ -1,14 +1,13 @@
-"""Connections to the queue manager in whatever process Spark runs code: made when first used, kept, lent.
+"""A pool of connections to the queue manager, in each process in which Spark runs code.
 
-A Spark task runs in a Python worker that was forked from another one and runs many tasks, one after the other. A connection
-handle does not survive fork, so connections are made inside the task, and kept for the worker's next task: by options
-and process. Whoever uses one borrows it:
+A Spark task runs in a forked Python worker that runs many tasks, one after the other. A connection handle does not survive fork,
+so connections are made inside the task, and kept for the worker's next task, by options and process:
 
     with lent(options.connection) as q_mgr:
         ...
 
-One that was lost, or on which something went wrong, is closed and not lent again. A worker that Spark ends goes without
-MQDISC, and the queue manager backs out what it had not committed.
+A connection that was lost, or used in a block that raised an error, is closed. A worker that Spark ends does not call MQDISC; the
+queue manager backs out its uncommitted work.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ _idle: dict[tuple[int, ConnectionOptions], list[Connection]] = {}
 
 @contextmanager
 def lent(options: ConnectionOptions) -> Iterator[Connection]:
-    """Lend a connection of this process; it has no unit of work when it comes, and must have none when it goes.
+    """Lend a connection of this process. It has no open unit of work, and must have none when it is returned.
 
     Raises:
-        ConfigurationError: settings do not go together; the password is not where it should be.
-        MQGroupsError: it cannot be connected.
+        ConfigurationError: settings cannot be combined, or a secret cannot be read.
+        MQGroupsError: connecting failed.
     """
     idle = _idle.setdefault((os.getpid(), options), [])
     q_mgr = idle.pop() if idle else connected(options)
@@ -49,7 +48,7 @@ def lent(options: ConnectionOptions) -> Iterator[Connection]:
 
 
 def connected(options: ConnectionOptions) -> Connection:
-    """Return a new connection of the caller's own. Raises as ``lent`` does."""
+    """Return a new connection that the caller must close. Raises the same errors as ``lent``."""
     q_mgr = connect(
         options.q_mgr_name,
         options.channel,
@@ -70,7 +69,7 @@ def connected(options: ConnectionOptions) -> Connection:
 
 
 def _secret(file: str | None, variable: str | None, given: str | None = None) -> Secret | None:
-    """Return where a secret is, to be read where this process runs."""
+    """Return a secret that is read in this process, when it connects."""
     if file is not None:
         return Secret.from_file(file)
     return Secret.from_variable(variable) if variable is not None else Secret.of(given)
@@ -78,7 +77,7 @@ def _secret(file: str | None, variable: str | None, given: str | None = None) ->
 
 @atexit.register
 def close_idle() -> None:
-    """Disconnect what this process keeps for later."""
+    """Disconnect the idle connections of this process."""
     for (pid, _), idle in _idle.items():
         if pid == os.getpid():
             while idle:

@@ -1,7 +1,7 @@
-"""The data source ``ibmmq`` as Spark asks for it: a schema, readers and writers for the options it is given.
+"""The data source ``ibmmq``, as Spark calls it: schema, readers and writers for given options.
 
-Spark makes one of these in a process of its own for each of these questions, and pickles what it gets. So nothing here
-connects or keeps state.
+Spark makes such an object in a separate process for each of these calls, and pickles the result. So nothing here connects or
+keeps state.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class IbmMqDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Return what ``format()`` takes."""
+        """Return the name for ``format()``."""
         return "ibmmq"
 
     def schema(self) -> str:
@@ -33,7 +33,7 @@ class IbmMqDataSource(DataSource):
         return _ddl(source_options(self.options, Use.READ))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return what a batch read is done with."""
+        """Return the reader of a batch."""
         from mqgroups.spark.batch_source import FilteringBatchReader, GroupBatchReader
 
         options = source_options(self.options, Use.BATCH_READ)
@@ -41,7 +41,7 @@ class IbmMqDataSource(DataSource):
         return FilteringBatchReader(options) if options.push_filters else GroupBatchReader(options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
-        """Return what a stream is read with."""
+        """Return the reader of a stream."""
         from mqgroups.spark.stream_source import GroupStreamReader
 
         options = source_options(self.options, Use.STREAM_READ)
@@ -49,13 +49,13 @@ class IbmMqDataSource(DataSource):
         return GroupStreamReader(options)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        """Return what a batch is written with."""
+        """Return the writer of a batch."""
         from mqgroups.spark.sink import GroupBatchWriter
 
         return GroupBatchWriter(schema, sink_options(self.options, Use.BATCH_WRITE), overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 - Spark's name
-        """Return what a micro-batch is written with."""
+        """Return the writer of micro-batches."""
         from mqgroups.spark.sink import GroupStreamWriter
 
         return GroupStreamWriter(schema, sink_options(self.options, Use.STREAM_WRITE), overwrite)
@@ -66,9 +66,9 @@ def _ddl(options: SourceOptions) -> str:
 
 
 def _check_schema(schema: StructType, options: SourceOptions) -> None:
-    """Raise ConfigurationError if the user asks for other columns than there are."""
+    """Raise ConfigurationError if the user asks for other columns than the format has."""
     given = [(field.name, field.dataType.simpleString()) for field in schema.fields]
     if given != [(name, kind.lower().replace(" ", "")) for name, kind in columns(options).items()]:
         raise ConfigurationError(
-            f"format 'ibmmq' reads the columns {_ddl(options)}, and no other schema. Leave schema() out, and select and cast"
+            f"format 'ibmmq' has the fixed columns {_ddl(options)}. Leave out schema(), then select and cast columns"
         )

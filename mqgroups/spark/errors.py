@@ -1,22 +1,22 @@
-"""Errors of the Spark source and sink, below those of the package (``mqgroups.errors``) by who has to act.
+"""Errors of the Spark source and sink, arranged below the package's errors (``mqgroups.errors``) by who has to act.
 
     ConfigurationError
-     └─ SparkOptionError        an option is unknown, missing, not for this use, or has a value it cannot have
+     └─ SparkOptionError        an option is unknown, missing, not for this use, or has an invalid value
     ApplicationError
-     ├─ ColumnsRefused          the columns of what is written are not those of messages
-     ├─ RowRefused              a row cannot be a message
-     └─ ModeRefused             an output mode that a queue cannot have
+     ├─ ColumnsRefused          the columns of a DataFrame cannot be written as messages
+     ├─ RowRefused              a row cannot be written as a message
+     └─ ModeRefused             the output mode is not possible for a queue
     StatusError
-     └─ OffsetUnreadable        the checkpoint holds an offset that this version did not write
+     └─ OffsetUnreadable        the checkpoint has an offset that this version did not write
     EnvironmentFailure
-     ├─ IdentityMissing         Spark does not say which task of which query this is
-     ├─ JavaMissing             there is no Java that Spark runs on
-     ├─ QueueReserved           another query, or any other application, gets from the source's queue
-     ├─ GroupGone               a planned group is not on the queue any more, or not whole
-     ├─ AmbiguousGroup          two messages of a group are in the same place
-     └─ AmbiguousMessage        two messages in no group cannot be told apart
+     ├─ IdentityMissing         Spark does not name the task, query or batch
+     ├─ JavaMissing             no Java that Spark can use was found
+     ├─ QueueReserved           another application has the source's queue open for input
+     ├─ GroupGone               a planned group is no longer on the queue, or not complete
+     ├─ AmbiguousGroup          two messages of a group have the same number and offset
+     └─ AmbiguousMessage        two messages outside groups have the same identifier and time
 
-Spark shows them in a traceback of the Python worker; they pickle, and none shows a payload or a password.
+Spark shows them in a traceback of the Python worker. They can be pickled, and none shows a payload or a password.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from mqgroups.errors import ApplicationError, ConfigurationError, EnvironmentFai
 
 
 class SparkOptionError(ConfigurationError):
-    """An option of the data source cannot be used.
+    """An option of the data source is not valid.
 
     Attributes:
-        option: its name as documented, or as it was given if there is no such option.
+        option: its documented name, or the given name if there is no such option.
     """
 
     def __init__(self, option: str, problem: str) -> None:
@@ -41,7 +41,7 @@ class ColumnsRefused(ApplicationError):
 
 
 class RowRefused(ApplicationError):
-    """A row of a DataFrame cannot be a message of a group."""
+    """A row of a DataFrame cannot be written as a message of a group."""
 
 
 class ModeRefused(ApplicationError):
@@ -49,22 +49,22 @@ class ModeRefused(ApplicationError):
 
 
 class IdentityMissing(EnvironmentFailure):
-    """Code that belongs into a Spark task is run outside one, or Spark does not tell which query and batch it is of.
+    """Code for a Spark task runs outside a task, or Spark does not name the query and batch of the task.
 
     Attributes:
-        what: the property of Spark's that is missing.
+        what: the Spark property that is missing.
     """
 
     def __init__(self, what: str) -> None:
         super().__init__(
-            f"{what} is not set in this process, and without it nothing tells which groups were put before. The sink works "
-            "in tasks of a streaming query or of a batch job of Spark 4.2 and later; Spark Connect has not been tried"
+            f"{what} is not set in this process, and without it the sink cannot tell which groups were put before. Run the sink "
+            "in tasks of a streaming query or a batch job, on Spark 4.2 or later; Spark Connect has not been tried"
         )
         self.what = what
 
 
 class OffsetUnreadable(StatusError):
-    """An offset in the query's checkpoint is not one of this version of the source."""
+    """This version of the source did not write the offset in the query's checkpoint."""
 
 
 class JavaMissing(EnvironmentFailure):
@@ -72,38 +72,38 @@ class JavaMissing(EnvironmentFailure):
 
 
 class QueueReserved(EnvironmentFailure):
-    """The queue is open for input elsewhere, and the source wants it for itself.
+    """Another application has the queue open for input, but the source needs it exclusively.
 
     Attributes:
         queue: its name.
-        waited_s: how long it was waited for, seconds.
+        waited_s: how long the source waited, in seconds.
     """
 
     def __init__(self, queue: str, waited_s: float) -> None:
         super().__init__(
-            f"queue {queue} is open for input by another application (2042), after {waited_s:g} s of waiting. A queue feeds "
-            "one query: another one reads it, or the process of a query that died has not ended yet. Stop it, or wait; "
-            f"DISPLAY QSTATUS('{queue}') TYPE(HANDLE) shows the holder. Option exclusive=false reads a queue that other "
-            "applications consume too, and then groups can vanish between planning and reading"
+            f"queue {queue} is still open for input by another application (2042) after {waited_s:g} s. Only one query may read "
+            "a queue: another query reads it, or the process of a failed query has not ended yet. Stop it, or wait; "
+            f"DISPLAY QSTATUS('{queue}') TYPE(HANDLE) shows the holder. With the option exclusive=false other applications may "
+            "consume the queue too; groups can then disappear between planning and reading"
         )
         self.queue = queue
         self.waited_s = waited_s
 
 
 class GroupGone(EnvironmentFailure):
-    """A group that was planned is not on the queue any more, or not all of it.
+    """A planned group is no longer on the queue, or not complete.
 
     Attributes:
-        queue: where it was.
-        key: the group's or message's identifier, as offsets have it.
-        found, expected: logical messages of it.
+        queue: the queue that it was on.
+        key: the identifier of the group or message, as in offsets.
+        found, expected: numbers of logical messages.
     """
 
     def __init__(self, queue: str, key: str, found: int, expected: int) -> None:
         super().__init__(
-            f"{key} on queue {queue} was planned with {expected} messages, and {found} of them could be read. Messages "
-            "expired, or another application or an administrator took them. What is gone cannot be read again: option "
-            "failOnDataLoss=false goes on without it"
+            f"{key} on queue {queue} was planned with {expected} messages, but only {found} of them could be read. Messages "
+            "expired, or another application or an administrator removed them. They cannot be read again; the option "
+            "failOnDataLoss=false continues without them"
         )
         self.queue = queue
         self.key = key
@@ -112,37 +112,37 @@ class GroupGone(EnvironmentFailure):
 
 
 class AmbiguousMessage(EnvironmentFailure):
-    """Two messages in no group have the same MsgId and were put at the same hundredth of a second.
+    """Two messages outside groups have the same MsgId and were put in the same hundredth of a second.
 
     Attributes:
-        queue: where they are.
-        key: the identifier that both have, as offsets have it.
+        queue: the queue that they are on.
+        key: the identifier of both, as in offsets.
     """
 
     def __init__(self, queue: str, key: str) -> None:
         super().__init__(
-            f"queue {queue} holds two messages in no group with the same identifier and time ({key}); one could be removed "
-            "in place of the other. Let the queue manager make the MsgIds (MQPMO_NEW_MSG_ID), or put groups; consume one of "
-            "the two with another program to go on"
+            f"queue {queue} holds two messages outside groups with the same identifier and time ({key}); the wrong one could be "
+            "removed. Consume one of them with another program. To avoid this, let the queue manager make the MsgIds "
+            "(MQPMO_NEW_MSG_ID), or put groups"
         )
         self.queue = queue
         self.key = key
 
 
 class AmbiguousGroup(EnvironmentFailure):
-    """Two messages of a group are in one place: the one would be read, and both removed.
+    """Two messages of a group have the same number and offset: one would be read, but both removed.
 
     Attributes:
-        queue: where they are.
-        key: of the group, as offsets have it.
-        msg_seq_number, offset: which place.
+        queue: the queue that they are on.
+        key: the identifier of the group, as in offsets.
+        msg_seq_number, offset: of both messages.
     """
 
     def __init__(self, queue: str, key: str, msg_seq_number: int, offset: int) -> None:
         super().__init__(
-            f"queue {queue} holds two messages with number {msg_seq_number} and offset {offset} in group {key}. Nothing was "
-            "removed. Something has put to that group by hand, or restored messages: move the group to another queue "
-            "(mqgroups salvage move), and the query goes on with failOnDataLoss=false"
+            f"queue {queue} holds two messages with number {msg_seq_number} and offset {offset} in group {key}. Probably a "
+            "message was put by hand, or restored. Nothing was removed. Move the group to another queue (`mqgroups salvage "
+            "move`), and restart the query with failOnDataLoss=false"
         )
         self.queue = queue
         self.key = key

@@ -1,6 +1,6 @@
-"""Filters that Spark hands to a batch read: which of them decide what is browsed.
+"""Filters that Spark pushes down to a batch read: which of them reduce the messages to browse.
 
-``group_id`` equal to a value or in a list, and ``msg_seq_number`` equal or compared; Spark evaluates the rest.
+These are ``group_id`` equal to a value or in a list, and comparisons of ``msg_seq_number``. Spark evaluates all other filters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mqgroups.spark.browse import WHOLE, Span
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be read: groups with these GroupIds, or all and messages in no group; and which of their messages."""
+    """The messages to read: those of groups with these GroupIds, or ``None`` for everything; and a span of their numbers."""
 
     group_ids: frozenset[bytes] | None = None
     span: Span = WHOLE
@@ -33,7 +33,7 @@ EVERYTHING = Wanted()
 
 
 def narrowed(wanted: Wanted, filters: Iterable[Filter]) -> tuple[Wanted, list[Filter]]:
-    """Return what is wanted under all of these filters, and those that are left to Spark."""
+    """Return ``wanted`` narrowed by these filters, and the filters that are left to Spark."""
     left = []
     for one in filters:
         group_ids = frozenset(_group_ids(one))

@@ -1,10 +1,10 @@
-"""Message properties as the queue manager hands them over: an MQRFH2 in front of the data, taken off and read.
+"""Read message properties from the MQRFH2 in front of a message's data.
 
-``MQGMO_PROPERTIES_FORCE_MQRFH2`` brings all properties of a message with the MQGET that brings its data; message handles would
-take a call for each property. Pure.
+With ``MQGMO_PROPERTIES_FORCE_MQRFH2`` one MQGET returns the data and all properties; with a message handle each property takes a
+call. Pure functions.
 
-Source: IBM MQ, topics "MQRFH2" (q099240) and "Property names". That nested folders are joined with dots, and ``usr`` is left
-out of names, follows MQINQMP; unverified on IBM MQ for folders other than ``usr`` and ``jms``.
+Source: IBM MQ, topics "MQRFH2" (q099240) and "Property names". Names follow MQINQMP: nested folders are joined with dots, and
+``usr`` is left out; unverified on IBM MQ for folders other than ``usr`` and ``jms``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RF_HEADER_2 = "MQHRF2"
 
 @dataclass(frozen=True, slots=True)
 class Headed:
-    """A message's data behind its MQRFH2, what that says of it, and the properties by name: bytes, text as UTF-8."""
+    """A message's data behind its MQRFH2, the header's description of that data, and the properties: bytes, text as UTF-8."""
 
     data: bytes
     encoding: int
@@ -31,9 +31,9 @@ class Headed:
 
 
 def taken_off(data: bytes, encoding: int, ccsid: int) -> Headed | None:
-    """Return what is behind the MQRFH2 at the beginning of ``data``; ``None`` if there is none that can be read.
+    """Separate the MQRFH2 at the start of ``data``; ``None`` if there is no MQRFH2 that can be read.
 
-    ``encoding`` and ``ccsid`` are the message descriptor's.
+    ``encoding`` and ``ccsid`` are those of the message descriptor.
     """
     header = rfh2.header(data, encoding, ccsid)
     if header is None:
@@ -47,7 +47,7 @@ def taken_off(data: bytes, encoding: int, ccsid: int) -> Headed | None:
 
 
 def _properties(folder: str) -> dict[str, bytes | None]:
-    """Return the properties of one folder, of whatever kind it is; none of one that cannot be read."""
+    """Return the properties of one folder of any kind; empty if the folder cannot be read."""
     try:
         return {name: _bytes(attributes, text) for name, attributes, text in elements(folder)}
     except ValueError:

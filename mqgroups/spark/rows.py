@@ -1,7 +1,7 @@
-"""Messages as rows: the columns of a read, and Arrow record batches of bounded size.
+"""Messages as rows: the columns of a read, and Arrow record batches of limited size.
 
-A record batch is handed over when its data reaches ``arrowBatchBytes``, so a worker never holds more than that and one
-message. pyarrow is imported when batches are made.
+A record batch is yielded when its data reaches ``arrowBatchBytes``, so a worker never holds more than that and one message.
+pyarrow is imported when batches are made.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _HEADERS_COLUMN = {"headers": "MAP<STRING, BINARY>"}
 # PutTime; GroupId, MsgSeqNumber: at their places in the MQMD.
 _MD = struct.Struct("=12xiiiii8sii24s24si204x16s4x24si12x")
 _EPOCH = date(1970, 1, 1).toordinal()
-# A record batch is columns of a few machine words for each row besides the data.
+# A limit on rows, because each row costs a few machine words besides its data.
 _MOST_ROWS = 10_000
 
 
@@ -75,7 +75,7 @@ def record_batches(messages: Iterable[Got], options: SourceOptions) -> Iterator[
 
 @lru_cache
 def put_time_us(stamp: bytes) -> int | None:
-    """Return PutDate and PutTime (16 digits, GMT) in microseconds since 1970; ``None`` if the message does not say."""
+    """Return PutDate and PutTime (16 digits, GMT) in microseconds since 1970; ``None`` if they are not valid."""
     try:
         day_us = _day_us(stamp[:8])
         hours, minutes, hundredths = int(stamp[8:10]), int(stamp[10:12]), int(stamp[12:16])
@@ -155,7 +155,7 @@ def _batch(pyarrow: Any, rows: list[tuple[Any, ...]], arrow_schema: Any) -> Reco
 
 
 def _arrow_schema(pyarrow: Any, options: SourceOptions) -> Any:
-    """Return the schema as Spark makes it of ``schema``: it takes no other."""
+    """Return the Arrow schema that Spark derives from ``schema``; it accepts no other."""
     types = {
         "BINARY": pyarrow.binary(),
         "STRING": pyarrow.string(),

@@ -1,18 +1,18 @@
-"""The sink of format ``ibmmq``: what Spark's tasks put, and what its driver says when all tasks have.
+"""The sink of format ``ibmmq``: Spark's tasks put groups, and its driver completes the batch.
 
-    task      write(rows)   groups_of(rows), each by BatchProducer.put_group     a claim, units of work
-    driver    commit()      complete_batch                                       the high-water mark, then away with the records
-              abort()       nothing: attempts may still be at work
+    task      write(rows)   groups_of(rows), each by BatchProducer.put_group     a claim, then units of work
+    driver    commit()      complete_batch                                       puts the high-water mark, removes the records
+              abort()       nothing: attempts may still be running
 
-A task may be done several times, at once too, and Spark asks nobody before it lets them write. Which attempt puts a group is
-decided by its records on the status queue (``core.claim``); here it is only said whose batch it is:
+A task may run several times, also at the same time, and Spark lets all of them write. The records on the status queue decide
+which attempt puts a group (``core.claim``). This module only identifies the batch:
 
               sink                             batch                       run
-    stream    the query's id (checkpoint)      the micro-batch's           made for each execution of the micro-batch
-    batch     txnAppId, or one of its own      txnVersion, or 0            made for each write
+    stream    the query's id (checkpoint)      the micro-batch's number    made for each execution of the micro-batch
+    batch     txnAppId, or a new id            txnVersion, or 0            made for each write
 
-The id of a query and of a micro-batch come from the task's local properties, internal names of Spark's, though old ones; where
-they are not set the task fails. A batch write never uses them: two writes in one foreachBatch are two batches.
+The ids of query and micro-batch come from the task's local properties, which are internal to Spark, but have existed for long. If
+they are not set, the task fails. A batch write never uses them: two writes in one foreachBatch are two batches.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _log = logging.getLogger("mqgroups.spark.sink")
 
 _QUERY_ID = "sql.streaming.queryId"
 _BATCH_ID = "streaming.sql.batchId"
-# A write without txnAppId will not be done again by anybody but late attempts at its own tasks.
+# A write without txnAppId is never repeated, except by late attempts of its own tasks.
 _MARK_OF_ONE_WRITE_EXPIRES_S = 24 * 60 * 60
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Which batch a task's rows are of."""
+    """The batch that a task's rows belong to."""
 
     sink: str
     number: int
@@ -57,12 +57,12 @@ class Batch:
 
 @dataclass(frozen=True)
 class PartitionWritten(WriterCommitMessage):
-    """What a task tells the driver.
+    """The result of a task, sent to the driver.
 
     Attributes:
-        batch: which batch.
-        groups: how many groups the task's rows were.
-        messages: how many messages this attempt has put; others were there already.
+        batch: the batch of the task's rows.
+        groups: how many groups the task's rows make.
+        messages: how many messages this attempt has put, without those put by earlier attempts.
     """
 
     batch: Batch
@@ -71,13 +71,13 @@ class PartitionWritten(WriterCommitMessage):
 
 
 class _GroupWriter:
-    """What batch and stream writers have in common. Pickled from the driver to the tasks: it holds values only."""
+    """The common base of batch and stream writers. It holds values only, because the driver pickles it for the tasks."""
 
     def __init__(self, schema: StructType, options: SinkOptions, overwrite: bool) -> None:
         if overwrite:
             raise ModeRefused(
-                "format 'ibmmq' appends: messages that are put cannot be replaced. Use mode('append'), of a stream "
-                "outputMode('append')"
+                "format 'ibmmq' can only append, because messages that were put cannot be replaced. Use mode('append'), or "
+                "outputMode('append') for a stream"
             )
         self._columns = columns_of(schema, options)
         self._options = options
@@ -92,7 +92,7 @@ class _GroupWriter:
             batch=batch.number,
             run=self._run,
             partition=task.partitionId(),
-            # Spark's number of an attempt begins again when a stage does: it tells attempts apart only with something unique.
+            # Spark restarts the numbers of attempts with a stage, so a unique part is needed as well.
             token=f"{task.taskAttemptId()}-{uuid.uuid4().hex}",
             status_queue=options.status_queue if options.delivery == "exactlyOnce" else None,
             commit_every=Every(options.messages_per_unit_of_work, options.bytes_per_unit_of_work),
@@ -108,7 +108,7 @@ class _GroupWriter:
                 if producer.is_completed():
                     extra = self._log_fields()
                     _log.info(
-                        "batch %d of %s was completed before; nothing is put", batch.number, batch.sink, extra=extra
+                        "batch %d of %s was completed earlier; nothing is put", batch.number, batch.sink, extra=extra
                     )
                     for _ in rows:
                         pass
@@ -125,7 +125,7 @@ class _GroupWriter:
         return logs.fields(q_mgr_name=options.connection.q_mgr_name, role="put", queue=options.queue)
 
     def _complete(self, written: Sequence[WriterCommitMessage | None], mark_expires_s: int | None = None) -> None:
-        """Complete the batch that tasks have written."""
+        """Complete the batch that the tasks have written."""
         status_queue = self._options.status_queue
         batches = {each.batch for each in written if isinstance(each, PartitionWritten)}
         if self._options.delivery != "exactlyOnce" or status_queue is None:
@@ -156,13 +156,13 @@ class GroupBatchWriter(_GroupWriter, DataSourceArrowWriter):
         return self._put(iterator, self._batch, _task())
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Say that all groups are whole, and take away the records that said so of each."""
+        """Record that all groups are whole, and remove the records of the single groups."""
         self._complete(messages, None if self._options.txn_app_id else _MARK_OF_ONE_WRITE_EXPIRES_S)
 
-    def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002 - they conclude nothing
-        """Only note it: a late attempt may still put, and the next one goes on."""
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002 - they are not needed
+        """Log the failure only: a late attempt may still put, and the next one resumes."""
         sink, queue = self._batch.sink, self._options.queue
-        _log.warning("write %s to queue %s failed; its records stay", sink, queue, extra=self._log_fields())
+        _log.warning("write %s to queue %s failed; its status records are kept", sink, queue, extra=self._log_fields())
 
 
 class GroupStreamWriter(_GroupWriter, DataSourceStreamArrowWriter):
@@ -175,13 +175,15 @@ class GroupStreamWriter(_GroupWriter, DataSourceStreamArrowWriter):
         return self._put(iterator, batch, task)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803 - Spark's
-        """Say that all groups of the micro-batch are whole, and take away the records that said so of each."""
+        """Record that all groups of the micro-batch are whole, and remove the records of the single groups."""
         self._complete(messages)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803 - Spark's
-        """Only note it: a late attempt may still put, and the micro-batch will be done again."""
+        """Log the failure only: a late attempt may still put, and Spark will repeat the micro-batch."""
         queue = self._options.queue
-        _log.warning("micro-batch %d to queue %s failed; its records stay", batchId, queue, extra=self._log_fields())
+        _log.warning(
+            "micro-batch %d to queue %s failed; its status records are kept", batchId, queue, extra=self._log_fields()
+        )
 
 
 def _task() -> TaskContext:

@@ -1,9 +1,9 @@
-"""Rows as message groups: which columns a DataFrame may have to be written, and from record batches to groups.
+"""Rows as message groups: the columns that a DataFrame may have, and the conversion of record batches to groups.
 
-The rows of a group are brought together and into order here, for Spark gives a sink neither: all rows of a task are in memory
-until they are put, as Python objects. Only a partition that is one group and needs no ordering is put while it is read.
+This module collects and sorts the rows of a group, because Spark does neither for a sink. So all rows of a task are in memory, as
+Python objects, until they are put. Only a partition that is one group and needs no sorting is put while it is read.
 
-Columns, of which only ``value`` has to be there:
+Columns; only ``value`` and the column of the group are required:
 
     value             binary or string   the message's data; a string goes as UTF-8 text (MQSTR, CCSID 1208)
     group_key         the group; or the column of option groupBy. Text, binary, whole number, boolean, date, decimal
@@ -48,14 +48,14 @@ _DEFAULT_ORDER = "msg_seq_number"
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Where a message's parts are.
+    """The columns of a DataFrame that hold the parts of a message.
 
     Attributes:
         key: the column of the group; ``None`` makes a group of each partition.
-        order: the column to order a group by; ``None`` leaves rows in the order they come in.
-        given: which of ``correl_id``, ``format``, ``priority`` and ``headers`` there are.
-        format: the MQMD's Format where the column says nothing.
-        priority: likewise.
+        order: the column that orders a group; ``None`` keeps the order of the rows.
+        given: which of ``correl_id``, ``format``, ``priority`` and ``headers`` the DataFrame has.
+        format: the MQMD's Format for rows without one.
+        priority: the priority for rows without one.
     """
 
     key: str | None
@@ -66,7 +66,7 @@ class Columns:
 
 
 class Group(NamedTuple):
-    """A group to be put. ``messages`` can be iterated once."""
+    """A group to be put. ``messages`` can be iterated once only."""
 
     key: str
     priority: int | None
@@ -74,7 +74,7 @@ class Group(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A row, its order first."""
+    """A row; its sort value comes first."""
 
     order: Any
     value: bytes | str
@@ -85,10 +85,10 @@ class _Row(NamedTuple):
 
 
 def columns_of(schema: StructType, options: SinkOptions) -> Columns:
-    """Return where a message's parts are in a DataFrame of this schema.
+    """Return the columns that hold the parts of a message, for a DataFrame of this schema.
 
     Raises:
-        ColumnsRefused: a column is missing, has a type it cannot have, or would be lost.
+        ColumnsRefused: a column is missing, has the wrong type, or would not be written.
     """
     types = {field.name: field.dataType.simpleString() for field in schema.fields}
     kinds = {field.name: field.dataType.typeName() for field in schema.fields}
@@ -99,22 +99,22 @@ def columns_of(schema: StructType, options: SinkOptions) -> Columns:
         wanted[key] = _KEYS
         if key not in types:
             raise ColumnsRefused(
-                f"there is no column {key!r} for the groups among {_listed(types)}. Name it by option groupBy, or write each "
-                "partition as a group: groupBy=partition"
+                f"found columns {_listed(types)}, expected a column {key!r} for the groups. Name the column with the option "
+                "groupBy, or write each partition as a group: groupBy=partition"
             )
     if order is not None:
         wanted[order] = _ORDERS
         if order not in types:
-            raise ColumnsRefused(f"there is no column {order!r} (sequenceColumn) among {_listed(types)}")
+            raise ColumnsRefused(f"found columns {_listed(types)}, expected a column {order!r} (sequenceColumn)")
     if "value" not in types:
-        raise ColumnsRefused(f"there is no column 'value' for the messages' data among {_listed(types)}")
+        raise ColumnsRefused(f"found columns {_listed(types)}, expected a column 'value' for the messages' data")
     for name, shown in types.items():
         if name not in wanted:
             raise ColumnsRefused(
-                f"column {name!r} would be lost: written are {_listed(wanted)}. Select the columns to write"
+                f"column {name!r} cannot be written; possible columns are {_listed(wanted)}. Select the columns to write"
             )
         if kinds[name] not in wanted[name] and shown not in wanted[name]:
-            raise ColumnsRefused(f"column {name!r} is {shown}; it has to be {' or '.join(wanted[name])}")
+            raise ColumnsRefused(f"column {name!r} is {shown}; it must be {' or '.join(wanted[name])}")
     return Columns(
         key=None if key.lower() == PARTITION else key,
         order=order,
@@ -125,10 +125,10 @@ def columns_of(schema: StructType, options: SinkOptions) -> Columns:
 
 
 def groups_of(batches: Iterable[RecordBatch], columns: Columns, partition: int) -> Iterator[Group]:
-    """Yield the groups of a task's rows, those of a key together and in order.
+    """Yield the groups of a task's rows, with the rows of each key together and in order.
 
     Raises:
-        RowRefused: a row has no key, no order, or no data.
+        RowRefused: a row has null as key, sort value or data.
     """
     if columns.key is None:
         rows = _rows(batches, columns)
@@ -143,7 +143,7 @@ def groups_of(batches: Iterable[RecordBatch], columns: Columns, partition: int) 
         keys = _key_texts(batch.column(columns.key).to_pylist(), columns.key)
         for key, row in zip(keys, _rows([batch], columns), strict=True):
             by_key.setdefault(key, []).append(row)
-    # In the order of their keys: attempts at the same rows go the same way.
+    # In the order of the keys, so that all attempts at the same rows put the groups in the same order.
     for key in sorted(by_key):
         rows_of_key = by_key.pop(key)
         if columns.order is not None:
@@ -156,7 +156,8 @@ def _group(key: str, rows: Iterator[_Row], first: _Row, columns: Columns) -> Gro
         for row in rows:
             if row.priority != first.priority:
                 raise RowRefused(
-                    f"group {key!r} has rows with priority {first.priority} and {row.priority}; all messages of a group have one"
+                    f"group {key!r} has rows with priority {first.priority} and {row.priority}; all messages of a group must "
+                    "have the same priority"
                 )
             properties = dict(row.headers) if row.headers else None
             yield BatchMessage(row.value, row.format or columns.format, row.correl_id, properties)
@@ -180,7 +181,7 @@ def _rows(batches: Iterable[RecordBatch], columns: Columns) -> Iterator[_Row]:
 
 
 def _key_texts(keys: list[Any], name: str) -> Iterable[str]:
-    """Return keys as text; of one type, so no two become the same."""
+    """Return keys as text. They have one type, so different keys give different texts."""
     _refuse_null(keys, name)
     text: Callable[[Any], str] = bytes.hex if keys and isinstance(keys[0], bytes) else str
     return map(text, keys)
@@ -188,7 +189,7 @@ def _key_texts(keys: list[Any], name: str) -> Iterable[str]:
 
 def _refuse_null(values: list[Any], name: str) -> None:
     if None in values:
-        raise RowRefused(f"column {name!r} is null in a row: a message needs it")
+        raise RowRefused(f"column {name!r} is null in a row; every message needs a value")
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -1,21 +1,21 @@
-"""The stream source: complete groups as they come, removed when Spark has done with them.
+"""The stream source: reads complete groups as they arrive, and removes them when Spark has processed them.
 
-Spark calls an object of this class in one process for as long as a query runs, and another one, pickled, in the tasks that
-read. ``offsets.py`` has what is decided; here it is carried out:
+Spark uses one object of this class in one process for as long as the query runs, and pickled copies in the tasks that read.
+``offsets.py`` decides; this module carries it out:
 
     latestOffset(start)     [remove start]  browse for groups that are not known yet  → the next offset, or start
-    partitions(start, end)  end's groups, in bundles: from the offset alone
+    partitions(start, end)  the groups of end, in bundles: from the offset alone
     read(bundle)            browse each group                                          in tasks
-    commit(end)             remove what end says
+    commit(end)             remove the groups of end
 
-A micro-batch that is run again, after whatever died, has the same ``end``, so the same groups, and they are on the queue:
-only what a finished micro-batch had is ever removed. ``latestOffset(start)`` is asked for when the micro-batch that ended at
-``start`` is finished; therefore it may remove that too (``eagerCommit``), and does so under availableNow, where nobody else
-would remove the last one.
+A micro-batch that is repeated after a crash has the same ``end``, so it has the same groups. They are still on the queue, because
+only groups of a finished micro-batch are removed. Spark calls ``latestOffset(start)`` when the micro-batch that ended at
+``start`` is finished, so that call may remove it as well (``eagerCommit``). Under availableNow it does, because no later call
+would remove the last micro-batch.
 
-What was to be removed and is not found is remembered (``offsets.py``), because it may come back. How long that can take is
-written nowhere: a queue manager begins to back out when it closes the handles of a connection that died, and this process was
-waiting for those. ``_COMES_BACK_WITHIN_S`` is taken for longer than that.
+A group that was to be removed and is not found is remembered (``offsets.py``), because it may reappear. IBM does not document how
+long that can take: a queue manager begins to back out when it closes the handles of a dead connection, and this process has
+waited for that. ``_COMES_BACK_WITHIN_S`` is assumed to be longer.
 """
 
 from __future__ import annotations
@@ -44,39 +44,39 @@ _COMES_BACK_WITHIN_S = 600
 
 
 class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads the groups that come to a queue."""
+    """Reads the groups that arrive on a queue."""
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._q_mgr: Connection | None = None
         self._queue: ReservedQueue | None = None
         self._removed_to = NOTHING_REMOVED
-        # What was not found when it was to be removed, and since when; what offsets up to this one say of it is in here.
+        # The missed keys and their times, also from all offsets up to ``_learned_to``.
         self._missed: dict[Key, int] = {}
         self._learned_to = -1
-        # Under availableNow: what was there when the query started and is not planned yet.
+        # Under availableNow: the groups that were there when the query started and are not planned yet.
         self._target: dict[Key, Head] | None = None
-        # Groups are often of one size.
+        # The number of messages of the last group, as a guess: groups often have the same size.
         self._messages = 1
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Return where a new query begins. Raises QueueReserved."""
+        """Return the offset at which a new query begins. Raises QueueReserved."""
         self._reserved()
         return Offset().to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """Return ``maxGroupsPerTrigger``: Spark's rows are groups here."""
+        """Return ``maxGroupsPerTrigger`` as Spark's limit on rows, which counts groups here."""
         return ReadMaxRows(self._options.max_groups_per_trigger)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Remember which groups are there: the query ends when it has these."""
+        """Note the groups that are on the queue; the query ends when it has read them."""
         self._target = {head.key: head for head in self._reserved().heads()}
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Return the offset of the next micro-batch, or ``start`` if there is nothing after ``pollTimeoutMs``."""
+        """Return the offset of the next micro-batch, or ``start`` if no group arrives within ``pollTimeoutMs``."""
         offset = Offset.from_json(start)
         self._learn(offset)
-        # Before removal: what is looked for the last time was on the queue when the query's target was taken.
+        # Taken before removal: a key that is searched for the last time may have been noted with the query's target.
         known = offset.known() | self._missed.keys()
         if self._is_eager:
             self._remove(offset)
@@ -88,8 +88,8 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return following.to_json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Bundle]:
-        """Return the bundles of the micro-batch that ends at ``end``; none if it begins there."""
-        # A query that starts again with an unfinished micro-batch calls this first.
+        """Return the bundles of the micro-batch that ends at ``end``; empty if it also begins there."""
+        # When a query restarts with an unfinished micro-batch, Spark calls this first.
         self._reserved()
         offset = Offset.from_json(end)
         return [] if Offset.from_json(start).seq == offset.seq else bundles(offset.groups, self._options)
@@ -99,11 +99,11 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return read_bundle(partition, self._options)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Remove what was read up to ``end``."""
+        """Remove the groups up to ``end``."""
         self._remove(Offset.from_json(end))
 
     def stop(self) -> None:
-        """Disconnect. Spark does not always call this; the end of the process does as well."""
+        """Disconnect. Spark does not always call this; the end of the process has the same effect."""
         if self._q_mgr is not None:
             self._q_mgr.close()
             self._q_mgr = self._queue = None
@@ -114,7 +114,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return choice == "true" or (choice == "auto" and self._target is not None)
 
     def _limits(self, limit: ReadLimit) -> Limits:
-        """Return what bounds a micro-batch; nothing if Spark asks for all there is."""
+        """Return the limits of a micro-batch; no limits if Spark asks for everything."""
         if not isinstance(limit, ReadMaxRows):
             return Limits()
         options = self._options
@@ -158,7 +158,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._removed_to = max(self._removed_to, offset.seq)
 
     def _learn(self, offset: Offset) -> None:
-        """Take over what an offset of another process says that it missed; of this one's own, nothing is new."""
+        """Add the missed keys of an offset that another process wrote; those of this process are known already."""
         if offset.seq > self._learned_to:
             now_s = int(time.time())
             for key, since in offset.missed:
@@ -166,7 +166,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._learned_to = offset.seq
 
     def _reserved(self) -> ReservedQueue:
-        """Return the queue; connect and open it when it is first needed."""
+        """Return the queue; connect and open it on first use."""
         if self._queue is None:
             options = self._options
             q_mgr = connected(options.connection)

@@ -1,9 +1,9 @@
-"""What a producer or consumer tells its application about recovery, as values, and the functions it tells it to.
+"""Hooks: functions of the application that a producer or consumer calls to report recovery, and the values it passes to them.
 
-It goes on by itself after a crash and after a commit without an answer; these are for logs, metrics and alarms, and for an
-application that has to know before it goes on. A function is called in the application's own thread, between units of
-work, when what it is told has been dealt with. What it raises comes out of the call that the application made; the group
-stays resumable at its last commit. It must not use the producer or consumer that calls it.
+A producer or consumer recovers by itself after a crash and after a commit without an answer. Hooks are for logs, metrics and
+alarms, and for an application that must know before it continues. A hook is called in the application's own thread, between
+units of work, after the recovery that it reports. An exception that it raises propagates out of the call that the application
+made; the group can still be resumed at its last commit. A hook must not use the producer or consumer that calls it.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from mqgroups.errors import GroupAbandoned
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """An interrupted group was found at the start, and will be gone on with.
+    """An interrupted group was found at the start, and will be resumed.
 
     Attributes:
         role, name: of the producer (``"put"``) or consumer (``"get"``).
-        queue: which it puts to or gets from.
+        queue: the queue that it puts to or gets from.
         group_id: 24 bytes.
-        msg_seq_number: of the last message that is committed to its end; 0 if none is.
-        offset: how many bytes of the message after that one are committed, as segments.
-        checkpoint: the application's, of the last commit.
-        epoch: which owner of this record this one is, counted from 1.
-        unit_of_work: the number of the last one committed.
+        msg_seq_number: of the last message that is committed completely; 0 if there is none.
+        offset: how many bytes of the next message are committed as segments.
+        checkpoint: the application's checkpoint at the last commit.
+        epoch: the number of owners that this record has had, including this one.
+        unit_of_work: the number of the last committed unit of work.
     """
 
     role: RoleName
@@ -45,14 +45,14 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class InDoubt:
-    """MQCMIT of a unit of work with messages had no answer, and the status record has told what became of it.
+    """MQCMIT of a unit of work with messages had no answer, and the status record has shown its outcome.
 
     Attributes:
-        role, name, queue: whose unit of work.
-        unit_of_work: its number. Done again, it keeps it.
-        messages: how many were put or got in it; a segment counts as one.
+        role, name, queue: of the producer or consumer.
+        unit_of_work: its number. A unit of work that is redone keeps its number.
+        messages: how many messages were put or got in it; a segment counts as one.
         reason: MQCMIT's reason code.
-        outcome: ``"backed out"`` has been done again by the time this is told, unless that failed with an error.
+        outcome: a unit of work that was backed out has been redone before the hook is called, unless that failed with an error.
     """
 
     role: RoleName
@@ -66,13 +66,13 @@ class InDoubt:
 
 OnResume: TypeAlias = Callable[[Resumed], None]
 OnInDoubt: TypeAlias = Callable[[InDoubt], None]
-# Told before that is committed, so that it can be undone what was done with the group's messages.
+# Called before the end of the abandoned group is committed, so that the application can undo its processing of the messages.
 OnAbandon: TypeAlias = Callable[[GroupAbandoned], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """The functions to call; ``None`` for what the application does not want to be told."""
+    """The functions to call; ``None`` for events that the application does not need."""
 
     on_resume: OnResume | None = None
     on_in_doubt: OnInDoubt | None = None

@@ -1,14 +1,14 @@
-"""Traces, metrics and logs: what a producer or consumer lets be seen of its work. Only the OpenTelemetry API is needed.
+"""Traces, metrics and log fields of producers and consumers. Only the OpenTelemetry API is needed.
 
-    owner.py                 a producer's or consumer's telemetry: its spans, and what they have in common with metrics
+    owner.py                 the spans and metrics of a producer or consumer
     message_span.py          the spans of messages
     repair.py                the span of an operator's repair
     metrics.py               the instruments
-    context.py               W3C trace context as message properties: what is written, what is read
-    logs.py                  what every line of a log knows besides its text
-    settings.py              what the application chooses
-    guard.py                 whatever goes wrong in here stays in here
+    context.py               W3C trace context as message properties
+    logs.py                  the fields of every log record
+    settings.py              the application's choices
+    guard.py                 keeps errors of telemetry away from the application
     semantic_conventions.py  all names
 
-Without a provider the API makes spans and instruments of nothing. Nothing here sees a payload or a password.
+Without a provider the API's spans and instruments do nothing. Nothing here sees a payload or a password.
 """

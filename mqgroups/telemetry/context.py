@@ -1,10 +1,10 @@
-"""W3C Trace Context: as text that a message or a status record carries, and as the link that is made of it.
+"""W3C trace context: the text in a message or a status record, and the span link made from it.
 
 IBM's own propagation uses the same two message properties, ``traceparent`` and ``tracestate`` (ibmmq's mqotel, IBM MQ for z/OS,
-IBM MQ topic "Trace context"): what either writes the other reads. Always these, whatever propagators the application has
-set: message properties of other names are no business of a queue's other users.
+IBM MQ topic "Trace context"), so each can read what the other writes. These two are used whatever propagators the application
+has set, because other users of the queue would not expect further properties.
 
-This package's own consumers get it with all other properties, in an MQRFH2 in front of the data (``mqi.rfh2``).
+This package's consumers get the context with all other properties, in an MQRFH2 in front of the data (``mqi.rfh2``).
 """
 
 from __future__ import annotations
@@ -42,25 +42,25 @@ NONE = TraceContext()
 
 
 def of_span(span: trace.Span) -> TraceContext:
-    """Return what a message carries that is put in this span: nothing, if it is a span of nothing."""
+    """Return the context for a message that is put in this span; empty if the span is not valid."""
     carrier: dict[str, str] = {}
     PROPAGATOR.inject(carrier, trace.set_span_in_context(span, Context()))
     return TraceContext(carrier.get(sc.TRACEPARENT, ""), carrier.get(sc.TRACESTATE, ""))
 
 
 def link(traceparent: str, tracestate: str = "", attributes: Mapping[str, str | int] | None = None) -> Link | None:
-    """Return a link to the span that was current there; ``None`` if the text names none."""
+    """Return a link to the span that the text names; ``None`` if the text is not valid."""
     carrier = {sc.TRACEPARENT: traceparent, sc.TRACESTATE: tracestate}
     found = trace.get_current_span(PROPAGATOR.extract(carrier, Context())).get_span_context()
     return Link(found, attributes) if found.is_valid else None
 
 
 def in_folders(folders: tuple[str, ...]) -> TraceContext:
-    """Return the context in message properties as they came; an empty one if there is none."""
+    """Return the context in the property folders of a message; empty if they have none."""
     return _read(folders) if any("<traceparent" in folder for folder in folders) else NONE
 
 
-# Messages of one unit of work have the same.
+# Messages of one unit of work have the same context.
 @lru_cache(maxsize=16)
 def _read(folders: tuple[str, ...]) -> TraceContext:
     properties = property_folders.values(folders)
@@ -70,18 +70,18 @@ def _read(folders: tuple[str, ...]) -> TraceContext:
 
 @guarded
 def in_header(md: bytes, data: bytes) -> bool:
-    """Whether an application has put trace context into an MQRFH2 of its own."""
+    """Whether the application has put trace context into an MQRFH2 itself."""
     found = rfh2.without_properties(md, data)
     return found is not None and in_folders(found[2].folders).traceparent != ""
 
 
 def is_instrumented(function: Callable[..., object]) -> bool:
-    """Whether somebody has put something around a binding's function, as instrumentations do: then context is theirs."""
+    """Whether a binding's function is wrapped, as instrumentations do; then the instrumentation propagates context."""
     return hasattr(function, "__wrapped__")
 
 
 def keep_api_exit_out() -> None:
-    """Tell IBM's API exit for OpenTelemetry, where it is installed, that context is dealt with, as IBM's bindings tell it.
+    """Tell IBM's API exit for OpenTelemetry, if installed, that this process propagates context, as IBM's bindings do.
 
     Unverified: read in ibmmq's mqotel only.
     """

@@ -1,4 +1,4 @@
-"""What goes wrong in a tracer, an instrument, a propagator or an exporter is a line in the log, and never more."""
+"""Turn errors of a tracer, an instrument, a propagator or an exporter into log records, so that messaging continues."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import ParamSpec, TypeVar
 _log = logging.getLogger("mqgroups.telemetry")
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-# What went wrong once goes wrong with every message.
+# Each kind of error is logged once, because it would occur again with every message.
 _told: set[tuple[str, type[Exception]]] = set()
 
 
 def guarded(function: Callable[_P, _T]) -> Callable[_P, _T | None]:
-    """Have a function return ``None`` instead of raising an error, and log each kind of error once. A decorator."""
+    """Decorate a function to return ``None`` instead of raising an error. Each kind of error is logged once."""
 
     @functools.wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T | None:
         try:
             return function(*args, **kwargs)
-        except Exception as error:  # messaging goes on
+        except Exception as error:  # messaging must continue
             what = function.__qualname__, type(error)
             if what not in _told:
                 _told.add(what)

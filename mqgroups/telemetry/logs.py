@@ -1,8 +1,8 @@
-"""What every line of the log knows besides its text, under the names that spans and metrics use.
+"""The fields of every log record, with the names that spans and metrics use.
 
-All lines of a producer, consumer or connection have all of these keys, whatever the line is about, so that a format string
-or a query may count on them; what is not known is empty or 0. ``trace_id`` and ``span_id`` are hexadecimal, of the unit of
-work's span or, outside one, of the application's current span.
+Every record of a producer, consumer or connection has all of these fields, so that a format string or a query can rely on them;
+an unknown value is empty or 0. ``trace_id`` and ``span_id`` are hexadecimal. They identify the unit of work's span or, outside a
+unit of work, the application's current span.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from opentelemetry import trace
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.guard import guarded
 
-# Quiet by default: without a handler of the application's Python would write warnings to standard error.
+# Quiet by default: if the application has no handler, Python would write warnings to standard error.
 logging.getLogger(sc.SCOPE).addHandler(logging.NullHandler())
 
 

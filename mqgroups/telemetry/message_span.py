@@ -1,8 +1,9 @@
-"""The spans of messages: noted while messages move, and made when their unit of work has ended.
+"""The spans of messages: start and end are noted while messages are processed; the spans are made at the end of the unit of work.
 
-Making a span takes a good part of the time that a message takes, and more if it is done between two messages than if it is done
-for many in a row. What of an unfinished unit of work dies with its process has not happened. Whoever asks earlier gets the span
-earlier: the application, when it makes spans below that of the message it processes, and a message that carries its context.
+Making a span costs a large part of the time that a message takes, and making many in a row is cheaper than making each between
+two messages. If the process dies in a unit of work, its spans are lost, but its messages are backed out too. A span is made
+earlier if it is needed: when the application makes spans below the span of its current message, or when a message carries the
+context of its span.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from mqgroups.telemetry.guard import guarded
 
 
 class Likeness(NamedTuple):
-    """What an owner's spans of one operation have in common."""
+    """The common values of an owner's spans for one operation."""
 
     tracer: trace.Tracer
     name: str
@@ -33,16 +34,16 @@ class Likeness(NamedTuple):
 
 
 class MessageSpan(Span):
-    """A span that is made when it is asked for something, at the latest by ``finish``.
+    """A span that is made on first use, at the latest by ``finish``.
 
     Attributes:
-        why: why it ends in an error.
+        why: the error with which it ends; ``None`` without one.
     """
 
     __slots__ = ("_began_ns", "_below", "_ended_ns", "_like", "_link", "_made", "_msg_seq_number", "why")
 
     def __init__(self, like: Likeness, msg_seq_number: int, below: Context | None, link: Link | None = None) -> None:
-        """It begins now, ``below`` another span."""
+        """Begin the span now; ``below`` is the parent context."""
         self._like = like
         self._msg_seq_number = msg_seq_number
         self._below = below
@@ -54,15 +55,15 @@ class MessageSpan(Span):
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """The duration of the span."""
         return (self._ended_ns - self._began_ns) / 1e9
 
     def end(self, end_time: int | None = None) -> None:
-        """Note when it ended."""
+        """Note the end time; the first call counts."""
         self._ended_ns = self._ended_ns or end_time or time.time_ns()
 
     def finish(self) -> None:
-        """Make it, if nobody has asked for it, and end it as it was ended."""
+        """Make the span if it was not made yet, and end it with the noted end time."""
         span = self._span()
         if self.why is None:
             span.end(self._ended_ns)
@@ -86,7 +87,7 @@ class MessageSpan(Span):
             start_time=self._began_ns,
         )
 
-    # --- what the application may do with its current span
+    # --- the API of a span, for the application's current span
 
     def get_span_context(self) -> SpanContext:
         return self._span().get_span_context()
@@ -127,15 +128,16 @@ class MessageSpans:
 
     def __init__(self, like: Likeness) -> None:
         self._like = like
-        # Of the open unit of work; the one that the application has in hand may have begun in the one before.
+        # The spans of the open unit of work; the one in hand may have begun in the unit of work before.
         self._begun: list[MessageSpan] = []
+        # The span of the message that the application is processing.
         self._in_hand: MessageSpan | None = None
-        # While a message's span is current: the context with it, and the one to go back to.
+        # While a message's span is current: the context with it, and the context to restore.
         self._current: Context | None = None
         self._before: Context | None = None
 
     def begin(self, msg_seq_number: int, below: Context | None, link: Link | None = None) -> MessageSpan:
-        """Begin the span of a message; to be ended, with ``why`` if it failed."""
+        """Begin the span of a message. The caller must end it, and set ``why`` if the message failed."""
         span = MessageSpan(self._like, msg_seq_number, below, link)
         self._begun.append(span)
         return span
@@ -153,23 +155,23 @@ class MessageSpans:
 
     @guarded
     def processed(self) -> None:
-        """The application is through with the message. Its span stays current until the next one's, or ``step_out``."""
+        """Note that the application has processed the message. Its span stays current until the next one's, or ``step_out``."""
         if self._in_hand is not None:
             self._in_hand.end()
             self._in_hand = None
 
     @guarded
     def failed(self, why: BaseException | str) -> None:
-        """The application, or the unit of work, failed with the message in hand."""
+        """Note that the application, or the unit of work, failed with the message in hand."""
         if self._in_hand is not None:
             self._in_hand.why = why
             self.processed()
 
     @guarded
     def step_out(self) -> None:
-        """Code of the application's runs that is not about a message, unless there still is one in its hands."""
+        """Restore the application's own context, unless it is still processing a message."""
         current, before = self._current, self._before
-        # What the application has made current since, or in another thread, is none of this one's.
+        # A context that the application has made current since, or in another thread, is left alone.
         if self._in_hand is None and current is not None and before is not None:
             self._current = self._before = None
             if otel_context.get_current() is current:
@@ -185,7 +187,7 @@ class MessageSpans:
 
 
 def end_span(span: Span, why: BaseException | str | None, ended_ns: int | None = None) -> None:
-    """End a span, in an error if there is one."""
+    """End a span; with the status ERROR if there is an error."""
     if why is not None:
         span.set_attributes(error_type(why))
         if isinstance(why, MQIError):
@@ -195,7 +197,7 @@ def end_span(span: Span, why: BaseException | str | None, ended_ns: int | None =
 
 
 def error_type(why: BaseException | str | None) -> dict[str, AttributeValue]:
-    """Return the attribute that says of what kind an error is; none if there was none."""
+    """Return the attribute ``error.type`` for an error; empty if there was no error."""
     if why is None:
         return {}
     if isinstance(why, MQIError):

@@ -1,6 +1,6 @@
-"""The instruments, and what is recorded with each. Nothing is recorded for a single message unless messages are traced.
+"""The instruments for metrics. Nothing is recorded for single messages unless messages are traced.
 
-Without a provider they do nothing; one that is set later is used from then on.
+Without a provider they do nothing; a provider that is set later is used from then on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mqgroups.telemetry.guard import guarded
 
 Attributes = dict[str, AttributeValue]
 
-# Upper bounds. The conventions give those of operations; groups are longer, and may take days.
+# Upper bounds of buckets. Those of operations are from the conventions; groups take longer, up to days.
 _OPERATION_S = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0)
 _WAIT_S = (0.01, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 _GROUP_S = (0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3_600.0, 21_600.0, 86_400.0)
@@ -29,7 +29,7 @@ class Instruments:
         self.operation_duration = histogram(
             sc.OPERATION_DURATION,
             "s",
-            "Duration of putting or getting a unit of work, of commit and of back out.",
+            "Duration of a unit of work from its first message on, and of its commit or back out.",
             explicit_bucket_boundaries_advisory=_OPERATION_S,
         )
         self.process_duration = histogram(
@@ -57,17 +57,17 @@ class Instruments:
             "From this instance's first message of a group to the commit that ended the group.",
             explicit_bucket_boundaries_advisory=_GROUP_S,
         )
-        self.resumes = counter(sc.RESUMES, "{group}", "Interrupted groups that were found at the start.")
-        self.in_doubt = counter(sc.IN_DOUBT, "{commit}", "Commits without an answer, by what became of them.")
-        self.ownership_losses = counter(sc.OWNERSHIP_LOSSES, "{owner}", "Owners that were cut off and replaced.")
+        self.resumes = counter(sc.RESUMES, "{group}", "Interrupted groups found at the start.")
+        self.in_doubt = counter(sc.IN_DOUBT, "{commit}", "Commits without an answer, by outcome.")
+        self.ownership_losses = counter(sc.OWNERSHIP_LOSSES, "{owner}", "Owners that another instance replaced.")
         self.poison_messages = counter(
-            sc.POISON_MESSAGES, "{message}", "Messages moved to a backout queue, or halted at."
+            sc.POISON_MESSAGES, "{message}", "Poison messages, moved to a backout queue or left on their queue."
         )
-        self.retries = counter(sc.RETRIES, "{try}", "Tries after an MQI call that failed, by its reason.")
+        self.retries = counter(sc.RETRIES, "{try}", "Retries after a failed MQI call, by reason.")
         self.status_queue_wait = histogram(
             sc.STATUS_QUEUE_WAIT,
             "s",
-            "Time until a status queue was open, or a group on a shared one claimed; or given up, because of another owner.",
+            "Time until a status queue was open, or a group on a shared one was claimed, or the wait was given up.",
             explicit_bucket_boundaries_advisory=_WAIT_S,
         )
 
@@ -76,17 +76,17 @@ INSTRUMENTS = Instruments(metrics.get_meter(sc.SCOPE, schema_url=sc.SCHEMA_URL))
 
 
 def reason_attributes(reason: int) -> Attributes:
-    """Return what says a reason code: its number, and its name as the type of the error."""
+    """Return the attributes for a reason code: its number, and its name as the error type."""
     return {sc.ERROR_TYPE: reason_name(reason), sc.REASON_CODE: reason}
 
 
 @guarded
 def retried(reason: int) -> None:
-    """Count one more try after a call that failed with this reason."""
+    """Count one retry after a call that failed with this reason."""
     INSTRUMENTS.retries.add(1, {sc.SYSTEM: sc.IBMMQ, **reason_attributes(reason)})
 
 
 @guarded
 def waited_for_status_queue(status_queue: str, seconds: float) -> None:
-    """Record how long it took until a status queue was open, or until that was given up."""
+    """Record how long it took to open a status queue, or to give up."""
     INSTRUMENTS.status_queue_wait.record(seconds, {sc.SYSTEM: sc.IBMMQ, sc.DESTINATION_NAME: status_queue})

@@ -1,17 +1,17 @@
-"""A producer's or consumer's telemetry: the span of each unit of work, what is below it, and the metrics beside it.
+"""The telemetry of a producer or consumer: a span for each unit of work, spans below it, and metrics.
 
     put ORDERS                  a unit of work: from its first message to its commit or back out
       create ORDERS             a message, with trace="message"
-      commit ORDERS             its status record and MQCMIT; or back out ORDERS
-      recover ORDERS            the connection was lost in it: until it is known what became of it, and done again
+      commit ORDERS             its status record and MQCMIT; or: back out ORDERS
+      recover ORDERS            the connection was lost: until the outcome is known and the unit of work redone
     get ORDERS                  linked to the spans in which its messages were put
-      process ORDERS            a message in the application's hands, with trace="message"; current meanwhile
+      process ORDERS            the application processes a message, with trace="message"; it is the current span meanwhile
       commit ORDERS
-    recover ORDERS              an interrupted group was found at the start; linked to the unit of work it stopped after
+    recover ORDERS              an interrupted group was found at the start; linked to its last unit of work
 
-A group that is resumed, maybe days later, is a new trace: the status record has the context of the last unit of work, and the
-first span of the new instance links to it. Nothing here can fail: see ``guard.py``. A driver calls ``begin`` with each unit of
-work's first message, and ``ended`` when it knows what became of it; a begin without an end goes on with the same span.
+A resumed group starts a new trace, perhaps days later. The status record has the context of the last unit of work, and the first
+span of the new instance links to it. Nothing here can fail: see ``guard.py``. A driver calls ``begin`` with the first message of
+each unit of work, and ``ended`` when its outcome is known. A second ``begin`` without ``ended`` continues the same span.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _Attributes = dict[str, AttributeValue]
 
 
 class _NoSpans(trace.NoOpTracer):
-    """For no tracing: what is passed on is the context of the application's span, if there is one."""
+    """A tracer for trace="off": it makes no spans, and passes on the context of the application's span."""
 
     def start_span(self, name: str, context: Context | None = None, *_: object, **__: object) -> Span:  # noqa: ARG002 - the API's
         return trace.NonRecordingSpan(trace.get_current_span(context).get_span_context())
@@ -50,13 +50,13 @@ _NO_SPANS = _NoSpans()
 
 
 def tracer(settings: TelemetrySettings) -> trace.Tracer:
-    """Return what makes the spans that are asked for."""
+    """Return the tracer for these settings."""
     return _NO_SPANS if settings.trace == OFF else TRACER
 
 
 @dataclass(slots=True)
 class _Open:
-    """An operation that has begun: its span, its name, and when it began, for its metric; of a unit of work what is below it."""
+    """An operation in progress: its span, name and start time; for a unit of work also the context below its span."""
 
     span: Span
     operation: str
@@ -69,7 +69,7 @@ class OwnerTelemetry:
 
     Attributes:
         each_message: whether messages have spans of their own.
-        messages: these.
+        messages: the spans of messages.
     """
 
     def __init__(
@@ -98,10 +98,10 @@ class OwnerTelemetry:
             for operation in (role, sc.CREATE, sc.PROCESS, sc.COMMIT, sc.BACK_OUT, sc.RECOVER)
         }
         operation, kind = (sc.CREATE, SpanKind.PRODUCER) if role == sc.PUT else (sc.PROCESS, SpanKind.CONSUMER)
-        # Whose message it is, and of which group, the span above tells: these are many.
+        # Few attributes, because there are many of these spans; the span above has the owner and the group.
         like = Likeness(self._tracer, f"{operation} {queue}", kind, self._operations[operation])
         self.messages = MessageSpans(like)
-        # By the conventions: a span whose context messages carry is their producer.
+        # The conventions say that a span whose context messages carry is of kind PRODUCER.
         carried = propagates and role == sc.PUT and not self.each_message
         self._kind = SpanKind.PRODUCER if carried else SpanKind.CLIENT
         self._unit: _Open | None = None
@@ -117,7 +117,10 @@ class OwnerTelemetry:
 
     @guarded
     def begin(self, unit_of_work: int, below: Context | None = None) -> None:
-        """A unit of work has, or is about to have, its first message; ``below`` the span of another owner of it."""
+        """Note that a unit of work has its first message, or is about to have it.
+
+        ``below``: the context of another owner's span in the same unit of work.
+        """
         if self._unit is not None:
             return
         self._unit = unit = _Open(INVALID_SPAN, self._role, time.perf_counter())
@@ -141,11 +144,11 @@ class OwnerTelemetry:
 
     @property
     def context(self) -> Context | None:
-        """The context below the span of the open unit of work; ``None``, the application's, outside one."""
+        """The context below the span of the open unit of work; ``None`` outside a unit of work: the application's context."""
         return self._unit.below if self._unit is not None else None
 
     def trace_context(self, span: Span | None = None) -> TraceContext:
-        """Return what messages and the status record of the open unit of work carry; ``span``: of a message's own."""
+        """Return the trace context for messages and the status record; ``span`` replaces the span of the unit of work."""
         return self._of_span(span or self.span) or context.NONE
 
     @guarded
@@ -154,13 +157,13 @@ class OwnerTelemetry:
 
     @guarded
     def settle(self, operation: str) -> None:
-        """A commit or back out begins, of what has messages; ``settled`` ends it."""
+        """Note that the commit or back out of a unit of work with messages begins; ``settled`` ends it."""
         if self._unit is not None and self._settling is None:
             self._settling = self._start(operation, SpanKind.CLIENT)
 
     @guarded
     def settled(self, why: BaseException | None = None) -> None:
-        """It has an answer; ``why`` it failed."""
+        """Note that the commit or back out has ended; ``why`` is the error if it failed."""
         settling, self._settling = self._settling, None
         self._finish(settling, why)
 
@@ -168,9 +171,9 @@ class OwnerTelemetry:
     def ended(
         self, position: GroupPosition, messages: int, why: BaseException | str | None = None, *, is_lost: bool = False
     ) -> None:
-        """The unit of work has ended: at ``position``, with so many messages; ``why`` it was backed out.
+        """Note that the unit of work has ended at ``position``, with ``messages``; ``why`` is the reason if it was backed out.
 
-        ``is_lost``: because another instance has this owner's name.
+        ``is_lost``: it was backed out because another instance has this owner's name.
         """
         self.settled(why if isinstance(why, BaseException) else None)
         if why is not None:
@@ -214,7 +217,7 @@ class OwnerTelemetry:
 
     @guarded
     def group_ended(self, messages: int) -> None:
-        """The commit that ended a group of so many messages took effect."""
+        """Note that a group of ``messages`` has ended, and that its last commit took effect."""
         began_s, self._group_began_s = self._group_began_s, None
         outcome, self._group_outcome = self._group_outcome, sc.COMPLETED
         attributes = {**self._metric, sc.OUTCOME: outcome}
@@ -224,7 +227,7 @@ class OwnerTelemetry:
 
     @guarded
     def hand_out(self, message: Message) -> None:
-        """The application gets a message: link to where it was put, and begin its span if messages have spans."""
+        """Note that the application gets a message: link to the span of its put, and begin its own span if it has one."""
         carried = context.in_folders(message.taken.folders) if message.taken is not None else context.NONE
         if self.each_message:
             found = context.link(*carried) if carried.traceparent else None
@@ -233,18 +236,18 @@ class OwnerTelemetry:
             self._link(carried)
 
     def _link(self, carried: TraceContext) -> None:
-        # Messages of one unit of work of a producer's carry the same context, one after the other.
+        # All messages of a producer's unit of work carry the same context, and they arrive one after the other.
         if self._unit is not None and carried.traceparent != self._linked:
             self._linked = carried.traceparent
             found = context.link(carried.traceparent, carried.tracestate)
             if found is not None:
                 self._unit.span.add_link(found.context, found.attributes)
 
-    # --- what happens to groups and owners
+    # --- events of groups and owners
 
     @guarded
     def resumed(self, record: StatusRecord, epoch: int, began_ns: int) -> None:
-        """The record of an interrupted group was found at the start, by this many-th owner."""
+        """Note that the record of an interrupted group was found at the start, by the owner with number ``epoch``."""
         self._resumed_link = found = context.link(record.traceparent)
         span = self._tracer.start_span(
             f"{sc.RECOVER} {self._queue}",
@@ -267,7 +270,7 @@ class OwnerTelemetry:
 
     @guarded
     def recovering(self, error: MQIError, unit_of_work: int) -> None:
-        """The connection was lost, with this error; ``recovered`` ends it."""
+        """Note that the connection was lost with this error; ``recovered`` ends the span."""
         self.messages.step_out()
         self._recovering = self._start(sc.RECOVER, SpanKind.INTERNAL)
         if self._recovering is not None:
@@ -276,7 +279,7 @@ class OwnerTelemetry:
 
     @guarded
     def concluded(self, outcome: str, *, in_doubt: bool) -> None:
-        """The status record has told what became of the unit of work; ``in_doubt``: its commit had no answer."""
+        """Note the outcome of the unit of work, as the status record shows it; ``in_doubt``: its commit had no answer."""
         if self._recovering is not None:
             self._recovering.span.set_attribute(sc.OUTCOME, outcome)
         attributes = {**self._metric, sc.OUTCOME: outcome}
@@ -286,40 +289,40 @@ class OwnerTelemetry:
             self._replaced()
 
     def _replaced(self) -> None:
-        # It may be found out in several ways, and several times.
+        # The loss may be detected several times, but counts once.
         if not self._is_replaced:
             self._is_replaced = True
             metrics.INSTRUMENTS.ownership_losses.add(1, self._metric)
 
     @guarded
     def recovered(self, why: BaseException | None = None) -> None:
-        """All is done again that had to be; or not, and why."""
+        """Note that recovery has ended; ``why`` is the error if it failed."""
         recovering, self._recovering = self._recovering, None
         if recovering is not None:
             end_span(recovering.span, why)
 
     @guarded
     def abandoned(self, result: int) -> None:
-        """The group ends without being completed, with its last message in this unit of work."""
+        """Note that the group was abandoned: its last message, in this unit of work, ends it without completing it."""
         self._group_outcome = sc.ABANDONED
         self._event(sc.EVENT_ABANDONED, {sc.RESULT: result})
 
     @guarded
     def quarantined(self, msg_seq_number: int, backout_queue: str) -> None:
-        """The rest of the group goes to the backout queue, from this message on."""
+        """Note that the rest of the group goes to the backout queue, from this message on."""
         self._group_outcome = sc.QUARANTINED
         self._event(sc.EVENT_QUARANTINED, {sc.MSG_SEQ_NUMBER: msg_seq_number, sc.BACKOUT_QUEUE: backout_queue})
 
     @guarded
     def poison(self, msg_seq_number: int, backout_count: int, backout_queue: str = "") -> None:
-        """A message is condemned; it is moved to the backout queue, if one is given."""
+        """Note that a message is poison; it is moved to ``backout_queue`` if that is given."""
         told: _Attributes = {sc.MSG_SEQ_NUMBER: msg_seq_number, sc.BACKOUT_COUNT: backout_count}
         if backout_queue:
             told[sc.BACKOUT_QUEUE] = backout_queue
         self._event(sc.EVENT_POISON, told)
         metrics.INSTRUMENTS.poison_messages.add(1, self._metric)
 
-    # --- parts
+    # --- helpers
 
     @property
     def _metric(self) -> _Attributes:

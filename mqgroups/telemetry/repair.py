@@ -1,4 +1,4 @@
-"""The span of an operator's repair: a record that was written again, a group that was moved or given to another owner."""
+"""The span of an operator's repair: a record was rebuilt, or a group was moved or given to another owner."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from mqgroups.telemetry.settings import TelemetrySettings
 
 
 class Repair:
-    """``recover Q``, from the beginning to the end of a ``with`` block."""
+    """The span ``recover Q``, which lasts as long as a ``with`` block."""
 
     def __init__(self, settings: TelemetrySettings, queue: str, q_mgr_name: str, interrupted: str = "") -> None:
-        """``interrupted`` is the traceparent of the unit of work after which a group stopped, where that is known."""
+        """``interrupted`` is the traceparent of the last unit of work before the interruption; empty if unknown."""
         self._interrupted = interrupted
         self._tracer = tracer(settings)
         self._queue = queue
@@ -34,19 +34,19 @@ class Repair:
 
     @property
     def traceparent(self) -> str:
-        """What a record carries, so that who resumes by it links to the repair."""
+        """The trace context for the rebuilt record, so that the span of the resuming owner links to the repair."""
         return self._traceparent() or ""
 
     @guarded
     def salvaged(self, name: str, record: StatusRecord | None) -> None:
-        """The record of ``name`` is written again; ``None``: only what could not be read is moved away."""
+        """Note that the record of ``name`` was rebuilt; ``None`` if only unreadable messages were moved away."""
         self._span.set_attributes({sc.CLIENT_ID: name, sc.OUTCOME: sc.SALVAGED})
         if record is not None:
             self._span.set_attributes({sc.GROUP_ID: record.group_id.hex(), sc.MSG_SEQ_NUMBER: record.msg_seq_number})
 
     @guarded
     def moved(self, to: str, group: GroupInspection) -> None:
-        """What was left of a group is on another queue."""
+        """Note that the rest of a group was moved to another queue."""
         self._span.set_attributes(
             {
                 sc.OUTCOME: sc.MOVED,
@@ -58,7 +58,7 @@ class Repair:
 
     @guarded
     def taken_over(self, record: StatusRecord) -> None:
-        """The group of this record belongs to the owner that it names."""
+        """Note that the group of this record was given to the owner that the record names."""
         self._span.set_attributes(
             {
                 sc.OUTCOME: sc.TAKEN_OVER,

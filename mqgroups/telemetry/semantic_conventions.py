@@ -1,8 +1,8 @@
-"""All names of attributes, operations and metrics, in this one place: the conventions for messaging still move.
+"""All names of attributes, operations and metrics, in one place, because the conventions for messaging still change.
 
-They are those of OpenTelemetry's semantic conventions 1.44.0, "Messaging" (status: development). These know no IBM MQ: the
-system's name is ours, and its own attributes are below it, as the conventions ask for. What is about this package's way of
-working, and not about IBM MQ, is below ``mqgroups``.
+They follow OpenTelemetry's semantic conventions 1.44.0, "Messaging" (status: development). These do not cover IBM MQ: the system
+name ``ibmmq`` is this package's choice, and attributes of IBM MQ have it as a prefix, as the conventions require. Names that
+concern this package, not IBM MQ, begin with ``mqgroups``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OUTCOME: Final = "mqgroups.outcome"
 TRACE_ID: Final = "trace_id"
 SPAN_ID: Final = "span_id"
 
-# Operations: what they are called, and of what type they are.
+# Operations: their names and types.
 PUT, GET, CREATE, PROCESS = "put", "get", "create", "process"
 COMMIT, BACK_OUT, RECOVER = "commit", "back out", "recover"
 OPERATION_TYPES: Final = {
@@ -74,6 +74,6 @@ POISON_MESSAGES: Final = "mqgroups.poison_messages"
 RETRIES: Final = "mqgroups.retries"
 STATUS_QUEUE_WAIT: Final = "mqgroups.status.queue.wait"
 
-# Message properties, by the W3C's Trace Context.
+# Message properties, named by the W3C's Trace Context.
 TRACEPARENT: Final = "traceparent"
 TRACESTATE: Final = "tracestate"

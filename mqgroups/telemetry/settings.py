@@ -1,4 +1,4 @@
-"""What an application chooses: which spans there are, and whether messages carry their context."""
+"""The application's choices: which spans are made, and whether messages carry trace context."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TelemetrySettings:
     """``trace`` and ``propagate`` of ``mqgroups.connect``, which documents them.
 
     Raises:
-        ConfigurationError: ``trace`` is none of the three.
+        ConfigurationError: ``trace`` is not one of the three values.
     """
 
     trace: Trace = EACH_UNIT_OF_WORK

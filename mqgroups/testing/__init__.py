@@ -1,10 +1,10 @@
-"""Testing MQ programs: which queue manager the tests run on, and through which bindings.
+"""Test MQ programs on a queue manager: embedded, in a container, or an existing one; with pymqi, ibmmq or both.
 
-``mqgroups.testing.plugin`` is a pytest plugin; a test suite asks for it in its ``conftest.py``, or with ``-p``::
+``mqgroups.testing.plugin`` is a pytest plugin. A test suite loads it in its ``conftest.py``, or with ``-p``::
 
     pytest_plugins = ["mqgroups.testing.plugin"]
 
-It gives the options ``--mq=embedded|container|url|auto`` and ``--mqi=pymqi|ibmmq|both``, and the fixtures ``mq``, ``binding``,
+It adds the options ``--mq=embedded|container|url|auto`` and ``--mqi=pymqi|ibmmq|both``, and the fixtures ``mq``, ``binding``,
 ``queue``, ``make_queue`` and ``own_queue_manager``. ``mqgroups.testing.container`` has ``MQContainer``, which needs no pytest.
 README.md beside this file shows both. Not here: assertions about messages.
 """

@@ -1,4 +1,4 @@
-"""The bindings that tests run on: which are installed, and importing one with its client library."""
+"""Find the bindings that are installed for tests, and import one with its client library."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ BINDINGS = ("pymqi", "ibmmq")
 
 
 def bindings(wanted: str) -> list[str]:
-    """Return those of ``wanted`` (one, or ``both``) that are installed."""
+    """Return the installed bindings among ``wanted`` (``pymqi``, ``ibmmq`` or ``both``)."""
     return [name for name in BINDINGS if wanted in (name, "both") and importlib.util.find_spec(name) is not None]
 
 
 def loaded(name: str) -> Any:
-    """Return the package. Raises ImportError, with a sentence, where it finds no MQ client library."""
+    """Return the package. Raises ImportError, with a remedy, if the MQ client library is not found."""
     try:
         return importlib.import_module(name)
     except (ImportError, OSError) as error:
         raise ImportError(
-            f"{name} cannot be loaded ({error}): it needs IBM's MQ client library, which LD_LIBRARY_PATH has to name "
-            "(/opt/mqm/lib64)"
+            f"{name} cannot be loaded ({error}): it needs IBM's MQ client library. Set LD_LIBRARY_PATH to its directory, for "
+            "example /opt/mqm/lib64"
         ) from error

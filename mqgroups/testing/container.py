@@ -1,15 +1,15 @@
-"""IBM MQ's developer container, as testcontainers has containers.
+"""IBM MQ's developer container, as a testcontainers ``DockerContainer``.
 
     with MQContainer(license="accept", mqsc=["queues.mqsc"]) as container:
         qmgr = mqgroups.connect(container.q_mgr_name, container.channel, container.conn_name,
                                 user=container.user, password=container.password)
 
-It needs a Docker engine on this machine, which mounts files of this machine, and IBM's terms: the image comes with IBM MQ
-Advanced for Developers, for development and unit test. Nobody accepts them but who says so: ``license="accept"``.
+It needs a Docker engine on this machine, because it mounts files of this machine. The image contains IBM MQ Advanced for
+Developers, for development and unit test; ``license="accept"`` accepts IBM's terms, and nothing else does.
 
 Written from the image's documentation and source (github.com/ibm-messaging/mq-container: docs/usage.md,
-docs/developer-config.md, cmd/chkmqready, cmd/runmqserver) and checked against a Docker API that a test plays; never run against
-the image itself. Not here: which queue manager tests run on (``provision.py``), pytest.
+docs/developer-config.md, cmd/chkmqready, cmd/runmqserver) and tested against a simulated Docker API; never run against the image
+itself. Not here: which queue manager tests run on (``provision.py``), pytest.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ from testcontainers.core.waiting_utils import WaitStrategy, WaitStrategyTarget
 from mqgroups.testing import IMAGE
 
 LISTENER_PORT = 1414
-# The image refuses shorter ones (docs/developer-config.md).
+# The image refuses shorter passwords (docs/developer-config.md).
 _SHORTEST_PASSWORD = 8
 _LAST_LINES = 15
-# How often the queue manager is asked whether it is ready, seconds.
+# The pause between two checks whether the queue manager is ready, in seconds.
 POLL_S = 0.5
 _GONE = ("exited", "dead", "removing")
 
 
 class MQContainerError(Exception):
-    """There is no Docker engine, the licence is not accepted, or the container does not do what it should."""
+    """There is no Docker engine, the licence is not accepted, or the container failed."""
 
 
 def docker_engine() -> str:
     """Return the version of the Docker engine that answers; raises MQContainerError."""
     with warnings.catch_warnings():
-        # docker-py does not close a socket on which nobody answered.
+        # docker-py does not close a socket on which no engine answered.
         warnings.simplefilter("ignore", ResourceWarning)
         version, why = _asked_engine()
         gc.collect()
     if why:
         raise MQContainerError(
-            f"no Docker engine answers ({why}), and IBM MQ's container needs one: start it, or name it in DOCKER_HOST"
+            f"no Docker engine answers ({why}), but IBM MQ's container needs one: start it, or name it in DOCKER_HOST"
         )
     return version
 
 
 def _asked_engine() -> tuple[str, str]:
-    """Return the engine's version, or why there is none."""
+    """Return the engine's version and "", or "" and the reason why no engine answered."""
     try:
         with contextlib.closing(DockerClient().client) as client:
             return str(client.version()["Version"]), ""
@@ -75,8 +75,8 @@ def _asked_engine() -> tuple[str, str]:
 class MQContainer(DockerContainer):
     """A queue manager in IBM's developer image, with a listener on a free port of this machine.
 
-    ``start`` (or entering it) returns when the queue manager says that it is ready; ``stop`` (or leaving it) removes the
-    container and its data. Passwords get to it as files in ``/run/secrets``, in no variable, argument or ``repr``.
+    ``start`` (or entering the ``with`` block) returns when the queue manager is ready; ``stop`` (or leaving the block) removes
+    the container and its data. Passwords are passed as files in ``/run/secrets``, never in a variable, argument or ``repr``.
     """
 
     channel, user = "DEV.APP.SVRCONN", "app"
@@ -94,24 +94,24 @@ class MQContainer(DockerContainer):
         ready_s: float = 180.0,
         **more: Any,
     ) -> None:
-        """Describe it; nothing is started yet.
+        """Describe the container; nothing is started yet.
 
         Args:
             image: with its tag.
-            license: ``"accept"`` accepts IBM's terms; the image's ``LICENSE=view`` shows them.
-            q_mgr_name: its name.
-            mqsc: command files for the queue manager to read at every start, in this order, after the image's own.
-            password: of ``user``, for ``channel``; by default a new one.
-            admin_password: of ``admin_user``, for ``admin_channel``; by default there is no such user.
-            ready_s: how long the queue manager may take to be ready, seconds.
-            more: for DockerContainer.
+            license: ``"accept"`` accepts IBM's terms; running the image with ``LICENSE=view`` shows them.
+            q_mgr_name: the queue manager's name.
+            mqsc: files with MQSC commands; the queue manager reads them at every start, in this order, after the image's own.
+            password: of ``user``, for ``channel``; by default a random one.
+            admin_password: of ``admin_user``, for ``admin_channel``; by default that user does not exist.
+            ready_s: how long the queue manager may take to be ready, in seconds.
+            more: arguments for DockerContainer.
 
         Raises:
             MQContainerError: the licence is not accepted, a file is missing, a password is too short, or there is no engine.
         """
         if license != "accept":
             raise MQContainerError(
-                f"the licence of {image} is not accepted: read it (docker run --rm -e LICENSE=view {image}), then say "
+                f"the licence of {image} is not accepted: read it (docker run --rm -e LICENSE=view {image}), then pass "
                 'license="accept"'
             )
         self.q_mgr_name = q_mgr_name
@@ -119,7 +119,9 @@ class MQContainer(DockerContainer):
         self.admin_password = admin_password
         for given in self._passwords().values():
             if len(given) < _SHORTEST_PASSWORD:
-                raise MQContainerError(f"a password has {len(given)} characters; the image wants {_SHORTEST_PASSWORD}")
+                raise MQContainerError(
+                    f"a password has {len(given)} characters; the image needs at least {_SHORTEST_PASSWORD}"
+                )
         self._mqsc = [Path(path) for path in mqsc]
         for path in self._mqsc:
             if not path.is_file():
@@ -137,11 +139,11 @@ class MQContainer(DockerContainer):
 
     @property
     def conn_name(self) -> str:
-        """Connection name as applications give it: ``localhost(49153)``."""
+        """The connection name for applications, such as ``localhost(49153)``."""
         return f"{self.get_container_host_ip()}({self.get_exposed_port(LISTENER_PORT)})"
 
     def start(self) -> Self:
-        """Start it and return when the queue manager is ready; what has been started is removed if it is not."""
+        """Start the container, and return when the queue manager is ready. If it fails, the container is removed."""
         try:
             super().start()
         except BaseException:
@@ -150,7 +152,7 @@ class MQContainer(DockerContainer):
         return self
 
     def stop(self, force: bool = True, delete_volume: bool = True) -> None:
-        """Remove the container, its data, and the files that were made for it."""
+        """Remove the container, its data, and its temporary files."""
         try:
             super().stop(force, delete_volume)
             self._container = None
@@ -160,8 +162,8 @@ class MQContainer(DockerContainer):
                 self._files = None
 
     def run_mqsc(self, commands: str) -> str:
-        """Run MQSC commands; returns what ``runmqsc`` wrote. Raises MQContainerError if one of them failed."""
-        # The text is an argument of its own, so nothing in it is for the shell.
+        """Run MQSC commands, and return the output of ``runmqsc``. Raises MQContainerError if a command failed."""
+        # The commands are a separate argument, so the shell does not interpret them.
         shell = ["sh", "-c", 'printf "%s\\n" "$2" | runmqsc "$1"', "sh", self.q_mgr_name, commands]
         code, written = self.exec(shell)
         output: str = written.decode(errors="replace")
@@ -170,7 +172,7 @@ class MQContainer(DockerContainer):
         return output
 
     def version(self) -> str:
-        """Return version, release, modification and fix pack, such as ``9.4.2.0`` (``dspmqver``)."""
+        """Return the version from ``dspmqver``, such as ``9.4.2.0``."""
         code, written = self.exec(["dspmqver", "-b", "-f", "2"])
         output: str = written.decode(errors="replace").strip()
         if code:
@@ -185,12 +187,12 @@ class MQContainer(DockerContainer):
         return "\n".join([line for line in text.splitlines() if line.strip()][-_LAST_LINES:])
 
     def _configure(self) -> None:
-        """Make the files and mount them. The folder keeps others out; in the container user 1001 has to read them."""
+        """Make the files and mount them. Their folder is private; the files are readable for user 1001 in the container."""
         self._files = tempfile.TemporaryDirectory(prefix="mqgroups-container-")
         for name, password in self._passwords().items():
             self._mount(f"/run/secrets/{name}", password.encode())
         for number, path in enumerate(self._mqsc):
-            # Read in alphabetical order; the image's own begin with 10, 15 and 20.
+            # Files are read in alphabetical order; the image's own begin with 10, 15 and 20.
             self._mount(f"/etc/mqm/30-{number:02}-{path.name}", path.read_bytes())
 
     def _mount(self, target: str, content: bytes) -> None:
@@ -206,7 +208,7 @@ class MQContainer(DockerContainer):
 
 
 class _Ready(WaitStrategy):
-    """Waits until ``chkmqready`` says so: configuration is complete and the listener accepts connections."""
+    """Waits until ``chkmqready`` succeeds: configuration is complete and the listener accepts connections."""
 
     def __init__(self, ready_s: float) -> None:
         super().__init__()
@@ -230,6 +232,6 @@ class _Ready(WaitStrategy):
         try:
             code, _ = container.exec(["chkmqready"])
         except APIError:
-            # It is not running; the caller looks why.
+            # The container is not running; the caller finds out why.
             return False
         return bool(code == 0)

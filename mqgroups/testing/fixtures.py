@@ -23,7 +23,7 @@ _PATIENCE_S = 20.0
 
 
 def mq_scope(fixture_name: str, config: pytest.Config) -> Any:  # noqa: ARG001 - pytest names both
-    """Return the scope of ``mq``, which ``--mq-scope`` says; for fixtures that are to live as long."""
+    """Return the scope of ``mq`` from ``--mq-scope``; also for other fixtures with the same scope."""
     return config.getoption("--mq-scope")
 
 
@@ -36,14 +36,14 @@ def mq_mqsc(pytestconfig: pytest.Config) -> Sequence[Path]:
 
 @pytest.fixture(scope="session")
 def _client_library(pytestconfig: pytest.Config) -> None:
-    """The embedded C library in this process, before any binding is imported; IBM MQ brings its own."""
+    """Load the embedded C library into this process before any binding is imported; IBM MQ has its own library."""
     if pytestconfig.getoption("--mq") == provision.EMBEDDED:
         load(build())
 
 
 @pytest.fixture(scope=mq_scope)
 def mq(pytestconfig: pytest.Config, _client_library: None, mq_mqsc: Sequence[Path]) -> Iterator[QueueManagerUnderTest]:
-    """The queue manager under test; one for the session, or as ``--mq-scope`` says."""
+    """The queue manager under test; one for the session, or for the scope in ``--mq-scope``."""
     if MISSING in pytestconfig.stash:
         pytest.skip(pytestconfig.stash[MISSING])
     elif SESSION in pytestconfig.stash:
@@ -55,7 +55,7 @@ def mq(pytestconfig: pytest.Config, _client_library: None, mq_mqsc: Sequence[Pat
 
 @pytest.fixture(scope="session")
 def binding(request: pytest.FixtureRequest, _client_library: None) -> Any:
-    """The package ``pymqi`` or ``ibmmq``; a test that asks for it runs on both."""
+    """The package ``pymqi`` or ``ibmmq``; a test with this fixture runs with each that is installed."""
     return _package(request.config, request.param)
 
 
@@ -75,7 +75,7 @@ def _package(config: pytest.Config, name: str | None) -> Any:
         pytest.fail(str(error), pytrace=False)
     if wanted(config).is_container and embedded_client():
         pytest.fail(
-            "the embedded queue manager's client library is loaded, and cannot reach IBM MQ: LD_LIBRARY_PATH has to name IBM's",
+            "the embedded queue manager's client library is loaded, and cannot reach IBM MQ: set LD_LIBRARY_PATH to IBM's",
             pytrace=False,
         )
     return package
@@ -100,7 +100,7 @@ def make_queue(mq: QueueManagerUnderTest, _any_binding: Any, _keeper: Any) -> It
 
     def make(model: str | None = None) -> str:
         od = _any_binding.OD(Version=3, ObjectName=(model or mq.model).encode(), DynamicQName=b"MQGROUPS.TEST.*")
-        # For inquiry only: it is in nobody's way, and a temporary dynamic queue lives until it is closed.
+        # Opened for inquiry only, so that it blocks no other open; a temporary dynamic queue exists until it is closed.
         opened.append(_any_binding.Queue(_keeper, od, mqi.MQOO_INQUIRE))
         name: bytes = od.ObjectName
         return name.split(b"\0")[0].decode().rstrip()
@@ -111,7 +111,7 @@ def make_queue(mq: QueueManagerUnderTest, _any_binding: Any, _keeper: Any) -> It
 
 
 def _delete(queue: Any, failure: type[Exception]) -> None:
-    """Delete a queue with what is on it; what a lost connection has in its unit of work is waited for."""
+    """Delete a queue with its messages; wait while a lost connection still has messages in its unit of work."""
     deadline = time.monotonic() + _PATIENCE_S
     while True:
         try:
@@ -120,7 +120,7 @@ def _delete(queue: Any, failure: type[Exception]) -> None:
             reason = getattr(error, "reason", mqi.MQRC_NONE)
             if reason == mqi.MQRC_Q_DELETED:
                 return
-            # Each call asks the queue manager, so there is nothing to sleep for.
+            # No sleep is needed, because each try waits for an answer of the queue manager.
             if reason != mqi.MQRC_Q_NOT_EMPTY or time.monotonic() > deadline:
                 raise
         else:
@@ -129,7 +129,7 @@ def _delete(queue: Any, failure: type[Exception]) -> None:
 
 @pytest.fixture
 def queue(make_queue: MakeQueue) -> str:
-    """The name of an empty local queue of this test's own."""
+    """The name of an empty local queue for this test alone."""
     return make_queue()
 
 
@@ -137,10 +137,10 @@ def queue(make_queue: MakeQueue) -> str:
 def own_queue_manager(
     pytestconfig: pytest.Config, _client_library: None, mq_mqsc: Sequence[Path]
 ) -> Iterator[MakeQueueManager]:
-    """A function that starts an embedded queue manager of this test's own, to be killed or reconfigured.
+    """A function that starts an embedded queue manager for this test alone, which the test may kill or reconfigure.
 
-    It takes what ``EmbeddedQueueManager`` takes; ``mqsc`` comes on top of the session's. Tests that use it are marked
-    ``embedded``.
+    It has the arguments of ``EmbeddedQueueManager``; the files in ``mqsc`` are read after those of the session. Tests that use it
+    are marked ``embedded``.
     """
     started: list[EmbeddedQueueManager] = []
 

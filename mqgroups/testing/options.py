@@ -1,4 +1,4 @@
-"""The plugin's options, and what its parts tell one another through pytest's stash."""
+"""The plugin's options, and the values that its modules share through pytest's stash."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from mqgroups.testing.under_test import QueueManagerUnderTest
 
 KINDS = (provision.EMBEDDED, provision.CONTAINER, provision.GIVEN, provision.AUTO)
 SCOPES = ("session", "package", "module", "class", "function")
-# Fixtures that only an embedded queue manager in hand can give.
+# The fixture that needs an embedded queue manager which the tests control.
 EMBEDDED_ONLY = "own_queue_manager"
 
-# Why there is no queue manager, under --mq=auto.
+# The reason why there is no queue manager, with --mq=auto.
 MISSING = pytest.StashKey[str]()
-# What is started for the whole session.
+# The queue manager that is started for the whole session.
 SESSION = pytest.StashKey[QueueManagerUnderTest]()
 
 
@@ -30,33 +30,33 @@ def add_options(parser: pytest.Parser) -> None:
         "--mq",
         choices=KINDS,
         default=provision.EMBEDDED,
-        help="queue manager under test: the embedded one, IBM's container, that of MQGROUPS_TEST_QMGR, _CHANNEL, _CONN_NAME, …, "
-        "or IBM's container if it can be had",
+        help="queue manager under test: the embedded one; IBM's container; the one in MQGROUPS_TEST_QMGR, _CHANNEL, _CONN_NAME, "
+        "…; auto: IBM's container if available, else tests that need a queue manager are skipped",
     )
     group.addoption(
         "--mq-scope",
         choices=SCOPES,
         default="session",
-        help="how long a queue manager under test lives (default: session)",
+        help="scope of the queue manager under test (default: session)",
     )
     group.addoption(
         "--mq-license",
         default=os.environ.get(provision.LICENSE_VARIABLE, ""),
-        help=f"'accept' accepts the licence of IBM's container; also {provision.LICENSE_VARIABLE}",
+        help=f"'accept' accepts the licence of IBM's container; environment variable: {provision.LICENSE_VARIABLE}",
     )
-    group.addoption("--mq-image", default=IMAGE, help=f"IBM's container, with its tag (default: {IMAGE})")
+    group.addoption("--mq-image", default=IMAGE, help=f"image of IBM's container, with its tag (default: {IMAGE})")
     group.addoption(
         "--mqi",
         choices=(*BINDINGS, "both"),
         default="both",
-        help="binding under test; both means those that are installed",
+        help="binding under test; both: each that is installed",
     )
     group.addoption(
         "--mq-reading",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="which way embedded queue managers go where IBM's texts leave something open; may be repeated",
+        help="behaviour of embedded queue managers where IBM's documentation is not definite; may be repeated",
     )
     parser.addini(
         "mq_mqsc", "MQSC files that the queue manager under test reads at its start", type="paths", default=[]
@@ -64,7 +64,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def wanted(config: pytest.Config) -> Wanted:
-    """Return which queue manager the options ask for; raises pytest.UsageError for a reading that there is not."""
+    """Return the queue manager that the options ask for; raises pytest.UsageError for an unknown reading."""
     try:
         readings = chosen_by(config.getoption("--mq-reading"))
     except ReadingError as error:

@@ -1,11 +1,11 @@
 """A pytest plugin: the queue manager under test, its queues, and the bindings to reach it.
 
-``--mq=embedded`` (the default) starts an embedded queue manager, ``container`` IBM MQ's developer container, ``url`` uses the
-one that the environment names; ``auto`` is ``container`` where that can be had, and skips what needs it where not. ``--mqi`` says
-which of the installed bindings a test that asks for ``binding`` runs on. README.md beside this file tells more.
+``--mq=embedded`` (the default) starts an embedded queue manager, and ``container`` starts IBM MQ's developer container. ``url``
+uses the queue manager that the environment names. ``auto`` is ``container`` if that is available; otherwise tests that need it
+are skipped. ``--mqi`` chooses the bindings for tests with the fixture ``binding``. README.md beside this file tells more.
 
-Tests marked ``embedded`` need an embedded queue manager that the tests have in hand, tests marked ``real`` need IBM MQ; the
-others run on all of them. The fixtures are in ``fixtures.py``.
+Tests marked ``embedded`` need an embedded queue manager that they control; tests marked ``real`` need IBM MQ. Other tests run on
+any queue manager. The fixtures are in ``fixtures.py``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Find out whether the queue manager can be had, and start a container for all tests: the header tells its version."""
+    """Check whether the queue manager is available, and start the container now, because the header shows its version."""
     config = session.config
     if config.option.collectonly:
         return
@@ -59,12 +59,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End what the session's start has started."""
+    """Stop the container that the start of the session has started."""
     config.stash.get(_ENDING, ExitStack()).close()
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Say what the results are worth: which queue manager, which bindings, which level."""
+    """Return the header line: the queue manager, its level, and the bindings that the tests run on."""
     names = bindings(config.getoption("--mqi"))
     installed = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names) or "none installed"
     return f"mq: {_where(config, names)}; bindings {installed}"
@@ -78,7 +78,7 @@ def _where(config: pytest.Config, names: Sequence[str]) -> str:
         follows = "".join(f", {name}={value}" for name, value in asked.readings.items())
         return f"embedded queue manager (not IBM MQ), command level {COMMAND_LEVEL}{follows}"
     if MISSING in config.stash:
-        return f"none, what needs one is skipped: {config.stash[MISSING]}"
+        return f"none, tests that need one are skipped: {config.stash[MISSING]}"
     if config.option.collectonly:
         return f"--mq={asked.kind}, not asked"
     if asked.is_container and SESSION not in config.stash:
@@ -94,7 +94,7 @@ def _where(config: pytest.Config, names: Sequence[str]) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
-    """Mark what takes an embedded queue manager in hand, and skip what the queue manager under test cannot do."""
+    """Mark tests that need a controlled embedded queue manager, and skip tests that the queue manager cannot run."""
     embedded = config.getoption("--mq") == provision.EMBEDDED
     unwanted, why = ("real", "needs IBM MQ") if embedded else ("embedded", "needs --mq=embedded")
     for item in items:
@@ -106,13 +106,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
-    """Skip what needs IBM MQ where the queue manager that was given turns out to be an embedded one."""
+    """Skip a test that needs IBM MQ if the given queue manager turns out to be an embedded one."""
     if item.get_closest_marker("real") and embedded_client():
         pytest.skip("needs IBM MQ, and this is an embedded queue manager")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that asks for ``binding`` once with each."""
+    """Run a test with the fixture ``binding`` once with each binding."""
     if "binding" in metafunc.fixturenames:
         names = bindings(metafunc.config.getoption("--mqi"))
         metafunc.parametrize("binding", names or [None], indirect=True, scope="session")

@@ -1,7 +1,7 @@
-"""Starting what ``--mq`` names: the embedded queue manager, IBM's container, or nothing, where one is given.
+"""Start the queue manager that ``--mq`` names: the embedded one or IBM's container. An existing one is only described.
 
-What cannot be had is told in one sentence, before anything is started. Not here: fixtures, and what the options are
-(``plugin.py``).
+If the queue manager is not available, one sentence says why, before anything is started. Not here: fixtures (``fixtures.py``) and
+options (``options.py``).
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ LICENSE_VARIABLE = "MQGROUPS_TEST_LICENSE"
 
 
 class NotToBeHad(Exception):
-    """The queue manager that was asked for cannot be had here; the message is one sentence."""
+    """The requested queue manager is not available here; the message is one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a run of tests asks for.
+    """The queue manager that a test run asks for.
 
     Attributes:
         kind: EMBEDDED, CONTAINER, GIVEN or AUTO.
-        license: ``accept``, where IBM's terms are accepted.
+        license: ``accept`` if IBM's terms are accepted.
         image: of the container.
-        readings: what embedded queue managers follow, values by names.
+        readings: for embedded queue managers, values by names.
     """
 
     kind: str
@@ -45,12 +45,12 @@ class Wanted:
 
     @property
     def is_container(self) -> bool:
-        """Whether a container is started if it can be."""
+        """Whether a container is started, if that is possible."""
         return self.kind in (CONTAINER, AUTO)
 
 
 def check(wanted: Wanted) -> None:
-    """Raise NotToBeHad if the queue manager cannot be had, as far as that can be known without starting it."""
+    """Raise NotToBeHad if the queue manager is not available, as far as this is known without starting it."""
     if wanted.kind == GIVEN:
         try:
             given(os.environ)
@@ -69,14 +69,14 @@ def check(wanted: Wanted) -> None:
             raise NotToBeHad(f"--mq={wanted.kind}: {error}.") from error
         if wanted.license != "accept":
             raise NotToBeHad(
-                f"--mq={wanted.kind}: the licence of {wanted.image} has to be accepted by who runs it: read it (docker run "
-                f"--rm -e LICENSE=view {wanted.image}), then say --mq-license=accept or set {LICENSE_VARIABLE}=accept."
+                f"--mq={wanted.kind}: the licence of {wanted.image} is not accepted: read it (docker run --rm -e LICENSE=view "
+                f"{wanted.image}), then pass --mq-license=accept or set {LICENSE_VARIABLE}=accept."
             )
 
 
 @contextmanager
 def running(wanted: Wanted, mqsc: Sequence[Path]) -> Iterator[QueueManagerUnderTest]:
-    """Give the queue manager, started if it has to be; ``mqsc`` are command files it reads, one that is given excepted."""
+    """Start the queue manager if necessary, and yield it. If it is started, it reads the command files in ``mqsc``."""
     files = [MQSC, *mqsc]
     if wanted.kind == GIVEN:
         yield given(os.environ)

@@ -1,7 +1,7 @@
-"""The queue manager that tests run on: where it is, how to connect, and what may be said of it.
+"""The queue manager that tests run on: where it is, how to connect, and whether it is IBM MQ.
 
-What may be said is asked, not believed: a process that has loaded the embedded queue manager's client library cannot reach
-anything else, and one that has loaded IBM's cannot reach the embedded one. Not here: starting one (``provision.py``).
+The client library in the process decides that: the embedded queue manager's library cannot reach IBM MQ, and IBM's library cannot
+reach the embedded queue manager. Not here: starting a queue manager (``provision.py``).
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class NotGiven(Exception):
 
 @dataclass(frozen=True, slots=True)
 class QueueManagerUnderTest:
-    """Where the tests connect to.
+    """The queue manager that tests connect to.
 
     Attributes:
-        model: the model queue that test queues are made from.
-        queue_manager: the embedded one that was started for the tests, to kill it and to arm faults; None for any other.
-        version: as the product says it, where it was asked.
+        model: the model queue from which test queues are created.
+        queue_manager: the embedded one that was started for the tests, for killing it and arming faults; None for others.
+        version: as the product reports it; empty if it was not asked.
     """
 
     q_mgr_name: str
@@ -46,11 +46,11 @@ class QueueManagerUnderTest:
 
     @property
     def is_embedded(self) -> bool:
-        """Whether it is an embedded queue manager, whoever started it. True or false once a binding is imported."""
+        """Whether it is an embedded queue manager, whoever started it. Reliable only after a binding is imported."""
         return self.queue_manager is not None or embedded_client()
 
     def environment(self) -> dict[str, str]:
-        """Return the variables under which programs in processes of their own reach it with any binding."""
+        """Return the environment variables with which other processes reach it, with any binding."""
         return {} if self.queue_manager is None else self.queue_manager.environment()
 
     def connect(self, binding: Any) -> Any:
@@ -66,7 +66,7 @@ class QueueManagerUnderTest:
         return q_mgr
 
     def described(self, binding: Any) -> str:
-        """Return product, name, address and level; asks the queue manager over a connection of its own."""
+        """Return product, name, address and command level, inquired over a separate connection."""
         product = "embedded queue manager (not IBM MQ)" if self.is_embedded else "IBM MQ"
         if self.version:
             product += f" {self.version}"
@@ -80,15 +80,17 @@ class QueueManagerUnderTest:
 
 
 def given(environment: Mapping[str, str]) -> QueueManagerUnderTest:
-    """Return the queue manager that MQGROUPS_TEST_QMGR, _CHANNEL, _CONN_NAME, _USER, _PASSWORD and _MODEL name.
+    """Return the queue manager that MQGROUPS_TEST_QMGR, _CHANNEL, _CONN_NAME, _USER, _PASSWORD and _MODEL describe.
 
     Raises:
-        NotGiven: a variable that is needed is missing.
+        NotGiven: a required variable is missing.
     """
 
     def needed(name: str) -> str:
         if name not in environment:
-            raise NotGiven(f"--mq=url needs {name} in the environment; README.md of mqgroups.testing has all of them.")
+            raise NotGiven(
+                f"--mq=url needs {name} in the environment; README.md of mqgroups.testing lists all variables."
+            )
         return environment[name]
 
     return QueueManagerUnderTest(
@@ -105,5 +107,5 @@ def embedded_client() -> bool:
     """Return whether the MQ client library that this process has loaded is the embedded queue manager's."""
     mapped = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines()
     libraries = {path for line in mapped if (path := line.partition("/")[2]) and path.endswith(CLIENT_LIBRARY)}
-    # The table of verbs that the library was compiled from; a server of another table refuses it.
+    # The digest of the table of verbs that the library was compiled from; a server with another table refuses it.
     return any(table_digest().encode() in Path(os.sep, path).read_bytes() for path in libraries)

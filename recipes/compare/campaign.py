@@ -1,7 +1,7 @@
-"""The faults, one case after the other: a program on a fresh queue, something goes wrong, a supervisor, the reader.
+"""Run the cases of the comparison: a program on a fresh queue, a fault, a supervisor that restarts the program, then the reader.
 
-First each program runs undisturbed, and the queue manager counts its calls. Then each of these calls is disturbed once in
-each way. Nothing is drawn but the pairs of faults, by a seed that the table shows.
+First each program runs undisturbed, and the queue manager counts its calls. Then each of these calls is disturbed
+once in each way. Only the pairs of faults are random, by a seed that the table shows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DEFINE QMODEL(MQGROUPS.STATUS.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) NOSHARE DEFS
 DEFINE QMODEL(COMPARE.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) SHARE DEFSOPT(SHARED) REPLACE
 """
 MESSAGES, EVERY = 6, 2
-# So often a supervisor starts a program again that did not say it is done.
+# How often a supervisor restarts a program that did not report that it is done.
 MOST_RESTARTS = 5
 _Q_FULL = 2053
 
@@ -39,7 +39,7 @@ _COMMIT_REPLY, _REFUSED, _RANDOM = list(KINDS)[4:]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One disturbance of one program. ``seed`` is that of a random one, else 0."""
+    """One disturbance of one program. ``seed`` is 0 unless the disturbance is random."""
 
     approach: str
     kind: str
@@ -53,7 +53,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a case: what the program said in the end, and what is on the queue."""
+    """The result of a case: what the program reported at the end, and the messages on the queue."""
 
     case: Case
     said_done: bool
@@ -61,7 +61,7 @@ class Outcome:
 
     @property
     def is_wrong_statement(self) -> bool:
-        """Whether the program said that the group is put and it is not as it should be, or the other way round."""
+        """Whether the program reported that the group is put although it is not right, or the other way round."""
         return self.said_done != self.found.is_right
 
 
@@ -99,7 +99,7 @@ class Campaign:
                 yield Case(approach, kind, (Fault(action, when, nth, verb, reason=_Q_FULL),))
 
     def run(self, case: Case) -> Outcome:
-        """Disturb a program, start it again until it says that it is done, and look."""
+        """Disturb a program, restart it until it reports that it is done, and count the messages."""
         job = self._job(case.approach)
         self._q_mgr.clear_faults()
         for fault in case.faults:

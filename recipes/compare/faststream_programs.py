@@ -1,15 +1,14 @@
-"""The PyPI package faststream-mq (0.3.0), as it is, in its two ways to put messages. It knows no groups.
+"""The two ways of putting messages with the PyPI package faststream-mq (0.3.0), unchanged. It does not support groups.
 
-``publish``: ``broker.publish`` for each message, and a file with the number of the last one. It opens the queue, puts one
-message outside syncpoint, and closes it; after a reason that tells of a broken connection it connects again and does
-all that once more.
+``publish``: ``broker.publish`` for each message, and a file with the number of the last one. It opens the queue, puts
+one message outside syncpoint, and closes it. After a reason code for a lost connection it reconnects and repeats all
+that once.
 
-``answer``: a subscriber whose handler returns an answer. Message and answer are one unit of work (MQGMO_SYNCPOINT,
-MQPMO_SYNCPOINT), committed when the handler has returned. Each of these calls, MQCMIT too, is done once more on a new
-connection if the old one was lost, though the unit of work went with it.
+``answer``: a subscriber whose handler returns an answer. Message and answer are in one unit of work (MQGMO_SYNCPOINT,
+MQPMO_SYNCPOINT), committed when the handler has returned. If the connection is lost, each of these calls, even
+MQCMIT, is repeated once on a new connection, although the unit of work was backed out with the old one.
 
-MsgFlags and GroupId cannot be given, so the messages are in no group, and only what is lost and what is there twice can be
-counted.
+MsgFlags and GroupId cannot be set, so the messages are not in a group, and only lost and doubled messages can be counted.
 """
 
 import asyncio
@@ -20,7 +19,7 @@ from faststream_mq import MQBroker
 from recipes.compare.job import Job, payload
 
 _WAIT_S = 0.02
-# Its task of consuming can end with an exception that nobody is told of.
+# Its consuming task can end with an exception that is not reported.
 _STUCK_S = 5
 
 
@@ -30,7 +29,7 @@ def publish(job: Job) -> None:
 
 
 def answer(job: Job) -> None:
-    """Answer the messages that come, until none comes any more."""
+    """Answer messages until no more arrive."""
     asyncio.run(_answer(job))
 
 
@@ -52,7 +51,7 @@ async def _answer(job: Job) -> None:
     subscriber = broker.subscriber(job.second_queue, wait_interval=_WAIT_S)
     subscriber(handle)
     await broker.start()
-    # A subscriber goes on for ever. This one ends when it has waited in vain: what it gets is looked at, and not changed.
+    # A subscriber normally never ends. This one ends when no message arrives in time; its messages are inspected, not changed.
     consumer = subscriber._consumer
     get_message, empty = consumer.get_message, asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""mqgroups, as its README says: a producer with a name, ``resume_from``, and a checkpoint to know a completed group again."""
+"""Put a group with mqgroups: a named producer, ``resume_from``, and a checkpoint to recognise a completed group."""
 
 import mqgroups
 from recipes.compare.job import Job, payload

@@ -1,4 +1,4 @@
-"""What every program has to do: put one group of messages, and say so when it is done."""
+"""The job of every program: put one group of messages, and report when it is done."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ class Job:
     """One group to put.
 
     Attributes:
-        q_mgr_name, channel, conn_name: where.
-        queue: where the group belongs; empty before the first start.
-        second_queue: a STATUS queue; or, for a subscriber, where the messages come from, one for each that is to be put.
-        name: of this job, no other has it.
-        messages: of the group; message n has the data ``payload(n)``.
-        every: messages in a unit of work, if the program knows units of work.
-        directory: where programs keep files of their own.
+        q_mgr_name, channel, conn_name: the queue manager and how to connect.
+        queue: the queue for the group; empty before the first start.
+        second_queue: a STATUS queue; or, for a subscriber, the queue with one message for each that it is to put.
+        name: the unique name of this job.
+        messages: the number of messages of the group; message n has the data ``payload(n)``.
+        every: messages in a unit of work, if the program uses units of work.
+        directory: the folder for the programs' own files.
     """
 
     q_mgr_name: str

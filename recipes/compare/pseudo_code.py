@@ -1,11 +1,11 @@
-"""The pseudo-code of IBM MQ's topic q026290, typed as it stands, with pymqi as it is.
+"""The pseudo-code of IBM MQ's topic q026290, taken literally, with unchanged pymqi.
 
-Literally: the restart put takes GroupId and MsgSeqNumber from the status message, without plus 1, and puts the message of
-that number (to put another message under that number would be worse); an empty STATUS queue means "proceed to normal
-processing"; nothing is said about failures, so an exception ends the program. A supervisor starts it again.
+The restart put uses GroupId and MsgSeqNumber from the status message, without plus 1, and puts the message with that
+number (another message under that number would be worse). An empty STATUS queue means "proceed to normal processing".
+The text does not mention failures, so an exception ends the program, and a supervisor restarts it.
 
-``resumed_plus_1`` is the same with the correction of recipe (d), to tell what is due to the number from what is due to the
-pattern.
+``resumed_plus_1`` is the same with the correction of recipe (d). The difference shows which faults are due to the
+number and which are due to the pattern.
 """
 
 import pymqi

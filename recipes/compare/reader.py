@@ -1,4 +1,4 @@
-"""The independent reader: raw pymqi, physical order, no knowledge of how the messages came to be there."""
+"""The independent reader: plain pymqi, physical order, no knowledge of the programs that put the messages."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from recipes.compare.job import Job, payload
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is on the queue of a job.
+    """The messages on the queue of a job.
 
     Attributes:
-        lost: messages that are not there.
-        doubled: messages too many.
-        torn: groups that are not the whole group: incomplete, or with a number or message twice or in a wrong place.
+        lost: the number of missing messages.
+        doubled: the number of surplus messages.
+        torn: the number of groups that are incomplete, or have a number or message twice or in the wrong place.
         grouped: whether there are groups at all.
     """
 
@@ -34,7 +34,7 @@ class Found:
 
 
 class Reader:
-    """A connection of its own, to look at queues and to make them."""
+    """A separate connection for inspecting and creating queues."""
 
     def __init__(self, q_mgr_name: str, channel: str, conn_name: str) -> None:
         self._q_mgr = pymqi.QueueManager(None, disconnect_on_exit=False)

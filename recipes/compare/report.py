@@ -1,4 +1,4 @@
-"""The figures as tables, on a terminal and in a page."""
+"""Show the figures as tables, on a terminal and in a page."""
 
 from __future__ import annotations
 

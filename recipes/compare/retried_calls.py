@@ -1,8 +1,8 @@
 """pymqi with tenacity around put and commit, and a file with the number of the last message that was committed.
 
-What is written when calls fail now and then: repeat the call that failed, on a new connection if the old one is gone. A
-restarted program goes on behind the number in its file. Both are meant well, and both are about single calls, where the
-queue manager has undone a whole unit of work, or has committed it.
+This is common code against occasional failures: it repeats the call that failed, on a new connection if the old one
+is gone, and a restarted program continues after the number in its file. But it repeats single calls, although the
+queue manager has backed out, or committed, a whole unit of work.
 """
 
 import pymqi
@@ -13,7 +13,7 @@ from recipes.compare.job import Job, payload
 
 
 class Putter:
-    """A connection and a queue, made again when the connection is gone."""
+    """A connection and a queue, remade when the connection is lost."""
 
     def __init__(self, job: Job) -> None:
         self._job = job

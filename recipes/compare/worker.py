@@ -1,6 +1,6 @@
-"""The programs: each start is a process of its own, which ends as a program ends.
+"""Run the programs of the comparison, each in a separate process that ends like a real program.
 
-After ``preload`` processes are forked from one that has imported everything, so that a start takes milliseconds.
+After ``preload`` the processes are forked from one that has imported everything, so a start takes milliseconds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from recipes.compare.job import Job
 
 load(build())  # before a binding is imported, which would look for another client library
 
-# faststream-mq and what it needs, which `make compare` installs beside the environment's own packages.
+# faststream-mq and its dependencies, which `make compare` installs beside the environment's own packages.
 sys.path.append(str(Path(sys.prefix) / "share" / "compare"))
 
 APPROACHES = {
@@ -28,7 +28,7 @@ APPROACHES = {
     "faststream-mq, subscriber": "faststream_programs:answer",
     "mqgroups": "group_producer:put_group",
 }
-# These put one message for each that they get from the second queue.
+# These programs put one message for each message that they get from the second queue.
 SUBSCRIBERS = {"faststream-mq, subscriber"}
 _FAILED = 3
 _context = multiprocessing.get_context("forkserver")
@@ -60,7 +60,7 @@ def _main(approach: str, job: Job) -> None:
     if job.is_said_to_be_done:
         return
     code = 0
-    # ibmmq says on standard output what it cannot delete, and asyncio which tasks nobody waited for.
+    # ibmmq prints what it cannot delete, and asyncio prints which tasks were not awaited.
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
     os.dup2(silence, 2)

@@ -48,13 +48,13 @@ def test_the_password_is_in_a_file_or_in_a_variable_that_is_named(owner, recover
             "--password-file and --password-env: give one or the other",
         ),
         (("--token-env", "NO_SUCH_VARIABLE"), {}, "token and user"),
-        ((), {"MQGROUPS_TOKEN": "t"}, "token and user: a token says who it is"),
+        ((), {"MQGROUPS_TOKEN": "t"}, "token and user: a token identifies its user"),
         (("--ccdt-url", "file:///c"), {}, "ccdt_url and channel"),
         ((), {"MQGROUPS_KEY_REPOSITORY": "/k"}, "key_repository without cipher_spec"),
         (("--peer-name", "CN=x"), {}, "peer_name without cipher_spec"),
         (("--certificate-label", "l"), {}, "certificate_label without cipher_spec"),
         (("--key-repository-password-file", "f"), {}, "key_repository_password without key_repository"),
-        (("--q-mgr", "*QM1"), {}, "lets whichever queue manager answer"),
+        (("--q-mgr", "*QM1"), {}, "may connect to different queue managers"),
     ],
 )
 def test_security_options_that_make_no_sense_end_2(recover, arguments, variables, sentence):

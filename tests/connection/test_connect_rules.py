@@ -27,8 +27,11 @@ def no_binding(request, monkeypatch):
     [
         ({"channel": "C"}, "channel and conn_name belong together"),
         ({"conn_name": "h(1)"}, "channel and conn_name belong together"),
-        ({**CHANNEL, "ccdt_url": "file:///c"}, "ccdt_url and channel: the table says which channels there are"),
-        ({**CHANNEL, **USER, "token": "s3cret"}, "token and user: a token says who it is"),
+        (
+            {**CHANNEL, "ccdt_url": "file:///c"},
+            "ccdt_url and channel: the channel definition table defines the channels",
+        ),
+        ({**CHANNEL, **USER, "token": "s3cret"}, "token and user: a token identifies its user"),
         ({**CHANNEL, "token": "s3cret", "password": "s3cret"}, "token and user"),
         ({**CHANNEL, "password": "s3cret"}, "password without user"),
         ({**CHANNEL, "user": "u"}, "user without password"),
@@ -39,15 +42,15 @@ def no_binding(request, monkeypatch):
             {**CHANNEL, "cipher_spec": "ANY_TLS12", "key_repository_password": "s3cret"},
             "key_repository_password without key_repository",
         ),
-        ({"cipher_spec": "ANY_TLS12"}, "cipher_spec is part of a channel's definition"),
-        ({"ccdt_url": "file:///c", "peer_name": "CN=x"}, "peer_name is part of a channel's definition"),
+        ({"cipher_spec": "ANY_TLS12"}, "cipher_spec without channel"),
+        ({"ccdt_url": "file:///c", "peer_name": "CN=x"}, "peer_name without channel"),
         ({**CHANNEL, **TLS, "peer_name": ""}, "peer_name is empty"),
-        ({**CHANNEL, "cipher_spec": "X" * 33}, "cipher_spec has 33 bytes; it may have 32"),
-        ({**CHANNEL, **TLS, "certificate_label": "\u00e4" * 33}, "certificate_label has 66 bytes; it may have 64"),
-        ({**CHANNEL, **TLS, "key_repository": "/" * 257}, "key_repository has 257 bytes; it may have 256"),
-        ({**CHANNEL, **TLS, "peer_name": "CN" * 513}, "peer_name has 1026 bytes; it may have 1024"),
-        ({"channel": "C" * 21, "conn_name": "h"}, "channel has 21 bytes; it may have 20"),
-        ({"channel": "C", "conn_name": "h" * 265}, "conn_name has 265 bytes; it may have 264"),
+        ({**CHANNEL, "cipher_spec": "X" * 33}, "cipher_spec has 33 bytes; the maximum is 32"),
+        ({**CHANNEL, **TLS, "certificate_label": "\u00e4" * 33}, "certificate_label has 66 bytes; the maximum is 64"),
+        ({**CHANNEL, **TLS, "key_repository": "/" * 257}, "key_repository has 257 bytes; the maximum is 256"),
+        ({**CHANNEL, **TLS, "peer_name": "CN" * 513}, "peer_name has 1026 bytes; the maximum is 1024"),
+        ({"channel": "C" * 21, "conn_name": "h"}, "channel has 21 bytes; the maximum is 20"),
+        ({"channel": "C", "conn_name": "h" * 265}, "conn_name has 265 bytes; the maximum is 264"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(given, sentence):
@@ -60,7 +63,7 @@ def test_what_makes_no_sense_is_refused_by_name(given, sentence):
     ("name", "given"), [("*QM1", CHANNEL), ("*", {"ccdt_url": "file:///c"}), ("", {}), ("", {"ccdt_url": "file:///c"})]
 )
 def test_whichever_queue_manager_is_refused_because_groups_are_on_one(name, given):
-    with pytest.raises(errors.ConfigurationError, match="lets whichever queue manager answer"):
+    with pytest.raises(errors.ConfigurationError, match="may connect to different queue managers"):
         mqgroups.connect(name, **given)
 
 

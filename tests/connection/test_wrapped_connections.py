@@ -86,7 +86,7 @@ def is_whole(owner, payloads=THIS, queue=None):
 @pytest.mark.parametrize("method", ["commit", "backout", "begin", "disconnect"])
 def test_the_object_ends_no_unit_of_work_of_a_group(owner, q_mgr, qmgr, method):
     def refused():
-        with pytest.raises(errors.GroupUsage, match=rf"{method}\(\) on a connection .* Nothing was done"):
+        with pytest.raises(errors.GroupUsage, match=rf"{method}\(\) was called while .* Nothing was done"):
             getattr(q_mgr, method)()
 
     with owner.producer(qmgr, commit_every=3) as producer:
@@ -129,7 +129,7 @@ def test_a_foreign_backout_is_told_to_a_producer_and_its_group_goes_on(owner, qm
     committed, in_it = (at - 1) // 3 * 3, (at - 1) % 3
     with owner.producer(qmgr, commit_every=3) as producer:
         if in_it:
-            with pytest.raises(errors.ForeignSyncpoint, match="was ended by something else on this connection"):
+            with pytest.raises(errors.ForeignSyncpoint, match="other code ended the unit of work on this connection"):
                 put_rest(producer, at, lambda: foreign("MQBACK"))
             assert owner.data() == THIS[:committed]
             assert put_rest(producer) == committed
@@ -172,7 +172,7 @@ def test_after_a_foreign_commit_and_the_end_of_the_program_no_producer_begins_an
     assert owner.data() == THIS[: at - 1]
     # What is committed without its record is for somebody to look at.
     assert (owner.records("put"), owner.anchors("put")) == ([], 1)
-    with pytest.raises(errors.StatusRecordHidden, match="has an anchor, and the status record"):
+    with pytest.raises(errors.StatusRecordHidden, match="has an anchor, but its status record"):
         owner.producer()
 
 
@@ -214,7 +214,7 @@ def test_after_a_foreign_commit_and_the_end_of_the_program_no_consumer_begins_an
                 foreign("MQCMIT")
                 raise Crash
     assert owner.data() == THIS[at:]
-    with pytest.raises(errors.StatusRecordHidden, match="has an anchor, and the status record"):
+    with pytest.raises(errors.StatusRecordHidden, match="has an anchor, but its status record"):
         owner.consumer()
 
 
@@ -257,7 +257,7 @@ def test_after_a_foreign_commit_and_the_end_of_the_program_no_pipe_begins_anew(o
     # What was made from the messages that are gone was never put.
     assert owner.data() == THIS[at:]
     assert [message.data for message in owner.on_queue(target)] == THIS[: (at - 1) // 3 * 3]
-    with pytest.raises(errors.StatusRecordHidden, match="has an anchor, and the status record"):
+    with pytest.raises(errors.StatusRecordHidden, match="has an anchor, but its status record"):
         owner.qmgr.group_pipe(owner.queue, target, name=owner.name, **PIPE)
 
 

@@ -159,7 +159,7 @@ def test_four_consumers_at_one_instance_get_each_group_whole_and_once(
 
 def test_to_get_where_there_is_no_instance_is_a_clear_error(cluster, make_owner):
     queue = cluster.define(at=("QM2", "QM3"))
-    with pytest.raises(errors.QueueMissing, match="get at a queue manager that has an instance"):
+    with pytest.raises(errors.QueueMissing, match="connect to a queue manager that has an instance"):
         make_owner(cluster["QM1"], queue).consumer()
 
 

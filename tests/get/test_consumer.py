@@ -624,7 +624,7 @@ def test_a_call_from_within_before_commit_is_refused_and_what_is_not_committed_c
             if len(calls) == 2:
                 uses[use]()
 
-        with pytest.raises(errors.GroupUsage, match="called from inside a call on the same connection"):
+        with pytest.raises(errors.GroupUsage, match="called from inside another call on the same connection"):
             get_all()
         assert owner.record("get")["msg_seq_number"] == 2
         get_all()
@@ -789,7 +789,7 @@ def test_settings_that_cannot_be_are_refused_before_any_call(owner):
         ({"wait_s": -1}, "wait_s must be 0 or more"),
         ({"group_wait_s": float("nan")}, "group_wait_s must be 0 or more"),
         ({"owner_wait_s": -0.1}, "owner_wait_s must be 0 or more"),
-        ({"commit_every": 0}, "every messages must be more than 0"),
+        ({"commit_every": 0}, "commit_every: messages must be more than 0"),
         ({"commit_every": True}, "every must be a number of messages"),
         ({"commit_every": "10"}, "every must be a number of messages"),
         ({"queue": "NO QUEUE"}, "has ' ' at position 3"),

@@ -56,7 +56,7 @@ def test_integers_are_read_in_the_order_that_the_message_gives(encoding, order):
 @pytest.mark.parametrize("length", [0, 35, 40, 51])
 def test_what_ends_too_early_is_no_response(length):
     data = struct.pack("<9i", 2, 36, 1, 41, 1, 1, 0, 0, 1) + struct.pack("<4i", 3, 16, 1027, 5)
-    with pytest.raises(ValueError, match="no PCF message"):
+    with pytest.raises(ValueError, match="not a PCF message"):
         pcf.response(data[:length], REVERSED)
 
 

@@ -53,7 +53,7 @@ def test_a_file_that_holds_none_is_told_without_what_it_holds(tmp_path, content,
     assert not isinstance(refused.value.__cause__, UnicodeDecodeError)
 
 
-@pytest.mark.parametrize(("value", "problem"), [(None, "no environment variable MQ_TOKEN"), ("", "is empty")])
+@pytest.mark.parametrize(("value", "problem"), [(None, "environment variable MQ_TOKEN is not set"), ("", "is empty")])
 def test_a_variable_that_holds_none_is_told(monkeypatch, value, problem):
     monkeypatch.delenv("MQ_TOKEN", raising=False)
     if value is not None:

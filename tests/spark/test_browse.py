@@ -253,7 +253,7 @@ def test_a_message_in_no_group_that_is_gone_is_named(owner, browsed):
     handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
     assert handle.get().data == b"single"
     handle.close()
-    with pytest.raises(GroupGone, match="was planned with 1 messages, and 0 of them could be read"):
+    with pytest.raises(GroupGone, match="was planned with 1 messages, but only 0 of them could be read"):
         list(browsed.messages(browsed.planned(head)))
     assert list(browsed.messages_there(head.key)) == []
 

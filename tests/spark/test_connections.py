@@ -77,7 +77,7 @@ def test_the_password_comes_from_where_the_options_say(options, monkeypatch):
 def test_a_password_that_is_not_there_is_told_with_the_place(options, tmp_path):
     for way, problem in (
         ({"password_file": str(tmp_path / "none")}, r"password: file .*none cannot be read: No such file"),
-        ({"password_env": "NO_SUCH"}, r"password: there is no environment variable NO_SUCH in this process"),
+        ({"password_env": "NO_SUCH"}, r"password: environment variable NO_SUCH is not set"),
     ):
         with (
             pytest.raises(ConfigurationError, match=problem),
@@ -97,7 +97,7 @@ def test_a_wrong_password_is_refused_without_being_shown(options):
 @pytest.mark.parametrize(
     "error",
     [
-        SparkOptionError("queue", "it has to be given"),
+        SparkOptionError("queue", "it is required"),
         QueueReserved("ORDERS", 20),
         GroupGone("ORDERS", "GQ", 3, 7),
         AmbiguousMessage("ORDERS", "MQ"),

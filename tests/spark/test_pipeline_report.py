@@ -67,7 +67,7 @@ def test_records_of_another_checkpoint_are_refused(tmp_path):
     records = BatchRecords(tmp_path)
     records.check_query("q", None)
     records.check_query("q", SECOND)
-    with pytest.raises(CheckpointForeign, match=r"of query q, and the checkpoint is of query r.*--new-checkpoint"):
+    with pytest.raises(CheckpointForeign, match=r"of query q, but the checkpoint is of query r.*--new-checkpoint"):
         records.check_query("r", SECOND)
 
 

@@ -37,33 +37,41 @@ def test_without_a_trailer_all_messages_are_rows():
 @pytest.mark.parametrize(
     ("change", "reason", "detail"),
     [
-        ({"abandoned": True}, Reason.ABANDONED, "its producer has ended it without completing it"),
-        ({"in_group": False}, Reason.NOT_IN_GROUP, "the message is in no group"),
+        ({"abandoned": True}, Reason.ABANDONED, "the producer ended the group without completing it"),
+        ({"in_group": False}, Reason.NOT_IN_GROUP, "the message is not in a group"),
         (
             {"numbers": (1, 2, 2, 3), "highest": 3, "last_numbers": (3,)},
             Reason.DUPLICATE,
-            "sequence numbers more than once: 2",
+            "repeated sequence numbers: 2",
         ),
         (
             {"numbers": (1, 3, 4, 9), "highest": 9, "last_numbers": (9,)},
             Reason.GAP,
-            "sequence numbers missing: 2, 5 to 8",
+            "missing sequence numbers: 2, 5 to 8",
         ),
-        ({"numbers": (2, 3, 4, 5), "highest": 5, "last_numbers": (5,)}, Reason.GAP, "sequence numbers missing: 1"),
-        ({"last_numbers": ()}, Reason.INCOMPLETE, "no message says that it is the last of the group"),
+        ({"numbers": (2, 3, 4, 5), "highest": 5, "last_numbers": (5,)}, Reason.GAP, "missing sequence numbers: 1"),
+        ({"last_numbers": ()}, Reason.INCOMPLETE, "no message is marked as the last of the group"),
         (
             {"last_numbers": (3, 4)},
             Reason.SEQUENCE,
-            "message 3 says that it is the last, and there are some up to 4",
+            "message 3 is marked as the last, but there are messages up to 4",
         ),
-        ({"trailer": 1234}, Reason.TRAILER, "the trailer says 1,234 rows, and there are 3 messages before it"),
-        ({"bodies": First(1, 2, "column a is no int"), "rows": 2}, Reason.BODY, "message 2: column a is no int"),
+        ({"trailer": 1234}, Reason.TRAILER, "the trailer says 1,234 rows, but there are 3 messages before it"),
+        (
+            {"bodies": First(1, 2, "column a is not a valid int"), "rows": 2},
+            Reason.BODY,
+            "message 2: column a is not a valid int",
+        ),
         (
             {"bodies": First(2, 1, "it has 2 fields, expected 3"), "rows": 1},
             Reason.BODY,
             "message 1: it has 2 fields, expected 3, and 1 more like it",
         ),
-        ({"bodies": First(1, 4, "it is no trailer"), "trailer": None}, Reason.TRAILER, "message 4: it is no trailer"),
+        (
+            {"bodies": First(1, 4, "it is not a trailer"), "trailer": None},
+            Reason.TRAILER,
+            "message 4: it is not a trailer",
+        ),
         ({"repeated": First(1, 3)}, Reason.UNIQUE, "message 3 repeats another row"),
         ({"repeated": First(1500, 3)}, Reason.UNIQUE, "message 3 repeats another row, and 1,499 more like it"),
     ],
@@ -76,13 +84,13 @@ def test_what_weighs_most_stands_for_all_and_all_is_told():
     facts = replace(GOOD, numbers=(1, 2, 4), highest=4, repeated=First(1, 2), trailer=9, messages=3, rows=2)
     assert verdict(facts, has_trailer=True) == Verdict(
         Reason.GAP,
-        "sequence numbers missing: 3; the trailer says 9 rows, and there are 2 messages before it; message 2 repeats another row",
+        "missing sequence numbers: 3; the trailer says 9 rows, but there are 2 messages before it; message 2 repeats another row",
     )
 
 
 def test_long_lists_are_cut():
     (gap,) = numbering_problems(range(2, 100, 2), [98], 98)
-    assert gap.detail == "sequence numbers missing: 1, 3, 5, 7, 9 and 44 more"
+    assert gap.detail == "missing sequence numbers: 1, 3, 5, 7, 9 and 44 more"
 
 
 @given(some.lists(some.integers(1, 12), min_size=1).map(sorted), some.data())
@@ -117,7 +125,7 @@ def test_every_missing_number_is_told_and_no_other(numbers):
     assert bool(found) is bool(missing)
     if found and " more" not in found[0].detail:
         told = set()
-        for part in found[0].detail.removeprefix("sequence numbers missing: ").split(", "):
+        for part in found[0].detail.removeprefix("missing sequence numbers: ").split(", "):
             low, _, high = part.partition(" to ")
             told |= set(range(int(low), int(high or low) + 1))
         assert told == missing

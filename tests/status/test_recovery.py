@@ -228,7 +228,7 @@ def test_messages_that_another_consumer_took_meanwhile_are_told(owner, faults):
 
     faults.arm(Fault("drop", verb="MQGET"))
     owner.doctor(qmgr, MQOPEN=somebody_was_faster)
-    with pytest.raises(errors.MessagesTaken, match=r"message 1 of group .* another consumer has taken it") as caught:
+    with pytest.raises(errors.MessagesTaken, match=r"message 1 of group .* another consumer got it") as caught:
         next(messages)
     assert (caught.value.queue, caught.value.msg_seq_number) == (owner.queue, 1)
     assert list(consumer) == []

@@ -343,7 +343,7 @@ def test_more_than_one_record_stops_and_all_are_left(owner, role, number):
     put_records(owner, role, *records)
     with pytest.raises(errors.DuplicateStatusRecords) as caught:
         start(owner, role)
-    found = f"{number} records, each of something that is still needed"
+    found = f"{number} records, more than one of them still needed"
     assert f"holds {found}, expected one" in str(caught.value)
     assert "keep the record with the highest epoch and unit_of_work" in str(caught.value)
     assert (caught.value.found, caught.value.expected) == (found, "one")
@@ -425,7 +425,7 @@ def test_a_record_that_stays_hidden_is_told_and_nothing_is_begun_beside_it(owner
     take_hidden(owner, role, record)
     # Neither the depth (q103130: a nonbrowse MQGET decrements it) nor an open handle tells of it: the anchor does.
     assert owner.eye.depth(owner.status_queue(role)) == 1
-    with pytest.raises(errors.StatusRecordHidden, match=r"has an anchor, and .* could not be seen for 5 s") as caught:
+    with pytest.raises(errors.StatusRecordHidden, match=r"has an anchor, but .* did not appear within 5 s") as caught:
         start(owner, role, owner.connect(sleep=clock.sleep), owner_wait_s=5)
     assert caught.value.status_queue == owner.status_queue(role)
     assert 5 <= sum(clock.naps) < 7

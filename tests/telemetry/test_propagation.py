@@ -173,7 +173,7 @@ def test_another_instrumentation_around_mqput_is_left_to_it(owner, spans, monkey
 
     monkeypatch.setattr(bound, "MQPUT", wrapped)
     owner.put_group(THIS, qmgr=owner.connect(propagate=True))
-    assert "another instrumentation is around MQPUT" in caplog.text
+    assert "another instrumentation wraps MQPUT" in caplog.text
     assert properties(owner, "traceparent") == [(data, None) for data in THIS]
 
 

@@ -110,7 +110,7 @@ def test_nothing_but_the_word_accepts_the_licence(engine, said):
 
 
 def test_a_password_that_the_image_would_refuse_is_refused_before(engine):
-    with pytest.raises(MQContainerError, match="a password has 7 characters; the image wants 8"):
+    with pytest.raises(MQContainerError, match="a password has 7 characters; the image needs at least 8"):
         MQContainer(license="accept", password="seven77")
 
 

@@ -1,7 +1,7 @@
-"""The body of a message as a row: CSV or JSON with declared columns, and the trailer that counts the rows.
+"""Convert the body of a message to a row: CSV or JSON with declared columns; and read the trailer, which counts the rows.
 
-Strict: a body has all columns and no others, and every value is one of its column's type; what is not is told with the column
-and what was expected, never with the value: it is data, and the message itself is in quarantine. Pure: no Spark, no Arrow.
+A body must have all columns and no others, and every value must fit the type of its column. An error names the column and the
+expected type, never the value, because that is data; the message itself is in quarantine. Pure: no Spark, no Arrow.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BITS = {"int": 31, "bigint": 63}
 
 
 class BodyProblem(ValueError):
-    """A body that is no row; the message says why."""
+    """A body is not a valid row; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What a message is.
+    """The format of message bodies.
 
     Attributes:
         format: ``csv`` or ``json``.
-        null_value: the text of a CSV field that stands for no value.
-        trailer: the word that begins a group's last message, which says how many rows there are; ``None`` if groups have
-            no trailer. As CSV ``TRAILER,842``, as JSON ``{"TRAILER": 842}``.
-        ignore_extra: whether further fields or keys are passed over.
+        null_value: the text of a CSV field that means null.
+        trailer: the word that begins a group's last message, which has the number of rows; ``None`` if groups have no
+            trailer. As CSV ``TRAILER,842``, as JSON ``{"TRAILER": 842}``.
+        ignore_extra: whether additional fields or keys are ignored.
     """
 
     format: str
@@ -72,24 +72,24 @@ def column(name: str, text: str) -> Column:
 
 
 def row_of(body: Body) -> Callable[[bytes], tuple[Any, ...]]:
-    """Return the function from a message's data to a row, in the order of the columns; it raises BodyProblem."""
+    """Return a function that converts a message's data to a row, in the order of the columns; it raises BodyProblem."""
     return _csv_row(body) if body.format == "csv" else _json_row(body)
 
 
 def count_of(body: Body) -> Callable[[bytes], int]:
-    """Return the function from the data of a trailer to the number in it; it raises BodyProblem."""
+    """Return a function that reads the number in the data of a trailer; it raises BodyProblem."""
 
     def csv_count(data: bytes) -> int:
         fields = _fields(_text(data), body.delimiter)
         if len(fields) != 2 or fields[0] != body.trailer or not _INTEGER.fullmatch(fields[1]):
-            raise BodyProblem(f"it is no trailer, expected {body.trailer}{body.delimiter}<number of rows>")
+            raise BodyProblem(f"it is not a trailer, expected {body.trailer}{body.delimiter}<number of rows>")
         return int(fields[1])
 
     def json_count(data: bytes) -> int:
         values = _object(_text(data))
         count = values.get(str(body.trailer))
         if len(values) != 1 or not isinstance(count, int) or isinstance(count, bool):
-            raise BodyProblem(f'it is no trailer, expected {{"{body.trailer}": <number of rows>}}')
+            raise BodyProblem(f'it is not a trailer, expected {{"{body.trailer}": <number of rows>}}')
         return count
 
     return csv_count if body.format == "csv" else json_count
@@ -113,7 +113,7 @@ def _csv_row(body: Body) -> Callable[[bytes], tuple[Any, ...]]:
             try:
                 values.append(convert(field))
             except (ValueError, InvalidOperation, OverflowError) as error:
-                raise BodyProblem(f"column {each.name} is no {each.type}") from error
+                raise BodyProblem(f"column {each.name} is not a valid {each.type}") from error
         return tuple(values)
 
     return row
@@ -126,7 +126,9 @@ def _json_row(body: Body) -> Callable[[bytes], tuple[Any, ...]]:
     def row(data: bytes) -> tuple[Any, ...]:
         values = _object(_text(data))
         if not body.ignore_extra and not values.keys() <= names:
-            raise BodyProblem(f"it has {len(values.keys() - names)} keys besides {', '.join(sorted(names))}")
+            raise BodyProblem(
+                f"it has {len(values.keys() - names)} unexpected keys, expected {', '.join(sorted(names))}"
+            )
         found: list[Any] = []
         for each, convert in converters:
             if each.name not in values:
@@ -140,7 +142,7 @@ def _json_row(body: Body) -> Callable[[bytes], tuple[Any, ...]]:
             try:
                 found.append(convert(value))
             except (ValueError, TypeError, InvalidOperation, OverflowError) as error:
-                raise BodyProblem(f"column {each.name} is no {each.type}") from error
+                raise BodyProblem(f"column {each.name} is not a valid {each.type}") from error
         return tuple(found)
 
     return row
@@ -155,12 +157,12 @@ def _text(data: bytes) -> str:
 
 def _fields(text: str, delimiter: str) -> list[str]:
     try:
-        # By lines that keep their ends: a quoted field may have them. A last line end is none of the record's.
+        # newline="" keeps line ends, which a quoted field may contain. A line end after the record is ignored.
         records = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
     except csv.Error as error:
-        raise BodyProblem(f"it is no CSV: {error}") from error
+        raise BodyProblem(f"it is not CSV: {error}") from error
     if len(records) != 1:
-        raise BodyProblem(f"it has {len(records)} records of CSV, expected one")
+        raise BodyProblem(f"it has {len(records)} CSV records, expected one")
     return records[0]
 
 
@@ -169,14 +171,14 @@ def _object(text: str) -> dict[str, Any]:
         value = json.loads(text, parse_float=Decimal, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         where = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
-        raise BodyProblem(f"it is no JSON{where}") from error
+        raise BodyProblem(f"it is not JSON{where}") from error
     if not isinstance(value, dict):
-        raise BodyProblem("it is no object of JSON")
+        raise BodyProblem("it is not a JSON object")
     return value
 
 
 def _no_number(name: str) -> Any:
-    # NaN and Infinity are none in JSON.
+    # JSON does not have NaN and Infinity.
     raise ValueError(name)
 
 
@@ -254,7 +256,7 @@ def _boolean(text: str) -> bool:
 
 def _timestamp(text: str) -> datetime:
     stamp = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    # One without a zone is UTC: on whichever machine a row is read, it has to be the same.
+    # A time without a zone is UTC, so that the result does not depend on the machine.
     return stamp.replace(tzinfo=UTC) if stamp.tzinfo is None else stamp.astimezone(UTC)
 
 

@@ -1,20 +1,20 @@
-"""CONFIG.toml of a pipeline as values, read strictly: what is not understood is refused, by key.
+"""Read a pipeline's CONFIG.toml into values, strictly: unknown keys and invalid values are refused by name.
 
-    name       = "FLIGHTS.DELAYS"          # identity: of the status queues and of what is written
-    checkpoint = "work/checkpoint"         # Spark's; whoever deletes it begins anew
+    name       = "FLIGHTS.DELAYS"          # identifies the pipeline, its status queues and its output
+    checkpoint = "work/checkpoint"         # of Spark; without it the query starts from the beginning
     [mq]                                   # how to connect: the options mq.* of format ibmmq, without mq.
     [source]                               # queue, and the options of a stream read
-    [body]                                 # what a message is: format, columns, trailer
-    [checks]                               # more that a group has to fulfil
+    [body]                                 # the messages: format, columns, trailer
+    [checks]                               # further conditions for a group
     [transform]                            # sql = "file" or function = "module:name"
     [parquet]                              # path, partitionBy
     [outgoing]                             # queue, groupBy, orderBy, and the options of a batch write
     [quarantine]                           # queue or path
     [report]                               # path
-    [spark]                                # Spark's own settings, each in quotes
+    [spark]                                # Spark's own settings, each name in quotes
 
-Options of the data source keep their names, and its table (``options.py``) checks them. Paths are relative to the file, unless
-they have a scheme (``hdfs://``). Passwords and tokens are no values here: ``mq.passwordFile`` or ``mq.passwordEnv``.
+Options of the data source keep their names; the table in ``options.py`` checks them. Paths are relative to the file, unless they
+have a scheme (``hdfs://``). Passwords and tokens cannot be given here; use ``mq.passwordFile`` or ``mq.passwordEnv``.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ from mqgroups.spark.options import ConnectionOptions, SourceOptions, Use, sink_o
 from mqgroups.spark.pipeline.body import TYPES, Body, Column, column
 from mqgroups.spark.pipeline.errors import PipelineConfigError
 
-# Columns that the transform gets besides those of the body.
+# Columns that the transform gets in addition to those of the body.
 GROUP_COLUMNS = ("group_id", "msg_seq_number", "put_time")
 _TOP = (
     *("name", "checkpoint", "trigger", "mq", "source", "body", "checks", "transform"),
     *("parquet", "outgoing", "quarantine", "report", "spark"),
 )
 _SET_BY_THE_PIPELINE = {
-    "includeincomplete": "a stream has complete groups only",
-    "includeheaders": "the pipeline needs none",
+    "includeincomplete": "a stream reads complete groups only",
+    "includeheaders": "the pipeline does not need headers",
     "includemqmd": "the pipeline sets it itself",
-    "delivery": "the pipeline writes exactly once",
-    "sequencecolumn": "give orderBy",
-    "txnappid": "it is the pipeline's name and checkpoint",
-    "txnversion": "it is the number of the micro-batch",
+    "delivery": "the pipeline always writes exactly once",
+    "sequencecolumn": "use orderBy instead",
+    "txnappid": "the pipeline sets it from its name and checkpoint",
+    "txnversion": "the pipeline sets it to the number of the micro-batch",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """What a group has to fulfil besides being whole and of the right columns.
+    """Optional checks of a group, in addition to completeness and columns.
 
     Attributes:
-        unique: columns whose values no two rows of a group have in common; none if empty.
+        unique: no two rows of a group may have the same values in these columns; empty for no check.
     """
 
     unique: tuple[str, ...] = ()
@@ -64,11 +64,11 @@ class Checks:
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """What is made of the rows: one of ``sql`` (text) and ``function`` (module, name), or neither.
+    """The transform: ``sql`` (text), or ``function`` (module, name), or neither.
 
     Attributes:
-        view: what the SQL calls the rows.
-        where: the file the SQL is from, for messages.
+        view: the name of the rows in the SQL.
+        where: the file of the SQL or the name of the function, for messages.
     """
 
     sql: str | None = None
@@ -79,7 +79,7 @@ class Transform:
 
 @dataclass(frozen=True, slots=True)
 class Parquet:
-    """Where the result goes as Parquet."""
+    """The output as Parquet."""
 
     path: str
     partition_by: tuple[str, ...] = ()
@@ -87,13 +87,13 @@ class Parquet:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """The result as groups on a queue.
+    """The output as groups on a queue.
 
     Attributes:
-        options: of format ``ibmmq``, without what is new in each micro-batch.
-        group_by: column whose values are the groups.
-        order_by: columns that order a group's messages.
-        body: ``json`` or ``csv`` of all columns, or ``column``: the one called ``value``.
+        options: of format ``ibmmq``, without those that differ in each micro-batch.
+        group_by: the column that identifies the group.
+        order_by: the columns that order a group's messages.
+        body: ``json`` or ``csv`` for all columns, or ``column`` for the column ``value`` alone.
     """
 
     queue: str
@@ -105,7 +105,7 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True)
 class Quarantine:
-    """Where groups go that fail a check: a queue, with options of format ``ibmmq``, or a folder."""
+    """The output for groups that fail a check: a queue, with options of format ``ibmmq``, or a folder."""
 
     queue: str | None
     options: Mapping[str, str]
@@ -114,7 +114,7 @@ class Quarantine:
 
 @dataclass(frozen=True, slots=True)
 class PipelineConfig:
-    """A pipeline. ``read_options`` are those of format ``ibmmq``, the connection included."""
+    """A pipeline. ``read_options`` are options of format ``ibmmq``, with those of the connection."""
 
     file: Path
     name: str
@@ -134,26 +134,26 @@ class PipelineConfig:
 
     @property
     def folder(self) -> Path:
-        """Where the file is."""
+        """The folder of the file."""
         return self.file.parent
 
 
 def read_config(file: Path, overrides: Sequence[str] = ()) -> PipelineConfig:
-    """Return the pipeline of a file.
+    """Return the pipeline that a file describes.
 
     Args:
         file: TOML.
-        overrides: ``key=value`` each, with the dotted name of a key; the value in TOML, or else text.
+        overrides: each is ``key=value``, with the dotted name of a key; a value that is not TOML is taken as text.
 
     Raises:
-        PipelineConfigError: it cannot be read, or a key cannot be.
+        PipelineConfigError: the file cannot be read, or a key is not valid.
     """
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise PipelineConfigError(str(file), "", f"cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise PipelineConfigError(str(file), "", f"is no TOML: {error}") from error
+        raise PipelineConfigError(str(file), "", f"is not TOML: {error}") from error
     for text in overrides:
         _override(document, text, file)
     return _pipeline(_Table(document, "", file), file.resolve())
@@ -168,7 +168,7 @@ def _override(document: dict[str, Any], text: str, file: Path) -> None:
     for name in tables:
         table = table.setdefault(name, {})
         if not isinstance(table, dict):
-            raise PipelineConfigError(str(file), key, f"{name} is no table")
+            raise PipelineConfigError(str(file), key, f"{name} is not a table")
     try:
         table[last] = tomllib.loads(f"value = {value}")["value"]
     except ValueError:
@@ -184,9 +184,7 @@ def _pipeline(top: _Table, file: Path) -> PipelineConfig:
     except ConfigurationError as error:
         raise top.wrong("name", str(error)) from error
     mq = top.table("mq")
-    mq.refuse(
-        "password", "passwords are not written into files that are read by everybody: passwordFile or passwordEnv"
-    )
+    mq.refuse("password", "this file is not secret. Use passwordFile or passwordEnv")
     connection = {f"mq.{key}": text for key, text in mq.options().items()}
     for key in ("passwordFile", "tokenFile", "keyRepositoryPasswordFile", "keyRepository"):
         if f"mq.{key}" in connection:
@@ -197,7 +195,7 @@ def _pipeline(top: _Table, file: Path) -> PipelineConfig:
     body = _body(top.table("body"))
     parquet, outgoing = top.optional_table("parquet"), top.optional_table("outgoing")
     if parquet is None and outgoing is None:
-        raise top.wrong("", "there is neither [parquet] nor [outgoing]: expected where the result goes")
+        raise top.wrong("", "found neither [parquet] nor [outgoing], expected at least one of them for the result")
     return PipelineConfig(
         file=file,
         name=name,
@@ -222,11 +220,11 @@ def _body(table: _Table) -> Body:
     format_name = table.choice("format", ("csv", "json"))
     if format_name == "json":
         for key in ("delimiter", "nullValue"):
-            table.refuse(key, "it is for format csv")
+            table.refuse(key, "it is only for the format csv")
     columns = table.table("columns")
     found = [_column(columns, name) for name in columns.values]
     if not found:
-        raise table.wrong("columns", "found none, expected at least one column")
+        raise table.wrong("columns", "found no column, expected at least one")
     delimiter = table.text("delimiter", ",")
     if len(delimiter) != 1:
         raise table.wrong("delimiter", f"found {delimiter!r}, expected one character")
@@ -242,12 +240,12 @@ def _body(table: _Table) -> Body:
 
 def _column(table: _Table, name: str) -> Column:
     if name in GROUP_COLUMNS:
-        raise table.wrong(name, f"the pipeline adds {', '.join(GROUP_COLUMNS)} itself; expected another name")
+        raise table.wrong(name, f"the pipeline itself adds the columns {', '.join(GROUP_COLUMNS)}; use another name")
     text = table.text(name)
     try:
         return column(name, text)
     except ValueError as error:
-        expected = f"expected one of {', '.join(TYPES)}, decimal(p,s), and `not null` after it if it has to be there"
+        expected = f"expected one of {', '.join(TYPES)}, decimal(p,s), followed by `not null` if a value is required"
         raise table.wrong(name, f"found {text!r}, {expected}{_nearest(text, TYPES)}") from error
 
 
@@ -275,7 +273,7 @@ def _transform(table: _Table | None) -> Transform:
         except OSError as error:
             raise table.wrong("sql", f"{path} cannot be read: {error.strerror}") from error
         return Transform(sql=sql.strip().removesuffix(";"), view=table.text("view", "rows"), where=str(path))
-    table.refuse("view", "it is for sql")
+    table.refuse("view", "it is only for sql")
     text = table.text("function")
     module, colon, name = text.partition(":")
     if not colon or not name.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
@@ -305,7 +303,7 @@ def _quarantine(table: _Table, name: str, connection: Mapping[str, str]) -> Quar
     if "path" in table.values:
         return Quarantine(None, {}, table.only(["path"]).path("path"))
     options = {"statusQueue": f"MQGROUPS.SPARK.{name}.BAD", **table.options()}
-    table.refuse("groupBy", "quarantined groups stay the groups they are")
+    table.refuse("groupBy", "groups in quarantine keep their messages")
     checked = table.checked(lambda: sink_options({**connection, **options}, Use.BATCH_WRITE))
     return Quarantine(checked.queue, {**connection, **options}, None)
 
@@ -317,12 +315,12 @@ def _spark(table: _Table | None) -> dict[str, str]:
         if isinstance(value, dict):
             raise table.wrong(key, f'found a table, expected a setting; put its name in quotes: "spark.{key}.…"')
         if not key.startswith("spark."):
-            raise table.wrong(key, "found a name that does not begin with spark., expected a setting of Spark's")
+            raise table.wrong(key, "found a name that does not begin with spark., expected a Spark setting")
     return table.options()
 
 
 class _Table:
-    """A table of the file, with its own name for messages."""
+    """A table of the file; it knows its own name, for messages."""
 
     def __init__(self, values: Mapping[str, Any], name: str, file: Path) -> None:
         self.values = values
@@ -334,25 +332,25 @@ class _Table:
         return PipelineConfigError(str(self._file), ".".join(part for part in (self._name, key) if part), problem)
 
     def only(self, known: Sequence[str]) -> _Table:
-        """Refuse keys that are not known."""
+        """Refuse unknown keys."""
         for key in self.values:
             if key not in known:
                 raise self.wrong(key, f"there is no such key, expected {', '.join(known)}{_nearest(key, known)}")
         return self
 
     def refuse(self, key: str, why: str) -> None:
-        """Refuse a key that has no place here."""
+        """Refuse a key that is not allowed here."""
         if key in self.values:
-            raise self.wrong(key, f"it cannot be given here: {why}")
+            raise self.wrong(key, f"it is not allowed here: {why}")
 
     def one_of(self, one: str, other: str) -> None:
-        """Refuse both of two keys, and neither."""
+        """Require exactly one of two keys."""
         if (one in self.values) == (other in self.values):
             found = "both" if one in self.values else "neither"
             raise self.wrong("", f"found {found} of {one} and {other}, expected one of them")
 
     def text(self, key: str, default: Any = ...) -> Any:
-        """Return text that is not empty, or the default."""
+        """Return non-empty text, or the default."""
         if key not in self.values:
             if default is ...:
                 raise self.wrong(key, f"it is missing, expected text{_nearest(key, self.values)}")
@@ -363,33 +361,33 @@ class _Table:
         return value
 
     def pause(self, key: str, default: str) -> str:
-        """Return a number of seconds or another unit, as Spark takes it."""
+        """Return a duration in Spark's syntax, such as ``10 seconds``."""
         value: str = self.text(key, default)
         if not re.fullmatch(r"[0-9]+ (?:millisecond|second|minute|hour)s?", value):
             raise self.wrong(key, f"found {value!r}, expected a pause, such as 10 seconds")
         return value
 
     def choice(self, key: str, words: Sequence[str], default: Any = ...) -> str:
-        """Return one of some words."""
+        """Return a value that must be one of ``words``."""
         value: str = self.text(key, default)
         if value not in words:
             raise self.wrong(key, f"found {value!r}, expected {' or '.join(words)}{_nearest(value, words)}")
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts, empty if there is none."""
+        """Return a list of texts; empty if the key is missing."""
         value = self.values.get(key, [])
         if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
             raise self.wrong(key, f"found {value!r}, expected a list of column names")
         return tuple(value)
 
     def path(self, key: str) -> str:
-        """Return a path; relative ones begin where the file is."""
+        """Return a path; a relative one is relative to the file."""
         text: str = self.text(key)
         return text if "://" in text else str(self._file.resolve().parent / text)
 
     def table(self, key: str) -> _Table:
-        """Return a table that has to be there."""
+        """Return a required table."""
         if key not in self.values:
             raise self.wrong(key, f"it is missing, expected a table{_nearest(key, self.values)}")
         value = self.values[key]
@@ -398,11 +396,11 @@ class _Table:
         return _Table(value, f"{self._name}.{key}" if self._name else key, self._file)
 
     def optional_table(self, key: str) -> _Table | None:
-        """Return a table, or ``None``."""
+        """Return a table, or ``None`` if it is missing."""
         return self.table(key) if key in self.values else None
 
     def options(self, leave: Sequence[str] = ()) -> dict[str, str]:
-        """Return the keys but those to leave as options of Spark's: text."""
+        """Return all keys except those in ``leave`` as Spark options: text."""
         texts = {}
         for key, value in self.values.items():
             if key in leave:
@@ -415,7 +413,7 @@ class _Table:
         return texts
 
     def checked(self, parse: Any) -> Any:
-        """Return what the data source makes of its options, its error as one about a key."""
+        """Return the result of ``parse``; its SparkOptionError is turned into an error about a key of the file."""
         try:
             return parse()
         except SparkOptionError as error:

@@ -1,12 +1,12 @@
-"""Errors of the pipeline, below those of the package by who has to act.
+"""Errors of the pipeline, arranged below the package's errors by who has to act.
 
 ConfigurationError
- └─ PipelineConfigError     a key of CONFIG.toml is unknown, missing, or has a value it cannot have
+ └─ PipelineConfigError     a key of CONFIG.toml is unknown, missing, or has an invalid value
 ApplicationError
  └─ TransformFailed         the SQL or the function of the pipeline failed
 StatusError
- ├─ CheckpointForeign       the micro-batches on record are of another checkpoint
- └─ RecordsUnreadable       the pipeline's own record of its micro-batches is not one of this version
+ ├─ CheckpointForeign       the recorded micro-batches belong to another checkpoint
+ └─ RecordsUnreadable       this version cannot read the record of micro-batches
 EnvironmentFailure
  └─ QueryFailed             Spark ended the query
 """
@@ -17,11 +17,11 @@ from mqgroups.errors import ApplicationError, ConfigurationError, EnvironmentFai
 
 
 class PipelineConfigError(ConfigurationError):
-    """A pipeline's configuration cannot be used.
+    """A pipeline's configuration is not valid.
 
     Attributes:
-        file: the configuration.
-        key: dotted name of the key, as in ``source.queue``; empty if it is about the whole file.
+        file: the configuration file.
+        key: dotted name of the key, as in ``source.queue``; empty if the error concerns the whole file.
     """
 
     def __init__(self, file: str, key: str, problem: str) -> None:
@@ -31,16 +31,16 @@ class PipelineConfigError(ConfigurationError):
 
 
 class TransformFailed(ApplicationError):
-    """The transform of a pipeline raised, or returned no DataFrame. Nothing of its batch is lost: correct it, run again."""
+    """The transform of a pipeline raised an error, or its result is not usable. No group is lost: correct it and run again."""
 
 
 class CheckpointForeign(StatusError):
-    """The micro-batches on record were not done from this checkpoint."""
+    """The recorded micro-batches belong to another checkpoint."""
 
 
 class RecordsUnreadable(StatusError):
-    """A line of the pipeline's record of batches is none of this version's."""
+    """This version cannot read a line of the pipeline's record of micro-batches."""
 
 
 class QueryFailed(EnvironmentFailure):
-    """Spark ended the query; the message is the cause, as far as it can be found in what Spark says."""
+    """Spark ended the query; the message gives the cause, as far as it can be found in Spark's text."""

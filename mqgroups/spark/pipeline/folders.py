@@ -1,15 +1,15 @@
-"""A folder for each micro-batch, there as a whole or not at all: how results get exactly once into a file system.
+"""Write each micro-batch to a file system exactly once: as a folder that appears complete, or not at all.
 
-    PATH/query=<id of the query>/batch=<number>/part-*        what readers see
-    PATH/_staging/<id>-<number>/                              what is being written
+    PATH/query=<id of the query>/batch=<number>/part-*        complete micro-batches, for readers
+    PATH/_staging/<id>-<number>/                              the micro-batch that is being written
 
-A micro-batch is written into staging and then renamed. Whoever dies before the rename leaves a folder that the next attempt
-writes anew; after it, the micro-batch is there, and the next attempt sees that. Readers (Spark, pyarrow) pass over names that
-begin with ``_``. Renaming a folder is one step on local file systems and HDFS; an object store has no such step, and there a
-reader may see a part of a micro-batch for as long as it is copied.
+A micro-batch is written into staging and then renamed. A process that dies before the rename leaves a folder in staging, which
+the next attempt replaces. After the rename the next attempt finds the micro-batch done. Readers (Spark, pyarrow) ignore names
+that begin with ``_``. Renaming a folder is atomic on local file systems and HDFS. On an object store it is not: a reader may see
+part of a micro-batch while it is copied.
 
-The query's id comes from the checkpoint. Without it in the names, a pipeline whose checkpoint was deleted would begin again with
-micro-batch 0, find it done, and drop what it has read.
+The query's id comes from the checkpoint. If it were not in the names, a pipeline whose checkpoint was deleted would start again
+with micro-batch 0, find it done, and drop its groups.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Readers make columns of the folders' names.
+# Readers turn the folders' names into these columns.
 FOLDER_COLUMNS = ("query", "batch")
 
 
 class BatchFolders:
-    """The folders below one path, through Hadoop's file systems, as Spark writes them."""
+    """The folders below one path, accessed through Hadoop's file systems, as Spark does."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._jvm: Any = spark.sparkContext._jvm
@@ -33,11 +33,11 @@ class BatchFolders:
         self._files = self._path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
 
     def has(self, query: str, batch: int) -> bool:
-        """Whether a micro-batch is there."""
+        """Whether the folder of a micro-batch exists."""
         return bool(self._files.exists(self._final(query, batch)))
 
     def write(self, query: str, batch: int, write: Callable[[str], None]) -> None:
-        """Let ``write`` fill an empty folder, and make it the micro-batch's."""
+        """Call ``write`` with the path of a staging folder, then rename that to the micro-batch's folder."""
         staging = self._at(self._path, f"_staging/{query}-{batch}")
         self._files.delete(staging, True)
         write(staging.toString())

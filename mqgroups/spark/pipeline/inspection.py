@@ -1,4 +1,4 @@
-"""What a pipeline would find if it were started now: its queues, and the groups that wait. No Spark, and nothing is changed."""
+"""Show what a pipeline would find if it were started now: its queues and the waiting groups. No Spark; nothing is changed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from mqgroups.spark.pipeline.config import PipelineConfig
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What is on the source's queue.
+    """The messages on the source's queue.
 
     Attributes:
-        groups, messages: complete groups, and their logical messages.
-        ungrouped: messages in no group; each would be read, and rejected.
-        depth: all physical messages, those of incomplete groups and those put and not committed too; without those that units of
-            work have got.
-        readers: how many handles have the queue open for input; a pipeline wants it for itself.
+        groups, messages: the number of complete groups, and of their logical messages.
+        ungrouped: the number of messages outside groups; each would be read and rejected.
+        depth: all physical messages, also of incomplete groups and uncommitted puts, but not those got in units of work.
+        readers: how many handles have the queue open for input; a pipeline needs it exclusively.
     """
 
     groups: int
@@ -34,12 +33,12 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What there is.
+    """The state of a pipeline's queues.
 
     Attributes:
         q_mgr_name: the queue manager that answered.
-        waiting: on the source's queue.
-        status_queues: by name, whether it exists; the sink makes those that do not.
+        waiting: the messages on the source's queue.
+        status_queues: by name, whether the queue exists; the sink creates missing ones.
     """
 
     q_mgr_name: str
@@ -48,11 +47,11 @@ class Inspection:
 
 
 def inspect(config: PipelineConfig) -> Inspection:
-    """Look at everything that a pipeline needs of its queue manager.
+    """Inspect all queues that a pipeline needs.
 
     Raises:
-        ConfigurationError: settings do not go together; the password is not where it should be.
-        MQGroupsError: it cannot be connected, or a queue cannot be opened.
+        ConfigurationError: settings cannot be combined, or a secret cannot be read.
+        MQGroupsError: connecting or opening a queue failed.
     """
     with closing(connected(config.connection)) as q_mgr:
         waiting = _waiting(q_mgr, config.source.queue)

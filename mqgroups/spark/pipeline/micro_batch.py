@@ -1,22 +1,22 @@
-"""One micro-batch through the pipeline, from messages to outputs, and again as often as it takes.
+"""Process one micro-batch, from messages to outputs, so that it can be repeated after a crash.
 
-Spark calls this for micro-batch N until it has written N into its commit log, each time with the same groups. Every step
-finds out by itself whether it was done, so what a SIGKILL leaves behind depends only on where it hits:
+Spark calls this for micro-batch N until it has written N into its commit log, each time with the same groups. Every step checks
+whether it was done already. The effect of a SIGKILL depends on its time:
 
     before offsets/N is written             nothing has happened; the groups are on the queue
     while groups are counted, transformed   the same; nothing was written
-    while Parquet is written                a folder in staging, which the next attempt writes anew
-    after the folder was renamed            it is there: not written again
-    while groups are put                    some groups whole, some begun: the sink's status records say which, and the next
-                                            attempt goes on there. (txnAppId, txnVersion) = (pipeline and query, N) is its name
+    while Parquet is written                a folder in staging is left, which the next attempt replaces
+    after the folder was renamed            the folder is complete, and is not written again
+    while groups are put                    some groups are whole, some are begun. The sink's status records show which, and the
+                                            next attempt resumes. (txnAppId, txnVersion) is (pipeline and query, N)
     after the sink's high-water mark        nothing of N is put again
-    in quarantine                           as for Parquet, or as for groups
-    while the record is written             half a line, cut off at the next start
-    after it, before commits/N              the next attempt finds everything done
-    after commits/N                         the source removes N's groups, by this attempt, the next, or the one after
+    while quarantine is written             as for Parquet, or as for groups
+    while the record is written             half a line is left, and removed at the next start
+    after that, before commits/N            the next attempt finds all steps done
+    after commits/N                         the source removes N's groups, in this attempt or one of the next two
 
-The groups stay on the queue through all of it. The one thing asked of the transform is to come to the same each time; where
-it does not, what is not written yet is refused (``InputChanged``), and nothing is guessed.
+The groups stay on the queue until then. The transform must give the same result each time. If it does not, the sink refuses to
+resume a group with different messages (``InputChanged``).
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ if TYPE_CHECKING:
 
 
 class Watcher(Protocol):
-    """Is told how far a micro-batch is: ``began``, ``counted``, ``parquet``, ``outgoing``, ``quarantine``; then its record."""
+    """Is notified of a micro-batch's progress: ``began``, ``counted``, ``parquet``, ``outgoing``, ``quarantine``, its record."""
 
     def step(self, batch: int, name: str) -> None:
-        """Take note of a step that is done."""
+        """Note that a step is done."""
 
     def done(self, record: BatchRecord) -> None:
-        """Take note of a micro-batch that is done."""
+        """Note that a micro-batch is done."""
 
 
 class MicroBatches:
-    """Does micro-batches; ``foreachBatch`` of a pipeline's query."""
+    """Processes micro-batches: the ``foreachBatch`` function of a pipeline's query."""
 
     def __init__(
         self,
@@ -74,22 +74,22 @@ class MicroBatches:
         Args:
             config, transform: the pipeline.
             spark: the session its query runs in.
-            watcher: is told how far it is.
-            new_checkpoint: whether records of another checkpoint are no reason to stop.
+            watcher: is notified of progress.
+            new_checkpoint: whether the records may belong to another checkpoint.
 
         Raises:
-            RecordsUnreadable: the records of former micro-batches are not this version's.
+            RecordsUnreadable: this version cannot read the records of earlier micro-batches.
         """
         self._config, self._transform, self._watcher = config, transform, watcher
         self._records = BatchRecords(config.report)
-        # The last is all that can come again: Spark goes on at the micro-batch after it, or does it once more.
+        # Only the last one matters: Spark repeats that micro-batch, or continues with the next one.
         self._last = next(reversed(self._records.open()), None)
         self._new_checkpoint = new_checkpoint
         self._parquet = None if config.parquet is None else BatchFolders(spark, config.parquet.path)
         self._bad = None if config.quarantine.path is None else BatchFolders(spark, config.quarantine.path)
 
     def __call__(self, batch: DataFrame, number: int) -> None:
-        """Do micro-batch ``number``, or what is missing of it."""
+        """Process micro-batch ``number``, or the steps that are not done yet."""
         query = batch.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
         if not self._new_checkpoint:
             self._records.check_query(query, self._last)
@@ -136,7 +136,7 @@ class MicroBatches:
         self._watcher.done(self._recorded(record))
 
     def _recorded(self, record: BatchRecord) -> BatchRecord:
-        """Add a record, unless a former attempt has; returns the one there is."""
+        """Add a record, unless an earlier attempt has added it; returns the stored record."""
         last = self._last
         if last is not None and (last.query, last.batch) == (record.query, record.batch):
             return last
@@ -148,7 +148,7 @@ class MicroBatches:
         return verdict(facts, has_trailer=self._config.body.trailer is not None)
 
     def _publish(self, result: DataFrame, query: str, number: int) -> tuple[int, int]:
-        """Write the result to where it goes; returns how many rows it has, and how many groups are put."""
+        """Write the result to its outputs; returns its number of rows, and the number of groups put."""
         parquet, outgoing = self._config.parquet, self._config.outgoing
         if outgoing is not None:
             check_columns(result, [outgoing.group_by, *outgoing.order_by], "outgoing")

@@ -1,7 +1,7 @@
-"""The DataFrames that are written: the result as messages of groups, and the groups in quarantine.
+"""The DataFrames to write: the result as messages of groups, and the groups in quarantine.
 
-A row of the result is a message; the values of ``groupBy`` are the groups, ``orderBy`` their order. To be in the same order each
-time, rows that are equal in it are ordered by their bodies.
+Each row of the result is a message. ``groupBy`` names the column of the group, ``orderBy`` the columns that order it. Rows with
+equal values there are ordered by their bodies, so that the order is the same each time.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from mqgroups.spark.pipeline.errors import TransformFailed
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-# Columns of a DataFrame for the sink: its options groupBy and sequenceColumn name them.
+# Columns of a DataFrame for the sink, used in its options groupBy and sequenceColumn.
 KEY, NUMBER = "_group_key", "_number"
-# Message properties of a message in quarantine: why it is there, and where it was.
+# Message properties of a message in quarantine: the reason, and the group and number that it had.
 REASON = "mqgroups.Rejected"
 DETAIL = "mqgroups.RejectedDetail"
 GROUP_ID = "mqgroups.RejectedGroupId"
@@ -29,11 +29,11 @@ _VALUE = "value"
 
 
 def check_columns(result: DataFrame, names: Sequence[str], key: str) -> None:
-    """Raise TransformFailed unless the result has these columns, which ``key`` of the configuration names."""
+    """Raise TransformFailed unless the result has these columns; ``key`` is the configuration key that names them."""
     for name in names:
         if name not in result.columns:
             raise TransformFailed(
-                f"the result has no column {name!r}, which {key} names; it has {', '.join(result.columns)}"
+                f"the result has the columns {', '.join(result.columns)}; expected {name!r}, which {key} names"
             )
 
 
@@ -42,18 +42,18 @@ def refuse_columns(result: DataFrame, names: Sequence[str]) -> None:
     for name in names:
         if name in result.columns:
             raise TransformFailed(
-                f"the result has a column {name!r}, as the folders of Parquet have; give it another name"
+                f"the result has a column {name!r}, but the Parquet folders use that name; rename the column"
             )
 
 
 def group_messages(result: DataFrame, outgoing: Outgoing) -> DataFrame:
-    """Return the result's rows as messages: ``value``, and the columns KEY and NUMBER. Raises TransformFailed."""
+    """Return the result's rows as messages, with the columns ``value``, KEY and NUMBER. Raises TransformFailed."""
     columns = [F.col(f"`{name}`") for name in result.columns]
     if outgoing.body == "column":
         check_columns(result, [_VALUE], "outgoing.body")
         body: Column = F.col(_VALUE)
     elif outgoing.body == "json":
-        # A key that is not there and one that is null are the same to nobody who declared it.
+        # Null values are written, because a reader that declares a key may require it.
         body = F.to_json(F.struct(*columns), {"ignoreNullFields": "false"})
     else:
         body = F.to_csv(F.struct(*columns))
@@ -66,7 +66,7 @@ def group_messages(result: DataFrame, outgoing: Outgoing) -> DataFrame:
 
 
 def quarantine_messages(rejected: DataFrame) -> DataFrame:
-    """Return the messages of rejected groups as groups: their data, with the reason as message properties."""
+    """Return the messages of rejected groups as groups, with the reason as message properties."""
     order = Window.partitionBy("key").orderBy("msg_seq_number", "put_time", "msg_id")
     properties = F.create_map(
         *(
@@ -90,7 +90,7 @@ def quarantine_messages(rejected: DataFrame) -> DataFrame:
 
 
 def quarantine_lines(rejected: DataFrame) -> DataFrame:
-    """Return the messages of rejected groups for a file: ``value`` in base 64, and as ``text`` where it is UTF-8."""
+    """Return the messages of rejected groups for a file: ``value`` in base 64, and as ``text`` if it is UTF-8."""
     return rejected.select(
         F.lower(F.hex("key")).alias("group"),
         "msg_seq_number",

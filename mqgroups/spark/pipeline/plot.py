@@ -1,4 +1,4 @@
-"""The report as a picture: how much, how late, and what was rejected. matplotlib is an extra (``mqgroups[report]``)."""
+"""The report as a picture: messages, latencies and rejected groups. It needs matplotlib (the extra ``mqgroups[report]``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PASSED, _REJECTED, _MEDIAN, _GREY = "#2a6f97", "#d1495b", "#edae49", "#666666"
 
 
 def write_png(report: Report, records: Sequence[BatchRecord], folder: Path) -> Path:
-    """Draw a report into a folder; returns the file.
+    """Draw a report into a file in ``folder``; returns the file's path.
 
     Raises:
         ModuleNotFoundError: matplotlib is not installed.
@@ -22,7 +22,7 @@ def write_png(report: Report, records: Sequence[BatchRecord], folder: Path) -> P
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-    # Without pyplot: it would keep state, and look for a display.
+    # pyplot is not used, because it keeps state and looks for a display.
     figure = Figure(figsize=(10, 7.5), dpi=110, layout="constrained")
     FigureCanvasAgg(figure)
     much, late, why = figure.subplots(3, 1, height_ratios=(3, 3, 1 + 0.4 * max(1, len(report.reasons))))

@@ -1,10 +1,9 @@
-"""The pipeline's record of its micro-batches: a line of JSON for each, from which reports are made.
+"""The pipeline's record of its micro-batches: a line of JSON for each. Reports are made from it.
 
     <report.path>/batches.jsonl
 
-A line is appended, and made durable, as the last thing of a micro-batch. A process that dies in the middle of it leaves
-half a line; whoever opens the file next cuts that off, for the micro-batch will be done again, and recorded then. A micro-batch
-that has its line does not get another.
+Appending a line durably is the last step of a micro-batch. A process that dies in that step leaves half a line. The next start
+removes it, because the micro-batch will be repeated and recorded then. A micro-batch never gets a second line.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ FILE_NAME = "batches.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A group in quarantine. ``group``: its GroupId in hexadecimal digits (of a message in no group its MsgId)."""
+    """A group in quarantine. ``group`` is its GroupId in hexadecimal, or the MsgId of a message outside groups."""
 
     group: str
     reason: str
@@ -33,16 +32,16 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class BatchRecord:
-    """What became of a micro-batch.
+    """The result of a micro-batch.
 
     Attributes:
-        query: id of the query, of the checkpoint.
-        batch: its number.
-        began_s, done_s: when its last attempt began, and when all outputs had it, seconds since 1970.
-        groups, messages, rows: that were read; rows are those of groups that passed.
-        rows_out: rows of the result.
-        groups_out: into how many groups these were put, 0 without an outgoing queue.
-        latencies_s: of each group that passed, from the put of its last message to ``done_s``, seconds.
+        query: the query's id, from the checkpoint.
+        batch: the micro-batch's number.
+        began_s, done_s: when its last attempt began, and when all outputs were written, in seconds since 1970.
+        groups, messages, rows: how many were read; rows only from groups that passed the checks.
+        rows_out: how many rows the result has.
+        groups_out: how many groups were put; 0 without an outgoing queue.
+        latencies_s: for each group that passed, the time from the put of its last message to ``done_s``, in seconds.
         rejected: the groups that did not pass.
     """
 
@@ -60,16 +59,16 @@ class BatchRecord:
 
 
 class BatchRecords:
-    """The file of records in a folder; made when the first is added."""
+    """The file of records in a folder; it is created with the first record."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE_NAME
 
     def open(self) -> list[BatchRecord]:
-        """Return the records, and make the file fit to be added to.
+        """Return the records, and prepare the file for appending.
 
         Raises:
-            RecordsUnreadable: a line is none of this version's.
+            RecordsUnreadable: this version cannot read a line.
         """
         self._path.parent.mkdir(parents=True, exist_ok=True)
         if self._path.exists():
@@ -79,7 +78,7 @@ class BatchRecords:
         return self.read()
 
     def read(self) -> list[BatchRecord]:
-        """Return the records; half a line at the end is passed over. Raises RecordsUnreadable."""
+        """Return the records; half a line at the end is ignored. Raises RecordsUnreadable."""
         if not self._path.exists():
             return []
         return list(self._records(self._path.read_bytes()))
@@ -93,17 +92,17 @@ class BatchRecords:
             os.fsync(file.fileno())
 
     def check_query(self, query: str, last: BatchRecord | None) -> None:
-        """Refuse to go on after a last micro-batch of another checkpoint than this query's.
+        """Check that the last recorded micro-batch belongs to this query's checkpoint.
 
         Raises:
-            CheckpointForeign: it is.
+            CheckpointForeign: it does not.
         """
         if last is not None and last.query != query:
             raise CheckpointForeign(
-                f"{self._path} ends with a micro-batch of query {last.query}, and the checkpoint is of query {query}. Another "
-                "pipeline has the same report.path, or the checkpoint was deleted or replaced: bring it back. What was read "
-                "and not yet removed from the queue when it went is done a second time without it; if that may be, run "
-                "with --new-checkpoint",
+                f"{self._path} ends with a micro-batch of query {last.query}, but the checkpoint is of query {query}. Either "
+                "another pipeline has the same report.path, or the checkpoint was deleted or replaced. Restore the checkpoint. "
+                "Without it, groups that were processed but not yet removed from the queue are processed a second time; to "
+                "accept that, run with --new-checkpoint",
                 status_queue="",
                 found=last.query,
                 expected=query,
@@ -115,8 +114,8 @@ class BatchRecords:
                 yield _record(json.loads(line))
             except (ValueError, TypeError, KeyError, AttributeError) as error:
                 raise RecordsUnreadable(
-                    f"line {number} of {self._path} is no record of a micro-batch of this version ({type(error).__name__}). It "
-                    "serves reports only: move the file away, and the report begins anew",
+                    f"line {number} of {self._path} is not a record that this version can read ({type(error).__name__}). The "
+                    "file is used for reports only: move it away, and the report starts again",
                     status_queue="",
                     found=number,
                     expected=FILE_NAME,

@@ -1,4 +1,4 @@
-"""What a pipeline has done, from the records of its micro-batches: as a value and as JSON."""
+"""The report on a pipeline, computed from the records of its micro-batches: as a value and as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ JSON_NAME = "report.json"
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """From the put of a group's last message to the end of its micro-batch, of the groups that passed; seconds."""
+    """The time from the put of a group's last message to the end of its micro-batch, for groups that passed; in seconds."""
 
     median_s: float
     p95_s: float
@@ -29,13 +29,13 @@ class Report:
     """The sum of some micro-batches.
 
     Attributes:
-        micro_batches, groups, messages: that were read.
-        rows: of groups that passed.
-        rows_out, groups_out: of the result; groups on the outgoing queue.
-        busy_s: the time in micro-batches, seconds; of each its last attempt.
+        micro_batches, groups, messages: how many were read.
+        rows: rows of groups that passed.
+        rows_out, groups_out: rows of the result, and groups put to the outgoing queue.
+        busy_s: the time spent in the last attempt of each micro-batch, in seconds.
         latency: ``None`` if no group passed.
         reasons: how many groups were rejected, by reason, the most frequent first.
-        rejected: each of them.
+        rejected: the rejected groups.
     """
 
     pipeline: str
@@ -52,7 +52,7 @@ class Report:
 
     @property
     def rate(self) -> float:
-        """Messages a second, while there was something to do."""
+        """Messages per second of ``busy_s``."""
         return self.messages / self.busy_s if self.busy_s else 0.0
 
 
@@ -76,7 +76,7 @@ def report_of(pipeline: str, records: Sequence[BatchRecord]) -> Report:
 
 
 def quantile(ascending: Sequence[float], part: float) -> float:
-    """Return the smallest value that so large a part of them does not exceed."""
+    """Return the smallest value that is not exceeded by the fraction ``part`` of the values."""
     return ascending[max(0, math.ceil(part * len(ascending)) - 1)]
 
 

@@ -1,10 +1,10 @@
-"""From messages to rows in Spark: each body parsed where it is read, and what is counted of each group.
+"""Convert messages to rows in Spark: parse each body in the task that reads it, and count each group.
 
-    source ──► parsed          each message with ``row`` (struct, null if it is none), ``trailer`` and ``problem``
-    parsed ──► group_facts     one GroupFacts a group, on the driver: what ``verdicts`` decides from
+    source ──► parsed          each message with ``row`` (struct, null if not valid), ``trailer`` and ``problem``
+    parsed ──► group_facts     one GroupFacts for each group, on the driver, for ``verdicts``
 
-Parsing is a function of one message; what concerns a whole group Spark's aggregation counts. So no group is in memory
-anywhere, but its sequence numbers, where they are aggregated. Rows are parsed by ``pipeline.body``, in Arrow batches.
+Each message is parsed separately, and Spark's aggregation counts the groups. So no process holds a whole group in memory, only
+its sequence numbers while they are aggregated. ``pipeline.body`` parses rows, in Arrow batches.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 
 def ddl(body: Body) -> str:
-    """Return the columns of a body as a struct of Spark's."""
+    """Return the columns of a body as a Spark struct type."""
     return f"struct<{', '.join(f'`{column.name}`: {column.type}' for column in body.columns)}>"
 
 
 def parsed(messages: DataFrame, body: Body) -> DataFrame:
-    """Return the messages with what their bodies are."""
+    """Return the messages with the columns ``row``, ``trailer`` and ``problem``."""
     with warnings.catch_warnings():
-        # Type hints in place of the type of the function would need pandas, which nothing else here does.
+        # Type hints instead of the function type would need pandas, which is not needed otherwise.
         warnings.filterwarnings("ignore", "It is preferred to specify type hints", UserWarning)
         parse = arrow_udf(_parser(body), f"row {ddl(body)}, trailer bigint, problem string", ArrowUDFType.SCALAR_ITER)
     return messages.withColumn("_parsed", parse("value", "last_msg_in_group")).select(
-        # A message in no group is known by its MsgId.
+        # A message outside groups is identified by its MsgId.
         F.coalesce("group_id", "msg_id").alias("key"),
         "group_id",
         "msg_seq_number",
@@ -55,7 +55,7 @@ def parsed(messages: DataFrame, body: Body) -> DataFrame:
 
 
 def _parser(body: Body) -> Any:
-    """Return the function from batches of bodies to batches of what they are. It runs in a task."""
+    """Return the function that parses batches of bodies. It runs in a task."""
 
     def parse(batches: Iterator[tuple[pyarrow.Array, pyarrow.Array]]) -> Iterator[pyarrow.Array]:
         import pyarrow
@@ -98,7 +98,7 @@ def _parser(body: Body) -> Any:
 
 
 def _arrow_type(kind: str) -> pyarrow.DataType:
-    """Return the type of a column as Spark makes it of its DDL: it takes no other."""
+    """Return the Arrow type that Spark derives from a column's DDL; it accepts no other."""
     import pyarrow
 
     if kind.startswith("decimal"):
@@ -125,7 +125,7 @@ def group_facts(messages: DataFrame, config: PipelineConfig) -> list[GroupFacts]
         F.max(F.col("group_id").isNotNull()).alias("in_group"),
         F.max("abandoned").alias("abandoned"),
         F.count("*").alias("messages"),
-        # They travel only where they tell something.
+        # The numbers are collected only if they are not simply 1 to n.
         F.when(~in_order, numbers).alias("numbers"),
         F.sort_array(F.collect_list(F.when(F.col("last_msg_in_group"), F.col("msg_seq_number")))).alias("last_numbers"),
         highest.alias("highest"),
@@ -164,7 +164,7 @@ def _first(problem: Column, name: str) -> Column:
 
 
 def _repeated(messages: DataFrame, config: PipelineConfig) -> dict[bytes, First]:
-    """Return, by group, how many rows repeat others in the columns of ``checks.unique``, and the first that does."""
+    """Return, by group, how many rows repeat others in the columns of ``checks.unique``, and the first such row."""
     unique = [F.col(f"row.`{name}`") for name in config.checks.unique]
     if not unique:
         return {}
@@ -181,6 +181,6 @@ def _repeated(messages: DataFrame, config: PipelineConfig) -> dict[bytes, First]
 
 
 def passed_rows(messages: DataFrame, rejected: DataFrame | None) -> DataFrame:
-    """Return the rows of the groups that are not rejected, as the transform sees them."""
+    """Return the rows of the groups that passed, with the columns that the transform gets."""
     rows = messages if rejected is None else messages.join(rejected, "key", "left_anti")
     return rows.where("row IS NOT NULL").select("group_id", "msg_seq_number", "put_time", "row.*")

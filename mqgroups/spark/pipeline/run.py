@@ -1,8 +1,8 @@
-"""Running a pipeline: a Spark session, its query, and what comes after it.
+"""Run a pipeline: make the Spark session, run the query, and write the report.
 
-In client mode: this process is the driver, and pyspark starts the JVM with ``spark-submit``, which gets whatever arguments
-are passed on. The other way round, ``spark-submit --deploy-mode cluster`` takes ``mqgroups/__main__.py`` as its program, with the
-arguments ``pipeline run CONFIG.toml``; then there is a JVM already.
+In client mode this process is the driver: pyspark starts the JVM with ``spark-submit`` and the arguments that are passed on. In
+cluster mode, ``spark-submit --deploy-mode cluster`` runs the program ``mqgroups/__main__.py`` with the arguments
+``pipeline run CONFIG.toml``; the JVM then exists already.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")
-# The last line of a traceback of Python, as it stands in Spark's message.
-# How long a signal may take to be noticed.
+# How often ``wait`` checks whether to stop.
 _LOOK_S = 0.25
+# The last line of a Python traceback in Spark's message.
 _RAISED = re.compile(r"^(?:[\w.]*\.)?([A-Z]\w+): (.+)$", re.MULTILINE)
 _DEFAULTS = {"spark.sql.session.timeZone": "UTC", "spark.ui.showConsoleProgress": "false"}
 
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A report, and the files it is in; ``png`` is ``None`` without matplotlib."""
+    """A report and its files; ``png`` is ``None`` without matplotlib."""
 
     report: Report
     json: Path
@@ -49,14 +49,14 @@ class Reported:
 
 
 def set_up(submit_arguments: Sequence[str], *, quiet: bool) -> None:
-    """Prepare this process's environment for a session: Java, workers' Python, arguments for ``spark-submit``.
+    """Prepare this process's environment for a session: Java, the driver's Python, arguments for ``spark-submit``.
 
     Args:
-        submit_arguments: as spark-submit takes them, without a program.
+        submit_arguments: arguments of spark-submit, without a program.
         quiet: whether Spark logs errors only.
 
     Raises:
-        JavaMissing: there is no Java that Spark runs on.
+        JavaMissing: no Java that Spark can use was found.
     """
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return
@@ -65,14 +65,14 @@ def set_up(submit_arguments: Sequence[str], *, quiet: bool) -> None:
         options = [f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}", os.environ.get("SPARK_SUBMIT_OPTS", "")]
         os.environ["SPARK_SUBMIT_OPTS"] = " ".join(options).strip()
     os.environ["PYSPARK_SUBMIT_ARGS"] = shlex.join([*submit_arguments, "pyspark-shell"])
-    # Where the workers are on this machine they are this Python; elsewhere whoever set up the cluster says which.
+    # ``session`` sets the workers' Python only if they run on this machine; on a cluster its administrator chooses it.
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
 
 
 def session(
     config: PipelineConfig, *, master: str | None = None, settings: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """Return a session for a pipeline: its own settings, then those given here."""
+    """Return a session for a pipeline. ``settings`` override those of the pipeline."""
     if master is None or master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
@@ -100,19 +100,19 @@ def start(
     Args:
         config: the pipeline.
         spark: a session.
-        watcher: is told how far it is, in a thread of its own.
-        available_now: end when the groups are done that are there now, and leave the queue empty.
+        watcher: is notified of progress, in a separate thread.
+        available_now: process the groups that are on the queue now, and end.
         new_checkpoint: whether the records may have micro-batches of another checkpoint.
 
     Raises:
         PipelineConfigError: the transform cannot be imported.
-        RecordsUnreadable: the records of former micro-batches are not this version's.
+        RecordsUnreadable: this version cannot read the records of earlier micro-batches.
     """
     batches = MicroBatches(config, spark, transformation(config), watcher, new_checkpoint=new_checkpoint)
     failures: list[Exception] = []
 
     def each(batch: DataFrame, number: int) -> None:
-        # Spark makes text of what is raised here; it is kept to be raised where somebody can catch it.
+        # Spark turns an exception into text, so it is also kept here, for ``wait`` to raise it.
         try:
             batches(batch, number)
         except Exception as error:
@@ -132,21 +132,21 @@ def start(
 
 
 class RunningPipeline:
-    """A query that runs."""
+    """A running query."""
 
     def __init__(self, query: StreamingQuery, failures: list[Exception]) -> None:
         self.query = query
         self._failures = failures
 
     def wait(self, stop: Callable[[], bool] = lambda: False) -> None:
-        """Return when the query has ended by itself; or end it, as soon as ``stop`` says so.
+        """Return when the query has ended by itself, or end it as soon as ``stop`` returns true.
 
-        What its micro-batch has not finished then is done at the next start. ``stop`` is asked now and then, so that nobody has
-        to raise in the middle of a call to the JVM, which would leave the connection to it in no known state.
+        The next start finishes the current micro-batch. ``stop`` is called at short intervals, so that no signal handler needs to
+        raise during a call to the JVM; that would leave the connection to the JVM in an unknown state.
 
         Raises:
-            MQGroupsError: what stopped it.
-            QueryFailed: likewise, and it is none of this package's errors.
+            MQGroupsError: the query failed with this error of the package.
+            QueryFailed: the query failed with any other error.
         """
         try:
             while not self.query.awaitTermination(_LOOK_S):
@@ -161,17 +161,17 @@ class RunningPipeline:
 
 
 def cause(text: str) -> str:
-    """Return what was raised in a Python worker, of all of Spark's message; its first line if that cannot be found."""
+    """Return the Python exception in Spark's message, or the message's first line if it has none."""
     python = text.partition("Traceback (most recent call last)")[2]
     raised = _RAISED.findall(python.partition("\n\tat ")[0])
-    return ": ".join(raised[-1]) if raised else (text.strip().splitlines() or ["It did not say why"])[0]
+    return ": ".join(raised[-1]) if raised else (text.strip().splitlines() or ["Spark gave no reason"])[0]
 
 
 def write_report(config: PipelineConfig) -> Reported | None:
-    """Write the report on the micro-batches of the present checkpoint; ``None`` if there are none.
+    """Write the report on the micro-batches of the current checkpoint; ``None`` if there are none.
 
     Raises:
-        RecordsUnreadable: the records are not this version's.
+        RecordsUnreadable: this version cannot read the records.
     """
     records = of_last_query(BatchRecords(config.report).read())
     if not records:
@@ -188,5 +188,5 @@ def write_report(config: PipelineConfig) -> Reported | None:
 
 
 def of_last_query(records: Sequence[BatchRecord]) -> list[BatchRecord]:
-    """Return the records of the query that wrote last."""
+    """Return the records of the query that wrote the last record."""
     return [record for record in records if record.query == records[-1].query]

@@ -1,8 +1,8 @@
-"""What a pipeline makes of its rows: a query of SQL over a view, or a function from DataFrame to DataFrame.
+"""The transform of a pipeline: an SQL query over a view, or a function from DataFrame to DataFrame.
 
-It sees the rows of the groups of one micro-batch that passed, each group whole. So what it computes within groups is right
-however the groups fall into micro-batches; what goes beyond a group is about the micro-batch only. When a micro-batch is done
-again after a crash it has to come to the same: no clock, no chance, no order that Spark does not promise.
+It gets the rows of the groups that passed, of one micro-batch, each group whole. So computations within a group do not depend on
+how groups are distributed over micro-batches; computations across groups cover the micro-batch only. A micro-batch may be
+repeated after a crash, and must then give the same result: no current time, no random values, no undefined order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Transformation = Callable[["DataFrame"], "DataFrame"]
 
 
 def transformation(config: PipelineConfig) -> Transformation:
-    """Return what the configuration says.
+    """Return the transform of a configuration; without one, the rows are passed on unchanged.
 
     Raises:
         PipelineConfigError: the function cannot be imported.
@@ -42,7 +42,7 @@ def transformation(config: PipelineConfig) -> Transformation:
 
 
 def _imported(config: PipelineConfig, module: str, name: str) -> Transformation:
-    # As Python has it for a program: what lies beside the configuration can be imported.
+    # Modules beside the configuration file can be imported, as beside a Python program.
     folder = str(config.folder)
     if folder not in sys.path:
         sys.path.insert(0, folder)
@@ -52,10 +52,10 @@ def _imported(config: PipelineConfig, module: str, name: str) -> Transformation:
         raise PipelineConfigError(
             str(config.file),
             "transform.function",
-            f"{module}:{name} cannot be imported ({error}), looked in {folder} too",
+            f"{module}:{name} cannot be imported ({error}). The search included {folder}",
         ) from error
     if not callable(function):
-        raise PipelineConfigError(str(config.file), "transform.function", f"{module}:{name} is no function")
+        raise PipelineConfigError(str(config.file), "transform.function", f"{module}:{name} is not a function")
     return function
 
 

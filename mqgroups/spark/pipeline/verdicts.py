@@ -1,19 +1,19 @@
-"""What is wrong with a group, decided from what was counted of it.
+"""The checks of a group: whether it passes or is rejected, and why, decided from counts of its messages.
 
-A group passes as a whole or not at all. The reasons, in the order in which one stands for all:
+A group passes or is rejected as a whole. If there are several reasons, the first in this list counts:
 
-    abandoned       its producer has ended it without completing it (``group.abandon``)
-    not_in_group    a message without a group
-    duplicate       a sequence number more than once
-    gap             sequence numbers missing
-    incomplete      no message says that it is the last
-    sequence        messages after the one that says it is the last
-    trailer         none, or it counts other than there are
-    body            a body that is no row of the declared columns
-    unique          two rows with the same values in the columns of ``checks.unique``
+    abandoned       the producer ended the group without completing it (``group.abandon``)
+    not_in_group    a message is not in a group
+    duplicate       a sequence number occurs more than once
+    gap             sequence numbers are missing
+    incomplete      no message is marked as the last
+    sequence        there are messages after the one marked as the last
+    trailer         the trailer is missing, or its number differs from the number of rows
+    body            a body is not a row of the declared columns
+    unique          two rows have the same values in the columns of ``checks.unique``
 
-A stream reads complete groups, so some of these never come from a well-behaved source; they are what stands between a
-message that somebody put by hand, or a queue that others consume too, and wrong results. Pure: no Spark.
+A stream reads complete groups only, so a correct source never causes some of these. They prevent wrong results if somebody puts
+a message by hand, or if other applications consume the queue too. Pure: no Spark.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ORDER = {reason: place for place, reason in enumerate(Reason)}
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong, with numbers."""
+    """One problem of a group, described with numbers."""
 
     reason: Reason
     detail: str
@@ -53,7 +53,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """How often something was found, and in which message first."""
+    """How often a problem was found, and the first message that has it."""
 
     count: int
     msg_seq_number: int
@@ -62,20 +62,21 @@ class First:
 
 @dataclass(frozen=True, slots=True)
 class GroupFacts:
-    """What was counted of a group.
+    """Counts and facts of a group.
 
     Attributes:
-        key: its GroupId; of a message in no group its MsgId.
-        abandoned: whether a message says that the producer has given it up.
-        messages: how many there are, the trailer included.
+        key: its GroupId, or the MsgId of a message outside groups.
+        in_group: whether it has a GroupId.
+        abandoned: whether a message says that the producer abandoned the group.
+        messages: how many messages it has, with the trailer.
         numbers: the sequence numbers, ascending; ``None`` if they are 1 to ``messages``, each once.
-        last_numbers: sequence numbers of the messages that say they are the last, ascending.
+        last_numbers: sequence numbers of the messages that are marked as the last, ascending.
         highest: the highest sequence number.
-        rows: bodies that are rows.
-        trailer: the number in the trailer, ``None`` if there was none to be read.
-        bodies: those that are neither row nor trailer.
-        repeated: rows that have been there before, by ``checks.unique``.
-        first_put_s, last_put_s: put times of its messages, seconds since 1970, ``None`` if they do not say.
+        rows: how many bodies are rows.
+        trailer: the number in the trailer; ``None`` if there is no readable trailer.
+        bodies: bodies that are neither a row nor a trailer.
+        repeated: rows that repeat earlier ones, by ``checks.unique``.
+        first_put_s, last_put_s: put times of its messages, in seconds since 1970; ``None`` if unknown.
     """
 
     key: bytes
@@ -95,14 +96,14 @@ class GroupFacts:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Why a group is rejected: the reason that stands for all, and all in words."""
+    """Why a group is rejected: the most important reason, and a description of all of them."""
 
     reason: Reason
     detail: str
 
 
 def verdict(facts: GroupFacts, *, has_trailer: bool) -> Verdict | None:
-    """Return why a group is rejected, ``None`` if it passes."""
+    """Return why a group is rejected; ``None`` if it passes."""
     found = problems(facts, has_trailer=has_trailer)
     if not found:
         return None
@@ -110,22 +111,22 @@ def verdict(facts: GroupFacts, *, has_trailer: bool) -> Verdict | None:
 
 
 def problems(facts: GroupFacts, *, has_trailer: bool) -> list[Problem]:
-    """Return everything that is wrong with a group, what weighs most first."""
+    """Return all problems of a group, the most important first."""
     found = numbering_problems(facts.numbers, facts.last_numbers, facts.highest)
     if facts.abandoned:
-        found.append(Problem(Reason.ABANDONED, "its producer has ended it without completing it"))
+        found.append(Problem(Reason.ABANDONED, "the producer ended the group without completing it"))
     if not facts.in_group:
-        found.append(Problem(Reason.NOT_IN_GROUP, "the message is in no group"))
+        found.append(Problem(Reason.NOT_IN_GROUP, "the message is not in a group"))
     if has_trailer and facts.trailer is not None and facts.trailer != facts.rows + (facts.bodies or First(0, 0)).count:
         counted = facts.rows + (facts.bodies or First(0, 0)).count
         found.append(
             Problem(
-                Reason.TRAILER, f"the trailer says {facts.trailer:,} rows, and there are {counted:,} messages before it"
+                Reason.TRAILER, f"the trailer says {facts.trailer:,} rows, but there are {counted:,} messages before it"
             )
         )
     if facts.bodies is not None:
         more = f", and {facts.bodies.count - 1:,} more like it" if facts.bodies.count > 1 else ""
-        # The trailer is read as one, so what is wrong with the last message is wrong with the trailer.
+        # The last message is parsed as the trailer, so its problem is a problem of the trailer.
         reason = Reason.TRAILER if has_trailer and facts.bodies.msg_seq_number in facts.last_numbers else Reason.BODY
         found.append(Problem(reason, f"message {facts.bodies.msg_seq_number}: {facts.bodies.detail}{more}"))
     if facts.repeated is not None:
@@ -135,32 +136,32 @@ def problems(facts: GroupFacts, *, has_trailer: bool) -> list[Problem]:
 
 
 def numbering_problems(numbers: Sequence[int] | None, last_numbers: Sequence[int], highest: int) -> list[Problem]:
-    """Return what is wrong with a group's sequence numbers.
+    """Return the problems of a group's sequence numbers.
 
     Args:
         numbers: ascending; ``None`` if they are 1 to ``highest``, each once.
-        last_numbers: of the messages that say they are the last, ascending.
-        highest: of all numbers.
+        last_numbers: of the messages that are marked as the last, ascending.
+        highest: the highest number.
     """
     found = []
     if numbers is not None:
         often = Counter(numbers)
         twice = [number for number, count in often.items() if count > 1]
         if twice:
-            found.append(Problem(Reason.DUPLICATE, f"sequence numbers more than once: {_some(twice)}"))
+            found.append(Problem(Reason.DUPLICATE, f"repeated sequence numbers: {_some(twice)}"))
         gaps = [
             (before + 1, after - 1) for before, after in zip([0, *often], often, strict=False) if after > before + 1
         ]
         if gaps:
             texts = [str(low) if low == high else f"{low} to {high}" for low, high in gaps]
-            found.append(Problem(Reason.GAP, f"sequence numbers missing: {_some(texts)}"))
+            found.append(Problem(Reason.GAP, f"missing sequence numbers: {_some(texts)}"))
     if not last_numbers:
-        found.append(Problem(Reason.INCOMPLETE, "no message says that it is the last of the group"))
+        found.append(Problem(Reason.INCOMPLETE, "no message is marked as the last of the group"))
     elif last_numbers[0] != highest:
         found.append(
             Problem(
                 Reason.SEQUENCE,
-                f"message {last_numbers[0]} says that it is the last, and there are some up to {highest}",
+                f"message {last_numbers[0]} is marked as the last, but there are messages up to {highest}",
             )
         )
     return found
