@@ -316,7 +316,7 @@ class QueueManager:
         with self.lock:
             for queue, (puts, gets) in unit.queues().items():
                 queue.held -= len(gets)
-                _uncount(queue, puts, gets)
+                queue.uncount(len(puts), len(gets))
                 queue.make_available(puts)
                 self.catalogue.discard(queue)
         return mq.MQCC_OK, mq.MQRC_NONE, []
@@ -348,7 +348,7 @@ class QueueManager:
             unit.restore_states()
             for queue, (puts, gets) in unit.queues().items():
                 queue.held -= len(puts)
-                _uncount(queue, puts, gets)
+                queue.uncount(len(puts), len(gets))
                 queue.make_available(gets)
                 self.catalogue.discard(queue)
 
@@ -439,9 +439,3 @@ class QueueManager:
     def close(self) -> None:
         """Close the store. Connections must be gone."""
         self.store.close()
-
-
-def _uncount(queue: Queue, puts: list[Message], gets: list[Message]) -> None:
-    """The unit of work of these messages has ended."""
-    queue.uncommitted_puts -= len(puts)
-    queue.uncommitted_gets -= len(gets)

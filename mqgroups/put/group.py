@@ -278,11 +278,12 @@ class OutgoingGroup:
     ) -> None:
         if self._ended:
             return
-        try:
-            with self._turn:
+        # Not ended before the turn is taken: an interruption that comes earlier must leave the group as one that was left.
+        with self._turn:
+            try:
                 self._leave(error)
-        finally:
-            self.close()
+            finally:
+                self.close()
 
     def _leave(self, error: BaseException | None) -> None:
         if error is not None:

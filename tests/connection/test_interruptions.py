@@ -9,6 +9,7 @@ That it comes between any two lines of the library is tried by the campaign (``t
 from __future__ import annotations
 
 import contextlib
+import inspect
 import itertools
 
 import pytest
@@ -17,6 +18,7 @@ import mqgroups
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.put.group import OutgoingGroup
+from tests.faults.interrupter import Interrupter, Place, Point
 
 THIS = [b"%d" % number for number in range(7)]
 VERBS = ("MQOPEN", "MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK", "inquire")
@@ -217,6 +219,16 @@ def test_a_producer_that_was_interrupted_at_the_edge_of_its_groups_block_goes_on
     assert [message.data for message in found] == [*THIS, b"next"]
     assert len({message.group_id for message in found}) == 2
     assert owner.on_queue(owner.status_queue("put")) == []
+
+
+def test_a_producer_that_was_interrupted_just_before_its_group_takes_the_turn_goes_on(owner, qmgr):
+    source, first = inspect.getsourcelines(OutgoingGroup._leave_block)
+    line = first + next(number for number, text in enumerate(source) if "with self._turn" in text)
+    with owner.producer(qmgr, commit_every=100) as producer:
+        with Interrupter([Point("KeyboardInterrupt", Place("put/group.py", line), 1)]) as interrupter:
+            assert put_until_done(producer) == 1
+        assert interrupter.fired == 1
+    assert is_whole(owner)
 
 
 def test_a_group_may_be_left_by_an_exit_stack(owner, qmgr):

@@ -8,7 +8,7 @@ import pytest
 
 from mqgroups.embedded.admin.mqsc import parse
 from mqgroups.embedded.wire import pcf_constants as cf
-from mqgroups.mqi.constants import MQOO_INPUT_SHARED, MQOO_OUTPUT, MQPMO_SYNCPOINT
+from mqgroups.mqi.constants import MQGMO_SYNCPOINT, MQOO_INPUT_SHARED, MQOO_OUTPUT, MQPMO_SYNCPOINT
 from tests.fix_mqi import OK
 
 pytestmark = pytest.mark.embedded
@@ -219,3 +219,23 @@ def test_a_command_file_may_have_it_and_shows_nothing(own_queue_manager, tmp_pat
     mqsc = tmp_path / "display.mqsc"
     mqsc.write_text("DISPLAY QUEUE(*)\n")
     assert own_queue_manager(mqsc=[mqsc]).is_running
+
+
+def test_curdepth_has_what_is_put_and_not_what_is_got_in_a_unit_of_work(escape, connect, q_mgr):
+    """CurrentQDepth "includes messages that have been put on the queue within a unit of work ... excludes messages that have
+    been retrieved within a unit of work" (topic q103130)."""
+
+    def curdepths():
+        shown = [escape(f"DIS {what}(D.TWO) CURDEPTH")[0] for what in ("QL", "QUEUE", "QS")]
+        return [depth for text in shown for depth in re.findall(r"CURDEPTH\((\d+)\)", text)]
+
+    application = connect(q_mgr)
+    handle = application.open("D.TWO", MQOO_INPUT_SHARED | MQOO_OUTPUT)
+    assert handle.put(b"m").code == OK
+    assert handle.get(MQGMO_SYNCPOINT).code == OK
+    assert curdepths() == ["0"] * 3
+    for _ in range(2):
+        assert handle.put(b"m", MQPMO_SYNCPOINT).code == OK
+    assert curdepths() == ["2"] * 3
+    assert application.back_out() == OK
+    assert curdepths() == ["1"] * 3

@@ -20,10 +20,11 @@ from mqgroups.embedded.calls.get_options import (
     WHOLE_LOGICAL_MESSAGE,
     check_get_options,
 )
+from mqgroups.embedded.calls.md_fields import HIGHEST_NUMBER
 from mqgroups.embedded.calls.property_transfer import properties_wanted
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import Direction
-from mqgroups.embedded.messages.logical_order import Identity, after, departure, next_to_get, statuses
+from mqgroups.embedded.messages.logical_order import IS_SEGMENT, Identity, after, departure, next_to_get, statuses
 from mqgroups.embedded.messages.queue import Match, Message
 from mqgroups.embedded.messages.waiting import Turn, WaitingCall
 from mqgroups.embedded.platform import NEEDS_GROUP_INDEX, Platform
@@ -94,6 +95,8 @@ class Get:
         if self.gmo.match_options & mq.MQMO_MATCH_OFFSET and options & mq.MQGMO_COMPLETE_MSG:
             # "Any of the MQMO options but this" is documented; which reason it gets is not: unverified.
             raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
+        if self._matches_by(mq.MQMO_MATCH_MSG_SEQ_NUMBER) and not 1 <= self.md.msg_seq_number <= HIGHEST_NUMBER:
+            raise Failed(mq.MQRC_MSG_SEQ_NUMBER_ERROR)
         self._check_token()
         if options & FOR_CO_OP and not handle.options & mq.MQOO_CO_OP:
             raise Failed(mq.MQRC_OPTIONS_ERROR)
@@ -122,9 +125,13 @@ class Get:
         if options & mq.MQGMO_BROWSE_NEXT and handle.browsed_in_logical_order not in (None, self.logical_order):
             raise Failed(mq.MQRC_INCONSISTENT_BROWSE)
 
+    def _matches_by(self, option: int) -> bool:
+        """Whether a match option is given and holds: under the cursor none does."""
+        return bool(self.gmo.match_options & option) and not self.options & UNDER_CURSOR
+
     def _check_token(self) -> None:
         """Raise Failed if the message token cannot be a criterion (topic q096770). It is none under the cursor."""
-        if self.gmo.match_options & mq.MQMO_MATCH_MSG_TOKEN and not self.options & UNDER_CURSOR:
+        if self._matches_by(mq.MQMO_MATCH_MSG_TOKEN):
             if self.gmo.version < 3:
                 raise Failed(mq.MQRC_WRONG_GMO_VERSION)
             if self.options & mq.MQGMO_WAIT:
@@ -190,7 +197,9 @@ class Get:
                 # Before a wait begins, and with MQRC_NO_MSG_AVAILABLE, what was locked is not any more.
                 self.handle.unlock()
             return None
-        return parts, self._deliver(parts)
+        # What is not returned is not the call's: it stays on the queue.
+        parts, unlike = alike(parts)
+        return parts, self._deliver(parts, unlike)
 
     def finish(self, found: Found) -> Answer:
         """Make a removal outside syncpoint durable, without the lock, before it is answered."""
@@ -213,6 +222,7 @@ class Get:
         if self._removed_for_good(parts, answer):
             self.handle.states[Direction.GET] = self._state_before
             self.queue.make_available(parts)
+            self.queue.dequeued -= len(parts)
             forget(self._reports)
 
     def _removed_for_good(self, parts: list[Message], answer: Answer) -> bool:
@@ -282,13 +292,17 @@ class Get:
             return None
         if not self.options & WHOLE_LOGICAL_MESSAGE:
             return [message]
-        parts = self.queue.logical_message(message)
-        if not parts or not all(map(self._may_see, parts)):
+        if self.options & mq.MQGMO_COMPLETE_MSG:
+            # A logical message stands where its first segment stands.
+            parts = self.queue.logical_message(message) if not message.offset else []
+            return parts if parts and parts[0] is message and self._may_see_all(parts) else None
+        if not self.queue.has_all_segments(message):
             return None
-        if not self.options & mq.MQGMO_COMPLETE_MSG:
-            return [message]
-        # A logical message stands where its first segment stands.
-        return parts if message is parts[0] else None
+        locked = self.queue.locking - {self.handle}
+        return [message] if not locked or self._may_see_all(self.queue.all_segments(message)) else None
+
+    def _may_see_all(self, messages: list[Message]) -> bool:
+        return all(map(self._may_see, messages))
 
     def _in_unit_of_work(self, message: Message) -> bool:
         return bool(self.options & mq.MQGMO_SYNCPOINT) or (
@@ -302,13 +316,13 @@ class Get:
 
     # --- what returning it means
 
-    def _deliver(self, parts: list[Message]) -> Answer:
+    def _deliver(self, parts: list[Message], unlike: int) -> Answer:
+        """Answer with segments that are alike; ``unlike`` is why these are not all of the logical message, or MQRC_NONE."""
         handle, first = self.handle, parts[0]
         in_unit_of_work = self._in_unit_of_work(first)
         warning = mq.MQRC_NONE if self.browses else self._leaves(first, in_unit_of_work)
         if self.options & mq.MQGMO_MARK_BROWSE_CO_OP and self.queue.marks.is_marked_for_set(first):
             raise Failed(mq.MQRC_MSG_MARKED_BROWSE_CO_OP)
-        parts, unlike = alike(parts)
         flags = first.msg_flags
         left = None if first.expires_at_s is None else max(1, int((first.expires_at_s - time.time()) * 10))
         md, data = delivered_descriptor(first.md, first.backout_count, left), first.data
@@ -316,7 +330,10 @@ class Get:
             if not unlike:
                 # The reassembled message reads as its own only segment.
                 flags |= mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT
-            md, data = as_only_segment(md, flags), b"".join(part.data for part in parts)
+            md = as_only_segment(md, flags)
+        if self.options & mq.MQGMO_COMPLETE_MSG and flags & IS_SEGMENT:
+            # "The missing bytes are replaced by nulls": a report may have less data than the segment it is about.
+            data = b"".join(part.data.ljust(part.extent, b"\0") for part in parts)
         length = sum(part.extent for part in parts)
         md, data, properties = present(md, data, first.properties, self.properties)
         if self.message_handle is not None:

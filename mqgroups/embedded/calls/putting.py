@@ -206,8 +206,6 @@ def _put(
     in_unit_of_work = q_mgr.platform.puts_in_syncpoint(pmo.options)
     check_group_fields(md, body, logical_order=logical_order)
     if q_mgr.platform is Platform.ZOS:
-        if md.msg_flags & IS_SEGMENT:
-            raise Failed(mq.MQRC_SEGMENTS_NOT_SUPPORTED)
         md.msg_flags &= ~mq.MQMF_SEGMENTATION_ALLOWED
     properties = properties_to_put(q_mgr, connection, md, pmo, body)
 
@@ -236,6 +234,8 @@ def _put(
         target = handle.route.target(state, md.msg_flags, identity, logical_order=logical_order)
         queue, names = target.queue, (target.queue_name, target.q_mgr_name)
         away = target if target.is_away else None
+    if md.msg_flags & IS_SEGMENT and not q_mgr.platform.takes_segments(queue.values[mq.MQIA_INDEX_TYPE]):
+        raise Failed(mq.MQRC_SEGMENTS_NOT_SUPPORTED)
     duplicate = q_mgr.readings[DUPLICATE_NUMBER]
     if duplicate and away is None and _is_there(queue, identity, md.msg_flags):
         raise Failed(duplicate)

@@ -350,7 +350,7 @@ class SenderChannel:
 
     def _give_back(self, messages: list[Message]) -> None:
         with self._q_mgr.lock:
-            self.queue.uncommitted_gets -= len(messages)
+            self.queue.uncount(0, len(messages))
             self.queue.make_available(messages)
 
     def _note(self, state: ChannelState, gone: list[Message] | tuple[()] = ()) -> None:
@@ -359,8 +359,8 @@ class SenderChannel:
 
     def _forget(self, messages: list[Message]) -> None:
         """Messages of a batch are no longer here; under the lock."""
-        self.queue.uncommitted_gets -= len(messages)
         self.queue.held -= len(messages)
+        self.queue.uncount(0, len(messages))
         self.queue.dequeued += len(messages)
 
     # --- while the partner is not there

@@ -107,6 +107,8 @@ class Handle:
         self.locked = messages
         for message in messages:
             message.locked_by = self
+        if messages and self.queue is not None:
+            self.queue.locking.add(self)
 
     def unlock(self) -> bool:
         """Let other handles see the locked messages again; returns whether there were any that are still here."""
@@ -116,8 +118,10 @@ class Handle:
                 message.locked_by = None
                 released = True
         self.locked = []
-        if released and self.queue is not None:
-            self.queue.wake()
+        if self.queue is not None:
+            self.queue.locking.discard(self)
+            if released:
+                self.queue.wake()
         return released
 
     @property

@@ -24,6 +24,7 @@ from mqgroups.embedded.messages.group import Group
 from mqgroups.embedded.messages.index import Index
 from mqgroups.embedded.messages.logical_order import IN_GROUP, IS_SEGMENT
 from mqgroups.embedded.messages.marks import Marks
+from mqgroups.embedded.messages.segments import ANY_REPORT, NO_REPORT
 from mqgroups.embedded.messages.waiting import WaitingCalls
 from mqgroups.embedded.objects.attributes import LOCAL, Value
 from mqgroups.embedded.wire.structures import NO_GROUP, NO_ID
@@ -114,15 +115,15 @@ class Message:
 
     @property
     def feedback(self) -> int:
-        """Feedback of a report message, -1 for any other."""
+        """Feedback of a report message, NO_REPORT for any other."""
         msg_type, feedback = _MSG_TYPE_AND_FEEDBACK.unpack_from(self.md, _MSG_TYPE_OFFSET)
-        return feedback if msg_type == mq.MQMT_REPORT else -1
+        return feedback if msg_type == mq.MQMT_REPORT else NO_REPORT
 
     @property
     def extent(self) -> int:
         """How many bytes of its logical message it stands for: those it has, or its OriginalLength if it is a report on a
         segment (topic q022880)."""
-        if self.msg_flags & IS_SEGMENT and self.feedback >= 0:
+        if self.msg_flags & IS_SEGMENT and self.feedback != NO_REPORT:
             original_length: int = _ORIGINAL_LENGTH.unpack_from(self.md, _ORIGINAL_LENGTH_OFFSET)[0]
             return original_length
         return len(self.data)
@@ -204,6 +205,8 @@ class Queue:
         # When available messages expire, with their keys; those that are gone meanwhile are passed over.
         self._expiring: list[tuple[float, int]] = []
         self.waiting = WaitingCalls()
+        # Handles that lock messages.
+        self.locking: set[object] = set()
         # Called when messages become available: the channel that sends them.
         self.on_arrival: Callable[[], None] | None = None
         self.marks = Marks()
@@ -242,6 +245,15 @@ class Queue:
         """Count messages that were put, in a unit of work or not."""
         self.held += messages
         self.enqueued += messages
+        self.highest_depth = max(self.highest_depth, self.depth)
+
+    def uncount(self, puts: int, gets: int) -> None:
+        """Uncount what was put and got in a unit of work that has ended; ``held`` is already without what is gone.
+
+        What is backed out may take the depth higher than any put did.
+        """
+        self.uncommitted_puts -= puts
+        self.uncommitted_gets -= gets
         self.highest_depth = max(self.highest_depth, self.depth)
 
     def integer(self, selector: int) -> int:
@@ -333,8 +345,10 @@ class Queue:
             group = self._groups.get(match.group_id)
             if group is None:
                 return ()
+            if match.msg_seq_number is not None and match.offset is not None:
+                return group.with_offset(match.msg_seq_number, match.offset)
             if match.msg_seq_number is not None:
-                return sorted(group.parts(match.msg_seq_number), key=_key)
+                return group.with_number(match.msg_seq_number)
             return group.members
         if match.correl_id is not None and match.correl_id != NO_ID:
             return self._by_correl_id.bucket(match.correl_id)
@@ -358,9 +372,27 @@ class Queue:
             return group.has_logical_message(head.msg_seq_number)
         return group.is_complete()
 
+    def has_all_segments(self, message: Message) -> bool:
+        """Whether the logical message that this one belongs to is there, for a report one for each segment, of whatever type."""
+        if not message.msg_flags & IS_SEGMENT:
+            return True
+        group = self._groups.get(message.group_id)
+        return group is not None and group.has_all_segments(message.msg_seq_number, _whatever_type(message))
+
+    def all_segments(self, message: Message) -> list[Message]:
+        """Return what ``has_all_segments`` looks for, by ascending offset, or nothing."""
+        return self._segments(message, _whatever_type(message))
+
     def logical_message(self, message: Message) -> list[Message]:
-        """Return the segments of the logical message that this one belongs to, or nothing if one is not there."""
+        """Return the segments that can be joined with this one, or nothing if one is not there; reports have one Feedback."""
+        return self._segments(message, message.feedback)
+
+    def _segments(self, message: Message, feedback: int) -> list[Message]:
         if not message.msg_flags & IS_SEGMENT:
             return [message]
         group = self._groups.get(message.group_id)
-        return group.logical_message(message.msg_seq_number, message.feedback) if group is not None else []
+        return group.segments(message.msg_seq_number, feedback) if group is not None else []
+
+
+def _whatever_type(message: Message) -> int:
+    return NO_REPORT if message.feedback == NO_REPORT else ANY_REPORT

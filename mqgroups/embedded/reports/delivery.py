@@ -11,6 +11,7 @@ import struct
 import time
 
 from mqgroups.embedded.answer import Failed
+from mqgroups.embedded.messages.logical_order import IS_SEGMENT
 from mqgroups.embedded.messages.queue import Message
 from mqgroups.embedded.messages.route import Target
 from mqgroups.embedded.messages.transmission import Bound
@@ -96,6 +97,8 @@ def placed(
         raise Failed(mq.MQRC_PERSISTENT_NOT_ALLOWED)
     if len(data) > queue.integer(mq.MQIA_MAX_MSG_LENGTH):
         raise Failed(mq.MQRC_MSG_TOO_BIG_FOR_Q)
+    if md.msg_flags & IS_SEGMENT and not q_mgr.platform.takes_segments(queue.values[mq.MQIA_INDEX_TYPE]):
+        raise Failed(mq.MQRC_SEGMENTS_NOT_SUPPORTED)
     if queue.depth >= queue.integer(mq.MQIA_MAX_Q_DEPTH):
         raise Failed(mq.MQRC_Q_FULL)
     message = Message(
