@@ -278,7 +278,7 @@ def test_a_status_queue_that_cannot_be_shared_is_refused(batches):
     assert handle.close(mqi.MQCO_DELETE) == OK
     with pytest.raises(errors.StatusQueueUnusable, match="is a temporary dynamic queue"):
         batches.attempt(status_model="TEST.TEMPORARY.MODEL")
-    with pytest.raises(errors.StatusQueueUnusable, match=r"neither does the model queue NO\.SUCH"):
+    with pytest.raises(errors.StatusQueueUnusable, match=r"model queue NO\.SUCH to make it from does not exist either"):
         batches.attempt(status_model="NO.SUCH")
 
 

@@ -127,7 +127,7 @@ def test_a_message_that_is_said_to_be_the_last_ends_the_group_at_once(owner):
 @pytest.mark.parametrize("bad", [["text"], [b"x" * 500, 3]], ids=repr)
 def test_a_stream_of_something_else_stops_the_group_and_it_stays_resumable(owner, bad):
     with owner.producer(segment_bytes=100) as producer:
-        with pytest.raises(errors.MessageRefused, match="a stream gives bytes"), producer.group() as group:
+        with pytest.raises(errors.MessageRefused, match="a stream must return bytes"), producer.group() as group:
             group.put(iter(bad), last=False)
         group = producer.group()
         assert (group.resume_from, group.resume_offset) == (0, 400 if len(bad) == 2 else 0)
@@ -167,7 +167,7 @@ def test_a_message_that_was_interrupted_goes_on_behind_its_last_committed_segmen
 def test_the_rest_of_a_message_cannot_say_otherwise_whether_it_is_the_last(owner):
     interrupt(owner, LONG, last=False)
     with owner.producer(segment_bytes=100) as producer, producer.group() as group:
-        with pytest.raises(errors.GroupUsage, match="was begun with last=False"):
+        with pytest.raises(errors.GroupUsage, match="which were put with last=False"):
             group.put(LONG, last=True)
         group.put(LONG)
         group.put(b"end")
