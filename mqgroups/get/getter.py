@@ -82,7 +82,7 @@ class Getter:
         self.group: Any = None
         # Messages of this unit of work that are put to the backout queue at its commit.
         self._moved: list[Message] = []
-        # Whether the last message must be the only one of its unit of work.
+        # Whether the message that was got last must be the only one of its unit of work.
         self._alone = False
         self._partner = partner
         self.before_commit: Callable[[Any], None] | None = None
@@ -115,7 +115,7 @@ class Getter:
         work.add(self.owner)
 
     def __repr__(self) -> str:
-        """Return the consumer's repr; it has no other."""
+        """Return the text that a consumer shows as its repr."""
         position = self.cursor.position
         group = position.group_id.hex() if not position.at_start else "none"
         state = "closed" if self.closed else "open" if self._connection.usable else "broken"
@@ -239,7 +239,7 @@ class Getter:
             self.syncpoint()
 
     def process_alone(self) -> None:
-        """Make the last message the only one of its unit of work."""
+        """Make the message that was got last the only one of its unit of work."""
         self._alone = True
 
     def move(self, message: Message) -> None:
@@ -295,7 +295,7 @@ class Getter:
             self._partner.committed()
 
     def isolate(self, suspect: Suspect) -> None:
-        """Commit the messages processed before a suspect, and note the suspect in the record; it goes back to the queue."""
+        """Commit the messages processed before a suspect, and note the suspect, which goes back to the queue."""
         before = self.owner.unit.note
         processed, note = self._processed(), Note(before.checkpoint, suspect, before.quarantine)
 

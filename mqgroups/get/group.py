@@ -1,6 +1,6 @@
 """IncomingGroup: a message group that an application gets, message by message.
 
-Each message is checked before the application gets it: it may end an abandoned group, or be a poison message.
+Each message is checked before the application gets it: it may be the end of an abandoned group, or a poison message.
 """
 
 from __future__ import annotations

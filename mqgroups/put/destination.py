@@ -9,8 +9,8 @@ manager that the status record names, and the destination of each message is com
 With ``bind="group"`` the destination of the first message is read from MQPMO.ResolvedQMgrName. IBM's texts do not guarantee it:
 the field is blank if the instance is not fixed, and they do not say whether a group's is (topic q098810). If the field is blank,
 a restart could not find the instance. So then a group is committed only as a whole, and a group that needs several units of work
-is refused. Considered: opening the queue with MQOO_BIND_ON_OPEN for each group; but then all groups would pay for it, and who
-wants it can choose ``bind="open"``.
+is refused. Considered: opening the queue with MQOO_BIND_ON_OPEN for each group; but then all groups would pay for it, and an
+application that wants it can choose ``bind="open"``.
 
 Not here: which message comes next (``core``), and when to commit (``putter.py``).
 """

@@ -139,7 +139,7 @@ def check_stream(payload: object) -> None:
     """Refuse a payload that is not a stream of bytes, as far as that is known before it is read.
 
     Raises:
-        MessageRefused: it is not.
+        MessageRefused: the payload is not a stream of bytes.
     """
     if isinstance(payload, io.TextIOBase):
         raise MessageRefused("the payload is a text file. Open it in binary mode")

@@ -126,7 +126,7 @@ class Putter:
             _log.info("%r resumes an interrupted group", self, extra=self.owner.log_fields())
 
     def __repr__(self) -> str:
-        """Return the producer's repr; it has no other."""
+        """Return the text that a producer shows as its repr."""
         position = self.position
         group = position.group_id.hex() if not position.at_start else "none"
         return (

@@ -1,4 +1,4 @@
-"""The interface by which units of work keep an owner's status record, and who implements it.
+"""The interface by which units of work keep an owner's status record, and its implementations.
 
 StatusQueue       status/queue.py           a queue of the owner's own, open exclusively
 ClaimedRecords    batch/claimed_records.py  one group's records on a queue that many share

@@ -101,7 +101,7 @@ def check_apart(status_queue: str, data_queue: Queue) -> None:
     """Check that the data queue is not the status queue itself, for example by an alias.
 
     Raises:
-        ConfigurationError: it is.
+        ConfigurationError: the data queue is the status queue.
     """
     if data_queue.leads_to(status_queue):
         by = f" (its alias {data_queue.name})" if data_queue.name != status_queue else ""

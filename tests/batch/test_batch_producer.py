@@ -191,7 +191,7 @@ def test_an_unfinished_group_of_an_earlier_batch_is_left_for_an_operator(batches
     batches.attempt(batch=1).put_group("B", messages("B", 2))
     batches.complete(1)
     assert batches.kinds() == ["high-water mark", "intent", "status"]
-    assert f"group {batches.sink}/0/A, of an earlier batch, has 2 messages" in caplog.text
+    assert f"group {batches.sink}/0/A of an earlier batch is incomplete, with 2 messages" in caplog.text
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["whole", "begun"])

@@ -478,7 +478,7 @@ def test_a_group_that_was_left_gives_no_more_and_a_group_is_iterated_over_once(o
                 assert process(group) == THIS
             with pytest.raises(errors.GroupUsage, match="iterated over already"):
                 list(group)
-        with pytest.raises(errors.GroupUsage, match="only while it is being got"):
+        with pytest.raises(errors.GroupUsage, match="is not getting this group any more"):
             left.set_checkpoint(1)
     assert owner.data() == []
 

@@ -321,8 +321,8 @@ def test_a_record_of_somebody_else_stops_and_is_left_where_it_is(owner, role, fi
     error = caught.value
     assert (error.field, error.found, error.expected) == (field, found, expected)
     assert error.status_queue == owner.status_queue(role)
-    assert f"is of {field} {found!r}, expected {expected!r}" in str(error)
-    assert "Nothing was changed: correct the settings, or let the record's owner finish its group" in str(error)
+    assert f"has {field} {found!r}, expected {expected!r}" in str(error)
+    assert "Nothing was changed. Correct the settings, or let the record's owner finish its group" in str(error)
     assert owner.records(role) == [data]
     assert owner.data() == [b"on the queue"]
     assert is_free(owner, role)
@@ -348,7 +348,7 @@ def test_more_than_one_record_stops_and_all_are_left(owner, role, number):
     with pytest.raises(errors.DuplicateStatusRecords) as caught:
         start(owner, role)
     found = f"{number} records, each of something that is still needed"
-    assert f"holds {found}, expected one" in str(caught.value)
+    assert f"has {found}, expected one" in str(caught.value)
     assert "keep the record with the highest epoch and unit_of_work" in str(caught.value)
     assert (caught.value.found, caught.value.expected) == (found, "one")
     assert owner.records(role) == records
