@@ -54,7 +54,7 @@ class BatchSettings:
 
     Attributes:
         queue: the queue for the groups; opened with MQOO_BIND_ON_GROUP.
-        sink: the name of the program that puts batches to it; the same for all batches and attempts.
+        sink: the name of the program that puts batches to ``queue``; the same for all batches and attempts.
         batch: the batch's number; a later batch has a higher one.
         run: which execution of the batch this is; the same for all its attempts.
         partition: which part of the batch this attempt puts.

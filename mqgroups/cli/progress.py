@@ -102,7 +102,7 @@ class JsonProgress:
 
 
 def report_table(report: Report) -> Table:
-    """Return the report for a terminal."""
+    """Return the report as a table for a terminal."""
     from rich.table import Table
 
     found = Table(title=f"pipeline {report.pipeline}", title_justify="left", show_header=False)

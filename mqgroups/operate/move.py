@@ -71,8 +71,8 @@ def move_group(
         to: the queue to move it to; by default the queue's BOQNAME.
         commit_every: how many physical messages to move in a unit of work.
         accept: ``"in-use"``, as for ``salvage_owner``.
-        keep_context: whether the messages keep who put them and when (MQPMO_PASS_ALL_CONTEXT). That needs the authority +passall
-            for ``to``.
+        keep_context: whether the messages keep their origin and put time (MQPMO_PASS_ALL_CONTEXT). That needs the authority
+            +passall for ``to``.
         check: return what would be done, and change nothing.
 
     Raises:

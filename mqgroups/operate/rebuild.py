@@ -281,8 +281,8 @@ def _read(connection: Connection, status: StatusQueue, *, move_away: bool) -> tu
     """Read the status queue.
 
     Returns:
-        The record, or ``None``; how many messages are unreadable and to be moved away; whether an anchor is there whose record
-        is lost.
+        The record, or ``None``; how many messages are unreadable and to be moved away; whether there is an anchor whose
+        record is lost.
 
     Raises:
         OwnerActive: a unit of work hides a record, or may hide one.
