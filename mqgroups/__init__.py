@@ -1,4 +1,4 @@
-"""IBM MQ message groups across units of work: put, got, and resumed after whatever died.
+"""IBM MQ message groups across units of work: sent and received from Python, resumed after any crash.
 
     import mqgroups
 
@@ -8,30 +8,30 @@
                 for row in rows[group.resume_from:]:        # 0 on a fresh start, 1200 after a crash
                     group.put(row)                          # every 100 messages: status record + commit
         with qmgr.group_consumer("ORDERS", name="ORDERS.SINK", commit_every=100) as consumer:
-            for group in consumer:                          # resumes mid-group by itself
+            for group in consumer:                          # resumes in the middle of a group if it was interrupted there
                 for message in group:
                     handle(message.data, message.msg_seq_number)
 
-The whole, from the application down; each imports only what is below it:
+The package from the application downwards; each line imports only from the lines below it:
 
-     queue_manager.py   connect, wrap: a connection, and what it is asked for
+     queue_manager.py   connect, wrap: a connection that makes producers, consumers and pipes
      pipe.py            a consumer and a producer in the same units of work       batch/  groups put by many short-lived attempts
      put/   puts a group                get/   gets a group
-     operate/           what operators ask, and repair
+     operate/           operators' functions: show, repair, move
      config.py          settings, checked
-     status/            messages + status record + MQCMIT, or MQBACK, and what is true afterwards
-     connection/        the verbs; completion and reason codes become results or errors (errors.py) here; connects again
+     status/            units of work: messages + status record + MQCMIT or MQBACK, and the outcome of a commit
+     connection/        calls the verbs, turns completion and reason codes into results or errors (errors.py), reconnects
      telemetry/         spans, metrics, log fields
      mqi/               structures, constants, and the C layer of pymqi or ibmmq
-     core/              decides: how the next message is put or got, when a unit of work ends, what a status record means.
-                        Values in, values out; it calls nobody.
+     core/              decides: how to put or get the next message, when a unit of work ends, what a status record means.
+                        Values in, values out; it calls no other part.
      ═══════════════    C MQI: IBM MQ, or the embedded queue manager (embedded/) for development and tests
 
-One status record, in the same unit of work as the messages it speaks of, tells what is committed. Nothing else is believed after
-a crash, or after a commit without an answer. The record is on the status queue while its owner works, and while a group is
-interrupted; otherwise the status queue is empty.
+One status record, in the same unit of work as the messages that it describes, tells what is committed. After a crash, or after a
+commit without an answer, the package relies on that record alone. The record is on the status queue while its owner works and
+while a group is interrupted; otherwise the status queue is empty.
 
-Operators' functions are in ``mqgroups.operate``, and all errors in ``mqgroups.errors``.
+``mqgroups.operate`` has the operators' functions, ``mqgroups.errors`` all errors.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ __all__ = [
     "wrap",
 ]
 
-# Tracebacks, help() and pickles name a class or a function by the module that an application imports it from. Where it is written
-# may change. ``errors.py`` is such a module itself.
+# Tracebacks, help() and pickles name a class or a function by the module that an application imports it from, because the module
+# that defines it may change. ``errors.py`` is public itself and keeps its name.
 for _room in (sys.modules[__name__], operate):
     for _name in _room.__all__:
         _public = getattr(_room, _name)

@@ -1,4 +1,4 @@
-"""The command ``mqgroups``, also as ``python -m mqgroups``. Applications do not need what it is made with (extra ``cli``)."""
+"""The command ``mqgroups``, also as ``python -m mqgroups``. It needs the extra ``cli``, which applications do not need."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _NEEDED = ("click", "rich")
 
 
 def main() -> None:
-    """Run the command, or say in one sentence what has to be installed for it."""
+    """Run the command; if a package that it needs is missing, exit with a message that names the package."""
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         sys.exit(f"mqgroups: the command needs {' and '.join(missing)}: pip install 'mqgroups[cli]'")

@@ -1,6 +1,6 @@
-"""Settings of producers and consumers: values that know their own rules, and the names that follow from an owner's name.
+"""Settings of producers and consumers: their values, the checks on them, and the status queue's name for an owner's name.
 
-Not here: what each setting means. ``queue_manager.py`` documents that, where an application sees it.
+Not here: what each setting means. ``queue_manager.py`` documents that for applications.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from mqgroups.status.hooks import NO_HOOKS, Hooks
 STATUS_MODEL = "MQGROUPS.STATUS.MODEL"
 SHARED_STATUS_MODEL = "MQGROUPS.SHARED.STATUS.MODEL"
 CLAIM_MODEL = "MQGROUPS.CLAIM.MODEL"
-# What a segment of a stream has where nothing is said: below every default limit on the length of a message.
+# The default segment length of a stream: below every default limit on the length of a message.
 SEGMENT_BYTES = 1_048_576
 MAX_NAME_LENGTH = 35
 _MAX_QUEUE_NAME_LENGTH = 48
 _NOT_IN_MQ_NAMES = re.compile(r"[^A-Za-z0-9./_%]")
-# In units of work of so many messages the MQGET that segmented records save is at least one call in 23.
+# In units of work of up to this many messages, segmented records save at least one call in 23 (an MQGET).
 _SMALL_UNIT_OF_WORK = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerSettings:
-    """What producers and consumers have in common: a name, its status queue, and when units of work end."""
+    """Settings that producers and consumers have in common."""
 
     queue: str
     name: str
@@ -58,14 +58,14 @@ class ProducerSettings(OwnerSettings):
 
     @property
     def mqmd_priority(self) -> int:
-        """MQMD.Priority of its messages."""
+        """MQMD.Priority of the producer's messages."""
         return mq.MQPRI_PRIORITY_AS_Q_DEF if self.priority is None else self.priority
 
     def checked(self, q_mgr: ConnectionHolder) -> ProducerSettings:
-        """Return these settings if a producer at ``q_mgr`` can have them.
+        """Return these settings if they are valid for a producer at ``q_mgr``.
 
         Raises:
-            ConfigurationError: one of them cannot be, or two of them do not go together.
+            ConfigurationError: a setting is invalid, or two settings cannot be combined.
         """
         _check_owner(self)
         checked_seconds("full_wait_s", self.full_wait_s)
@@ -78,8 +78,8 @@ class ProducerSettings(OwnerSettings):
             _refuse_on_zos(q_mgr, f"segment_bytes={self.segment_bytes}")
             if self.bind == "not fixed":
                 raise ConfigurationError(
-                    f"bind='not fixed' with segment_bytes={self.segment_bytes}: with MQOO_BIND_NOT_FIXED the segments of a "
-                    "message could go to different queue managers. Use bind='group' or bind='open'"
+                    f"bind='not fixed' cannot be combined with segment_bytes={self.segment_bytes}: MQOO_BIND_NOT_FIXED could "
+                    "send the segments of one message to different queue managers. Use bind='group' or bind='open'"
                 )
         return self
 
@@ -96,10 +96,10 @@ class ConsumerSettings(OwnerSettings):
     stream: bool = False
 
     def checked(self) -> ConsumerSettings:
-        """Return these settings if a consumer can have them.
+        """Return these settings if they are valid for a consumer.
 
         Raises:
-            ConfigurationError: one of them cannot be, or two of them do not go together.
+            ConfigurationError: a setting is invalid, or two settings cannot be combined.
         """
         _check_owner(self)
         checked_seconds("group_wait_s", self.group_wait_s)
@@ -110,7 +110,8 @@ class ConsumerSettings(OwnerSettings):
         check_mode("poison", self.poison, Poison)
         if self.stream and self.poison in ("skip", "quarantine"):
             raise ConfigurationError(
-                f"poison={self.poison!r} moves whole messages; with stream=True use 'halt' or 'ignore'"
+                f"poison={self.poison!r} cannot be combined with stream=True, because it moves whole messages. Use poison='halt' "
+                "or poison='ignore'"
             )
         return self
 
@@ -123,10 +124,10 @@ def _check_owner(settings: OwnerSettings) -> None:
     checked_seconds("owner_wait_s", settings.owner_wait_s)
     if settings.status_queue in (settings.queue, settings.status_model):
         is_data = settings.status_queue == settings.queue
-        what = "its messages are put to and got from" if is_data else "status queues are made from"
+        what = "the data queue" if is_data else "the model queue for status queues"
         raise ConfigurationError(
-            f"status_queue {settings.status_queue} is the queue that {what}. A status queue holds one owner's records and "
-            "nothing else: give another name, or none"
+            f"status_queue={settings.status_queue!r} is also {what}. A status queue holds the records of one owner and nothing "
+            "else. Use a different status queue"
         )
 
 
@@ -134,7 +135,7 @@ def segmented_status(layout: StatusLayout, commit_every: Every, q_mgr: Connectio
     """Return whether status records are put as segments of one message.
 
     Raises:
-        ConfigurationError: there is no such layout, or not on this queue manager's platform.
+        ConfigurationError: the layout is unknown, or this queue manager's platform does not support it.
     """
     check_mode("status_layout", layout, StatusLayout)
     if layout == "segmented":
@@ -146,40 +147,44 @@ def segmented_status(layout: StatusLayout, commit_every: Every, q_mgr: Connectio
 def _refuse_on_zos(q_mgr: ConnectionHolder, setting: str) -> None:
     if q_mgr.platform == mq.MQPL_ZOS:
         raise ConfigurationError(
-            f"{setting}: queue manager {q_mgr.q_mgr_name} is on z/OS, where messages have no segments"
+            f"{setting} cannot be used with queue manager {q_mgr.q_mgr_name}: it is on z/OS, which does not support segments. "
+            "Leave the setting out"
         )
 
 
 def check_mode(setting: str, given: object, mode: Any) -> None:
-    """Check one of the words of ``core.modes``; raises ConfigurationError."""
+    """Check that ``given`` is one of the words of a mode (``core.modes``); raises ConfigurationError if not."""
     problem = modes.problem(setting, given, mode)
     if problem is not None:
         raise ConfigurationError(problem)
 
 
 def checked_role(role: RoleName) -> Role:
-    """Return an owner's role; raises ConfigurationError."""
+    """Return an owner's role; raises ConfigurationError if ``role`` is not a role's name."""
     check_mode("role", role, RoleName)
     return Role(role)
 
 
 def checked_name(name: str) -> str:
-    """Return an owner's name if it can be part of a queue's name.
+    """Return an owner's name if it can be part of a queue name.
 
     Raises:
-        ConfigurationError: it is empty, longer than 35 characters, or has a character that MQ names cannot have.
+        ConfigurationError: it is empty, longer than 35 characters, or has a character that is not allowed in MQ names.
     """
     if not 1 <= len(name) <= MAX_NAME_LENGTH:
-        raise ConfigurationError(f"name {name!r} has {len(name)} characters; it must have 1 to {MAX_NAME_LENGTH}")
+        raise ConfigurationError(f"name {name!r} has {len(name)} characters; a name has 1 to {MAX_NAME_LENGTH}")
     _check_characters("name", name)
     return name
 
 
 def checked_queue_name(what: str, name: str) -> str:
-    """Return a queue name that MQ accepts.
+    """Return a queue name if MQ accepts it.
+
+    Args:
+        what: the setting's name, for the error text.
 
     Raises:
-        ConfigurationError: it is empty, longer than 48 characters, or has a character that MQ names cannot have.
+        ConfigurationError: it is empty, longer than 48 characters, or has a character that is not allowed in MQ names.
     """
     if not 1 <= len(name) <= _MAX_QUEUE_NAME_LENGTH:
         raise ConfigurationError(
@@ -190,10 +195,10 @@ def checked_queue_name(what: str, name: str) -> str:
 
 
 def status_queue_name(role: Role, name: str, given: str | None = None) -> str:
-    """Return an owner's status queue: the ``given`` one, else ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
+    """Return the name of an owner's status queue: ``given``, else ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
 
     Raises:
-        ConfigurationError: the given name cannot be a queue's.
+        ConfigurationError: ``given`` is not a valid queue name.
     """
     if given is not None:
         return checked_queue_name("status_queue", given)
@@ -201,7 +206,7 @@ def status_queue_name(role: Role, name: str, given: str | None = None) -> str:
 
 
 def checked_commit_every(commit_every: int | Every) -> Every:
-    """Return ``commit_every`` as a value; a number means messages.
+    """Return ``commit_every`` as an ``Every``; a plain number counts messages.
 
     Raises:
         ConfigurationError: it is not a positive number.
@@ -209,7 +214,9 @@ def checked_commit_every(commit_every: int | Every) -> Every:
     if isinstance(commit_every, Every):
         return commit_every
     if isinstance(commit_every, bool) or not isinstance(commit_every, int):
-        raise ConfigurationError(f"commit_every must be a number of messages or an Every, got {commit_every!r}")
+        raise ConfigurationError(
+            f"commit_every must be a number of messages or an mqgroups.Every, got {commit_every!r}"
+        )
     try:
         return Every(messages=commit_every)
     except ValueError as error:
@@ -217,11 +224,7 @@ def checked_commit_every(commit_every: int | Every) -> Every:
 
 
 def checked_seconds(what: str, seconds: float) -> float:
-    """Return a waiting time that is not negative.
-
-    Raises:
-        ConfigurationError: it is negative.
-    """
+    """Return ``seconds``; raises ConfigurationError if it is negative or NaN."""
     if not seconds >= 0:
         raise ConfigurationError(f"{what} must be 0 or more seconds, got {seconds!r}")
     return seconds
@@ -231,6 +234,6 @@ def _check_characters(what: str, name: str) -> None:
     wrong = _NOT_IN_MQ_NAMES.search(name)
     if wrong:
         raise ConfigurationError(
-            f"{what} {name!r} has {wrong.group()!r} at position {wrong.start() + 1}; MQ names have A-Z, a-z, 0-9 and . "
-            "/ _ %"
+            f"{what} {name!r} has {wrong.group()!r} at position {wrong.start() + 1}; MQ names may contain only A-Z, a-z, 0-9 and "
+            ". / _ %"
         )

@@ -1,19 +1,19 @@
-"""GroupPipe: gets groups from one queue and puts groups to another, both in the same units of work: exactly once, end to end.
+"""GroupPipe: gets groups from one queue and puts groups to another in the same units of work, exactly once from end to end.
 
     with qmgr.group_pipe("ORDERS", "INVOICES", name="invoicing", commit_every=100) as pipe:
         for orders, invoices in pipe:            # a group in, a group out
             for order in orders:
                 invoices.put(invoice(order.data))
 
-The getter says when to commit, by the messages that come in. What the application puts waits in memory until then. It is put and
-committed with the messages that it was made from, and with the status records of both sides. So a unit of work can be redone
-whole, without the application.
+The getter decides when to commit, by the number of incoming messages. Messages that the application puts wait in memory until
+then. They are put and committed together with the messages that they were made from, and with the status records of both sides.
+So the pipe can redo a whole unit of work without the application.
 
-Both sides are owners of one unit of work, and claim their names in one. What one of them has lost, both have.
+Both sides are owners in one unit of work, and claim their names in one unit of work. If one side loses its name, both do.
 
 The outgoing group ends with the incoming one. If the application puts nothing for the last messages of a group, and messages
 before them are committed already, an empty message ends the outgoing group. If nothing is put for a group, no outgoing group is
-created. A group that is abandoned, or quarantined, on its way in is abandoned on its way out.
+created. If an incoming group is abandoned or quarantined, the outgoing group is abandoned.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from mqgroups.status.opening import check_apart
 from mqgroups.status.queue import StatusQueue
 from mqgroups.status.units_of_work import UnitsOfWork
 
-# Two records that are replaced, at their most costly, and the message that may have to end the outgoing group.
+# The most messages needed to replace both status records, and the empty message that may have to end the outgoing group.
 _STATUS_MESSAGES = 2 * (1 + MOST_SEGMENTS) + 1
 
 
 def with_room(every: Every, max_uncommitted_msgs: int) -> Every:
-    """Return when a pipe takes a syncpoint: half of what a unit of work may have is for what is put."""
+    """Return when a pipe takes a syncpoint: at most half of MAXUMSGS is for messages that are got, the rest for those put."""
     room = max(1, max_uncommitted_msgs // 2 - _STATUS_MESSAGES)
     return replace(every, messages=min(every.messages or room, room))
 
 
 class PipedGroup:
-    """The group that is made from the incoming one."""
+    """The outgoing group that is made from the incoming one."""
 
     def __init__(self, output: PipeOutput) -> None:
         self._output = output
@@ -64,14 +64,15 @@ class PipedGroup:
         correl_id: bytes | None = None,
         properties: Mapping[str, PropertyValue] | None = None,
     ) -> None:
-        """Put the next message of the group, with the unit of work of the incoming message that is being processed.
+        """Put the next message of the group, in the unit of work of the incoming message that is being processed.
 
         Args:
-            payload, format, correl_id, properties: as for ``OutgoingGroup.put``; but a stream is read to its end, and put whole.
+            payload, format, correl_id, properties: as for ``OutgoingGroup.put``; but a stream is read to its end and put as
+                one message.
 
         Raises:
             GroupUsage: the pipe has gone on to another group, or is closed.
-            MessageRefused: what is given cannot be a message's.
+            MessageRefused: an argument is invalid for a message.
         """
         if not isinstance(payload, (bytes, str, bytearray, memoryview)):
             check_stream(payload)
@@ -80,11 +81,11 @@ class PipedGroup:
 
 
 class PipeOutput:
-    """The outgoing side of a pipe: what the application has put since the last commit. The getter has it put with the next one.
+    """The outgoing side of a pipe: the messages that the application has put since the last commit, for the next one.
 
     Attributes:
-        group: the group that messages are taken for; ``None`` takes none.
-        getter, putter: of the pipe; given as soon as they are there.
+        group: the only group that messages are accepted for; ``None`` accepts none.
+        getter, putter: the pipe's; set as soon as they exist.
     """
 
     getter: Getter
@@ -96,21 +97,22 @@ class PipeOutput:
         self._waiting: list[tuple[bytes, MessageKind]] = []
 
     def add(self, group: PipedGroup, data: bytes, kind: MessageKind) -> None:
-        """Take a message for the next commit."""
+        """Keep a message for the next commit; raises GroupUsage if ``group`` is not the current one."""
         with self._turn:
             if self.group is not group or self.getter.group is None or self._turn.interrupted:
                 raise GroupUsage(
-                    "the pipe has gone on to another group, or is closed, or a call was interrupted in this one"
+                    "the pipe has gone on to another group, or is closed, or was interrupted in a call of this group. Put to the "
+                    "outgoing group that the pipe returned last"
                 )
             self._waiting.append((data, kind))
             self.putter.owner.will_put(len(self._waiting))
 
     def stage(self, *, ended: bool, failed_with: int | None) -> None:
-        """Put what was made from the messages of this unit of work, and the outgoing side's record; the getter commits.
+        """Put the messages that were made in this unit of work, and the outgoing side's record; the getter commits.
 
         Args:
             ended: whether the incoming group ends with this unit of work.
-            failed_with: the result to abandon the outgoing group with, instead of putting anything.
+            failed_with: if given, nothing of that is put; the outgoing group is abandoned with this result.
         """
         begun = not self.putter.owner.committed.at_start
         messages: list[Unsent] = []
@@ -127,17 +129,17 @@ class PipeOutput:
         self.putter.stage(messages)
 
     def committed(self) -> None:
-        """What was staged is committed."""
+        """Take note that the staged messages are committed."""
         self._waiting.clear()
         self.putter.set_back()
 
     def back_out(self) -> None:
-        """Forget what is not committed."""
+        """Forget the messages that are not committed."""
         self._waiting.clear()
 
 
 class GroupPipe:
-    """A consumer and a producer with one unit of work. Made by ``QueueManager.group_pipe``."""
+    """A consumer and a producer with a common unit of work. Made by ``QueueManager.group_pipe``."""
 
     def __init__(self, connection: Connection, incoming: ConsumerSettings, outgoing: ProducerSettings) -> None:
         self._closed = True
@@ -154,13 +156,14 @@ class GroupPipe:
                 raise
 
     def _start(self) -> None:
-        """Open all queues, find out where things stand, and claim both names."""
+        """Open all queues, read both status records, and claim both names."""
         connection, (incoming, outgoing) = self._connection, self._settings
         work = UnitsOfWork(connection, incoming.commit_every)
         output = PipeOutput(connection.turn)
         getter = Getter(connection, incoming, work, output)
         try:
-            # The other side's, before it is opened exclusively and would wait for this handle for nothing.
+            # Before the outgoing status queue is opened exclusively: if it is also the getter's queue, that open would wait in
+            # vain for the getter's handle.
             check_apart(outgoing.status_queue, getter.cursor.queue)
             keeper = StatusQueue(
                 connection,
@@ -189,11 +192,11 @@ class GroupPipe:
         self._getter, self._putter, self._work, self._output = getter, putter, work, output
 
     def __iter__(self) -> Iterator[tuple[IncomingGroup, PipedGroup]]:
-        """Return the groups as they come, each with the group that is to be made from it; as ``GroupConsumer``."""
+        """Return the incoming groups as ``GroupConsumer`` does, each with the outgoing group to make from it."""
         return _Pairs(self._getter, self._output)
 
     def close(self) -> None:
-        """Back out what is not committed, take the records away if no group is interrupted, and close. Idempotent."""
+        """Back out what is not committed, remove the records if no group is interrupted, and close. Idempotent."""
         with self._connection.turn:
             self._close(finish=True)
 
@@ -209,7 +212,7 @@ class GroupPipe:
     def __del__(self) -> None:
         if not getattr(self, "_closed", True):
             warnings.warn(
-                f"{self!r} was not closed: use it in a with statement, or close() it",
+                f"{self!r} was not closed. Use it in a with statement, or call close()",
                 ResourceWarning,
                 stacklevel=2,
                 source=self,
@@ -224,9 +227,9 @@ class GroupPipe:
         if not getter.owner.committed.at_start or putter.owner.committed.at_start:
             return
         raise StatusRecordsDisagree(
-            f"the outgoing group of {putter!r} was interrupted, and the incoming one of {getter!r} was not, although both "
-            "are committed together. A status record of one of them was removed or replaced: find out what the last commit was "
-            f"by browsing both queues, and {getter.status.name} and {self._settings[1].status_queue}; or {SALVAGE}",
+            f"the outgoing group of {putter!r} was interrupted, but the incoming group of {getter!r} was not. Both are committed "
+            "together, so one of the two status records was removed or replaced. Browse both queues and the status queues "
+            f"{getter.status.name} and {self._settings[1].status_queue} to find out what the last commit was; or {SALVAGE}",
             status_queue=getter.status.name,
         )
 
@@ -242,7 +245,7 @@ class GroupPipe:
 
 
 class _Pairs:
-    """The groups that come in, each with the one that is to be made of it."""
+    """The incoming groups, each with the outgoing group to make from it."""
 
     def __init__(self, getter: Getter, output: PipeOutput) -> None:
         self._groups = Groups(getter)

@@ -1,6 +1,6 @@
-"""A queue manager as an application sees it: connect to it, and ask it for producers and consumers of groups.
+"""Connect to a queue manager, and make producers, consumers and pipes of message groups on that connection.
 
-Not here: what operators ask of a queue manager (``mqgroups.operate``), and which settings there can be (``config.py``).
+Not here: the operators' functions (``mqgroups.operate``), and the checks on settings (``config.py``).
 """
 
 from __future__ import annotations
@@ -39,24 +39,25 @@ from mqgroups.status.hooks import Hooks, OnAbandon, OnInDoubt, OnResume
 from mqgroups.telemetry import context
 from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK, TelemetrySettings
 
-# Reconnecting is this package's own: with the client's, MQPMO_LOGICAL_ORDER is refused (2547; IBM MQ, topic q045460).
+# This package reconnects by itself: with the client's automatic reconnection, MQPMO_LOGICAL_ORDER is refused (2547; IBM MQ, topic
+# q045460).
 _CONNECT_OPTIONS = mq.MQCNO_RECONNECT_DISABLED | mq.MQCNO_HANDLE_SHARE_BLOCK
 
 
 class QueueManager(ConnectionHolder):
     """A connected queue manager. Leaving its ``with`` block backs out what is not committed, and disconnects.
 
-    It has one unit of work, and is one thread's at a time: producers and consumers that work at the same time need a connection
-    each.
+    It has one unit of work, and one thread at a time can use it. Producers and consumers that work at the same time need a
+    connection each.
     """
 
     def __init__(self, connection: Connection, leave: Callable[[], None] | None = None) -> None:
-        """Take a connection over; ``leave`` is called when it is closed."""
+        """Take over ``connection``; ``leave`` is called when this queue manager is closed."""
         super().__init__(connection)
         self._leave = leave
 
     def close(self) -> None:
-        """Back out what is not committed, and disconnect if the connection is this package's own. Idempotent."""
+        """Back out what is not committed, and disconnect if this package made the connection. Idempotent."""
         try:
             self._connection.close()
         finally:
@@ -72,7 +73,7 @@ class QueueManager(ConnectionHolder):
         try:
             self.close()
         except BaseException:
-            # Interrupted: the application has left the connection, and will not close it again.
+            # The first close was interrupted. The application has left the block and will not close the connection again.
             self.close()
             raise
 
@@ -101,35 +102,35 @@ class QueueManager(ConnectionHolder):
 
         Args:
             queue: a local, alias, remote or cluster queue.
-            name: the producer's identity, which survives a crash: 1 to 35 characters of A-Z a-z 0-9 . / _ %. One
-                instance of a name works at a time.
+            name: the producer's identity, which survives a crash: 1 to 35 characters of A-Z a-z 0-9 . / _ %. Only one
+                instance of a name can work at a time.
             commit_every: when to take a syncpoint: a number of messages, or ``Every(messages=, bytes=, seconds=)``.
-            status_queue: where its status record is kept, on the connected queue manager; by default
+            status_queue: the queue for the status record, on the connected queue manager; by default
                 ``MQGROUPS.PUT.<name>``.
             status_model: the model queue to make the status queue from if it does not exist.
-            status_layout: ``"classic"`` gets each old record when it puts the new one; ``"segmented"`` puts records as segments
-                of one message, which saves that MQGET and is not there on z/OS; ``"auto"`` does so where units of work are
-                small. A name can change from one to the other at any start.
-            owner_wait_s: how long to wait for an owner of the same name to go, seconds.
-            full_wait_s: how long to wait for room on a full queue, or for puts to be allowed again, seconds.
-            persistence: of the messages. Messages that are not persistent are gone after the queue manager restarts,
-                and what is left of their group cannot be consumed.
+            status_layout: ``"classic"`` gets the old record whenever it puts a new one; ``"segmented"`` puts records as segments
+                of one message, which saves that MQGET but is not available on z/OS; ``"auto"`` chooses ``"segmented"`` for small
+                units of work. The layout can be changed at any restart.
+            owner_wait_s: how long to wait for another owner of the same name to end, seconds.
+            full_wait_s: how long to wait for room on a full queue, or until puts are no longer inhibited, seconds.
+            persistence: of the messages. Messages that are not persistent are lost when the queue manager restarts, and
+                the rest of their group can then not be consumed.
             priority: of the messages, 0 to 9; by default the queue's.
-            segment_bytes: put longer messages as segments of so many bytes; units of work may end between them. By default
-                only streams are put in segments, of 1 MiB. Not on z/OS.
-            bind: to which instance of a cluster queue; nothing to other queues. ``"group"``: one is chosen for each group
-                (MQOO_BIND_ON_GROUP). ``"open"``: one for all groups, until the producer is closed or connects again.
-                ``"as queue"``: as DEFBIND of the queue says. ``"not fixed"``, or DEFBIND(NOTFIXED), is refused for a cluster
-                queue: it would split groups. An interrupted group goes on where it was begun, whatever is said here.
-            on_resume: called once, before this returns, if an interrupted group was found. What it raises comes out of
-                here; the group stays as it was found.
-            on_in_doubt: called when MQCMIT of messages had no answer and it is known what became of them; once for each.
-                What it raises comes out of the call that was under way; ``group()`` goes on after the last commit.
+            segment_bytes: put messages that are longer than this as segments of this length; a unit of work may end between
+                two segments. By default only streams are put in segments, of 1 MiB. Not on z/OS.
+            bind: how to bind to an instance of a cluster queue; ignored for other queues. ``"group"``: an instance is chosen
+                for each group (MQOO_BIND_ON_GROUP). ``"open"``: one instance for all groups, until the producer is closed or
+                reconnects. ``"as queue"``: the queue's DEFBIND. ``"not fixed"``, or DEFBIND(NOTFIXED), is refused for a cluster
+                queue, because it would split groups. An interrupted group always goes on at the instance where it began.
+            on_resume: called once, before this method returns, if an interrupted group was found. If it raises an error, this
+                method raises it too; the group stays as it was found.
+            on_in_doubt: called once for each MQCMIT of messages that had no answer, as soon as the outcome is known. If it
+                raises an error, so does the call during which this happened; ``group()`` goes on after the last commit.
 
         Raises:
-            ConfigurationError: a setting cannot be.
-            StatusError: the status queue is not what it must be.
-            OwnerActive: another instance of this name has it.
+            ConfigurationError: a setting is invalid.
+            StatusError: the status queue, or the record on it, cannot be used.
+            OwnerActive: another instance of this name has the status queue open.
             MQIError: a queue cannot be opened.
         """
         every = checked_commit_every(commit_every)
@@ -173,32 +174,33 @@ class QueueManager(ConnectionHolder):
         """Return a consumer that gets message groups from ``queue``.
 
         Args:
-            queue: a local queue or an alias of one; of a cluster queue the instance at this queue manager.
-            name: the consumer's identity, as a producer's. Its status queue is at this queue manager too, so consumers at
-                several instances of a cluster queue can have one name.
+            queue: a local queue, or an alias of one. For a cluster queue, the instance on this queue manager.
+            name: the consumer's identity, with the same rules as a producer's name. Its status queue is on this queue manager
+                too, so consumers at several instances of a cluster queue can have the same name.
             commit_every: when to take a syncpoint, as for a producer.
             status_queue: by default ``MQGROUPS.GET.<name>``.
             status_model: the model queue to make the status queue from if it does not exist.
             status_layout: how records are kept, as for a producer.
-            owner_wait_s: how long to wait for an owner of the same name to go, seconds.
+            owner_wait_s: how long to wait for another owner of the same name to end, seconds.
             wait_s: how long to wait for the next group before the iteration ends, seconds; ``None`` waits for ever.
             group_wait_s: how long to wait for the next message inside a group before ``GroupStalled``, seconds.
             complete_groups_only: begin a group only when all its messages are on the queue (MQGMO_ALL_MSGS_AVAILABLE).
-            max_message_length: the longest message to take, bytes. The buffer begins smaller and grows to what comes.
-            stream: take messages that were put in segments segment by segment (``Message.chunks``), with syncpoints between
-                them, instead of whole. Of such a message ``data`` is its first segment only.
-            poison: what to do with a message that fails whenever it is processed, as far as the queue has a BOTHRESH: found by
-                its backout count, and by processing it in a unit of work of its own. ``"halt"`` raises ``PoisonMessage``,
-                ``"skip"`` moves it to the queue's BOQNAME, ``"quarantine"`` moves the rest of its group there and raises
-                ``GroupQuarantined``; ``"ignore"`` does not ask.
-            on_abandon: called with what iterating over an abandoned group is about to raise, before that is committed: to
-                undo, durably, what was done with its messages. If it raises, the group comes again.
+            max_message_length: the longest message to accept, bytes. The buffer starts smaller and grows as needed.
+            stream: get a message that was put in segments one segment at a time (``Message.chunks``), with syncpoints between
+                them, instead of reassembled. ``data`` of such a message is then its first segment only.
+            poison: what to do with a message that makes its consumer fail whenever it is processed. Such a message is detected
+                only if the queue has a BOTHRESH: by its backout count, and by processing it in a unit of work of its own.
+                ``"halt"`` raises ``PoisonMessage``; ``"skip"`` moves the message to the queue's BOQNAME; ``"quarantine"`` moves
+                the rest of its group there and raises ``GroupQuarantined``; ``"ignore"`` does not look at backout counts.
+            on_abandon: called with the ``GroupAbandoned`` error of an abandoned group, before that group is committed and the
+                error is raised. Use it to undo durably the effects of the group's messages. If it raises an error, the group
+                comes again.
             on_resume, on_in_doubt: as for a producer.
 
         Raises:
-            ConfigurationError: a setting cannot be.
-            StatusError: the status queue is not what it must be.
-            OwnerActive: another instance of this name has it.
+            ConfigurationError: a setting is invalid.
+            StatusError: the status queue, or the record on it, cannot be used.
+            OwnerActive: another instance of this name has the status queue open.
             MQIError: a queue cannot be opened.
         """
         every = checked_commit_every(commit_every)
@@ -244,11 +246,11 @@ class QueueManager(ConnectionHolder):
     ) -> GroupPipe:
         """Return a pipe that gets groups from ``source`` and puts groups made from them to ``target``, exactly once.
 
-        It is a consumer and a producer of the same name with one unit of work; the arguments are theirs. ``commit_every`` counts
-        the messages that are got; a unit of work also ends before what is put in it goes beyond MAXUMSGS.
+        A pipe is a consumer and a producer with the same name and a common unit of work. The arguments mean the same as for those
+        two. ``commit_every`` counts the messages that are got. A unit of work also ends before its messages exceed MAXUMSGS.
 
         Raises:
-            StatusRecordsDisagree: the two status records are not of the same commit.
+            StatusRecordsDisagree: the two status records do not come from the same commit.
             ConfigurationError, StatusError, OwnerActive, MQIError: as for a consumer and a producer.
         """
         every = with_room(checked_commit_every(commit_every), self._connection.max_uncommitted_msgs)
@@ -306,37 +308,36 @@ def connect(
     """Connect to a queue manager.
 
     Args:
-        q_mgr_name: its name; not ``*NAME``, because a group can be resumed on one queue manager only.
-        channel: the server-connection channel; ``None`` leaves it to the MQ client how to get there.
+        q_mgr_name: the queue manager's name; not ``*NAME``, because a group can be resumed on one queue manager only.
+        channel: the server-connection channel; ``None`` uses the MQ client's own configuration.
         conn_name: ``"host(port)"``, with ``channel``; several, separated by commas, are tried in order.
-        user, password: to be checked by the queue manager. Secrets can be texts, or a ``Secret`` that says in which file or
-            environment variable they are; then they are read again whenever the connection is made again.
-        token: a JSON web token instead of them (ibmmq only).
-        cipher_spec: the CipherSpec of the channel: the connection uses TLS (MQCD.SSLCipherSpec).
-        key_repository: where the certificates are that the queue manager's is checked by (MQSCO.KeyRepository); else
-            MQSSLKEYR or mqclient.ini say so.
-        key_repository_password: opens it (ibmmq only); else MQKEYRPWD or a stash file do.
-        certificate_label: of this client's own certificate, which a channel with SSLCAUTH(REQUIRED) asks for.
-        peer_name: what the distinguished name in the queue manager's certificate has to match (``"CN=QM1,O=*"``).
-        ccdt_url: a client channel definition table, instead of ``channel`` and ``conn_name`` (ibmmq only); else MQCCDTURL,
-            MQCHLLIB and MQCHLTAB say where one is.
-        connect_wait_s: how long to go on trying while the queue manager is not there, seconds; 0 tries once.
-        reconnect_wait_s: how long to go on trying when the connection is lost, seconds. Producers and consumers find out
-            whether their unit of work was committed, do it again if not, and go on as if nothing had happened; 0 leaves
-            that to the application.
-        sleep: how the waits between tries are done.
-        trace: which OpenTelemetry spans its producers and consumers make: one for each ``"unit of work"``, for each
-            ``"message"`` too, or none (``"off"``). Metrics do not depend on it.
-        propagate: put messages with the context of their span, as message properties ``traceparent`` and ``tracestate``. Where
-            PROPCTL does not prevent it, consumers that pass no message handle get such a message with an MQRFH2 in front of its
-            data (this package's take it off again); therefore not by default. Consumers link to the context that they find,
-            whatever PROPCTL says. With ``trace="off"`` the context of the application's own span.
+        user, password: the queue manager checks them. A secret is a string, or a ``Secret`` that names a file or an environment
+            variable, which is then read again at each reconnect.
+        token: a JSON web token instead of user and password (ibmmq only).
+        cipher_spec: the CipherSpec of the channel; the connection then uses TLS (MQCD.SSLCipherSpec).
+        key_repository: the key repository with the certificates to check the queue manager's certificate against
+            (MQSCO.KeyRepository); by default the one in MQSSLKEYR or mqclient.ini.
+        key_repository_password: the password of the key repository (ibmmq only); by default MQKEYRPWD or a stash file.
+        certificate_label: the label of this client's own certificate, which a channel with SSLCAUTH(REQUIRED) asks for.
+        peer_name: a pattern for the distinguished name in the queue manager's certificate (``"CN=QM1,O=*"``).
+        ccdt_url: a client channel definition table, instead of ``channel`` and ``conn_name`` (ibmmq only); by default the one in
+            MQCCDTURL, MQCHLLIB and MQCHLTAB.
+        connect_wait_s: how long to retry while the queue manager is not available, seconds; 0 tries once.
+        reconnect_wait_s: how long to retry when the connection is lost, seconds. Producers and consumers find out whether
+            their unit of work was committed, redo it if it was not, and go on. 0 does not reconnect: the application has to.
+        sleep: the function that waits between two tries.
+        trace: which OpenTelemetry spans producers and consumers make: one for each unit of work (``"unit of work"``), also one
+            for each message (``"message"``), or none (``"off"``). Metrics do not depend on this.
+        propagate: put messages with the trace context of their span, as message properties ``traceparent`` and ``tracestate``.
+            Consumers that pass no message handle then get an MQRFH2 in front of the data, unless PROPCTL prevents it; therefore
+            the default is off. This package's consumers remove the MQRFH2. They link to the context that they find, whatever
+            PROPCTL says. With ``trace="off"``, messages carry the context of the application's own span.
 
     Raises:
         BindingMissing: neither pymqi nor ibmmq can be used.
-        ConfigurationError: settings do not go together, are too long, or cannot be passed on by the binding; a secret cannot be
+        ConfigurationError: settings cannot be combined, are too long, or are not supported by the binding; or a secret cannot be
             read.
-        NotAuthorised, ConnectionBroken, MQIError: it cannot be connected to.
+        NotAuthorised, ConnectionBroken, MQIError: the connection cannot be made.
     """
     arguments = ConnectArguments(
         q_mgr_name=q_mgr_name,
@@ -367,18 +368,27 @@ def wrap(
     trace: Trace = EACH_UNIT_OF_WORK,
     propagate: bool = False,
 ) -> QueueManager:
-    """Use a connection the application has made: a connected ``pymqi.QueueManager`` or ``ibmmq.QueueManager``.
+    """Use a connection that the application has made: a connected ``pymqi.QueueManager`` or ``ibmmq.QueueManager``.
 
-    Closing the result backs out what is not committed but does not disconnect. It cannot be made again when it is lost; the
-    application connects and wraps again, and resumes. Two things stay with the application. Its object commits when it is
-    collected with ``disconnect_on_exit=True``, the bindings' default (MQDISC commits): close producers and consumers first. And
-    messages it puts or gets itself in syncpoint are in the same unit of work: they are committed and backed out with the
-    group's. While a group's messages are in it the object's own ``commit``, ``backout``, ``begin`` and ``disconnect`` are
-    refused (``GroupUsage``); what ends it otherwise is noticed (``ForeignSyncpoint``, ``StatusRecordMissing``). ``trace`` and
-    ``propagate`` are as for ``connect``.
+    Closing the result backs out what is not committed but does not disconnect. If the connection is lost, this package cannot
+    reconnect: the application connects and wraps again, and the interrupted group is resumed.
+
+    Two rules for the application:
+
+    * Close producers and consumers before the wrapped object is garbage-collected. With ``disconnect_on_exit=True``, the
+      bindings' default, that object calls MQDISC then, which commits.
+    * Messages that the application itself puts or gets in syncpoint on this connection are in the same unit of work. They are
+      committed and backed out with the group's messages.
+
+    While the unit of work has messages of a group, the wrapped object's ``commit``, ``backout``, ``begin`` and ``disconnect`` are
+    refused (``GroupUsage``). If the unit of work is ended in another way, that is detected (``ForeignSyncpoint``,
+    ``StatusRecordMissing``).
+
+    Args:
+        trace, propagate: as for ``connect``.
 
     Raises:
-        ConfigurationError: it is neither, or not connected.
+        ConfigurationError: ``q_mgr`` is not an object of these classes, or is not connected.
     """
     binding = binding_of(q_mgr)
     connection = Connection(

@@ -54,7 +54,7 @@ def accept(q_mgr: mqgroups.QueueManager) -> object:
 def test_a_mode_that_is_no_word_of_its_setting_is_refused_before_anything_is_done(
     owner, wrong: Callable[[mqgroups.QueueManager], object]
 ):
-    with pytest.raises(ConfigurationError, match=r"must be .*'|must be some of") as refused:
+    with pytest.raises(ConfigurationError, match=r"must be .*'|must be a collection of") as refused:
         wrong(owner.qmgr)
     assert wrong.__name__.rpartition("_")[2] in str(refused.value)
     assert owner.on_queue() == []

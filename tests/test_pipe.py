@@ -201,7 +201,7 @@ def test_records_that_disagree_stop_the_pipe(owner, side):
     with pytest.raises(ZeroDivisionError), side.open(commit_every=2) as pipe:
         run(pipe, lambda data: [data] if data != b"5" else [1 // 0])
     owner.empty(owner.status_queue("get"))
-    with pytest.raises(errors.StatusRecordsDisagree, match="A status record of one of them was removed"):
+    with pytest.raises(errors.StatusRecordsDisagree, match="one of the two status records was removed"):
         side.open()
     assert decode(owner.records("put")[0]).msg_seq_number == 4
     assert owner.data() == THIS[4:]

@@ -1,7 +1,7 @@
-"""The records of one group on a shared status queue, for the one attempt that puts the group; see ``core.claim``.
+"""The records of one group on a shared status queue, for the attempt that puts the group; see ``core.claim``.
 
-``read`` is a claim until the first commit, which is the claim's own: what it returns is to be replaced. After that it tells
-what is there, as an owner's status queue does.
+The first commit is that of the claim. Until then ``read`` claims the group and returns the record that the claim has to replace.
+After that ``read`` returns the record on the queue, like an owner's status queue.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NOTHING = MessagesDigest().value()
 
 
 class GroupAlreadyPut(Exception):
-    """There is nothing to claim: the group is whole. ``status`` is its record; ``None`` if its batch was completed."""
+    """The group is complete, so it cannot be claimed. ``status`` is its record; ``None`` if its batch was completed."""
 
     def __init__(self, status: StatusRecord | None) -> None:
         super().__init__()
@@ -39,9 +39,9 @@ class GroupAlreadyPut(Exception):
 
 
 class ClaimedRecords(RecordKeeper):
-    """One group's records, and one attempt's claim on them. The record stays when the group is whole, and says so."""
+    """One group's records, and one attempt's claim on them. When the group is complete its record says so, and stays."""
 
-    # The record that is taken, the one that is put, and the intent.
+    # The record that is got, the record that is put, and the intent.
     most_messages = 3
 
     def __init__(self, shared: SharedStatusQueue, claim: Claim) -> None:
@@ -50,35 +50,36 @@ class ClaimedRecords(RecordKeeper):
         self._claim = claim
         self._claimed = False
         self._lock: Queue | None = None
-        # What is on the queue: after the last commit, and as this unit of work sees it.
+        # The record on the queue: after the last commit, and as this unit of work sees it.
         self._committed: FoundRecord | None = None
         self._current: FoundRecord | None = None
 
     @property
     def is_stale(self) -> bool:
-        """Whether the connection was made again since: ``reopen`` is due."""
+        """Whether the connection was replaced since, so that ``reopen`` is needed."""
         return self._shared.is_stale
 
     def reopen(self) -> None:
-        """Open the queue again on a connection that was made again; one try."""
+        """Open the queue again on a new connection; one try."""
         self._shared.reopen()
 
     def held_by(self) -> StatusRecord | None:
-        """Return the status record, if it can be seen."""
+        """Return the status record; ``None`` if it is hidden or gone."""
         found = self._shared.find_one(self._claim.status_id)
         return found.record if found else None
 
     def read(self, marks: Sequence[Mark] = ()) -> StatusRecord | None:  # noqa: ARG002 - there is one of its CorrelId
-        """Claim the group, or, after the claim was committed, return its record.
+        """Claim the group; or, after the claim was committed, return its record.
 
-        Returns: what the claim is to replace, be it on the queue or not; or the record, ``None`` if it and the intent are
-        gone.
+        Returns:
+            Before that commit, the record that the claim replaces; for a new group this is not on the queue. After it, the
+            record on the queue; ``None`` if it and the intent are gone.
 
         Raises:
-            GroupAlreadyPut: there is nothing to claim.
-            OwnerActive: somebody has the records in a unit of work, or is claiming the group; to be tried again.
+            GroupAlreadyPut: the group is complete.
+            OwnerActive: another attempt has the records in a unit of work, or is claiming the group; try again.
             KeyInTwoPartitions: another part of the same batch has claimed the group.
-            StatusError: what is there cannot be.
+            StatusError: the records on the queue cannot be used.
             MQIError: a call failed.
         """
         if not self._claimed:
@@ -89,11 +90,11 @@ class ClaimedRecords(RecordKeeper):
         return self._current.record if self._current else None
 
     def stage(self, record: StatusRecord, *, last: bool = False) -> None:  # noqa: ARG002 - records are no segments here
-        """Put ``record`` in the place of the one there is; a group's first one together with its intent.
+        """Replace the record by ``record``. A group's first record is put together with its intent.
 
         Raises:
-            OwnerActive: it was replaced between looking and claiming; to be claimed again.
-            OwnershipLost: another attempt has replaced it.
+            OwnerActive: another attempt replaced the record between ``read`` and the claim; claim again.
+            OwnershipLost: another attempt has replaced the record.
         """
         if self._current is None:
             self._shared.put(new_intent(self._claim), self._claim.intent_id)
@@ -104,7 +105,7 @@ class ClaimedRecords(RecordKeeper):
         self._current = self._shared.put(record, self._claim.status_id)
 
     def ended(self, *, committed: bool) -> None:
-        """Take note that the unit of work was committed, the first one is the claim; or else that it was backed out."""
+        """Take note that the unit of work was committed or backed out. The first commit is the claim."""
         if committed:
             self._claimed = True
             self._committed = self._current
@@ -113,7 +114,7 @@ class ClaimedRecords(RecordKeeper):
         self._unlock()
 
     def close(self, *, delete: bool = False) -> None:  # noqa: ARG002 - the queue is not one owner's to delete
-        """Let others claim. The queue stays open for the next group."""
+        """Release the lock. The queue stays open for the next group."""
         self._unlock()
 
     def _read_to_claim(self) -> StatusRecord:
@@ -123,7 +124,7 @@ class ClaimedRecords(RecordKeeper):
         intent = shared.find_one(claim.intent_id)
         status = mark = None
         if intent is not None:
-            # There are records, so there is nothing to lock: who takes the status record has the group.
+            # The group has records, so the lock is not needed: the attempt that gets the status record has the group.
             self._unlock()
             status = shared.find_one(claim.status_id)
         else:

@@ -1,7 +1,7 @@
-"""What becomes of a batch's records on a shared status queue: they go when the batch is completed, or an operator purges them.
+"""Removes a batch's records from a shared status queue, when the batch is completed or when an operator purges them.
 
-See ``core.claim`` for what is there. All of this can be done again, and at the same time by several: whoever comes too late
-finds less to do.
+``core.claim`` describes the records. Each function can be repeated, and several programs can call it at the same time: records
+that are already gone are skipped.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class SinkRecords:
     """The records of one sink.
 
     Attributes:
-        sink: whose.
+        sink: the sink that the records belong to.
         completed_batch: the last batch that was completed; ``None`` if none was.
-        groups: the status records of groups in batches that were not, or are being, completed; by batch and key.
-        hidden: names of groups whose status record is in somebody's unit of work.
+        groups: the status records of groups in batches that are not completed, or are being completed; by batch and key.
+        hidden: names of groups whose status record is hidden by a unit of work.
     """
 
     sink: Sink
@@ -48,14 +48,14 @@ class SinkRecords:
 
 @dataclass(slots=True)
 class _Group:
-    """The records of one group, as they lie."""
+    """The records of one group on the queue."""
 
     intent: FoundRecord | None = None
     status: FoundRecord | None = None
 
 
 class _Found:
-    """All that lies on a shared status queue of one sink."""
+    """All records of one sink on a shared status queue."""
 
     def __init__(self, sink: Sink) -> None:
         self.sink = sink
@@ -85,25 +85,26 @@ def complete_batch(
     mark_expires_s: int | None = None,
     claim_wait_s: float = 60.0,
 ) -> None:
-    """Say that all groups of a batch, and of those before it, are whole; then take away the records that say so of each.
+    """Record that all groups of a batch, and of those before it, are complete; then remove the records of these groups.
 
-    To be called when all parts of the batch are put; again, if it is not known whether that was done. Records that the unit of
-    work of a lost connection was taking away may come back after that. They say what the high-water mark says, so they do no harm
-    until the next batch is completed, or an operator purges them.
+    Call this when all parts of the batch are put; call it again if it is not known whether it was done. If the connection is lost
+    while a unit of work removes records, these may come back. They agree with the high-water mark, so they do no harm until the
+    next batch is completed or an operator purges them.
 
     Args:
         connection: to the queue manager that has the status queue.
-        status_queue: shared by all attempts.
+        status_queue: the status queue that all attempts share.
         sink_name, queue, batch: which batch.
-        token: who says so.
-        mark_expires_s: how long to remember it, seconds, for a sink that will have no other batch; by default for ever.
-        claim_wait_s: how long to wait for a group of this batch that somebody has in a unit of work, seconds.
+        token: the caller's identity, for the high-water mark.
+        mark_expires_s: how long to keep the high-water mark, seconds, for a sink that will have no other batch; by default for
+            ever.
+        claim_wait_s: how long to wait for a group of this batch that is in another program's unit of work, seconds.
 
     Raises:
-        InputChanged: a group of this batch is not whole: the batch had messages for it once, and has none now.
-        OwnerActive: somebody has one in a unit of work, and still had after ``claim_wait_s``. Nothing was changed.
-        StatusError: the status queue, or what is on it, cannot be used.
-        MQIError: a call failed; to be called again.
+        InputChanged: a group of this batch is incomplete: the batch had messages for it once, and has none now.
+        OwnerActive: after ``claim_wait_s`` a group is still in another program's unit of work. Nothing was changed.
+        StatusError: the status queue, or a record on it, cannot be used.
+        MQIError: a call failed; call again.
     """
     sink = Sink(sink_name, queue, connection.q_mgr_identifier)
 
@@ -116,7 +117,7 @@ def complete_batch(
             if not any(_batch(mark) >= batch for mark in found.marks):
                 with connection.unit_of_work(shared):
                     shared.put(high_water_mark(sink, batch, token), sink.high_water_mark_id, expiry_s=mark_expires_s)
-            # Behind that: an attempt that finds no records of its group has to find the mark.
+            # Only after the new mark is committed: an attempt that finds no records of its group must find the mark.
             _take(connection, shared, [(mark,) for mark in found.marks if _batch(mark) < batch])
             _take(connection, shared, _done_with(found, batch))
         finally:
@@ -126,10 +127,10 @@ def complete_batch(
 
 
 def find_sinks(connection: Connection, status_queue: str, sink_name: str | None = None) -> list[SinkRecords]:
-    """Return what lies on a shared status queue, of all sinks or of those of one name.
+    """Return the records on a shared status queue, of all sinks or of the sinks with one name.
 
     Raises:
-        StatusError: the queue, or what is on it, cannot be used.
+        StatusError: the queue, or a record on it, cannot be used.
         MQIError: a call failed.
     """
     shared = SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL)
@@ -142,18 +143,18 @@ def find_sinks(connection: Connection, status_queue: str, sink_name: str | None 
 def purge_sink(
     connection: Connection, status_queue: str, sink_name: str, *, unfinished_groups: bool = False, mark: bool = False
 ) -> SinkPurged:
-    """Take away the records of a sink whose batches will not be done again.
+    """Remove the records of a sink whose batches will not be done again.
 
     Args:
         connection: to the queue manager that has the status queue.
-        status_queue: shared by all attempts.
-        sink_name: whose.
-        unfinished_groups: also get the messages of groups that are not whole from their queue.
-        mark: also forget which batch was completed last: a batch that comes again is put again.
+        status_queue: the status queue that all attempts share.
+        sink_name: the sink's name.
+        unfinished_groups: also remove the messages of incomplete groups from their queue.
+        mark: also remove the high-water mark. A batch that is done again is then put again.
 
     Raises:
-        StatusError: the queue, or what is on it, cannot be used.
-        MQIError: a call failed; what was purged before is.
+        StatusError: the queue, or a record on it, cannot be used.
+        MQIError: a call failed; records that were removed before stay removed.
     """
     shared = SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL)
     purged = SinkPurged()
@@ -173,7 +174,7 @@ def purge_sink(
 
 @dataclass(slots=True)
 class SinkPurged:
-    """How many groups' records, messages of unfinished groups and high-water marks were taken away."""
+    """How many groups' records, messages of unfinished groups and high-water marks were removed."""
 
     groups: int = 0
     messages: int = 0
@@ -198,14 +199,15 @@ def _records(found: _Found) -> SinkRecords:
 
 
 def _refuse_hidden(shared: SharedStatusQueue, found: _Found, batch: int) -> None:
-    """Refuse to conclude from a status record that cannot be seen: its group may have been interrupted."""
+    """Raise OwnerActive if a status record of the batch is hidden: its group may have been interrupted."""
     if any(_batch(mark) >= batch for mark in found.marks):
         return
     for (of, _), group in found.groups.items():
         if of == batch and group.status is None and group.intent is not None:
             error = shared.in_use("MQGET")
             error.context = (
-                f"Group {group.intent.record.name} is in somebody's unit of work, so nobody knows whether it is whole"
+                f"The status record of group {group.intent.record.name} is hidden by a unit of work, so it is not known whether "
+                "the group is complete"
             )
             raise error
 
@@ -218,8 +220,8 @@ def _refuse_unfinished(found: _Found, batch: int, q_mgr_name: str) -> None:
         if of == batch:
             raise InputChanged(record.name, record.group_id, record.msg_seq_number, "the batch has none for it now")
         _log.warning(
-            "group %s, of an earlier batch, has %d messages and is not whole, and that batch will not be done again: "
-            "mqgroups batches purge --unfinished-groups",
+            "group %s of an earlier batch is incomplete, with %d messages, and will not be completed any more. "
+            "`mqgroups batches purge --unfinished-groups` removes them",
             record.name,
             record.msg_seq_number,
             extra=logs.fields(
@@ -243,12 +245,12 @@ def _done_with(found: _Found, batch: int) -> list[tuple[FoundRecord, ...]]:
 
 
 def _is_begun(record: StatusRecord) -> bool:
-    """Whether messages of the group are committed, but not all."""
+    """Whether some messages of the group are committed, but not all."""
     return record.state is RecordState.IN_GROUP
 
 
 def _pair(group: _Group) -> tuple[FoundRecord, ...]:
-    # The status record first: who does not get it leaves the intent, too.
+    # The status record first: if it is not there, the intent is left too.
     return tuple(each for each in (group.status, group.intent) if each is not None)
 
 
@@ -257,7 +259,7 @@ def _batch(mark: FoundRecord) -> int:
 
 
 def _take(connection: Connection, shared: SharedStatusQueue, together: Sequence[tuple[FoundRecord, ...]]) -> int:
-    """Take records away, those that belong together in one unit of work; returns of how many the first was there."""
+    """Remove records, each tuple in one unit of work; returns for how many tuples the first record was there."""
     taken = 0
     for start in range(0, len(together), _IN_A_UNIT_OF_WORK):
         with connection.unit_of_work(shared):
@@ -270,7 +272,7 @@ def _take(connection: Connection, shared: SharedStatusQueue, together: Sequence[
 
 
 def _get_messages(connection: Connection, shared: SharedStatusQueue, group: _Group) -> int:
-    """Get the messages of a group that is not whole, if it is on a queue of this queue manager."""
+    """Get the messages of an incomplete group, if they are on this queue manager; returns how many there were."""
     assert group.status is not None
     record = group.status.record
     if not _is_begun(record) or record.resolved_q_mgr_name not in ("", connection.q_mgr_name):

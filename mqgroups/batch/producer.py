@@ -1,15 +1,15 @@
-"""BatchProducer: one attempt at one part of a batch of message groups, each group exactly once whatever becomes of the attempt.
+"""BatchProducer: one attempt at one part of a batch of message groups; each group is put exactly once, even if attempts fail.
 
-For schedulers that do things again: a task fails and is repeated, is given up but goes on, is run a second time as part of
-a batch whose end got lost. Attempts of a batch share a status queue (``core.claim``); each group is put by the group
-producer, with its records there in the place of a status queue of its own. So what a group needs after a crash, a commit
-without an answer or a lost connection is what any group needs, and it is done in one place.
+It is for schedulers that repeat work: a task fails and is repeated, or is given up but goes on running, or runs again because the
+end of its batch was lost. The attempts of a batch share a status queue (``core.claim``). Each group is put by ``put.Putter``,
+with records on that queue instead of a status queue of its own. So a group recovers from a crash, a commit without an answer or a
+lost connection by the same code as any other group.
 
-The messages of a group have to be the same, in the same order, whenever its batch is done again; a digest in the status record
-shows whether they are. When all parts of a batch are put, ``completion.complete_batch`` is due.
+Whenever a batch is done again, the messages of each group must be the same, in the same order. A digest in the status record
+checks this. When all parts of a batch are put, call ``completion.complete_batch``.
 
-Without a status queue a group is put once by each attempt, at least once in all; what an attempt leaves behind stays
-incomplete.
+Without a status queue each attempt puts the group once, so it is put at least once. A group that an attempt leaves unfinished
+stays incomplete.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from mqgroups.telemetry import metrics
 
 
 class BatchMessage(NamedTuple):
-    """A message of a group, as ``OutgoingGroup.put`` takes it."""
+    """A message of a group: the arguments of ``OutgoingGroup.put``."""
 
     payload: bytes | str
     format: str | None = None
@@ -50,22 +50,22 @@ class BatchMessage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BatchSettings:
-    """What a batch producer is told.
+    """Settings of a batch producer.
 
     Attributes:
-        queue: where the groups go; it is opened with MQOO_BIND_ON_GROUP.
-        sink: who puts batches there: the same for all batches and attempts.
+        queue: the queue for the groups; opened with MQOO_BIND_ON_GROUP.
+        sink: the name of the program that puts batches to ``queue``; the same for all batches and attempts.
         batch: the batch's number; a later batch has a higher one.
-        run: which execution of the batch this is: all its attempts have the same.
+        run: which execution of the batch this is; the same for all its attempts.
         partition: which part of the batch this attempt puts.
-        token: of this attempt, and no other one.
-        status_queue: on the same queue manager, shared by all attempts; ``None`` keeps no status.
+        token: an identity that no other attempt has.
+        status_queue: a queue on the same queue manager, shared by all attempts; ``None`` keeps no status.
         commit_every: when to take a syncpoint.
-        claim_wait_s: how long to wait for a group that somebody has in a unit of work, seconds. More than the time in which
-            the queue manager notices that a client is gone.
-        full_wait_s: how long to wait for room on a full queue, or for puts to be allowed again, seconds.
+        claim_wait_s: how long to wait for a group that is in another program's unit of work, seconds. It should be longer than
+            the queue manager needs to notice that a client is gone.
+        full_wait_s: how long to wait for room on a full queue, or until puts are no longer inhibited, seconds.
         persistence: of the messages.
-        status_model, claim_model: model queues of the status queue, and of locks.
+        status_model, claim_model: the model queues for the status queue and for the locks.
     """
 
     queue: str
@@ -84,7 +84,7 @@ class BatchSettings:
 
 
 class BatchProducer:
-    """Puts groups of one part of a batch. Close it; the connection stays."""
+    """Puts the groups of one part of a batch. The caller has to close it; the connection stays open."""
 
     def __init__(self, connection: Connection, settings: BatchSettings) -> None:
         """Open the status queue.
@@ -109,11 +109,11 @@ class BatchProducer:
             )
 
     def is_completed(self) -> bool:
-        """Whether the batch was completed before, so that none of its groups is to be put.
+        """Whether the batch was completed before, so that its groups must not be put again.
 
         Raises:
-            StatusError: what is on the status queue cannot be used.
-            MQIError: a call failed; the connection was lost for longer than it is waited for, or for good.
+            StatusError: a record on the status queue cannot be used.
+            MQIError: a call failed, or the connection was lost and reconnecting failed.
         """
         completed = self.connection.reopening(self._completed_batch)
         return completed is not None and completed >= self._settings.batch
@@ -123,20 +123,20 @@ class BatchProducer:
         return None if shared is None else shared.completed_batch(self._sink)
 
     def put_group(self, key: str, messages: Iterable[BatchMessage], *, priority: int | None = None) -> int:
-        """Put one group, or what is missing of it; returns how many messages this attempt has put.
+        """Put one group, or the rest of it; returns how many messages this attempt has put.
 
         Args:
-            key: the group's own within its batch.
-            messages: all messages of the group, at least one; those that are committed already are compared and passed over.
+            key: identifies the group within its batch.
+            messages: all messages of the group, at least one. Those that are committed already are compared and skipped.
             priority: of all messages, 0 to 9; by default the queue's.
 
         Raises:
-            Fenced: another attempt has taken the group over. This one has to end.
-            InputChanged: the group was put in part, or as a whole, with other messages.
+            Fenced: another attempt has taken the group over. This attempt has to end.
+            InputChanged: the group was put, partly or completely, with other messages.
             KeyInTwoPartitions: another part of the batch has the same key.
-            OwnerActive: somebody has the group in a unit of work, and still had after ``claim_wait_s``.
+            OwnerActive: after ``claim_wait_s`` the group is still in another program's unit of work.
             GroupNotResumable: the connection was lost, and no status is kept.
-            MQGroupsError: what else goes wrong; the group stays resumable at its last commit.
+            MQGroupsError: any other failure; the group can be resumed from its last commit.
         """
         settings = self._settings
         claim = Claim(self._sink, settings.batch, key, settings.token, settings.run, settings.partition)
@@ -171,7 +171,7 @@ class BatchProducer:
                 queue.close()
 
     def keeper(self, claim: Claim) -> RecordKeeper:
-        """Return where the status of one group is kept."""
+        """Return the keeper of one group's status record."""
         shared = self._reopened()
         return NoStatus() if shared is None else ClaimedRecords(shared, claim)
 
@@ -181,13 +181,13 @@ class BatchProducer:
         return self._shared
 
     def open_queue(self) -> Queue:
-        """Return the queue, open, between two groups."""
+        """Return the open queue, ready for a new group."""
         if self._queue is None or not self._queue.is_open:
             self._queue = self.connection.open_queue(self._settings.queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
         return self._queue
 
     def producer_settings(self, claim: Claim, priority: int | None) -> ProducerSettings:
-        """Return the settings by which a group is put."""
+        """Return the producer settings for one group."""
         settings = self._settings
         return ProducerSettings(
             queue=settings.queue,
@@ -213,7 +213,7 @@ class BatchProducer:
 
 
 class _ClaimedGroup:
-    """One group of a batch, claimed: its records are on the shared status queue, its queue is the batch's."""
+    """One group of a batch, claimed by this attempt. It uses the batch's shared status queue and the batch's queue."""
 
     def __init__(self, batch: BatchProducer, claim: Claim, priority: int | None) -> None:
         self._batch = batch
@@ -241,7 +241,7 @@ class _ClaimedGroup:
         self._putter = putter
 
     def put_messages(self, messages: Iterable[BatchMessage]) -> int:
-        """Put what is missing of the group; returns how many messages that was."""
+        """Put the messages that are missing of the group; returns how many."""
         claim, digest, number = self._claim, MessagesDigest(), 0
         left = iter(messages)
         with OutgoingGroup(self._putter, self._connection.turn) as group:
@@ -264,11 +264,11 @@ class _ClaimedGroup:
         return number - group.resume_from
 
     def end(self) -> None:
-        """Let go of the group, which is whole; its record stays, and so does the batch's queue."""
+        """Release the lock of a complete group. Its record stays, and the batch's queue stays open."""
         self._putter.owner.keeper.close()
 
     def give_up(self) -> None:
-        """Back out what is not committed. The queue is in the middle of a group, so it is closed."""
+        """Back out, and close the queue, because its handle is in the middle of a group."""
         with self._connection.turn:
             try:
                 self._putter.back_out(None)
@@ -294,7 +294,7 @@ def _check_same(
 
 
 def _parts(message: BatchMessage) -> tuple[bytes, bytes, bytes, bytes]:
-    """Return all that is put of a message, for its digest."""
+    """Return everything of a message that the digest covers."""
     payload, format_name, correl_id, properties = message
     text = b"\1" if isinstance(payload, str) else b""
     data = payload.encode() if isinstance(payload, str) else payload

@@ -1,16 +1,20 @@
-"""A status queue that many share: its records are found by CorrelId, and who may replace one is decided by what it says.
+"""A status queue that many attempts share: its records are found by CorrelId, and each attempt replaces only its own.
 
-What is there and what it means: ``core.claim``. This is the edge: records are browsed, put and taken, the latter two in the
-caller's unit of work.
+``core.claim`` explains the records and decides who may claim a group. This module is the edge: it browses records, and puts and
+gets them in the caller's unit of work.
 
-The queue is open for shared input, so the exclusive open of an owner's status queue, which is lock and fence at once, is
-made up for by two things. The fence: a record is only taken by MsgId, as it was put or seen, so that who holds an older one
-finds nothing. The lock, for the time between "there are no records of this group" and "these are they": a temporary dynamic
-queue whose name is the group's. Only one can be made at a time; the next MQOPEN ends in MQRC_OBJECT_ALREADY_EXISTS (IBM MQ,
-topic q041610; on z/OS it may be MQRC_NAME_IN_USE, q042430), and it is gone when it is closed or its connection ends (topic
-q003140). Considered: opening one queue exclusively; then all groups of a sink would wait for each other. Read only, not tried
-on IBM MQ: that what a connection left behind is backed out before its temporary queue is deleted. Nothing depends on it: what
-is backed out are puts, and who comes too early does not see them either way.
+The queue is open for shared input. An owner's status queue is opened exclusively, which is lock and fence at once; here two other
+means take its place.
+
+Fence: a record is got only by the MsgId with which it was put or browsed. An attempt that knows an older record finds no message.
+
+Lock: while an attempt claims a group without records, it holds a temporary dynamic queue that is named after the group. Only one
+such queue can exist at a time: the next MQOPEN fails with MQRC_OBJECT_ALREADY_EXISTS (IBM MQ, topic q041610; on z/OS it may be
+MQRC_NAME_IN_USE, q042430). The queue is deleted when it is closed or its connection ends (topic q003140). Considered: opening one
+queue exclusively; then all groups of a sink would wait for each other.
+
+It is not known whether a lost connection's unit of work is backed out before its temporary queue is deleted (read, not tried on
+IBM MQ). The code does not depend on it: the uncommitted messages are puts, which no other attempt sees in either case.
 """
 
 from __future__ import annotations
@@ -45,7 +49,7 @@ _LOCK_NAME_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class FoundRecord:
-    """A record as it lies on the queue."""
+    """A record on the queue."""
 
     record: StatusRecord
     msg_id: bytes
@@ -56,19 +60,19 @@ class SharedStatusQueue:
     """A shared status queue, open."""
 
     def __init__(self, connection: Connection, name: str, model: str, lock_model: str) -> None:
-        """Open the queue, making it from the model queue if it does not exist.
+        """Open the queue, or make it from the model queue if it does not exist.
 
         Args:
-            connection: to the queue manager that has the groups' queue too: a unit of work has both.
+            connection: to the queue manager that also has the groups' queue, because a unit of work includes both.
             name: of the queue.
-            model: a model queue, DEFTYPE(PERMDYN) SHARE; empty for a queue that has to exist.
-            lock_model: a model queue, DEFTYPE(TEMPDYN), to make locks from.
+            model: a model queue, DEFTYPE(PERMDYN) SHARE; empty if the queue must exist.
+            lock_model: a model queue, DEFTYPE(TEMPDYN), for the locks.
 
         Raises:
-            QueueMissing: it does not exist, and ``model`` is empty.
-            StatusQueueUnusable: it does not exist and there is no model queue; or it cannot be shared, or would not
-                outlive its connection.
-            MQIError: it cannot be opened.
+            QueueMissing: the queue does not exist, and ``model`` is empty.
+            StatusQueueUnusable: neither the queue nor the model queue exists; or the queue cannot be shared, or is deleted with
+                its connection.
+            MQIError: the queue cannot be opened.
         """
         self.name = name
         self._connection = connection
@@ -83,33 +87,33 @@ class SharedStatusQueue:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the connection was made again since: ``reopen`` is due."""
+        """Whether the connection was replaced since, so that ``reopen`` is needed."""
         return self._queue.is_stale
 
     def reopen(self) -> None:
-        """Open the queue again on a connection that was made again; one try."""
+        """Open the queue again on a new connection; one try."""
         self._queue = self._open("")
 
     def find(self, correl_id: bytes) -> list[FoundRecord]:
-        """Browse the records with this CorrelId; those in a unit of work that is not resolved cannot be seen.
+        """Browse the records with this CorrelId. Records in an open unit of work are hidden.
 
         Raises:
-            StatusRecordCorrupt, StatusRecordVersion: one cannot be read.
+            StatusRecordCorrupt, StatusRecordVersion: a record cannot be read.
             MQIError: a call failed.
         """
         return list(self._browse(st.md(correl_id=correl_id), _BROWSE_FIRST, _BROWSE_NEXT))
 
     def find_one(self, correl_id: bytes) -> FoundRecord | None:
-        """As ``find``, for a record of which there is one or none.
+        """Browse the one record with this CorrelId; ``None`` if there is none. Errors as for ``find``, and:
 
         Raises:
-            DuplicateStatusRecords: there are more.
-            OwnerActive: it is being replaced too often to be seen; to be tried again.
+            DuplicateStatusRecords: there is more than one.
+            OwnerActive: it is replaced too often for a consistent result; try again.
         """
         found = self.find(correl_id)
         if len(found) > 1:
-            # Browsing takes several calls: a record and the one that has replaced it in between may both be seen. What is
-            # seen twice was there all the time.
+            # Browsing takes several calls, so it may find both a record and the one that replaced it in between. Records that two
+            # browses find were there all the time.
             seen = {each.msg_id for each in found}
             found = self.find(correl_id)
             if sum(each.msg_id in seen for each in found) > 1:
@@ -119,14 +123,14 @@ class SharedStatusQueue:
         return found[0] if found else None
 
     def find_all(self) -> Iterator[FoundRecord]:
-        """Browse all records, from the first."""
+        """Browse all records."""
         return self._browse(st.md(), st.gmo(_BROWSE | mq.MQGMO_BROWSE_FIRST), _BROWSE_ALL)
 
     def completed_batch(self, sink: Sink) -> int | None:
         """Return the last batch of the sink that was completed; ``None`` if none was.
 
         Raises:
-            StatusRecordForeign: what says so was put on another queue manager.
+            StatusRecordForeign: the high-water mark is of another queue manager.
         """
         completed = None
         for each in self.find(sink.high_water_mark_id):
@@ -138,22 +142,22 @@ class SharedStatusQueue:
         return completed
 
     def put(self, record: StatusRecord, correl_id: bytes, *, expiry_s: int | None = None) -> FoundRecord:
-        """Put a record, in the caller's unit of work; ``expiry_s`` is how long it is kept, seconds."""
+        """Put a record in the caller's unit of work. It expires after ``expiry_s`` seconds, by default never."""
         expiry = mq.MQEI_UNLIMITED if expiry_s is None else expiry_s * 10
         md = st.md(format_name=mq.MQFMT_STRING, ccsid=1208, correl_id=correl_id, expiry=expiry)
         md_out, _ = self._queue.put(md, _PUT, encode(record))
         return FoundRecord(record, md_out[st.MD_MSG_ID], correl_id)
 
     def take(self, record: FoundRecord) -> bool:
-        """Get a record, in the caller's unit of work; ``False`` if it is not there, or in somebody's unit of work."""
+        """Get a record in the caller's unit of work; ``False`` if it is gone or hidden by another unit of work."""
         return self._queue.get(st.md(msg_id=record.msg_id, correl_id=record.correl_id), _TAKE) is not None
 
     def lock(self, correl_id: bytes) -> Queue:
-        """Lock a group for claiming it; closing what is returned unlocks it, and so does the connection's end.
+        """Lock a group in order to claim it. Closing the returned queue unlocks the group, and so does the connection's end.
 
         Raises:
-            OwnerActive: another attempt is claiming it, or its connection is not gone yet.
-            StatusQueueUnusable: there is no model queue for locks.
+            OwnerActive: another attempt is claiming the group, or its lost connection is not gone yet.
+            StatusQueueUnusable: the model queue for locks does not exist, or is not DEFTYPE(TEMPDYN).
             MQIError: the lock cannot be made.
         """
         name = f"MQGROUPS.CLAIM.{correl_id[:_LOCK_NAME_BYTES].hex().upper()}"
@@ -161,7 +165,7 @@ class SharedStatusQueue:
             lock = self._connection.open_queue(self._lock_model, mq.MQOO_INQUIRE, dynamic_q_name=name)
         except QueueMissing as error:
             raise StatusQueueUnusable(
-                f"the model queue {self._lock_model} for locks on status queue {self.name} does not exist: "
+                f"the model queue {self._lock_model} for locks on status queue {self.name} does not exist. "
                 f"DEFINE QMODEL('{self._lock_model}') DEFTYPE(TEMPDYN) NOSHARE DEFSOPT(EXCL)",
                 status_queue=self.name,
             ) from error
@@ -175,16 +179,16 @@ class SharedStatusQueue:
 
     def _several(self, found: list[FoundRecord]) -> DuplicateStatusRecords:
         return DuplicateStatusRecords(
-            f"status queue {self.name} holds {len(found)} records with CorrelId {found[0].correl_id.hex()}, expected one, of "
-            f"{shown(found[0].record.name)}. Something has put or restored messages there: keep the record with the highest "
-            "epoch and unit_of_work, and remove the others",
+            f"status queue {self.name} has {len(found)} records of {shown(found[0].record.name)} with CorrelId "
+            f"{found[0].correl_id.hex()}, expected one. Another program has put or restored messages on this queue. Keep the "
+            "record with the highest epoch and unit_of_work, and remove the others",
             status_queue=self.name,
             found=len(found),
             expected=1,
         )
 
     def in_use(self, verb: str) -> OwnerActive:
-        """Return the error that says that somebody else is at it, and that waiting helps."""
+        """Return the error for records or locks that another attempt has at the moment; trying again later helps."""
         return OwnerActive(verb, f"status queue {self.name}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
 
     def close(self) -> None:
@@ -215,8 +219,8 @@ class SharedStatusQueue:
         if lock.inquire(mq.MQIA_DEFINITION_TYPE) != mq.MQQDT_TEMPORARY_DYNAMIC:
             lock.close(mq.MQCO_DELETE)
             raise StatusQueueUnusable(
-                f"the model queue {self._lock_model} for locks on status queue {self.name} is not DEFTYPE(TEMPDYN): a lock "
-                "would outlive an attempt that dies",
+                f"the model queue {self._lock_model} for locks on status queue {self.name} is not DEFTYPE(TEMPDYN), so the lock "
+                "of an attempt that dies would stay. DELETE it, and DEFINE it with DEFTYPE(TEMPDYN)",
                 status_queue=self.name,
                 found="not temporary dynamic",
                 expected="temporary dynamic",
@@ -227,7 +231,7 @@ class SharedStatusQueue:
         check_kind(self._queue)
         if self._queue.inquire(mq.MQIA_SHAREABILITY) != mq.MQQA_SHAREABLE:
             raise StatusQueueUnusable(
-                f"status queue {self.name} is NOSHARE, and many attempts at a time keep their records on it. "
+                f"status queue {self.name} is NOSHARE, but many attempts have to open it at the same time. "
                 f"ALTER QLOCAL('{self.name}') SHARE DEFSOPT(SHARED)",
                 status_queue=self.name,
                 found="NOSHARE",

@@ -1,7 +1,7 @@
-"""The commands ``mqgroups batches``: what batches of the Spark sink have left on a shared status queue.
+"""The commands ``mqgroups batches``: list and purge the records that the Spark sink has left on a shared status queue.
 
 When a batch is completed its status records are removed. If a sink never comes back (its query was dropped, or its job is not run
-again), its records stay, and so do the groups that it had begun. Whoever knows that it does not come back purges them here.
+again), its records stay, and so do the groups that it had begun. An operator who knows that removes them with ``purge``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _with_connection(command: Command) -> Command:
 
 @click.group()
 def batches() -> None:
-    """List or purge what batches of the Spark sink have left on a shared status queue.
+    """List or purge the records that the Spark sink has left on a shared status queue.
 
     \b
     Exit codes:
@@ -59,7 +59,7 @@ def list_(status_queue: str, sink: str | None, as_json: bool, **connection: Any)
 @_with_connection
 @click.option("--sink", required=True, metavar="NAME", help="The sink: the id of a streaming query, or a txnAppId.")
 @click.option("--unfinished-groups", is_flag=True, help="Also remove the messages of groups that are not complete.")
-@click.option("--high-water-mark", is_flag=True, help="Also forget which batch was completed last.")
+@click.option("--high-water-mark", is_flag=True, help="Also remove the record of the last completed batch.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def purge(
     status_queue: str, sink: str, unfinished_groups: bool, high_water_mark: bool, yes: bool, **connection: Any
@@ -67,11 +67,11 @@ def purge(
     """Remove the status records of a sink that will not run its last batch again.
 
     A group that was begun stays incomplete on its queue, unless --unfinished-groups removes its messages too. After
-    --high-water-mark, a batch that is run again after all is put a second time.
+    --high-water-mark, a batch that is run again is put a second time.
     """
     if not yes:
         click.confirm(
-            f"Purge sink {sink} on {status_queue}? If its last batch is run again, it puts groups twice", abort=True
+            f"Purge sink {sink} on {status_queue}? If its last batch is run again, groups are put twice", abort=True
         )
     report = Report(as_json=False)
     with connected(report, 0.0, **connection) as q_mgr:
@@ -90,7 +90,7 @@ def _lines(found: SinkRecords) -> list[str]:
     return [
         f"sink {found.sink.name}, queue {found.sink.queue}: last batch completed {completed}",
         *(_group_line(record) for record in found.groups),
-        *(f"  group {name}: another program's unit of work hides its record" for name in found.hidden),
+        *(f"  group {name}: its record is hidden by another program's unit of work" for name in found.hidden),
     ]
 
 

@@ -1,4 +1,4 @@
-"""A cluster of embedded queue managers: what ``mqgroups embedded run --cluster`` does, and the command ``embedded channel``."""
+"""A cluster of embedded queue managers: ``mqgroups embedded run --cluster`` and ``mqgroups embedded channel``."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def serve_all(
     log_level: str,
     readings: Mapping[str, str],
 ) -> None:
-    """Serve every queue manager of a cluster, each in a process of its own, until SIGTERM or SIGINT.
+    """Serve all queue managers of a cluster, each in a process of its own, until SIGTERM or SIGINT.
 
-    If one ends by itself or is killed, it is not started again; a line says how to.
+    A queue manager that ends or is killed is not restarted; a printed line says how to restart it.
     """
     from mqgroups.embedded import EmbeddedCluster
 
@@ -47,7 +47,7 @@ def serve_all(
         while not to_stop.wait(_WATCH_S):
             for name in [name for name, q_mgr in running.items() if not q_mgr.is_running]:
                 code = running.pop(name).wait()
-                click.echo(f"  {name} has ended ({code}); start it again with --qmgr {name} in another terminal")
+                click.echo(f"  {name} has ended ({code}). Start it again with --qmgr {name} in another terminal")
 
 
 def serve_one(
@@ -66,7 +66,9 @@ def serve_one(
 
     entry = next((each for each in described.queue_managers if each.name == q_mgr_name), None)
     if entry is None:
-        raise ClusterFileError(f"cluster {described.cluster} has {', '.join(described.names)}, and no {q_mgr_name}")
+        raise ClusterFileError(
+            f"cluster {described.cluster} has no queue manager {q_mgr_name}, only {', '.join(described.names)}"
+        )
     directory = entry.data or data / entry.name
     directory.mkdir(parents=True, exist_ok=True)
     host, _, port = entry.listen.rpartition(":")
@@ -112,11 +114,11 @@ def channel(data: Path, to: str, delay_s: float, seed: int | None, when: str, st
 
     \b
         status        show all channels
-        stop          stop a channel at the end of its batch; messages that are to go through it wait
+        stop          stop a channel at the end of its batch; its messages wait on the transmission queue
         start         start it
-        slow          let it wait before each batch
-        interleave    let it deliver each batch in another order
-        cut           break it around the next batch, which is then in doubt
+        slow          delay each batch
+        interleave    deliver the messages of each batch in random order
+        cut           break it before or after its next batch, which is then in doubt
     """
     if action != "status" and not to:
         raise click.UsageError(f"'{action}' needs --to")

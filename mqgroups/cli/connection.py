@@ -1,4 +1,4 @@
-"""How a command connects to a queue manager, and how it ends if that or what it does then fails."""
+"""Connects a command to a queue manager, and turns errors into the command's message and exit code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mqgroups.queue_manager import QueueManager, connect
 
 
 def connection_options(command: Command) -> Command:
-    """The options that name a queue manager; each can be an environment variable too."""
+    """Add the options for connecting to a queue manager; each can also be set by an environment variable."""
 
     def option(name: str, parameter: str, envvar: str, help_: str, **more: Any) -> Callable[[Command], Command]:
         return click.option(name, parameter, envvar=envvar, show_envvar=True, help=help_, **{"metavar": "NAME", **more})
@@ -36,7 +36,7 @@ def connection_options(command: Command) -> Command:
             "--conn-name",
             "conn_name",
             "MQGROUPS_CONN_NAME",
-            "Where it listens. Default: what MQSERVER or a CCDT says.",
+            "Where it listens. Default: from MQSERVER or a CCDT.",
             metavar="HOST(PORT)",
         ),
         option(
@@ -99,7 +99,10 @@ def connected(
     key_repository_password_file: str | None,
     **settings: Any,
 ) -> Iterator[QueueManager]:
-    """Connect, and turn an error of that or of what is done then into the report's end. ``settings`` are those of ``connect``."""
+    """Connect for the ``with`` block. An error while connecting or in the block ends the report, with the error's exit code.
+
+    ``settings`` are other arguments of ``connect``.
+    """
     user = settings["user"]
     password = secret("password", password_env, password_file, wanted=user is not None)
     if user is not None and password is None:

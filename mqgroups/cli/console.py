@@ -1,6 +1,6 @@
-"""What the commands print beside their reports: errors, logs and tables.
+"""Prints errors, logs and tables for the commands.
 
-rich is imported only when something is drawn with it, so that ``mqgroups --help`` stays quick.
+rich is imported only when it is used, so that ``mqgroups --help`` stays fast.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from mqgroups.errors import ConfigurationError
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Of a file or a pipe, which has no width.
+# The width for a file or a pipe, which has none of its own.
 _WIDTH = 200
-# What has to be installed for a module that is not there.
+# The extra to install for a module that is missing.
 _EXTRAS = {"sortedcontainers": "embedded", "pyspark": "spark", "pyarrow": "spark"}
 
 
 def console(*, err: bool = False) -> Console:
-    """Return where text with colours and tables are printed: a terminal, or a file without colours."""
+    """Return a rich console for coloured text and tables; without colours if the output is not a terminal."""
     from rich.console import Console
 
     made = Console(stderr=err, highlight=False, soft_wrap=True)
@@ -39,7 +39,7 @@ def complain(message: str) -> None:
 
 
 def log(verbose: bool) -> None:
-    """Log to standard error: warnings, or with ``verbose`` more."""
+    """Log to standard error from level WARNING, or with ``verbose`` from INFO."""
     from rich.logging import RichHandler
 
     handler = RichHandler(console=console(err=True), show_path=False)
@@ -50,13 +50,13 @@ def log(verbose: bool) -> None:
 def one_message(code: int | None = None, *, about: str = "", with_cause: bool = False) -> Iterator[None]:
     """End the command with one message and an exit code instead of a traceback.
 
-    That is for what a user can mend: a package that is not installed, a file that cannot be read, and this package's own
-    errors, which say what to do. Any other exception is a bug, and keeps its traceback.
+    This is for errors that a user can correct: a package that is not installed, a file that cannot be read, and this package's
+    own errors, which say what to do. Any other exception is a bug and keeps its traceback.
 
     Args:
-        code: the exit code; by default 2 for a configuration and 1 for everything else.
-        about: what a message begins with.
-        with_cause: also print what caused the error.
+        code: the exit code; by default 2 for a ConfigurationError and 1 for any other error.
+        about: the beginning of the message.
+        with_cause: also print the cause of the error.
     """
     try:
         yield

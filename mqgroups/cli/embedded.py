@@ -1,4 +1,4 @@
-"""The commands ``mqgroups embedded``: the group, the client library, and what a running queue manager can be told.
+"""The commands ``mqgroups embedded``: the command group, the client library, and control of a running queue manager.
 
 Not here: running one (``serve.py``), clusters and their channels (``cluster.py``), MQSC (``mqsc.py``).
 """
@@ -19,18 +19,18 @@ from mqgroups.cli.serve import exec_, run
 
 @click.group()
 def embedded() -> None:
-    """A queue manager for development, tests and demos, where no IBM MQ is at hand.
+    """Run a queue manager for development, tests and demos without IBM MQ.
 
-    It is not IBM MQ and no replacement for it. Unmodified pymqi and ibmmq programs run on it.
+    It is not IBM MQ and does not replace it. Unmodified pymqi and ibmmq programs run on it.
     """
 
 
 @embedded.command()
 @click.option("--print-dir", is_flag=True, help="Print only the directory.")
 def build(print_dir: bool) -> None:
-    """Compile the client library, if that is not done yet.
+    """Compile the client library, unless that is done already.
 
-    Its directory is laid out as IBM's client is (inc/, lib64/libmqic_r.so, lib64/libmqm_r.so), so that pymqi can be built against
+    Its directory has the layout of IBM's client (inc/, lib64/libmqic_r.so, lib64/libmqm_r.so), so that pymqi can be built against
     it:
 
     \b
@@ -54,14 +54,14 @@ def build(print_dir: bool) -> None:
     help="Before the call takes effect, or after.",
 )
 @click.option(
-    "--nth", type=click.IntRange(1), default=1, show_default=True, help="Which matching call goes wrong first."
+    "--nth", type=click.IntRange(1), default=1, show_default=True, help="The number of the first matching call to fail."
 )
 @click.option(
     "--times",
     type=click.IntRange(0),
     default=1,
     show_default=True,
-    help="How many calls go wrong; 0: all from then on.",
+    help="How many calls fail; 0: all calls from then on.",
 )
 @click.option("--verb", default="", help="Only calls of this verb match, such as MQCMIT.")
 @click.option("--appl", "appl_name", default="", help="Only calls of applications with this name match.")
@@ -74,7 +74,7 @@ def build(print_dir: bool) -> None:
     "action", type=click.Choice(["kill_client", "kill_server", "drop", "freeze", "answer", "delay", "clear"])
 )
 def fault(data: Path, action: str, **how: Any) -> None:
-    """Make an MQI call go wrong, to see how a program handles it.
+    """Make an MQI call fail, to test how a program handles it.
 
     \b
         kill_client   SIGKILL the program that makes the call
@@ -82,8 +82,8 @@ def fault(data: Path, action: str, **how: Any) -> None:
         drop          close the connection without a reply; with --when after, an MQCMIT is then in doubt
         freeze        never reply, and leave the connection open
         answer        end the call with --comp and --reason
-        delay         let the call wait
-        clear         remove all faults that are set, and let calls go on that are frozen
+        delay         answer the call after --delay-s
+        clear         remove all faults, and answer the calls that are frozen
     """
     with one_message():
         from mqgroups.embedded import Control, Fault
@@ -100,7 +100,7 @@ def fault(data: Path, action: str, **how: Any) -> None:
 def quiesce(data: Path) -> None:
     """End a queue manager as endmqm does.
 
-    It refuses new connections, and ends when the last application has disconnected.
+    It refuses new connections and ends when the last application has disconnected.
     """
     with one_message():
         from mqgroups.embedded import Control

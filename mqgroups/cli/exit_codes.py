@@ -1,4 +1,4 @@
-"""The exit codes of the command ``mqgroups``. The help of each command says which of them it has."""
+"""The exit codes of the command ``mqgroups``. The help of each command lists those that it uses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """How a command ended. Of several findings the highest code counts."""
+    """How a command ended. If a command has several findings, it exits with the highest code."""
 
     DONE = 0
     FAILED = 1
@@ -17,7 +17,7 @@ class ExitCode(IntEnum):
     NO_CONNECTION = 6
     MISSING = 7
     DOUBLED = 8
-    # Of ``embedded exec``, as a shell has them; a program that signal n ended has SIGNAL + n.
+    # Only ``embedded exec``; the same as a shell's. If signal n ended the program, the code is SIGNAL + n.
     NOT_STARTED = 125
     NOT_EXECUTABLE = 126
     NOT_FOUND = 127

@@ -1,4 +1,4 @@
-"""Groups on a queue, as ``mqgroups salvage`` prints them: tables, and values for JSON."""
+"""Formats the groups on a queue for ``mqgroups salvage``: as tables, and as values for JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PERSISTENT: dict[int, str] = {Persistence.NOT_PERSISTENT: "no", Persistence.PER
 
 
 def table(groups: Sequence[GroupInspection]) -> Table:
-    """Return a row for each group: green if it is complete, or else yellow."""
+    """Return a table with a row for each group: green if the group is complete, else yellow."""
     made = _table(_COLUMNS)
     for group in groups:
         style = "green" if group.whole else "yellow"
@@ -52,7 +52,7 @@ def table(groups: Sequence[GroupInspection]) -> Table:
 
 
 def table_of_splits(splits: Sequence[GroupSplit]) -> Table:
-    """Return a row for each part of a split group, with what its parts are together."""
+    """Return a table with a row for each part of a split group, and whether the parts together are complete."""
     made = _table(("GroupId", "queue manager", "messages", "together"))
     for split in splits:
         gaps = ", ".join(f"{_place(gap.first)} to {_place(gap.end)}" for gap in split.gaps)
@@ -81,7 +81,7 @@ def _text(text: str, style: str) -> Text:
 
 
 def sums(seen: QueueInspection) -> str:
-    """Return what is on a queue in one line."""
+    """Return a summary of a queue in one line."""
     return (
         f"{len(seen.groups)} groups; {seen.others} messages not in groups; open handles: {seen.open_input} for input, "
         f"{seen.open_output} for output; hidden: {seen.hidden or 'nothing'}"
@@ -106,7 +106,7 @@ def _place(place: Place) -> str:
 
 
 def _before(end: Place) -> str:
-    """Return which message is the last before a place, or how much of it."""
+    """Return the last message before a place, and how many of its bytes if only a part is before it."""
     return f"{end.msg_seq_number - (end.offset == 0)}{_bytes(end)}"
 
 
@@ -115,7 +115,7 @@ def _bytes(place: Place) -> str:
 
 
 def _when(put_time: str) -> str:
-    """Return PutDate and PutTime, to the second; as they are if they are none."""
+    """Return PutDate and PutTime in ISO form, to the second; unchanged if they are not a date and time."""
     try:
         return datetime.strptime(put_time[:14], "%Y%m%d%H%M%S").isoformat(sep=" ")
     except ValueError:
@@ -123,7 +123,7 @@ def _when(put_time: str) -> str:
 
 
 def queue_values(seen: QueueInspection) -> dict[str, Any]:
-    """Return what is on a queue, for JSON."""
+    """Return the groups and counts of a queue, for JSON."""
     return {
         "groups": [group_values(group) for group in seen.groups],
         "others": seen.others,
@@ -146,7 +146,7 @@ def split_values(split: GroupSplit) -> dict[str, Any]:
 
 
 def group_values(group: GroupInspection) -> dict[str, Any]:
-    """Return what there is of a group on one queue, for JSON."""
+    """Return the part of a group on one queue, for JSON."""
     return {
         "group_id": group.group_id.hex(),
         "messages": group.messages,

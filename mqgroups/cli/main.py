@@ -1,25 +1,26 @@
-"""The command ``mqgroups``. Its commands turn words into calls, and errors into one message and an exit code.
+"""The command ``mqgroups`` and its subcommands.
 
-    mqgroups recover          look at a producer's or consumer's status queue before it is started
+    mqgroups recover          inspect a producer's or consumer's status queue before it is started
     mqgroups salvage look     show the groups on a queue, complete or not
     mqgroups salvage rebuild  write a lost status record again, from the messages of its group
-    mqgroups salvage move     move what is left of a group to another queue
-    mqgroups batches list     show what batches of the Spark sink have left on a shared status queue
-    mqgroups batches purge    remove what a sink has left that does not come back
+    mqgroups salvage move     move the rest of a group to another queue
+    mqgroups batches list     show the records that the Spark sink has left on a shared status queue
+    mqgroups batches purge    remove the records of a sink that does not come back
     mqgroups pipeline check   check a pipeline's file, and show what would be read
     mqgroups pipeline run     run message groups through Spark
     mqgroups pipeline report  write its report again
     mqgroups embedded build   compile the client library of the embedded queue manager
-    mqgroups embedded run     serve an embedded queue manager until it is told to stop
+    mqgroups embedded run     serve an embedded queue manager until SIGTERM or Ctrl-C
     mqgroups embedded exec    run a program on an embedded queue manager of its own
-    mqgroups embedded fault   make an MQI call go wrong
+    mqgroups embedded fault   make an MQI call fail
     mqgroups embedded quiesce end a queue manager as endmqm does
     mqgroups embedded calls   show how many MQI calls it has answered
     mqgroups embedded channel show, stop, start or break the channels of a cluster's queue manager
     mqgroups embedded mqsc    run MQSC commands, as runmqsc does
 
-Each command, or each family of commands, has a module. They share what is given (``connection.py``, ``secrets.py``,
-``options.py``), what is printed (``report.py``, ``console.py``) and how a command ends (``exit_codes.py``).
+Each command, or each family of commands, has a module. All of them share the modules for options (``connection.py``,
+``secrets.py``, ``options.py``), output (``report.py``, ``console.py``) and exit codes (``exit_codes.py``). Each turns an error
+into one message and an exit code.
 
 Exit codes: 0 done; 1 failed, and standard error says why; 2 the command line is wrong. The help of a command names any others.
 """

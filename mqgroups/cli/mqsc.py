@@ -1,4 +1,4 @@
-"""The command ``mqgroups embedded mqsc``: MQSC commands for an embedded queue manager, as runmqsc takes them."""
+"""The command ``mqgroups embedded mqsc``: runs MQSC commands on an embedded queue manager, as runmqsc does."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from mqgroups.queue_manager import connect
     help="A user to connect as, and the environment variable that holds the password.",
 )
 def mqsc(data: Path, commands: Sequence[str], user: str) -> None:
-    """Run MQSC commands on a queue manager: those given with -c, or else those on standard input.
+    """Run MQSC commands on an embedded queue manager, from -c or else from standard input.
 
     \b
         mqgroups embedded mqsc --data ./qm1 -c 'DISPLAY QLOCAL(*) CURDEPTH WHERE(CURDEPTH GT 0)'
         mqgroups embedded mqsc --data ./qm1 < queues.mqsc
 
-    If a command is refused, the next ones still run, and the exit code is 1.
+    If a command is refused, the following ones still run, and the exit code is 1.
     """
     refused = False
     with one_message():

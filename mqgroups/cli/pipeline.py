@@ -1,4 +1,4 @@
-"""The command ``mqgroups pipeline``: a pipeline of message groups on Spark, from its configuration (``mqgroups.spark.pipeline``).
+"""The commands ``mqgroups pipeline``: check, run and report a pipeline of message groups on Spark (``mqgroups.spark.pipeline``).
 
     mqgroups pipeline check CONFIG.toml     check the file, and show what would be read
     mqgroups pipeline run CONFIG.toml       run it
@@ -31,7 +31,7 @@ def _config_arguments(command: Command) -> Command:
         "overrides",
         multiple=True,
         metavar="KEY=VALUE",
-        help="Another value for a key of the file, as in --set source.queue=ORDERS; may be repeated.",
+        help="Override a key of the file, as in --set source.queue=ORDERS; may be repeated.",
     )(command)
     return click.argument("config", type=click.Path(dir_okay=False, path_type=Path))(command)
 
@@ -40,8 +40,8 @@ def _config_arguments(command: Command) -> Command:
 def pipeline() -> None:
     """Check and transform message groups with Spark, and write them as Parquet and as groups.
 
-    Each group is written exactly once, whatever dies when. Needs mqgroups[cli,spark] and Java 17. The file CONFIG is described in
-    mqgroups/spark/README.md.
+    Each group is written exactly once, even if processes are killed at any time. This needs mqgroups[cli,spark] and Java 17. The
+    file CONFIG is described in mqgroups/spark/README.md.
 
     \b
     Exit codes:
@@ -56,7 +56,7 @@ def pipeline() -> None:
 def check(config: Path, overrides: Sequence[str]) -> None:
     """Check the file CONFIG, and show what would be read now.
 
-    The command connects to the queue manager and opens all queues, but it gets and puts nothing, and starts no Spark.
+    The command connects to the queue manager and opens all queues. It gets and puts no messages and does not start Spark.
     """
     with one_message():
         from mqgroups.spark.pipeline.config import read_config
@@ -68,16 +68,18 @@ def check(config: Path, overrides: Sequence[str]) -> None:
         seen = inspect(found)
     waiting = seen.waiting
     left = waiting.depth - waiting.messages - waiting.ungrouped
-    click.echo(f"pipeline {found.name}: {config} is right")
+    click.echo(f"pipeline {found.name}: {config} is valid")
     click.echo(f"  queue manager  {seen.q_mgr_name}")
     click.echo(f"  reads          {found.source.queue}: {waiting.groups:,} groups, {waiting.messages:,} messages")
     if waiting.ungrouped:
         click.echo(f"                 {waiting.ungrouped:,} messages in no group, which would be rejected")
     if left > 0:
-        click.echo(f"                 {left:,} more of incomplete groups, segments or open units of work: not yet")
+        click.echo(
+            f"                 {left:,} more in incomplete groups, in segments or in open units of work, which are not read yet"
+        )
     if waiting.readers:
         click.echo(
-            f"                 open for input {waiting.readers} times: the pipeline needs the queue for itself, and would wait"
+            f"                 open for input {waiting.readers} times; the pipeline opens the queue exclusively, so it would wait"
         )
     for name, words in _outputs(found):
         click.echo(f"  {name:13}  {words}")
@@ -94,7 +96,7 @@ def check(config: Path, overrides: Sequence[str]) -> None:
 @click.option(
     "--available-now",
     is_flag=True,
-    help="End when the groups that are there now are done. Default: run until SIGTERM or Ctrl-C.",
+    help="End when the groups that are on the queue now are done. Default: run until SIGTERM or Ctrl-C.",
 )
 @click.option(
     "--new-checkpoint",
@@ -184,7 +186,7 @@ def _settings(texts: Sequence[str]) -> dict[str, str]:
 
 @contextmanager
 def _signals() -> Iterator[list[int]]:
-    """SIGTERM and Ctrl-C that were seen: that is how a query ends that has no end of its own."""
+    """Collect SIGTERM and Ctrl-C in a list; they end a query that would run for ever."""
     seen: list[int] = []
 
     def see(number: int, _: object) -> None:

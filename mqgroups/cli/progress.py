@@ -1,4 +1,4 @@
-"""What ``mqgroups pipeline run`` and ``report`` print: lines as micro-batches are done, and the report as tables."""
+"""Prints the progress of ``mqgroups pipeline run``, a line for each micro-batch, and the report as tables."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _MOST_REJECTED = 10
 
 
 class TextProgress:
-    """For people: a line for each micro-batch, and where there is a terminal what goes on in between."""
+    """For people: a line for each micro-batch; on a terminal also the current step."""
 
     def __init__(self) -> None:
         self._out = console()
         self._status: Status | None = None
 
     def say(self, sentence: str) -> None:
-        """Say what begins."""
+        """Show the current step, on a terminal."""
         if self._status is not None:
             self._status.update(sentence)
         elif self._out.is_terminal:
@@ -53,21 +53,21 @@ class TextProgress:
         self.say("waiting for groups")
 
     def report(self, found: Reported | None) -> None:
-        """Show the report, and say where it is."""
+        """Print the report and its files."""
         self.end()
         if found is None:
-            self._out.print("there was nothing to do, so there is no report")
+            self._out.print("no micro-batch has run, so there is no report")
             return
         for each in (report_table(found.report), table_of_rejected(found.report)):
             if each is not None:
                 self._out.print(each, soft_wrap=False)
         self._out.print(f"report  {found.json}", markup=False)
         self._out.print(
-            f"plot    {found.png or 'none: it needs matplotlib (pip install mqgroups[report])'}", markup=False
+            f"plot    {found.png or 'none, because matplotlib is missing: pip install mqgroups[report]'}", markup=False
         )
 
     def end(self) -> None:
-        """Say no more."""
+        """Stop showing the current step."""
         if self._status:
             self._status.stop()
 
@@ -97,12 +97,12 @@ class JsonProgress:
         """As ``TextProgress``."""
 
     def _write(self, **values: Any) -> None:
-        # At once: whoever reads it may act on it.
+        # Written at once, because a program may be waiting for it.
         click.echo(json.dumps({"at_s": round(time.time(), 3), **values}))
 
 
 def report_table(report: Report) -> Table:
-    """Return the report for a terminal."""
+    """Return the report as a table for a terminal."""
     from rich.table import Table
 
     found = Table(title=f"pipeline {report.pipeline}", title_justify="left", show_header=False)
@@ -131,7 +131,7 @@ def report_table(report: Report) -> Table:
 
 
 def table_of_rejected(report: Report) -> Table | None:
-    """Return a table of the first rejected groups with their reasons; ``None`` if no group was rejected."""
+    """Return a table of the first rejected groups and the reasons; ``None`` if no group was rejected."""
     if not report.rejected:
         return None
     shown = report.rejected[:_MOST_REJECTED]

@@ -1,7 +1,8 @@
-"""The command ``mqgroups recover``: what is on an owner's status queue, as text or JSON, and as an exit code.
+"""The command ``mqgroups recover``: reports an owner's status queue as text or JSON, and as an exit code.
 
-It is made to run before an application: as ``ExecStartPre=`` of a systemd unit, or in an init container. There 0 has to mean
-"start it", so an interrupted group is no failure: the start resumes it. ``--check`` tells the two apart.
+It is meant to run before an application: as ``ExecStartPre=`` of a systemd unit, or in an init container. There exit code 0 must
+mean "start the application". So an interrupted group is not a failure, because the start resumes it; only ``--check`` reports it
+with a code of its own.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     help="Exit with 7 if there is no status queue: nothing ever started under this name, or it is misspelt.",
 )
 @click.option(
-    "--queue", metavar="QUEUE", help="The queue that it puts to or gets from, to be compared with its status record."
+    "--queue", metavar="QUEUE", help="The queue that it puts to or gets from, to compare with its status record."
 )
 @click.option(
     "--status-queue",
@@ -71,14 +72,14 @@ def recover(
     as_json: bool,
     **connection: Any,
 ) -> None:
-    """Look at the status queue of a producer or consumer before it is started.
+    """Inspect the status queue of a producer or consumer before it is started.
 
-    An interrupted group is left as it is: the start resumes it. A status record that is no longer needed (of no group, or
-    of a completed group without a checkpoint) is removed, unless --check is given. Nothing else is changed. With --role, and if
-    there is no status queue yet, the model queue is tried: a queue is made from it and deleted again.
+    An interrupted group is not changed: the start resumes it. A status record that is no longer needed (of no group, or of a
+    completed group without a checkpoint) is removed, unless --check is given. Nothing else is changed. With --role, and if there
+    is no status queue yet, the model queue is tested: a queue is made from it and deleted again.
 
-    With --takeover the interrupted group of another name, whose program will not come back, is given to this name, in one unit of
-    work.
+    With --takeover, the interrupted group of another name, whose program will not come back, is given to this name, in one unit
+    of work.
 
     \b
     Exit codes:
@@ -153,14 +154,14 @@ def _take_over(
 
 
 class _Report(Report):
-    """What each role's status queue holds; the worst is the exit code."""
+    """The findings for each role; the exit code is that of the worst one."""
 
     def __init__(self, name: str, q_mgr_name: str, *, check: bool, as_json: bool) -> None:
         super().__init__(as_json=as_json, name=name, q_mgr_name=q_mgr_name, owners=[])
         self._check = check
 
     def found(self, status: OwnerStatus) -> None:
-        """Report what a status queue holds."""
+        """Report the state of a status queue."""
         if status.state is OwnerState.ACTIVE:
             self.at_least(ExitCode.OWNER_ACTIVE)
         elif status.state is OwnerState.INTERRUPTED and self._check:
@@ -179,7 +180,7 @@ class _Report(Report):
         self.print(_text(style, lines))
 
     def must_exist(self) -> None:
-        """Let the exit code say that there is no status queue at all."""
+        """Exit with MISSING if none of the roles has a status queue."""
         if all(owner["state"] == OwnerState.UNKNOWN.value for owner in self.values["owners"]):
             self.at_least(ExitCode.MISSING)
 
@@ -187,14 +188,14 @@ class _Report(Report):
         """Report a takeover."""
         self.add(takeover={"from": done.name, "done": done.done, "record": record_values(done.record)})
         if done.record is None:
-            self.print(f"nothing of {done.name} is interrupted")
+            self.print(f"{done.name} has no interrupted group")
             return
         tense = "took" if done.done else "would take"
         group = f"group {done.record.group_id.hex()} of {done.name}, at message {done.record.msg_seq_number}"
         self.print(f"{done.by} {tense} over {group}")
 
     def disarray(self, role: str, error: StatusError) -> None:
-        """Report what is wrong with a status queue."""
+        """Report the error of a status queue that cannot be used."""
         self.at_least(ExitCode.DISARRAY)
         self.values["owners"].append(
             {"role": role, "status_queue": error.status_queue, "state": "disarray", **error_values(error)}
@@ -211,21 +212,23 @@ def _text(style: str, lines: list[str]) -> Text:
 
 
 def _lines(status: OwnerStatus) -> tuple[str, list[str]]:
-    """Return a colour, and what there is to say."""
+    """Return a colour and the lines to print."""
     record = status.record
     style, sentence = {
         OwnerState.UNKNOWN: (
             "yellow",
-            "unknown: there is no status queue, so it never started, or its queue was deleted",
+            "unknown: there is no status queue, so this name was never used or its status queue was deleted",
         ),
-        OwnerState.FREE: ("green", "clean, nothing is interrupted"),
+        OwnerState.FREE: ("green", "clean, no group is interrupted"),
         OwnerState.INTERRUPTED: ("yellow", "a group is interrupted, and the next start resumes it"),
         OwnerState.ACTIVE: ("red", "another instance of this name is active, or not gone yet"),
     }[status.state]
     if status.hidden:
-        sentence = "not gone yet: a unit of work hides its status record, or the record is lost (mqgroups salvage rebuild tells)"
+        sentence = (
+            "not gone yet: its status record is hidden by a unit of work, or lost; mqgroups salvage rebuild finds out"
+        )
     elif status.state is OwnerState.FREE and record is not None and record.checkpoint is not None:
-        sentence = "clean, with a checkpoint; nothing is interrupted"
+        sentence = "clean, with a checkpoint; no group is interrupted"
     lines = [f"{status.role} {status.name}: {sentence}", f"status queue  {status.status_queue}"]
     if record is not None:
         removed = ", removed" if status.taken_away else ""

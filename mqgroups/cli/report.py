@@ -1,4 +1,4 @@
-"""What a command found: printed line by line, or with --json as one document at the end."""
+"""The findings of a command, printed line by line, or with --json as one document at the end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Report:
 
     Attributes:
         values: what --json prints, besides the exit code.
-        code: the highest of the exit codes that findings had.
+        code: the highest exit code of the findings.
     """
 
     def __init__(self, *, as_json: bool, **values: Any) -> None:
@@ -32,7 +32,7 @@ class Report:
         self._as_json = as_json
 
     def print(self, *found: str | Text | Table) -> None:
-        """Print text, and tables that have rows; nothing with --json."""
+        """Print texts and tables, without empty tables. With --json nothing is printed."""
         if self._as_json:
             return
         for each in found:
@@ -57,14 +57,14 @@ class Report:
         self.end()
 
     def end(self) -> NoReturn:
-        """Print the JSON document, if it is wanted, and exit."""
+        """Print the JSON document with --json, and exit."""
         if self._as_json:
             click.echo(json.dumps({**self.values, "exit_code": self.code}, indent=2))
         sys.exit(self.code)
 
 
 def record_values(record: StatusRecord | None) -> dict[str, Any] | None:
-    """Return a status record as JSON has it on its queue, without the digest."""
+    """Return the JSON values of a status record, as on its queue but without the digest."""
     if record is None:
         return None
     values: dict[str, Any] = json.loads(encode(record))

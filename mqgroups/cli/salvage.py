@@ -1,10 +1,10 @@
-"""The commands ``mqgroups salvage``: what to do when a status record is lost or damaged and the messages are still there.
+"""The commands ``mqgroups salvage``: repairs for a status record that is lost or damaged while the group's messages remain.
 
     look      show the groups on a queue; changes nothing
-    rebuild   write the status record of a producer or consumer again, from what is on its queue
-    move      move what is left of a group to another queue
+    rebuild   write the status record of a producer or consumer again, from the messages on its queue
+    move      move the rest of a group to another queue
 
-The last two say what they would do, and do it with --apply.
+The last two print what they would do, and do it only with --apply.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mqgroups.core.modes import Accept
 _QUEUE = click.option(
     "--queue", required=True, metavar="QUEUE", help="The queue that the messages of the group are on."
 )
-_APPLY = click.option("--apply", is_flag=True, help="Do it. Without --apply the command only says what it would do.")
+_APPLY = click.option("--apply", is_flag=True, help="Do it. Without --apply the command only prints what it would do.")
 _PAST = {"move": "moved", "remove": "removed", "write": "wrote"}
 
 
@@ -61,7 +61,7 @@ def _checkpoint(_context: click.Context, _parameter: click.Parameter, value: str
 
 
 def _places(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> list[tuple[str, str]]:
-    """Return queue manager names and where they listen."""
+    """Return queue manager names and their conn_names."""
     places = [(name, conn_name) for name, _, conn_name in (value.partition("=") for value in values)]
     for value, place in zip(values, places, strict=True):
         if not all(place):
@@ -75,15 +75,15 @@ def _report(as_json: bool, connection: dict[str, Any], **values: Any) -> Report:
 
 @click.group()
 def salvage() -> None:
-    """Rebuild a lost status record from the messages of its group, or move what is left of a group.
+    """Rebuild a lost status record from the messages of its group, or move the rest of a group.
 
     \b
     Exit codes:
       0  done; without --apply: it can be done
       1  failed; standard error says why
       2  the command line is wrong
-      4  this owner is active, or not gone yet after --wait; or another one, whose record may name the group
-      5  the queues do not prove what is right, and nothing was changed; look --at: groups are split
+      4  after --wait, this owner is still active, or another owner whose record may name the group
+      5  the messages do not prove that the repair is right, and nothing was changed; look --at: groups are split
       6  the queue manager cannot be connected to
       8  look: a group has messages twice
     """
@@ -105,14 +105,14 @@ def salvage() -> None:
 def look(queue: str, others: Sequence[tuple[str, str]], wait_s: float, as_json: bool, **connection: Any) -> None:
     """Show the groups on a queue, complete or not. The queue is browsed, and nothing is changed.
 
-    A consumer that gets in logical order never sees a group without its beginning. Either another consumer has begun the group
+    A consumer that gets in logical order never gets a group without its beginning. Either another consumer has begun the group
     and resumes it from its status record, or that record is lost. A group without its end is still being put, or its producer was
     interrupted. A doubled group has messages twice: two producers put it, or another program did. Move it to another queue.
 
-    How many messages units of work hide is asked from the command server, if this user is allowed to ask it.
+    If this user may ask the command server, the output includes how many messages are hidden by units of work.
 
-    With --at, each instance of a cluster queue is shown, and the groups that are at more than one of them. Channel, user and
-    password are the same for all queue managers.
+    With --at, the command shows each instance of a cluster queue, and the groups that are on more than one instance. Channel,
+    user and password are the same for all queue managers.
     """
     report = _report(as_json, connection, queue=queue)
     with connected(report, wait_s, **connection) as q_mgr:
@@ -140,7 +140,7 @@ def look(queue: str, others: Sequence[tuple[str, str]], wait_s: float, as_json: 
 
 
 def _show(report: Report, seen: QueueInspection, q_mgr_name: str | None = None) -> None:
-    """Report what is on a queue: of which queue manager, if there are several."""
+    """Report the groups on a queue; ``q_mgr_name`` is given if there are several queue managers."""
     if any(group.is_doubled for group in seen.groups):
         report.at_least(ExitCode.DOUBLED)
     said = sums(seen)
@@ -162,7 +162,7 @@ def _show(report: Report, seen: QueueInspection, q_mgr_name: str | None = None) 
     "--checkpoint",
     callback=_checkpoint,
     metavar="JSON",
-    help="The application's checkpoint, to be put into the record.",
+    help="The application's checkpoint, to write into the record.",
 )
 @_accept("in-use", "other-owners", "begun", "nothing-interrupted")
 @click.option(
@@ -170,12 +170,12 @@ def _show(report: Report, seen: QueueInspection, q_mgr_name: str | None = None) 
     "other_status_queues",
     multiple=True,
     metavar="QUEUE",
-    help="The status queue of another owner, to be checked too; may be repeated.",
+    help="The status queue of another owner, to check as well; may be repeated.",
 )
 @click.option(
     "--unreadable-to",
     metavar="QUEUE",
-    help="Where to move messages of the status queue that cannot be read as a record.",
+    help="The queue for messages on the status queue that cannot be read as a record.",
 )
 @click.option(
     "--status-queue", metavar="QUEUE", help="Its status queue. Default: MQGROUPS.PUT.NAME or MQGROUPS.GET.NAME."
@@ -204,15 +204,15 @@ def rebuild(
     """Write the status record of a producer or consumer again, so that its next start resumes the group.
 
     If the status record of another owner names the group, the command refuses. It finds the status queues MQGROUPS.PUT.*,
-    MQGROUPS.SHARED.* and MQGROUPS.GET.* through the command server. Name any others with --other-status-queue, and all of
-    them if this user is not allowed to ask the command server.
+    MQGROUPS.SHARED.* and MQGROUPS.GET.* through the command server. Name all others with --other-status-queue. If this user
+    may not ask the command server, name all status queues.
 
     \b
-    Each --accept overrides a check, because you know that
+    Each --accept overrides a check. Use it only if you know that
       in-use               no other program uses this group, although others may have the queue open
       other-owners         no other owner has this group, although not all status queues can be checked
       begun                a consumer got the first messages of this producer's group, in order
-      nothing-interrupted  no group is to be resumed: only move away what cannot be read
+      nothing-interrupted  no group has to be resumed; only unreadable messages are moved away
     """
     report = _report(as_json, connection, name=name, role=role, queue=queue)
     with connected(report, wait_s, **connection) as q_mgr:
@@ -274,7 +274,7 @@ def rebuild(
 @click.option(
     "--new-context",
     is_flag=True,
-    help="Do not keep who put the messages and when; needs no +passall authority.",
+    help="Give the messages a new origin and put time; does not need the authority +passall.",
 )
 @_accept("in-use")
 @_APPLY
@@ -293,10 +293,10 @@ def move(
     as_json: bool,
     **connection: Any,
 ) -> None:
-    """Move what is left of a group to another queue, unchanged. After a crash give the command again: it moves the rest.
+    """Move the rest of a group to another queue, unchanged. After a crash, run the command again to move the rest.
 
     \b
-    --accept overrides a check, because you know that
+    --accept overrides a check. Use it only if you know that
       in-use    no other program uses this group, although others may have the queue open
     """
     report = _report(as_json, connection, queue=queue)

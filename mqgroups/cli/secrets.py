@@ -1,6 +1,6 @@
-"""Passwords and tokens of the command line: in an environment variable or in a file, never an argument.
+"""Passwords and tokens for commands, from an environment variable or a file, never from an argument.
 
-A command line can be read by every user of the machine.
+Every user of the machine can read a command line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Command = Callable[..., None]
 
 
 def secret_options(name: str, what: str) -> list[Callable[[Command], Command]]:
-    """Return the options --NAME-env and --NAME-file; ``what`` is what the secret is called in their help."""
+    """Return the options --NAME-env and --NAME-file; ``what`` describes the secret in their help."""
     variable = _usual_variable(name)
     return [
         click.option(
@@ -38,11 +38,11 @@ def secret_options(name: str, what: str) -> list[Callable[[Command], Command]]:
 
 
 def secret(name: str, variable: str, file: str | None, *, wanted: bool = True) -> Secret | None:
-    """Return where a secret is: where an option says, else in the usual variable if it is ``wanted`` and set."""
+    """Return a secret from the file or variable of its option, else from the default variable if ``wanted`` and set."""
     is_usual = variable == _usual_variable(name)
     if file is not None:
         if not is_usual:
-            raise click.UsageError(f"--{name}-file and --{name}-env: give one or the other")
+            raise click.UsageError(f"--{name}-file and --{name}-env cannot be combined. Use one of them")
         return Secret.from_file(file)
     return Secret.from_variable(variable) if not is_usual or (wanted and os.environ.get(variable)) else None
 
@@ -52,15 +52,15 @@ def _usual_variable(name: str) -> str:
 
 
 def no_password(user: str, variable: str, option: str) -> click.BadParameter:
-    """Return the error about a variable that holds no password."""
+    """Return the error for a variable that is not set or empty."""
     return click.BadParameter(
-        f"the environment variable {variable}, which should hold the password of {user}, is not set or empty",
+        f"the environment variable {variable} is not set or empty. It must hold the password of user {user}",
         param_hint=f"'{option}'",
     )
 
 
 def user_and_password(given: str) -> tuple[str, str]:
-    """Return the user of NAME:VARIABLE, and the password that the variable holds."""
+    """Return the user name of NAME:VARIABLE, and the password in that variable."""
     name, _, variable = given.partition(":")
     if not name or not variable:
         raise click.BadParameter(f"{given!r} is not NAME:VARIABLE", param_hint="'--user'")
@@ -71,7 +71,7 @@ def user_and_password(given: str) -> tuple[str, str]:
 
 
 def passwords(variables: Sequence[str], file: Path | None) -> dict[str, str]:
-    """Return passwords by user: of each NAME:VARIABLE, and of each line NAME:PASSWORD of a file."""
+    """Return passwords by user name, from each NAME:VARIABLE and from each line NAME:PASSWORD of a file."""
     users = dict(user_and_password(given) for given in variables)
     if file is not None:
         for number, line in enumerate(file.read_text().splitlines(), 1):

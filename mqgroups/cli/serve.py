@@ -1,4 +1,4 @@
-"""The commands ``mqgroups embedded run`` and ``exec``: an embedded queue manager for other programs, or for one."""
+"""The commands ``mqgroups embedded run`` and ``exec``: run an embedded queue manager, for any programs or for one."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from mqgroups.cli.secrets import Command, passwords
 
 
 def default_mqsc() -> Path:
-    """Return the MQSC file that an embedded queue manager starts with: ``docker/20-mqgroups.mqsc`` of the sources.
+    """Return the standard MQSC file that an embedded queue manager starts with: ``docker/20-mqgroups.mqsc`` of the sources.
 
-    An installed package carries a copy beside the embedded queue manager; a checkout has the file itself.
+    An installed package has a copy in ``embedded/``; a checkout has the file itself.
     """
     package = Path(__file__).resolve().parents[1]
     installed = package / "embedded" / "20-mqgroups.mqsc"
@@ -38,8 +38,8 @@ def _listen(_context: click.Context, _parameter: click.Parameter, value: str) ->
         raise click.BadParameter(f"{value!r} is not HOST:PORT, such as 127.0.0.1:1414")
     if not _is_loopback(host):
         raise click.BadParameter(
-            f"{host} is not a loopback address; the embedded queue manager is for one machine and listens on "
-            "127.0.0.1, [::1] or localhost only"
+            f"{host} is not a loopback address. The embedded queue manager is for one machine: use 127.0.0.1, [::1] or "
+            "localhost"
         )
     return host, int(port)
 
@@ -54,7 +54,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _queue_manager_options(command: Command) -> Command:
-    """The options ``run`` and ``exec`` have in common."""
+    """Add the options that ``run`` and ``exec`` have in common."""
     options = [
         click.option(
             "--qmgr", "q_mgr_name", default="QM1", show_default=True, metavar="NAME", help="The queue manager's name."
@@ -82,14 +82,14 @@ def _queue_manager_options(command: Command) -> Command:
             type=click.Choice(["unix", "zos"]),
             default="unix",
             show_default=True,
-            help="The platform whose rules apply where platforms differ.",
+            help="The platform whose rules apply where IBM MQ's platforms differ.",
         ),
         click.option(
             "--reading",
             "reading_values",
             multiple=True,
             metavar="NAME=VALUE",
-            help="How to behave where IBM's documentation leaves something open (mqgroups/embedded/README.md has the table); "
+            help="How to behave where IBM's documentation is open to several readings (table in mqgroups/embedded/README.md); "
             "may be repeated.",
         ),
         click.option(
@@ -139,12 +139,12 @@ def run(
 ) -> None:
     """Serve an embedded queue manager until SIGTERM or Ctrl-C.
 
-    With --cluster, addresses and MQSC files come from that file (those of --mqsc run before them), and --data is the directory of
+    With --cluster, addresses and MQSC files come from that file (files of --mqsc run before them), and --data is the directory of
     the cluster. Each queue manager is a process of its own. It can be killed, and started again with --qmgr.
 
-    Applications may connect without a user, and may then do everything. If an application gives a user and a password, they must
-    be among --user and --users-file, and SET AUTHREC decides what that user may do. Passwords are never arguments, because every
-    user of the machine can read a command line.
+    Applications may connect without a user; they then have all authorities. A user and password of an application must be in
+    --user or --users-file, and SET AUTHREC decides what that user may do. Passwords are never arguments, because every user of
+    the machine can read a command line.
     """
     log(verbose)
     users = passwords(user_variables, users_file)
@@ -217,8 +217,8 @@ def exec_(
     \b
         mqgroups embedded exec -- python your_pymqi_script.py
 
-    COMMAND finds the queue manager as any IBM MQ program does, by MQSERVER. The address alone is in MQGROUPS_CONN_NAME,
-    the queue manager's name in MQGROUPS_Q_MGR_NAME.
+    COMMAND finds the queue manager as any IBM MQ program does, by MQSERVER. MQGROUPS_CONN_NAME has only the address, and
+    MQGROUPS_Q_MGR_NAME has the queue manager's name.
 
     \b
     Exit codes:
@@ -254,12 +254,12 @@ def _run_program(command: Sequence[str], environment: Mapping[str, str]) -> int:
     try:
         program = subprocess.Popen(command, env=environment)
     except FileNotFoundError:
-        complain(f"there is no program {command[0]}")
+        complain(f"the program {command[0]} does not exist")
         return ExitCode.NOT_FOUND
     except OSError as error:
         complain(f"{command[0]} cannot be executed: {error.strerror}")
         return ExitCode.NOT_EXECUTABLE
-    # Ctrl-C reaches the program too, which decides; a SIGTERM is passed on.
+    # Ctrl-C also reaches the program, which decides what to do; SIGTERM has to be passed on.
     previous = (
         signal.signal(signal.SIGINT, signal.SIG_IGN),
         signal.signal(signal.SIGTERM, lambda number, _: program.send_signal(number)),

@@ -1,6 +1,6 @@
-"""Where messages go that cannot be processed: the queue's own backout threshold and backout queue (BOTHRESH, BOQNAME).
+"""The queue for messages that cannot be processed: a queue's backout threshold and backout queue (BOTHRESH, BOQNAME).
 
-The queue manager keeps both and does nothing with them (IBM MQ, topic q103010); consumers do.
+The queue manager only stores these two attributes (IBM MQ, topic q103010); consumers act on them.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from mqgroups.mqi.message import Message
 
 
 class BackoutQueue:
-    """The backout queue of one queue, opened when it is needed.
+    """The backout queue of one queue, opened at its first use.
 
     Attributes:
-        threshold: BOTHRESH; 0 is off.
-        name: BOQNAME; empty if there is none.
+        threshold: BOTHRESH; 0 means that backout counts are ignored.
+        name: BOQNAME; empty if not set.
     """
 
     def __init__(self, connection: Connection, queue: Queue, *, needed: bool) -> None:
         """Inquire the attributes of ``queue``, which is open for inquiry.
 
         Raises:
-            ConfigurationError: a backout queue is ``needed``, there is a threshold, and no BOQNAME.
-            MQIError: they cannot be inquired.
+            ConfigurationError: a backout queue is ``needed`` and BOTHRESH is set, but BOQNAME is not.
+            MQIError: the attributes cannot be inquired.
         """
         self._connection = connection
         self._queue: ForwardQueue | None = None
@@ -34,12 +34,12 @@ class BackoutQueue:
         self.name = str(queue.inquire(mq.MQCA_BACKOUT_REQ_Q_NAME))
         if needed and self.threshold and not self.name:
             raise ConfigurationError(
-                f"queue {queue.name} has BOTHRESH({self.threshold}) and no BOQNAME: there is nowhere to move a message to that "
-                "cannot be processed. Define a backout queue and ALTER the queue, or choose poison='halt'"
+                f"queue {queue.name} has BOTHRESH({self.threshold}) but no BOQNAME, so a message that cannot be processed has "
+                "no queue to be moved to. Define a backout queue and ALTER BOQNAME of the queue, or choose poison='halt'"
             )
 
     def take(self, message: Message) -> None:
-        """Put a message, as it was got, in the caller's unit of work; raises MQIError."""
+        """Put a message to the backout queue, as it was got, in the caller's unit of work; raises MQIError."""
         if self._queue is None or self._queue.is_stale:
             self._queue = ForwardQueue(self._connection, self.name)
         self._queue.take(*message.as_got)

@@ -1,19 +1,18 @@
 """GroupConsumer: gets message groups across units of work.
 
-What an application sees; ``getter.Getter`` gets, and ``units_of_work.UnitsOfWork`` ends each unit of work with its status
-record.
+This class is the application's interface. ``getter.Getter`` gets the messages, and ``units_of_work.UnitsOfWork`` ends each unit
+of work with its status record.
 
     for group in consumer:              # the interrupted group first, if there is one
-        for message in group:           # asking for the next message says that this one is processed
+        for message in group:           # asking for the next message means that this one is processed
             ...
 
-A message counts as processed when the application asks for the one after it; only then a syncpoint is taken that
-covers it, if one is due. So effects outside MQ happen at least once, never not at all, and after a crash
-``group.resume_from`` and ``group.checkpoint`` tell what is committed. Leaving a loop early, or an exception in it,
-backs out to the last commit when the consumer is asked again or closed.
+A message counts as processed when the application asks for the next one. Only then can a syncpoint include it. So effects outside
+MQ happen at least once, and after a crash ``group.resume_from`` and ``group.checkpoint`` tell what is committed. If the
+application leaves a loop early, or an exception does, the consumer backs out to the last commit when it is next used or closed.
 
-When the connection is lost and this program lives, the consumer goes on by itself: what it finds not committed it gets
-again, without troubling the application with messages that it has processed.
+If the connection is lost and the program is still running, the consumer goes on by itself. It gets the messages that are not
+committed again, without returning those that the application has processed.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ class GroupConsumer:
                 raise
 
     def _start(self) -> None:
-        """Open both queues, find out where things stand, and claim the name."""
+        """Open both queues, read the status record, and claim the name."""
         work = UnitsOfWork(self._connection, self._settings.commit_every)
         getter = Getter(self._connection, self._settings, work)
         try:
@@ -62,11 +61,11 @@ class GroupConsumer:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """The checkpoint of the last commit, be its group interrupted or completed; ``None`` if there was none.
+        """The checkpoint of the last commit, whether its group was interrupted or completed; ``None`` if there is none.
 
         Raises:
-            CommitOutcomeUnknown: the last commit had no answer, and on this connection it cannot be found out.
-            MQGroupsError: what goes wrong in finding out, after an interruption.
+            CommitOutcomeUnknown: the last commit had no answer, and its outcome cannot be found out on this connection.
+            MQGroupsError: finding out the outcome failed, after an interruption.
         """
         getter = self._getter
         if getter.work.has_to_find_out and not getter.closed:
@@ -75,39 +74,42 @@ class GroupConsumer:
         return self._getter.owner.committed_checkpoint
 
     def before_commit(self, function: BeforeCommit) -> BeforeCommit:
-        """Have ``function(group)`` called before each syncpoint, to make durable what the commit will say is done.
+        """Call ``function(group)`` before each syncpoint, so that external effects are durable before the commit.
 
-        It may call ``group.set_checkpoint``. If it raises, the unit of work is backed out. Usable as a decorator.
+        The function may call ``group.set_checkpoint``. If it raises an error, the unit of work is backed out. Usable as a
+        decorator.
         """
         self._getter.before_commit = function
         return function
 
     def __iter__(self) -> Iterator[IncomingGroup]:
-        """Return the groups as they come: the interrupted one first. It ends when none came for ``wait_s``.
+        """Return the groups as they come, the interrupted one first. The iteration ends if none comes for ``wait_s``.
 
         Raises:
-            GroupUsage: the consumer is closed; or the next group is asked for and this one was not looked at, which
-                would come again and again.
-            MQGroupsError: what else goes wrong.
+            GroupUsage: the consumer is closed; or the application asks for the next group without iterating over this one,
+                which would then come again and again.
+            MQGroupsError: any other failure.
         """
         return Groups(self._getter)
 
     def forget_checkpoint(self) -> None:
-        """Have the status record keep no checkpoint any more, in a unit of work of its own; between two groups.
+        """Remove the checkpoint from the status record, in a unit of work of its own. Call it between two groups.
 
         Raises:
             GroupUsage: the consumer is closed, or a group is being got.
-            MQGroupsError: it could not be done.
+            MQGroupsError: the unit of work failed.
         """
         getter = self._getter
         with self._connection.turn:
             if getter.closed or getter.group is not None:
-                raise GroupUsage(f"{self!r} is closed, or in a group")
+                raise GroupUsage(
+                    f"{self!r} is closed, or a group is being got. Call forget_checkpoint() between two groups"
+                )
             getter.recover()
             getter.work.forget_checkpoint(getter.owner)
 
     def close(self) -> None:
-        """Back out what is not committed, take a record away that says nothing any more, and close both queues. Idempotent.
+        """Back out what is not committed, remove the status record if it is no longer needed, and close both queues. Idempotent.
 
         The record of an interrupted group stays, and a record with a checkpoint.
         """
@@ -115,17 +117,17 @@ class GroupConsumer:
             self._getter.close(finish=True)
 
     def delete_status_queue(self) -> None:
-        """Close, and delete the status queue, which has to be one that was made from a model queue.
+        """Close, and delete the status queue. Only a queue that was made from a model queue can be deleted.
 
         Raises:
-            GroupUsage: a group is interrupted, or there is a checkpoint, and the record is on it.
-            MQIError: it cannot be deleted (2045: it is a predefined queue).
+            GroupUsage: a group is interrupted, or there is a checkpoint, so the record is still needed.
+            MQIError: the queue cannot be deleted (2045: it is a predefined queue).
         """
         with self._connection.turn:
             if self._getter.owner.speaks:
                 raise GroupUsage(
-                    f"{self!r} has an interrupted group or a checkpoint; get the rest of the one, and forget the other, before "
-                    "its status queue can be deleted"
+                    f"{self!r} has an interrupted group or a checkpoint, so its status queue cannot be deleted. Get the rest of "
+                    "the group, and call forget_checkpoint(), first"
                 )
             self._getter.close(finish=True, delete=True)
 
@@ -135,7 +137,7 @@ class GroupConsumer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        # After an exception the application comes back and has to know where it was: a COMPLETED record stays.
+        # After an exception the application will start again and needs the record, so a COMPLETED one stays too.
         with self._connection.turn:
             self._getter.close(finish=error is None)
 
@@ -144,7 +146,7 @@ class GroupConsumer:
 
 
 class Groups:
-    """The groups of a consumer as they come; see ``GroupConsumer.__iter__``. Not a generator, as ``group._Messages``."""
+    """The groups of a consumer as they come; see ``GroupConsumer.__iter__``. Not a generator, for the reason in ``group.py``."""
 
     def __init__(self, getter: Getter) -> None:
         self._getter = getter
@@ -159,7 +161,7 @@ class Groups:
         with self._getter.turn:
             if not self._ended:
                 before, self._group = self._group, None
-                # If this does not come back there is no way on.
+                # If the next call raises, the iteration has ended.
                 self._ended = True
                 group = self._after(before)
                 self._group, self._ended = group, group is None
@@ -172,8 +174,8 @@ class Groups:
         if before is not None and getter.group is before and not before.started:
             getter.back_out(None)
             raise GroupUsage(
-                f"group {before.group_id.hex()} was not iterated over. A group that is not processed comes again, so "
-                "it cannot be passed over: iterate over it, or close the consumer"
+                f"group {before.group_id.hex()} was not iterated over. It cannot be skipped, because a group that is not "
+                "processed comes again. Iterate over it, or close the consumer"
             )
         return _next_group(getter)
 
@@ -181,7 +183,7 @@ class Groups:
 def _next_group(getter: Getter) -> IncomingGroup | None:
     if getter.closed:
         raise GroupUsage(f"{getter!r} is closed")
-    # A group that was not got to its end: its last messages were never said to be processed.
+    # If the last group was not iterated to its end, the messages since its last commit do not count as processed.
     getter.back_out(None)
     getter.work.require_known(getter.settle)
     owner, committed = getter.owner, getter.owner.committed

@@ -1,7 +1,8 @@
-"""A consumer's place on its queue: the queue handle, the position in the group, and the gets that move it.
+"""A consumer's position on its queue: the queue handle, the position in the group, and the gets that move it.
 
-The core says how the next message is got; what comes back is taken only if it is the next one. A cursor knows nothing of
-status records and commits: ``set_back`` tells it where the last commit was.
+The core decides how to get the next message. The cursor accepts the message that comes back only if it is the next one.
+
+Not here: status records and commits. ``set_back`` tells the cursor where the last commit was.
 """
 
 from __future__ import annotations
@@ -23,61 +24,61 @@ from mqgroups.mqi.message import Message
 from mqgroups.mqi.rfh2 import without_properties
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
-# Properties always come in front of the data, whatever the queue's PROPCTL says: of a handle each would have to be inquired.
+# Properties are always returned in front of the data, whatever the queue's PROPCTL says. With a message handle, each property
+# would need an MQINQMP call.
 _GET_OPTIONS = mq.MQGMO_SYNCPOINT | mq.MQGMO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
-# How long to wait before a queue is asked again whose gets are inhibited: a call would not wait.
+# How long to pause between two tries while gets are inhibited: MQGET does not wait then.
 _INHIBITED_PAUSE_S = 0.2
-# One MQGET waits no longer than this, so that Ctrl-C and signal handlers are served, and a unit of work that ends by
-# its age does end while no message comes.
+# The longest wait of one MQGET. Between two of them Ctrl-C and signal handlers run, and a unit of work that is old enough is
+# committed, even if no message comes.
 _LONGEST_WAIT_MS = 1000
-# How long messages that a lost connection gives back are waited for. Nothing depends on it but whether the application is told.
+# How long to wait for messages that a lost connection gives back. If they come later, MessagesTaken is raised without need.
 _COMING_BACK_S = 5.0
 _ANY_MESSAGE = st.md()
 
 
 class GroupCursor:
-    """Where a consumer stands on its queue.
+    """A consumer's position on its queue.
 
     Attributes:
         queue: the handle, open for shared input.
-        unit: MsgIds of what was got in the open unit of work: what has to be got again after a lost connection.
+        unit: the MsgIds of the messages that were got in the open unit of work, to get them again after a lost connection.
     """
 
     def __init__(self, connection: Connection, settings: ConsumerSettings, committed: GroupPosition) -> None:
-        """Open the queue, and stand at ``committed``; raises MQIError."""
+        """Open the queue, with ``committed`` as the position; raises MQIError."""
         self._connection = connection
         self._settings = settings
         self.queue = self._open()
         self.unit: list[bytes] = []
-        # Where the group stands: so many messages ahead of a position. In a run of gets that are all alike only the
-        # number moves.
+        # The position in the group: ``_ahead`` messages after ``_anchor``. In a run of like gets only the number changes.
         self._anchor = committed
         self._ahead = 0
-        # Of the segment got last: how many bytes of properties were taken off. If its putter wrote them into the data, offsets
-        # count them (2443 should refuse that, topic q044630); if the queue manager did, they do not.
+        # How many bytes of properties were removed from the last segment. Offsets include them if the putter wrote them into the
+        # data (2443 should refuse that, topic q044630), but not if the queue manager added them.
         self._in_data = 0
-        # The MQGMO of every next get, while the handle retains the group.
+        # The MQGMO of all following gets, while the handle retains the group.
         self._run: bytearray | None = None
 
     @property
     def position(self) -> GroupPosition:
-        """Behind what was got last."""
+        """The position in the group after the last get."""
         anchor = self._anchor
         return after_messages(anchor, anchor.group_id, self._ahead) if self._ahead else anchor
 
     def set_back(self, committed: GroupPosition) -> None:
-        """Forget what was got since the last commit."""
+        """Go back to ``committed``, the position of the last commit."""
         self._run = None
         self._in_data = 0
         self.unit.clear()
         self._anchor, self._ahead = committed, 0
 
     def group_ended(self) -> None:
-        """Stand before the next group."""
+        """Go to the position before the next group."""
         self.set_back(AT_START)
 
     def reopen(self) -> None:
-        """Open the queue again if the connection was made again since; raises MQIError."""
+        """Open the queue again if the connection was replaced since; raises MQIError."""
         if self.queue.is_stale:
             self.queue = self._open()
 
@@ -86,18 +87,20 @@ class GroupCursor:
         self.queue.close()
 
     def get_in_run(self) -> Message | None:
-        """Get what follows in the group, the quick way; ``None`` if there is none yet, or the long way is due."""
-        # While the plan is the same for every message, the core is not asked again and no clock is read.
+        """Get the next message of the group with the last plan; ``None`` if none came, or ``get_in_group`` is needed.
+
+        While the plan is the same for every message, this neither asks the core again nor reads the clock.
+        """
         if self._run is None:
             return None
         try:
             got = self.queue.get(_ANY_MESSAGE, self._run)
         except QueueInhibited:
-            return None  # the long way waits for that too
+            return None  # get_in_group waits until gets are allowed again
         return self._accept(got) if got else None
 
     def get_in_group(self, wait_s: float, while_waiting: Callable[[], None]) -> Message | None:
-        """Get what follows in the group; see ``get``."""
+        """Get the next message of the group; see ``get``."""
         message = self.get(wait_s, while_waiting)
         if message is not None:
             plan = next_get(self.position, complete_groups_only=False)
@@ -129,7 +132,7 @@ class GroupCursor:
                 if got is not None:
                     return self._accept(got)
             except QueueInhibited as error:
-                # It ends a wait at once, whatever is there; an operator will allow gets again.
+                # MQGET does not wait then. An operator may allow gets again before the deadline.
                 inhibited = error
             left_s = deadline_s - time.monotonic()
             if left_s <= 0:
@@ -143,12 +146,12 @@ class GroupCursor:
                 while_waiting()
 
     def get_again(self, msg_id: bytes) -> Message:
-        """Get a message that was got before the connection was lost; it goes back to where it was.
+        """Get a message again that was got before the connection was lost, and was backed out with it.
 
-        Whether it is there already when the status queue can be opened again is not written anywhere; so it is waited for.
+        IBM's texts do not say whether it is back on the queue as soon as the status queue can be opened. So this waits for it.
 
         Raises:
-            MessagesTaken: it is not there, and did not come back in a few seconds.
+            MessagesTaken: it did not come back within a few seconds.
             MQIError: the call failed.
         """
         position = self.position
@@ -183,7 +186,7 @@ class GroupCursor:
         return st.gmo(options, match_options=plan.match_options, wait_interval_ms=wait_ms)
 
     def _accept(self, got: tuple[bytes, bytes, bytes]) -> Message:
-        """Take a message for the next one of the group, if it is."""
+        """Accept a message if it is the next one of the group; raises GroupIncomplete or ForeignSyncpoint if not."""
         data, md, gmo = got
         taken = None
         if md[st.MD_FORMAT] == mq.MQFMT_RF_HEADER_2 and (found := without_properties(md, data)) is not None:
@@ -213,13 +216,13 @@ class GroupCursor:
         expected = position.msg_seq_number + 1
         if group_id == position.group_id and (msg_seq_number, offset) < (expected, position.offset):
             return ForeignSyncpoint(
-                f"message {msg_seq_number}{_at(offset)} of group {group_id.hex()} came from {self._settings.queue} again, where "
-                f"message {expected}{_at(position.offset)} is the next"
+                f"message {msg_seq_number}{_at(offset)} of group {group_id.hex()} was got from {self._settings.queue} again, "
+                f"expected message {expected}{_at(position.offset)}"
             )
         return GroupIncomplete(
-            f"queue {self._settings.queue}: expected message {expected}{_at(position.offset)} of group "
-            f"{position.group_id.hex()}, got message {msg_seq_number}{_at(offset)} of group {group_id.hex()}. It was backed "
-            "out and is on the queue; browse the group",
+            f"queue {self._settings.queue}: got message {msg_seq_number}{_at(offset)} of group {group_id.hex()}, expected "
+            f"message {expected}{_at(position.offset)} of group {position.group_id.hex()}. The message was backed out to the "
+            "queue. Browse the group",
             status_queue=self._settings.status_queue,
             group_id=position.group_id,
             found=msg_seq_number,

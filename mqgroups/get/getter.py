@@ -1,9 +1,9 @@
 """Gets the messages of a consumer's groups, in units of work, and gets again whatever was not committed.
 
-A getter has a place on the queue (``cursor.py``) and an owner. It begins units of work, commits them with what else belongs into
-them, backs them out, and redoes them when the connection was lost.
+A getter has a position on the queue (``cursor.py``) and an owner. It begins units of work, commits them, backs them out, and
+redoes them after a lost connection. A commit includes the messages for the backout queue and those that a pipe puts.
 
-Not here: what an application sees (``consumer.py``), and what is done with each message (``group.py``).
+Not here: the application's interface (``consumer.py``), and the checks on each message (``group.py``).
 """
 
 from __future__ import annotations
@@ -33,56 +33,56 @@ from mqgroups.status.units_of_work import UnitsOfWork
 
 
 class Partner(Protocol):
-    """The other side of a pipe: it puts in the getter's units of work."""
+    """The other side of a pipe, which puts in the getter's units of work."""
 
     def stage(self, *, ended: bool, failed_with: int | None) -> None:
-        """Put what belongs into the unit of work, before the getter's status record; ``GroupPipe.stage`` has the arguments."""
+        """Put its messages in the unit of work, before the getter's status record. Arguments: see ``PipeOutput.stage``."""
 
     def committed(self) -> None:
-        """The unit of work is committed."""
+        """Take note that the unit of work is committed."""
 
     def back_out(self) -> None:
-        """The unit of work will be backed out, and not redone."""
+        """Take note that the unit of work will be backed out and not redone."""
 
 
 class Getter:
-    """The open queues of a consumer, and what it has got since the last commit.
+    """The open queues of a consumer, and the messages that it has got since the last commit.
 
     Attributes:
-        settings: of the consumer.
-        status, owner, cursor: its status queue, its side of the units of work, its place on its queue.
-        work: the units of work it gets in.
-        backout: where poison goes; ``None`` if backout counts are not looked at.
+        settings: the consumer's.
+        status, owner, cursor: its status queue, its side of the units of work, its position on its queue.
+        work: the units of work that it gets in.
+        backout: the queue for poison messages; ``None`` if backout counts are ignored.
         group: the group that is being got; ``None`` between groups.
-        turn: of the connection.
+        turn: the connection's.
         before_commit: the application's function, called before each syncpoint.
     """
 
     def __init__(
         self, connection: Connection, settings: ConsumerSettings, work: UnitsOfWork, partner: Partner | None = None
     ) -> None:
-        """Open both queues and find out where things stand; the caller has ``work`` claim, or closes.
+        """Open both queues and read the status record. The caller must then call ``work.claim()``, or ``close_queues``.
 
         Args:
             connection: to the queue manager.
-            settings: of the consumer.
-            work: gets the consumer's owner, beside those it has.
-            partner: what else is put in the units of work.
+            settings: the consumer's.
+            work: the consumer's owner is added to it.
+            partner: the outgoing side of a pipe.
 
         Raises:
-            StatusError: the status queue does not hold what it should; nothing was changed.
-            ConfigurationError: the settings do not fit the queue, or what was interrupted.
+            StatusError: the status queue, or the record on it, cannot be used; nothing was changed.
+            ConfigurationError: the settings do not fit the queue or the interrupted group.
             MQIError: a call failed.
         """
         self.settings = settings
         self.work = work
         self.turn = connection.turn
         self._connection = connection
-        # An IncomingGroup. This module passes it on to ``before_commit``, and does nothing else with it.
+        # An IncomingGroup, which this module only passes on to ``before_commit``.
         self.group: Any = None
-        # Messages of this unit of work that go to the backout queue with its commit.
+        # Messages of this unit of work that are put to the backout queue at its commit.
         self._moved: list[Message] = []
-        # Whether the message that was got has to be the only one of its unit of work.
+        # Whether the message that was got last must be the only one of its unit of work.
         self._alone = False
         self._partner = partner
         self.before_commit: Callable[[Any], None] | None = None
@@ -108,14 +108,14 @@ class Getter:
         if committed.offset and not settings.stream:
             self.close_queues()
             raise ConfigurationError(
-                f"{self!r} was interrupted after {committed.offset} bytes of "
-                f"message {committed.msg_seq_number + 1}, between two segments. What is left of that message cannot be got as "
-                "a whole: make the consumer with stream=True"
+                f"{self!r} was interrupted between two segments, after {committed.offset} bytes of message "
+                f"{committed.msg_seq_number + 1}. The rest of that message can be got only segment by segment. Make the "
+                "consumer with stream=True"
             )
         work.add(self.owner)
 
     def __repr__(self) -> str:
-        """Return what a consumer shows."""
+        """Return the text that a consumer shows as its repr."""
         position = self.cursor.position
         group = position.group_id.hex() if not position.at_start else "none"
         state = "closed" if self.closed else "open" if self._connection.usable else "broken"
@@ -134,7 +134,7 @@ class Getter:
             raise
 
     def _refuse_status_queue(self, in_use: MQIError) -> None:
-        """Tell whether the queue is in use because it is the status queue, which is open exclusively."""
+        """Raise ConfigurationError if the queue is in use because it is the status queue, which is open exclusively."""
         try:
             queue = self._connection.open_queue(self.settings.queue, mq.MQOO_BROWSE)
         except MQIError:
@@ -152,7 +152,7 @@ class Getter:
         return found if found.threshold or self.owner.unit.note.quarantine else None
 
     def first(self) -> Message | None:
-        """Get the first message of the next group, waiting ``wait_s``; ``None`` if there is none."""
+        """Get the first message of the next group, waiting ``wait_s``; ``None`` if none came."""
         try:
             message = self._first()
         except MQGroupsError as error:
@@ -175,11 +175,11 @@ class Getter:
                 self.work.redo(error, self.settle)
 
     def take(self) -> Message:
-        """Get what follows in the group, waiting ``group_wait_s``; on a new connection if this one is lost.
+        """Get the next message of the group, waiting ``group_wait_s``; on a new connection if this one is lost.
 
         Raises:
-            GroupStalled: it did not come. What was processed is committed.
-            GroupIncomplete: what came is not the next message.
+            GroupStalled: no message came. The processed messages are committed.
+            GroupIncomplete: the message that came is not the next one.
             MQIError: a call failed.
         """
         while True:
@@ -218,7 +218,8 @@ class Getter:
     def message_processed(self, message: Message) -> bool:
         """Count a message that the application has processed; commit if it was the group's last, or if a syncpoint is due.
 
-        Returns: whether it was the group's last.
+        Returns:
+            Whether it was the group's last.
         """
         self.owner.count(len(message.data))
         if message.is_last:
@@ -232,17 +233,17 @@ class Getter:
         return False
 
     def segment_processed(self, segment: Message) -> None:
-        """Count a segment that the application has processed, whose message goes on; commit if a syncpoint is due."""
+        """Count a segment that the application has processed and that is not the last; commit if a syncpoint is due."""
         self.owner.count(len(segment.data))
         if self.work.due():
             self.syncpoint()
 
     def process_alone(self) -> None:
-        """Have the message that was got be the only one of its unit of work."""
+        """Make the message that was got last the only one of its unit of work."""
         self._alone = True
 
     def move(self, message: Message) -> None:
-        """Have a message go to the backout queue, with the commit of this unit of work."""
+        """Put a message to the backout queue at the commit of this unit of work."""
         self._moved.append(message)
         self.owner.count(len(message.data))
 
@@ -252,7 +253,7 @@ class Getter:
         self._commit(ended=False)
 
     def end_group(self, failed_with: int | None = None) -> None:
-        """End the group's last unit of work; ``failed_with``: the group was not completed, with this result."""
+        """End the group's last unit of work. ``failed_with`` is the result of a group that was not completed."""
         self._ask_application()
         self._commit(ended=True, failed_with=failed_with)
         self.cursor.group_ended()
@@ -264,7 +265,7 @@ class Getter:
             self.before_commit(self.group)
 
     def _commit(self, *, ended: bool, failed_with: int | None = None) -> None:
-        """End the unit of work: what is to be put in it, a record of the position, MQCMIT."""
+        """End the unit of work: put the messages that belong in it and the status record, then MQCMIT."""
 
         def commit() -> None:
             for message in self._moved:
@@ -294,7 +295,7 @@ class Getter:
             self._partner.committed()
 
     def isolate(self, suspect: Suspect) -> None:
-        """Commit what was processed before a suspect, with a note of it; the suspect itself goes back to the queue."""
+        """Commit the messages processed before a suspect, and note the suspect, which goes back to the queue."""
         before = self.owner.unit.note
         processed, note = self._processed(), Note(before.checkpoint, suspect, before.quarantine)
 
@@ -318,11 +319,11 @@ class Getter:
     # --- after a lost connection
 
     def recover(self) -> None:
-        """Bring everything back, if the connection was lost since the last unit of work."""
+        """Restore the open queues and the position if the connection was lost since the last unit of work."""
         self.work.recover(self.settle)
 
     def settle(self) -> None:
-        """Find out what is committed, and bring everything back to there."""
+        """Find out what is committed, and go back to that position."""
         self.work.settle()
         self._set_back()
 
@@ -330,10 +331,9 @@ class Getter:
         return self.cursor.unit[: self.owner.unit.messages]
 
     def _redo(self, error: MQIError, commit: Callable[[], None] = lambda: None) -> None:
-        """Go on after a lost connection: get what was processed once more, and ``commit`` if that was due.
+        """After a lost connection, get the processed messages again, and ``commit`` if a commit was due.
 
-        The application does not see these messages again. It is not asked again before the commit either, since it has said
-        what there was to say.
+        The application does not see these messages again. ``before_commit`` is not called again either.
         """
         self._redo_with(error, self._processed(), self.owner.unit.note, commit)
 
@@ -342,7 +342,7 @@ class Getter:
 
         def again() -> None:
             nonlocal is_committed
-            # To be remembered: if the next call loses the connection too, nothing is in doubt any more.
+            # Keep it: if a later call loses the connection too, ``settle`` finds no commit in doubt any more.
             is_committed = self.work.settle() is CommitOutcome.COMMITTED or is_committed
             self._set_back()
             if not is_committed:
@@ -351,7 +351,7 @@ class Getter:
         self.work.redo(error, again)
 
     def _again(self, processed: Sequence[bytes], note: Note, then: Callable[[], None]) -> None:
-        """Get again what was processed, and go on as before."""
+        """Get the processed messages again, then call ``then``."""
         owner, work = self.owner, self.work
         owner.set_note(note)
         for msg_id in processed:
@@ -370,7 +370,7 @@ class Getter:
         self.cursor.reopen()
 
     def back_out(self, error: BaseException | None) -> None:
-        """Go back to the last commit; tell ``error`` where that is."""
+        """Back out to the last commit, and add its position to the text of ``error``."""
         self.group = None
         self._moved.clear()
         if self._partner is not None:
@@ -381,7 +381,7 @@ class Getter:
             self.cursor.set_back(self.owner.committed)
 
     def close(self, *, finish: bool, delete: bool = False) -> None:
-        """Back out, take a record away that says nothing any more if ``finish``, and close everything. Idempotent."""
+        """Back out and close all queues; with ``finish``, first remove a status record that is no longer needed. Idempotent."""
         if self.closed:
             return
         self.closed = True
@@ -394,7 +394,7 @@ class Getter:
             self.close_queues(delete_status=delete)
 
     def close_queues(self, *, delete_status: bool = False) -> None:
-        """Close what is open."""
+        """Close all queues."""
         self.closed = True
         try:
             if self.backout is not None:

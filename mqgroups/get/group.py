@@ -1,6 +1,6 @@
-"""IncomingGroup: a message group as an application gets it, message after message.
+"""IncomingGroup: a message group that an application gets, message by message.
 
-Each message is looked at before the application sees it: it may say that its group was abandoned, or be poison.
+Each message is checked before the application gets it: it may be the end of an abandoned group, or a poison message.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class IncomingGroup:
     """A message group being got. Iterate over it once.
 
     Attributes:
-        group_id: 24 bytes; ``MQGI_NONE`` for a message that is in no group, which comes as a group of one.
-        resume_from: how many of its messages were consumed in committed units of work before this iteration began.
-        checkpoint: the application's checkpoint of the last commit in this group; ``None`` in a new one.
+        group_id: 24 bytes; ``MQGI_NONE`` for a message in no group, which is returned as a group of one message.
+        resume_from: how many messages of the group were consumed in committed units of work before this iteration.
+        checkpoint: the application's checkpoint of the last commit in this group; ``None`` in a new group.
     """
 
     def __init__(
@@ -46,29 +46,34 @@ class IncomingGroup:
         self.checkpoint = checkpoint
 
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Have ``checkpoint`` (bytes or a JSON value) committed with the next syncpoint.
+        """Commit ``checkpoint`` (bytes or a JSON value) with the next syncpoint.
 
-        Call it while processing the message it speaks of, or in a ``before_commit`` function.
+        Call it while processing the message that it belongs to, or in a ``before_commit`` function.
 
         Raises:
-            GroupUsage: this group is not the one being got any more, or the checkpoint cannot be kept.
+            GroupUsage: the consumer is no longer getting this group, or the checkpoint is neither bytes nor a JSON value.
         """
         if not self._is_current:
-            raise GroupUsage("the checkpoint of a group can be set only while it is being got")
+            raise GroupUsage(
+                "the consumer is not getting this group any more. Set a group's checkpoint while iterating over its messages"
+            )
         check_can_be_kept(checkpoint)
         self._getter.owner.set_checkpoint(checkpoint)
 
     def __iter__(self) -> Iterator[Message]:
-        """Return the messages that are left of the group, in sequence.
+        """Return the remaining messages of the group, in sequence.
 
         Raises:
-            GroupStalled: the next message did not come in ``group_wait_s``. What was processed is committed.
-            GroupIncomplete: the message got is not the next one.
-            GroupUsage: the group was iterated before, or another one is being got.
-            MQGroupsError: what else goes wrong. The unit of work is backed out; iterate over the consumer again.
+            GroupStalled: the next message did not come within ``group_wait_s``. The processed messages are committed.
+            GroupIncomplete: the message that came is not the next one.
+            GroupUsage: the group was iterated over before, or the consumer is getting another one.
+            MQGroupsError: any other failure. The unit of work is backed out; iterate over the consumer again.
         """
         if self.started or not self._is_current:
-            raise GroupUsage("a group is iterated over once, while it is the consumer's current one")
+            raise GroupUsage(
+                "this group was iterated over already, or the consumer is getting another one. Iterate over a group once, when "
+                "the consumer returns it"
+            )
         self.started = True
         return _Messages(self, self._getter.turn)
 
@@ -80,7 +85,7 @@ class IncomingGroup:
         return self._getter.group is self
 
     def advance(self, processed: Message | None) -> Message | None:
-        """Return the message after the one that is processed, ``None`` at the end; for the iterator."""
+        """Return the message after ``processed``, ``None`` at the end; for the iterator."""
         getter = self._getter
         telemetry = getter.owner.telemetry
         try:
@@ -94,7 +99,7 @@ class IncomingGroup:
         return message
 
     def _next(self, processed: Message | None) -> Message | None:
-        """Take note that a message is processed, as the application asks for more; and get the next one: ``None`` at the end."""
+        """Count ``processed`` as processed, because the application asks for more, and get the next message."""
         getter, owner = self._getter, self._getter.owner
         if processed is not None:
             if owner.telemetry.each_message:
@@ -126,14 +131,18 @@ class IncomingGroup:
     def _check_current(self) -> None:
         if self._getter.turn.interrupted:
             self._getter.group = None
-            raise GroupUsage("a call was interrupted in this group; iterate over the consumer again, which resumes it")
+            raise GroupUsage(
+                "a call was interrupted in this group. Iterate over the consumer again, which resumes the group"
+            )
         if not self._is_current:
-            raise GroupUsage("the consumer has gone on to another group, or is closed")
+            raise GroupUsage(
+                "the consumer has gone on to another group, or is closed. Iterate over the group that it returned last"
+            )
 
     # --- messages in segments
 
     def _next_of_message(self) -> Message:
-        """Get the next segment for the application, which has processed the one before; so a syncpoint may come between them."""
+        """Get the next segment for the application. The one before is processed, so a syncpoint may be taken between them."""
         with self._getter.turn:
             self._check_current()
             try:
@@ -150,7 +159,7 @@ class IncomingGroup:
         return self._segment
 
     def _last_segment(self) -> Message:
-        """Get what the application did not want to see of a message."""
+        """Get the segments of a message that the application did not ask for; returns the last one."""
         assert self._segment is not None
         while not self._segment.is_last_segment:
             self._next_segment()
@@ -159,7 +168,7 @@ class IncomingGroup:
     # --- messages that are not for the application
 
     def _abandoned(self, message: Message, result: int, reason: str) -> GroupAbandoned:
-        """Consume the message that says so; returns the error that tells it."""
+        """Commit the message that abandons the group; returns the error to raise."""
         getter = self._getter
         messages = getter.cursor.position.msg_seq_number - 1
         abandoned = GroupAbandoned(getter.settings.queue, self.group_id, messages, result, reason)
@@ -171,7 +180,7 @@ class IncomingGroup:
         return abandoned
 
     def _is_kept(self, message: Message) -> bool:
-        """Deal with a message that was backed out too often; returns whether it is to be processed."""
+        """Treat a message that was backed out too often; returns whether the application gets it."""
         getter, owner, backout = self._getter, self._getter.owner, self._getter.backout
         assert backout is not None
         group_id, number, count = message.group_id, message.msg_seq_number, message.backout_count
@@ -190,7 +199,7 @@ class IncomingGroup:
             raise self._quarantined(message)
         getter.move(message)
         _log.warning(
-            "queue %s: message %d of group %s was backed out %d times and is moved to %s",
+            "queue %s: message %d of group %s was backed out %d times, so it is moved to %s",
             queue,
             number,
             group_id.hex(),
@@ -206,7 +215,7 @@ class IncomingGroup:
         return False
 
     def _quarantined(self, message: Message) -> GroupQuarantined:
-        """Move what is left of the group to the backout queue; returns the error that tells it."""
+        """Move the rest of the group to the backout queue; returns the error to raise."""
         getter, backout = self._getter, self._getter.backout
         assert backout is not None
         first = message.msg_seq_number
@@ -224,7 +233,7 @@ class IncomingGroup:
 
 
 class _Messages:
-    """The messages of a group. Not a generator, which two threads would disturb before anybody could refuse one of them."""
+    """The messages of a group. Not a generator: if two threads called one, Python would fail before ``Turn`` could refuse one."""
 
     def __init__(self, group: IncomingGroup, turn: Turn) -> None:
         self._group = group
@@ -240,7 +249,7 @@ class _Messages:
         with self._turn:
             if not self._ended:
                 processed, self._message = self._message, None
-                # If this does not come back there is no way on.
+                # If the next call raises, the iteration has ended.
                 self._ended = True
                 message = self._group.advance(processed)
                 self._message, self._ended = message, message is None

@@ -1,14 +1,14 @@
-"""Groups that lie on a consumer's queue and never come to it: without their first message, or with messages missing between.
+"""Warns about groups on a consumer's queue that it never gets: their first message, or messages in between, are missing.
 
-Logical order does not show them (IBM MQ, topic q023060), so a consumer that waits sees an empty queue. When its wait has ended
-with nothing, the queue is browsed in physical order, and what is found is a warning in the log, once for each group: a record may
-be lost, messages may have expired, or something that does not get groups has taken them.
+An MQGET in logical order does not return such groups (IBM MQ, topic q023060), so a waiting consumer sees an empty queue. When a
+consumer's wait has ended without a message, it browses the queue in physical order and logs one warning for each such group. The
+cause may be a lost status record, expired messages, or a program that gets single messages.
 
-A group whose beginning another consumer has got looks the same while that one goes on. So where the queue is open for input
-elsewhere, a group is told only when it is found unchanged the next time.
+A group whose beginning another consumer has got looks the same until that consumer gets the rest. So if the queue is open for
+input elsewhere, a group is logged only if the next browse finds it unchanged.
 
-It is a help for operators and costs a waiting consumer little: an MQGET that finds nothing, or a few hundred at the most, once in
-half a minute; nothing while groups come. It needs the authority to browse; a consumer without it goes on without.
+This helps operators and costs a waiting consumer little: once in half a minute one MQGET that finds no message, or a few hundred
+at most; nothing while groups come. It needs the authority to browse; without that, the consumer works but does not warn.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PAUSE_S = 30.0
 
 
 class UnreachableGroups:
-    """What a consumer has found of them on its queue."""
+    """The unreachable groups that a consumer has found on its queue."""
 
     def __init__(self, connection: Connection, queue: str) -> None:
         self._connection = connection
@@ -43,11 +43,11 @@ class UnreachableGroups:
         self._told: set[bytes] = set()
 
     def look(self, consumers: Queue, fields: Mapping[str, str | int]) -> None:
-        """Browse the queue, if it is time to, and log what is new. It raises nothing.
+        """Browse the queue if half a minute has passed, and log groups that were not logged before. MQI errors are not raised.
 
         Args:
-            consumers: the consumer's own handle, to ask whether there are others.
-            fields: of the line in the log.
+            consumers: the consumer's own handle, to inquire whether the queue is open for input elsewhere.
+            fields: for the log record.
         """
         now_s = time.monotonic()
         if self._refused or now_s - self._looked_s < _PAUSE_S:
@@ -62,11 +62,11 @@ class UnreachableGroups:
                 self._tell(found, fields, alone=consumers.inquire(mq.MQIA_OPEN_INPUT_COUNT) == 1)
             self._seen = found
         except ConnectionBroken:
-            pass  # the next call of the consumer finds out, and goes on
+            pass  # the consumer's next call finds the connection lost, and reconnects
         except MQIError as error:
             self._refused = True
             _log.debug(
-                "queue %s is not looked through for groups that never come: %s", self._name, error, extra=dict(fields)
+                "queue %s cannot be browsed for groups that are never got: %s", self._name, error, extra=dict(fields)
             )
 
     def close(self) -> None:
@@ -82,12 +82,12 @@ class UnreachableGroups:
             self._told.add(group.group_id)
             missing = "its beginning" if not group.has_head else f"message {group.gaps[0].first.msg_seq_number}"
             _log.warning(
-                "queue %s: group %s, of which %d messages are there, is not got: %s is missing. "
-                "`mqgroups salvage look --queue %s` shows what there is",
+                "queue %s: group %s cannot be got, because %s is missing; %d of its messages are on the queue. "
+                "`mqgroups salvage look --queue %s` shows them",
                 self._name,
                 group.group_id.hex(),
-                group.messages,
                 missing,
+                group.messages,
                 self._name,
                 extra={**fields, sc.GROUP_ID: group.group_id.hex()},
             )

@@ -1,7 +1,7 @@
-"""For operators: what is on queues and status queues, and what can be done when something has gone wrong.
+"""Functions for operators: inspect queues and status queues, and repair them when something has gone wrong.
 
-Each function takes a connected queue manager first (``mqgroups.connect``). ``mqgroups recover`` and ``mqgroups salvage`` are the
-same as commands.
+The first argument of each function is a connected queue manager (``mqgroups.connect``). The commands ``mqgroups recover`` and
+``mqgroups salvage`` do the same.
 
     import mqgroups
     from mqgroups import operate
@@ -14,16 +14,16 @@ same as commands.
 | What would the next start of this producer or consumer find? | `inspect_owner` | `OwnerStatus` |
 | Which groups are on this queue, and are they whole? | `inspect_queue` | `QueueInspection` |
 | Is a group split over the instances of this cluster queue? | `inspect_cluster` | `ClusterInspection` |
-| Have another name go on with the interrupted group of a program that will not come back | `take_over` | `Takeover` |
+| Give the interrupted group of a program that will not come back to another name | `take_over` | `Takeover` |
 | Write a lost status record again, from the messages of its group | `salvage_owner` | `Salvage` |
-| Move what is left of a group to another queue | `move_group` | `GroupMove` |
+| Move the rest of a group to another queue | `move_group` | `GroupMove` |
 
-The first three only look (``inspect_owner`` removes a record that is no longer needed, if it is told to). The others take
-``check=True``: then they say what they would do, and change nothing. They refuse what cannot be known to be right
-(``errors.StatusError``).
+The first three change nothing, except that ``inspect_owner`` with ``tidy=True`` removes a record that is no longer needed. The
+others accept ``check=True``: then they return what they would do, and change nothing. They refuse a repair that cannot be proved
+right (``errors.StatusError``).
 
-The rest of the room: ``other_owners.py`` and ``refusal.py`` say what stands in the way of a repair; ``command_server.py`` asks
-for what the MQI cannot tell, and ``mqsc.py`` sends MQSC by it.
+Internal modules: ``other_owners.py`` and ``refusal.py`` decide and explain refusals; ``command_server.py`` asks the command
+server for facts that the MQI does not return, and ``mqsc.py`` sends MQSC to it.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""What lies on a queue, by browsing: nothing is removed, no status record is needed, and no body is kept.
+"""Finds the message groups on a queue by browsing. It removes nothing, needs no status record, and keeps no message data.
 
-Two handles. The one browses in physical order, from the first message to the last, without matching anything; it sees what
-logical order never shows, the rest of a group whose first message is gone. The other one browses in logical order: it is set
-on the first message of one group after the other, and never browses on from there, because at the end of an incomplete group
-there is no way on (IBM MQ, topic q023060). Its answer is the queue manager's own: is all of this group available?
+It uses two handles. The first browses in physical order, from the first message to the last, without match options. So it also
+finds the rest of a group whose first message is gone, which logical order never returns. The second browses in logical order. It
+browses only the first message of each group, because at the end of an incomplete group it could not go on (IBM MQ, topic
+q023060). Its result is the queue manager's own answer to the question: are all messages of this group available?
 
-What units of work hide is neither browsed nor counted by CurrentQDepth (topics q103130, q106410), so the command server is asked
-for it, before and after; where it does not answer, what was browsed may not be all there is.
+Messages in uncommitted units of work cannot be browsed, and CurrentQDepth does not count them (topics q103130, q106410). So the
+command server is asked for their number, before and after. If it does not answer, messages may have been missed.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _WHOLE_GROUP = st.gmo(
 def inspect_queue(q_mgr: ConnectionHolder, queue: str) -> QueueInspection:
     """Return the message groups on a queue, found by browsing; no status record is needed.
 
-    It takes one MQGET for each message, without its data, and one for each group. The command server is asked twice how many
-    messages units of work hide. If this user may not ask it, ``QueueInspection.uncommitted`` is ``None``.
+    This needs one MQGET for each message, without its data, and one for each group. The command server is asked twice how many
+    messages are hidden by units of work. If this user may not ask it, ``QueueInspection.uncommitted`` is ``None``.
 
     Args:
         q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
@@ -57,10 +57,10 @@ def inspect_queue(q_mgr: ConnectionHolder, queue: str) -> QueueInspection:
 
 
 def inspected(connection: Connection, queue: str) -> QueueInspection:
-    """Return what lies on a local queue, or on one behind an alias; for the rest of this package.
+    """Return the message groups on a queue; see ``inspect_queue``. For other modules of this package.
 
     Raises:
-        MQIError: it cannot be opened or browsed, or its attributes not inquired.
+        MQIError: the queue cannot be opened, browsed or inquired.
     """
     physical = connection.open_queue(queue, mq.MQOO_BROWSE)
     try:
@@ -99,10 +99,11 @@ def browsed_groups(physical: Queue, most: int = sys.maxsize) -> tuple[tuple[Grou
     """Browse in physical order, from the first message on.
 
     Args:
-        physical: open to browse, and browsed in physical order only.
-        most: how many messages to look at.
+        physical: open for browsing, and used for physical order only.
+        most: the most messages to browse.
 
-    Returns: the groups, without the queue manager's verdict, and how many messages are in none.
+    Returns:
+        The groups, without the queue manager's answer whether they are complete; and the number of messages in no group.
 
     Raises:
         MQIError: a call failed.
@@ -124,7 +125,7 @@ def browsed_groups(physical: Queue, most: int = sys.maxsize) -> tuple[tuple[Grou
 
 
 def _with_verdict(group: GroupInspection, logical: Queue) -> GroupInspection:
-    # No text says that the queue manager looks for messages that are there twice.
+    # IBM's texts do not say that the queue manager checks for doubled messages.
     may_be = group.has_head and not group.is_doubled
     whole = may_be and logical.get_descriptor(st.md(group_id=group.group_id), _WHOLE_GROUP) is not None
     return replace(group, whole=whole)

@@ -1,10 +1,10 @@
-"""Questions to a queue manager's command server, in PCF, over an ordinary connection: what the MQI cannot tell.
+"""Asks a queue manager's command server, in PCF over an ordinary connection, for facts that the MQI does not return.
 
-The MQI has no list of queues, and it shows nothing of what units of work hide: a message that was got and not committed is
-neither browsed nor counted (CurrentQDepth excludes it; IBM MQ, topics q103130, q106410). The command server knows both, and
-answers whoever may put to its queue. That is an administrator's authority, so callers have to do without an answer.
+The MQI does not list queues, and it does not show messages that were got but not committed: they cannot be browsed and are not
+counted (CurrentQDepth excludes them; IBM MQ, topics q103130, q106410). The command server returns both to any user who may put to
+its queue. That is usually an administrator, so callers must work without an answer.
 
-Not here: changing anything; what commands mean (``mqsc.py`` sends MQSC, for ``mqgroups embedded mqsc``).
+Not here: changing anything; the meaning of commands (``mqsc.py`` sends MQSC, for ``mqgroups embedded mqsc``).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _COMMAND_QUEUE = "SYSTEM.ADMIN.COMMAND.QUEUE"
 _REPLY_MODEL = "SYSTEM.DEFAULT.MODEL.QUEUE"
 _MD_MSG_TYPE = 12
 _PATIENCE_MS = 30_000
-# For a question that callers can do without.
+# For questions whose answer callers can do without.
 _QUESTION_MS = 5_000
 
 
 class PCFClient:
-    """Sends commands and gathers what is answered; the queue for the answers goes with the connection."""
+    """Sends commands and collects the responses, on a temporary dynamic queue that is deleted with the connection."""
 
     def __init__(self, connection: Connection, patience_ms: int = _PATIENCE_MS) -> None:
-        """Open the queues; raises MQIError. ``patience_ms``: how long to wait for each message of an answer."""
+        """Open the queues; raises MQIError. ``patience_ms``: how long to wait for each response message."""
         self._patience_ms = patience_ms
         self._commands = connection.open_queue(_COMMAND_QUEUE, mq.MQOO_OUTPUT)
         try:
@@ -42,11 +42,11 @@ class PCFClient:
             raise
 
     def ask(self, command: int, parameters: Mapping[int, pcf.Value]) -> list[pcf.Response]:
-        """Carry out one command; returns all that is answered.
+        """Run one command; returns all responses.
 
         Raises:
-            CommandRefused: nobody answers in time, or not in PCF.
-            MQIError: the command cannot be put, or the answer not be got.
+            CommandRefused: no response came in time, or one is not PCF.
+            MQIError: the command cannot be put, or a response cannot be got.
         """
         md = st.md(format_name=mq.MQFMT_ADMIN, persistence=mq.MQPER_NOT_PERSISTENT)
         struct.pack_into("=i", md, _MD_MSG_TYPE, mq.MQMT_REQUEST)
@@ -62,7 +62,9 @@ class PCFClient:
         while True:
             answer = self._replies.get(wanted, gmo)
             if answer is None:
-                raise CommandRefused(f"the command server did not answer command {command} in {self._patience_ms} ms")
+                raise CommandRefused(
+                    f"the command server did not answer command {command} within {self._patience_ms} ms"
+                )
             try:
                 responses.append(pcf.response(answer[0], st.long_at(answer[1], st.MD_ENCODING)))
             except ValueError as error:
@@ -71,33 +73,35 @@ class PCFClient:
                 return responses
 
     def close(self) -> None:
-        """Close both queues; the one for the answers is gone then."""
+        """Close both queues, which deletes the one for the responses."""
         self._commands.close()
         self._replies.close()
 
 
 def uncommitted(connection: Connection, queue: str) -> int:
-    """Return how many messages of a local queue units of work have put or got and not committed (UncommittedMsgs, topic q087890).
+    """Return how many messages of a local queue are put or got but not committed (UncommittedMsgs, topic q087890).
 
-    0 proves that nothing is hidden, also by a program that has died: what it did is counted until it is backed out. On z/OS it
-    is 0 or 1. Read only, not tried on IBM MQ.
+    0 proves that no unit of work hides a message, not even that of a program that has died: its messages are counted until they
+    are backed out. On z/OS the result is 0 or 1. Read in IBM's texts, not tried on IBM MQ.
 
     Raises:
-        CommandRefused: it cannot be asked. ConnectionBroken: the connection is lost.
+        CommandRefused: the command server cannot be asked, or did not return the number.
+        ConnectionBroken: the connection is lost.
     """
     asked: dict[int, pcf.Value] = {mq.MQCA_Q_NAME: queue, pcf.MQIACF_Q_STATUS_ATTRS: (pcf.MQIACF_UNCOMMITTED_MSGS,)}
     for response in _asked(connection, pcf.MQCMD_INQUIRE_Q_STATUS, asked):
         found = response.values.get(pcf.MQIACF_UNCOMMITTED_MSGS)
         if isinstance(found, int):
             return found
-    raise CommandRefused(f"the command server does not say whether {queue} has uncommitted messages")
+    raise CommandRefused(f"the command server did not return the number of uncommitted messages of {queue}")
 
 
 def queue_names(connection: Connection, pattern: str) -> tuple[str, ...]:
-    """Return the names of the local queues that fit ``pattern``, which may end in an asterisk (Inquire Queue Names).
+    """Return the names of the local queues that match ``pattern``, which may end in an asterisk (Inquire Queue Names).
 
     Raises:
-        CommandRefused: it cannot be asked. ConnectionBroken: the connection is lost.
+        CommandRefused: the command server cannot be asked.
+        ConnectionBroken: the connection is lost.
     """
     asked: dict[int, pcf.Value] = {mq.MQCA_Q_NAME: pattern, mq.MQIA_Q_TYPE: mq.MQQT_LOCAL}
     names: list[str] = []
@@ -118,9 +122,11 @@ def _asked(connection: Connection, command: int, parameters: Mapping[int, pcf.Va
     except ConnectionBroken:
         raise
     except MQIError as error:
-        raise CommandRefused(f"{error.verb} for {error.object_name}: {error.reason} {error.reason_name}") from error
+        raise CommandRefused(
+            f"{error.verb} for {error.object_name} failed: {error.reason} {error.reason_name}"
+        ) from error
     for response in responses:
-        # The list of names may be empty, or there may be no queue of the pattern, as the platform has it.
+        # If no queue matches the pattern, the list is empty or the reason is MQRC_UNKNOWN_OBJECT_NAME, depending on the platform.
         if response.comp != mq.MQCC_OK and response.reason != mq.MQRC_UNKNOWN_OBJECT_NAME:
-            raise CommandRefused(f"the command server refused command {command}: reason {response.reason}")
+            raise CommandRefused(f"the command server refused command {command} with reason {response.reason}")
     return responses

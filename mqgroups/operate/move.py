@@ -1,6 +1,6 @@
-"""What is left of a group moved to another queue, as it is: for a group that no producer or consumer can resume.
+"""Moves the rest of a group to another queue unchanged, for a group that no producer or consumer can resume.
 
-Nothing is moved while somebody else works with the queue, unless an operator accepts that.
+It refuses to do so while another program works with the queue, unless an operator overrides that check.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mqgroups.operate.command_server import uncommitted
 from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
 from mqgroups.telemetry.repair import Repair
 
-# Properties go along as an MQRFH2 in front of the data, whatever the queue's PROPCTL says; MQPUT makes properties of it again.
+# Properties are got as an MQRFH2 in front of the data, whatever the queue's PROPCTL says. MQPUT makes properties of it again.
 _GET = st.gmo(
     mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_PROPERTIES_FORCE_MQRFH2,
     match_options=mq.MQMO_MATCH_GROUP_ID,
@@ -37,9 +37,9 @@ class GroupMove:
     """The result of ``move_group``.
 
     Attributes:
-        group: what was on the queue of the group before.
-        queue, to: the queue it is moved from, and the one it is moved to.
-        done: whether it was moved; ``False`` if it was only checked.
+        group: the group's messages on the queue before the move.
+        queue, to: the queue that the group is moved from, and the queue that it is moved to.
+        done: whether the group was moved; ``False`` if this was only a check.
     """
 
     group: GroupInspection
@@ -59,26 +59,26 @@ def move_group(
     keep_context: bool = True,
     check: bool = False,
 ) -> GroupMove:
-    """Move what is left of a group to another queue. MsgId, GroupId, numbers, offsets, flags and properties stay as they are.
+    """Move the rest of a group to another queue. MsgId, GroupId, numbers, offsets, flags and properties do not change.
 
-    Each unit of work gets messages and puts them, so each message is always on one of the two queues. After a crash, call it
-    again: it moves the rest.
+    Each unit of work gets messages and puts them, so each message is always on one of the two queues. After a crash, call this
+    again to move the rest.
 
     Args:
         q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
-        queue: the queue that it is on.
+        queue: the queue that has the group.
         group_id: the group, 24 bytes.
         to: the queue to move it to; by default the queue's BOQNAME.
         commit_every: how many physical messages to move in a unit of work.
         accept: ``"in-use"``, as for ``salvage_owner``.
-        keep_context: whether the messages keep who put them and when (MQPMO_PASS_ALL_CONTEXT). That needs the authority +passall
-            for ``to``.
+        keep_context: whether the messages keep their origin and put time (MQPMO_PASS_ALL_CONTEXT). That needs the authority
+            +passall for ``to``.
         check: return what would be done, and change nothing.
 
     Raises:
-        SalvageRefused: no message of the group is on the queue, or somebody else works with the queue; nothing was changed.
-        CommandRefused: the connection was lost, and the command server does not answer whether its unit of work is backed out.
-            Call it again.
+        SalvageRefused: no message of the group is on the queue, or another program works with the queue; nothing was changed.
+        CommandRefused: the connection was lost, and the command server did not answer whether its unit of work is backed out.
+            Call this again.
         ConfigurationError: there is no queue to move the group to, or it is the same queue.
         MQIError: a call failed. Units of work that were committed before stay committed.
     """
@@ -97,10 +97,10 @@ def move_group(
     target_name = to or connection.reopening(lambda: _backout_queue(connection, seen))
     if check:
         return GroupMove(group, queue, target_name)
-    # A get and a put each.
+    # Each message takes a get and a put.
     most = max(1, min(most_asked, connection.max_uncommitted_msgs // 2))
-    # Alone, it is a fence too, while a lost connection of this one has its handles; its unit of work may be there for longer.
-    # Beside others there is none, and no second attempt.
+    # An exclusive open also waits until a lost connection of this program has lost its handles. Its unit of work may last longer,
+    # so ``attempt`` asks for that. With a shared open neither is possible, so there is no second attempt.
     alone = Obstacle.IN_USE not in accepted
     mode = mq.MQOO_INPUT_EXCLUSIVE if alone else mq.MQOO_INPUT_SHARED
 
@@ -108,7 +108,7 @@ def move_group(
         source = connection.open_queue(queue, mode | mq.MQOO_SAVE_ALL_CONTEXT | mq.MQOO_NO_READ_AHEAD)
         try:
             if alone and uncommitted(connection, source.resolved_q_name):
-                # Of this connection before it was lost, or of who came and went since the queue was looked at: it comes back.
+                # Messages of this program's lost connection, or of another program since the inspection: they may come back.
                 raise hidden_by_unit_of_work(
                     f"queue {queue}", "the unit of work of a lost connection is not backed out yet"
                 )
@@ -151,7 +151,7 @@ def _backout_queue(connection: Connection, seen: QueueInspection) -> str:
     finally:
         local.close()
     if not name:
-        raise ConfigurationError(f"queue {seen.queue} has no BOQNAME: say where the group is to be moved")
+        raise ConfigurationError(f"queue {seen.queue} has no BOQNAME. Name the queue to move the group to")
     return name
 
 
@@ -159,5 +159,5 @@ def _refuse_same(source: Queue, target: Queue) -> None:
     here = (source.resolved_q_name, source.resolved_q_mgr_name)
     if here == (target.resolved_q_name, target.resolved_q_mgr_name):
         raise ConfigurationError(
-            f"queue {target.name} is the queue {source.name} itself: a group is moved to another one"
+            f"queue {target.name} is queue {source.name} itself. Name a different queue to move the group to"
         )

@@ -1,7 +1,6 @@
-"""MQSC commands to a queue manager's command server, in PCF Escape commands.
+"""Sends MQSC commands to a queue manager's command server, as PCF Escape commands, for ``mqgroups embedded mqsc``.
 
-For ``mqgroups embedded mqsc``. Not here: what commands mean (``embedded/mqsc_commands.py``, ``embedded/commands/``), how they
-get there (``command_server.py``).
+Not here: what the commands mean (``embedded/admin/``), and how they are sent (``command_server.py``).
 """
 
 from __future__ import annotations
@@ -13,17 +12,17 @@ from mqgroups.operate.command_server import PCFClient
 
 
 class MQSCClient:
-    """Sends commands and gathers what is answered."""
+    """Sends commands and collects the responses."""
 
     def __init__(self, connection: Connection) -> None:
         """Open the queues; raises MQIError."""
         self._client = PCFClient(connection)
 
     def run(self, command: str) -> tuple[bool, list[str]]:
-        """Carry out one command; returns whether it was done, and the answers: one text for each thing displayed.
+        """Run one command; returns whether it succeeded, and its output: one text for each object displayed.
 
         Raises:
-            EnvironmentFailure: nobody answers, or the commands cannot be put.
+            EnvironmentFailure: the command server does not answer, or the command cannot be put.
         """
         asked: dict[int, pcf.Value] = {pcf.MQIACF_ESCAPE_TYPE: pcf.MQET_MQSC, pcf.MQCACF_ESCAPE_TEXT: command}
         responses = self._client.ask(pcf.MQCMD_ESCAPE, asked)

@@ -1,17 +1,17 @@
-"""Does another owner have this group? Asked before a status record is rebuilt, because a second owner puts or gets it twice.
+"""Checks that no other owner has a group, before its status record is rebuilt: two owners would put or get the group twice.
 
-A group has at most one owner of a role, and the owner's record says so: on a status queue of its own, or on one that many share.
-No call of the MQI lists queues, and nothing on the data queue says who owns a group. So there are three ways to learn which
-status queues there are:
+A group has at most one owner of each role. The owner's record names the group, on a status queue of its own or on a shared one.
+The MQI cannot list queues, and messages on the data queue do not name their owner. There are three ways to find status queues:
 
-    the command server lists those whose names fit (MQGROUPS.PUT.*, MQGROUPS.SHARED.*; MQGROUPS.GET.* for consumers)
-    the operator names them, those with other names besides, or all of them where the command server does not answer
-    the operator says that there is no other owner of the group (``accept="other-owners"``), and the ones known are looked at
+    the command server lists those with the usual names (MQGROUPS.PUT.*, MQGROUPS.SHARED.*; MQGROUPS.GET.* for consumers)
+    the operator names those with other names, or all of them if the command server does not answer
+    the operator states that the group has no other owner (``accept="other-owners"``); then only the known queues are browsed
 
-What a record says is never overruled: a group that it speaks of is refused. A record that a unit of work hides may speak of the
-group too, and is waited for. Other queue managers are not asked: a group is put and got where its records are.
+A record is never overruled: if it names the group, the rebuild is refused. If a unit of work hides a record, this waits for it,
+because the record may name the group. Other queue managers are not asked, because a group and its records are on the same one.
 
-Considered: to mark each message with its owner. Whoever gets the group would have to read it, and a takeover could not change it.
+Considered: marking each message with its owner. Then every consumer would have to read the mark, and a takeover could not change
+it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _BROWSE = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIE
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A record as it lies on a status queue. Segments of one chain have the same ``chain``."""
+    """A record on a status queue. Segments of one chain have the same ``chain``."""
 
     record: StatusRecord
     chain: bytes
@@ -60,21 +60,21 @@ def check_not_owned(
     named: Collection[str],
     accepted: Collection[Obstacle],
 ) -> None:
-    """Check that no other owner's record speaks of a group, nor may, being hidden.
+    """Check that no other owner's record names a group, and that no hidden record might.
 
     Args:
-        connection: to the queue manager where the group is.
-        role: of the owner that is to get the group.
+        connection: to the queue manager that has the group.
+        role: of the owner whose record is rebuilt.
         group_id: 24 bytes.
-        own: its status queue, which is not looked at.
-        named: other status queues; all there are, if the command server cannot be asked.
-        accepted: ``Obstacle.OTHER_OWNERS``, if what cannot be looked at is known to have no owner of the group.
+        own: that owner's status queue, which is not browsed.
+        named: other status queues that the operator named; if the command server cannot be asked, all that exist.
+        accepted: contains ``Obstacle.OTHER_OWNERS`` if the operator knows that no unreadable queue has an owner of the group.
 
     Raises:
-        GroupOwned: a record speaks of the group.
-        OwnerActive: a record is hidden by a unit of work; to be tried again.
+        GroupOwned: a record names the group.
+        OwnerActive: a record is hidden by a unit of work; try again.
         CannotSalvage: not all status queues can be found or read.
-        QueueMissing: one that was named does not exist.
+        QueueMissing: a status queue that the operator named does not exist.
         MQIError: a call failed.
     """
     listed = _listed(connection, role, own, named, accepted)
@@ -86,17 +86,17 @@ def check_not_owned(
                 raise
             continue
         except (StatusError, MQIError) as error:
-            # Of a queue that its owner has open a queue manager may refuse browsing too (2042).
+            # 2042 too: a queue manager may refuse to open a queue for browsing while its owner has it open.
             if isinstance(error, MQIError) and error.reason not in _UNREADABLE:
                 raise
-            doubt(Obstacle.OTHER_OWNERS, accepted, f"status queue {name}, which cannot be read ({error})", "records")
+            doubt(Obstacle.OTHER_OWNERS, accepted, f"that status queue {name} cannot be read ({error})", "its records")
             continue
         for each in seen:
             if each.record.role is role and each.record.group_id == group_id:
                 raise GroupOwned(group_id, each.record.name, name, each.record.state.value)
         if _hides(seen):
             active = OwnerActive("MQGET", f"status queue {name}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
-            active.context = f"Its record is hidden by a unit of work, and may speak of group {group_id.hex()}"
+            active.context = f"A unit of work hides its record, which may name group {group_id.hex()}"
             raise active
 
 
@@ -107,13 +107,13 @@ def _listed(
         names = {name for pattern in _PATTERNS[role] for name in queue_names(connection, pattern)}
     except CommandRefused as error:
         if not named:
-            found = f"no list of the status queues ({error})"
-            doubt(Obstacle.OTHER_OWNERS, accepted, found, "a list, or to be told the names")
+            found = f"that the command server does not list the status queues ({error})"
+            doubt(Obstacle.OTHER_OWNERS, accepted, found, "the list, or the names from the operator")
         return ()
     if own not in names and any(own.startswith(pattern.removesuffix("*")) for pattern in _PATTERNS[role]):
-        # Queues that the user may not display are left out without a word; this one is there, and open.
-        found = f"a list of the status queues without {own}, so it leaves out what this user may not display"
-        doubt(Obstacle.OTHER_OWNERS, accepted, found, "a list of all")
+        # The command server leaves out queues that the user may not display. This one exists, because it is open.
+        found = f"a list of status queues without {own}, so it lacks the queues that this user may not display"
+        doubt(Obstacle.OTHER_OWNERS, accepted, found, "a complete list")
     return names
 
 
@@ -133,7 +133,7 @@ def _look(connection: Connection, name: str) -> list[_Seen]:
 
 
 def _hides(seen: Iterable[_Seen]) -> bool:
-    """Say whether records lie there that cannot be seen: an anchor, or on a shared status queue an intent, lacks its record."""
+    """Return whether a status queue has hidden records: an anchor, or on a shared queue an intent, lacks its record."""
     anchors, chains = 0, set()
     intents, statuses = set(), set()
     for each in seen:

@@ -1,8 +1,8 @@
-"""What would the next start of a producer or consumer find? Its status queue is inspected, and the owner is not started.
+"""Inspects the status queue of a producer or consumer, to show what its next start would find, without starting it.
 
 This is for init steps, supervisors and operators. The status queue is opened as its owner opens it, so the result is what a start
-would see. While an owner has the queue open, it can only be browsed. On request, a record that is no longer needed is removed;
-nothing else is changed. A start does not depend on that. It keeps the status queue empty if the owner does not come back.
+would find. While an owner has the queue open, it can only be browsed. On request, a record that is no longer needed is removed;
+nothing else is changed. A start does not need that, but it empties the status queue of an owner that does not come back.
 
 Not here: resuming a group. The next start of the owner does that.
 """
@@ -47,12 +47,12 @@ class OwnerStatus:
         role, name: of the producer (``"put"``) or consumer (``"get"``).
         status_queue: its name.
         state: ``UNKNOWN``: there is no status queue. This name was never used, or its status queue was deleted. ``FREE``: no
-            group is interrupted. A predefined status queue exists before its owner does. ``INTERRUPTED``: a group is interrupted,
-            and the next start resumes it. ``ACTIVE``: an instance of this name has the status queue open, or its unit of work is
-            not backed out yet.
-        record: the status record; ``None`` if there is none, or if it cannot be seen.
+            group is interrupted. (A predefined status queue exists before its first use.) ``INTERRUPTED``: a group is
+            interrupted, and the next start resumes it. ``ACTIVE``: an instance of this name has the status queue open, or its
+            unit of work is not backed out yet.
+        record: the status record; ``None`` if there is none, or if it is hidden.
         taken_away: whether a record that was no longer needed has been removed.
-        hidden: whether nobody has the status queue open, and an anchor is there without its record. Either a unit of work hides
+        hidden: whether the queue has an anchor without its record although no program has it open. Either a unit of work hides
             the record until the queue manager has backed it out, or the record is lost; ``salvage_owner`` finds out which.
     """
 
@@ -82,10 +82,10 @@ def inspect_owner(
         q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
         name: the name of the producer or consumer.
         role: ``"put"`` for a producer, ``"get"`` for a consumer.
-        queue: the queue it puts to or gets from, to be compared with its record; by default it is not compared.
+        queue: the queue it puts to or gets from, to compare with its record; by default it is not compared.
         status_queue: its status queue; by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
         status_model: the model queue that a start would make the status queue from. If there is no status queue, one is made and
-            deleted again, to see that a start can do so. ``None`` leaves that out.
+            deleted again, to check that a start can do so. ``None`` skips this check.
         wait_s: how long to wait for another instance of this name to end, seconds.
         tidy: remove a record that is no longer needed: one of no group, or one of a completed group without a checkpoint.
 
@@ -123,7 +123,7 @@ def inspect_owner(
             raise foreign_record(status_queue, decision.mismatch)
         if decision.action is RestartAction.RESUME_GROUP:
             return found(OwnerState.INTERRUPTED, record)
-        # A checkpoint says which group is next, to an application that puts or gets many; it stays until that forgets it.
+        # A checkpoint may tell an application which group is next, so it stays until the application removes it.
         if record is None or record.speaks or not tidy:
             return found(OwnerState.FREE, record)
         take_away(connection, status, record)
@@ -138,5 +138,5 @@ def _seen(connection: Connection, status_queue: str) -> StatusRecord | None:
     try:
         return held_by(connection, status_queue)
     except (StatusError, MQIError):
-        # Somebody has the queue: that is the answer. What else there is to tell, their unit of work may hide or change.
+        # The owner is active, which is the answer. Its record may be hidden or replaced at any moment.
         return None

@@ -1,13 +1,13 @@
-"""A lost status record written again, from what lies on the data queue, so that the next start of its owner goes on there.
+"""Writes a lost status record again, from the messages on the data queue, so that the next start of its owner resumes the group.
 
-``core.salvage`` decides; nothing is done where it cannot be known what is right. What is on the status queue and cannot be read
-is moved away in the same unit of work.
+``core.salvage`` decides. If the position cannot be proved, nothing is written. Unreadable messages on the status queue are moved
+away in the same unit of work.
 
-The owner's status queue is held exclusively meanwhile, as an owner does, so no new owner comes in between. That does not prove
-that the old one's unit of work is backed out: its handles may be closed before. The command server is asked whether units of work
-have messages of the status queue or of the data queue; where it does not answer, an operator has to accept that nobody knows. An
-anchor without its record means that a unit of work hides the record, and nothing is written beside it; unless the command server
-says that none does: then the record is lost.
+The owner's status queue is open exclusively meanwhile, so no new owner can start. That does not prove that the old owner's unit
+of work is backed out: its handles may be closed before that. So the command server is asked whether units of work have messages
+of the status queue or the data queue. If it does not answer, an operator has to override that check. If there is an anchor
+without its record, a unit of work may hide the record, so nothing is written, unless the command server says that no unit of work
+has messages of the queue: then the record is lost.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class Salvage:
 
     Attributes:
         role, name, status_queue: of the producer (``"put"``) or consumer (``"get"``).
-        group: what is on the queue of its group; ``None`` if no group is interrupted.
+        group: the messages of its group that are on the queue; ``None`` if no group is interrupted.
         record: the record that is written; ``None`` if no group is interrupted.
         unreadable: how many messages are moved away from the status queue.
-        unreadable_to: the queue they are moved to.
-        orphaned: whether an anchor is removed whose record is lost.
-        done: whether the changes were made; ``False`` if it was only checked.
+        unreadable_to: the queue that they are moved to.
+        orphaned: whether an anchor is removed because its record is lost.
+        done: whether the changes were made; ``False`` if this was only a check.
     """
 
     role: RoleName
@@ -97,7 +97,7 @@ def salvage_owner(
     """Write the lost status record of a producer or consumer again, from the messages of its group that are on its queue.
 
     The next start resumes the group: a producer after the last message on the queue, a consumer at the first one that is left.
-    The messages do not tell the checkpoint, nor how many owners there were.
+    The checkpoint and the number of owners cannot be found from the messages.
 
     Args:
         q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
@@ -107,16 +107,16 @@ def salvage_owner(
         group_id: the group, 24 bytes; by default the only one on the queue that may have been interrupted.
         checkpoint: the application's checkpoint, to be written into the record.
         accept: the checks to override. Override a check only if you know what it cannot find out:
-            ``"in-use"``: others have the queue open, or have its messages in units of work, or nobody can say whether they do.
-            You know that they do not work with this group.
+            ``"in-use"``: other programs have the queue open, or its messages in units of work, or it cannot be found out whether
+            they do. You know that they do not work with this group.
             ``"other-owners"``: not all other status queues can be found or read. You know that no other owner has this group.
             ``"begun"``: the first messages of a producer's group are gone. You know that a consumer got them in order.
             ``"nothing-interrupted"``: no group is interrupted. Only messages that cannot be read are moved away.
         other_status_queues: status queues of other owners on this queue manager. Their records are read, because a group has
             one owner. The command server lists those called ``MQGROUPS.PUT.*``, ``MQGROUPS.SHARED.*`` and ``MQGROUPS.GET.*``.
-            If this user may not ask it, the names given here are taken for all that there are.
-        unreadable_to: where to move what is on the status queue if it cannot be read as a record, or if there are several
-            records. It is moved as it is, in the same unit of work. By default that is an error.
+            If this user may not ask it, these names must be all that exist.
+        unreadable_to: the queue to move messages on the status queue to, if they cannot be read as records or if there are
+            several records. They are moved unchanged, in the same unit of work. By default they are an error.
         status_queue: its status queue; by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
         status_model: the model queue to make the status queue from, if there is none.
         wait_s: how long to wait for an instance of this name to end, seconds.
@@ -124,7 +124,7 @@ def salvage_owner(
 
     Raises:
         GroupOwned: the record of another owner names the group; nothing was changed.
-        SalvageRefused: the messages do not prove where the owner stands; nothing was changed.
+        SalvageRefused: the messages do not prove the owner's position in the group; nothing was changed.
         OwnerActive: the owner is running; or a unit of work hides its record, or the record of another owner.
         QueueMissing: one of ``other_status_queues`` does not exist.
         ConfigurationError, StatusError, MQIError: as for its start.
@@ -176,7 +176,7 @@ class _Asked:
 
 
 class _Rebuild:
-    """One salvage, over all its attempts: the record that is written has the same mark in each."""
+    """One salvage, with all its attempts; each of them writes a record with the same mark."""
 
     def __init__(self, connection: Connection, asked: _Asked, repair: Repair, *, check: bool) -> None:
         self._connection = connection
@@ -194,7 +194,7 @@ class _Rebuild:
         )
         delete = status.was_made
         try:
-            # What a dying unit of work hides, here or of another owner, comes back or goes in time.
+            # A lost connection's unit of work may hide a record, here or on another status queue. It will be backed out.
             waiting = retrying(Patience(asked.wait_s), OWNER_ACTIVE, connection.sleep)
             done = waiting(lambda: self._salvaged(status))
             delete = delete and (done.record is None or not done.done)
@@ -208,7 +208,7 @@ class _Rebuild:
         if self._planned is not None and not orphaned and _is_done(self._planned, found, unreadable):
             return replace(self._planned, done=True)
         if found is not None:
-            error = CannotSalvage(Obstacle.RECORD_THERE, f"a record ({found.state.value})", "none")
+            error = CannotSalvage(Obstacle.RECORD_THERE, f"a record ({found.state.value})", "no record")
             raise refused(f"status queue {asked.status_queue}", error, asked.status_queue)
         self._planned = self._plan(unreadable, orphaned=orphaned)
         if self._check:
@@ -227,7 +227,7 @@ class _Rebuild:
                 group_id=asked.group_id,
                 accepted=asked.accepted,
             )
-            # Afterwards: whoever has begun a group has committed a record of it.
+            # After the queue was inspected: an owner that has begun a group since has committed a record of it.
             if where:
                 check_not_owned(
                     connection,
@@ -266,7 +266,7 @@ class _Rebuild:
             group_id=position.group_id,
             msg_seq_number=position.msg_seq_number,
             q_mgr_identifier=connection.q_mgr_identifier,
-            # Its messages are here, wherever others of that queue's may go.
+            # The group's messages are on this queue, even if new groups would go to other instances.
             resolved_q_name=seen.resolved_q_name if puts else "",
             resolved_q_mgr_name=connection.q_mgr_name if puts else "",
             persistence=Persistence(persistence) if puts else Persistence.PERSISTENT,
@@ -278,11 +278,14 @@ class _Rebuild:
 
 
 def _read(connection: Connection, status: StatusQueue, *, move_away: bool) -> tuple[StatusRecord | None, int, bool]:
-    """Return the record there is; how many messages there are that are none and may be moved away; whether an anchor is left of
-    a record that is lost.
+    """Read the status queue.
+
+    Returns:
+        The record, or ``None``; how many messages are unreadable and to be moved away; whether there is an anchor whose
+        record is lost.
 
     Raises:
-        OwnerActive: a unit of work hides what is there, or may hide it.
+        OwnerActive: a unit of work hides a record, or may hide one.
     """
     try:
         hidden: int | None = uncommitted(connection, status.name)
@@ -290,16 +293,18 @@ def _read(connection: Connection, status: StatusQueue, *, move_away: bool) -> tu
         hidden, unasked = None, str(error)
     else:
         if hidden:
-            raise hidden_by_unit_of_work(f"status queue {status.name}", f"units of work have {hidden} of its messages")
+            raise hidden_by_unit_of_work(
+                f"status queue {status.name}", f"uncommitted units of work have {hidden} of its messages"
+            )
     try:
         return status.read(wait=False), 0, False
     except OwnerActive as error:
         if hidden is None:
             raise hidden_by_unit_of_work(
                 f"status queue {status.name}",
-                f"there is an anchor without its record. A unit of work hides the record, or it is lost, and nobody can say "
-                f"which ({unasked}): ask as a user who may put to SYSTEM.ADMIN.COMMAND.QUEUE and display the queue; or, if "
-                "DISPLAY QSTATUS says UNCOM(NO), remove the anchor",
+                "the queue has an anchor without its record. Either a unit of work hides the record or the record is lost; the "
+                f"command server could not be asked which ({unasked}). Try again as a user who may put to "
+                "SYSTEM.ADMIN.COMMAND.QUEUE and display the queue; or, if DISPLAY QSTATUS shows UNCOM(NO), remove the anchor",
             ) from error
         return None, 0, True
     except (StatusRecordCorrupt, DuplicateStatusRecords):
@@ -319,7 +324,7 @@ def _messages_on(connection: Connection, name: str) -> int:
 
 
 def _is_done(planned: Salvage, found: StatusRecord | None, unreadable: int) -> bool:
-    """Say whether a commit without an answer was one."""
+    """Return whether an earlier attempt was committed, although its MQCMIT had no answer."""
     written = planned.record.mark if planned.record else None
     return unreadable == 0 and (found.mark if found else None) == written
 
@@ -330,7 +335,7 @@ def _carry_out(connection: Connection, status: StatusQueue, salvage: Salvage) ->
     try:
         if away is not None and away.queue.resolved_q_name == status.name:
             raise ConfigurationError(
-                f"{away.queue.name} is the status queue {status.name} itself: what is moved goes elsewhere"
+                f"unreadable_to: {away.queue.name} is status queue {status.name} itself. Name a different queue"
             )
         with connection.unit_of_work(status):
             if away is not None or salvage.orphaned:

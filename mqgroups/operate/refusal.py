@@ -1,6 +1,6 @@
-"""Why a salvage or a move is refused, and what an operator can do about it; and which of the checks an operator overrides.
+"""The errors for a salvage or a move that is refused, each with its remedy; and the checks that an operator may override.
 
-``core.salvage`` decides. Here its decision becomes an error that names the remedy.
+``core.salvage`` decides; this module turns its decision into an error that names the remedy.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from mqgroups.errors import ConfigurationError, OwnerActive, SalvageRefused
 from mqgroups.mqi import constants as mq
 
 _REMEDIES = {
-    Obstacle.RECORD_THERE: "Nothing is lost: `mqgroups recover` says what it tells, and the next start goes by it",
-    Obstacle.NOTHING_INTERRUPTED: "Its messages may all be consumed, or not be put yet. If its group is known to be whole, "
-    "accept it: then only what cannot be read is moved away, and the next start begins a new group",
-    Obstacle.GROUP_MISSING: "Look at the groups there are",
-    Obstacle.SEVERAL_GROUPS: "Look at who put them and when, and give the GroupId of the one",
-    Obstacle.GROUP_COMPLETE: "This group was put to its end; its producer has nothing to go on with",
-    Obstacle.NOT_BEGUN: "A consumer begins this group without a record",
-    Obstacle.DISARRAY: "Something else has put messages with its GroupId: move the group away",
-    Obstacle.GAP: "Messages have expired, were taken by something that does not get groups, or are on their way: wait for "
-    "them, or move the group away",
-    Obstacle.OTHER_Q_MGR: "The record belongs on the queue manager where the group was put: salvage it there",
-    Obstacle.BEING_CONSUMED: "Somebody may have its last messages in a unit of work: stop its consumer and try again",
-    Obstacle.BEGUN: "The first messages are gone. If a consumer has got them, in order, accept it; if something else takes "
-    "messages of the group, its last ones may be gone too, and would be put twice",
-    Obstacle.IN_USE: "What is put or got in units of work cannot be seen. Stop who uses the queue, and ask as a user who may "
-    "put to SYSTEM.ADMIN.COMMAND.QUEUE and display the queue; or accept it, if DISPLAY QSTATUS says UNCOM(NO), or nobody who "
-    "uses the queue has to do with this group",
-    Obstacle.OTHER_OWNERS: "If another producer or consumer has this group, it would be put or got twice. Ask as a user who may "
-    "put to SYSTEM.ADMIN.COMMAND.QUEUE and display and browse all status queues; or give their names (--other-status-queue); or "
-    "accept it, if no other one has this group",
+    Obstacle.RECORD_THERE: "The record is not lost, and the next start uses it. `mqgroups recover` shows it",
+    Obstacle.NOTHING_INTERRUPTED: "All messages of the group may be consumed, or none may be put yet. If you know that the group "
+    "is complete, override this check: then only unreadable messages are moved away, and the next start begins a new group",
+    Obstacle.GROUP_MISSING: "`mqgroups salvage look` shows the groups on the queue",
+    Obstacle.SEVERAL_GROUPS: "`mqgroups salvage look` shows who put each group and when. Give the GroupId of the right one",
+    Obstacle.GROUP_COMPLETE: "The whole group was put, so its producer has nothing to resume",
+    Obstacle.NOT_BEGUN: "No message of the group was consumed, so a consumer begins it without a record",
+    Obstacle.DISARRAY: "Another program has put messages with the same GroupId. Move the group to another queue",
+    Obstacle.GAP: "The missing messages have expired, were removed by another program, or have not arrived yet. Wait for "
+    "them, or move the group to another queue",
+    Obstacle.OTHER_Q_MGR: "The record belongs on the queue manager where the group was put. Salvage it there",
+    Obstacle.BEING_CONSUMED: "A consumer may have the group's last messages in a unit of work. Stop it and try again",
+    Obstacle.BEGUN: "The first messages are gone. If another program removed them, the last ones may be gone too, and would be "
+    "put twice. If you know that a consumer got them in order, override this check",
+    Obstacle.IN_USE: "Messages in uncommitted units of work are hidden. Stop the programs that use the queue, and try again as a "
+    "user who may put to SYSTEM.ADMIN.COMMAND.QUEUE and display the queue. If DISPLAY QSTATUS shows UNCOM(NO), or if no program "
+    "that uses the queue works with this group, override this check",
+    Obstacle.OTHER_OWNERS: "If another producer or consumer has this group, it would be put or got twice. Try again as a user "
+    "who may put to SYSTEM.ADMIN.COMMAND.QUEUE, and display and browse all status queues; or name them (--other-status-queue). "
+    "If you know that no other owner has this group, override this check",
 }
 
 
 def checked_accept(accept: Collection[Accept]) -> frozenset[Obstacle]:
-    """Return the checks that are overridden; raises ConfigurationError for what is none."""
+    """Return the checks that are overridden; raises ConfigurationError for an unknown one."""
     known = sorted(get_args(Accept))
     if isinstance(accept, str) or not set(accept) <= set(known):
-        raise ConfigurationError(f"accept must be some of {', '.join(known)}, got {accept!r}")
+        raise ConfigurationError(f"accept must be a collection of {', '.join(known)}, got {accept!r}")
     return frozenset(map(Obstacle, accept))
 
 
@@ -54,7 +54,7 @@ def checked_group_id(group_id: bytes) -> bytes:
 
 
 def refused(where: str, error: CannotSalvage, status_queue: str = "") -> SalvageRefused:
-    """Return the error for what ``core.salvage`` has refused, with its remedy."""
+    """Return the error for a refusal of ``core.salvage``, with the remedy."""
     because = error.because.value
     accept = f" (accept {because!r})" if error.because in DOUBTS else ""
     return SalvageRefused(
@@ -67,7 +67,7 @@ def refused(where: str, error: CannotSalvage, status_queue: str = "") -> Salvage
 
 
 def hidden_by_unit_of_work(where: str, why: str) -> OwnerActive:
-    """Return the error for messages that a unit of work hides, or may hide; ``why`` is a clause."""
+    """Return the error for messages that a unit of work hides, or may hide; ``why`` is a clause that says so."""
     error = OwnerActive("MQGET", where, mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
     error.context = why[0].upper() + why[1:]
     return error

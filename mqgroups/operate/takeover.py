@@ -1,9 +1,10 @@
-"""An interrupted group given to another owner: its status record moved from one status queue to another, in one unit of work.
+"""Gives an interrupted group to another owner: moves its status record from one status queue to another, in one unit of work.
 
-For a producer or consumer that will not come back under its name. Both status queues are held exclusively meanwhile, so neither
-owner works; the record says where the group stands, as it would to its own owner, and goes on saying it under the other name.
-After a commit without an answer the record is on the one queue or on the other: ask again. That also removes the record that
-says nothing, which a takeover leaves in the place of the one it moves until that is committed.
+It is for a producer or consumer that will not come back under its name. Both status queues are open exclusively meanwhile, so
+neither owner can work. The record keeps the position in the group and gets the other name.
+
+After a commit without an answer the record is on one of the two queues: call ``take_over`` again. Until the move is committed, an
+idle record takes the place of the moved one. The repeated call removes that record too.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ class Takeover:
     """The result of ``take_over``.
 
     Attributes:
-        name: the owner that loses the group.
-        by: the owner that gets it.
+        name: the owner that gives the group.
+        by: the owner that takes it over.
         record: the record that is written for ``by``; ``None`` if no group is interrupted.
-        done: whether the group was taken over; ``False`` if it was only checked, or if no group is interrupted.
+        done: whether the group was taken over; ``False`` if this was only a check, or if no group is interrupted.
     """
 
     name: str
@@ -63,13 +64,13 @@ def take_over(
     """Give an interrupted group to another name, for a producer or consumer that will not come back.
 
     The status record is moved, with position and checkpoint, and the next start of ``by`` resumes the group. The next start of
-    ``name`` would begin a new group: start a producer of that name only with the input that comes after this group.
+    ``name`` would begin a new group, so start a producer of that name only with the input that follows this group.
 
     Args:
         q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
         name: the producer or consumer that was interrupted; it must not be running.
         role: ``"put"`` for producers, ``"get"`` for consumers.
-        by: the name that takes the group over; it must not be running either. Its next start has to name the same queue.
+        by: the name that takes the group over; it must not be running either. Its next start must use the same queue.
         status_queue, by_status_queue: the status queues of ``name`` and ``by``; by default ``MQGROUPS.PUT|GET.<name>``.
         status_model: the model queue to make the status queue of ``by`` from, if there is none.
         wait_s: how long to wait for instances of these names to end, seconds.
@@ -85,7 +86,7 @@ def take_over(
     source = _Party(checked_name(name), status_queue_name(owner_role, name, status_queue))
     target = _Party(checked_name(by), status_queue_name(owner_role, by, by_status_queue))
     if source.name == target.name or source.status_queue == target.status_queue:
-        raise ConfigurationError(f"{name!r} cannot take its own group over: start it, and it resumes")
+        raise ConfigurationError(f"{name!r} cannot take over its own group. Start it, and it resumes the group")
     checked_queue_name("status_model", status_model)
     checked_seconds("wait_s", wait_s)
     return _taken_over(
@@ -113,7 +114,8 @@ def _taken_over(
         record = theirs.read()
         if record is None or _decision(connection, role, source, record).action is not RestartAction.RESUME_GROUP:
             if record is not None and not record.speaks and not check:
-                # A takeover whose commit had no answer leaves one, and a name that does not come back does not remove it.
+                # An earlier takeover whose commit had no answer may have left this idle record. The name does not come back to
+                # remove it.
                 take_away(connection, theirs, record)
             return nothing
         ours = StatusQueue(connection, target.status_queue, status_model, wait_s)
@@ -151,8 +153,8 @@ def _refuse_what_would_be_lost(connection: Connection, role: Role, target: _Part
     if interrupted or there.checkpoint is not None:
         found = f"group {there.group_id.hex()}, interrupted" if interrupted else "a checkpoint"
         raise TakeoverRefused(
-            f"{target.name} has {found} in its status record on {target.status_queue}, which has room for one. Nothing was "
-            "changed: let it finish first, or have another name take the group over",
+            f"{target.name} cannot take the group over, because its status record on {target.status_queue} already has {found}. "
+            "Nothing was changed. Let it finish first, or choose another name to take the group over",
             status_queue=target.status_queue,
             found=found,
             expected="nothing that is still needed",
@@ -162,7 +164,7 @@ def _refuse_what_would_be_lost(connection: Connection, role: Role, target: _Part
 def _move(
     connection: Connection, theirs: StatusQueue, ours: StatusQueue, record: StatusRecord, given: StatusRecord
 ) -> None:
-    """Move the record, and leave one behind that says nothing: an empty queue would look as if it had never been there."""
+    """Move the record; leave an idle one until that is committed, because an empty queue would look as if it never had one."""
     nothing = saying_nothing(record)
     with connection.unit_of_work(theirs):
         theirs.stage(nothing)

@@ -1,15 +1,16 @@
-"""Where a producer's messages go: the binding of its queue, and what keeps a group on one instance of a cluster queue.
+"""Where a producer's messages go: how its queue is bound, and how a group stays on one instance of a cluster queue.
 
 A cluster queue has instances at several queue managers. With ``bind="group"`` one is chosen for each group and with
-``bind="open"`` one for all (IBM MQ, topics q026010, q027030); what would not keep a group together is refused before anything is
-put. Within one handle the queue manager keeps to the choice. A restart would not: its first put goes without logical
-order and is balanced like a message of its own. So the rest of an interrupted group is put to the queue manager that the status
-record names, and each message is compared with it.
+``bind="open"`` one for all groups (IBM MQ, topics q026010, q027030). A binding that would split groups is refused before anything
+is put. The queue manager keeps to the chosen instance within one handle, but not across a restart: the first put after a restart
+goes without logical order and is workload-balanced like a single message. So the rest of an interrupted group is put to the queue
+manager that the status record names, and the destination of each message is compared with that name.
 
-With ``bind="group"`` it is MQPMO that tells where the first message went. No text says that it has to: ResolvedQMgrName is blank
-where the instance is not fixed, and what a group is, is not written (topic q098810). Where it is blank there is nothing to go by
-after a restart, so only a whole group is committed then; what needs more units of work is refused. Considered: to open the queue
-with MQOO_BIND_ON_OPEN for each group; ``bind="open"`` is there for the asking, and all groups would pay for it.
+With ``bind="group"`` the destination of the first message is read from MQPMO.ResolvedQMgrName. IBM's texts do not guarantee it:
+the field is blank if the instance is not fixed, and they do not say whether a group's is (topic q098810). If the field is blank,
+a restart could not find the instance. So then a group is committed only as a whole, and a group that needs several units of work
+is refused. Considered: opening the queue with MQOO_BIND_ON_OPEN for each group; but then all groups would pay for it, and an
+application that wants it can choose ``bind="open"``.
 
 Not here: which message comes next (``core``), and when to commit (``putter.py``).
 """
@@ -35,7 +36,7 @@ class Destination:
     """Where the messages of one producer go.
 
     Attributes:
-        resolved: names of queue and queue manager that the group's first message was put to; empty before it.
+        resolved: the names of the queue and the queue manager that the group's first message was put to; empty before that.
     """
 
     def __init__(self, connection: Connection, queue: str, bind: Bind) -> None:
@@ -44,13 +45,13 @@ class Destination:
         self._queue = queue
         self._bind = bind
         self._options = mq.MQOO_OUTPUT | _OPTIONS[bind]
-        # ResolvedQMgrName as MQPMO had it last.
+        # The last ResolvedQMgrName that MQPMO returned.
         self._field = b""
-        # Whether messages go to a cluster queue, once that had to be asked.
+        # Whether messages go to a cluster queue; None until it was inquired.
         self._clustered: bool | None = None
 
     def check(self) -> None:
-        """Refuse a binding that lets groups split; where ``bind`` leaves that open, the queue is asked.
+        """Refuse a binding that would split groups. If that does not follow from ``bind``, the queue is inquired.
 
         Raises:
             ConfigurationError: the messages of a group could go to several instances of a cluster queue.
@@ -63,19 +64,19 @@ class Destination:
         if is_clustered and not_fixed:
             says = "bind='not fixed'" if self._bind == "not fixed" else "bind='as queue' and DEFBIND(NOTFIXED)"
             raise ConfigurationError(
-                f"{says}: {self._queue} is a cluster queue, and MQOO_BIND_NOT_FIXED sends each message of a group to an instance "
-                "of its own. Nothing was put. Use bind='group', or bind='open' for one instance for all groups"
+                f"{says}: {self._queue} is a cluster queue, and with MQOO_BIND_NOT_FIXED the messages of a group could go to "
+                "different instances. Nothing was put. Use bind='group', or bind='open' for one instance for all groups"
             )
 
     def open(self) -> Queue:
-        """Open the queue, for any group."""
+        """Open the queue for new groups."""
         return self._connection.open_queue(self._queue, self._options)
 
     def open_for_the_rest(self) -> Queue:
         """Open the instance of the queue that the beginning of the group went to.
 
-        This queue manager's too: with CLWLUSEQ(ANY) the rest would be balanced like any other message. Only an alias of a
-        queue that is in no cluster is opened as it was, because its defaults and authorities count.
+        The instance is named also if it is on this queue manager: with CLWLUSEQ(ANY) the rest could otherwise go to another one.
+        Only an alias of a queue that is in no cluster is opened by its own name, because its defaults and authorities apply.
         """
         q_name, q_mgr_name = self.resolved
         if q_mgr_name == self._connection.q_mgr_name and q_name != self._queue and not self._is_of_cluster():
@@ -88,19 +89,19 @@ class Destination:
         try:
             return _cluster_attributes(self._connection, self._queue)[0]
         except NotAuthorised:
-            # This user may put to the alias and nothing else. If a cluster queue is behind it, ``went`` watches.
+            # This user may only put to the alias. If it leads to a cluster queue, ``went`` checks each message.
             return False
 
     def begins(self, pmo: bytes) -> None:
-        """Take note of where the first message of a group went."""
+        """Note where the first message of a group went."""
         self.resolved = (st.name_at(pmo, st.PMO_RESOLVED_Q_NAME), st.name_at(pmo, st.PMO_RESOLVED_Q_MGR_NAME))
         self._field = pmo[st.PMO_RESOLVED_Q_MGR_NAME]
 
     def went(self, pmo: bytes, md: bytes) -> None:
-        """Take note of where a later message of the group went; it is not committed yet.
+        """Check where a later message of the group went; it is not committed yet.
 
         Raises:
-            GroupWouldSplit: not where the first one did.
+            GroupWouldSplit: it went to another queue manager than the first one.
         """
         field = pmo[st.PMO_RESOLVED_Q_MGR_NAME]
         if field == self._field:
@@ -112,10 +113,10 @@ class Destination:
         self._field = field
 
     def check_told(self) -> None:
-        """Refuse to commit the beginning of a group alone if nothing tells where it went, and it can have gone to several places.
+        """Refuse to commit only the beginning of a group if MQPMO did not say to which of several instances it went.
 
         Raises:
-            ConfigurationError: that is so.
+            ConfigurationError: the queue may be a cluster queue, and ResolvedQMgrName was blank.
             MQIError: the queue cannot be inquired.
         """
         if self.resolved[1]:
@@ -124,9 +125,10 @@ class Destination:
             self._clustered = self._may_be_of_cluster()
         if self._clustered:
             raise ConfigurationError(
-                f"bind={self._bind!r}: the queue manager does not tell to which instance of cluster queue {self._queue} the "
-                "group went (MQPMO ResolvedQMgrName is blank), so after an interruption nobody would know where its rest has to "
-                "go. The unit of work is backed out. Use bind='open', or units of work that hold a whole group (commit_every=)"
+                f"with bind={self._bind!r} the queue manager does not return the instance of cluster queue {self._queue} that "
+                "the group went to (MQPMO ResolvedQMgrName is blank). After an interruption the rest of the group could not be "
+                "put to the same instance. The unit of work is backed out. Use bind='open', or a commit_every that is large "
+                "enough for a whole group"
             )
 
     def _may_be_of_cluster(self) -> bool:
@@ -136,14 +138,14 @@ class Destination:
             return True
 
     def ended(self) -> None:
-        """Take note that the group has ended."""
+        """Forget where the group went, because it has ended."""
         self.resolved = ("", "")
 
 
 def _cluster_attributes(connection: Connection, name: str) -> tuple[bool, int]:
-    """Return whether what is put to a queue goes to a cluster queue, and DEFBIND.
+    """Return whether messages put to queue ``name`` go to a cluster queue, and its DEFBIND.
 
-    DEFBIND of an alias comes before that of the queue behind it (IBM MQ, topic q026010).
+    An alias's own DEFBIND applies, not that of its base queue (IBM MQ, topic q026010).
     """
     queue = connection.open_queue(name, mq.MQOO_INQUIRE)
     try:

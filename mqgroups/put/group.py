@@ -1,6 +1,6 @@
-"""OutgoingGroup: a message group as an application puts it, message after message.
+"""OutgoingGroup: a message group that an application puts, message by message.
 
-``producer.py`` tells why a message is held back; ``putter.py`` puts.
+``producer.py`` explains why one message is held back. ``putter.py`` puts the messages.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ _Leave: TypeAlias = Callable[[type[BaseException] | None, BaseException | None, 
 
 
 class _Exit:
-    """``OutgoingGroup.__exit__``, made anew for each with statement.
+    """``OutgoingGroup.__exit__``: a descriptor that returns a new function for each with statement.
 
-    The statement has it from before the block until it has left it, and nobody else. So its end tells that the block was left,
-    even where an interruption comes before the first instruction of ``__exit__`` or behind the last: nothing else could.
+    Only the with statement holds that function, from before the block until the block is left. So when the function is gone, the
+    block was left, even if an interruption came before the first instruction of ``__exit__`` or after its last. No other way
+    detects that.
     """
 
     def __get__(self, group: OutgoingGroup | None, _: type[OutgoingGroup]) -> _Leave:
@@ -50,7 +51,7 @@ class _Exit:
 
 
 class Held(NamedTuple):
-    """A payload that is put when it is known whether it is the group's last."""
+    """A payload that is held back until it is known whether it is the group's last message."""
 
     payload: bytes
     kind: MessageKind
@@ -58,28 +59,28 @@ class Held(NamedTuple):
 
 
 class OutgoingGroup:
-    """A message group being put: what ``with producer.group() as group`` gives.
+    """A message group being put: what ``with producer.group() as group`` returns.
 
     Attributes:
         resume_from: how many messages of this group are committed already; 0 in a new group.
-        resume_offset: how many bytes of the message after these are committed, if it was interrupted between its segments.
-            Give it from its beginning all the same; what is committed of it is passed over.
-        checkpoint: the application's checkpoint of the last commit in this group, ``None`` in a new one.
+        resume_offset: how many bytes of the next message are committed already, if it was interrupted between its segments; else
+            0. Put that message from its beginning all the same: the committed bytes are skipped.
+        checkpoint: the application's checkpoint of the last commit in this group; ``None`` in a new group.
     """
 
     def __init__(self, putter: Putter, turn: Turn) -> None:
-        # Whether anything was asked of it: until then nobody misses it.
+        # Whether the application has used this group. If not, it may be dropped without being ended.
         self.is_begun = False
         self._putter = putter
         self._turn = turn
         self._held: Held | None = None
-        # Of the message that is put next.
+        # The checkpoint of the message that is put next.
         self._checkpoint: Checkpoint = None
         self._ended = False
         self._in_block: weakref.ref[_Leave] | None = None
         self._failure: str | None = None
         committed = putter.owner.committed
-        # Of a message that was begun: what is committed of it, and whether its segments say that it is the last.
+        # For a message of which some segments are committed: how many bytes they are, and whether they say that it is the last.
         self._begun, self._begun_last = committed.offset, committed.in_last_message
         self.resume_from = committed.msg_seq_number
         self.resume_offset = committed.offset
@@ -87,12 +88,12 @@ class OutgoingGroup:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing can be put any more."""
+        """Whether the group has ended, so that no more messages can be put."""
         return self._ended
 
     @property
     def was_left(self) -> bool:
-        """Whether its with block was left, and an interruption kept that from being noted otherwise."""
+        """Whether its with block was left, but an interruption kept ``__exit__`` from ending the group."""
         return not self._ended and self._in_block is not None and self._in_block() is None
 
     def put(
@@ -104,40 +105,40 @@ class OutgoingGroup:
         correl_id: bytes | None = None,
         properties: Mapping[str, PropertyValue] | None = None,
     ) -> None:
-        """Put the next message of the group; really the one before, see the module.
+        """Put the next message of the group. (The call puts the message before it; this one is held back, see ``producer.py``.)
 
         Args:
-            payload: ``str`` goes as UTF-8 text (MQSTR, CCSID 1208), ``bytes`` as they are, ``bytearray`` and ``memoryview`` as
-                copies. A stream (a binary file, or any iterable of bytes) goes in segments, while it is read.
-            last: whether it is the group's last message. ``None`` leaves that to the end of the ``with`` block, which a
-                stream cannot wait for.
+            payload: ``str`` is put as UTF-8 text (MQSTR, CCSID 1208), ``bytes`` unchanged, ``bytearray`` and ``memoryview`` as
+                copies. A stream (a binary file, or any iterable of bytes) is put in segments, while it is read.
+            last: whether this is the group's last message. With ``None`` the end of the ``with`` block decides. A stream is not
+                held back, so it needs ``True`` or ``False``.
             format: the message's format name, up to 8 characters, instead of MQSTR or none.
             correl_id: the message's CorrelId, 24 bytes.
             properties: message properties by name: ``str``, ``int`` (MQTYPE_INT32, or MQTYPE_INT64 if it needs that),
-                ``bool``, ``float``, ``bytes`` or ``None``. Messages in segments have them with each segment.
+                ``bool``, ``float``, ``bytes`` or ``None``. A message in segments has them in each segment.
 
         Raises:
-            QueueFull, QueueInhibited: the queue stayed full, or its puts inhibited, for ``full_wait_s``. What was put before
-                is committed.
-            GroupUsage: the group has ended, or has failed before.
-            MessageRefused: the payload, a property, the format or the CorrelId is not what a message can have. Of this message
-                nothing is put then, and the group goes on with the next ``put``. What a stream gives is seen when it is read:
-                then the unit of work is backed out.
-            MQGroupsError: what else goes wrong. The unit of work is backed out; leave the ``with`` block, and the next
+            QueueFull, QueueInhibited: the queue stayed full, or its puts inhibited, for ``full_wait_s``. The messages before this
+                one are committed.
+            GroupUsage: the group has ended, or an earlier call failed.
+            MessageRefused: the payload, a property, the format or the CorrelId is invalid. Nothing of this message is put, and
+                the group goes on with the next ``put``. Invalid data in a stream is found only while it is read; then the unit of
+                work is backed out.
+            MQGroupsError: any other failure. The unit of work is backed out; leave the ``with`` block, and the next
                 ``producer.group()`` goes on after the last commit.
         """
         with self._turn:
             self._put_payload(payload, last, format, correl_id, properties)
 
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Have ``checkpoint`` (bytes or a JSON value) committed with the message that is put next.
+        """Commit ``checkpoint`` (bytes or a JSON value) with the next message that is put.
 
-        Call it before the ``put`` of the message it speaks of, and do not change the value afterwards. A message without one
-        leaves the checkpoint as it is.
+        Call it before the ``put`` of the message that it belongs to, and do not change the value afterwards. If no checkpoint is
+        set for a message, the one before stays.
 
         Raises:
-            GroupUsage: the group has ended, or has failed before; or the checkpoint cannot be kept. The group goes on without it
-                if it has not failed before.
+            GroupUsage: the group has ended, or an earlier call failed; or the checkpoint is neither bytes nor a JSON value. In
+                the last case the group goes on without it.
         """
         self._check_open()
         check_can_be_kept(checkpoint)
@@ -174,17 +175,18 @@ class OutgoingGroup:
             self._ended = True
 
     def abandon(self, result: int = 0, reason: str = "") -> None:
-        """End the group without completing it: an empty last message says so, and consumers get ``GroupAbandoned``.
+        """End the group without completing it: an empty last message marks it, and consumers raise ``GroupAbandoned``.
 
-        What is not committed of the group is backed out. If nothing of it is, nobody knows of it, and nothing is put.
+        Messages of the group that are not committed are backed out. If none are committed, no consumer can have seen the group,
+        and nothing is put.
 
         Args:
-            result: the application's own, 0 or more; consumers see it.
-            reason: in words, for who looks at the message: its property ``mqgroups.Reason``.
+            result: a number of the application's choice, 0 or more, for consumers.
+            reason: a text for a person who reads the message; put as its property ``mqgroups.Reason``.
 
         Raises:
-            GroupUsage: the group has ended, or its last message is half put, and can only be put to its end.
-            MQGroupsError: what else goes wrong; the group is where it was, and ``producer.group()`` resumes it.
+            GroupUsage: the group has ended; or only some segments of its last message are committed, so the rest has to be put.
+            MQGroupsError: any other failure; the group is not abandoned, and ``producer.group()`` resumes it.
         """
         with self._turn:
             if self._ended:
@@ -200,8 +202,9 @@ class OutgoingGroup:
                 committed = putter.owner.committed
                 if committed.offset and committed.in_last_message:
                     raise GroupUsage(
-                        f"message {committed.msg_seq_number + 1} is the group's last and half put: consumers would take what is "
-                        "there for all of it. Put it to its end"
+                        f"message {committed.msg_seq_number + 1}, the group's last, is committed only up to byte "
+                        f"{committed.offset}. The group cannot be abandoned now: consumers would take that part for the whole "
+                        "message. Put the whole message again; the committed part is skipped"
                     )
                 if not committed.at_start:
                     putter.abandon(result, reason)
@@ -209,22 +212,23 @@ class OutgoingGroup:
                 self._ended = True
 
     def close(self) -> None:
-        """End it, for the producer: nothing can be put any more. What is not committed is for the producer to back out."""
+        """End the group without a call of the MQI: no more messages can be put. The producer backs out what is not committed."""
         self._ended = True
         self._held = None
 
     def _known(self, last: bool | None) -> bool:
-        """Return whether the next message is the last: what is said, or what the segments say that there are."""
+        """Return whether the next message is the last: ``last``, or what its committed segments say."""
         if self._begun:
             if last is not None and last is not self._begun_last:
                 raise GroupUsage(
-                    f"message {self.resume_from + 1} was begun with last={self._begun_last}; its rest cannot say otherwise"
+                    f"put(last={last}) contradicts the committed segments of message {self.resume_from + 1}, which were put with "
+                    f"last={self._begun_last}. Put the rest with last={self._begun_last}"
                 )
             return self._begun_last
         if last is None:
             raise GroupUsage(
-                "what is neither bytes nor str is put as a stream, and of a stream it has to be said whether it is the group's "
-                "last message: put(..., last=False)"
+                "a payload that is neither bytes nor str is put as a stream, and a stream needs last=True or last=False: whether "
+                "it is the group's last message has to be known when its first segment is put"
             )
         return last
 
@@ -239,7 +243,7 @@ class OutgoingGroup:
                 ends = part is not MessagePart.SEGMENT
                 putter.put(Unsent(data, kind, checkpoint if ends else None, last, part))
         except BaseException as error:
-            # An interrupted call (KeyboardInterrupt) too: nobody knows whether it put the message.
+            # Also after KeyboardInterrupt: it is not known whether the interrupted call put the message.
             self._failure = f"{type(error).__name__}: {error}"
             putter.back_out(error)
             raise
@@ -254,9 +258,9 @@ class OutgoingGroup:
     def _not_open(self) -> GroupUsage:
         if self._failure is not None:
             return GroupUsage(
-                f"this group stopped with {self._failure}. Leave its with block, and the next producer.group() resumes it"
+                f"this group failed with {self._failure}. Leave its with block; the next producer.group() resumes the group"
             )
-        return GroupUsage("this group has ended; producer.group() begins the next one")
+        return GroupUsage("this group has ended. Call producer.group() for the next one")
 
     def __enter__(self) -> OutgoingGroup:
         return self
@@ -264,8 +268,7 @@ class OutgoingGroup:
     def __del__(self) -> None:
         if getattr(self, "is_begun", False) and not self._ended:
             warnings.warn(
-                f"{self!r} was not ended: use `with producer.group() as group`. What was put since the last commit is not "
-                "committed",
+                f"{self!r} was not ended, so its last messages are not committed. Use `with producer.group() as group`",
                 ResourceWarning,
                 stacklevel=2,
                 source=self,
@@ -297,18 +300,18 @@ class OutgoingGroup:
         if self._checkpoint is not None:
             self._putter.back_out(None)
             raise GroupUsage(
-                "set_checkpoint was called after the group's last put. A checkpoint is committed with the message that is put "
-                "next, so set it before that put. The group stays resumable at its last commit"
+                "set_checkpoint was called after the group's last put, but a checkpoint is committed with the next message. Set "
+                "it before that put. The group can be resumed from its last commit"
             )
         held, self._held = self._held, None
         self._put(*held, last=True)
 
     def _empty(self) -> EmptyGroup:
         if self.resume_from == 0:
-            return EmptyGroup("a group needs at least one message; nothing was put")
+            return EmptyGroup("the group has no message, so nothing was put. A group needs at least one message")
         return EmptyGroup(
-            f"the group was resumed after {self.resume_from} messages and ended without another one, so its last "
-            "message is missing; the group stays resumable. Put what follows after group.resume_from"
+            f"the group was resumed after {self.resume_from} messages and ended without another one, so its last message is "
+            "missing. The group can still be resumed: put the messages after group.resume_from"
         )
 
     def __repr__(self) -> str:

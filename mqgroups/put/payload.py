@@ -1,8 +1,9 @@
-"""What an application gives to be put: bytes, text, or a stream; what its MQMD says of it, and how it is cut into messages.
+"""Payloads that an application may put: bytes, text and streams; the MQMD fields that follow, and how they are cut into messages.
 
-``bytearray`` and ``memoryview`` are taken as copies. A stream is anything with ``read(n)`` that returns bytes, or any iterable of
-bytes. It is read piece by piece, never as a whole. Everything else has to be encoded first and is refused. Not here: how a piece
-is put (``core.group``, ``putter.py``).
+``bytearray`` and ``memoryview`` are copied. A stream is anything with ``read(n)`` that returns bytes, or any iterable of bytes.
+It is read piece by piece, never as a whole. All other types are refused: the application has to encode them first.
+
+Not here: how a piece is put (``core.group``, ``putter.py``).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ HIGHEST_RESULT = mq.MQFB_APPL_LAST - mq.MQFB_APPL_FIRST
 
 
 class Readable(Protocol):
-    """A binary file, or what reads like one."""
+    """A binary file, or an object with the same ``read``."""
 
     def read(self, size: int, /) -> bytes: ...
 
@@ -38,7 +39,7 @@ Payload: TypeAlias = "Whole | Stream"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageKind:
-    """What messages of one kind have in common in their MQMD. Compared by identity: it is looked up for each message."""
+    """MQMD fields and properties that messages of one kind share. Compared by identity, because it is looked up per message."""
 
     format_name: bytes = mq.MQFMT_NONE
     ccsid: int = mq.MQCCSI_Q_MGR
@@ -53,7 +54,7 @@ TEXT = MessageKind(mq.MQFMT_STRING, UTF_8)
 
 
 class Unsent(NamedTuple):
-    """A physical message of a unit of work that is not committed. ``last``: of the group's last message."""
+    """A physical message that is not committed yet. ``last``: it is, or is a segment of, the group's last message."""
 
     data: bytes
     kind: MessageKind
@@ -72,10 +73,10 @@ def data_and_kind(
     correl_id: bytes | None,
     properties: Mapping[str, PropertyValue] | None = None,
 ) -> tuple[bytes, MessageKind]:
-    """Return a payload as bytes, and what its MQMD says of it.
+    """Return a payload as bytes, and its MQMD fields and properties.
 
     Raises:
-        MessageRefused: the payload is neither bytes nor text, or one of the others cannot be.
+        MessageRefused: the payload is neither bytes nor text, or another argument is invalid.
     """
     kind = BYTES
     if isinstance(payload, str):
@@ -97,16 +98,18 @@ def _encoded(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        # Not chained: the error has the payload.
+        # Not chained: UnicodeEncodeError holds the payload.
         at = error.start
-    raise MessageRefused(f"the text has half of a surrogate pair at position {at}, which has no UTF-8; give bytes")
+    raise MessageRefused(
+        f"the text has half of a surrogate pair at position {at}, which UTF-8 cannot encode. Correct the text, or put bytes"
+    )
 
 
 @lru_cache(maxsize=64)
 def _with_format(kind: MessageKind, format_name: str) -> MessageKind:
     if not isinstance(format_name, str) or not format_name.isascii():
         raise MessageRefused(
-            f"a format is a str of up to {mq.MQ_FORMAT_LENGTH} ASCII characters, got {format_name!r:.100}"
+            f"format must be a str of up to {mq.MQ_FORMAT_LENGTH} ASCII characters, got {format_name!r:.100}"
         )
     encoded = format_name.encode()
     if len(encoded) > mq.MQ_FORMAT_LENGTH:
@@ -116,14 +119,14 @@ def _with_format(kind: MessageKind, format_name: str) -> MessageKind:
 
 def _with_correl_id(kind: MessageKind, correl_id: bytes) -> MessageKind:
     if not isinstance(correl_id, bytes):
-        raise MessageRefused(f"correl_id is bytes, got {type(correl_id).__name__}")
+        raise MessageRefused(f"correl_id must be bytes, got {type(correl_id).__name__}")
     if len(correl_id) != mq.MQ_CORREL_ID_LENGTH:
         raise MessageRefused(f"correl_id has {len(correl_id)} bytes; it must have {mq.MQ_CORREL_ID_LENGTH}")
     return replace(kind, correl_id=correl_id)
 
 
 def abandonment(result: int, reason: str) -> Unsent:
-    """Return the message that ends a group without completing it: empty, a report of an application's own, the last.
+    """Return the message that abandons a group: an empty last message of type MQMT_REPORT with an application's feedback code.
 
     ``result`` is 0 to ``HIGHEST_RESULT``.
     """
@@ -133,36 +136,36 @@ def abandonment(result: int, reason: str) -> Unsent:
 
 
 def check_stream(payload: object) -> None:
-    """Refuse what cannot be read piece by piece as bytes, as far as that is known before it is read.
+    """Refuse a payload that is not a stream of bytes, as far as that is known before it is read.
 
     Raises:
-        MessageRefused: it is no stream.
+        MessageRefused: the payload is not a stream of bytes.
     """
     if isinstance(payload, io.TextIOBase):
-        raise MessageRefused("the payload is a text file; open it in binary mode")
+        raise MessageRefused("the payload is a text file. Open it in binary mode")
     if hasattr(payload, "read"):
         return
-    # Data of a program's own, which has an order or parts that bytes would lose; and arrays, which iterate over numbers.
+    # A program's own structured data, whose structure or order would be lost; and arrays, whose items are numbers.
     if isinstance(payload, Mapping | Set) or not isinstance(payload, Iterable) or hasattr(payload, "tobytes"):
         raise _no_payload(payload)
     if isinstance(payload, Sequence):
         other = next((item for item in payload if not isinstance(item, bytes | bytearray | memoryview)), b"")
         if not isinstance(other, bytes):
             raise MessageRefused(
-                f"a {type(payload).__name__} is put as a stream of bytes, and this one has {_a(other)} in it: encode it first, "
-                "e.g. json.dumps(payload)"
+                f"a {type(payload).__name__} is put as a stream, so all its items must be bytes, but it has {_a(other)} in it. "
+                "Encode it first, e.g. json.dumps(payload)"
             )
 
 
 def _no_payload(payload: object) -> MessageRefused:
-    found = f"a payload is bytes, str or a stream of bytes, got {_a(payload)}"
+    found = f"a payload must be bytes, str or a stream of bytes, got {_a(payload)}"
     if payload is None:
-        return MessageRefused(f'{found}; a message without data is b""')
+        return MessageRefused(f'{found}. For a message without data put b""')
     if hasattr(payload, "tobytes"):
-        return MessageRefused(f"{found}: give its bytes, e.g. payload.tobytes(), or encode it first")
+        return MessageRefused(f"{found}. Put its bytes, e.g. payload.tobytes(), or encode it first")
     if isinstance(payload, Mapping | Iterable | int | float):
-        return MessageRefused(f"{found}: encode it first, e.g. json.dumps(payload)")
-    return MessageRefused(f"{found}: encode it first")
+        return MessageRefused(f"{found}. Encode it first, e.g. json.dumps(payload)")
+    return MessageRefused(f"{found}. Encode it first")
 
 
 def _a(value: object) -> str:
@@ -170,16 +173,16 @@ def _a(value: object) -> str:
 
 
 def pieces(payload: bytes | Stream, segment_bytes: int | None, begun: int) -> Iterator[tuple[bytes, MessagePart]]:
-    """Yield the data of the physical messages that a payload is put as, and what each is of the logical message.
+    """Yield the data of each physical message of a payload, and which part of the logical message it is.
 
     Args:
-        payload: all of the message, also if its beginning is committed.
-        segment_bytes: how many bytes a segment has at the most; ``None`` does not cut.
-        begun: how many bytes are committed already; they are passed over.
+        payload: the whole message, even if its beginning is committed.
+        segment_bytes: the most bytes of a segment; ``None`` does not cut.
+        begun: how many bytes are committed already; they are skipped.
 
     Raises:
-        GroupUsage: the payload is shorter than what of it is committed.
-        MessageRefused: a stream gives something else than bytes.
+        GroupUsage: the payload is shorter than its committed part.
+        MessageRefused: a stream returns something other than bytes.
     """
     parts = _cut(payload, segment_bytes, begun) if isinstance(payload, bytes) else _read(payload, segment_bytes, begun)
     piece = next(parts, b"")
@@ -206,7 +209,7 @@ def _read(stream: Stream, segment_bytes: int | None, begun: int) -> Iterator[byt
     for chunk in _chunks(stream, segment_bytes):
         if not isinstance(chunk, bytes):
             if not isinstance(chunk, bytearray | memoryview):
-                raise MessageRefused(f"a stream gives bytes, got {_a(chunk)}")
+                raise MessageRefused(f"a stream must return bytes, got {_a(chunk)}")
             chunk = bytes(chunk)
         if to_skip:
             skipped = min(to_skip, len(chunk))
@@ -232,6 +235,6 @@ def _chunks(stream: Stream, size: int) -> Iterator[Bytes]:
 
 def _shorter(length: int, begun: int) -> GroupUsage:
     return GroupUsage(
-        f"{begun} bytes of this message are committed, and the payload given now has {length}. Give the whole message that "
-        "was interrupted, from its beginning"
+        f"{begun} bytes of this message are committed, but the payload has only {length} bytes. Put the whole interrupted "
+        "message, from its beginning"
     )

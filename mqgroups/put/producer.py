@@ -1,15 +1,15 @@
 """GroupProducer: puts a message group across units of work.
 
-This is what an application sees. ``putter.Putter`` puts, and ``units_of_work.UnitsOfWork`` ends each unit of work with its status
-record.
+This class is the application's interface. ``putter.Putter`` puts the messages, and ``units_of_work.UnitsOfWork`` ends each unit
+of work with its status record.
 
-The last message of a group has to say that it is the last, when it is put. Nobody knows that it is before the ``with``
-block ends, so one message is always held back: ``put`` puts the one before. ``resume_from`` counts committed messages
-only, so what is held back, or in an open unit of work, is put again after a crash.
+The last message of a group must be marked as the last when it is put. Which message is the last is known only when the ``with``
+block ends. So one message is always held back: ``put`` puts the message before. ``resume_from`` counts committed messages only.
+So after a crash the application puts the held-back message again, and the messages of the open unit of work.
 
-A message longer than ``segment_bytes``, or a stream, is put in segments. Units of work may end between them, so the memory
-that a message takes is that of a unit of work, however long it is. All segments have to say whether their message is the
-group's last, from the first one on, so of a stream the application has to say it.
+A message longer than ``segment_bytes``, or a stream, is put in segments. A unit of work may end between two segments, so a
+message never needs more memory than a unit of work, however long it is. Each segment, from the first on, must say whether its
+message is the group's last. So for a stream the application has to say it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class GroupProducer:
                 raise
 
     def _start(self) -> None:
-        """Open both queues, find out where things stand, and claim the name."""
+        """Open both queues, read the status record, and claim the name."""
         connection, settings = self._connection, self._settings
         keeper = StatusQueue(
             connection,
@@ -70,11 +70,11 @@ class GroupProducer:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """The checkpoint of the last commit, be its group interrupted or completed; ``None`` if there was none.
+        """The checkpoint of the last commit, whether its group was interrupted or completed; ``None`` if there is none.
 
         Raises:
-            CommitOutcomeUnknown: the last commit had no answer, and on this connection it cannot be found out.
-            MQGroupsError: what goes wrong in finding out, after an interruption.
+            CommitOutcomeUnknown: the last commit had no answer, and its outcome cannot be found out on this connection.
+            MQGroupsError: finding out the outcome failed, after an interruption.
         """
         if self._putter.work.has_to_find_out and not self._closed:
             with self._connection.turn:
@@ -88,7 +88,7 @@ class GroupProducer:
         the next ``group()``, of this producer or after a restart, goes on from there.
 
         Raises:
-            GroupUsage: the producer is closed, or the group before has not ended.
+            GroupUsage: the producer is closed, or the previous group has not ended.
             OwnershipLost: another instance of the name has taken over.
         """
         with self._connection.turn:
@@ -100,11 +100,11 @@ class GroupProducer:
             return self._group
 
     def forget_checkpoint(self) -> None:
-        """Have the status record keep no checkpoint any more, in a unit of work of its own; between two groups.
+        """Remove the checkpoint from the status record, in a unit of work of its own. Call it between two groups.
 
         Raises:
             GroupUsage: the producer is closed, or a group has not ended.
-            MQGroupsError: it could not be done.
+            MQGroupsError: the unit of work failed.
         """
         with self._connection.turn:
             if self._closed:
@@ -114,7 +114,7 @@ class GroupProducer:
             self._putter.work.forget_checkpoint(self._putter.owner)
 
     def close(self) -> None:
-        """Back out what is not committed, take a record away that says nothing any more, and close both queues. Idempotent.
+        """Back out what is not committed, remove the status record if it is no longer needed, and close both queues. Idempotent.
 
         The record of an interrupted group stays, and a record with a checkpoint.
         """
@@ -122,18 +122,18 @@ class GroupProducer:
             self._close(finish=True)
 
     def delete_status_queue(self) -> None:
-        """Close, and delete the status queue, which has to be one that was made from a model queue.
+        """Close, and delete the status queue. Only a queue that was made from a model queue can be deleted.
 
         Raises:
-            GroupUsage: a group is interrupted, or there is a checkpoint, and the record is on it.
-            MQIError: it cannot be deleted (2045: it is a predefined queue).
+            GroupUsage: a group is interrupted, or there is a checkpoint, so the record is still needed.
+            MQIError: the queue cannot be deleted (2045: it is a predefined queue).
         """
         with self._connection.turn:
             self._let_go_of_group()
             if self._putter.owner.speaks:
                 raise GroupUsage(
-                    f"{self!r} has an interrupted group or a checkpoint; end the one, and forget the other, before the status "
-                    "queue can be deleted"
+                    f"{self!r} has an interrupted group or a checkpoint, so its status queue cannot be deleted. End the group, "
+                    "and call forget_checkpoint(), first"
                 )
             self._close(finish=True, delete=True)
 
@@ -143,14 +143,14 @@ class GroupProducer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        # After an exception the application comes back and has to know where it was: a COMPLETED record stays.
+        # After an exception the application will start again and needs the record, so a COMPLETED one stays too.
         with self._connection.turn:
             self._close(finish=error is None)
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True):
             warnings.warn(
-                f"{self!r} was not closed: use it in a with statement, or close() it",
+                f"{self!r} was not closed. Use it in a with statement, or call close()",
                 ResourceWarning,
                 stacklevel=2,
                 source=self,
@@ -166,11 +166,11 @@ class GroupProducer:
             return
         turn = self._connection.turn
         if before.was_left:
-            # Interrupted on the way out of its block: nobody knows how far that came.
+            # Interrupted while the block was being left: it is not known which calls were made.
             turn.interrupted = True
-        # Of a call that was interrupted the application may have no group in hand, or one that it left.
+        # After an interrupted call the application may not have the group any more, or may have left it. So it may be unended.
         if before.is_begun and not turn.interrupted:
-            raise GroupUsage("the group before has not ended; use `with producer.group() as group:`")
+            raise GroupUsage("the previous group has not ended. Use `with producer.group() as group:`")
         before.close()
 
     def _close(self, *, finish: bool, delete: bool = False) -> None:

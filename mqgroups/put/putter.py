@@ -1,12 +1,12 @@
 """Puts the messages of a producer's groups one by one, in units of work, and re-puts whatever was not committed.
 
-For each message it asks ``core.group`` how to put it, has the queue put it, and compares the MQMD that comes back with the
-plan. Only then it takes the position from the core that follows. Its owner's status record ends each unit of work.
+For each message the putter asks ``core.group`` how to put it, puts it to the queue, and compares the returned MQMD with the plan.
+Only then does it move to the position that the core returns. Its owner's status record ends each unit of work.
 
-Messages are kept until they are committed. So when the connection is lost and this program lives, the unit of work is redone.
-In a pipe the getter ends the unit of work, and the putter stages its part of it (``stage``).
+The putter keeps messages in memory until they are committed. So if the connection is lost and the program is still running, the
+putter redoes the unit of work. In a pipe the getter ends the unit of work, and the putter stages its part of it (``stage``).
 
-Not here: what an application sees of a group (``group.py``).
+Not here: the application's interface to a group (``group.py``).
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ _log = logging.getLogger("mqgroups.put")
 
 _IN_LOGICAL_ORDER = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER)
 _IN_PHYSICAL_ORDER = st.pmo(st.PUT_NEW_MESSAGE)
-# A put that is refused because of the properties it was given: they are too long for MAXPROPL, or the handle is none.
+# The reason codes of a put that is refused because of its properties: they are longer than MAXPROPL, or the handle is not valid.
 _PROPERTIES_REFUSED = frozenset({mq.MQRC_PROPERTIES_TOO_BIG, mq.MQRC_HMSG_ERROR})
 
 
 class Putter:
-    """The open queues of a producer, and what it has put since the last commit.
+    """The open queues of a producer, and the messages that it has put since the last commit.
 
     Attributes:
-        settings: of the producer.
-        owner: whose status record it is.
-        queue: the handle, open for output.
-        work: the units of work it puts in.
-        whole_bytes: what is longer is put in segments.
+        settings: the producer's.
+        owner: the owner of the status record.
+        queue: the data queue, open for output.
+        work: the units of work that it puts in.
+        whole_bytes: longer payloads are put in segments.
     """
 
     def __init__(
@@ -65,17 +65,17 @@ class Putter:
         *,
         open_queue: Callable[[], Queue] | None = None,
     ) -> None:
-        """Open the queue and find out where things stand; the caller has ``work`` claim, or closes.
+        """Open the queue and read the status record. The caller must then call ``work.claim()``, or ``close`` this putter.
 
         Args:
             connection: to the queue manager.
-            settings: of the producer.
-            keeper: of its status record; closed with it.
-            work: gets the owner of that record, beside those it has.
-            open_queue: how the queue is opened for any group; by default as the settings say.
+            settings: the producer's.
+            keeper: keeps the status record; closed together with this putter.
+            work: the new owner is added to it.
+            open_queue: opens the queue for new groups; by default as the settings say.
 
         Raises:
-            StatusError: the status queue does not hold what it should.
+            StatusError: the status queue, or the record on it, cannot be used.
             ConfigurationError: the messages of a group could go to several instances of a cluster queue.
             MQIError: a call failed.
         """
@@ -87,11 +87,11 @@ class Putter:
         self._open_for_any_group = open_queue or self._destination.open
         self._persistence = settings.persistence
         self._pinned = False
-        # What is not committed yet, in order.
+        # The messages that are not committed yet, in order.
         self._unsent: list[Unsent] = []
         # MQMD templates by kind, for messages that are not the last, while the handle retains the group.
         self._run: dict[MessageKind, bytearray] = {}
-        # MQPMO templates, in logical and physical order, with the message handle of the trace context if messages carry it.
+        # MQPMO templates, in logical and physical order, with a message handle for the trace context if messages carry it.
         self._context = context.NONE
         self._carrying = mq.MQHM_NONE
         self._in_logical_order, self._in_physical_order = _IN_LOGICAL_ORDER, _IN_PHYSICAL_ORDER
@@ -107,7 +107,7 @@ class Putter:
             settings.hooks,
             owner_id=settings.owner_id,
         )
-        # Where the group stands: so many messages ahead of a position. In a run of puts that are all alike only the number moves.
+        # The position in the group: ``_ahead`` messages after ``_anchor``. In a run of like puts only the number changes.
         self._anchor = self.owner.committed
         self._ahead = 0
         self._each_message = self.owner.telemetry.each_message
@@ -126,7 +126,7 @@ class Putter:
             _log.info("%r resumes an interrupted group", self, extra=self.owner.log_fields())
 
     def __repr__(self) -> str:
-        """Return what a producer shows."""
+        """Return the text that a producer shows as its repr."""
         position = self.position
         group = position.group_id.hex() if not position.at_start else "none"
         return (
@@ -136,12 +136,12 @@ class Putter:
 
     @property
     def position(self) -> GroupPosition:
-        """Behind what was put last."""
+        """The position in the group after the last put."""
         anchor = self._anchor
         return after_messages(anchor, anchor.group_id, self._ahead) if self._ahead else anchor
 
     def put(self, message: Unsent) -> None:
-        """Put a message, and end the unit of work if it is due, or the group with it; once more if the connection is lost."""
+        """Put a message; commit if a syncpoint is due or the group ends; redo the unit of work if the connection is lost."""
         self._unsent.append(message)
         try:
             self._put_and_commit(message)
@@ -149,7 +149,7 @@ class Putter:
             self.work.redo(error, self.redo)
 
     def abandon(self, result: int, reason: str) -> None:
-        """End a group, of which something is committed, without completing it."""
+        """End a group without completing it; some of its messages must be committed."""
         try:
             if self.owner.committed.offset:
                 self.put(Unsent(b"", BYTES, None, False, MessagePart.LAST_SEGMENT))
@@ -159,19 +159,19 @@ class Putter:
             raise
 
     def recover(self) -> None:
-        """Bring everything back, if the connection was lost since the last unit of work, or a call interrupted."""
+        """Restore the open queues and the position if the connection was lost, or a call interrupted, since the last commit."""
         if self._connection.turn.interrupted:
-            # Whoever was interrupted does not know what was put, and gives it again.
+            # The application does not know which of these messages were put, and puts them again.
             self._unsent.clear()
         self.work.recover(self.redo)
 
     def require_known(self) -> None:
-        """As ``recover``; raises CommitOutcomeUnknown if it cannot be found out what is committed."""
+        """Call ``recover``; raises CommitOutcomeUnknown if the outcome of a commit cannot be found out."""
         self.recover()
         self.work.require_known(self.redo)
 
     def redo(self) -> None:
-        """Go on after a lost connection: re-put whatever was not committed."""
+        """After a lost connection, find out what is committed and re-put the rest."""
         messages = self.owner.unit.messages
         if self.work.settle() is CommitOutcome.COMMITTED:
             del self._unsent[:messages]
@@ -180,14 +180,14 @@ class Putter:
             self._put_and_commit(message)
 
     def set_back(self) -> None:
-        """Stand where the owner's record says, after a commit, a backout, or when it is known which of them it was."""
+        """Go to the position in the owner's record, after a commit or a backout."""
         self._run.clear()
         self._stand_at_committed()
         if self.owner.committed.at_start:
             self._group_ended()
 
     def back_out(self, error: BaseException | None) -> None:
-        """Go back to the last commit; tell ``error`` where that is."""
+        """Back out to the last commit, and add its position to the text of ``error``."""
         self._unsent.clear()
         try:
             self.work.back_out_after(error)
@@ -205,7 +205,7 @@ class Putter:
     # --- in a pipe
 
     def stage(self, messages: Sequence[Unsent]) -> None:
-        """Put messages and their record in a unit of work that somebody else commits; also again, after ``settle``."""
+        """Put messages and their record in a unit of work that the getter commits. After ``settle`` it may be called again."""
         self.set_back()
         for message in messages:
             self._room(self._put_once, message)
@@ -304,16 +304,16 @@ class Putter:
         self._stand_at_committed()
 
     def _misplaced(self, group_id: bytes, found: int) -> ForeignSyncpoint:
-        """Return the error for a message that the queue manager has put elsewhere in the group, or in another group."""
+        """Return the error for a message that got another sequence number or group than planned."""
         position = self.position
         expected = group_id if position.at_start else position.group_id
         return ForeignSyncpoint(
-            f"message {position.msg_seq_number + 1} of group {expected.hex()} was put to {self.settings.queue} as message "
-            f"{found} of group {group_id.hex()}"
+            f"a message was put to {self.settings.queue} as message {found} of group {group_id.hex()}, expected message "
+            f"{position.msg_seq_number + 1} of group {expected.hex()}"
         )
 
     def _carry(self, span: MessageSpan | None = None) -> None:
-        """Have the next messages carry the context of this span, or of the unit of work, if messages do."""
+        """Set the trace context of the next messages: that of ``span``, else of the unit of work; none if not propagated."""
         propagates = self._connection.propagates
         self._context = self.owner.telemetry.trace_context(span) if propagates else context.NONE
         hmsg = self._connection.message_handles.carrying(self._context)
@@ -323,7 +323,7 @@ class Putter:
             self._in_physical_order = st.pmo(st.PUT_NEW_MESSAGE, hmsg)
 
     def _prepare(self, kind: MessageKind, last: bool, part: MessagePart, data: bytes) -> tuple[bytearray, bytearray]:
-        """Return MQMD and MQPMO by the core's plan; keep the MQMD if the plan holds for the messages after it too."""
+        """Return MQMD and MQPMO by the core's plan; keep the MQMD if it also fits the messages that follow."""
         plan = next_put(self.position, last=last, part=part)
         md = st.md(
             format_name=kind.format_name,
@@ -348,8 +348,8 @@ class Putter:
             return md, st.pmo(options, self._connection.message_handle(properties))
         own_header = kind.format_name == mq.MQFMT_RF_HEADER_2
         if part is not MessagePart.WHOLE or (own_header and context.in_header(bytes(md), data)):
-            # Whether properties go with segments is not known (2443 is near; not tried on IBM MQ). And context that the
-            # application gives is left alone.
+            # No trace context here. IBM's texts do not say whether a segment may have properties (2443 may apply; not tried on
+            # IBM MQ), and context that the application has set itself is not replaced.
             return md, _IN_LOGICAL_ORDER if plan.logical_order else _IN_PHYSICAL_ORDER
         if not plan.logical_order:
             return md, self._in_physical_order
@@ -358,7 +358,7 @@ class Putter:
         return md, self._in_logical_order
 
     def _creating(self) -> MessageSpan:
-        """Begin the span of a message, whose context it carries if messages do."""
+        """Begin the span of a message; the message carries its context if propagation is on."""
         telemetry = self.owner.telemetry
         span = telemetry.messages.begin(self._anchor.msg_seq_number + self._ahead + 1, telemetry.context)
         if self._connection.propagates or self._carrying != mq.MQHM_NONE:
@@ -366,21 +366,21 @@ class Putter:
         return span
 
     def _put_when_there_is_room(self, message: Unsent) -> None:
-        # What is in this unit of work is whole: committed, a consumer can take it, and that is what makes room.
+        # Commit first: consumers can then get these messages, which makes room.
         if self.owner.unit.messages:
             self._syncpoint()
         _log.info("%r waits for room on the queue", self, extra=self.owner.log_fields())
         self._room(self._put_once, message)
 
     def segment_bytes(self, payload: bytes | Stream) -> int | None:
-        """How many bytes a segment of this payload has at the most; ``None`` if it is not cut."""
+        """Return the most bytes of a segment of this payload; ``None`` if it is not cut. Raises GroupUsage on z/OS."""
         given = self.settings.segment_bytes
         if isinstance(payload, bytes):
             return given
         if self._connection.platform == mq.MQPL_ZOS:
             raise GroupUsage(
-                f"queue manager {self._connection.q_mgr_name} is on z/OS, where messages have no segments: give bytes, not a "
-                "stream"
+                f"queue manager {self._connection.q_mgr_name} is on z/OS, which does not support segments, so a stream "
+                "cannot be put. Put bytes"
             )
         return given or SEGMENT_BYTES
 
@@ -397,16 +397,16 @@ class Putter:
         self._persistence = self.settings.persistence
         self._destination.ended()
         if self._pinned:
-            # Only the rest of that group had to go where its beginning went. The next one's first message opens the queue
-            # again: here the commit has succeeded, and nothing may fail any more.
+            # The queue was open at one instance only for the rest of that group. The next group's first message opens it again:
+            # not here, because an MQOPEN can fail and the commit has already succeeded.
             self._pinned = False
             self.queue.close()
         self._run.clear()
 
     def _open(self) -> Queue:
-        """Open the queue; for the rest of an interrupted group, the instance of it that the beginning went to.
+        """Open the queue; for the rest of an interrupted group, open the instance that its beginning went to.
 
-        Otherwise MQOO_BIND_ON_GROUP might send the rest elsewhere: the first put after a restart goes without logical
+        Otherwise MQOO_BIND_ON_GROUP might send the rest to another instance: the first put after a restart goes without logical
         order, and such a put is workload-balanced as if not bound (IBM MQ, topic q027030).
         """
         self._pinned = bool(self._destination.resolved[1]) and not self.owner.committed.at_start

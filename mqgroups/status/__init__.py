@@ -1,11 +1,11 @@
 """Units of work, and the status record that ends each of them.
 
-units_of_work.py  begins, commits, backs out, and finds out what became of a commit without an answer
-owner.py          one name's side of them: what is known of its record
-open_unit.py      what is not committed yet
-keeper.py         what units of work need of the place where a record is kept
-queue.py          a status queue of an owner's own: its record and anchor, replaced in each unit of work
+units_of_work.py  begins, commits, backs out, and finds out the outcome of a commit that had no answer
+owner.py          one name's side of the units of work: where its group stands, and its record
+open_unit.py      counts and notes of the open unit of work
+keeper.py         the interface for keeping a status record
+queue.py          one owner's status queue: its record is replaced in each unit of work, its anchor stays
 opening.py        opens a status queue, or makes it, and checks it
-records.py        the messages on a status queue as records, and the errors for those that cannot be used
-hooks.py          what an application is told about recovery
+records.py        the messages on a status queue as records, and the errors for messages that cannot be used
+hooks.py          the values and functions that tell an application about recovery
 """

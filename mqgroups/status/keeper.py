@@ -1,8 +1,8 @@
-"""What units of work need of the place where their owner's status record is kept.
+"""The interface by which units of work keep an owner's status record, and its implementations.
 
 StatusQueue       status/queue.py           a queue of the owner's own, open exclusively
 ClaimedRecords    batch/claimed_records.py  one group's records on a queue that many share
-NoStatus          here                      nothing is kept: a group that is interrupted cannot be resumed
+NoStatus          here                      no record is kept, so an interrupted group cannot be resumed
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from mqgroups.errors import GroupNotResumable, GroupUsage
 class RecordKeeper(Protocol):
     """One owner's status record: read once, then staged in each of the owner's units of work, and removed in the last one.
 
-    What is staged takes effect when the owner's unit of work is committed; ``ended`` tells whether it was. The bodies here are
-    those of a keeper that has nothing open and nothing to lose. (A ``return`` says that a body is one, and not left out.)
+    A staged record takes effect when the owner's unit of work is committed; the owner calls ``ended`` then, or after a backout.
+    The method bodies here suit a keeper without an open queue. (A body that does nothing on purpose is a ``return``.)
 
     Attributes:
         name: of the status queue.
@@ -28,58 +28,58 @@ class RecordKeeper(Protocol):
 
     @property
     def most_messages(self) -> int:
-        """How many messages, at the most, are put and got for the record in one unit of work."""
+        """The most messages that are put and got for the record in one unit of work."""
 
     @property
     def is_stale(self) -> bool:
-        """Whether the connection was made again since: ``reopen`` is due."""
+        """Whether the connection was replaced since, so that ``reopen`` is needed."""
         return False
 
     def reopen(self) -> None:
-        """Open what is needed again on a connection that was made again; one try."""
+        """Open the queue again on a new connection; one try."""
         return
 
     def held_by(self) -> StatusRecord | None:
-        """Return the committed record that can be seen while somebody else has the queue open."""
+        """Return the committed record while another owner has the queue open; ``None`` if it is hidden."""
         return None
 
     def read(self, marks: Sequence[Mark] = ()) -> StatusRecord | None:
-        """Return the committed record; ``marks`` are of the caller's own."""
+        """Return the committed record; ``marks`` are those of the caller's own records."""
 
     def hold(self) -> None:
-        """Get the record now, at the beginning of a unit of work that somebody else can end too."""
+        """Get the record now, at the beginning of a unit of work that the application could also end."""
         return
 
     def stage(self, record: StatusRecord, *, last: bool = False) -> None:
-        """Put ``record`` in the place of the one there is. The caller has to commit or back out.
+        """Replace the record by ``record``. The caller has to commit or back out.
 
-        ``last``: so that ``remove`` can be called in the next unit of work.
+        With ``last``, ``remove`` can be called in the next unit of work.
         """
 
     @property
     def can_be_removed(self) -> bool:
-        """Whether ``remove`` can be called now. If not, a record has to be staged as the last one, in a unit of work before."""
+        """Whether ``remove`` can be called now. If not, first stage a record with ``last`` and commit it."""
         return True
 
     def remove(self) -> None:
-        """Take the record away. The caller has to commit or back out."""
+        """Remove the record. The caller has to commit or back out."""
         return
 
     def check_committed(self) -> None:
-        """Check that the record is there, after a commit that something else could have come before."""
+        """After a commit on a connection that the application also uses, check that the record is there."""
         return
 
-    def ended(self, *, committed: bool) -> None:  # noqa: ARG002 - of who overrides it
-        """Take note that the unit of work was committed, or else that it was backed out."""
+    def ended(self, *, committed: bool) -> None:  # noqa: ARG002 - for subclasses
+        """Take note that the unit of work was committed or backed out."""
         return
 
-    def close(self, *, delete: bool = False) -> None:  # noqa: ARG002 - of who overrides it
-        """Close what is open; ``delete`` the queue if asked."""
+    def close(self, *, delete: bool = False) -> None:  # noqa: ARG002 - for subclasses
+        """Close the queue; ``delete`` deletes it."""
         return
 
 
 class NoStatus(RecordKeeper):
-    """Keeps nothing. While the connection lives, a group goes on; when it is lost, nothing tells what is committed."""
+    """Keeps no record. A group can go on only while its connection lives: after that it is not known what is committed."""
 
     name = "(none)"
     most_messages = 0
@@ -88,10 +88,10 @@ class NoStatus(RecordKeeper):
         self._began = False
 
     def read(self, marks: Sequence[Mark] = ()) -> StatusRecord | None:  # noqa: ARG002 - nothing is kept
-        """Return ``None``, at the start.
+        """Return ``None`` at the first call, the start.
 
         Raises:
-            GroupNotResumable: later; the connection was lost.
+            GroupNotResumable: at a later call, because the connection was lost.
         """
         if self._began:
             raise GroupNotResumable
@@ -103,7 +103,7 @@ class NoStatus(RecordKeeper):
 
 
 def check_can_be_kept(checkpoint: Checkpoint) -> None:
-    """Refuse a checkpoint that would not come back from a record as it was given; raises GroupUsage."""
+    """Raise GroupUsage for a checkpoint that a record would not return unchanged."""
     try:
         check_checkpoint(checkpoint)
     except (TypeError, ValueError) as error:

@@ -1,7 +1,7 @@
-"""What an owner has done in its open unit of work, and what its next status record will say besides the position.
+"""The counts of an owner's open unit of work, and what its next status record will contain besides the position.
 
-An owner has one ``OpenUnit``. It is replaced by a new one when the unit of work has ended, whichever way. So whatever interrupts
-the program, counts and note are of the same unit of work.
+An owner has one ``OpenUnit``. After each commit or backout it is replaced by a new one. So counts and note always belong to the
+same unit of work, even if the program is interrupted.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from mqgroups.core.status import Checkpoint, StatusRecord
 
 
 class Note(NamedTuple):
-    """What a status record says besides where the group stands.
+    """The contents of a status record besides the position in the group.
 
     Attributes:
-        checkpoint: the application's; ``None`` without one.
-        suspect: the message that is to be processed alone.
+        checkpoint: the application's; ``None`` if it set none.
+        suspect: the message that is processed alone, to see whether it is poison.
         quarantine: whether the rest of the group goes to the backout queue.
     """
 
@@ -31,7 +31,7 @@ NO_NOTE = Note()
 
 
 def note_of(record: StatusRecord | None) -> Note:
-    """Return what a record says besides the position."""
+    """Return a record's contents besides the position."""
     return NO_NOTE if record is None else Note(record.checkpoint, record.suspect, record.quarantine)
 
 
@@ -40,10 +40,10 @@ class OpenUnit:
     """One owner's part of the open unit of work.
 
     Attributes:
-        note: what its next status record says besides the position.
-        messages: how many it has put, or got and processed; a segment counts as one.
+        note: the next status record's contents besides the position.
+        messages: how many messages were put, or got and processed; a segment counts as one.
         data_bytes: their application data, in bytes.
-        to_put: how many more it will put before the unit of work ends.
+        to_put: how many more messages will be put before the unit of work ends.
     """
 
     note: Note = NO_NOTE

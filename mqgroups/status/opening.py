@@ -1,6 +1,6 @@
-"""Opening a status queue, or making it from a model queue, and checking that it can be one.
+"""Opens a status queue, or makes it from a model queue, and checks that it is suitable.
 
-Not here: who may have it open, and what is on it (``queue.py``; of queues that many share, ``batch/shared_queue.py``).
+Not here: how it is shared, and the records on it (``queue.py``; for queues that many share, ``batch/shared_queue.py``).
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from mqgroups.mqi import constants as mq
 
 
 def open_or_make(open_as: Callable[[str, str], Queue], name: str, model: str, sharing: str) -> tuple[Queue, bool]:
-    """Open a status queue, or make it from the model queue; returns it, and whether it was made.
+    """Open a status queue, or make it from the model queue; returns the queue, and whether it was made.
 
     Args:
-        open_as: opens a queue, given its name and, for a model queue, the name of the queue to be made.
+        open_as: opens a queue, given its name and, for a model queue, the name of the queue to make.
         name: of the status queue.
-        model: of the model queue; empty for a queue that has to exist.
-        sharing: the MQSC attributes that say who can have it open, for who has to define it.
+        model: of the model queue; empty if the status queue must exist.
+        sharing: the MQSC attributes for sharing, to show in an error text.
 
     Raises:
-        QueueMissing: it does not exist, and ``model`` is empty.
-        StatusQueueUnusable: it does not exist, and neither does the model queue, or that is none.
-        MQIError: it cannot be opened.
+        QueueMissing: the status queue does not exist, and ``model`` is empty.
+        StatusQueueUnusable: the status queue does not exist, and ``model`` does not exist or is not a model queue.
+        MQIError: the queue cannot be opened.
     """
     try:
         return open_as(name, ""), False
@@ -35,7 +35,7 @@ def open_or_make(open_as: Callable[[str, str], Queue], name: str, model: str, sh
         made = open_as(model, name)
     except QueueMissing as error:
         raise StatusQueueUnusable(
-            f"status queue {name} does not exist, and neither does the model queue {model} to make it from. "
+            f"status queue {name} does not exist, and model queue {model} to make it from does not exist either. Either "
             f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {sharing}, or DEFINE QMODEL('{model}') DEFTYPE(PERMDYN) DEFPSIST(YES) "
             f"{sharing}",
             status_queue=name,
@@ -45,11 +45,11 @@ def open_or_make(open_as: Callable[[str, str], Queue], name: str, model: str, sh
             raise
         return open_as(name, ""), False  # another instance has made it since
     if made.object_name != name:
-        # A queue that is no model is opened itself, whatever name is given for the one to be made.
+        # ``model`` is not a model queue: MQOPEN opened it and ignored the name of the queue to make.
         made.close()
         raise StatusQueueUnusable(
-            f"status queue {name} does not exist, and {model} is no model queue to make it from. Give the name of one, "
-            f"with DEFTYPE(PERMDYN) DEFPSIST(YES) {sharing}",
+            f"status queue {name} does not exist, and {model} is not a model queue to make it from. Set status_model to a model "
+            f"queue with DEFTYPE(PERMDYN) DEFPSIST(YES) {sharing}",
             status_queue=name,
             found=f"a queue named {made.object_name}",
             expected="a model queue",
@@ -58,13 +58,13 @@ def open_or_make(open_as: Callable[[str, str], Queue], name: str, model: str, sh
 
 
 def check_kind(queue: Queue) -> None:
-    """Check that a status queue keeps its records here, and for longer than a connection.
+    """Check that a status queue keeps its records on this queue manager, and is not deleted with its connection.
 
-    A queue that was made from a permanent-dynamic model is that by its nature; of another one its cluster is inquired.
+    A permanent dynamic queue is always suitable; only a predefined queue can be in a cluster.
 
     Raises:
-        StatusQueueUnusable: it does not.
-        MQIError: it cannot be inquired.
+        StatusQueueUnusable: the queue is an alias, temporary dynamic, or in a cluster.
+        MQIError: the queue cannot be inquired.
     """
     name = queue.name
     try:
@@ -73,24 +73,24 @@ def check_kind(queue: Queue) -> None:
         if error.reason != mq.MQRC_SELECTOR_NOT_FOR_TYPE:
             raise
         raise StatusQueueUnusable(
-            f"status queue {name} is an alias. Give the name of the local queue itself: what an alias leads to can be changed, "
-            "and its records would be lost from sight",
+            f"status queue {name} is an alias. If its target were changed, the records could not be found any more. Give the "
+            "name of the local queue itself",
             status_queue=name,
             found="alias",
             expected="local queue",
         ) from error
     if kind == mq.MQQDT_TEMPORARY_DYNAMIC:
         raise StatusQueueUnusable(
-            f"status queue {name} is a temporary dynamic queue: it and its records would go with the connection that made it. "
-            "Use a predefined queue or a model queue with DEFTYPE(PERMDYN)",
+            f"status queue {name} is a temporary dynamic queue, which is deleted with its records when the connection that made "
+            "it ends. Use a predefined queue, or a model queue with DEFTYPE(PERMDYN)",
             status_queue=name,
             found="temporary dynamic",
             expected="predefined or permanent dynamic",
         )
     if kind == mq.MQQDT_PREDEFINED and queue.is_in_cluster:
         raise StatusQueueUnusable(
-            f"status queue {name} is a cluster queue: others in the cluster could put to it, and its records to another "
-            f"instance of it. ALTER QLOCAL('{name}') CLUSTER(' ') CLUSNL(' '), or use another queue",
+            f"status queue {name} is a cluster queue. Its records could go to another instance, and other queue managers could "
+            f"put to it. ALTER QLOCAL('{name}') CLUSTER(' ') CLUSNL(' '), or use another queue",
             status_queue=name,
             found="cluster queue",
             expected="local queue that is in no cluster",
@@ -98,14 +98,14 @@ def check_kind(queue: Queue) -> None:
 
 
 def check_apart(status_queue: str, data_queue: Queue) -> None:
-    """Check that messages are not put to and got from the status queue itself, by an alias for example.
+    """Check that the data queue is not the status queue itself, for example by an alias.
 
     Raises:
-        ConfigurationError: they would be.
+        ConfigurationError: the data queue is the status queue.
     """
     if data_queue.leads_to(status_queue):
-        by = f" (by {data_queue.name})" if data_queue.name != status_queue else ""
+        by = f" (its alias {data_queue.name})" if data_queue.name != status_queue else ""
         raise ConfigurationError(
-            f"status_queue {status_queue} is the queue that its messages are put to or got from{by}. A status queue holds one "
-            "owner's records and nothing else: give another name, or none"
+            f"status_queue={status_queue!r} is also the data queue{by}. A status queue holds the records of one owner and "
+            "nothing else. Use a different queue for one of the two"
         )

@@ -1,11 +1,11 @@
-"""An owner: one name's side of a unit of work. Where its group stands, and what its next status record says.
+"""An owner: one name's side of the units of work. It knows where its group stands, and makes its next status record.
 
-What is true of a group is what its record on the status queue says. What is known of that here (``_Known``) is one value. It is
-replaced as a whole and last, so whatever interrupts the program, it is either before or after. A commit is noted before it is
-asked for (``_Ending``). Until MQCMIT has answered, or the record has been read, it is in doubt. What is not committed yet is
-one value too (``OpenUnit``).
+The record on the status queue is the truth about a group. An owner's knowledge of that record is one value (``_Known``), which is
+always replaced as a whole, as the last step. So if the program is interrupted, the value is either the old or the new one. Each
+commit is noted before MQCMIT is called (``_Ending``), and is in doubt until MQCMIT has answered or the record has been read. The
+open unit of work is one value too (``OpenUnit``).
 
-A producer and a consumer are an owner each, a pipe is two. Not here: when a unit of work begins and ends (``units_of_work.py``).
+A producer or a consumer is one owner, a pipe is two. Not here: when a unit of work begins and ends (``units_of_work.py``).
 """
 
 from __future__ import annotations
@@ -34,9 +34,13 @@ _log = logging.getLogger("mqgroups")
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
-    """A commit that was asked for: the record it leaves, or none, where the group stands then, and of how many messages.
+    """A commit that is under way.
 
-    ``in_doubt`` is the reason code with which it failed, if its answer was lost.
+    Attributes:
+        record: the status record that it leaves; ``None`` if it removes the record.
+        committed: the position in the group after it.
+        messages: how many messages it commits.
+        in_doubt: MQCMIT's reason code if its answer was lost; else 0.
     """
 
     record: StatusRecord | None
@@ -47,7 +51,7 @@ class _Ending:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The last commit's record, as far as is known; where the group stands by it; and the commit after it, if there was one."""
+    """The record of the last known commit, the group's position by it, and the commit under way, if there is one."""
 
     record: StatusRecord | None
     committed: GroupPosition
@@ -58,11 +62,11 @@ class Owner:
     """A producer's or a consumer's side of its units of work.
 
     Attributes:
-        keeper: where its record is.
-        hooks: what its application wants to be told.
-        epoch: how many owners the record has had, with this one.
-        resumed: the record found at the start if it tells of an interrupted group, else ``None``.
-        unit: what it has done in the open unit of work.
+        keeper: keeps the status record.
+        hooks: the application's functions to call.
+        epoch: how many owners the record has had, including this one.
+        resumed: the record found at the start, if a group was interrupted; else ``None``.
+        unit: its part of the open unit of work.
         telemetry: its spans and metrics.
     """
 
@@ -77,12 +81,13 @@ class Owner:
         *,
         owner_id: str | None = None,
     ) -> None:
-        """Read the status queue and find out where things stand; ``claim`` is what makes the name this owner's.
+        """Read the status record. The name belongs to this owner only after ``claim`` and its commit.
 
-        ``owner_id`` is this owner's identity, where others have to know it beforehand.
+        Args:
+            owner_id: this owner's identity, if others have to know it beforehand; by default a new one.
 
         Raises:
-            StatusError: the status queue does not hold what it should; nothing was changed.
+            StatusError: the status queue, or the record on it, cannot be used; nothing was changed.
             MQIError: a call failed.
         """
         self._started_ns = time.time_ns()
@@ -110,50 +115,50 @@ class Owner:
             propagates=connection.propagates,
         )
 
-    # --- where things stand
+    # --- what is committed
 
     @property
     def name(self) -> str:
-        """Role and name, as errors tell them."""
+        """Role and name, for error texts."""
         return f"{self._expected.role.value} {self._expected.name}"
 
     @property
     def look_command(self) -> str:
-        """What an operator types to see how its record stands."""
+        """The command that shows an operator this owner's record."""
         return f"mqgroups recover --name {self._expected.name} --role {self._expected.role.value} --check"
 
     @property
     def committed(self) -> GroupPosition:
-        """The position of the last commit; ``AT_START`` between groups. Fresh handles do not retain it."""
+        """The position of the last commit; ``AT_START`` between groups. It also says whether the queue handle retains it."""
         return self._known.committed
 
     @property
     def committed_checkpoint(self) -> Checkpoint:
-        """The application's checkpoint of the last commit, ``None`` if it gave none."""
+        """The application's checkpoint of the last commit; ``None`` if it set none."""
         return self._known.record.checkpoint if self._known.record else None
 
     @property
     def number(self) -> int:
-        """Of the open or next unit of work."""
+        """The number of the open or next unit of work."""
         return self._known.record.unit_of_work + 1 if self._known.record else 1
 
     @property
     def speaks(self) -> bool:
-        """Whether anybody would miss its record."""
+        """Whether its record is still needed: for an interrupted group, a suspect or a checkpoint."""
         return self._known.record is not None and self._known.record.speaks
 
     @property
     def in_doubt(self) -> int:
-        """The reason code with which a commit ended that had no answer; 0 if none is in doubt."""
+        """The reason code of a commit that had no answer; 0 if no commit is in doubt."""
         return self._known.ending.in_doubt if self._known.ending is not None else 0
 
     @property
     def known_record(self) -> StatusRecord | None:
-        """The record of the last commit, as far as is known."""
+        """The record of the last known commit."""
         return self._known.record
 
     def record(self, position: GroupPosition) -> StatusRecord:
-        """Return the record of a group that has come to ``position``; a producer adds where its messages go."""
+        """Return the record of a group at ``position``; a producer adds the destination of its messages."""
         note = self.unit.note
         return StatusRecord(
             role=self._expected.role,
@@ -183,32 +188,32 @@ class Owner:
         unit.data_bytes += data_bytes
 
     def will_put(self, messages: int) -> None:
-        """Take note that so many messages wait to be put when the unit of work ends."""
+        """Note how many messages are waiting to be put when the unit of work ends."""
         self.unit.to_put = messages
 
     def set_note(self, note: Note) -> None:
-        """Have the next record say this besides the position."""
+        """Set the next record's contents besides the position."""
         self.unit.note = note
 
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Have the next record say this checkpoint; ``None`` forgets the one before."""
+        """Set the next record's checkpoint; ``None`` removes the one before."""
         note = self.unit.note
         self.unit.note = Note(checkpoint, note.suspect, note.quarantine)
 
     def set_suspect(self, suspect: Suspect | None) -> None:
-        """Have the next record name the message that is to be processed alone; ``None`` clears one."""
+        """Set the message that the next record names as processed alone; ``None`` removes it."""
         note = self.unit.note
         self.unit.note = Note(note.checkpoint, suspect, note.quarantine)
 
     def set_quarantine(self) -> None:
-        """Have the next record say that the rest of the group goes to the backout queue."""
+        """Note in the next record that the rest of the group goes to the backout queue."""
         note = self.unit.note
         self.unit.note = Note(note.checkpoint, note.suspect, quarantine=True)
 
-    # --- in a unit of work; the caller commits it, and says so, or backs it out
+    # --- in a unit of work; the caller commits it or backs it out, and calls ``is_committed`` or ``is_backed_out``
 
     def claim(self) -> None:
-        """Put a record of this owner's in the place of what was found, with what that one says, if it says anything."""
+        """Replace the record that was found by one of this owner's, with the same contents if they are still needed."""
         own = self._known.record
         if own is None or not own.speaks:
             own = replace(self.record(AT_START), state=RecordState.IDLE, unit_of_work=self.number - 1)
@@ -224,7 +229,7 @@ class Owner:
         self._known = replace(
             self._known, ending=_Ending(record, position_of(record) if goes_on else AT_START, self.unit.messages)
         )
-        # Behind the note: on a shared connection something else may commit at any moment.
+        # After noting the commit: on a wrapped connection the application may commit at any moment.
         self.keeper.stage(record)
 
     @property
@@ -233,14 +238,14 @@ class Owner:
         return self._known.ending is not None
 
     def stage_unchanged(self) -> None:
-        """Put the record again, with the number of this unit of work: the keeper has got it, and the group has not moved."""
+        """Put the same record again with this unit of work's number, because the keeper has got it from the queue."""
         assert self._known.record is not None
         record = replace(self._known.record, unit_of_work=self.number)
         self._known = replace(self._known, ending=_Ending(record, self.committed, 0))
         self.keeper.stage(record)
 
     def stage_note(self, *, forget_checkpoint: bool = False) -> None:
-        """Put what the record has to say besides the position."""
+        """Put the record with the same position and the open unit's suspect and quarantine."""
         assert self._known.record is not None
         note = self.unit.note
         record = replace(self._known.record, suspect=note.suspect, quarantine=note.quarantine)
@@ -250,28 +255,28 @@ class Owner:
         self._known = replace(self._known, ending=_Ending(record, self.committed, 0))
 
     def stage_end_of_chain(self) -> None:
-        """Put the record so that ``stage_nothing`` can take it, in the next unit of work."""
+        """Put the record once more so that ``stage_nothing`` can remove it in the next unit of work."""
         assert self._known.record is not None
         self.keeper.stage(self._known.record, last=True)
         self._known = replace(self._known, ending=_Ending(self._known.record, AT_START, 0))
 
     def is_closing(self) -> None:
-        """From here on nobody misses its record, whoever takes it away."""
+        """Note that this owner ends: from now on it does no harm if another program removes the record."""
         self._closing = True
 
     def stage_nothing(self) -> None:
-        """Take the record away."""
+        """Remove the record."""
         self.keeper.remove()
         self._known = replace(self._known, ending=_Ending(None, AT_START, 0))
 
     def is_in_doubt(self, reason: int) -> None:
-        """The commit had no answer."""
+        """Note that the commit under way had no answer."""
         ending = self._known.ending
         if ending is not None:
             self._known = replace(self._known, ending=replace(ending, in_doubt=reason))
 
     def is_committed(self) -> None:
-        """The unit of work is committed, with what was staged."""
+        """Note that the unit of work is committed, with the staged record."""
         ending = self._known.ending
         if ending is None:
             self.unit = OpenUnit(note_of(self._known.record))
@@ -280,18 +285,18 @@ class Owner:
             self._take_over(ending.record, ending.committed, ending.messages)
 
     def is_backed_out(self, why: BaseException | str) -> None:
-        """The unit of work is backed out: back to the last commit. What is in doubt stays so."""
+        """Note that the unit of work is backed out to the last commit. A commit in doubt stays in doubt."""
         self.keeper.ended(committed=False)
         self._forget(why)
 
-    # --- after a connection that was lost, and after an interruption
+    # --- after a lost connection or an interruption
 
     def reopen(self) -> None:
-        """Open the status queue again if need be.
+        """Open the status queue again if the connection was replaced.
 
         Raises:
-            OwnershipLost: somebody else has it.
-            MQIError: not yet; to be called again.
+            OwnershipLost: another instance has the status queue open, or it was deleted.
+            MQIError: it could not be opened; call again.
         """
         if not self.keeper.is_stale:
             return
@@ -304,20 +309,20 @@ class Owner:
             raise
         except QueueMissing:
             raise self.lost_to(None) from None
-        # The data queue's handle will be a fresh one as well, wherever the group turns out to stand.
+        # The data queue will have a fresh handle too, at whichever of the two positions the group is.
         known, ending = self._known, self._known.ending
         if ending is not None:
             ending = replace(ending, committed=on_fresh_handle(ending.committed))
         self._known = replace(known, committed=on_fresh_handle(known.committed), ending=ending)
 
     def read(self) -> StatusRecord | None:
-        """Return the record there is; as ``RecordKeeper.read``."""
+        """Return the record on the status queue; see ``RecordKeeper.read``."""
         ending = self._known.ending
         own = (ending.record if ending is not None else None, self._known.record)
         return self.keeper.read([record.mark for record in own if record is not None])
 
     def outcome(self, found: StatusRecord | None) -> CommitOutcome:
-        """Say what became of the last commit, by the record that is there; raises OwnershipLost if it is another owner's."""
+        """Return the outcome of the last commit by the record that was found; raises OwnershipLost if it is another owner's."""
         before, ending = self._known.record, self._known.ending
         after = before if ending is None else ending.record
         if self._is_gone(found):
@@ -328,7 +333,7 @@ class Owner:
         return outcome if ending is not None else CommitOutcome.BACKED_OUT
 
     def conclude(self, found: StatusRecord | None, outcome: CommitOutcome) -> InDoubt | None:
-        """Take the record for true; returns what the application is told of a commit of messages that was in doubt."""
+        """Accept the outcome; returns a value for the application if a commit of messages was in doubt."""
         ending = self._known.ending
         in_doubt = ending is not None and bool(ending.in_doubt and ending.messages)
         self.telemetry.concluded(outcome.value, in_doubt=in_doubt)
@@ -346,14 +351,14 @@ class Owner:
         return told
 
     def lost_to(self, holder: StatusRecord | None) -> OwnershipLost:
-        """Return the error for a name that is another instance's by now."""
+        """Return the error for a name that another instance has taken over."""
         in_doubt = self._known.ending is not None and bool(self.in_doubt and self._known.ending.messages)
         self.telemetry.concluded(CommitOutcome.OWNERSHIP_LOST.value, in_doubt=in_doubt)
         seen = (holder.owner_id, holder.epoch) if holder else ("", 0)
         return OwnershipLost(self.name, self.keeper.name, seen, (self._owner_id, self.epoch))
 
     def _is_gone(self, found: StatusRecord | None) -> bool:
-        """Whether this owner's last record is gone as it closes. Whose is there now does not matter any more."""
+        """Whether this owner is closing and its last record is gone. A record of another owner does not matter then."""
         known, ending = self._known.record, self._known.ending
         own = (known, ending.record if ending is not None else None)
         return self._closing and _mark(found) not in [record.mark for record in own if record is not None]
@@ -367,7 +372,7 @@ class Owner:
         self.unit = OpenUnit(note_of(record))
 
     def _forget(self, why: BaseException | str) -> None:
-        # What one owner of a unit of work has lost, all have; it counts as a loss of the one alone.
+        # If one owner of a unit of work loses its name, all do; metrics count the loss for that one only.
         is_lost = isinstance(why, OwnershipLost) and why.status_queue == self.keeper.name
         self.telemetry.ended(self.committed, self.unit.messages, why, is_lost=is_lost)
         self.unit = OpenUnit(note_of(self._known.record))
@@ -384,10 +389,10 @@ class Owner:
             outcome="committed" if outcome is CommitOutcome.COMMITTED else "backed out",
         )
 
-    # --- telling
+    # --- for the application and the log
 
     def tell_resumed(self) -> None:
-        """Tell the application if an interrupted group was found."""
+        """Call the application's ``on_resume`` if an interrupted group was found."""
         found, on_resume = self.resumed, self.hooks.on_resume
         if found:
             self.telemetry.resumed(found, self.epoch, self._started_ns)
@@ -407,7 +412,7 @@ class Owner:
             )
 
     def log_fields(self, reason: int = 0) -> dict[str, str | int]:
-        """Return what a line of the log knows besides its text."""
+        """Return the structured fields of a log record."""
         expected, committed = self._expected, self.committed
         return logs.fields(
             q_mgr_name=self._connection.q_mgr_name,
@@ -426,7 +431,7 @@ class Owner:
 
 
 def position_of(record: StatusRecord) -> GroupPosition:
-    """Return where a record says that its group stands."""
+    """Return a record's position in its group."""
     return GroupPosition(record.group_id, record.msg_seq_number, record.offset, record.in_last_message)
 
 

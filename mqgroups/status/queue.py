@@ -1,14 +1,14 @@
-"""The status queue of one owner: opened exclusively, read once, its record replaced or taken away in each unit of work.
+"""The status queue of one owner: opened exclusively, read once, its record replaced or removed in each unit of work.
 
-From an owner's first call to its last there is one record of its own on the queue. So when a commit had no answer, the
-record tells what became of it, whichever unit of work it was; and an owner that finds another one's record, or none,
-knows that it was cut off and the name taken over.
+From an owner's first call to its last, the queue has one record of this owner. So when a commit had no answer, the record tells
+its outcome, for every unit of work alike. And if the owner finds another owner's record, or no record, it was cut off and another
+instance has taken over its name.
 
-The exclusive open is lock and fence: MQRC_OBJECT_IN_USE (IBM MQ, topic q041130) means "the previous owner is not gone yet",
-and is waited for. An owner that died may have left its record hidden in a unit of work, whether its handles are closed already
-or not; an anchor beside the record says that it exists (``core.status_chain``), and that is waited for too.
+The exclusive open is lock and fence: MQRC_OBJECT_IN_USE (IBM MQ, topic q041130) means that the previous owner is not gone yet; a
+start waits for that. After an owner has died, a unit of work may still hide its record, even if its handles are closed. An anchor
+beside the record shows that the record exists (``core.status_chain``); a start waits for the record too.
 
-``stage`` and ``remove`` are calls in the caller's unit of work. The caller commits or backs out, and then says which (``ended``).
+``stage`` and ``remove`` work in the caller's unit of work. The caller commits or backs out, and then calls ``ended``.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ from mqgroups.status.records import LONGEST_RECORD_BYTES, browsed, corrupt_recor
 from mqgroups.telemetry import metrics
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
-# A record is in no group. But on a reconnectable connection, on which no group can be put, logical order is refused (2547; IBM
-# MQ, topic q045460): so its owner learns it before anything is put.
+# A record is in no group, so logical order changes nothing. But on a reconnectable connection, where no group can be put, it is
+# refused (2547; IBM MQ, topic q045460). So the first record fails, before any message is put.
 _PUT = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER)
 _PUT_SEGMENT = st.pmo(st.PUT_NEW_MESSAGE)
 _TAKE = st.gmo(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING, match_options=mq.MQMO_MATCH_MSG_ID)
@@ -77,7 +77,7 @@ _RECORD_MD = st.md(format_name=mq.MQFMT_STRING, ccsid=1208)
 
 
 class StatusQueue(RecordKeeper):
-    """An owner's status queue, open and its own."""
+    """An owner's status queue, open exclusively."""
 
     def __init__(
         self,
@@ -90,30 +90,36 @@ class StatusQueue(RecordKeeper):
         longest_bytes: int = LONGEST_RECORD_BYTES,
         for_owner: bool = False,
     ) -> None:
-        """Open the status queue, making it from the model queue if it does not exist. ``segmented``: records are put as
-        segments of one logical message (``core.status_chain``), which saves an MQGET for most of them. ``longest_bytes``: what
-        is longer cannot be got from it. ``for_owner``: the name is to be this one's from now on; who had it on the same
-        connection has lost it.
+        """Open the status queue, or make it from the model queue if it does not exist.
+
+        Args:
+            connection: to the queue manager.
+            name: of the status queue.
+            model: of the model queue; empty if the status queue must exist.
+            owner_wait_s: how long to wait while another owner has the queue open, seconds.
+            segmented: put records as segments of one logical message (``core.status_chain``), which saves most MQGETs.
+            longest_bytes: the longest message to accept.
+            for_owner: the queue is for a new owner of the name. An owner of the same name on this connection loses it.
 
         Attributes:
-            was_made: whether it did not exist.
+            was_made: whether the queue did not exist before.
 
         Raises:
-            OwnerActive: somebody else has it open, and still had after ``owner_wait_s``.
-            QueueMissing: it does not exist, and ``model`` is empty.
-            StatusQueueUnusable: it does not exist and there is no model queue; or it is no local queue of this queue manager, is
-                shared in a cluster, or would not outlive this connection.
-            MQIError: it cannot be opened.
+            OwnerActive: after ``owner_wait_s`` another owner still has the queue open.
+            QueueMissing: the queue does not exist, and ``model`` is empty.
+            StatusQueueUnusable: neither the queue nor the model queue exists; or the queue is not a local queue of this queue
+                manager, is in a cluster, or is deleted with its connection.
+            MQIError: the queue cannot be opened.
         """
         self.name = name
         self.was_made = False
         self._connection = connection
         self._patience = Patience(owner_wait_s)
         self._waiting = retrying(self._patience, OWNER_ACTIVE, connection.sleep)
-        # Where others can end the unit of work too, each record has to be got in it: ``hold``.
+        # If the application could end the unit of work too, each record must be got in it (``hold``), so segments save nothing.
         self._segmented = segmented and not connection.is_shared
         self._longest_bytes = longest_bytes
-        # What lies on the queue: after the last commit, and as this unit of work sees it.
+        # What is on the queue: after the last commit, and as this unit of work sees it.
         self._committed = OnQueue()
         self._current = OnQueue()
         self._held: Kept | None = None
@@ -137,27 +143,27 @@ class StatusQueue(RecordKeeper):
 
     @property
     def has_record(self) -> bool:
-        """Whether there is a record, as this unit of work sees it."""
+        """Whether the queue has a record, as this unit of work sees it."""
         return self._current.kept is not None
 
     @property
     def most_messages(self) -> int:
-        """How many messages, at the most, are put and got on this queue in one unit of work."""
+        """The most messages that are put and got on this queue in one unit of work."""
         kept = self._current.kept
         return 1 + (MOST_SEGMENTS if self._segmented or (kept is not None and kept.segments) else 1)
 
     @property
     def is_stale(self) -> bool:
-        """Whether the connection was made again since: ``reopen`` is due."""
+        """Whether the connection was replaced since, so that ``reopen`` is needed."""
         return self._queue.is_stale
 
     def reopen(self) -> None:
-        """Open the queue again on a connection that was made again; one try.
+        """Open the queue again on a new connection; one try.
 
         Raises:
-            OwnerActive: it is open elsewhere. The old connection may not be gone yet; or somebody has taken over, and
-                ``held_by`` tells.
-            QueueMissing: it was deleted.
+            OwnerActive: the queue is open elsewhere. Either the old connection is not gone yet, or another instance has taken
+                over; ``held_by`` returns that one's record.
+            QueueMissing: the queue was deleted.
         """
         try:
             self._queue = self._open_as(self.name)
@@ -167,21 +173,21 @@ class StatusQueue(RecordKeeper):
             raise OwnerActive(error.verb, f"status queue {self.name}", error.comp, error.reason) from error
 
     def held_by(self) -> StatusRecord | None:
-        """Return the committed record that can be seen while somebody else has the queue open; ``None`` if none can."""
+        """Return the committed record while another owner has the queue open; ``None`` if it is hidden."""
         return held_by(self._connection, self.name)
 
     def read(self, marks: Sequence[Mark] = (), *, wait: bool = True) -> StatusRecord | None:
-        """Browse the queue: return its record, of a chain of segments the last one, or ``None`` if it is empty.
+        """Browse the queue and return its record, the last one of a chain of segments; ``None`` if the queue is empty.
 
         Args:
-            marks: of records that are the caller's own: where none speaks, one of these comes first.
-            wait: for a record that is hidden.
+            marks: the marks of the caller's own records. If several records are idle, one of these is preferred.
+            wait: whether to wait for a record that a unit of work hides.
 
         Raises:
-            StatusRecordCorrupt, StatusRecordVersion: what is there cannot be read; it stays where it is.
-            DuplicateStatusRecords: there is more than one record or chain that is needed.
-            StatusRecordHidden: there is a record that nobody can see, and still could not when the wait was over.
-            OwnerActive: the same, if ``marks`` are given or there was no wait: to be tried again.
+            StatusRecordCorrupt, StatusRecordVersion: a message cannot be read as a record; it stays on the queue.
+            DuplicateStatusRecords: more than one record or chain is needed by an owner.
+            StatusRecordHidden: a record was still hidden when the wait was over.
+            OwnerActive: a record is hidden, and ``marks`` are given or ``wait`` is false; try again.
         """
         try:
             self._current, record = self._waiting(lambda: self._look(marks)) if wait else self._look(marks)
@@ -195,10 +201,10 @@ class StatusQueue(RecordKeeper):
         return record
 
     def hold(self) -> None:
-        """Get the record at the beginning of a unit of work, for ``stage`` to see whether it is still the same one.
+        """Get the record at the beginning of a unit of work, so that ``stage`` can detect a foreign backout.
 
         Raises:
-            StatusRecordMissing: the record there was is gone.
+            StatusRecordMissing: the record is gone.
             MQIError: the call failed.
         """
         kept = self._current.kept
@@ -207,18 +213,18 @@ class StatusQueue(RecordKeeper):
             self._held = kept
 
     def stage(self, record: StatusRecord, *, last: bool = False) -> None:
-        """Put ``record`` in the place of the one there is, with an anchor if there is none. The caller commits or backs out.
+        """Replace the record by ``record``, and put an anchor if there is none. The caller commits or backs out.
 
-        The first one, which claims the name, also takes away what other records there are: they say nothing.
+        The first call, which claims the name, also removes other records: they are no longer needed.
 
         Args:
-            record: of the owner.
+            record: the owner's new record.
             last: end a chain of segments with it, so that ``remove`` can be called in the next unit of work.
 
         Raises:
-            GroupUsage: the record's checkpoint is neither bytes nor JSON.
-            ForeignSyncpoint: the record was held, and is back: something else has backed out.
-            StatusRecordMissing: the record there was is gone.
+            GroupUsage: the record's checkpoint is neither bytes nor a JSON value.
+            ForeignSyncpoint: the record that ``hold`` got is back on the queue, so the application has backed out.
+            StatusRecordMissing: the record is gone.
             MQIError: a call failed.
         """
         if not self._claimed:
@@ -232,28 +238,28 @@ class StatusQueue(RecordKeeper):
         self._put(record, next_record_put(self._current.kept, segmented=self._segmented and not last))
 
     def check_committed(self) -> None:
-        """See whether the record that was put is there, after a commit that something else could have come before.
+        """After a commit on a connection that the application also uses, check that the record is on the queue.
 
         Raises:
-            ForeignSyncpoint: it is not: the unit of work was backed out before.
+            ForeignSyncpoint: it is not, so the application backed out the unit of work before the commit.
             MQIError: the call failed.
         """
         kept = self._current.kept
         if kept is not None and self._queue.get(st.md(msg_id=kept.msg_id), _BROWSE_ONE) is None:
-            raise ForeignSyncpoint(f"the status record that was put to {self.name} and committed is not on it")
+            raise ForeignSyncpoint(f"the status record that was put to {self.name} and committed is not on that queue")
 
     @property
     def can_be_removed(self) -> bool:
-        """Whether ``remove`` can be called: a chain of segments has to be ended first, in a unit of work before."""
+        """Whether ``remove`` can be called. If not, first end the chain of segments: stage a record with ``last`` and commit."""
         return self._current.kept is None or not self._current.kept.is_open
 
     def remove(self) -> None:
         """Get the record with its anchor. The caller has to commit or back out.
 
-        Only of a record that says nothing: until the commit, both are hidden.
+        Only for a record that is no longer needed: both are hidden until the commit, so another owner would not know of it.
 
         Raises:
-            StatusRecordMissing: the record there was is gone.
+            StatusRecordMissing: the record is gone.
             MQIError: a call failed.
         """
         if self._current.kept is not None:
@@ -283,9 +289,9 @@ class StatusQueue(RecordKeeper):
         md_out, _ = self._queue.put(md, _PUT_SEGMENT if put.msg_flags else _PUT, data)
         kept = after_record_put(self._current.kept, put, md_out[st.MD_MSG_ID], md_out[st.MD_GROUP_ID], len(data))
         self._current = replace(self._current, kept=kept)
-        # Last: a backout at any moment before would bring the old record back.
+        # As the last call: a foreign backout at any earlier moment has brought the old record back.
         if self._held is not None and self._get(self._held):
-            raise ForeignSyncpoint(f"the status record that was got from {self.name} is back on it")
+            raise ForeignSyncpoint(f"the status record that was got from {self.name} is back on that queue")
 
     def _take_record(self) -> None:
         kept = self._current.kept
@@ -295,13 +301,13 @@ class StatusQueue(RecordKeeper):
         self._current = replace(self._current, kept=None)
 
     def _get(self, kept: Kept) -> bool:
-        """Get a record; whether it was there."""
+        """Get a record; returns whether it was there."""
         if kept.segments:
             return self._queue.get(st.md(group_id=kept.group_id), _TAKE_CHAIN) is not None
         return self._take(kept.msg_id)
 
     def _take(self, msg_id: bytes) -> bool:
-        """Get a message by its MsgId; whether it was there."""
+        """Get a message by its MsgId; returns whether it was there."""
         return self._queue.get(st.md(msg_id=msg_id), _TAKE) is not None
 
     def _take_leftover(self, leftover: Pair) -> None:
@@ -315,14 +321,14 @@ class StatusQueue(RecordKeeper):
             self._take(anchor)
 
     def move_all(self, to: ForwardQueue | None) -> None:
-        """Move all that is on the queue, as it is, or remove it. The caller has to commit or back out; raises MQIError."""
+        """Move all messages unchanged to ``to``, or remove them. The caller commits or backs out; raises MQIError."""
         while (got := self._queue.get(st.md(), _TAKE_ANY)) is not None:
             if to is not None:
                 to.take(got[1], got[0])
         self._current = OnQueue()
 
     def ended(self, *, committed: bool) -> None:
-        """Take note that the unit of work was committed; or else that it was backed out: the record is the one before it."""
+        """Take note that the unit of work was committed, or backed out to the record before."""
         if committed:
             self._claimed = True
             self._committed, self._held = self._current, None
@@ -330,14 +336,14 @@ class StatusQueue(RecordKeeper):
             self._current, self._held = self._committed, None
 
     def close(self, *, delete: bool = False) -> None:
-        """Close the queue, and delete it if asked; only a queue made from a model can be, and only when it is empty."""
+        """Close the queue; ``delete`` deletes it, which works only if it was made from a model queue and is empty."""
         try:
             if delete:
                 self._queue.close(mq.MQCO_DELETE)
         finally:
             self._queue.close()
             if self._connection.status_queues.get(self.name) is self:
-                # And is nobody's: who had it before this one has lost it all the same.
+                # The entry stays, with no owner: an earlier owner on this connection has lost the name in any case.
                 self._connection.status_queues[self.name] = None
 
     def _open(self, model: str) -> Queue:
@@ -345,13 +351,13 @@ class StatusQueue(RecordKeeper):
             queue, self.was_made = open_or_make(self._open_as, self.name, model, "NOSHARE DEFSOPT(EXCL)")
         except MQIError as error:
             if error.reason in OWNER_ACTIVE:
-                # This program may have it itself, on a connection that it was interrupted in and has lost (``handle.py``).
+                # This program may have the queue open itself, on an abandoned connection that was not collected (``handle.py``).
                 gc.collect()
             if error.reason != mq.MQRC_OPTION_NOT_VALID_FOR_TYPE:
                 raise
             raise StatusQueueUnusable(
-                f"status queue {self.name} is not a local queue of queue manager {self._connection.q_mgr_name}, so nothing can "
-                "be got from it here. Give the name of one that is",
+                f"status queue {self.name} is not a local queue of queue manager {self._connection.q_mgr_name}, so records "
+                "cannot be got from it. Give the name of a local queue",
                 status_queue=self.name,
                 found="a queue of another queue manager",
                 expected="local queue",
@@ -380,21 +386,21 @@ class StatusQueue(RecordKeeper):
         if not error.several:
             return corrupt_record(self.name, error.found, error.expected)
         return DuplicateStatusRecords(
-            f"status queue {self.name} holds {error.found}, expected {error.expected}. Two owners have used it, or "
-            "something else puts to it: browse it, keep the record with the highest epoch and unit_of_work, and remove "
-            f"the others; or {SALVAGE}",
+            f"status queue {self.name} has {error.found}, expected {error.expected}. Two owners have used it, or another "
+            "program puts to it. Browse it, keep the record with the highest epoch and unit_of_work, and remove the others; "
+            f"or {SALVAGE}",
             status_queue=self.name,
             found=error.found,
             expected=error.expected,
         )
 
     def _missing(self, kept: Kept) -> StatusRecordMissing:
-        who = "Something else gets from the queue"
+        who = "Another program has removed it"
         if self._connection.is_shared:
-            who += ", or something else than mqgroups has committed a unit of work on this connection"
+            who += ", or the application has committed a unit of work of this connection itself"
         return StatusRecordMissing(
-            f"the status record this owner put is not on status queue {self.name} any more, although it is open "
-            f"exclusively. {who}: find it; the unit of work is backed out. If the record stays lost, {SALVAGE}",
+            f"the status record that this owner put is not on status queue {self.name} any more, although the queue is open "
+            f"exclusively. {who}. The unit of work is backed out. Find out what removed the record. If it stays lost, {SALVAGE}",
             status_queue=self.name,
             found=None,
             expected=kept.msg_id.hex(),
@@ -404,14 +410,12 @@ class StatusQueue(RecordKeeper):
         error = OwnerActive(verb, f"status queue {self.name}", mq.MQCC_FAILED, reason)
         error.context = f"Waited {self._patience.wait_s:g} s"
         if verb == "MQGET":
-            error.context += (
-                ". There is an anchor, and the status record beside it cannot be seen: it is in somebody's unit of work"
-            )
+            error.context += ". The queue has an anchor, but the status record beside it is hidden by a unit of work"
         return error
 
 
 def take_away(connection: Connection, status: StatusQueue, record: StatusRecord) -> None:
-    """Take ``record``, which says nothing, off its status queue, for somebody who is not its owner.
+    """Remove ``record``, which is no longer needed, from its status queue. The caller is not its owner.
 
     Raises:
         CommitOutcomeUnknown, MQIError: a call failed.

@@ -1,6 +1,6 @@
-"""The messages on a status queue as records: browsed and decoded, and the errors for what cannot be read or is somebody else's.
+"""Browses and decodes the messages on a status queue, and makes the errors for records that are corrupt or of another owner.
 
-``core.status`` decodes one record, ``core.status_chain`` says which one counts.
+``core.status`` decodes one record; ``core.status_chain`` decides which one is valid.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from mqgroups.mqi import structures as st
 LONGEST_RECORD_BYTES = 16_777_216
 _BROWSE_FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 _BROWSE_NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
-# More messages than that are no owner's, whatever they are.
+# No owner has more messages than that on its status queue.
 _MOST_MESSAGES = 2 * MOST_SEGMENTS
 
 
 def browsed(queue: Queue, longest_bytes: int = LONGEST_RECORD_BYTES) -> list[FoundMessage]:
-    """Return what lies on a status queue; raises StatusRecordCorrupt, StatusRecordVersion, MQIError."""
+    """Return the messages on a status queue; raises StatusRecordCorrupt, StatusRecordVersion, MQIError."""
     found: list[FoundMessage] = []
     options = _BROWSE_FIRST
     try:
@@ -47,12 +47,13 @@ def browsed(queue: Queue, longest_bytes: int = LONGEST_RECORD_BYTES) -> list[Fou
 
 
 def held_by(connection: Connection, name: str) -> StatusRecord | None:
-    """Return the committed record that can be seen on a status queue that somebody else has open.
+    """Return the committed record on a status queue that another owner has open, by browsing.
 
-    ``None`` if none can, or if what was seen is not all that there is: the holder may be at work at that moment.
+    Returns:
+        ``None`` if no record is visible, or if the browse is not consistent: the other owner may be replacing its record.
 
     Raises:
-        StatusError: what is seen is not a status record of this version.
+        StatusError: a message is not a status record of this version.
         MQIError: a call failed.
     """
     queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=LONGEST_RECORD_BYTES)
@@ -68,14 +69,14 @@ def decoded_record(name: str, data: bytes) -> StatusRecord:
     """Return the record that a message on status queue ``name`` holds.
 
     Raises:
-        StatusRecordCorrupt, StatusRecordVersion: it holds none that can be read.
+        StatusRecordCorrupt, StatusRecordVersion: the message is not a record that this version can read.
     """
     try:
         return decode(data)
     except RecordRejected as error:
         if error.because is RejectedBecause.VERSION:
             raise StatusRecordVersion(
-                f"status queue {name}: {error}. Go on with the version of mqgroups that wrote it",
+                f"status queue {name}: {error}. Use the version of mqgroups that wrote this record",
                 status_queue=name,
                 found=error.found,
                 expected=error.expected,
@@ -84,7 +85,7 @@ def decoded_record(name: str, data: bytes) -> StatusRecord:
 
 
 def saying_nothing(record: StatusRecord) -> StatusRecord:
-    """Return the owner's record without a group."""
+    """Return an idle record of the same owner: without group, suspect and checkpoint."""
     return StatusRecord(
         role=record.role,
         name=record.name,
@@ -100,10 +101,10 @@ def saying_nothing(record: StatusRecord) -> StatusRecord:
 
 
 def corrupt_record(name: str, found: str, expected: str) -> StatusRecordCorrupt:
-    """Return the error for what lies on status queue ``name`` and is no status record."""
+    """Return the error for a message on status queue ``name`` that is not a status record."""
     return StatusRecordCorrupt(
-        f"status queue {name}: found {found}, expected {expected}. It was left where it is. Find out what put it; "
-        f"only when the group it may speak of is known to be whole, or was cleared up by hand, remove it; or {SALVAGE}",
+        f"status queue {name}: found {found}, expected {expected}. The message was left on the queue. Find out which program put "
+        f"it. Remove it only if you know that its group is complete or was removed; or {SALVAGE}",
         status_queue=name,
         found=found,
         expected=expected,
@@ -111,12 +112,11 @@ def corrupt_record(name: str, found: str, expected: str) -> StatusRecordCorrupt:
 
 
 def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign:
-    """Return the error for a status record that is somebody else's."""
+    """Return the error for a status record of another owner."""
     return StatusRecordForeign(
-        f"the status record on status queue {status_queue} is of {mismatch.field} {shown(mismatch.found)}, expected "
-        f"{shown(mismatch.expected)}. Somebody else's group was interrupted there, or this program is pointed at the wrong "
-        "queue, queue manager or status queue. Nothing was changed: correct the settings, or let the record's owner "
-        "finish its group",
+        f"the status record on status queue {status_queue} has {mismatch.field} {shown(mismatch.found)}, expected "
+        f"{shown(mismatch.expected)}. It belongs to another program, or this program uses the wrong queue, queue manager or "
+        "status queue. Nothing was changed. Correct the settings, or let the record's owner finish its group",
         status_queue=status_queue,
         field=mismatch.field,
         found=mismatch.found,

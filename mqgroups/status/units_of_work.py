@@ -1,23 +1,23 @@
-"""The units of work of one producer, consumer or pipe: each begun by its first message, ended by its status records and MQCMIT.
+"""The units of work of a producer, consumer or pipe: each begins with a message and ends with status records and MQCMIT.
 
-After a commit and after a backout the same holds for all of them. Only the position of the last commit counts. It changes when
-MQCMIT has answered, or when the status queue has told what the answer would have been; a backout goes back to it. Each owner has
-a status queue. A producer or consumer has one owner and a pipe has two: what is committed, or lost, of one is of both.
+For each of them only the position of the last commit counts. It changes when MQCMIT has answered, or when the status record shows
+that the commit took effect. A backout goes back to it. A producer or consumer has one owner, a pipe has two, and each owner has a
+status queue. The owners of a pipe commit together; if one loses its name, both do.
 
     the owner's first       MQPUT record and anchor,              MQCMIT
     each with messages      messages, MQGET record, MQPUT record, MQCMIT
     the last, on closing    MQGET record and anchor,              MQCMIT
 
-So N messages in U units of work take N + 3U calls, and an owner seven more. IBM's pattern takes 2 calls less a group, because it
-has no record before a group's first commit and none after its last. But then nothing on the queue tells whether that last unit
-of work, or the only one of a small group, was committed; nor whether another instance has come and gone while this one was cut
-off. With a record of its own from the first call to the last, an owner can always tell, and goes on by itself (``settle``). The
-record stays after the last call if it has a checkpoint.
+So N messages in U units of work take N + 3U calls, and each owner seven more. IBM's pattern takes 2 calls less for each group,
+because it has no record before a group's first commit and after its last. But then nothing on the queue shows whether the last
+unit of work of a group was committed, or the only one of a small group; nor whether another instance has come and gone while this
+one was cut off. With its own record on the queue from the first call to the last, an owner can always find this out and go on by
+itself (``settle``). The record stays after the last call if it has a checkpoint.
 
-On a connection that is the application's own (``mqgroups.wrap``) something else may commit or back out. There the record is got
-before the first message, not before the commit, and two more calls are made. They notice a foreign backout: it brings the old
-record back, which is seen after the next record is put; or it removes the next record, which is seen after the commit. A foreign
-commit removes the record for good. That does no harm if the unit of work goes on; else the next start finds an anchor without its
+On a wrapped connection (``mqgroups.wrap``) the application itself may commit or back out. Therefore the record is got before the
+first message, not before the commit, and two more calls detect a foreign backout. If it comes before the next record is put, the
+old record is back on the queue afterwards. If it comes later, the next record is missing after the commit. A foreign commit
+removes the record for good. That does no harm if the unit of work goes on; otherwise the next start finds an anchor without its
 record.
 """
 
@@ -50,10 +50,10 @@ _log = logging.getLogger("mqgroups")
 class UnitsOfWork:
     """Units of work, one after the other.
 
-    What the owners have in the open one is theirs to count (``Owner.unit``); it ends by what they have together.
+    Each owner counts its part of the open one (``Owner.unit``); the sums decide when it ends.
 
     Attributes:
-        owners: whose they are. In logs and spans the first one tells what is true of all.
+        owners: the owners of the units of work. Logs and spans about all of them name the first one.
     """
 
     def __init__(self, connection: Connection, every: Every) -> None:
@@ -64,28 +64,28 @@ class UnitsOfWork:
         self.owners: list[Owner] = []
         self._clock = time.monotonic if every.seconds is not None else _no_clock
         self._began_s = 0.0
-        # Whether the keepers have got the records of the open unit of work.
+        # Whether the keepers have got their records in the open unit of work.
         self._holds_records = False
         self._lost: OwnershipLost | None = None
         self._outcomes_to_tell: list[tuple[OnInDoubt | None, InDoubt]] = []
 
     def add(self, owner: Owner) -> None:
-        """Have an owner's record in these units of work; before ``claim``."""
+        """Add an owner, before ``claim``: its record is put in these units of work."""
         self.owners.append(owner)
 
     def claim(self) -> None:
-        """Put the owners' records in the place of what was found: from now on the names are theirs.
+        """Replace the records that were found by the owners' own, and commit: from now on the names belong to these owners.
 
         Raises:
             ConfigurationError: the queue manager's MAXUMSGS leaves no room for a message.
-            MQIError: a call failed; nothing was changed, or all of it.
+            MQIError: a call failed; either nothing was changed, or all names are claimed.
         """
         most, status_messages = self._connection.max_uncommitted_msgs, sum(o.keeper.most_messages for o in self.owners)
         try:
             self._every = capped(self._every, most, status_messages)
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
-        # Half of what there is room for: how many more one message brings is known when they are there.
+        # Half of the room: how many messages the application will add for the next incoming one is known only afterwards.
         self._most_to_put = (most - status_messages) // 2
         self._begin()
         try:
@@ -100,9 +100,9 @@ class UnitsOfWork:
         """Claim the connection's unit of work. To be called before each owner's first message in it.
 
         Raises:
-            OwnershipLost: it turned out before that another instance has this name.
-            ConnectionBroken: the connection is gone, or was made again since; ``redo``.
-            GroupUsage: the connection's unit of work is another producer's or consumer's.
+            OwnershipLost: an earlier call found that another instance has taken over this name.
+            ConnectionBroken: the connection is lost, or was replaced since; call ``redo``.
+            GroupUsage: another producer or consumer has messages in the connection's unit of work.
         """
         if self.messages:
             return
@@ -129,9 +129,9 @@ class UnitsOfWork:
             raise self._connection.gone()
 
     def begun(self, owner: Owner) -> None:
-        """``owner`` has, or is about to have, its first message in the unit of work: its span begins.
+        """Begin the span of ``owner``, at its first message in the unit of work.
 
-        Where another owner has begun before, the span is below that one's.
+        If another owner has begun before, the span is a child of that owner's span.
         """
         others = (each.telemetry.context for each in self.owners if each is not owner)
         owner.telemetry.begin(owner.number, next((context for context in others if context is not None), None))
@@ -149,7 +149,7 @@ class UnitsOfWork:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is anything to commit or back out."""
+        """Whether the connection's unit of work is this one's, to be committed or backed out."""
         return self._connection.unit_of_work_of is self
 
     @property
@@ -174,13 +174,14 @@ class UnitsOfWork:
         return syncpoint_due(self._every, messages, data_bytes, self._clock() - self._began_s)
 
     def settling(self) -> None:
-        """The records are about to be put, and committed."""
+        """Note for the span that the records are about to be put and committed."""
         self._first.telemetry.settle(sc.COMMIT)
 
     def commit(self) -> None:
         """Commit what the owners have staged; raises MQIError, StatusError, ForeignSyncpoint."""
         if self._holds_records:
-            # A record that was got and does not change has to be put again: this commit would take it away.
+            # The keepers have got all records. An owner that stages no new one must put its old one again, or this commit would
+            # remove it.
             for owner in self.owners:
                 if not owner.has_staged:
                     owner.stage_unchanged()
@@ -204,22 +205,22 @@ class UnitsOfWork:
             for owner in self.owners:
                 owner.keeper.check_committed()
         except MQIError as error:
-            # It is committed or not: nobody can look now.
+            # The check failed, so the outcome is not known yet.
             for owner in self.owners:
                 owner.is_in_doubt(error.reason)
             raise
 
     def note(self, owner: Owner, *, forget_checkpoint: bool = False) -> None:
-        """Commit what an owner's record has to say besides the position, in a unit of work of its own."""
+        """Commit an owner's record with a new suspect and quarantine, or without its checkpoint, in a unit of work of its own."""
         self._begin()
         owner.stage_note(forget_checkpoint=forget_checkpoint)
         self.commit()
 
     def back_out(self, why: BaseException | str | None = None) -> None:
-        """Back the open unit of work out, if there is one, and go back to the last commit. ``why`` is for its span."""
+        """Back out to the last commit. ``why`` is for the span."""
         telemetry = self._first.telemetry
         if self._connection.is_shared and isinstance(why, ConnectionBroken):
-            # Something else may have committed before: MQDISC does.
+            # The application may have committed before, for example by MQDISC.
             for owner in self.owners:
                 owner.is_in_doubt(why.reason)
         try:
@@ -233,7 +234,7 @@ class UnitsOfWork:
                 owner.is_backed_out(why or sc.BACKED_OUT)
 
     def back_out_after(self, error: BaseException | None) -> None:
-        """Back out because of ``error``, and tell it where the group stands."""
+        """Back out because of ``error``, and add the position of the last commit to its text."""
         self.back_out(error)
         if isinstance(error, MQIError):
             committed = self._first.committed
@@ -243,10 +244,10 @@ class UnitsOfWork:
             error.context = ". ".join(part for part in (error.context, stands) if part)
 
     def forget_checkpoint(self, owner: Owner) -> None:
-        """Commit a record without the checkpoint, if it has one; to be called between units of work.
+        """Commit the record without its checkpoint, if it has one. To be called between units of work.
 
         Raises:
-            OwnershipLost, MQIError: it could not be done.
+            OwnershipLost, MQIError: the unit of work failed.
         """
 
         def again() -> None:
@@ -262,18 +263,22 @@ class UnitsOfWork:
             self.redo(error, again)
 
     def finish(self) -> None:
-        """Take the records away, in a unit of work of their own, that nobody needs any more.
+        """Remove the records that are no longer needed, in a unit of work of its own.
 
-        One stays that speaks: of a group that is interrupted, of a suspect, or with a checkpoint. They all stay where there is
-        no unit of work to be had, on a connection that is lost or in whose unit of work somebody else is; the next owner takes
-        them away.
+        The record of an interrupted group stays, and one with a suspect or a checkpoint. All records stay if the connection is
+        lost, or if another producer or consumer has messages in its unit of work. The next owner removes them.
         """
         if self._lost is not None or not self._connection.can_go_on:
             return
         if self._is_somebody_elses:
             first = self._first
             extra = first.log_fields()
-            _log.warning("%r leaves its record: the connection's unit of work is another one's", first, extra=extra)
+            _log.warning(
+                "%r leaves its record on the status queue, because another producer or consumer has messages in the "
+                "connection's unit of work",
+                first,
+                extra=extra,
+            )
             return
         try:
             self._finish()
@@ -297,30 +302,30 @@ class UnitsOfWork:
             self.commit()
 
     def _finish_again(self) -> None:
-        # The outcome does not count here, but what is there of these owners: the two commits of a chain leave records of the same
-        # mark. And a commit that was in doubt before closing may turn out to have left a group interrupted.
+        # The records decide what to remove, not the outcome: both commits that remove a chain leave records with the same mark.
+        # And a commit that was in doubt before closing may have left a group interrupted.
         self.settle()
         self._finish()
 
-    # --- after a commit without an answer, a connection that was lost, and an interruption
+    # --- after a commit without an answer, a lost connection, or an interruption
 
     def redo(self, error: MQIError, again: Callable[[], object]) -> None:
-        """Do a unit of work again that ended in ``error``: as often as need be, while the connection's patience lasts.
+        """Redo the unit of work that ended in ``error``; retry within ``reconnect_wait_s``.
 
         Args:
-            error: raised if it is not one after which that can be done.
-            again: has to begin with ``settle``, which says whether there is anything to do again.
+            error: is raised if the unit of work cannot be redone after it.
+            again: must begin with ``settle``, which returns whether the unit of work was committed.
 
         Raises:
-            OwnershipLost: another instance has this name by now.
-            CommitOutcomeUnknown: the status queue could not be read in the time given, and a commit was under way.
-            MQIError: the last error, if none was.
+            OwnershipLost: another instance has taken over this name.
+            CommitOutcomeUnknown: a commit was under way, and the status record could not be read in time.
+            MQIError: the last error, if no commit was under way.
         """
         if not self._connection.can_redo(error):
             raise error
         first = self._first
         _log.warning(
-            "%r: %s. Finding out what is committed, for %g s at the most; `%s` looks from outside",
+            "%r: %s. Finding out what is committed, for at most %g s; `%s` shows its record",
             first,
             error,
             self._connection.reconnect.wait_s,
@@ -330,7 +335,7 @@ class UnitsOfWork:
 
         def say(not_yet: MQIError, pause_s: float) -> None:
             extra = first.log_fields(not_yet.reason)
-            _log.warning("%r: not yet: %s. Trying again in %.2g s", first, not_yet, pause_s, extra=extra)
+            _log.warning("%r: still failing: %s. Trying again in %.2g s", first, not_yet, pause_s, extra=extra)
 
         first.telemetry.recovering(error, first.number)
         try:
@@ -338,13 +343,13 @@ class UnitsOfWork:
             first.telemetry.recovered()
         except BaseException as last:
             first.telemetry.recovered(last)
-            # One error is enough to read: what came before it is in the log.
+            # The traceback shows only this error; those before it are in the log.
             last.__suppress_context__ = True
             if not isinstance(last, MQIError) or not self._in_doubt or isinstance(last, CommitOutcomeUnknown):
                 raise
             raise CommitOutcomeUnknown("MQCMIT", last.object_name, mq.MQCC_FAILED, error.reason, str(last)) from None
         finally:
-            # Not before: what a function of the application's raises must find everything in order.
+            # Only now: if the application's function raises an error, everything here must be finished.
             self._tell_outcomes()
 
     @property
@@ -352,25 +357,26 @@ class UnitsOfWork:
         return any(owner.in_doubt for owner in self.owners)
 
     def recover(self, again: Callable[[], object]) -> None:
-        """Have ``again`` bring things back, if the connection was lost or a call interrupted since the last unit of work.
+        """If the connection was lost, or a call interrupted, since the last unit of work, restore everything by ``again``.
 
-        Raises: as ``redo``.
+        Raises:
+            MQGroupsError: as ``redo``.
         """
         connection = self._connection
         if self._lost is not None:
             return
-        # Stale on a connection that is usable: somebody else on it was interrupted, or has made it again.
+        # If a keeper is stale on a usable connection, another owner on it was interrupted or has reconnected.
         is_stale = any(owner.keeper.is_stale for owner in self.owners)
         if connection.usable and (connection.turn.interrupted or is_stale):
             if connection.turn.interrupted and self._is_somebody_elses:
-                _log.warning("an interruption on %r: what is in its unit of work is backed out", connection)
+                _log.warning("%r: a call was interrupted, so the connection's unit of work is backed out", connection)
             try:
                 connection.restore()
                 again()
                 return
             except MQIError as error:
                 if isinstance(error, OwnerActive) and connection.give_up():
-                    # The answer of an MQOPEN was lost: nobody else has the queue open than this connection itself.
+                    # The answer of an MQOPEN was lost, so it is this connection itself that has the queue open.
                     error = connection.gone()
                 self.redo(error, again)
                 return
@@ -380,10 +386,10 @@ class UnitsOfWork:
             self.redo(connection.gone(), again)
 
     def require_known(self, again: Callable[[], object]) -> None:
-        """Find out what is committed, before it is told; ``again`` as for ``recover``.
+        """Make sure that it is known what is committed; ``again`` as for ``recover``.
 
         Raises:
-            CommitOutcomeUnknown: a commit had no answer, and on this connection it cannot be found out.
+            CommitOutcomeUnknown: a commit had no answer, and its outcome cannot be found out on this connection.
             MQIError: as ``redo``.
         """
         self.recover(again)
@@ -394,18 +400,19 @@ class UnitsOfWork:
 
     @property
     def has_to_find_out(self) -> bool:
-        """Whether what is committed is not known: after an interruption, or a commit without an answer."""
+        """Whether it is not known what is committed: after an interruption, or a commit without an answer."""
         return self._lost is None and (self._connection.turn.was_interrupted or self._in_doubt)
 
     def settle(self) -> CommitOutcome:
-        """Bring connection and status queues back, and find out what became of the unit of work.
+        """Reconnect, open the status queues again, and find out the outcome of the unit of work.
 
-        ``COMMITTED`` if a commit was under way and took effect: ``committed`` is where it went to. ``BACKED_OUT`` if not:
-        nothing since ``committed`` has happened.
+        Returns:
+            ``COMMITTED`` if a commit was under way and took effect; ``BACKED_OUT`` if not. ``Owner.committed`` is then the
+            position of the last commit.
 
         Raises:
             OwnershipLost: a record is not this owner's.
-            MQIError: not yet; to be called again.
+            MQIError: a call failed; call again.
         """
         self._connection.restore()
         if self.is_open:
@@ -414,7 +421,7 @@ class UnitsOfWork:
         try:
             for owner in self.owners:
                 owner.reopen()
-            # All is read before anything is concluded: a connection that is lost once more leaves it all to be concluded again.
+            # Read all records before concluding anything: if the connection is lost once more, all owners can start over.
             found = [(owner, owner.read()) for owner in self.owners]
             outcomes = [(owner, record, owner.outcome(record)) for owner, record in found]
         except OwnershipLost as lost:
@@ -427,7 +434,7 @@ class UnitsOfWork:
         return CommitOutcome.COMMITTED if is_committed else CommitOutcome.BACKED_OUT
 
     def _is_lost(self, lost: OwnershipLost) -> OwnershipLost:
-        # What one half has lost, both have, whatever is called afterwards.
+        # If one owner has lost its name, all later calls for any of them fail.
         self._lost = lost
         return lost
 

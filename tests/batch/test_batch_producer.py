@@ -191,7 +191,7 @@ def test_an_unfinished_group_of_an_earlier_batch_is_left_for_an_operator(batches
     batches.attempt(batch=1).put_group("B", messages("B", 2))
     batches.complete(1)
     assert batches.kinds() == ["high-water mark", "intent", "status"]
-    assert f"group {batches.sink}/0/A, of an earlier batch, has 2 messages" in caplog.text
+    assert f"group {batches.sink}/0/A of an earlier batch is incomplete, with 2 messages" in caplog.text
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["whole", "begun"])
@@ -278,7 +278,7 @@ def test_a_status_queue_that_cannot_be_shared_is_refused(batches):
     assert handle.close(mqi.MQCO_DELETE) == OK
     with pytest.raises(errors.StatusQueueUnusable, match="is a temporary dynamic queue"):
         batches.attempt(status_model="TEST.TEMPORARY.MODEL")
-    with pytest.raises(errors.StatusQueueUnusable, match=r"neither does the model queue NO\.SUCH"):
+    with pytest.raises(errors.StatusQueueUnusable, match=r"model queue NO\.SUCH to make it from does not exist either"):
         batches.attempt(status_model="NO.SUCH")
 
 

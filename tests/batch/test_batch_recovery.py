@@ -151,7 +151,7 @@ def test_a_group_whose_status_is_hidden_keeps_its_batch_from_being_completed(bat
     claim = Claim(Sink(batches.sink, batches.queue, ""), 0, "A", "", "", 0)
     took = hidden.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_CORREL_ID, CorrelId=claim.status_id, length=10_000)
     assert took.code == OK
-    with pytest.raises(errors.OwnerActive, match="nobody knows whether it is whole"):
+    with pytest.raises(errors.OwnerActive, match="it is not known whether the group is complete"):
         batches.complete(0, claim_wait_s=0)
     assert batches.kinds() == ["intent"]
     assert dying.back_out() == OK

@@ -77,7 +77,7 @@ def test_purge_can_take_the_messages_of_unfinished_groups_and_the_mark(left, run
 def test_purge_asks_and_leaves_other_sinks_alone(left, run):
     refused = run("purge", "--sink", left.sink, input="n\n")
     assert refused.exit_code == 1
-    assert "puts groups twice" in refused.output
+    assert "groups are put twice" in refused.output
     run("purge", "--sink", "another", "--yes", "--high-water-mark")
     assert left.kinds() == ["high-water mark", "intent", "intent", "status", "status"]
 

@@ -45,7 +45,7 @@ def test_the_password_is_in_a_file_or_in_a_variable_that_is_named(owner, recover
         (
             ("--password-file", "f", "--password-env", "V"),
             {},
-            "--password-file and --password-env: give one or the other",
+            "--password-file and --password-env cannot be combined",
         ),
         (("--token-env", "NO_SUCH_VARIABLE"), {}, "token and user"),
         ((), {"MQGROUPS_TOKEN": "t"}, "token and user: a token identifies its user"),

@@ -92,4 +92,4 @@ def test_report_is_on_the_present_checkpoint_only(config, tmp_path):
 def test_without_records_there_is_no_report(config):
     result = invoke("report", config)
     assert result.exit_code == 0
-    assert "there was nothing to do" in result.output
+    assert "no micro-batch has run" in result.output

@@ -64,7 +64,7 @@ def interrupt_get(owner):
     qmgr.close()
 
 
-NEVER = "unknown: there is no status queue, so it never started, or its queue was deleted"
+NEVER = "unknown: there is no status queue, so this name was never used or its status queue was deleted"
 
 
 def record(owner, **fields):
@@ -141,7 +141,7 @@ def test_who_was_never_here_is_told_from_who_is_clean(owner, recover, check):
     assert state() == "unknown"
     owner.put_group(THIS)
     assert state() == "free"
-    assert recover("--role", "put").stdout.splitlines()[0] == f"put {owner.name}: clean, nothing is interrupted"
+    assert recover("--role", "put").stdout.splitlines()[0] == f"put {owner.name}: clean, no group is interrupted"
 
 
 @checks
@@ -187,7 +187,7 @@ def test_a_checkpoint_is_never_taken_away(owner, recover):
         complete_and_die(owner, checkpoint={"line": 5})
     result = recover()
     assert result.exit_code == MAY_START
-    assert result.stdout.splitlines()[0] == f"put {owner.name}: clean, with a checkpoint; nothing is interrupted"
+    assert result.stdout.splitlines()[0] == f"put {owner.name}: clean, with a checkpoint; no group is interrupted"
     assert "  checkpoint    {'line': 5}" in result.stdout.splitlines()
     with owner.producer() as producer:
         assert producer.checkpoint == {"line": 5}
@@ -299,7 +299,10 @@ def test_an_owner_that_goes_in_time_is_waited_for(owner, faults):
         # When it goes, then the command sees it go
         producer.close()
         said, _ = process.communicate(timeout=60)
-    assert (process.returncode, said.splitlines()[0]) == (MAY_START, f"put {owner.name}: clean, nothing is interrupted")
+    assert (process.returncode, said.splitlines()[0]) == (
+        MAY_START,
+        f"put {owner.name}: clean, no group is interrupted",
+    )
 
 
 @checks
@@ -313,7 +316,7 @@ def test_a_record_that_a_unit_of_work_hides_is_not_gone_yet(owner, recover, chec
     said = json.loads(recover("--role", "put", "--json", "--must-exist", *check).stdout)
     assert owner.eye.back_out() == OK
     assert result.exit_code == said["exit_code"] == OWNER_ACTIVE
-    assert f"put {owner.name}: not gone yet: a unit of work hides its status record" in result.stdout
+    assert f"put {owner.name}: not gone yet: its status record is hidden by a unit of work" in result.stdout
     assert (said["owners"][0]["state"], said["owners"][0]["hidden"]) == ("active", True)
     assert recover("--role", "put", "--check").exit_code == INTERRUPTED
 

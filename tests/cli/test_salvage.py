@@ -141,7 +141,7 @@ def test_what_cannot_be_known_is_told_with_what_can_be_done(owner, rebuild, inte
     assert (result.exit_code, result.stdout) == (REFUSED, "")
     assert interrupted.hex() in result.stderr
     assert A.hex() in result.stderr
-    assert "give the GroupId of the one" in result.stderr
+    assert "Give the GroupId of the right one" in result.stderr
     assert rebuild("--apply", "--group", interrupted.hex()).exit_code == DONE
 
 

@@ -100,7 +100,7 @@ def test_exec_takes_options_of_its_program_for_the_programs(tmp_path):
 @pytest.mark.embedded
 def test_exec_of_nothing_that_exists_ends_127():
     done = run("exec", "--", "no-such-program")
-    assert (done.returncode, done.stderr) == (127, "mqgroups: there is no program no-such-program\n")
+    assert (done.returncode, done.stderr) == (127, "mqgroups: the program no-such-program does not exist\n")
 
 
 @pytest.mark.embedded

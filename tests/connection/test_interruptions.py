@@ -236,7 +236,7 @@ def test_a_group_may_be_left_by_an_exit_stack(owner, qmgr):
         group = stack.enter_context(producer.group())
         for number in range(len(THIS)):
             group.put(THIS[number])
-        with pytest.raises(errors.GroupUsage, match="the group before has not ended"):
+        with pytest.raises(errors.GroupUsage, match="the previous group has not ended"):
             producer.group()
     assert is_whole(owner)
 

@@ -72,7 +72,7 @@ def test_a_group_in_which_a_call_was_interrupted_takes_no_more_and_the_next_one_
     at_call(owner, qmgr, verb, nth, interrupt)
     with owner.producer(qmgr) as producer:
         with (
-            pytest.raises(errors.GroupUsage, match="this group stopped with KeyboardInterrupt"),
+            pytest.raises(errors.GroupUsage, match="this group failed with KeyboardInterrupt"),
             producer.group() as group,
         ):
             for data in THIS[:4]:

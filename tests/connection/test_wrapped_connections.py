@@ -156,7 +156,7 @@ def test_after_a_foreign_commit_and_a_backout_a_producer_puts_nothing_twice(owne
     producer = owner.producer(qmgr, commit_every=3)
     with pytest.raises(Crash):
         put_rest(producer, at, end)
-    with pytest.raises(errors.StatusRecordMissing, match="something else than mqgroups has committed"):
+    with pytest.raises(errors.StatusRecordMissing, match="the application has committed a unit of work"):
         put_rest(producer)
     assert owner.data() == THIS[: at - 1]
 

@@ -158,7 +158,7 @@ def test_a_group_whose_last_message_is_half_put_cannot_be_abandoned(owner):
         with pytest.raises(errors.MessageRefused), producer.group() as group:
             group.put(iter([b"x" * 30, 3]), last=True)
         group = producer.group()
-        with pytest.raises(errors.GroupUsage, match="consumers would take what is there for all of it"):
+        with pytest.raises(errors.GroupUsage, match="consumers would take that part for the whole"):
             group.abandon()
         with producer.group() as group:
             group.put(b"x" * 40)

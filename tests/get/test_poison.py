@@ -189,7 +189,7 @@ def test_without_a_threshold_nobody_looks(owner):
 def test_a_threshold_without_a_backout_queue_is_told_at_once(make_owner):
     owner = make_owner(model="TEST.THRESHOLD.MODEL")
     for policy in ("skip", "quarantine"):
-        with pytest.raises(errors.ConfigurationError, match=r"BOTHRESH\(2\) and no BOQNAME"):
+        with pytest.raises(errors.ConfigurationError, match=r"BOTHRESH\(2\) but no BOQNAME"):
             owner.consumer(poison=policy)
     owner.consumer(poison="halt").close()
 
@@ -197,7 +197,9 @@ def test_a_threshold_without_a_backout_queue_is_told_at_once(make_owner):
 def test_policies_that_are_none_are_refused(owner):
     with pytest.raises(errors.ConfigurationError, match="poison must be"):
         owner.consumer(poison="drop")
-    with pytest.raises(errors.ConfigurationError, match="moves whole messages"):
+    with pytest.raises(
+        errors.ConfigurationError, match="cannot be combined with stream=True, because it moves whole messages"
+    ):
         owner.consumer(poison="skip", stream=True)
 
 

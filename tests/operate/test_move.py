@@ -72,7 +72,7 @@ def test_a_group_goes_to_the_backout_queue_by_default(make_owner):
 
 def test_a_group_is_not_moved_to_where_it_is_nor_nowhere(owner):
     put(owner, A, 1)
-    with pytest.raises(errors.ConfigurationError, match="itself: a group is moved"):
+    with pytest.raises(errors.ConfigurationError, match="itself"):
         operate.move_group(owner.qmgr, owner.queue, A, to=owner.queue)
     with pytest.raises(errors.ConfigurationError, match="no BOQNAME"):
         operate.move_group(owner.qmgr, owner.queue, A)

@@ -273,7 +273,7 @@ def test_nothing_is_written_beside_a_record_that_a_unit_of_work_hides(owner, mak
     assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).data == record
     assert handle.close() == OK
     for more in ({}, {"accept": ["in-use", "other-owners"]}, {"unreadable_to": make_queue()}):
-        with pytest.raises(errors.OwnerActive, match="Units of work have 1 of its messages"):
+        with pytest.raises(errors.OwnerActive, match="Uncommitted units of work have 1 of its messages"):
             operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, **more)
     assert owner.eye.back_out() == OK
     assert owner.records("put") == [record]
@@ -303,7 +303,7 @@ def test_a_hidden_record_that_comes_back_in_time_is_waited_for(owner, make_owner
 def test_an_anchor_alone_is_no_lost_record_to_who_cannot_ask(owner, unasked):
     owner.interrupt_put(THIS[:6])
     owner.take_record("put")
-    with pytest.raises(errors.OwnerActive, match="nobody can say which"):
+    with pytest.raises(errors.OwnerActive, match="could not be asked which"):
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["in-use", "other-owners"])
     assert (owner.records("put"), owner.anchors("put")) == ([], 1)
 
@@ -414,7 +414,7 @@ def test_behind_an_alias_is_its_base_queue(owner, make_queue):
     assert (seen.queue, seen.resolved_q_name, group.messages) == ("TEST.ALIAS", "TEST.BASE", 4)
     operate.salvage_owner(owner.qmgr, owner.name, "put", queue="TEST.ALIAS")
     assert known(owner.record("put")) == known(lost)
-    with pytest.raises(errors.ConfigurationError, match="itself: a group is moved"):
+    with pytest.raises(errors.ConfigurationError, match="itself"):
         operate.move_group(owner.qmgr, "TEST.BASE", group.group_id, to="TEST.ALIAS")
     assert operate.move_group(owner.qmgr, "TEST.ALIAS", group.group_id, to=away).done
     assert [message.data for message in owner.on_queue(away)] == THIS[:4]
@@ -444,7 +444,7 @@ def test_a_damaged_record_is_not_moved_to_where_it_is(owner):
     owner.interrupt_put(THIS[:6])
     damage(owner, "put")
     before = owner.records("put")
-    with pytest.raises(errors.ConfigurationError, match="itself: what is moved"):
+    with pytest.raises(errors.ConfigurationError, match="itself"):
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, unreadable_to=owner.status_queue("put"))
     assert owner.records("put") == before
 

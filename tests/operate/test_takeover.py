@@ -177,7 +177,7 @@ def test_with_check_it_only_says_so(pair, recover):
 def test_nothing_interrupted_is_nothing_to_take_over(pair, recover):
     one, other = pair
     result = recover()
-    assert (result.exit_code, f"nothing of {one.name} is interrupted" in result.stdout) == (MAY_START, True)
+    assert (result.exit_code, f"{one.name} has no interrupted group" in result.stdout) == (MAY_START, True)
     complete_and_die(one)
     # A checkpoint of completed groups is no group.
     assert recover(role=("--role", "put")).exit_code == MAY_START
@@ -295,6 +295,6 @@ def test_a_takeover_cut_off_at_any_call_leaves_the_group_with_one_of_the_two(pai
 def test_a_name_cannot_take_over_from_itself_and_the_role_has_to_be_said(pair, recover):
     one, _ = pair
     result = recover(name=one.name)
-    assert (result.exit_code, "cannot take its own group over" in result.stderr) == (USAGE, True)
+    assert (result.exit_code, "cannot take over its own group" in result.stderr) == (USAGE, True)
     result = recover(role=())
     assert (result.exit_code, "--takeover needs --role" in result.stderr) == (USAGE, True)

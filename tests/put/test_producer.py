@@ -105,31 +105,35 @@ class Array:
         return b"12"
 
 
-ENCODE = r"encode it first, e.g. json.dumps\(payload\)"
+ENCODE = r"Encode it first, e.g. json.dumps\(payload\)"
 
 
 @pytest.mark.parametrize(
     ("payload", "more", "sentence"),
     [
-        (None, {}, r'got None; a message without data is b""'),
-        (3, {}, f"got int: {ENCODE}"),
-        (1.5, {}, f"got float: {ENCODE}"),
-        ({"a": 1}, {}, f"got dict: {ENCODE}"),
-        ({b"a"}, {"last": False}, f"got set: {ENCODE}"),
-        (["a"], {"last": False}, f"a list is put as a stream of bytes, and this one has str in it: {ENCODE}"),
-        ([b"a", None], {"last": False}, f"a list is put as a stream of bytes, and this one has None in it: {ENCODE}"),
-        ((1, 2), {"last": False}, f"a tuple is put as a stream of bytes, and this one has int in it: {ENCODE}"),
-        (range(3), {"last": False}, "a range is put as a stream of bytes, and this one has int in it"),
-        ([b"a"], {}, "what is neither bytes nor str is put as a stream, and .* whether it is the group's last message"),
-        (Array(), {"last": False}, r"got Array: give its bytes, e.g. payload.tobytes\(\)"),
-        (Odd(), {}, "got Odd: encode it first"),
-        (io.StringIO("3"), {"last": False}, "a text file; open it in binary mode"),
+        (None, {}, r'got None. For a message without data put b""'),
+        (3, {}, f"got int. {ENCODE}"),
+        (1.5, {}, f"got float. {ENCODE}"),
+        ({"a": 1}, {}, f"got dict. {ENCODE}"),
+        ({b"a"}, {"last": False}, f"got set. {ENCODE}"),
+        (["a"], {"last": False}, f"so all its items must be bytes, but it has str in it. {ENCODE}"),
+        ([b"a", None], {"last": False}, f"so all its items must be bytes, but it has None in it. {ENCODE}"),
+        (
+            (1, 2),
+            {"last": False},
+            f"a tuple is put as a stream, so all its items must be bytes, but it has int in it. {ENCODE}",
+        ),
+        (range(3), {"last": False}, "a range is put as a stream, so all its items must be bytes, but it has int in it"),
+        ([b"a"], {}, "a stream needs last=True or last=False: whether it is the group's last"),
+        (Array(), {"last": False}, r"got Array. Put its bytes, e.g. payload.tobytes\(\)"),
+        (Odd(), {}, "got Odd. Encode it first"),
+        (io.StringIO("3"), {"last": False}, "a text file. Open it in binary mode"),
         ("3\ud800", {}, "half of a surrogate pair at position 1"),
         (b"3", {"format": "LONGER.THAN.8"}, "longer than 8 characters"),
-        (b"3", {"format": b"BYTES"}, "a format is a str"),
+        (b"3", {"format": b"BYTES"}, "format must be a str"),
         (b"3", {"format": "ÄÖ"}, "8 ASCII characters"),
         (b"3", {"correl_id": b"short"}, "correl_id has 5 bytes; it must have 24"),
-        (b"3", {"correl_id": "C" * 24}, "correl_id is bytes, got str"),
+        (b"3", {"correl_id": "C" * 24}, "correl_id must be bytes, got str"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, dict) else None,
 )
@@ -636,7 +640,7 @@ def test_a_checkpoint_is_forgotten_on_request_and_the_record_goes_with_it(owner,
 def test_an_empty_group_is_refused_with_nothing_put(owner, count_calls):
     with owner.producer() as producer:
         count_calls()
-        with pytest.raises(errors.EmptyGroup, match="at least one message; nothing was put"), producer.group():
+        with pytest.raises(errors.EmptyGroup, match="no message, so nothing was put"), producer.group():
             pass
         assert count_calls() == {}
         with producer.group() as group:
@@ -660,7 +664,7 @@ def test_a_resumed_group_with_nothing_more_is_refused_and_stays_resumable(owner)
 def test_a_second_group_before_the_first_one_has_ended_is_refused(owner):
     with owner.producer() as producer, producer.group() as group:
         group.put(b"0")
-        with pytest.raises(errors.GroupUsage, match="the group before has not ended"):
+        with pytest.raises(errors.GroupUsage, match="the previous group has not ended"):
             producer.group()
         group.put(b"1")
     assert is_whole_group(owner.on_queue(), [b"0", b"1"])
@@ -681,7 +685,7 @@ def test_a_group_that_has_ended_takes_no_more(owner):
     with owner.producer() as producer:
         with producer.group() as group:
             group.put(b"0")
-        with pytest.raises(errors.GroupUsage, match=r"producer\.group\(\) begins the next one"):
+        with pytest.raises(errors.GroupUsage, match=r"Call producer\.group\(\) for the next one"):
             group.put(b"1")
     assert is_whole_group(owner.on_queue(), [b"0"])
 
@@ -697,7 +701,7 @@ def test_a_closed_producer_gives_no_groups(owner):
 def test_a_failure_that_was_swallowed_is_raised_again_at_the_end_of_the_block(make_owner):
     owner = make_owner(model="TEST.SMALL.MODEL")
     with owner.producer(commit_every=5) as producer:
-        with pytest.raises(errors.GroupUsage, match="stopped with MessageTooLong"), producer.group() as group:
+        with pytest.raises(errors.GroupUsage, match="failed with MessageTooLong"), producer.group() as group:
             group.put(b"0")
             group.put(b"longer than ten")
             with pytest.raises(errors.MessageTooLong):
@@ -980,10 +984,10 @@ def test_what_nobody_closed_or_ended_is_a_warning(owner):
     producer: list[GroupProducer] = []
     (group,) = left_open(begin)
     assert group.startswith("<OutgoingGroup resume_from=0 open of <GroupProducer ")
-    assert "was not ended: use `with producer.group() as group`" in group
+    assert "Use `with producer.group() as group`" in group
     (closed,) = left_open(producer.clear)
     assert closed.startswith(f"<GroupProducer {owner.queue} name={owner.name} ")
-    assert "was not closed: use it in a with statement, or close() it" in closed
+    assert "was not closed. Use it in a with statement, or call close()" in closed
 
 
 def test_what_was_closed_and_ended_is_no_warning(owner):

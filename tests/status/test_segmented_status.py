@@ -150,7 +150,7 @@ def test_auto_puts_segments_where_units_of_work_are_small(owner, count_calls, ev
 def test_on_zos_segments_are_refused_by_name_and_auto_does_without(make_owner, own_queue_manager):
     owner = make_owner(own_queue_manager("QMZ", platform="zos", mqsc=[]), "ORDERS")
     qmgr = owner.connect()
-    with pytest.raises(errors.ConfigurationError, match="is on z/OS, where messages have no segments"):
+    with pytest.raises(errors.ConfigurationError, match="it is on z/OS, which does not support segments"):
         owner.producer(qmgr, status_layout="segmented")
     assert segmented_status("auto", Every(messages=1), qmgr) is False
     owner.producer(qmgr, status_layout="auto")

@@ -154,7 +154,7 @@ def test_a_temporary_dynamic_queue_is_refused_and_not_left_behind(owner, role):
 def test_a_model_that_is_a_local_queue_is_refused_and_left_as_it_is(owner, role, make_queue):
     local = make_queue()
     owner.put_raw(b"data", local)
-    with pytest.raises(errors.StatusQueueUnusable, match=f"{local} is no model queue") as caught:
+    with pytest.raises(errors.StatusQueueUnusable, match=f"{local} is not a model queue") as caught:
         start(owner, role, status_model=local)
     assert caught.value.expected == "a model queue"
     assert [found.data for found in owner.on_queue(local)] == [b"data"]
@@ -187,7 +187,7 @@ def test_the_data_queue_or_the_model_queue_is_no_status_queue(owner, role, what)
     qmgr = owner.qmgr
     owner.doctor(qmgr, MQOPEN=None)
     name = owner.queue if what == "queue" else MODEL
-    with pytest.raises(errors.ConfigurationError, match=f"status_queue {name} is the queue that"):
+    with pytest.raises(errors.ConfigurationError, match=f"status_queue='{name}' is also the (data|model) queue"):
         start(owner, role, qmgr, status_queue=name)
 
 
@@ -201,7 +201,9 @@ def test_an_alias_of_the_status_queue_is_no_data_queue(make_owner, own_queue_man
     owner = make_owner(own_queue_manager(mqsc=[mqsc]), "ORDERS", name="ALIASED")
     status_queue = owner.status_queue(role)
     start(owner, role).close()
-    with pytest.raises(errors.ConfigurationError, match=rf"status_queue {status_queue} is the queue .* \(by BACK\)"):
+    with pytest.raises(
+        errors.ConfigurationError, match=rf"status_queue='{status_queue}' is also the data queue \(its alias BACK\)"
+    ):
         if pipe:
             queues = ("ORDERS", "BACK") if role == "put" else ("BACK", "ORDERS")
             owner.qmgr.group_pipe(*queues, name=owner.name, commit_every=2, owner_wait_s=0)
@@ -217,7 +219,7 @@ def test_a_pipe_is_not_between_a_queue_and_the_others_status_queue(owner):
     owner.consumer().close()
     for queues in ((owner.status_queue("put"), owner.queue), (owner.queue, owner.status_queue("get"))):
         with pytest.raises(
-            errors.ConfigurationError, match="A status queue holds one owner's records and nothing else"
+            errors.ConfigurationError, match="A status queue holds the records of one owner and nothing else"
         ):
             owner.qmgr.group_pipe(*queues, name=owner.name, commit_every=2, owner_wait_s=0)
     assert is_free(owner, "put")
@@ -259,7 +261,7 @@ def test_a_corrupt_record_stops_and_is_left_where_it_is(owner, role):
         assert owner.status_queue(role) in text, what
         assert str(caught.value.found) in text, what
         assert "expected one status record of this package" in text, what
-        assert "It was left where it is" in text, what
+        assert "The message was left on the queue" in text, what
         assert owner.records(role) == [data], what
         assert is_free(owner, role), what
         owner.take_record(role)
@@ -273,7 +275,9 @@ def test_a_record_of_another_version_stops_and_is_left_where_it_is(owner, role, 
     del values["sha256"]
     data = sealed({**values, "schema": schema, "new_field": 1})
     put_records(owner, role, data)
-    with pytest.raises(errors.StatusRecordVersion, match="Go on with the version of mqgroups that wrote it") as caught:
+    with pytest.raises(
+        errors.StatusRecordVersion, match="Use the version of mqgroups that wrote this record"
+    ) as caught:
         start(owner, role)
     assert (caught.value.found, caught.value.expected) == (f"schema version {schema!r}", "schema version 1")
     assert f"found schema version {schema!r}, expected schema version 1" in str(caught.value)
@@ -317,8 +321,8 @@ def test_a_record_of_somebody_else_stops_and_is_left_where_it_is(owner, role, fi
     error = caught.value
     assert (error.field, error.found, error.expected) == (field, found, expected)
     assert error.status_queue == owner.status_queue(role)
-    assert f"is of {field} {found!r}, expected {expected!r}" in str(error)
-    assert "Nothing was changed: correct the settings, or let the record's owner finish its group" in str(error)
+    assert f"has {field} {found!r}, expected {expected!r}" in str(error)
+    assert "Nothing was changed. Correct the settings, or let the record's owner finish its group" in str(error)
     assert owner.records(role) == [data]
     assert owner.data() == [b"on the queue"]
     assert is_free(owner, role)
@@ -344,7 +348,7 @@ def test_more_than_one_record_stops_and_all_are_left(owner, role, number):
     with pytest.raises(errors.DuplicateStatusRecords) as caught:
         start(owner, role)
     found = f"{number} records, more than one of them still needed"
-    assert f"holds {found}, expected one" in str(caught.value)
+    assert f"has {found}, expected one" in str(caught.value)
     assert "keep the record with the highest epoch and unit_of_work" in str(caught.value)
     assert (caught.value.found, caught.value.expected) == (found, "one")
     assert owner.records(role) == records
@@ -559,7 +563,7 @@ def test_a_record_that_is_gone_stops_and_backs_out(owner, faults, role):
                     if data == THIS[3]:
                         faults.arm(Fault("answer", verb="MQGET", reason=mq.MQRC_NO_MSG_AVAILABLE))
 
-    with pytest.raises(errors.StatusRecordMissing, match="Something else gets from the queue: find it") as caught:
+    with pytest.raises(errors.StatusRecordMissing, match="Another program has removed it") as caught:
         unit_of_work()
     assert caught.value.status_queue == owner.status_queue(role)
     assert owner.record(role)["msg_seq_number"] == 2
@@ -650,8 +654,8 @@ def test_a_checkpoint_longer_than_the_status_queue_takes_is_refused_and_the_grou
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("", "has 0 characters; it must have 1 to 35"),
-        ("N" * 36, "has 36 characters; it must have 1 to 35"),
+        ("", "has 0 characters; a name has 1 to 35"),
+        ("N" * 36, "has 36 characters; a name has 1 to 35"),
         ("orders-loader", "has '-' at position 7"),
         ("ORDERS LOADER", "has ' ' at position 7"),
         ("BESTELLUNGEN.MÜLLER", "has 'Ü' at position 15"),

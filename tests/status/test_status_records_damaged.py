@@ -116,7 +116,7 @@ def take(owner, role, offset):
     return answer
 
 
-LEFT_WHERE_IT_IS = "It was left where it is. Find out what put it"
+LEFT_WHERE_IT_IS = "The message was left on the queue. Find out which program put it"
 
 
 @ROLES
@@ -160,7 +160,7 @@ def test_a_record_of_another_version_is_left_to_that_version(owner, role, other)
     (data,) = interrupt(owner, role, "classic")
     owner.take_record(role)
     owner.put_raw(forged(data, **other), owner.status_queue(role))
-    assert refuses(owner, role, errors.StatusRecordVersion, "Go on with the version of mqgroups that wrote it")
+    assert refuses(owner, role, errors.StatusRecordVersion, "Use the version of mqgroups that wrote this record")
 
 
 @ROLES
