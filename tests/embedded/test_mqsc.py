@@ -90,8 +90,11 @@ def test_nothing_is_no_command():
     [
         "SET CHLAUTH('*') TYPE(ADDRESSMAP) ADDRESS('*') USERSRC(NOACCESS)",
         "REFRESH SECURITY TYPE(CONNAUTH)",
-        "DEFINE AUTHINFO(X) AUTHTYPE(IDPWOS)",
+        "DEFINE AUTHINFO(X) AUTHTYPE(IDPWLDAP)",
         "DEFINE CHANNEL(X) CHLTYPE(SDR) XMITQ(Y)",
+        "STOP LISTENER(X) IGNSTATE(YES)",
+        "DEFINE LISTENER(X) TRPTYPE(TCP) PORT(1414) CONTROL(QMGR) REPLACE",
+        "START LISTENER(X)",
     ],
 )
 def test_what_means_something_to_ibm_mq_only_is_set_aside(text):
@@ -101,7 +104,7 @@ def test_what_means_something_to_ibm_mq_only_is_set_aside(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "START LISTENER(X)",
+        "START SERVICE(X)",
         "DEFINE STGCLASS(X)",
         "DEFINE",
         "DEFINE QLOCAL",

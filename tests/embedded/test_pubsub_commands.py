@@ -116,8 +116,8 @@ def test_a_topic_object_keeps_its_topic_string_and_shares_it_with_none(command, 
     assert command.refusal("CHANGE_TOPIC", other) == failed(cf.MQRCCF_TOPICSTR_ALREADY_EXISTS)
     same = {MQCA_TOPIC_NAME: name + b".2", MQCA_TOPIC_STRING: string.encode()}
     assert command.refusal("CREATE_TOPIC", same) == failed(cf.MQRCCF_TOPICSTR_ALREADY_EXISTS)
-    ends = {MQCA_TOPIC_NAME: name + b".2", MQCA_TOPIC_STRING: b"x/"}
-    assert command.refusal("CREATE_TOPIC", ends) == failed(MQRC_TOPIC_STRING_ERROR)
+    empty = {MQCA_TOPIC_NAME: name + b".2", MQCA_TOPIC_STRING: b" "}
+    assert command.refusal("CREATE_TOPIC", empty) == failed(MQRC_TOPIC_STRING_ERROR)
     assert command.refusal("CREATE_TOPIC", {MQCA_TOPIC_NAME: name + b".2"}) == failed(cf.MQRCCF_PARM_MISSING)
     copied = {cf.MQCACF_FROM_TOPIC_NAME: name, cf.MQCACF_TO_TOPIC_NAME: name + b".2"}
     assert command.refusal("COPY_TOPIC", copied) == failed(cf.MQRCCF_TOPICSTR_ALREADY_EXISTS)

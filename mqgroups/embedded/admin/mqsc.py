@@ -1,10 +1,11 @@
 """MQSC: reading the command files that define the queue manager's objects.
 
 The subset that users of this library write: DEFINE, ALTER and DELETE of QLOCAL, QMODEL, QALIAS, QREMOTE, TOPIC, SUB, NAMELIST
-and PROCESS, CLEAR QLOCAL, DEFINE CHANNEL of type SVRCONN, ALTER QMGR, ALTER AUTHINFO of type IDPWOS, SET and DELETE AUTHREC; and
-DISPLAY, where there is somebody to see it. Other commands about security (SET CHLAUTH, REFRESH SECURITY, DEFINE AUTHINFO) and
-other channels are read and set aside: they mean something to IBM MQ, and the same file must serve both. Anything else is an
-error that names its line. Not here: doing what a command says (``mqsc_commands.py``, ``commands/display.py``).
+and PROCESS, DEFINE and ALTER of CHANNEL of type SVRCONN and AUTHINFO of type IDPWOS, CLEAR QLOCAL, ALTER QMGR, SET and DELETE
+AUTHREC; and DISPLAY, where there is somebody to see it. Other commands about security (SET CHLAUTH, REFRESH SECURITY), listeners
+and other channels and authentication information are read and set aside: they mean something to IBM MQ, and the same file must
+serve both. Anything else is an error that names its line. Not here: doing what a command says (``mqsc_commands.py``,
+``commands/display.py``).
 
 Syntax as in IBM MQ, topic "Building command scripts": a command goes on after ``+`` (leading blanks of the next line
 dropped) or ``-`` (kept); ``*`` in the first column starts a comment; names in quotes keep their case, others are folded
@@ -33,14 +34,12 @@ _OBJECTS = {
 _SET_ASIDE = {
     ("SET", "CHLAUTH"),
     ("REFRESH", "SECURITY"),
-    ("DEFINE", "AUTHINFO"),
-    ("ALTER", "CHANNEL"),
+    *((verb, "LISTENER") for verb in ("DEFINE", "ALTER", "DELETE", "START", "STOP")),
 }
 _CARRIED_OUT = {
     *((verb, kind) for verb in ("DEFINE", "ALTER", "DELETE") for kind in ("QLOCAL", "QMODEL", "QALIAS", "QREMOTE")),
     ("CLEAR", "QLOCAL"),
-    ("DEFINE", "CHANNEL"),
-    ("ALTER", "AUTHINFO"),
+    *((verb, kind) for verb in ("DEFINE", "ALTER") for kind in ("CHANNEL", "AUTHINFO")),
     ("ALTER", "QMGR"),
     *((verb, kind) for verb in ("DEFINE", "ALTER", "DELETE") for kind in ("NAMELIST", "PROCESS", "TOPIC", "SUB")),
     *(("DISPLAY", kind) for kind in ("QUEUE", "QLOCAL", "QMODEL", "QALIAS", "QREMOTE", "QSTATUS", "QMGR")),

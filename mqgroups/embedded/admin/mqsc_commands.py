@@ -62,7 +62,7 @@ def exists(catalogue: Catalogue, command: Command) -> bool:
 def _run(q_mgr: QueueManager, command: Command) -> None:
     catalogue = q_mgr.catalogue
     if command.set_aside:
-        _log.info("line %d: %s %s is for IBM MQ alone", command.line, command.verb, command.kind)
+        _log.info("line %d: %s %s(%s) is for IBM MQ alone", command.line, command.verb, command.kind, command.name)
     elif command.verb == "DISPLAY":
         _log.info("line %d: nobody sees what DISPLAY %s shows", command.line, command.kind)
     elif command.kind == "QMGR":
@@ -108,10 +108,7 @@ def _object(catalogue: Catalogue, command: Command, kind: Kind) -> None:
     if names is not None:
         values[pcf.MQCA_NAMES] = [name.strip() for name in names.split(",") if name.strip()]
     if command.verb == "ALTER":
-        if kind is not Kind.AUTH_INFO or command.name in catalogue.objects.of(kind):
-            catalogue.objects.alter(kind, command.name, values)
-        else:
-            _log.info("line %d: %s %s is IBM MQ's alone", command.line, command.kind, command.name)
+        catalogue.objects.alter(kind, command.name, values)
     elif replace or command.name not in catalogue.objects.of(kind):
         catalogue.objects.define(kind, command.name, values, like=like, replace=replace)
 

@@ -241,7 +241,8 @@ class Get:
             if wanted is not None:
                 return self._continue(wanted)
             position = None if fresh or not self.browses else handle.logical_cursor
-            found = self.queue.heads(self.match, position)
+            of_whole_groups = bool(options & mq.MQGMO_ALL_MSGS_AVAILABLE)
+            found = self.queue.heads(self.match, position, of_whole_groups=of_whole_groups)
         else:
             position = None if fresh or not self.browses else handle.cursor
             found = self.queue.candidates(self.match, position)

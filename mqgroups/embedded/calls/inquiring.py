@@ -12,7 +12,7 @@ from mqgroups.embedded.messages.handle import Handle
 from mqgroups.embedded.messages.queue import Queue
 from mqgroups.embedded.objects.attributes import ALIAS, BY_SELECTOR, Value, character_length
 from mqgroups.embedded.objects.definition import Definition
-from mqgroups.embedded.objects.kinds import ATTRIBUTES, Kind
+from mqgroups.embedded.objects.kinds import ATTRIBUTES, Q_MGR_ATTRIBUTES, Kind
 from mqgroups.embedded.objects.others import CatalogueError, ObjectValue
 from mqgroups.embedded.queue_manager import CCSID, COMMAND_LEVEL, MAX_PRIORITY, VERSION, QueueManager
 from mqgroups.embedded.wire import pcf_constants as pcf
@@ -53,18 +53,15 @@ _KNOWN_INTEGERS = frozenset(
         mq.MQIA_CURRENT_Q_DEPTH,
         mq.MQIA_OPEN_INPUT_COUNT,
         mq.MQIA_OPEN_OUTPUT_COUNT,
-        mq.MQIA_MAX_UNCOMMITTED_MSGS,
-        mq.MQIA_MAX_HANDLES,
         mq.MQIA_CODED_CHAR_SET_ID,
         mq.MQIA_COMMAND_LEVEL,
         mq.MQIA_MAX_PRIORITY,
-        mq.MQIA_MAX_PROPERTIES_LENGTH,
-        mq.MQIA_MSG_MARK_BROWSE_INTERVAL,
         mq.MQIA_PLATFORM,
         mq.MQIA_SYNCPOINT,
         pcf.MQIA_NAME_COUNT,
         pcf.MQIA_APPL_TYPE,
     }
+    | {attribute.selector for attribute in Q_MGR_ATTRIBUTES if not attribute.length}
 )
 # What can be asked of a cluster queue that has no instance here (topic "MQINQ and clusters").
 _OF_CLUSTER_QUEUES = (
@@ -78,7 +75,12 @@ _OF_CLUSTER_QUEUES = (
 _OF_OTHER_OBJECTS = {
     pcf.MQCA_NAMELIST_NAME: mq.MQ_NAMELIST_NAME_LENGTH,
     pcf.MQCA_NAMES: mq.MQ_OBJECT_NAME_LENGTH,
-    **{a.selector: a.length for kind in (Kind.NAMELIST, Kind.PROCESS) for a in ATTRIBUTES[kind] if a.length},
+    **{
+        attribute.selector: attribute.length
+        for attributes in (ATTRIBUTES[Kind.NAMELIST], ATTRIBUTES[Kind.PROCESS], Q_MGR_ATTRIBUTES)
+        for attribute in attributes
+        if attribute.length
+    },
 }
 
 
@@ -208,6 +210,8 @@ def q_mgr_values(q_mgr: QueueManager) -> dict[int, Value]:
         mq.MQIA_PLATFORM: q_mgr.platform.mqi_number,
         mq.MQIA_SYNCPOINT: mq.MQSP_AVAILABLE,
         mq.MQIA_DIST_LISTS: mq.MQDL_NOT_SUPPORTED,
+        # Whatever ALTER QMGR CHLAUTH said: nothing looks at the records.
+        pcf.MQIA_CHLAUTH_RECORDS: pcf.MQCHLA_DISABLED,
     }
 
 

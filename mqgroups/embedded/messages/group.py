@@ -18,7 +18,7 @@ from mqgroups.mqi import constants as mq
 class Group(Generic[P]):
     """The available messages that carry one GroupId, and whether they are all there."""
 
-    __slots__ = ("_complete", "_last_seqs", "_segmented", "_sum_of_seqs", "_whole", "members")
+    __slots__ = ("_complete", "_last", "_last_seqs", "_segmented", "_sum_of_seqs", "_whole", "members", "readiness")
 
     def __init__(self) -> None:
         self.members: SortedDict[int, P] = SortedDict()
@@ -28,7 +28,11 @@ class Group(Generic[P]):
         # How many logical messages are there with all their segments, and the sum of their numbers.
         self._complete = 0
         self._sum_of_seqs = 0
+        # How many messages of a number are flagged as last of the group, and the highest such number, 0 if there is none.
         self._last_seqs: dict[int, int] = {}
+        self._last = 0
+        # What the queue has last heard of ``may_start``.
+        self.readiness = (False, False)
 
     def add(self, message: P) -> None:
         seq = message.msg_seq_number
@@ -43,6 +47,7 @@ class Group(Generic[P]):
         self._count(seq, was)
         if message.msg_flags & mq.MQMF_LAST_MSG_IN_GROUP:
             self._last_seqs[seq] = self._last_seqs.get(seq, 0) + 1
+            self._last = max(self._last, seq)
 
     def remove(self, message: P) -> None:
         seq = message.msg_seq_number
@@ -63,6 +68,8 @@ class Group(Generic[P]):
             self._last_seqs[seq] -= 1
             if not self._last_seqs[seq]:
                 del self._last_seqs[seq]
+                if seq == self._last:
+                    self._last = max(self._last_seqs, default=0)
 
     def _count(self, seq: int, was: bool) -> None:
         change = self.has_logical_message(seq) - was
@@ -107,12 +114,17 @@ class Group(Generic[P]):
         segments = self._segmented.get(msg_seq_number)
         return [] if segments is None else segments.joined(feedback)
 
+    def may_start(self) -> tuple[bool, bool]:
+        """Return whether all that belongs to the first logical message may be there: if it is in the group, if it is in none.
+
+        That the first is true is necessary and cheap to find out; ``is_complete`` tells.
+        """
+        return bool(self._last) and self._complete >= self._last, self.has_logical_message(1)
+
     def is_complete(self) -> bool:
         """Whether every logical message from 1 to the one flagged as last is there, with all its segments."""
-        if not self._last_seqs:
-            return False
-        last = max(self._last_seqs)
-        if self._complete < last:
+        last = self._last
+        if not last or self._complete < last:
             return False
         # Of n different numbers above zero only 1 to n have so small a sum: what is usual is told without counting through.
         if self._complete == last and self._sum_of_seqs == last * (last + 1) // 2:

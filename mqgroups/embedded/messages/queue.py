@@ -15,7 +15,7 @@ import heapq
 import struct
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from sortedcontainers import SortedDict
@@ -198,7 +198,11 @@ class Queue:
         self.open_output_count = 0
         self.exclusive_input_count = 0
         self.available: SortedDict[int, Message] = SortedDict()
+        # Messages that start in logical order: those without a GroupId, those with one, and of these the ones of which
+        # all the rest may be there as well.
+        self._alone: SortedDict[int, Message] = SortedDict()
         self._heads: SortedDict[int, Message] = SortedDict()
+        self._ready: SortedDict[int, Message] = SortedDict()
         self._by_msg_id: Index[Message] = Index()
         self._by_correl_id: Index[Message] = Index()
         self._groups: dict[bytes, Group[Message]] = {}
@@ -272,7 +276,7 @@ class Queue:
         for message in messages:
             self.available[message.key] = message
             if message.starts_in_logical_order:
-                self._heads[message.key] = message
+                (self._alone if message.group_id == NO_GROUP else self._heads)[message.key] = message
             if message.expires_at_s is not None:
                 heapq.heappush(self._expiring, (message.expires_at_s, message.key))
             self._by_msg_id.add(message.msg_id, message)
@@ -283,6 +287,7 @@ class Queue:
                 if group is None:
                     group = self._groups[message.group_id] = Group()
                 group.add(message)
+                self._note_heads(group, message)
         self.wake()
         if self.on_arrival is not None:
             self.on_arrival()
@@ -293,15 +298,33 @@ class Queue:
         message.locked_by = None
         self.marks.forget(message)
         if message.starts_in_logical_order:
-            del self._heads[message.key]
+            del (self._alone if message.group_id == NO_GROUP else self._heads)[message.key]
+            self._ready.pop(message.key, None)
         self._by_msg_id.remove(message.msg_id, message)
         if message.correl_id != NO_ID:
             self._by_correl_id.remove(message.correl_id, message)
         if message.group_id != NO_GROUP:
             group = self._groups[message.group_id]
             group.remove(message)
-            if not group.members:
+            if group.members:
+                self._note_heads(group)
+            else:
                 del self._groups[message.group_id]
+
+    def _note_heads(self, group: Group[Message], arrived: Message | None = None) -> None:
+        """Know again which messages that start in logical order may have all the rest behind them; one may have arrived."""
+        whole_group, whole_message = group.may_start()
+        heads: Sequence[Message] = ()
+        if (whole_group, whole_message) != group.readiness:
+            group.readiness = whole_group, whole_message
+            heads = group.with_offset(1, 0)
+        elif arrived is not None and arrived.starts_in_logical_order:
+            heads = (arrived,)
+        for head in heads:
+            if whole_group if head.msg_flags & IN_GROUP else whole_message:
+                self._ready[head.key] = head
+            else:
+                self._ready.pop(head.key, None)
 
     def expire(self, now_s: float) -> list[Message]:
         """Take the messages whose time is over off the queue and return them.
@@ -328,12 +351,21 @@ class Queue:
 
     def candidates(self, match: Match, after_key: int | None = None) -> Iterator[Message]:
         """Yield the available messages that match, in physical order, those behind ``after_key`` only."""
+        if match.msg_seq_number == 1 and match.offset == 0:
+            return self.heads(match, after_key)
         return self._select(self._narrowest(match), match, after_key)
 
-    def heads(self, match: Match, after_key: int | None = None) -> Iterator[Message]:
-        """Yield what an MQGET in logical order may start with, in order: sequence number 1 and offset 0, matching."""
-        source = self._narrowest(match) if match.is_specific else self._heads
-        return (m for m in self._select(source, match, after_key) if m.starts_in_logical_order)
+    def heads(self, match: Match, after_key: int | None = None, *, of_whole_groups: bool = False) -> Iterator[Message]:
+        """Yield what an MQGET in logical order may start with, in order: sequence number 1 and offset 0, matching.
+
+        ``of_whole_groups`` leaves out most of those for which ``group_is_available`` is not true, without a look at each.
+        """
+        if match.is_specific:
+            source = self._narrowest(replace(match, msg_seq_number=1, offset=0))
+            return (m for m in self._select(source, match, after_key) if m.starts_in_logical_order)
+        in_groups = self._ready if of_whole_groups else self._heads
+        sources = [self._select(source, match, after_key) for source in (self._alone, in_groups) if source]
+        return sources[0] if len(sources) == 1 else heapq.merge(*sources, key=_key)
 
     def _narrowest(self, match: Match) -> InOrder:
         if match.position is not None:
@@ -352,8 +384,6 @@ class Queue:
             return group.members
         if match.correl_id is not None and match.correl_id != NO_ID:
             return self._by_correl_id.bucket(match.correl_id)
-        if match.msg_seq_number == 1 and match.offset == 0:
-            return self._heads
         return self.available
 
     @staticmethod

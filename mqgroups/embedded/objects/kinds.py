@@ -20,6 +20,8 @@ _EVENT = {"ENABLED": 1, "DISABLED": 0}
 _MONITORING = {"NONE": -1, "OFF": 0, "LOW": 17, "MEDIUM": 33, "HIGH": 65}
 _ON_OFF = {"NONE": -1, "OFF": 0, "ON": 1}
 DEFAULT_AUTH_INFO = "SYSTEM.DEFAULT.AUTHINFO.IDPWOS"
+# That of IBM's developer container.
+DEFAULT_DEAD_LETTER_Q = "DEV.DEAD.LETTER.QUEUE"
 
 
 class Kind(enum.Enum):
@@ -46,7 +48,7 @@ def _word(selector: int, keyword: str, default: int, keywords: dict[str, int]) -
 
 Q_MGR_ATTRIBUTES: tuple[Attribute, ...] = (
     _text(mq.MQCA_Q_MGR_DESC, "DESCR", mq.MQ_Q_MGR_DESC_LENGTH),
-    _text(mq.MQCA_DEAD_LETTER_Q_NAME, "DEADQ", mq.MQ_Q_NAME_LENGTH),
+    _text(mq.MQCA_DEAD_LETTER_Q_NAME, "DEADQ", mq.MQ_Q_NAME_LENGTH, DEFAULT_DEAD_LETTER_Q),
     _text(mq.MQCA_DEF_XMIT_Q_NAME, "DEFXMITQ", mq.MQ_Q_NAME_LENGTH),
     _text(pcf.MQCA_CONN_AUTH, "CONNAUTH", pcf.MQ_AUTH_INFO_NAME_LENGTH, DEFAULT_AUTH_INFO),
     _number(mq.MQIA_MAX_UNCOMMITTED_MSGS, "MAXUMSGS", 10_000, low=1),
@@ -71,7 +73,13 @@ Q_MGR_ATTRIBUTES: tuple[Attribute, ...] = (
     ),
     _word(mq.MQIA_CLWL_USEQ, "CLWLUSEQ", mq.MQCLWL_USEQ_LOCAL, {"LOCAL": 0, "ANY": 1}),
     _number(mq.MQIA_TRIGGER_INTERVAL, "TRIGINT", 999_999_999),
-    _word(pcf.MQIA_CHLAUTH_RECORDS, "CHLAUTH", 1, _EVENT),
+    # Kept as it is set; what is inquired is in calls/inquiring.py, because records are not enforced.
+    _word(pcf.MQIA_CHLAUTH_RECORDS, "CHLAUTH", pcf.MQCHLA_DISABLED, _EVENT),
+    # There is no TLS: these are kept and change nothing.
+    _text(pcf.MQCA_SSL_KEY_REPOSITORY, "SSLKEYR", mq.MQ_SSL_KEY_REPOSITORY_LENGTH),
+    _text(pcf.MQCA_CERT_LABEL, "CERTLABL", mq.MQ_CERT_LABEL_LENGTH),
+    _text(pcf.MQCA_SSL_CRL_NAMELIST, "SSLCRLNL", mq.MQ_NAMELIST_NAME_LENGTH),
+    _word(pcf.MQIA_SSL_FIPS_REQUIRED, "SSLFIPS", 0, {"YES": 1, "NO": 0}),
     _word(pcf.MQIA_AUTHORITY_EVENT, "AUTHOREV", 0, _EVENT),
     _word(pcf.MQIA_INHIBIT_EVENT, "INHIBTEV", 0, _EVENT),
     _word(pcf.MQIA_LOCAL_EVENT, "LOCALEV", 0, _EVENT),

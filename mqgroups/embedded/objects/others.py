@@ -161,8 +161,8 @@ def check_topic_string(topics: Mapping[str, ObjectValues], name: str, made: Obje
         return
     if name in _WITHOUT_TOPIC_STRING:
         return
-    if not topic_string or str(topic_string).endswith("/"):
-        raise CatalogueError(mq.MQRC_TOPIC_STRING_ERROR, f"{topic_string!r} is no topic string", mq.MQCA_TOPIC_STRING)
+    if not topic_string:
+        raise CatalogueError(mq.MQRC_TOPIC_STRING_ERROR, "a topic object needs a topic string", mq.MQCA_TOPIC_STRING)
     same = [other for other, values in topics.items() if values[mq.MQCA_TOPIC_STRING] == topic_string]
     if same:
         raise CatalogueError(pcf.MQRCCF_TOPICSTR_ALREADY_EXISTS, f"{same[0]} has this topic string")

@@ -1,0 +1,170 @@
+"""What a queue manager offers from its first start, and that command files of IBM's developer container are read.
+
+Sources: IBM MQ, topic "System and default objects" (q081590); the file 10-dev.mqsc of ibm-messaging/mq-container and those beside
+it for TLS, whose commands are told again here in our own words.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from mqgroups.embedded.wire import pcf_constants as cf
+from mqgroups.mqi.constants import (
+    MQCA_DEAD_LETTER_Q_NAME,
+    MQCA_Q_DESC,
+    MQOO_INPUT_SHARED,
+    MQOO_INQUIRE,
+    MQOO_OUTPUT,
+    MQOT_Q_MGR,
+    MQRC_NOT_AUTHORIZED,
+    MQRC_UNKNOWN_CHANNEL_NAME,
+)
+from tests.fix_mqi import OK, failed, text
+from tests.fix_pubsub import open_topic, subscribe
+
+pytestmark = pytest.mark.embedded
+
+# The same commands as in IBM's files, with names of our own where they say who or what is told.
+DEVELOPER = """
+STOP LISTENER('SYSTEM.LISTENER.TCP.1') IGNSTATE(YES)
+DEFINE QLOCAL('DEV.QUEUE.1') REPLACE
+DEFINE QLOCAL('DEV.QUEUE.4') REPLACE
+DEFINE QLOCAL('DEV.DEAD.LETTER.QUEUE') REPLACE
+ALTER QMGR DEADQ('DEV.DEAD.LETTER.QUEUE')
+DEFINE TOPIC('DEV.BASE.TOPIC') TOPICSTR('dev/') REPLACE
+DEFINE AUTHINFO('DEV.AUTHINFO') AUTHTYPE(IDPWOS) CHCKCLNT(REQDADM) CHCKLOCL(OPTIONAL) ADOPTCTX(YES) REPLACE
+ALTER QMGR CONNAUTH('DEV.AUTHINFO')
+REFRESH SECURITY(*) TYPE(CONNAUTH)
+DEFINE CHANNEL('DEV.ADMIN.SVRCONN') CHLTYPE(SVRCONN) REPLACE
+DEFINE CHANNEL('DEV.APP.SVRCONN') CHLTYPE(SVRCONN) MCAUSER('app') REPLACE
+SET CHLAUTH('*') TYPE(ADDRESSMAP) ADDRESS('*') USERSRC(NOACCESS) DESCR('nobody - but those below') ACTION(REPLACE)
+SET CHLAUTH('DEV.APP.SVRCONN') TYPE(ADDRESSMAP) ADDRESS('*') USERSRC(CHANNEL) CHCKCLNT(ASQMGR) ACTION(REPLACE)
+SET CHLAUTH('DEV.ADMIN.SVRCONN') TYPE(BLOCKUSER) USERLIST('nobody') ACTION(REPLACE)
+SET CHLAUTH('DEV.ADMIN.SVRCONN') TYPE(USERMAP) CLNTUSER('admin') USERSRC(CHANNEL) ACTION(REPLACE)
+SET AUTHREC GROUP('mqclient') OBJTYPE(QMGR) AUTHADD(CONNECT,INQ)
+SET AUTHREC PROFILE('DEV.**') GROUP('mqclient') OBJTYPE(QUEUE) AUTHADD(BROWSE,GET,INQ,PUT)
+SET AUTHREC PROFILE('DEV.**') GROUP('mqclient') OBJTYPE(TOPIC) AUTHADD(PUB,SUB)
+DEFINE LISTENER('DEV.LISTENER.TCP') TRPTYPE(TCP) PORT(1414) CONTROL(QMGR) REPLACE
+START LISTENER('DEV.LISTENER.TCP') IGNSTATE(YES)
+"""
+TLS = """
+ALTER QMGR SSLKEYR('/run/runmqserver/tls/key')
+ALTER QMGR CERTLABL('default')
+ALTER QMGR SSLFIPS(YES) SSLCRLNL('REVOKED')
+REFRESH SECURITY(*) TYPE(SSL)
+ALTER CHANNEL('DEV.APP.SVRCONN') CHLTYPE(SVRCONN) SSLCIPH(ANY_TLS12_OR_HIGHER) SSLCAUTH(OPTIONAL)
+ALTER CHANNEL('DEV.ADMIN.SVRCONN') CHLTYPE(SVRCONN) SSLCIPH(ANY_TLS12_OR_HIGHER) SSLCAUTH(OPTIONAL)
+"""
+QUEUES = ["DEV.QUEUE.1", "DEV.QUEUE.2", "DEV.QUEUE.3", "DEV.DEAD.LETTER.QUEUE"]
+# Those of q081590 that monitoring programs and tools open.
+SYSTEM_QUEUES = [
+    *(f"SYSTEM.ADMIN.{kind}.EVENT" for kind in ("QMGR", "PERFM", "CHANNEL", "COMMAND", "CONFIG", "LOGGER", "PUBSUB")),
+    *(
+        f"SYSTEM.ADMIN.{kind}.QUEUE"
+        for kind in ("ACCOUNTING", "STATISTICS", "ACTIVITY", "TRACE.ACTIVITY", "TRACE.ROUTE")
+    ),
+    "SYSTEM.ADMIN.COMMAND.QUEUE",
+    "SYSTEM.CHANNEL.INITQ",
+    "SYSTEM.CHANNEL.SYNCQ",
+    "SYSTEM.DEAD.LETTER.QUEUE",
+    "SYSTEM.DEFAULT.INITIATION.QUEUE",
+    "SYSTEM.DEFAULT.LOCAL.QUEUE",
+    "SYSTEM.RETAINED.PUB.QUEUE",
+]
+
+
+@pytest.fixture
+def start(own_queue_manager, tmp_path):
+    """A function that starts a queue manager with two users and these command files."""
+
+    def start(*texts):
+        files = []
+        for number, commands in enumerate(texts):
+            files.append(tmp_path / f"{number}.mqsc")
+            files[-1].write_text(commands)
+        return own_queue_manager(mqsc=files, users={"app": "right", "admin": "also right"})
+
+    return start
+
+
+def inquire(connection, selector, name="", object_type=None):
+    fields = {} if object_type is None else {"ObjectType": object_type}
+    return connection.open(name, MQOO_INQUIRE, **fields).inquire(selector)
+
+
+def of_q_mgr(connection, selector):
+    return inquire(connection, selector, object_type=MQOT_Q_MGR)
+
+
+@pytest.mark.parametrize("files", [(), (DEVELOPER, TLS)], ids=["by itself", "IBM's files"])
+def test_it_offers_what_the_developer_container_offers(start, mqi, files):
+    q_mgr = start(*files)
+    code, app = mqi.connect("QM2", "DEV.APP.SVRCONN", q_mgr.conn_name, user="app", password="right")
+    assert code == OK
+    for queue in QUEUES:
+        handle = app.open(queue, MQOO_INPUT_SHARED | MQOO_OUTPUT)
+        assert handle.put(b"m").code == OK
+        assert handle.get().data == b"m"
+    one = subscribe(app, ObjectName=b"DEV.BASE.TOPIC")
+    assert open_topic(app, name="DEV.BASE.TOPIC").put(b"p").code == OK
+    assert one.queue.get().data == b"p"
+    code, admin = mqi.connect("QM2", "DEV.ADMIN.SVRCONN", q_mgr.conn_name, user="admin", password="also right")
+    assert code == OK
+    assert of_q_mgr(admin, MQCA_DEAD_LETTER_Q_NAME) == (OK, b"DEV.DEAD.LETTER.QUEUE".ljust(48))
+    app.disconnect()
+    admin.disconnect()
+
+
+def test_authentication_information_of_a_file_is_checked(start, mqi):
+    q_mgr = start(DEVELOPER)
+    for user, password in [("app", "wrong"), ("stranger", "right")]:
+        code, _ = mqi.connect("QM2", "DEV.APP.SVRCONN", q_mgr.conn_name, user=user, password=password)
+        assert code == failed(MQRC_NOT_AUTHORIZED)
+    code, _ = mqi.connect("QM2", "DEV.OTHER.SVRCONN", q_mgr.conn_name)
+    assert code == failed(MQRC_UNKNOWN_CHANNEL_NAME)
+
+
+def test_another_dead_letter_queue_stays_over_a_restart(start, connect):
+    q_mgr = start("DEFINE QLOCAL(MY.DLQ) REPLACE\nALTER QMGR DEADQ(MY.DLQ)")
+    q_mgr.kill()
+    q_mgr.start()
+    assert of_q_mgr(connect(to=q_mgr), MQCA_DEAD_LETTER_Q_NAME) == (OK, b"MY.DLQ".ljust(48))
+
+
+def test_the_queues_of_the_system_are_there_and_say_what_they_are_for(start, connect):
+    connection = connect(to=start())
+    found = {queue: inquire(connection, MQCA_Q_DESC, queue) for queue in SYSTEM_QUEUES}
+    assert {queue: code for queue, (code, _) in found.items()} == dict.fromkeys(SYSTEM_QUEUES, OK)
+    assert all(text(description) for _, description in found.values())
+
+
+# --- attributes of the queue manager that are about TLS and channel authentication
+
+
+def test_tls_attributes_are_inquired_as_they_are_set(start, connect):
+    connection = connect(to=start(TLS))
+    assert of_q_mgr(connection, cf.MQCA_SSL_KEY_REPOSITORY) == (OK, b"/run/runmqserver/tls/key".ljust(256))
+    assert of_q_mgr(connection, cf.MQCA_CERT_LABEL) == (OK, b"default".ljust(64))
+    assert of_q_mgr(connection, cf.MQCA_SSL_CRL_NAMELIST) == (OK, b"REVOKED".ljust(48))
+    assert of_q_mgr(connection, cf.MQIA_SSL_FIPS_REQUIRED) == (OK, 1)
+
+
+def test_no_tls_is_there_unless_a_file_says_so(start, connect):
+    connection = connect(to=start())
+    for selector, length in [
+        (cf.MQCA_SSL_KEY_REPOSITORY, 256),
+        (cf.MQCA_CERT_LABEL, 64),
+        (cf.MQCA_SSL_CRL_NAMELIST, 48),
+    ]:
+        assert of_q_mgr(connection, selector) == (OK, b" " * length)
+    assert of_q_mgr(connection, cf.MQIA_SSL_FIPS_REQUIRED) == (OK, 0)
+
+
+@pytest.mark.parametrize("commands", ["", "ALTER QMGR CHLAUTH(ENABLED)"])
+def test_channel_authentication_records_are_told_to_be_disabled_while_nothing_looks_at_them(start, connect, commands):
+    assert of_q_mgr(connect(to=start(commands)), cf.MQIA_CHLAUTH_RECORDS) == (OK, cf.MQCHLA_DISABLED)
+
+
+def test_every_attribute_that_altering_sets_can_be_inquired(start, connect):
+    connection = connect(to=start("ALTER QMGR DESCR('mine') CONNAUTH(' ') TRIGINT(7)"))
+    assert of_q_mgr(connection, cf.MQCA_CONN_AUTH) == (OK, b" " * 48)
