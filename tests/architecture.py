@@ -18,7 +18,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 # Names of Python and of libraries that are public although they begin with an underscore.
-API = {"_replace", "_make", "_getframe", "_current_frames", "_jsc"}
+API = {"_replace", "_make", "_getframe", "_jsc"}
 
 Table = Mapping[str, Collection[str]]
 

@@ -57,11 +57,7 @@ class Turn:
     def was_interrupted(self) -> bool:
         """Whether the last call was interrupted, and the connection has not recovered yet."""
         inside = self._inside.get(_HERE)
-        return self.interrupted or (inside is not None and (isinstance(inside, str) or not self._is_running(inside)))
-
-    @staticmethod
-    def _is_running(sought: FrameType) -> bool:
-        return any(_is_below(sought, frame) for frame in sys._current_frames().values())
+        return self.interrupted or (inside is not None and (isinstance(inside, str) or not _is_running(inside)))
 
     def _displace(self, inside: FrameType | str, frame: FrameType) -> None:
         """Free the turn if its caller was interrupted; raises GroupUsage if the caller is still running."""
@@ -73,7 +69,7 @@ class Turn:
                     "called from inside another call on the same connection. A hook, before_commit or a signal handler must not "
                     "use the producer, consumer or pipe; let it store what it needs, and make the call later"
                 )
-            if self._is_running(inside):
+            if _is_running(inside):
                 raise GroupUsage(
                     "another thread is in a call on the same connection. Only one thread at a time may use a connection with its "
                     "producers, consumers and pipes. Give each thread a connection of its own. Nothing was changed"
@@ -82,6 +78,19 @@ class Turn:
         if self._inside.get(_HERE) is inside:
             self.interrupted = True
             self._inside.clear()
+
+
+def _is_running(frame: FrameType) -> bool:
+    """Whether a frame is on the stack of any thread. Of a frame that is not, the local variables are cleared.
+
+    ``sys._current_frames()`` would tell too, but in CPython 3.11 a garbage collection in it can stop the process for good (it
+    collects a ``threading.local`` while it holds the lock that this needs).
+    """
+    try:
+        frame.clear()
+    except RuntimeError:
+        return True
+    return False
 
 
 def _is_below(sought: FrameType, frame: FrameType | None) -> bool:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -141,7 +143,7 @@ def test_a_unit_of_work_that_somebody_else_has_backed_out_is_noticed_at_the_next
     qmgr = owner.connect()
     connection = connection_of(qmgr)
     with owner.producer(qmgr, commit_every=10) as producer:
-        with pytest.raises(errors.ForeignSyncpoint, match=r"message 4 of group .* as message 1 of group"):
+        with pytest.raises(errors.ForeignSyncpoint, match=r"as message 1 of group .* expected message 4 of group"):
             with producer.group() as group:
                 for data in THIS[:4]:
                     group.put(data)
@@ -223,3 +225,45 @@ def test_what_one_side_of_a_pipe_has_lost_both_have(owner, make_queue, faults):
                         copies.put(message.data)
     assert owner.data() == THIS
     assert owner.on_queue(target) == []
+
+
+# A thread is in the turn. Another one is refused, while what it leaves behind is collected at any moment.
+REFUSED_AMONG_GARBAGE = """
+import gc, threading
+from mqgroups.connection.turn import Turn
+from mqgroups.errors import GroupUsage
+
+turn, inside, leave = Turn(), threading.Event(), threading.Event()
+
+def first():
+    with turn:
+        inside.set()
+        leave.wait()
+
+thread = threading.Thread(target=first)
+thread.start()
+inside.wait()
+
+refused = 0
+for number in range(3000):
+    gc.set_threshold(1 + number % 60)
+    circle = [threading.local()]
+    circle[0].value = 1
+    circle.append(circle)
+    del circle
+    try:
+        with turn:
+            pass
+    except GroupUsage:
+        refused += 1
+leave.set()
+thread.join()
+print(refused)
+"""
+
+
+def test_a_thread_is_refused_whatever_is_collected_meanwhile():
+    done = subprocess.run(
+        [sys.executable, "-c", REFUSED_AMONG_GARBAGE], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout == "3000\n"
