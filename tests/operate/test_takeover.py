@@ -200,7 +200,7 @@ def test_one_that_was_cut_off_and_taken_over_can_commit_nothing_any_more(owner, 
     zombie = Stopped(program, faults, ZOMBIE)
     other = make_owner(queue=owner.queue)
     assert operate.take_over(other.qmgr, owner.name, "put", by=other.name, wait_s=WAIT_S).done
-    assert zombie.go_on().startswith(f"OwnershipLost put {owner.name} is another instance's by now")
+    assert zombie.go_on().startswith(f"OwnershipLost another instance has taken over put {owner.name}:")
     with other.producer() as producer, producer.group() as group:
         assert group.resume_from == 4
         group.put(b"the rest")
@@ -217,7 +217,7 @@ def test_who_has_something_of_its_own_does_not_take_over(pair, recover, what):
         complete_and_die(other)
     before = one.records("put"), other.records("put")
     result = recover(role=("--role", "put"))
-    assert (result.exit_code, f"{other.name} has {what.replace('a group', 'group ')}" in result.stdout) == (
+    assert (result.exit_code, f"already has {what.replace('a group', 'group ')}" in result.stdout) == (
         DISARRAY,
         True,
     )

@@ -66,7 +66,7 @@ def test_a_zombie_whose_successor_has_finished_and_gone_commits_nothing_and_is_t
             group.put(data)
     assert owner.records("put") == []
     said = zombie.go_on()
-    assert said.startswith(f"OwnershipLost put {owner.name} is another instance's by now")
+    assert said.startswith(f"OwnershipLost another instance has taken over put {owner.name}:")
     assert "holds no record" in said
     assert owner.data() == THIS
     assert owner.records("put") == []
@@ -131,7 +131,7 @@ except mqgroups.MQGroupsError as error:
     with owner.consumer(owner_wait_s=30) as consumer:
         group = next(iter(consumer))
         assert (group.resume_from, [message.data for message in group]) == (4, THIS[4:])
-    assert zombie.go_on().startswith(f"OwnershipLost get {owner.name} is")
+    assert zombie.go_on().startswith(f"OwnershipLost another instance has taken over get {owner.name}:")
     assert owner.data() == owner.records("get") == []
 
 

@@ -143,7 +143,7 @@ def test_a_unit_of_work_that_the_queue_manager_backed_out_is_done_again_on_the_s
     qmgr = owner.connect()
     with owner.producer(qmgr) as producer:
         owner.doctor(qmgr, MQCMIT=backing_out_instead(qmgr, nth))
-        with pytest.raises(errors.UnitOfWorkBackedOut, match=r"reason 2003 MQRC_BACKED_OUT.*do it again") as caught:
+        with pytest.raises(errors.UnitOfWorkBackedOut, match=r"reason 2003 MQRC_BACKED_OUT.*redo it") as caught:
             put_rest(producer)
         assert caught.value.context
         assert qmgr.usable
