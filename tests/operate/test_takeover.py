@@ -217,7 +217,7 @@ def test_who_has_something_of_its_own_does_not_take_over(pair, recover, what):
         complete_and_die(other)
     before = one.records("put"), other.records("put")
     result = recover(role=("--role", "put"))
-    assert (result.exit_code, f"{other.name} has {what.replace('a group', 'group ')}" in result.stdout) == (
+    assert (result.exit_code, f"already has {what.replace('a group', 'group ')}" in result.stdout) == (
         DISARRAY,
         True,
     )

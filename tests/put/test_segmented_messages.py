@@ -249,7 +249,9 @@ def test_a_stream_that_was_interrupted_goes_on_behind_its_last_committed_segment
     # 1 + 3 segments in two units of work; the fourth was processed, the fifth only seen.
     record = decode(owner.records("get")[0])
     assert (record.msg_seq_number, record.offset) == (1, 300)
-    with pytest.raises(errors.ConfigurationError, match=r"interrupted after 300 bytes of message 2.*stream=True"):
+    with pytest.raises(
+        errors.ConfigurationError, match=r"interrupted between two segments, after 300 bytes of message 2.*stream=True"
+    ):
         owner.consumer()
     with owner.consumer(stream=True) as consumer:
         group = next(iter(consumer))
