@@ -83,7 +83,7 @@ def salvage() -> None:
       1  failed; standard error says why
       2  the command line is wrong
       4  after --wait, this owner is still active, or another owner whose record may name the group
-      5  the messages do not prove that the repair is right, and nothing was changed; look --at: groups are split
+      5  the messages do not prove the repair to be right, and nothing was changed; look --at: groups are split
       6  the queue manager cannot be connected to
       8  look: a group has messages twice
     """
