@@ -122,9 +122,7 @@ def _asked(connection: Connection, command: int, parameters: Mapping[int, pcf.Va
     except ConnectionBroken:
         raise
     except MQIError as error:
-        raise CommandRefused(
-            f"{error.verb} for {error.object_name} failed: {error.reason} {error.reason_name}"
-        ) from error
+        raise CommandRefused(f"{error.verb} for {error.object_name}: {error.reason} {error.reason_name}") from error
     for response in responses:
         # If no queue matches the pattern, the list is empty or the reason is MQRC_UNKNOWN_OBJECT_NAME, depending on the platform.
         if response.comp != mq.MQCC_OK and response.reason != mq.MQRC_UNKNOWN_OBJECT_NAME:

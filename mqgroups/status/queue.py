@@ -386,7 +386,7 @@ class StatusQueue(RecordKeeper):
         if not error.several:
             return corrupt_record(self.name, error.found, error.expected)
         return DuplicateStatusRecords(
-            f"status queue {self.name} has {error.found}, expected {error.expected}. Two owners have used it, or another "
+            f"status queue {self.name} holds {error.found}, expected {error.expected}. Two owners have used it, or another "
             "program puts to it. Browse it, keep the record with the highest epoch and unit_of_work, and remove the others; "
             f"or {SALVAGE}",
             status_queue=self.name,

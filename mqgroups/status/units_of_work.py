@@ -274,10 +274,7 @@ class UnitsOfWork:
             first = self._first
             extra = first.log_fields()
             _log.warning(
-                "%r leaves its record on the status queue, because another producer or consumer has messages in the "
-                "connection's unit of work",
-                first,
-                extra=extra,
+                "%r leaves its record: another owner has messages in the connection's unit of work", first, extra=extra
             )
             return
         try:
