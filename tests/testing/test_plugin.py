@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.cookiejar  # noqa: F401 - what a run imports first pytester removes, but the package http would keep it
 import importlib.metadata
 import importlib.util
 import re
