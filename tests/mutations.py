@@ -254,7 +254,7 @@ MUTATIONS = (
     Mutation(
         "a second thread is refused",
         "connection/turn.py",
-        "            if self._is_running(inside):\n",
+        "            if _is_running(inside):\n",
         "            if False:\n",
         "tests/connection/test_turn.py -k thread",
     ),

@@ -364,7 +364,7 @@ def test_two_records_are_disarray(owner, recover):
         lay(owner, "put", record(owner))
     result = recover()
     assert result.exit_code == DISARRAY
-    assert "has 2 records, more than one of them still needed, expected one" in result.stdout
+    assert "holds 2 records, more than one of them still needed, expected one" in result.stdout
 
 
 def test_the_queue_of_a_record_is_compared_only_if_it_is_given(owner, recover):

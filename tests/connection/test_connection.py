@@ -210,7 +210,7 @@ def test_a_connection_that_seems_gone_but_is_not_commits_nothing_when_it_is_clos
     with pytest.raises(errors.MQIError):
         group.put(THIS[5])
     if close_first != "connection without the block":
-        with pytest.raises(errors.GroupUsage, match="stopped with"), group:
+        with pytest.raises(errors.GroupUsage, match="failed with"), group:
             pass
     if close_first == "producer":
         producer.close()

@@ -250,7 +250,7 @@ def test_a_group_in_which_a_call_was_interrupted_takes_nothing_more(owner, qmgr,
             interruption.comes(1, when)
             with pytest.raises(KeyboardInterrupt):
                 group.put(THIS[1])
-            with pytest.raises(errors.GroupUsage, match="stopped with KeyboardInterrupt"):
+            with pytest.raises(errors.GroupUsage, match="failed with KeyboardInterrupt"):
                 group.put(THIS[2])
         assert owner.data() == []
         assert put_until_done(producer) == 0

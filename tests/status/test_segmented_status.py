@@ -115,7 +115,7 @@ def test_a_missing_segment_in_between_stops(owner, record):
 def test_two_chains_are_two_records(owner, record):
     put_segments(owner, (record, 0, mq.MQMF_SEGMENT))
     owner.put_raw(record, owner.status_queue("put"), GroupId=b"H" * 24, MsgFlags=mq.MQMF_SEGMENT)
-    with pytest.raises(errors.DuplicateStatusRecords, match="has 2 records, more than one of them still needed"):
+    with pytest.raises(errors.DuplicateStatusRecords, match="holds 2 records, more than one of them still needed"):
         owner.producer()
 
 
