@@ -10,6 +10,7 @@ import contextlib
 import json
 import logging
 import os
+import resource
 import signal
 import sys
 import threading
@@ -26,6 +27,9 @@ from mqgroups.embedded.readings import Readings
 from mqgroups.embedded.serve.control import Control
 from mqgroups.embedded.serve.server import Server
 from mqgroups.embedded.serve.start_up import started
+
+# Three for each connection. Most systems allow a process 1,024 unless it asks for more.
+_MOST_DESCRIPTORS = 65_536
 
 
 def run(
@@ -64,6 +68,7 @@ def run(
         MQSCError: a command file cannot be carried out; the message names file and line.
         OSError: a file cannot be read, or the address cannot be bound.
     """
+    _raise_descriptor_limit()
     q_mgr = started(q_mgr_name, data, users, platform, readings)
     with contextlib.ExitStack() as if_it_fails:
         if_it_fails.callback(q_mgr.close)
@@ -92,6 +97,14 @@ def run(
         ready(bound_host, bound_port, server)
     server.to_stop.wait()
     server.stop()
+
+
+def _raise_descriptor_limit() -> None:
+    """Let this process have as many file descriptors as the system allows it, up to what is useful."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _MOST_DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def main() -> None:
