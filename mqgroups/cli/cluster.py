@@ -68,7 +68,6 @@ def serve_one(
     if entry is None:
         raise ClusterFileError(f"cluster {described.cluster} has {', '.join(described.names)}, and no {q_mgr_name}")
     directory = entry.data or data / entry.name
-    directory.mkdir(parents=True, exist_ok=True)
     host, _, port = entry.listen.rpartition(":")
 
     def ready(host: str, port: int, *_: object) -> None:

@@ -167,7 +167,6 @@ def run(
         from mqgroups.embedded.serve import process as server
 
         readings = Readings(chosen_by(reading_values))
-        directory.mkdir(parents=True, exist_ok=True)
         files = _mqsc_files(mqsc, bare=bare)
         server.run(q_mgr_name, *listen, directory, files, users, Platform(platform), ready, readings=readings)
 
