@@ -73,6 +73,36 @@ def test_a_reading_that_there_is_not_is_refused_with_those_there_are(command, gi
     assert result.exit_code == (1 if verb == "run" else ExitCode.NOT_STARTED)
 
 
+def test_credentials_are_required_of_users_that_there_are():
+    result = invoke("embedded", "run", "--require-credentials")
+    assert result.exit_code == 2
+    assert "needs --user or --users-file" in result.output
+
+
+def test_listening_is_described_with_who_can_connect():
+    assert "Any user of this machine can connect" in " ".join(invoke("embedded", "run", "--help").output.split())
+
+
+CONNECT = """
+import os, pymqi
+pymqi.connect(os.environ["MQGROUPS_Q_MGR_NAME"], "DEV.APP.SVRCONN", os.environ["MQGROUPS_CONN_NAME"])
+"""
+WITHOUT_THE_KEY = f"""
+import os, subprocess, sys
+child = [sys.executable, "-c", {CONNECT!r}]
+with_key = subprocess.run(child, capture_output=True).returncode
+assert len(os.environ.pop("MQGROUPS_ACCESS_KEY")) >= 32
+without = subprocess.run(child, capture_output=True, text=True)
+print(with_key, "2035" in without.stderr)
+"""
+
+
+@pytest.mark.embedded
+def test_exec_lets_nobody_else_connect():
+    done = run("exec", "--", sys.executable, "-c", WITHOUT_THE_KEY)
+    assert done.stdout.split() == ["0", "True"]
+
+
 def test_exec_needs_a_command():
     assert invoke("embedded", "exec").exit_code == 2
 

@@ -176,7 +176,7 @@ def server(tmp_path: Path):
 def connects(address):
     """Return completion and reason code of MQCONNX."""
     verb = BY_NAME["MQCONNX"]
-    values = [table_digest().encode(), 0, b"test", b"", b"SYSTEM.DEF.SVRCONN", b"", b"", 0, 0, 0]
+    values = [table_digest().encode(), 0, b"test", b"", b"SYSTEM.DEF.SVRCONN", b"", b"", 0, 0, 0, b""]
     with socket.create_connection(address, timeout=PATIENCE_S) as sock:
         sock.sendall(encode_request(verb, 1, values))
         frame = FrameReader(sock).read()

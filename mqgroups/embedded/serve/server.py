@@ -68,13 +68,17 @@ class _Client:
 
 @dataclass
 class Server:
-    """Serves one queue manager. ``token`` opens the control verb; it is handed only to who started the server."""
+    """Serves one queue manager. ``token`` opens the control verb; it is handed only to who started the server.
+
+    Where there is an ``access_key``, applications connect that have it in their environment, and no others.
+    """
 
     q_mgr: QueueManager
     token: str = field(default_factory=lambda: secrets.token_hex(16))
     faults: Faults = field(default_factory=Faults)
     command_server: CommandServer | None = None
     stranger_s: float = _STRANGER_S
+    access_key: str = ""
 
     def __post_init__(self) -> None:
         self._clients: set[socket.socket] = set()
@@ -280,10 +284,14 @@ class Server:
         options: int,
         max_msg_length: int,
         put1_always_sync: int,
+        access_key: bytes,
     ) -> Answer:
         if digest.decode("ascii", "replace") != table_digest():
             _log.warning("a library with another verb table is refused; run 'mqgroups embedded build' again")
             raise Failed(mq.MQRC_Q_MGR_NOT_AVAILABLE)
+        if self.access_key and not secrets.compare_digest(access_key, self.access_key.encode()):
+            _log.warning("%s is not of the programs that this queue manager is for", client.appl_name)
+            raise Failed(mq.MQRC_NOT_AUTHORIZED)
         if client.connection is not None:
             raise FrameError("a second MQCONNX on one socket")
         client.connection = self.q_mgr.connect(
