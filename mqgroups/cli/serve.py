@@ -117,7 +117,8 @@ def _queue_manager_options(command: Command) -> Command:
 @click.option(
     "--require-credentials",
     is_flag=True,
-    help="Refuse applications that give no user and password: CHCKCLNT(REQUIRED). Needs --user or --users-file.",
+    help="Refuse applications that give no user and password: CHCKCLNT(REQUIRED), which stays until it is "
+    "altered. Needs --user or --users-file.",
 )
 @click.option(
     "--data",
