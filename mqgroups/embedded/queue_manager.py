@@ -39,7 +39,7 @@ from mqgroups.embedded.readings import (
     TOLD_OF_A_FAILED_PUT,
     Readings,
 )
-from mqgroups.embedded.store import Store
+from mqgroups.embedded.store.store import Store
 from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.embedded.wire.structures import MessageDescriptor, name_field
 from mqgroups.mqi import constants as mq

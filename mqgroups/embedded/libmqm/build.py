@@ -10,11 +10,13 @@ The result is a directory laid out as IBM's client is, so that the unmodified py
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import os
 import shlex
 import shutil
+import stat
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -42,14 +44,21 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
         extra_flags: more compiler flags, for a build with a sanitizer.
 
     Raises:
-        BuildError: there is no C compiler, or it failed.
+        BuildError: there is no C compiler, or it failed; or the cache could be another user's work.
     """
     compiler = _compiler()
     header = verbs_header()
     cached = target is None
     if target is None:
         target = _cache() / f"libmqm-{_digest(compiler, header, extra_flags)}"
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(PermissionError):
+            # Others may have been let in by a loose umask; what they left is found out below.
+            target.parent.chmod(stat.S_IMODE(target.parent.stat().st_mode) & ~0o022)
+        _check_owner(target.parent)
         if (target / "lib64" / SERVER_LIBRARY).exists():
+            for path in (target, target / "lib64", *sorted((target / "lib64").iterdir())):
+                _check_owner(path)
             return target
     target.parent.mkdir(parents=True, exist_ok=True)
     # Built aside and renamed: another process that builds at the same time sees all of it or nothing.
@@ -61,8 +70,22 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
         generated.mkdir()
         (generated / "verbs.h").write_text(header)
         _compile(compiler, made, generated, extra_flags)
+        if cached:
+            for path in (made, *made.rglob("*")):
+                path.chmod(0o755 if path.is_dir() else 0o644)
         _move(made, target, replaces=not cached)
     return target
+
+
+def _check_owner(path: Path) -> None:
+    """Refuse what another user, root excepted, could have put into the cache, or could change: programs load it."""
+    status = path.lstat()
+    is_own = status.st_uid in (os.geteuid(), 0) and not stat.S_ISLNK(status.st_mode)
+    if not is_own or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise BuildError(
+            f"{path} is not used: it has to belong to this user and to be writable by nobody else. Remove it or change its "
+            "owner and mode, or name another directory in MQGROUPS_CACHE"
+        )
 
 
 def load(directory: Path) -> None:

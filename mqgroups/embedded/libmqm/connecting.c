@@ -103,12 +103,15 @@ static bool introduce(struct wire *wire, const char *q_mgr_name, const char *cha
                       PMQLONG comp, PMQLONG reason) {
     struct blob user, password;
     credentials(cno, &user, &password);
+    /* What `mqgroups embedded exec` gives its program, and nobody else knows. */
+    const char *key = getenv("MQGROUPS_ACCESS_KEY");
+    key = key != NULL ? key : "";
     struct answer_MQCONNX answer;
     wire_limit_silence(wire, HANDSHAKE_TIMEOUT);
     if (!call_MQCONNX(wire, bytes(TABLE_DIGEST, strlen(TABLE_DIGEST)), (int32_t)getpid(),
                       name(program_invocation_short_name, 28), name(q_mgr_name, 48), name(channel, 20), user, password,
-                      cno != NULL ? cno->Options : MQCNO_NONE, max_msg_length, configured_put1_always_sync(), comp,
-                      reason, &answer)) {
+                      cno != NULL ? cno->Options : MQCNO_NONE, max_msg_length, configured_put1_always_sync(),
+                      bytes(key, strlen(key)), comp, reason, &answer)) {
         return false;
     }
     wire_limit_silence(wire, 0);

@@ -59,7 +59,7 @@ VERBS: tuple[Verb, ...] = (
         1,
         "MQCONNX",
         "table_digest pid:i32 appl_name q_mgr_name channel_name user password options:i32 max_msg_length:i32 "
-        "put1_always_sync:i32",
+        "put1_always_sync:i32 access_key",
         "connection_id",
     ),
     _verb(2, "MQDISC"),
