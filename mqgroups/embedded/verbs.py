@@ -123,6 +123,43 @@ STRUCTURE_LENGTHS: dict[str, dict[int, int]] = {
 }
 
 
+# Fields of requests and replies that are structures.
+STRUCTURE_FIELDS: dict[str, str] = {
+    "cbd": "MQCBD",
+    "cmho": "MQCMHO",
+    "ctlo": "MQCTLO",
+    "dmho": "MQDMHO",
+    "dmpo": "MQDMPO",
+    "gmo": "MQGMO",
+    "impo": "MQIMPO",
+    "md": "MQMD",
+    "od": "MQOD",
+    "pd": "MQPD",
+    "pmo": "MQPMO",
+    "sd": "MQSD",
+    "smpo": "MQSMPO",
+    "sro": "MQSRO",
+    "sts": "MQSTS",
+}
+
+# Bytes of a structure, (offset, length), that no reply changes, whatever it holds there: pointers, offsets and the room behind
+# them, counts of records, and what goes in only. StrucId and Version, the first 8 bytes, are the same in a reply or it is none.
+CALLERS_OWN: dict[str, tuple[tuple[int, int], ...]] = {
+    # Signal1, Signal2
+    "MQGMO": ((16, 8),),
+    # RecsPresent to ResponseRecPtr
+    "MQPMO": ((128, 32),),
+    # RecsPresent; ObjectRecOffset to ResponseRecPtr; ObjectString and SelectionString; ResObjectString but for its length
+    "MQOD": ((168, 4), (184, 24), (344, 48), (392, 16)),
+    # ReturnedName but for its length
+    "MQIMPO": ((32, 16),),
+    # ObjectString and SubName but for their lengths
+    "MQSTS": ((224, 16), (248, 16)),
+    # ObjectString and SubName; SelectionString; SubUserData and ResObjectString but for their lengths
+    "MQSD": ((120, 48), (168, 16), (288, 24), (320, 16)),
+}
+
+
 def table_digest() -> str:
     """Return the digest of verbs and structure lengths, 16 hexadecimal digits: equal on both sides or no connection."""
     text = repr(

@@ -20,7 +20,16 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from mqgroups.embedded.verbs import BY_NAME, STRUCTURE_LENGTHS, VERBS, Field, Verb, table_digest
+from mqgroups.embedded.verbs import (
+    BY_NAME,
+    CALLERS_OWN,
+    STRUCTURE_FIELDS,
+    STRUCTURE_LENGTHS,
+    VERBS,
+    Field,
+    Verb,
+    table_digest,
+)
 
 _SOURCES = Path(__file__).parent
 _FLAGS = "-std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -pthread".split()
@@ -150,6 +159,7 @@ def verbs_header() -> str:
         f"#define WAKE_CODE {BY_NAME['WAKE'].code}",
         "",
         *(_length_function(name, lengths) for name, lengths in STRUCTURE_LENGTHS.items()),
+        *(_write_function(name) for name in sorted({STRUCTURE_FIELDS[field] for field in _answered_structures()})),
         *(_call_function(verb) for verb in VERBS if verb.name not in ("CONTROL", "CHANNEL", "WAKE")),
         "#endif",
     ]
@@ -164,12 +174,37 @@ def _length_function(name: str, lengths: dict[int, int]) -> str:
     # nothing about its length: no more of it is read than the shortest has.
     struc_id = _STRUC_IDS.get(name, name.removeprefix("MQ")).ljust(4)
     cases = "".join(f"    case {version}: return {length};\n" for version, length in lengths.items())
+    exact = "".join(f"    case {version}: return answered.length == {length};\n" for version, length in lengths.items())
     return (
+        f"static inline bool is_{name}(struct blob answered) {{\n    int32_t version;\n"
+        f'    if (answered.length < 8 || memcmp(answered.data, "{struc_id}", 4) != 0) {{\n        return false;\n    }}\n'
+        "    memcpy(&version, (const uint8_t *)answered.data + 4, sizeof version);\n"
+        f"    switch (version) {{\n{exact}    default: return false;\n    }}\n}}\n\n"
         f"static inline uint32_t length_of_{name}(const void *structure) {{\n    int32_t version = 1;\n"
         f'    if (memcmp(structure, "{struc_id}", 4) == 0) {{\n'
         "        memcpy(&version, (const uint8_t *)structure + 4, sizeof version);\n    }\n"
         f"    switch (version) {{\n{cases}    default: return {lengths[1]};\n    }}\n}}\n"
     )
+
+
+def _answered_structures() -> set[str]:
+    """Return the fields that are structures and come back."""
+    return {field.name for verb in VERBS for field in verb.reply if field.name in STRUCTURE_FIELDS}
+
+
+_HEADER_LENGTH = 8
+
+
+def _write_function(name: str) -> str:
+    # Everything between the caller's own bytes.
+    longest = max(STRUCTURE_LENGTHS[name].values())
+    at = _HEADER_LENGTH
+    lines = []
+    for start, length in (*CALLERS_OWN.get(name, ()), (longest, 0)):
+        if start > at:
+            lines.append(f"    write_part(structure, answered, {at}, {start - at});\n")
+        at = start + length
+    return f"static inline void write_back_{name}(void *structure, struct blob answered) {{\n{''.join(lines)}}}\n"
 
 
 _C_TYPES = {"i32": "int32_t", "i64": "int64_t", "blob": "struct blob"}
@@ -188,6 +223,12 @@ def _call_function(verb: Verb) -> str:
         parameters.append(f"struct answer_{verb.name} *answer")
     sends = "".join(f"    request_{field.kind}(&request, {field.name});\n" for field in verb.request)
     reads = "".join(f"    answer->{field.name} = reply_{field.kind}(&reply);\n" for field in verb.reply)
+    asked = {field.name for field in verb.request}
+    checks = "".join(
+        f" && is_answer_to({field.name}, answer->{field.name})"
+        for field in verb.reply
+        if field.name in STRUCTURE_FIELDS and field.name in asked
+    )
     return (
         f"{text}static inline bool call_{verb.name}({', '.join(parameters)}) {{\n"
         "    struct request request;\n    struct reply reply;\n    request_begin(&request);\n"
@@ -195,5 +236,5 @@ def _call_function(verb: Verb) -> str:
         f"    if (!wire_call(wire, {verb.code}, &request, &reply)) {{\n        return false;\n    }}\n"
         "    *comp = reply_i32(&reply);\n    *reason = reply_i32(&reply);\n"
         f"{reads}"
-        "    return !reply.bad && reply.at == reply.end;\n}\n"
+        f"    return reply_is_whole(&reply, *comp){checks};\n}}\n"
     )

@@ -26,6 +26,7 @@ struct wire {
     uint8_t *body;
     size_t capacity;
     size_t length;
+    bool patient;
     pthread_mutex_t sending; /* so that wire_notify does not cut a request in two */
 };
 
@@ -55,6 +56,16 @@ int32_t reply_i32(struct reply *reply);
 int64_t reply_i64(struct reply *reply);
 struct blob reply_blob(struct reply *reply);
 
+/* Whether the reply held its fields and nothing else, and `comp` is one of the completion codes. */
+bool reply_is_whole(const struct reply *reply, int32_t comp);
+
+/* Whether a structure may be the answer to the one that was sent: none at all, or as long as that, with its StrucId and its
+ * Version, which say how much of it the caller has room for. */
+bool is_answer_to(struct blob sent, struct blob answered);
+
+/* Copy `length` bytes at an offset of an answered structure to the caller's, as far as the answer has them. */
+void write_part(void *structure, struct blob answered, size_t at, size_t length);
+
 void wire_init(struct wire *wire);
 
 /* Connect to host and port (numbers or names), trying every address; false if nobody answers. */
@@ -67,8 +78,9 @@ bool wire_call(struct wire *wire, uint16_t code, struct request *request, struct
  * the wire open. */
 void wire_notify(struct wire *wire, uint16_t code);
 
-/* Give up calls whose answer is silent for so many seconds; 0 for never. */
-void wire_limit_silence(struct wire *wire, int seconds);
+/* From now on an answer may take its time to begin, as that of an MQGET that waits does. Until then, and in the middle of an
+ * answer at any time, silence of SILENCE_TIMEOUT seconds is a connection that is lost. */
+void wire_is_patient(struct wire *wire);
 
 void wire_close(struct wire *wire);
 
