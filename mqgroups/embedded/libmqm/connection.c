@@ -9,7 +9,9 @@
  * reservation: no other thread's call comes between the answer to MQDISC and the end of the handle.
  *
  * While messages are consumed asynchronously a connection is given to one thread, and calls of others are refused, those
- * that are waiting for their turn at that moment as well. */
+ * that are waiting for their turn at that moment as well. Once a callback has said MQOP_SUSPEND or MQOP_STOP, which take
+ * effect when it returns (topic q101790), they wait for that instead: who was told by the callback that it is suspended, may
+ * come before it has returned. */
 #include "connection.h"
 
 #include <stdatomic.h>
@@ -156,6 +158,8 @@ void connection_give(struct connection *connection, uint64_t thread) {
     pthread_cond_broadcast(&connection->turn);
 }
 
+void connection_turns(struct connection *connection) { pthread_cond_broadcast(&connection->turn); }
+
 bool connection_is_mine(struct connection *connection) {
     pthread_mutex_lock(&connections_lock);
     bool mine = connection->given_to == this_thread();
@@ -169,10 +173,11 @@ static MQLONG wait_for_turn(struct connection *connection) {
         if (connection->removed) {
             return MQRC_HCONN_ERROR;
         }
-        if (connection->given_to != NOBODY && connection->given_to != this_thread()) {
+        bool is_given = connection->given_to != NOBODY && connection->given_to != this_thread();
+        if (is_given && !consumption_is_ending(&connection->consumption)) {
             return MQRC_HCONN_ASYNC_ACTIVE;
         }
-        if (!connection->in_call) {
+        if (!is_given && !connection->in_call) {
             return MQRC_NONE;
         }
         if (connection->options & MQCNO_HANDLE_SHARE_NO_BLOCK) {

@@ -46,6 +46,9 @@ void connection_release(struct connection *connection);
 /* Let only this thread call, with connections_lock held; NOBODY: all again. */
 void connection_give(struct connection *connection, uint64_t thread);
 
+/* Let those that wait for their turn look again, with connections_lock held. */
+void connection_turns(struct connection *connection);
+
 /* Whether it is this thread that the connection is given to: the caller is a callback. */
 bool connection_is_mine(struct connection *connection);
 

@@ -228,7 +228,9 @@ bool consumption_ends(struct connection *connection, PMQLONG reason) {
         return false;
     }
     pthread_mutex_lock(&connections_lock);
-    bool consumes = connection_consumption(connection)->callbacks != NULL;
+    /* Started without a callback, too: the last one may have been deregistered. */
+    const struct consumption *consumption = connection_consumption(connection);
+    bool consumes = consumption->callbacks != NULL || consumption->dispatching;
     pthread_mutex_unlock(&connections_lock);
     if (consumes) {
         const MQCTLO ctlo = {MQCTLO_DEFAULT};

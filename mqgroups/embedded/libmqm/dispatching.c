@@ -235,6 +235,7 @@ void dispatcher_wish(struct connection *connection, enum wish wish) {
         wire_notify(connection_wire(connection), WAKE_CODE);
     }
     pthread_cond_broadcast(&consumption->changed);
+    connection_turns(connection);
 }
 
 bool dispatcher_pause(struct connection *connection) {
