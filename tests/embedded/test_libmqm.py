@@ -52,6 +52,9 @@ def caller(library: ctypes.CDLL, peer: Peer) -> Iterator[Caller]:
     made.disconnect()
 
 
+LIBRARIES = (CLIENT_LIBRARY, SERVER_LIBRARY, "libmqic.so", "libmqm.so")
+
+
 @pytest.mark.parametrize("module", ["pymqi.pymqe", "ibmmq.ibmmqc"])
 def test_every_symbol_that_a_binding_imports_is_there(module: str) -> None:
     code = f"from mqgroups.embedded.libmqm.build import build, load; load(build()); import {module} as m; print(m.__file__)"
@@ -60,12 +63,16 @@ def test_every_symbol_that_a_binding_imports_is_there(module: str) -> None:
         pytest.fail("nm is missing: apt-get install binutils")
     undefined = _symbols("--undefined-only", file)
     assert "MQPUT" in undefined
-    assert undefined <= _symbols("--defined-only", str(build() / "lib64" / CLIENT_LIBRARY))
+    for name in LIBRARIES:
+        assert undefined <= _symbols("--defined-only", str(build() / "lib64" / name))
 
 
-def test_only_the_mqi_is_exported() -> None:
-    exported = _symbols("--defined-only", str(build() / "lib64" / CLIENT_LIBRARY), prefix="")
-    assert {name for name in exported if not name.startswith("MQ")} <= {"_init", "_fini"}
+def test_nothing_is_exported_but_the_mqi_and_the_names_by_which_the_libraries_know_it() -> None:
+    exported = _symbols("--defined-only", str(build() / "lib64" / CLIENT_LIBRARY), prefix="") - {"_init", "_fini"}
+    verbs = {name for name in exported if name.startswith("MQ")}
+    assert exported == verbs | {f"mqgroups_{name}" for name in verbs}
+    for name in LIBRARIES[1:]:
+        assert _symbols("--defined-only", str(build() / "lib64" / name), prefix="") - {"_init", "_fini"} == verbs
 
 
 def _symbols(which: str, file: str, prefix: str = "MQ") -> set[str]:
@@ -73,16 +80,34 @@ def _symbols(which: str, file: str, prefix: str = "MQ") -> set[str]:
     return {name for line in lines if (name := line.split()[-1].partition("@")[0]).startswith(prefix)}
 
 
-def test_both_libraries_are_one_connection_table() -> None:
-    # The second is only a reference to the first: a handle from one must be known to the other.
-    lib = build() / "lib64"
-    code = (
-        "import ctypes\n"
-        f"a = ctypes.CDLL({str(lib / CLIENT_LIBRARY)!r}); b = ctypes.CDLL({str(lib / SERVER_LIBRARY)!r})\n"
-        "address = lambda library: ctypes.cast(library.MQCMIT, ctypes.c_void_p).value\n"
-        "assert address(a) == address(b)"
+def test_all_libraries_have_one_table_of_connections(library: ctypes.CDLL, peer: Peer) -> None:
+    # A process may have two of them, a binding's each: a handle from one must be known to the others.
+    caller = Caller(library)
+    for name in LIBRARIES:
+        other = Caller.of(ctypes.CDLL(str(build() / "lib64" / name)), caller.hconn.value)
+        assert other.commit() == (mq.MQCC_OK, mq.MQRC_NONE)
+    caller.disconnect()
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_program_links_with_one_library_alone_and_runs(peer: Peer, tmp_path: Path, name: str) -> None:
+    source, program = tmp_path / "commits.c", tmp_path / "commits"
+    source.write_text(
+        "#include <cmqc.h>\n"
+        "int main(void) {\n"
+        '    char name[49] = "QM1";\n'
+        "    MQHCONN hconn;\n"
+        "    MQLONG comp, reason;\n"
+        "    MQCONN(name, &hconn, &comp, &reason);\n"
+        "    MQCMIT(hconn, &comp, &reason);\n"
+        "    return (int)reason;\n"
+        "}\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    directory = build()
+    lib, linked = directory / "lib64", name.removeprefix("lib").removesuffix(".so")
+    command = ["cc", f"-I{directory / 'inc'}", str(source), "-o", str(program), f"-L{lib}", f"-l{linked}"]
+    subprocess.run(command, check=True)
+    assert subprocess.run([str(program)], env={**os.environ, "LD_LIBRARY_PATH": str(lib)}, check=False).returncode == 0
 
 
 # What a reply may not change: pointers, offsets and room, and what goes in only (each structure's own topic).

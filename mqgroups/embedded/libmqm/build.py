@@ -3,9 +3,10 @@
 The result is a directory laid out as IBM's client is, so that the unmodified pymqi builds against it
 (``MQ_FILE_PATH=<directory> pip install pymqi``) and IBM's ibmmq runs on it::
 
-    inc/cmqc.h cmqxc.h cmqcfc.h cmqbc.h
-    lib64/libmqic_r.so      the code
-    lib64/libmqm_r.so       nothing but a reference to it: two copies would be two connection tables
+    inc/cmqc.h cmqxc.h cmqcfc.h cmqbc.h                 no SDK: what these two compile against
+    lib64/libmqic_r.so                                  the code
+    lib64/libmqm_r.so libmqic.so libmqm.so              the same verbs, each a jump into it: another copy would be another
+                                                        table of connections
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -36,6 +38,10 @@ _FLAGS = "-std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -fvisibility=hidden -Wall -We
 # What the dynamic loader knows the libraries by; both bindings name these.
 CLIENT_LIBRARY = "libmqic_r.so"
 SERVER_LIBRARY = "libmqm_r.so"
+# Names by which IBM's client and server libraries are linked to as well; the last two are those of unthreaded programs.
+_OTHER_NAMES = (SERVER_LIBRARY, "libmqic.so", "libmqm.so")
+# Under this prefix the code's verbs are known to the other libraries, which have their plain names themselves.
+_PREFIX = "mqgroups_"
 
 
 class BuildError(RuntimeError):
@@ -113,12 +119,33 @@ def _compile(compiler: list[str], made: Path, generated: Path, extra_flags: Sequ
     sources = [str(path) for path in sorted(_SOURCES.glob("*.c"))]
     includes = [f"-I{made / 'inc'}", f"-I{generated}", f"-I{_SOURCES}"]
     lib = made / "lib64"
-    common = [*compiler, *_FLAGS, *extra_flags]
-    _run([*common, *includes, f"-Wl,-soname,{CLIENT_LIBRARY}", *sources, "-o", str(lib / CLIENT_LIBRARY)])
-    forwarder = generated / "empty.c"
-    forwarder.write_text("extern int mqgroups_forwards_only;\n")
-    forwards = [f"-Wl,-soname,{SERVER_LIBRARY}", "-Wl,--no-as-needed", f"-L{lib}", "-lmqic_r", "-Wl,-rpath,$ORIGIN"]
-    _run([*common, str(forwarder), *forwards, "-o", str(lib / SERVER_LIBRARY)])
+    common = [*compiler, *_FLAGS, *extra_flags, *includes]
+    verbs = _declared_verbs()
+    second_names = [f"-Wl,--defsym={_PREFIX}{name}={name}" for name in verbs]
+    _run([*common, f"-Wl,-soname,{CLIENT_LIBRARY}", *second_names, *sources, "-o", str(lib / CLIENT_LIBRARY)])
+    forwarder = generated / "forwarder.c"
+    forwarder.write_text(_forwarder(verbs))
+    for other in _OTHER_NAMES:
+        linked = [f"-Wl,-soname,{other}", f"-L{lib}", f"-l:{CLIENT_LIBRARY}", "-Wl,-rpath,$ORIGIN"]
+        _run([*common, str(forwarder), *linked, "-o", str(lib / other)])
+
+
+def _declared_verbs() -> dict[str, str]:
+    """Return the parameters of each verb, as ``cmqc.h`` declares them."""
+    header = (_SOURCES / "inc" / "cmqc.h").read_text()
+    return dict(re.findall(r"^void (MQ\w+)\(([^)]*)\);", header, re.MULTILINE))
+
+
+def _forwarder(verbs: dict[str, str]) -> str:
+    lines = ["#include <cmqc.h>", ""]
+    for name, parameters in verbs.items():
+        arguments = ", ".join(parameter.split()[-1] for parameter in parameters.split(","))
+        lines += [
+            f"void {_PREFIX}{name}({parameters});",
+            f'__attribute__((visibility("default"))) void {name}({parameters}) {{ {_PREFIX}{name}({arguments}); }}',
+            "",
+        ]
+    return "\n".join(lines)
 
 
 def _run(command: list[str]) -> None:

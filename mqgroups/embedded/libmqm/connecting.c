@@ -17,9 +17,9 @@
 #define CD_CONNECTION_NAME 1024
 #define TRANSPORT_TCP 2
 
-_Static_assert(sizeof(MQCNO) == 200 && offsetof(MQCNO, ClientConnPtr) == 16, "MQCNO");
+_Static_assert(sizeof(MQCNO) == 224 && offsetof(MQCNO, ClientConnPtr) == 16, "MQCNO");
 _Static_assert(offsetof(MQCNO, SSLConfigPtr) == 152 && offsetof(MQCNO, ConnectionId) == 164, "MQCNO");
-_Static_assert(offsetof(MQCNO, SecurityParmsPtr) == 192, "MQCNO");
+_Static_assert(offsetof(MQCNO, SecurityParmsPtr) == 192 && offsetof(MQCNO, CCDTUrlPtr) == 200, "MQCNO");
 _Static_assert(sizeof(MQCSP) == 56 && offsetof(MQCSP, CSPUserIdPtr) == 16, "MQCSP");
 _Static_assert(offsetof(MQCSP, CSPPasswordPtr) == 40, "MQCSP");
 

@@ -32,7 +32,7 @@ static bool keep(struct consumption *consumption, const struct answer_MQCB *answ
     struct callback *one = callback_of(consumption, hobj);
     if (one != NULL) {
         if (cbd != NULL && answer->registered) {
-            one->function = cbd->CallbackFunction;
+            one->function = (MQCB_FUNCTION)cbd->CallbackFunction;
             one->options = cbd->Options;
             one->area = one->registered ? one->area : cbd->CallbackArea;
         }
