@@ -25,6 +25,7 @@ and ``salvage`` have exit codes for what they found (see their help).
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import logging
 import os
@@ -131,6 +132,13 @@ def _queue_manager_options(command: _Command) -> _Command:
             help="Which way it goes where IBM's texts leave something open: the table in mqgroups/embedded/README.md; may be "
             "repeated.",
         ),
+        click.option(
+            "--latency-ms",
+            type=click.FloatRange(min=0),
+            default=0,
+            metavar="MS",
+            help="Let what is sent arrive so much later, in each direction, as on a slow line.",
+        ),
         click.option("--users-file", type=_FILE, help="Users, one NAME:PASSWORD a line; # begins a comment line."),
         click.option("--verbose", "-v", is_flag=True, help="Say more on standard error."),
     ]
@@ -207,6 +215,7 @@ def run(
     user_variables: Sequence[str],
     platform: str,
     reading_values: Sequence[str],
+    latency_ms: float,
     users_file: Path | None,
     verbose: bool,
     listen: tuple[str, int],
@@ -225,6 +234,8 @@ def run(
     _log(verbose)
     users = _users(user_variables, users_file)
     if cluster is not None:
+        if latency_ms:
+            raise click.UsageError("--latency-ms is for a queue manager that is in no cluster")
         is_given = context.get_parameter_source("q_mgr_name") is not click.core.ParameterSource.DEFAULT
         log_level = "INFO" if verbose else "WARNING"
         _run_cluster(cluster, q_mgr_name if is_given else None, data, mqsc, users, log_level, reading_values)
@@ -246,7 +257,9 @@ def run(
         readings = Readings(chosen_by(reading_values))
         directory.mkdir(parents=True, exist_ok=True)
         files = _mqsc_files(mqsc, bare=bare)
-        server.run(q_mgr_name, *listen, directory, files, users, Platform(platform), ready, readings=readings)
+        rules = Platform(platform)
+        serve = functools.partial(server.run, readings=readings, latency_ms=latency_ms)
+        serve(q_mgr_name, *listen, directory, files, users, rules, ready)
 
 
 def _run_cluster(
@@ -286,6 +299,7 @@ def exec_(
     user_variables: Sequence[str],
     platform: str,
     reading_values: Sequence[str],
+    latency_ms: float,
     users_file: Path | None,
     verbose: bool,
     data: Path | None,
@@ -316,6 +330,7 @@ def exec_(
                     platform=platform,
                     log_level="INFO" if verbose else "WARNING",
                     readings=chosen_by(reading_values),
+                    latency_ms=latency_ms,
                 )
             )
             environment = {**os.environ, **q_mgr.environment(), "MQGROUPS_CONN_NAME": q_mgr.conn_name}

@@ -24,6 +24,7 @@ from mqgroups.embedded.properties import Property
 from mqgroups.embedded.property_control import read
 from mqgroups.embedded.property_transfer import properties_to_put
 from mqgroups.embedded.publication import copy_for, destination, make_visible
+from mqgroups.embedded.put_response import failed_untold
 from mqgroups.embedded.queue import Message, Queue
 from mqgroups.embedded.queue_manager import CCSID, Answer, Connection, Failed, QueueManager
 from mqgroups.embedded.retained import to_retain
@@ -55,6 +56,17 @@ def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, p
         raise Failed(mq.MQRC_OPTIONS_ERROR)
     comp, reason = _publish(q_mgr, connection, handle, md, pmo, data, put1=False)
     return comp, reason, [md.pack(md.version), pmo.answered(_NAMELESS, q_mgr.name_bytes())]
+
+
+def put_untold(
+    q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, data: bytes
+) -> Answer:
+    """ASYNC_PUT: an MQPUT of a client that goes on without the answer; MQSTAT tells what became of it."""
+    try:
+        put(q_mgr, connection, hobj, md_raw, pmo_raw, data)
+    except Failed as failed:
+        return failed_untold(q_mgr, connection, hobj, md_raw, pmo_raw, failed.reason)
+    return mq.MQCC_OK, mq.MQRC_NONE, []
 
 
 def put1(

@@ -60,6 +60,10 @@ CCSID = 1208
 MAX_PRIORITY = 9
 _FIRST_HOBJ = 101
 _LONGEST_MSG = 104_857_600
+# Identifiers that clients give out: so many that asking for them costs nothing, and so few that their numbers, which begin with
+# the time in nanoseconds as all others do, do not overtake the clock. The first bit keeps them apart from the others.
+_BLOCK = 65_536
+_CLIENTS_NUMBERS = 1 << 63
 
 Answer = tuple[int, int, list[object]]
 
@@ -203,6 +207,7 @@ class QueueManager:
         # Identifiers must never come again, also not after a restart: the clock starts the count, and no queue manager
         # puts a thousand million messages a second.
         self._serial = itertools.count(time.time_ns())
+        self._blocks = itertools.count(time.time_ns(), _BLOCK)
         self._begins_with_name = self.readings[IDENTIFIERS_BEGIN_WITH_NAME]
         self._identifier_prefix = b"AMQ " + name.encode("latin-1")[:12].ljust(12)
         # Positions come again after a restart, message tokens never do.
@@ -493,6 +498,14 @@ class QueueManager:
         """Return 24 bytes that no message or group had before: ``AMQ``, the name, a serial number, ordered by the reading."""
         serial = self.new_serial()
         return self._identifier_prefix + serial if self._begins_with_name else serial + self._identifier_prefix
+
+    def new_identifiers(self) -> tuple[bytes, int, int]:
+        """Return an identifier, at which of its bytes its number is, big-endian, and how many from that number on are free for
+        a client to give out. No ``new_identifier`` is among them."""
+        number = (_CLIENTS_NUMBERS | next(self._blocks)).to_bytes(8, "big")
+        if self._begins_with_name:
+            return self._identifier_prefix + number, len(self._identifier_prefix), _BLOCK
+        return number + self._identifier_prefix, 0, _BLOCK
 
     def _new_connection_id(self) -> bytes:
         return self._identifier_prefix + self.new_serial()

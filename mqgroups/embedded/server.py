@@ -44,6 +44,7 @@ from mqgroups.embedded.command_server import CommandServer
 from mqgroups.embedded.control import Control
 from mqgroups.embedded.faults import CallAnswered, ConnectionDropped, Fault, Faults
 from mqgroups.embedded.frames import FrameError, FrameReader, decode_request, empty_reply_values, encode_reply
+from mqgroups.embedded.latency import delayed
 from mqgroups.embedded.membership import Membership
 from mqgroups.embedded.mqsc import MQSCError, parse
 from mqgroups.embedded.platform import Platform
@@ -71,6 +72,8 @@ _VERBS: Mapping[str, Callable[..., Answer]] = {
     "MQCB": consuming.manage,
     "MQCTL": consuming.control,
     "CALLBACK": dispatching.next_callback,
+    "ASYNC_PUT": publishing.put_untold,
+    "IDENTIFIERS": put_response.identifiers,
     "MQCRTMH": message_properties.create_handle,
     "MQDLTMH": message_properties.delete_handle,
     "MQSETMP": message_properties.set_property,
@@ -123,12 +126,14 @@ class _Client:
 
 @dataclass
 class Server:
-    """Serves one queue manager. ``token`` opens the control verb; it is handed only to who started the server."""
+    """Serves one queue manager. ``token`` opens the control verb; it is handed only to who started the server. ``latency_s`` is
+    how much later what is sent arrives, in each direction."""
 
     q_mgr: QueueManager
     token: str = field(default_factory=lambda: secrets.token_hex(16))
     faults: Faults = field(default_factory=Faults)
     command_server: CommandServer | None = None
+    latency_s: float = 0.0
 
     def __post_init__(self) -> None:
         self._clients: set[socket.socket] = set()
@@ -216,6 +221,9 @@ class Server:
 
     def _serve_client(self, sock: socket.socket, address: str) -> None:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        accepted = sock
+        if self.latency_s:
+            sock = delayed(accepted, self.latency_s)
         client = _Client(sock, _SocketWaiter(sock), address)
         try:
             self._answer_calls(client)
@@ -231,7 +239,7 @@ class Server:
             client.waiter.close()
             sock.close()
             with self._lock:
-                self._clients.discard(sock)
+                self._clients.discard(accepted)
                 self._connected.pop(sock, None)
                 self._threads.discard(threading.current_thread())
             self._stop_when_idle()
@@ -241,8 +249,9 @@ class Server:
         while (frame := reader.read()) is not None:
             code, serial, body = frame
             verb, values = decode_request(code, body)
-            if client.connection is not None and (verb.name == "WAKE" or reader.has_more):
-                # What comes behind a request is a WAKE as well. The socket does not show it any more.
+            is_wake = verb.name == "WAKE" or (verb.name == "CALLBACK" and reader.has_more)
+            if client.connection is not None and is_wake:
+                # What comes behind a CALLBACK is a WAKE as well. The socket does not show it any more.
                 client.connection.consumption.woken = True
             if verb.name == "WAKE":
                 continue
@@ -259,7 +268,9 @@ class Server:
         if verb.name == "MQCONNX":
             # Who it is matters to faults too, and they come before the call.
             client.pid, client.appl_name = values[1], text_field(values[2])
-        fault = self.faults.at(verb.name, client.appl_name)
+        # Application programmers count MQI calls.
+        counted = "MQPUT" if verb.name == "ASYNC_PUT" else verb.name
+        fault = self.faults.at(counted, client.appl_name) if verb.name != "IDENTIFIERS" else None
         try:
             if fault is not None and fault.when == "before":
                 self.faults.perform(fault, client.pid)
@@ -270,6 +281,9 @@ class Server:
             if fault is not None and fault.when == "after":
                 self.faults.perform(fault, client.pid)
         except CallAnswered as answered:
+            if verb.name == "ASYNC_PUT" and client.connection is not None and answered.comp == mq.MQCC_FAILED:
+                hobj, md, pmo, _ = values
+                return put_response.failed_untold(self.q_mgr, client.connection, hobj, md, pmo, answered.reason)
             return answered.comp, answered.reason, empty_reply_values(verb)
         return answer
 
@@ -378,6 +392,7 @@ def run(
     command_server: bool = True,
     membership: Membership | None = None,
     readings: Readings | None = None,
+    latency_ms: float = 0,
 ) -> None:
     """Serve a queue manager until SIGTERM or SIGINT.
 
@@ -394,6 +409,7 @@ def run(
         command_server: whether PCF commands are answered.
         membership: the cluster it is in.
         readings: which way it goes where IBM's texts leave something open.
+        latency_ms: how much later what is sent arrives, in each direction, as on a slow line.
 
     Raises:
         StoreError: the data directory cannot be used.
@@ -411,7 +427,8 @@ def run(
         if membership is not None:
             with q_mgr.lock:
                 q_mgr.cluster = Cluster(q_mgr, membership)
-        server = Server(q_mgr, command_server=CommandServer(q_mgr) if command_server else None)
+        commands = CommandServer(q_mgr) if command_server else None
+        server = Server(q_mgr, command_server=commands, latency_s=latency_ms / 1000)
         bound_host, bound_port = server.listen(host, port)
         if server.command_server is not None:
             server.command_server.start()
@@ -460,6 +477,7 @@ def main() -> None:
             command_server=asked["command_server"],
             membership=Membership.of(asked["membership"]) if asked["membership"] else None,
             readings=Readings(asked["readings"], cleanup_gap_s=asked["cleanup_gap_s"]),
+            latency_ms=asked["latency_ms"],
         )
     except Exception as error:
         # Who started it reads this line instead of the one that says it is ready.

@@ -25,6 +25,7 @@ from pathlib import Path
 from mqgroups.embedded.verbs import (
     BY_NAME,
     CALLERS_OWN,
+    POSTED,
     STRUCTURE_FIELDS,
     STRUCTURE_LENGTHS,
     VERBS,
@@ -241,6 +242,19 @@ def _declaration(field: Field) -> str:
     return f"{_C_TYPES[field.kind]} {field.name}"
 
 
+def _sends(verb: Verb) -> str:
+    return "".join(f"    request_{field.kind}(&request, {field.name});\n" for field in verb.request)
+
+
+def _post_function(verb: Verb, parameters: Sequence[str]) -> str:
+    return (
+        f"static inline bool post_{verb.name}({', '.join(parameters)}) {{\n"
+        "    struct request request;\n    request_begin(&request);\n"
+        f"{_sends(verb)}"
+        f"    return wire_post(wire, {verb.code}, &request);\n}}\n"
+    )
+
+
 def _call_function(verb: Verb) -> str:
     parameters = ["struct wire *wire", *map(_declaration, verb.request), "int32_t *comp", "int32_t *reason"]
     text = ""
@@ -248,7 +262,8 @@ def _call_function(verb: Verb) -> str:
         members = "".join(f"    {_declaration(field)};\n" for field in verb.reply)
         text += f"struct answer_{verb.name} {{\n{members}}};\n\n"
         parameters.append(f"struct answer_{verb.name} *answer")
-    sends = "".join(f"    request_{field.kind}(&request, {field.name});\n" for field in verb.request)
+    if verb.name in POSTED:
+        return _post_function(verb, parameters[:-2])
     reads = "".join(f"    answer->{field.name} = reply_{field.kind}(&reply);\n" for field in verb.reply)
     asked = {field.name for field in verb.request}
     checks = "".join(
@@ -259,7 +274,7 @@ def _call_function(verb: Verb) -> str:
     return (
         f"{text}static inline bool call_{verb.name}({', '.join(parameters)}) {{\n"
         "    struct request request;\n    struct reply reply;\n    request_begin(&request);\n"
-        f"{sends}"
+        f"{_sends(verb)}"
         f"    if (!wire_call(wire, {verb.code}, &request, &reply)) {{\n        return false;\n    }}\n"
         "    *comp = reply_i32(&reply);\n    *reason = reply_i32(&reply);\n"
         f"{reads}"

@@ -31,6 +31,7 @@ struct connection {
     int users;         /* threads in a call, waiting for their turn or holding the connection */
     pthread_cond_t turn;
     struct consumption consumption;
+    struct asynchronous asynchronous;
 };
 
 pthread_mutex_t connections_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -65,6 +66,7 @@ static void after_fork_in_child(void) {
         if (one->users == 0) {
             wire_close(&one->wire);
             consumption_destroy(&one->consumption);
+            asynchronous_destroy(&one->asynchronous);
             free(one);
         }
         one = next;
@@ -142,6 +144,7 @@ static void release(struct connection *connection) {
     if (--connection->users == 0 && connection->removed) {
         pthread_cond_destroy(&connection->turn);
         consumption_destroy(&connection->consumption);
+        asynchronous_destroy(&connection->asynchronous);
         wire_destroy(&connection->wire);
         free(connection);
     }
@@ -208,6 +211,8 @@ struct connection *connection_enter(MQHCONN hconn, PMQLONG reason) {
 MQHCONN connection_handle(const struct connection *connection) { return connection->hconn; }
 
 struct consumption *connection_consumption(struct connection *connection) { return &connection->consumption; }
+
+struct asynchronous *connection_asynchronous(struct connection *connection) { return &connection->asynchronous; }
 
 struct wire *connection_wire(struct connection *connection) { return &connection->wire; }
 

@@ -4,6 +4,7 @@
 
 #include <cmqc.h>
 
+#include "asynchronous.h"
 #include "consumption.h"
 #include "wire.h"
 
@@ -54,5 +55,8 @@ bool connection_is_mine(struct connection *connection);
 
 MQHCONN connection_handle(const struct connection *connection);
 struct consumption *connection_consumption(struct connection *connection);
+
+/* Only for who has reserved the connection. */
+struct asynchronous *connection_asynchronous(struct connection *connection);
 
 #endif

@@ -37,8 +37,8 @@ static inline struct blob structure(const void *data, uint32_t (*length_of)(cons
     return data == NULL ? bytes(NULL, 0) : bytes(data, length_of(data));
 }
 
-/* The frame of every call on a connection: reserve it, run `call`, give the codes back. `call` is an expression that is
- * false when the wire failed. */
+/* The frame of every call on a connection: reserve it, run `call`, give the codes back. `call` is an expression about
+ * `reserved`, the connection, and `wire` that is false when the wire failed. */
 #define WITH_CONNECTION(hconn, comp, reason, call)                       \
     do {                                                                 \
         struct connection *reserved = connection_enter((hconn), (reason)); \

@@ -20,10 +20,13 @@ EXPORTED void MQPUT(MQHCONN Hconn, MQHOBJ Hobj, PMQVOID MsgDesc, PMQVOID PutMsgO
     }
     struct blob md = structure(MsgDesc, length_of_MQMD), pmo = structure(PutMsgOpts, length_of_MQPMO);
     struct answer_MQPUT answer;
+    struct blob data = bytes(Buffer, (size_t)BufferLength);
     WITH_CONNECTION(
         Hconn, CompCode, Reason,
-        call_MQPUT(wire, Hobj, md, pmo, bytes(Buffer, (size_t)BufferLength), CompCode, Reason, &answer) &&
-            (write_back_MQMD(MsgDesc, answer.md), write_back_MQPMO(PutMsgOpts, answer.pmo), true));
+        asynchronous_is_eligible(connection_asynchronous(reserved), Hobj, md, pmo)
+            ? asynchronous_put(connection_asynchronous(reserved), wire, Hobj, MsgDesc, md, pmo, data, CompCode, Reason)
+            : call_MQPUT(wire, Hobj, md, pmo, data, CompCode, Reason, &answer) &&
+                  (write_back_MQMD(MsgDesc, answer.md), write_back_MQPMO(PutMsgOpts, answer.pmo), true));
 }
 
 EXPORTED void MQPUT1(MQHCONN Hconn, PMQVOID ObjDesc, PMQVOID MsgDesc, PMQVOID PutMsgOpts, MQLONG BufferLength,

@@ -5,6 +5,17 @@
 #define MAX_SELECTORS 256
 #define MAX_CHARACTERS (MAX_SELECTORS * 128)
 
+/* Keep what MQPUT has to know of a handle. */
+static bool may_put(struct connection *connection, const struct answer_MQOPEN *answer) {
+    asynchronous_opened(connection_asynchronous(connection), answer->hobj, answer->put_response);
+    return true;
+}
+
+static bool forget(struct connection *connection, MQHOBJ hobj) {
+    asynchronous_closed(connection_asynchronous(connection), hobj);
+    return true;
+}
+
 EXPORTED void MQOPEN(MQHCONN Hconn, PMQVOID ObjDesc, MQLONG Options, PMQHOBJ Hobj, PMQLONG CompCode, PMQLONG Reason) {
     struct blob od = structure(ObjDesc, length_of_MQOD);
     struct answer_MQOPEN answer = {.hobj = MQHO_UNUSABLE_HOBJ};
@@ -13,14 +24,17 @@ EXPORTED void MQOPEN(MQHCONN Hconn, PMQVOID ObjDesc, MQLONG Options, PMQHOBJ Hob
     WITH_CONNECTION(Hconn, CompCode, Reason,
                     call_MQOPEN(wire, od, Options, object_string(od), CompCode, Reason, &answer) &&
                         text_fits(resolved, answer.od, answer.res_object_string) &&
-                        (write_back_MQOD(ObjDesc, answer.od), write_text(resolved, answer.res_object_string), true));
+                        (write_back_MQOD(ObjDesc, answer.od), write_text(resolved, answer.res_object_string), true) &&
+                        (*CompCode == MQCC_FAILED || may_put(reserved, &answer)));
     if (*CompCode != MQCC_FAILED) {
         *Hobj = answer.hobj;
     }
 }
 
 EXPORTED void MQCLOSE(MQHCONN Hconn, PMQHOBJ Hobj, MQLONG Options, PMQLONG CompCode, PMQLONG Reason) {
-    WITH_CONNECTION(Hconn, CompCode, Reason, call_MQCLOSE(wire, *Hobj, Options, CompCode, Reason));
+    WITH_CONNECTION(Hconn, CompCode, Reason,
+                    call_MQCLOSE(wire, *Hobj, Options, CompCode, Reason) &&
+                        (*CompCode == MQCC_FAILED || forget(reserved, *Hobj)));
     if (*CompCode != MQCC_FAILED) {
         consumption_without(Hconn, *Hobj);
         *Hobj = MQHO_UNUSABLE_HOBJ;

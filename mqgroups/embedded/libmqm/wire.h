@@ -17,14 +17,18 @@ struct blob {
     uint32_t length;
 };
 
-/* One TCP connection to a queue manager, `fd` being -1 when there is none. The reply's body stays in `body` until the next
+/* One TCP connection to a queue manager, `fd` being -1 when there is none. What was received stays in `body` until the next
  * call. Must not move while it is open. */
 struct wire {
     struct wire *next_open;
     int fd;
-    uint16_t serial;
+    uint16_t serial;   /* of the last request */
+    uint16_t answered; /* of the last answer */
+    uint16_t posted;   /* code of the requests whose answers nobody has waited for yet */
+    uint64_t posted_bytes;
     uint8_t *body;
     size_t capacity;
+    size_t at; /* where the next frame begins */
     size_t length;
     bool patient;
     pthread_mutex_t sending; /* so that wire_notify does not cut a request in two */
@@ -73,6 +77,10 @@ bool wire_connect(struct wire *wire, const char *host, const char *port);
 
 /* Send a request and receive its reply. False when the connection is lost or the peer sends what is no reply to it. */
 bool wire_call(struct wire *wire, uint16_t code, struct request *request, struct reply *reply);
+
+/* Send a request and do not wait for its answer, unless so many are under way that some have to be waited for. What the
+ * answers say is of no interest, but they have to be answers. A later wire_call comes behind them. */
+bool wire_post(struct wire *wire, uint16_t code, struct request *request);
 
 /* Send a frame without a body that is not answered. May be called while another thread is in wire_call, as long as that keeps
  * the wire open. */
