@@ -221,6 +221,19 @@ EXPORTED void MQCTL(MQHCONN Hconn, MQLONG Operation, PMQVOID ControlOpts, PMQLON
     connection_release(connection);
 }
 
+/* MQDISC ends the handle, whatever the queue manager said to MQOP_STOP, and whatever a callback says meanwhile. */
+static void end_dispatcher(struct connection *connection) {
+    struct consumption *consumption = connection_consumption(connection);
+    pthread_mutex_lock(&connections_lock);
+    while (consumption->dispatching) {
+        if (consumption->wish != END) {
+            dispatcher_wish(connection, END);
+        }
+        pthread_cond_wait(&consumption->changed, &connections_lock);
+    }
+    pthread_mutex_unlock(&connections_lock);
+}
+
 bool consumption_ends(struct connection *connection, PMQLONG reason) {
     if (connection_is_mine(connection)) {
         /* Topic q101730 says that it may not be done; which reason it gets is not documented: unverified. */
@@ -236,6 +249,7 @@ bool consumption_ends(struct connection *connection, PMQLONG reason) {
         const MQCTLO ctlo = {MQCTLO_DEFAULT};
         MQLONG comp;
         stop(connection, MQOP_STOP, &ctlo, &comp, reason);
+        end_dispatcher(connection);
         callbacks_owed(connection, CALLBACK_DEREGISTERED);
     }
     return true;
