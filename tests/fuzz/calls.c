@@ -510,7 +510,7 @@ int main(int argc, char **argv) {
             continue;
         }
         reason = calls[draw(sizeof calls / sizeof *calls)]();
-        if (reason == MQRC_CONNECTION_BROKEN || draw(200) == 0) {
+        if (reason == MQRC_CONNECTION_BROKEN || draw(60) == 0) {
             disconnect();
         }
     }

@@ -15,7 +15,7 @@ import threading
 from typing import Any
 
 from mqgroups.embedded.frames import HEADER, FrameError, FrameReader, decode_request, empty_reply_values, encode_reply
-from mqgroups.embedded.verbs import STRUCTURE_FIELDS, Verb
+from mqgroups.embedded.verbs import CALLERS_OWN, STRUCTURE_FIELDS, Verb
 from mqgroups.mqi import constants as mq
 
 CANARY = b"\xa5"
@@ -236,8 +236,18 @@ def _spoil_field(draw: random.Random, verb: Verb, values: list[Any]) -> None:
         values[at] = draw.choice((*_INTERESTING, value + 1 if value < 2**31 - 1 else 0))
     elif kind == "i64":
         values[at] = draw.choice((*_INTERESTING, 2**63 - 1, -(2**63)))
+    elif draw.random() < 0.5 and len(value) > 8 and CALLERS_OWN.get(STRUCTURE_FIELDS.get(verb.reply[at].name, "")):
+        values[at] = _with_a_pointer(draw, value, CALLERS_OWN[STRUCTURE_FIELDS[verb.reply[at].name]])
     else:
         values[at] = _spoiled_blob(draw, value)
+
+
+def _with_a_pointer(draw: random.Random, structure: bytes, owned: tuple[tuple[int, int], ...]) -> bytes:
+    """Return a structure with something else where the caller's pointers, offsets and room are."""
+    at, length = draw.choice(owned)
+    if at + length > len(structure):
+        return structure
+    return structure[:at] + _bytes(draw, length) + structure[at + length :]
 
 
 def _spoiled_blob(draw: random.Random, value: bytes) -> bytes:
