@@ -50,7 +50,7 @@ pipeline-short: ## the same with three days
 	@$(RUN) -m examples.pipeline --short $(PIPELINE_ARGS)
 
 test: setup ## all tests, in random order, in as many processes as there are cores (PYTEST_ARGS)
-	@$(RUN) -m pytest --numprocesses auto --dist loadfile $(PYTEST_ARGS)
+	@$(RUN) -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)
 
 test-container: setup ## the contract suite on IBM MQ's developer container (MQGROUPS_TEST_LICENSE=accept MQ_CLIENT=/opt/mqm)
 	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=container --findings=build/findings.json $(PYTEST_ARGS)
@@ -70,11 +70,12 @@ fuzz: setup ## the C library against a server that answers anything, under sanit
 faults: setup ## faults at every MQI call, and pairs of them: nothing lost, nothing doubled (FAULTS_ARGS="--seed 7")
 	@$(RUN) -m tests.faults.campaign $(FAULTS_ARGS)
 
-faults-short: setup ## a sample of the same in ten minutes
+faults-short: setup ## a sample of the same in three minutes
 	@$(RUN) -m tests.faults.campaign --short $(FAULTS_ARGS)
 
-faults-spark: setup ## Spark queries killed at each point of their protocol, 120 kills and a zombie (FAULTS_ARGS="--seed 7")
+faults-spark: setup ## Spark queries killed at each point of their protocol, 120 kills and a zombie; the pipeline (FAULTS_ARGS="--seed 7")
 	@$(RUN) -m tests.faults.spark.campaign $(FAULTS_ARGS)
+	@MQGROUPS_PIPELINE_KILLS=all $(RUN) -m pytest tests/spark/test_pipeline_crash.py $(PYTEST_ARGS)
 
 faults-spark-short: setup ## a sample of the same in a few minutes
 	@$(RUN) -m tests.faults.spark.campaign --short $(FAULTS_ARGS)

@@ -29,7 +29,9 @@ log = logging.getLogger("resumable_consumer")
 def get_lines(consumer: mqgroups.GroupConsumer, directory: Path) -> None:
     for group in consumer:  # the interrupted one first
         with (directory / group.group_id.hex()).open("ab") as file:
-            file.seek(file.truncate(group.checkpoint or 0))
+            length = group.checkpoint or 0
+            assert isinstance(length, int)  # it is set below
+            file.seek(file.truncate(length))
             make_durable(directory)
 
             @consumer.before_commit
@@ -54,7 +56,7 @@ def resumed(found: mqgroups.Resumed) -> None:
 
 
 def in_doubt(doubt: mqgroups.InDoubt) -> None:
-    log.warning("MQCMIT of %d messages had no answer (%d): %s", doubt.messages, doubt.reason, doubt.verdict)
+    log.warning("MQCMIT of %d messages had no answer (%d): %s", doubt.messages, doubt.reason, doubt.outcome)
 
 
 def connect() -> mqgroups.QueueManager:

@@ -27,12 +27,15 @@ log = logging.getLogger("resumable_producer")
 
 def put_lines(producer: mqgroups.GroupProducer, path: Path) -> None:
     with path.open("rb") as lines:
-        lines.seek(producer.checkpoint or 0)
+        position = producer.checkpoint or 0
+        assert isinstance(position, int)  # it is set below
+        lines.seek(position)
         line = lines.readline()
         while line:
             with producer.group() as group:  # the interrupted one, if there is one
                 for _ in range(group.resume_from, LINES_A_GROUP):
-                    group.put(line.rstrip(b"\n"), checkpoint=lines.tell())
+                    group.set_checkpoint(lines.tell())
+                    group.put(line.rstrip(b"\n"))
                     line = lines.readline()
                     if not line:
                         break
@@ -50,7 +53,7 @@ def resumed(found: mqgroups.Resumed) -> None:
 
 
 def in_doubt(doubt: mqgroups.InDoubt) -> None:
-    log.warning("MQCMIT of %d messages had no answer (%d): %s", doubt.messages, doubt.reason, doubt.verdict)
+    log.warning("MQCMIT of %d messages had no answer (%d): %s", doubt.messages, doubt.reason, doubt.outcome)
 
 
 def connect() -> mqgroups.QueueManager:

@@ -12,42 +12,41 @@
                 for message in group:
                     handle(message.data, message.msg_seq_number)
 
-The whole, from the application down:
+The whole, from the application down; each imports only what is below it:
 
-     producer.py  puts a group     consumer.py  gets a group
-          │  └──────────┬──────────────────┘  │
-          │           core/   decides: how the next message is put or got, when a unit of work ends,
-          │                   what a status record means. Values in, values out; it calls nobody.
-          ├───────────────────────────────────┘
-     unit_of_work.py    messages + status record + MQCMIT, or MQBACK, and what is true afterwards
-     status_queue.py    one record, opened exclusively, replaced in the same unit of work
-     connection.py      the verbs; completion and reason codes become results or errors (errors.py) here; connects again
-     pipe.py            a consumer and a producer in the same units of work
+     queue_manager.py   connect, wrap: a connection, and what it is asked for
+     pipe.py            a consumer and a producer in the same units of work       batch/  groups put by many short-lived attempts
+     put/   puts a group                get/   gets a group
+     operate/           what operators ask, and repair
+     config.py          settings, checked
+     status/            messages + status record + MQCMIT, or MQBACK, and what is true afterwards
+     connection/        the verbs; completion and reason codes become results or errors (errors.py) here; connects again
+     telemetry/         spans, metrics, log fields
      mqi/               structures, constants, and the C layer of pymqi or ibmmq
+     core/              decides: how the next message is put or got, when a unit of work ends, what a status record means.
+                        Values in, values out; it calls nobody.
      ═══════════════    C MQI: IBM MQ, or the embedded queue manager (embedded/) for development and tests
 
-What is committed is told by one status record, in the same unit of work as the messages it speaks of. It is the only
-thing that is believed after a crash or a commit without an answer. It is there while its owner works, and while a group
-is interrupted; else the status queue is empty.
+One status record, in the same unit of work as the messages it speaks of, tells what is committed. Nothing else is believed after
+a crash, or after a commit without an answer. The record is on the status queue while its owner works, and while a group is
+interrupted; otherwise the status queue is empty.
+
+Operators' functions are in ``mqgroups.operate``, and all errors in ``mqgroups.errors``.
 """
 
 from __future__ import annotations
 
-from mqgroups import errors
-from mqgroups.core.cluster import ClusterInspection, GroupSplit
-from mqgroups.core.inspection import GroupInspection, QueueInspection
+import sys
+
+from mqgroups import errors, operate
 from mqgroups.core.model import GroupStatus, MsgFlag, Persistence
-from mqgroups.core.status import StatusRecord
+from mqgroups.core.status import Checkpoint
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import MQGroupsError
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.get.group import IncomingGroup
 from mqgroups.mqi.message import Message
 from mqgroups.mqi.secret import Secret
-from mqgroups.operate.cluster import inspect_cluster
-from mqgroups.operate.owner import OwnerState, OwnerStatus
-from mqgroups.operate.salvage import GroupMove, Salvage
-from mqgroups.operate.takeover import Takeover
 from mqgroups.pipe import GroupPipe, PipedGroup
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.producer import GroupProducer
@@ -55,34 +54,34 @@ from mqgroups.queue_manager import QueueManager, connect, wrap
 from mqgroups.status.hooks import InDoubt, Resumed
 
 __all__ = [
-    "ClusterInspection",
+    "Checkpoint",
     "Every",
-    "IncomingGroup",
     "GroupConsumer",
-    "GroupInspection",
-    "GroupMove",
     "GroupPipe",
     "GroupProducer",
-    "GroupSplit",
     "GroupStatus",
     "InDoubt",
+    "IncomingGroup",
     "MQGroupsError",
     "Message",
-    "OutgoingGroup",
-    "PipedGroup",
     "MsgFlag",
-    "OwnerState",
-    "OwnerStatus",
+    "OutgoingGroup",
     "Persistence",
-    "QueueInspection",
+    "PipedGroup",
     "QueueManager",
     "Resumed",
-    "Salvage",
     "Secret",
-    "StatusRecord",
-    "Takeover",
     "connect",
     "errors",
-    "inspect_cluster",
+    "operate",
     "wrap",
 ]
+
+# Tracebacks, help() and pickles name a class or a function by the module that an application imports it from. Where it is written
+# may change. ``errors.py`` is such a module itself.
+for _room in (sys.modules[__name__], operate):
+    for _name in _room.__all__:
+        _public = getattr(_room, _name)
+        _written_in = getattr(_public, "__module__", "")
+        if _written_in.startswith("mqgroups.") and _written_in != errors.__name__:
+            _public.__module__ = _room.__name__

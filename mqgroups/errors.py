@@ -123,7 +123,7 @@ class InputChanged(ApplicationError):
             f"group {name}: {msg_seq_number} messages are committed, with GroupId {group_id.hex()}, and {given}. A batch that "
             "is done again has to give each group the same messages in the same order: no random values, no current time, "
             "no order left to chance. Nothing was put. Have the batch give what it gave before; or purge the sink's "
-            "records and its unfinished groups (mqgroups status purge), and do it from the start"
+            "records and its unfinished groups (mqgroups batches purge), and do it from the start"
         )
         self.name = name
         self.group_id = group_id

@@ -1,60 +1,49 @@
-"""A queue manager as an application sees it: connect to it, and ask it for producers and consumers of groups."""
+"""A queue manager as an application sees it: connect to it, and ask it for producers and consumers of groups.
+
+Not here: what operators ask of a queue manager (``mqgroups.operate``), and which settings there can be (``config.py``).
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
-from dataclasses import replace
+from collections.abc import Callable
 from types import TracebackType
-from typing import Literal
 
 from mqgroups.config import (
     STATUS_MODEL,
     ConsumerSettings,
     ProducerSettings,
     checked_commit_every,
-    checked_name,
-    checked_queue_name,
     checked_seconds,
+    segmented_status,
     status_queue_name,
 )
-from mqgroups.connection import rules as connect_rules
+from mqgroups.connection import rules
+from mqgroups.connection.connecting import open_connection
 from mqgroups.connection.connection import Connection
+from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.connection.retry import Patience, Sleep
 from mqgroups.connection.wrapping import refuse_ends
-from mqgroups.core.inspection import QueueInspection
-from mqgroups.core.model import GROUP_ID_LENGTH, Persistence, Role
-from mqgroups.core.salvage import DOUBTS, Obstacle
-from mqgroups.core.status import Checkpoint
-from mqgroups.core.status_chain import MOST_SEGMENTS
+from mqgroups.core.model import Persistence, Role
+from mqgroups.core.modes import Bind, Poison, StatusLayout, Trace
 from mqgroups.core.unit_of_work import Every
-from mqgroups.errors import ConfigurationError
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager
 from mqgroups.mqi.binding import binding_of, load_binding
 from mqgroups.mqi.secret import Secret
-from mqgroups.operate.browse import inspect_queue
-from mqgroups.operate.owner import OwnerStatus, inspect_owner
-from mqgroups.operate.salvage import GroupMove, Salvage, move_group, salvage_owner
-from mqgroups.operate.takeover import Party, Takeover, take_over
-from mqgroups.pipe import GroupPipe
-from mqgroups.put.destination import checked_bind
+from mqgroups.mqi.structures import LONGEST_MESSAGE_BYTES
+from mqgroups.pipe import GroupPipe, with_room
 from mqgroups.put.producer import GroupProducer
-from mqgroups.status.hooks import NO_HOOKS, Hooks, OnAbandon, OnInDoubt, OnResume
+from mqgroups.status.hooks import Hooks, OnAbandon, OnInDoubt, OnResume
 from mqgroups.telemetry import context
 from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK, TelemetrySettings
 
-# In units of work of so many messages the MQGET that segmented records save is at least one call in 23.
-_SMALL_UNIT_OF_WORK = 20
-# Two records that are replaced, at their most costly, and the message that may have to end the outgoing group.
-_STATUS_MESSAGES_OF_A_PIPE = 2 * (1 + MOST_SEGMENTS) + 1
-_LONGEST_MESSAGE_BYTES = 104_857_600
 # Reconnecting is this package's own: with the client's, MQPMO_LOGICAL_ORDER is refused (2547; IBM MQ, topic q045460).
 _CONNECT_OPTIONS = mq.MQCNO_RECONNECT_DISABLED | mq.MQCNO_HANDLE_SHARE_BLOCK
 
 
-class QueueManager:
+class QueueManager(ConnectionHolder):
     """A connected queue manager. Leaving its ``with`` block backs out what is not committed, and disconnects.
 
     It has one unit of work, and is one thread's at a time: producers and consumers that work at the same time need a connection
@@ -63,28 +52,8 @@ class QueueManager:
 
     def __init__(self, connection: Connection, leave: Callable[[], None] | None = None) -> None:
         """Take a connection over; ``leave`` is called when it is closed."""
-        self._connection = connection
+        super().__init__(connection)
         self._leave = leave
-
-    @property
-    def q_mgr_name(self) -> str:
-        """The queue manager's name."""
-        return self._connection.q_mgr_name
-
-    @property
-    def q_mgr_identifier(self) -> str:
-        """Its identifier (QMID): another queue manager of the same name has another one."""
-        return self._connection.q_mgr_identifier
-
-    @property
-    def platform(self) -> int:
-        """MQPL_*: what it runs on."""
-        return self._connection.platform
-
-    @property
-    def usable(self) -> bool:
-        """Whether it can be used: neither closed nor lost."""
-        return self._connection.usable
 
     def close(self) -> None:
         """Back out what is not committed, and disconnect if the connection is this package's own. Idempotent."""
@@ -118,13 +87,13 @@ class QueueManager:
         commit_every: int | Every = 100,
         status_queue: str | None = None,
         status_model: str = STATUS_MODEL,
-        status_layout: str = "classic",
+        status_layout: StatusLayout = "classic",
         owner_wait_s: float = 30.0,
         full_wait_s: float = 30.0,
         persistence: Persistence = Persistence.PERSISTENT,
         priority: int | None = None,
         segment_bytes: int | None = None,
-        bind: str = "group",
+        bind: Bind = "group",
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
     ) -> GroupProducer:
@@ -163,62 +132,23 @@ class QueueManager:
             OwnerActive: another instance of this name has it.
             MQIError: a queue cannot be opened.
         """
-        settings = self._producer_settings(
-            queue,
+        every = checked_commit_every(commit_every)
+        settings = ProducerSettings(
+            queue=queue,
             name=name,
-            commit_every=checked_commit_every(commit_every),
-            status_queue=status_queue,
+            commit_every=every,
+            status_queue=status_queue_name(Role.PUT, name, status_queue),
             status_model=status_model,
-            status_layout=status_layout,
+            segmented_status=segmented_status(status_layout, every, self),
             owner_wait_s=owner_wait_s,
             full_wait_s=full_wait_s,
-            persistence=persistence,
+            persistence=Persistence(persistence),
             priority=priority,
             segment_bytes=segment_bytes,
             bind=bind,
             hooks=Hooks(on_resume, on_in_doubt),
         )
-        return GroupProducer(self._connection, settings)
-
-    def _producer_settings(
-        self,
-        queue: str,
-        *,
-        name: str,
-        commit_every: Every,
-        status_model: str,
-        status_layout: str,
-        owner_wait_s: float,
-        full_wait_s: float,
-        persistence: Persistence,
-        priority: int | None,
-        bind: str,
-        status_queue: str | None = None,
-        segment_bytes: int | None = None,
-        hooks: Hooks = NO_HOOKS,
-    ) -> ProducerSettings:
-        """Return what a producer is told, checked; raises ConfigurationError."""
-        if priority is not None and not 0 <= priority <= 9:
-            raise ConfigurationError(f"priority must be 0 to 9, got {priority!r}")
-        if segment_bytes is not None:
-            if segment_bytes < 1:
-                raise ConfigurationError(f"segment_bytes must be at least 1, got {segment_bytes!r}")
-            self._refuse_on_zos(f"segment_bytes={segment_bytes}")
-        return ProducerSettings(
-            queue=checked_queue_name("queue", queue),
-            name=checked_name(name),
-            commit_every=commit_every,
-            status_queue=_status_queue(status_queue, Role.PUT, name, queue, status_model),
-            status_model=checked_queue_name("status_model", status_model),
-            segmented_status=self._segmented(status_layout, commit_every),
-            owner_wait_s=checked_seconds("owner_wait_s", owner_wait_s),
-            full_wait_s=checked_seconds("full_wait_s", full_wait_s),
-            persistence=Persistence(persistence),
-            priority=mq.MQPRI_PRIORITY_AS_Q_DEF if priority is None else priority,
-            segment_bytes=segment_bytes,
-            bind=checked_bind(bind, segment_bytes),
-            hooks=hooks,
-        )
+        return GroupProducer(self._connection, settings.checked(self))
 
     def group_consumer(
         self,
@@ -228,14 +158,14 @@ class QueueManager:
         commit_every: int | Every = 100,
         status_queue: str | None = None,
         status_model: str = STATUS_MODEL,
-        status_layout: str = "classic",
+        status_layout: StatusLayout = "classic",
         owner_wait_s: float = 30.0,
         wait_s: float | None = None,
         group_wait_s: float = 300.0,
         complete_groups_only: bool = False,
-        max_message_length: int = _LONGEST_MESSAGE_BYTES,
+        max_message_length: int = LONGEST_MESSAGE_BYTES,
         stream: bool = False,
-        poison: str = "halt",
+        poison: Poison = "halt",
         on_abandon: OnAbandon | None = None,
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
@@ -271,13 +201,14 @@ class QueueManager:
             OwnerActive: another instance of this name has it.
             MQIError: a queue cannot be opened.
         """
-        settings = self._consumer_settings(
-            queue,
+        every = checked_commit_every(commit_every)
+        settings = ConsumerSettings(
+            queue=queue,
             name=name,
-            commit_every=checked_commit_every(commit_every),
-            status_queue=status_queue,
+            commit_every=every,
+            status_queue=status_queue_name(Role.GET, name, status_queue),
             status_model=status_model,
-            status_layout=status_layout,
+            segmented_status=segmented_status(status_layout, every, self),
             owner_wait_s=owner_wait_s,
             wait_s=wait_s,
             group_wait_s=group_wait_s,
@@ -287,259 +218,7 @@ class QueueManager:
             poison=poison,
             hooks=Hooks(on_resume, on_in_doubt, on_abandon),
         )
-        return GroupConsumer(self._connection, settings)
-
-    def _consumer_settings(
-        self,
-        queue: str,
-        *,
-        name: str,
-        commit_every: Every,
-        status_model: str,
-        status_layout: str,
-        owner_wait_s: float,
-        wait_s: float | None,
-        group_wait_s: float,
-        complete_groups_only: bool,
-        poison: str,
-        hooks: Hooks,
-        status_queue: str | None = None,
-        max_message_length: int = _LONGEST_MESSAGE_BYTES,
-        stream: bool = False,
-    ) -> ConsumerSettings:
-        """Return what a consumer is told, checked; raises ConfigurationError."""
-        if max_message_length < 1:
-            raise ConfigurationError(f"max_message_length must be at least 1 byte, got {max_message_length!r}")
-        if poison not in ("halt", "skip", "quarantine", "ignore"):
-            raise ConfigurationError(f"poison must be 'halt', 'skip', 'quarantine' or 'ignore', got {poison!r}")
-        if stream and poison in ("skip", "quarantine"):
-            raise ConfigurationError(f"poison={poison!r} moves whole messages; with stream=True use 'halt' or 'ignore'")
-        return ConsumerSettings(
-            queue=checked_queue_name("queue", queue),
-            name=checked_name(name),
-            commit_every=commit_every,
-            status_queue=_status_queue(status_queue, Role.GET, name, queue, status_model),
-            status_model=checked_queue_name("status_model", status_model),
-            segmented_status=self._segmented(status_layout, commit_every),
-            owner_wait_s=checked_seconds("owner_wait_s", owner_wait_s),
-            wait_s=None if wait_s is None else checked_seconds("wait_s", wait_s),
-            group_wait_s=checked_seconds("group_wait_s", group_wait_s),
-            complete_groups_only=complete_groups_only,
-            max_message_length=max_message_length,
-            stream=stream,
-            poison=poison,
-            hooks=hooks,
-        )
-
-    def inspect_owner(
-        self,
-        name: str,
-        role: Literal["put", "get"],
-        *,
-        queue: str | None = None,
-        status_queue: str | None = None,
-        status_model: str | None = STATUS_MODEL,
-        wait_s: float = 0.0,
-        tidy: bool = False,
-    ) -> OwnerStatus:
-        """Say what a start of the producer or consumer of this name would find, without being one.
-
-        Args:
-            name: of the producer or consumer.
-            role: ``"put"`` for a producer, ``"get"`` for a consumer.
-            queue: which it puts to or gets from, to be compared with its record; by default that is not looked at.
-            status_queue: by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
-            status_model: the model queue its status queue would be made from. It is tried where the status queue does not
-                exist: the queue is made and deleted again. ``None`` does not try.
-            wait_s: how long to wait for another owner of this name to go, seconds.
-            tidy: remove a record that is no longer needed: of no group, or of a completed one without a checkpoint.
-
-        Raises:
-            ConfigurationError: a name or role cannot be.
-            StatusError: the status queue is not what it must be, and a start would be refused; nothing was changed.
-            MQIError: a call failed.
-        """
-        owner_role = _checked_role(role)
-        return inspect_owner(
-            self._connection,
-            owner_role,
-            checked_name(name),
-            queue=None if queue is None else checked_queue_name("queue", queue),
-            status_queue=_status_queue(status_queue, owner_role, name),
-            status_model="" if status_model is None else checked_queue_name("status_model", status_model),
-            wait_s=checked_seconds("wait_s", wait_s),
-            tidy=tidy,
-        )
-
-    def take_over(
-        self,
-        name: str,
-        role: Literal["put", "get"],
-        *,
-        by: str,
-        status_queue: str | None = None,
-        by_status_queue: str | None = None,
-        status_model: str = STATUS_MODEL,
-        wait_s: float = 0.0,
-        check: bool = False,
-    ) -> Takeover:
-        """Give the interrupted group of a producer or consumer that will not come back to one of another name.
-
-        The status record goes over, with position and checkpoint; the next start of ``by`` resumes the group. Under its own name
-        the other one would begin with a new group: of a producer, start it only with what comes after that group.
-
-        Args:
-            name: whose group it is; it must not be running.
-            role: ``"put"`` for producers, ``"get"`` for consumers.
-            by: who takes it over; not running either. At its next start it has to name the same queue.
-            status_queue, by_status_queue: of the one and of the other; by default ``MQGROUPS.PUT|GET.<name>``.
-            status_model: the model queue to make that of ``by`` from if it does not exist.
-            wait_s: how long to wait for owners of these names to go, seconds.
-            check: only say what would be done.
-
-        Raises:
-            TakeoverRefused: ``by`` has an interrupted group of its own, or a checkpoint; nothing was changed.
-            OwnerActive: one of the two is running, or not gone yet.
-            CommitOutcomeUnknown: the connection was lost in MQCMIT; call it again.
-            ConfigurationError, StatusError, MQIError: as for a start.
-        """
-        owner_role = _checked_role(role)
-        source = Party(checked_name(name), _status_queue(status_queue, owner_role, name))
-        target = Party(checked_name(by), _status_queue(by_status_queue, owner_role, by))
-        if source.name == target.name or source.status_queue == target.status_queue:
-            raise ConfigurationError(f"{name!r} cannot take its own group over: start it, and it resumes")
-        return take_over(
-            self._connection,
-            owner_role,
-            source,
-            target,
-            status_model=checked_queue_name("status_model", status_model),
-            wait_s=checked_seconds("wait_s", wait_s),
-            check=check,
-        )
-
-    def inspect_queue(self, queue: str) -> QueueInspection:
-        """Say what lies on a queue of its message groups, without a status record, by browsing only.
-
-        It takes an MQGET for each message, whose body stays with the queue manager, and one more for each group. The command
-        server is asked what units of work hide, twice; who may not ask it is told that nobody knows.
-
-        Raises:
-            ConfigurationError: the name cannot be.
-            MQIError: a call failed; a queue of another queue manager cannot be browsed.
-        """
-        name = checked_queue_name("queue", queue)
-        return self._connection.reopening(lambda: inspect_queue(self._connection, name))
-
-    def salvage_owner(
-        self,
-        name: str,
-        role: Literal["put", "get"],
-        *,
-        queue: str,
-        group_id: bytes | None = None,
-        checkpoint: Checkpoint = None,
-        accept: Collection[str] = (),
-        other_status_queues: Collection[str] = (),
-        unreadable_to: str | None = None,
-        status_queue: str | None = None,
-        status_model: str = STATUS_MODEL,
-        wait_s: float = 0.0,
-        check: bool = False,
-    ) -> Salvage:
-        """Write the lost status record of a producer or consumer again, from what lies on its queue of its group.
-
-        The next start then goes on there: a producer behind the last message that is there, a consumer at the first that is
-        left. What cannot be known from the messages is lost: the checkpoint, and how many owners there were.
-
-        Args:
-            name: of the producer or consumer.
-            role: ``"put"`` for a producer, ``"get"`` for a consumer.
-            queue: which it puts to or gets from, named as it names it.
-            group_id: its group, 24 bytes; by default the only one that may have been interrupted.
-            checkpoint: the application's, to go into the record.
-            accept: which checks to override, because you know that things are as they should be: ``"in-use"`` (others have the
-                queue open, or messages of it in units of work, or nobody can say whether they have; they have nothing to do with
-                this group), ``"other-owners"`` (not all other status queues can be found or read; no other owner has this group),
-                ``"begun"`` (of a producer's group the first messages are gone, because a consumer got them in order),
-                ``"nothing-interrupted"`` (there is no group to go on with: only move away what cannot be read).
-            other_status_queues: names of status queues of other producers, or consumers, of this queue manager, whose records are
-                looked at: a group has one owner. Those called ``MQGROUPS.PUT.*``, ``MQGROUPS.SHARED.*`` and ``MQGROUPS.GET.*``
-                are found through the command server, if this user may ask it; otherwise these here are taken for all there are.
-            unreadable_to: the queue to move what is on the status queue to, as it is, if it is no record that can be read, or
-                more than one; in the same unit of work. By default that is an error.
-            status_queue: by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
-            status_model: the model queue to make the status queue from if it does not exist.
-            wait_s: how long to wait for an owner of this name to go, seconds.
-            check: only say what would be done.
-
-        Raises:
-            GroupOwned: another owner's record speaks of the group; nothing was changed.
-            SalvageRefused: it cannot be known where the owner stands; nothing was changed.
-            OwnerActive: the owner is not gone yet; or a unit of work hides its record, or that of another owner.
-            QueueMissing: one of ``other_status_queues`` does not exist.
-            ConfigurationError, StatusError, MQIError: as for its start.
-        """
-        owner_role = _checked_role(role)
-        return salvage_owner(
-            self._connection,
-            owner_role,
-            checked_name(name),
-            queue=checked_queue_name("queue", queue),
-            group_id=None if group_id is None else _checked_group_id(group_id),
-            checkpoint=checkpoint,
-            accept=_checked_accept(accept),
-            other_status_queues=_checked_names("other_status_queues", other_status_queues),
-            unreadable_to="" if unreadable_to is None else checked_queue_name("unreadable_to", unreadable_to),
-            status_queue=_status_queue(status_queue, owner_role, name),
-            status_model=checked_queue_name("status_model", status_model),
-            wait_s=checked_seconds("wait_s", wait_s),
-            check=check,
-        )
-
-    def move_group(
-        self,
-        queue: str,
-        group_id: bytes,
-        *,
-        to: str | None = None,
-        commit_every: int = 100,
-        accept: Collection[str] = (),
-        keep_context: bool = True,
-        check: bool = False,
-    ) -> GroupMove:
-        """Move what is left of a group to another queue, as it is: MsgId, GroupId, numbers, offsets, flags, properties.
-
-        Each unit of work gets messages and puts them, so each is on one of the two queues, always; to be called again after a
-        crash, it moves the rest.
-
-        Args:
-            queue: where it is.
-            group_id: 24 bytes.
-            to: where to move it; by default the queue's BOQNAME.
-            commit_every: how many physical messages to move in a unit of work.
-            accept: ``"in-use"``, as for ``salvage_owner``.
-            keep_context: also who put them and when (MQPMO_PASS_ALL_CONTEXT), which needs the authority +passall for
-                ``to``. Otherwise they are the mover's.
-            check: only say what would be done.
-
-        Raises:
-            SalvageRefused: nothing is there of the group, or somebody else works with the queue; nothing was changed.
-            CommandRefused: the connection was lost meanwhile, and the command server does not say any more whether its unit of
-                work is backed out; call it again.
-            ConfigurationError: there is no queue to move it to, or it is the same one.
-            MQIError: a call failed; what was moved before is moved.
-        """
-        return move_group(
-            self._connection,
-            checked_queue_name("queue", queue),
-            _checked_group_id(group_id),
-            to=None if to is None else checked_queue_name("to", to),
-            commit_every=checked_commit_every(commit_every).messages or 1,
-            accept=_checked_accept(accept),
-            keep_context=keep_context,
-            check=check,
-        )
+        return GroupConsumer(self._connection, settings.checked())
 
     def group_pipe(
         self,
@@ -549,16 +228,16 @@ class QueueManager:
         name: str,
         commit_every: int | Every = 100,
         status_model: str = STATUS_MODEL,
-        status_layout: str = "classic",
+        status_layout: StatusLayout = "classic",
         owner_wait_s: float = 30.0,
         wait_s: float | None = None,
         group_wait_s: float = 300.0,
         complete_groups_only: bool = False,
-        poison: str = "halt",
+        poison: Poison = "halt",
         full_wait_s: float = 30.0,
         persistence: Persistence = Persistence.PERSISTENT,
         priority: int | None = None,
-        bind: str = "group",
+        bind: Bind = "group",
         on_abandon: OnAbandon | None = None,
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
@@ -572,16 +251,15 @@ class QueueManager:
             StatusRecordsDisagree: the two status records are not of the same commit.
             ConfigurationError, StatusError, OwnerActive, MQIError: as for a consumer and a producer.
         """
-        checked = checked_commit_every(commit_every)
-        # Half of what a unit of work may have is for what is put.
-        room = max(1, self._connection.max_uncommitted_msgs // 2 - _STATUS_MESSAGES_OF_A_PIPE)
-        checked = replace(checked, messages=min(checked.messages or room, room))
-        incoming = self._consumer_settings(
-            source,
+        every = with_room(checked_commit_every(commit_every), self._connection.max_uncommitted_msgs)
+        segmented = segmented_status(status_layout, every, self)
+        incoming = ConsumerSettings(
+            queue=source,
             name=name,
-            commit_every=checked,
+            commit_every=every,
+            status_queue=status_queue_name(Role.GET, name),
             status_model=status_model,
-            status_layout=status_layout,
+            segmented_status=segmented,
             owner_wait_s=owner_wait_s,
             wait_s=wait_s,
             group_wait_s=group_wait_s,
@@ -589,83 +267,20 @@ class QueueManager:
             poison=poison,
             hooks=Hooks(on_resume, on_in_doubt, on_abandon),
         )
-        outgoing = self._producer_settings(
-            target,
+        outgoing = ProducerSettings(
+            queue=target,
             name=name,
-            commit_every=checked,
+            commit_every=every,
+            status_queue=status_queue_name(Role.PUT, name),
             status_model=status_model,
-            status_layout=status_layout,
+            segmented_status=segmented,
             owner_wait_s=owner_wait_s,
             full_wait_s=full_wait_s,
-            persistence=persistence,
+            persistence=Persistence(persistence),
             priority=priority,
             bind=bind,
         )
-        return GroupPipe(self._connection, incoming, outgoing)
-
-    def _segmented(self, status_layout: str, every: Every) -> bool:
-        """Say whether status records are put as segments."""
-        if status_layout not in ("classic", "segmented", "auto"):
-            raise ConfigurationError(f"status_layout must be 'classic', 'segmented' or 'auto', got {status_layout!r}")
-        if status_layout == "segmented":
-            self._refuse_on_zos("status_layout='segmented'")
-        small = every.messages is not None and every.messages <= _SMALL_UNIT_OF_WORK
-        return status_layout == "segmented" or (status_layout == "auto" and small and self.platform != mq.MQPL_ZOS)
-
-    def _refuse_on_zos(self, setting: str) -> None:
-        if self.platform == mq.MQPL_ZOS:
-            raise ConfigurationError(
-                f"{setting}: queue manager {self.q_mgr_name} is on z/OS, where messages have no segments"
-            )
-
-
-def connection_of(q_mgr: QueueManager) -> Connection:
-    """Return the connection that a queue manager has; for the rest of this package."""
-    return q_mgr._connection
-
-
-def connected(
-    q_mgr_name: str,
-    channel: str | None = None,
-    conn_name: str | None = None,
-    *,
-    user: str | None = None,
-    password: str | Secret | None = None,
-    token: str | Secret | None = None,
-    cipher_spec: str | None = None,
-    key_repository: str | None = None,
-    key_repository_password: str | Secret | None = None,
-    certificate_label: str | None = None,
-    peer_name: str | None = None,
-    ccdt_url: str | None = None,
-    connect_wait_s: float = 0.0,
-    reconnect_wait_s: float = 60.0,
-    sleep: Sleep = time.sleep,
-    trace: str = EACH_UNIT_OF_WORK,
-    propagate: bool = False,
-) -> Connection:
-    """Return a connection to a queue manager: what ``connect`` wraps, for the rest of this package; its arguments."""
-    arguments = ConnectArguments(
-        q_mgr_name=q_mgr_name,
-        channel=channel,
-        conn_name=conn_name,
-        user=user,
-        password=Secret.of(password),
-        token=Secret.of(token),
-        cipher_spec=cipher_spec,
-        key_repository=key_repository,
-        key_repository_password=Secret.of(key_repository_password),
-        certificate_label=certificate_label,
-        peer_name=peer_name,
-        ccdt_url=ccdt_url,
-        options=_CONNECT_OPTIONS,
-        max_msg_length=_LONGEST_MESSAGE_BYTES,
-    )
-    connect_rules.check(arguments)
-    patience = Patience(checked_seconds("connect_wait_s", connect_wait_s))
-    reconnect = Patience(checked_seconds("reconnect_wait_s", reconnect_wait_s))
-    telemetry = _telemetry(trace, propagate=propagate)
-    return Connection.connected(load_binding(), arguments, patience, reconnect, sleep, telemetry)
+        return GroupPipe(self._connection, incoming.checked(), outgoing.checked(self))
 
 
 def connect(
@@ -685,7 +300,7 @@ def connect(
     connect_wait_s: float = 0.0,
     reconnect_wait_s: float = 60.0,
     sleep: Sleep = time.sleep,
-    trace: str = EACH_UNIT_OF_WORK,
+    trace: Trace = EACH_UNIT_OF_WORK,
     propagate: bool = False,
 ) -> QueueManager:
     """Connect to a queue manager.
@@ -723,34 +338,33 @@ def connect(
             read.
         NotAuthorised, ConnectionBroken, MQIError: it cannot be connected to.
     """
-    return QueueManager(
-        connected(
-            q_mgr_name,
-            channel,
-            conn_name,
-            user=user,
-            password=password,
-            token=token,
-            cipher_spec=cipher_spec,
-            key_repository=key_repository,
-            key_repository_password=key_repository_password,
-            certificate_label=certificate_label,
-            peer_name=peer_name,
-            ccdt_url=ccdt_url,
-            connect_wait_s=connect_wait_s,
-            reconnect_wait_s=reconnect_wait_s,
-            sleep=sleep,
-            trace=trace,
-            propagate=propagate,
-        )
+    arguments = ConnectArguments(
+        q_mgr_name=q_mgr_name,
+        channel=channel,
+        conn_name=conn_name,
+        user=user,
+        password=Secret.of(password),
+        token=Secret.of(token),
+        cipher_spec=cipher_spec,
+        key_repository=key_repository,
+        key_repository_password=Secret.of(key_repository_password),
+        certificate_label=certificate_label,
+        peer_name=peer_name,
+        ccdt_url=ccdt_url,
+        options=_CONNECT_OPTIONS,
     )
+    rules.check(arguments)
+    patience = Patience(checked_seconds("connect_wait_s", connect_wait_s))
+    reconnect = Patience(checked_seconds("reconnect_wait_s", reconnect_wait_s))
+    telemetry = _telemetry(trace, propagate=propagate)
+    return QueueManager(open_connection(load_binding(), arguments, patience, reconnect, sleep, telemetry))
 
 
 def wrap(
     q_mgr: ConnectedQueueManager,
     *,
     sleep: Sleep = time.sleep,
-    trace: str = EACH_UNIT_OF_WORK,
+    trace: Trace = EACH_UNIT_OF_WORK,
     propagate: bool = False,
 ) -> QueueManager:
     """Use a connection the application has made: a connected ``pymqi.QueueManager`` or ``ibmmq.QueueManager``.
@@ -773,46 +387,7 @@ def wrap(
     return QueueManager(connection, refuse_ends(q_mgr, lambda: connection.unit_of_work_of))
 
 
-def _telemetry(trace: str, *, propagate: bool) -> TelemetrySettings:
+def _telemetry(trace: Trace, *, propagate: bool) -> TelemetrySettings:
     if propagate:
         context.keep_api_exit_out()
     return TelemetrySettings(trace, propagate)
-
-
-def _checked_role(role: str) -> Role:
-    if role not in ("put", "get"):
-        raise ConfigurationError(f"role must be 'put' or 'get', got {role!r}")
-    return Role(role)
-
-
-def _checked_group_id(group_id: bytes) -> bytes:
-    if not isinstance(group_id, bytes) or len(group_id) != GROUP_ID_LENGTH:
-        raise ConfigurationError(f"group_id must be {GROUP_ID_LENGTH} bytes, got {group_id!r}")
-    return group_id
-
-
-def _checked_accept(accept: Collection[str]) -> frozenset[Obstacle]:
-    known = sorted(doubt.value for doubt in DOUBTS)
-    if isinstance(accept, str) or not set(accept) <= set(known):
-        raise ConfigurationError(f"accept must be some of {', '.join(known)}, got {accept!r}")
-    return frozenset(map(Obstacle, accept))
-
-
-def _checked_names(setting: str, names: Collection[str]) -> frozenset[str]:
-    if isinstance(names, str):
-        raise ConfigurationError(f"{setting} must be a collection of names, got {names!r}")
-    return frozenset(checked_queue_name(setting, name) for name in names)
-
-
-def _status_queue(
-    given: str | None, role: Role, name: str, queue: str | None = None, status_model: str | None = None
-) -> str:
-    """Return the name of an owner's status queue; raises ConfigurationError if it is that of its data or of the model queue."""
-    chosen = status_queue_name(role, name) if given is None else checked_queue_name("status_queue", given)
-    if chosen in (queue, status_model):
-        what = "its messages are put to and got from" if chosen == queue else "status queues are made from"
-        raise ConfigurationError(
-            f"status_queue {chosen} is the queue that {what}. A status queue holds one owner's records and nothing else: give "
-            "another name, or none"
-        )
-    return chosen

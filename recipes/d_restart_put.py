@@ -26,7 +26,7 @@ StatusInfo needs the name of the queue manager that the group went to as well, R
 instance of the queue.
 
 With mqgroups: the same ``with producer.group() as group`` as ever; ``group.resume_from`` says how many messages are
-committed. A checkpoint (``group.put(order, checkpoint=...)``) tells a group that was completed from one not begun.
+committed. A checkpoint (``group.set_checkpoint(...)``) tells a group that was completed from one not begun.
 """
 
 import json

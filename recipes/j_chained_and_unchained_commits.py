@@ -47,7 +47,8 @@ def put(producer: mqgroups.GroupProducer, stop_at: int = 0) -> None:
             committed = producer.checkpoint
             if number == stop_at:
                 raise Stop
-            group.put(order, checkpoint=number)
+            group.set_checkpoint(number)
+            group.put(order)
             if producer.checkpoint != committed:
                 print("chained commit: put up to", producer.checkpoint)
     # The last message says that it is the last, so it is put when the block ends, and committed with the group.

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import mqgroups
+from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import EmbeddedCluster
-from mqgroups.embedded.cluster_file import ClusterFile, QueueManagerEntry
-from mqgroups.embedded.membership import ChannelSettings
+from mqgroups.embedded.channels.settings import ChannelSettings
+from mqgroups.embedded.serve.cluster_file import ClusterFile, QueueManagerEntry
 from mqgroups.operate.mqsc import MQSCClient
-from mqgroups.queue_manager import connection_of
 from mqgroups.testing.provision import Wanted
 from mqgroups.testing.under_test import MQSC, QueueManagerUnderTest
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 import mqgroups
 from mqgroups.errors import MQIError
@@ -21,14 +22,13 @@ GAVE_UP = 3
 def produce(q_mgr: mqgroups.QueueManager, queue: str, name: str, groups: str, messages: str) -> None:
     """Put ``name.group.message`` for each message of each group; the checkpoint says which group is next."""
     producer = q_mgr.group_producer(queue, name=name, commit_every=3, owner_wait_s=60)
-    was = producer.checkpoint
+    was: Any = producer.checkpoint
     number = 0 if was is None else was["group"] + was["whole"]
     while number < int(groups):
         with producer.group() as group:
             for each in range(group.resume_from + 1, int(messages) + 1):
-                group.put(
-                    f"{name}.{number}.{each}".encode(), checkpoint={"group": number, "whole": each == int(messages)}
-                )
+                group.set_checkpoint({"group": number, "whole": each == int(messages)})
+                group.put(f"{name}.{number}.{each}".encode())
         number += 1
     # The record has to stay, for one that is killed from here on and started again.
     os._exit(0)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
+
+from mqgroups.testing.bindings import bindings
 
 pytest_plugins = [
     "mqgroups.testing.plugin",
@@ -26,9 +30,17 @@ IN_HAND = {"own_queue_manager", "faults", "count_calls", "harm", "embedded_clust
 MQI = {"mq", "binding"}
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Mark the contract suite: what any queue manager has to do, as IBM's texts say."""
+# Where the contract tests of the library run on the second binding too, in every change; together they make all its calls.
+LIBRARY_ON_BOTH = ("put/test_producer.py", "get/test_consumer.py", "connection/test_connection.py", "test_pipe.py")
+_HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Mark the contract suite, leave what is for the night, and put first what takes long.
+
+    The contract suite is what any queue manager has to do, as IBM's texts say.
+    """
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if fixtures & IN_HAND:
@@ -37,3 +49,30 @@ def pytest_collection_modifyitems(items):
             item.add_marker("contract")
         if "cluster" in fixtures:
             item.add_marker("cluster")
+    result = yield
+    _leave_what_is_for_the_night(config, items)
+    # A process that has nothing left to do takes tests from the other's end: no long one may be there. What needs a Spark session
+    # stays together, so that one process alone starts one.
+    items.sort(key=lambda item: (item.get_closest_marker("slow") is None, "spark" not in item.fixturenames))
+    return result
+
+
+def _leave_what_is_for_the_night(config, items):
+    """Where both bindings are asked for, the second one runs the contract tests of the MQI, and of the library a few files."""
+    second = bindings(config.getoption("--mqi"))[1:]
+    left = [item for item in items if _binding(item) in second and not _is_for_both(item)]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        kept = set(items) - set(left)
+        items[:] = [item for item in items if item in kept]
+
+
+def _binding(item):
+    return item.callspec.params.get("binding") if hasattr(item, "callspec") else None
+
+
+def _is_for_both(item):
+    path = item.path.relative_to(_HERE).as_posix()
+    uses_library = "make_owner" in item.fixturenames
+    is_contract = item.get_closest_marker("contract") is not None
+    return path.startswith("mqi/") or (is_contract and (not uses_library or path in LIBRARY_ON_BOTH))

@@ -20,9 +20,9 @@ import pytest
 import mqgroups
 from mqgroups.batch.completion import complete_batch
 from mqgroups.batch.producer import BatchMessage, BatchProducer, BatchSettings
+from mqgroups.connection.holder import connection_of
 from mqgroups.core.unit_of_work import Every
 from mqgroups.mqi import constants as mqi
-from mqgroups.queue_manager import connection_of
 from tests.fix_mqi import OK, delete
 
 _tokens = itertools.count(1)
@@ -146,5 +146,5 @@ def make_batches(make_owner, mq, connect):
 
 @pytest.fixture
 def batches(make_batches):
-    """A sink; a test that asks for it runs on pymqi and on ibmmq."""
+    """A sink."""
     return make_batches()

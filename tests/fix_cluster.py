@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from mqgroups.embedded import EmbeddedCluster
-from mqgroups.embedded.membership import ChannelSettings
+from mqgroups.embedded.channels.settings import ChannelSettings
 from mqgroups.mqi.constants import (
     MQOO_BIND_NOT_FIXED,
     MQOO_INQUIRE,

@@ -1,7 +1,7 @@
 """Producers and consumers under test: an owner's name, its queue, its connections, and an eye that trusts none of them.
 
-A test asks for ``owner`` and runs on pymqi and on ibmmq. What is on a queue is looked at through raw MQI calls
-(``fix_mqi``), never through the library under test.
+A test that asks for ``owner`` has a case for pymqi and one for ibmmq; README.md says when which runs. What is on a queue is
+looked at through raw MQI calls (``fix_mqi``), never through the library under test.
 
     with owner.producer(commit_every=2) as producer, producer.group() as group:
         group.put(b"first")
@@ -28,8 +28,8 @@ import mqgroups
 import mqgroups.get.cursor
 import mqgroups.status.owner
 import mqgroups.status.units_of_work
+from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mqi
-from mqgroups.queue_manager import connection_of
 from tests.fix_mqi import OK, Connection, delete, failed
 
 _numbers = itertools.count(1)
@@ -106,7 +106,8 @@ class Owner:
         qmgr = self.connect()
         group = self.producer(qmgr, **more).group()
         for payload, checkpoint in itertools.zip_longest(payloads, checkpoints):
-            group.put(payload, checkpoint=checkpoint)
+            group.set_checkpoint(checkpoint)
+            group.put(payload)
         qmgr.close()
 
     def get_groups(self, **more: Any) -> list[list[bytes]]:
@@ -310,7 +311,7 @@ def make_owner(mq, make_queue, connect, binding, monkeypatch):
 
 @pytest.fixture
 def owner(make_owner):
-    """An owner; a test that asks for it runs on pymqi and on ibmmq."""
+    """An owner."""
     return make_owner()
 
 

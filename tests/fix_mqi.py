@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from mqgroups.embedded.pcf_constants import (
+from mqgroups.embedded.wire.pcf_constants import (
     MQHSTATE_ACTIVE,
     MQIACF_HANDLE_STATE,
     MQIACF_Q_HANDLE,
@@ -329,7 +329,7 @@ def _get_options(options: int) -> int:
 
 @pytest.fixture(scope="session")
 def mqi(binding):
-    """The binding's MQI; a test that asks for it, or for a connection, runs on pymqi and on ibmmq."""
+    """The binding's MQI; a test that asks for it, or for a connection, has a case for pymqi and one for ibmmq."""
     return Mqi(binding)
 
 

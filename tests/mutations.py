@@ -69,10 +69,10 @@ MUTATIONS = (
         "tests/status/test_ownership.py",
     ),
     Mutation(
-        "another owner's record is told from one's own",
+        "another owner's record is distinguished from one's own",
         "core/restart.py",
-        "    return Verdict.OWNERSHIP_LOST\n",
-        "    return Verdict.BACKED_OUT\n",
+        "    return CommitOutcome.OWNERSHIP_LOST\n",
+        "    return CommitOutcome.BACKED_OUT\n",
         "tests/status/test_ownership.py",
     ),
     Mutation(
@@ -85,33 +85,33 @@ MUTATIONS = (
     Mutation(
         "a completed group leaves its record",
         "status/owner.py",
-        "may commit at any moment.\n        self.keeper.replace(record)\n",
-        "may commit at any moment.\n        self.keeper.replace(record) if goes_on else self.keeper.clear()\n",
+        "may commit at any moment.\n        self.keeper.stage(record)\n",
+        "may commit at any moment.\n        self.keeper.stage(record) if goes_on else self.keeper.remove()\n",
         "tests/status/test_recovery.py -k one-unit",
     ),
     Mutation(
-        "a commit without an answer gets a verdict",
+        "a commit without a reply gets a verdict",
         "core/restart.py",
-        "    if found == after:\n        return Verdict.COMMITTED\n",
+        "    if found == after:\n        return CommitOutcome.COMMITTED\n",
         "",
         "tests/status/test_recovery.py -k every_commit",
     ),
     Mutation(
         "a verdict is remembered when the connection is lost once more",
         "get/getter.py",
-        "is Verdict.COMMITTED or is_committed",
-        "is Verdict.COMMITTED",
+        "is CommitOutcome.COMMITTED or is_committed",
+        "is CommitOutcome.COMMITTED",
         "tests/status/test_recovery.py -k 'once_more or twice or again'",
     ),
     Mutation(
-        "what was not committed is put again",
+        "messages that were not committed are put again",
         "put/putter.py",
-        "        for message in tuple(self._unit):\n            self._put_and_commit(message)\n",
+        "        for message in tuple(self._unsent):\n            self._put_and_commit(message)\n",
         "",
         "tests/status/test_recovery.py -k producer",
     ),
     Mutation(
-        "what was not committed is got again",
+        "messages that were not committed are got again",
         "get/getter.py",
         "for msg_id in processed:",
         "for msg_id in processed[:0]:",
@@ -125,7 +125,7 @@ MUTATIONS = (
         "tests/put/test_cluster_producer.py -k beginning",
     ),
     Mutation(
-        "and that is said of this queue manager's own instance too",
+        "the same for an instance at the producer's own queue manager",
         "put/putter.py",
         "self._pinned = bool(self._destination.resolved[1]) and",
         'self._pinned = self._destination.resolved[1] not in ("", self._connection.q_mgr_name) and',
@@ -147,7 +147,7 @@ MUTATIONS = (
     ),
     Mutation(
         "a status queue is in no cluster",
-        "status/queue.py",
+        "status/opening.py",
         "if kind == mq.MQQDT_PREDEFINED and queue.is_in_cluster:",
         "if False:",
         "tests/put/test_cluster_producer.py -k status",
@@ -155,16 +155,16 @@ MUTATIONS = (
     Mutation(
         "a reconnectable connection is refused before anything is put",
         "status/queue.py",
-        "_PUT = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER)",
-        "_PUT = st.pmo(_PUT_OPTIONS)",
+        "_PUT = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER)",
+        "_PUT = st.pmo(st.PUT_NEW_MESSAGE)",
         "tests/put/test_cluster_producer.py -k reconnectable",
     ),
     Mutation(
         "a group is taken over in one unit of work",
         "operate/takeover.py",
-        "        theirs.replace(nothing)\n        ours.claim(given)\n",
-        "        theirs.replace(nothing)\n        connection.commit()\n        connection.begin(theirs)\n"
-        "        ours.claim(given)\n",
+        "        theirs.stage(nothing)\n        ours.stage(given)\n",
+        "        theirs.stage(nothing)\n        connection.commit()\n        connection.begin(theirs)\n"
+        "        ours.stage(given)\n",
         "tests/operate/test_takeover.py -k answer",
     ),
     Mutation(
@@ -219,13 +219,13 @@ MUTATIONS = (
     Mutation(
         "what a closing owner's unit of work gave back is taken away by the next claim",
         "status/queue.py",
-        "        for leftover in self._current.leftovers:\n            self._take_leftover(leftover)\n",
-        "",
+        "            for leftover in self._current.leftovers:\n                self._take_leftover(leftover)\n",
+        "            pass\n",
         "tests/status/test_status_queue.py -k comes_back",
     ),
     Mutation(
         "a status queue is not the data queue",
-        "status/queue.py",
+        "status/opening.py",
         "    if data_queue.leads_to(status_queue):\n",
         "    if False:\n",
         "tests/status/test_status_queue.py -k alias",
@@ -269,14 +269,13 @@ MUTATIONS = (
         "the data queue is opened before the name is claimed",
         "put/putter.py",
         "        self.queue = self._open()\n        try:\n",
-        "        UnitsOfWork(connection, settings.commit_every, [self.owner]).claim()\n"
-        "        self.queue = self._open()\n        try:\n",
+        "        work.add(self.owner)\n        work.claim()\n        self.queue = self._open()\n        try:\n",
         "tests/connection/test_turn.py -k wrong_queue_name",
     ),
     Mutation(
         "where MQPUT says that a message is has to be where it was planned",
         "put/putter.py",
-        "if found != number or md[st.MD_GROUP_ID] != self._group_id:",
+        "if not follows(anchor, group_id, found - self._ahead, anchor.offset):",
         "if False:",
         "tests/connection/test_turn.py -k somebody_else",
     ),
@@ -302,6 +301,13 @@ MUTATIONS = (
         "tests/connection/test_wrapping.py",
     ),
     Mutation(
+        "a checkpoint that no message follows is refused",
+        "put/group.py",
+        "        if self._checkpoint is not None:\n",
+        "        if False:\n",
+        "tests/put/test_producer.py -k after_the_last_put",
+    ),
+    Mutation(
         "a checkpoint outlives its group",
         "core/status.py",
         "self.suspect is not None or self.checkpoint is not None",
@@ -311,16 +317,16 @@ MUTATIONS = (
     Mutation(
         "a takeover leaves a record where it takes one",
         "operate/takeover.py",
-        "        theirs.replace(nothing)\n",
-        "        theirs.clear()\n",
+        "        theirs.stage(nothing)\n",
+        "        theirs.remove()\n",
         "tests/operate/test_takeover.py -k dying",
     ),
     Mutation(
         "a group that another owner's record speaks of is not salvaged",
-        "operate/salvage.py",
+        "operate/rebuild.py",
         "            if where:\n                check_not_owned(",
         "            if False:\n                check_not_owned(",
-        "tests/operate/test_salvage.py -k another",
+        "tests/operate/test_other_owners.py -k another",
     ),
     Mutation(
         "an integer that is no property is refused",
@@ -352,7 +358,7 @@ MUTATIONS = (
     ),
     Mutation(
         "batch: an attempt that was replaced is fenced",
-        "batch/claimed_group.py",
+        "batch/claimed_records.py",
         "elif not self._shared.take(self._current):",
         "elif not (self._shared.take(self._current) or self._claimed):",
         "tests/batch/test_batch_producer.py -k fenced",
@@ -366,7 +372,7 @@ MUTATIONS = (
     ),
     Mutation(
         "batch: a claim is locked",
-        "batch/claimed_group.py",
+        "batch/claimed_records.py",
         "self._lock = shared.lock(claim.intent_id)",
         "self._lock = None",
         "tests/batch/test_batch_producer.py -k locked",
@@ -389,7 +395,7 @@ MUTATIONS = (
     Mutation(
         "batch: other messages for a group that was begun are refused",
         "batch/producer.py",
-        'if digest.value() != checkpoint["digest"]:',
+        'if digest.value() != claim_values(checkpoint)["digest"]:',
         "if False:",
         "tests/batch/test_batch_producer.py -k other_messages",
     ),

@@ -1,16 +1,15 @@
 """docker/: the files for IBM's container. It is not started here; what can be checked without it is."""
 
 import stat
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
-from mqgroups.cli.main import default_mqsc
+from mqgroups.cli.serve import default_mqsc
 from mqgroups.config import STATUS_MODEL
-from mqgroups.embedded.cluster_file import read
-from mqgroups.embedded.mqsc import Command, parse
+from mqgroups.embedded.admin.mqsc import Command, parse
+from mqgroups.embedded.serve.cluster_file import read
 
 DOCKER = Path(__file__).resolve().parents[1] / "docker"
 SPARK = DOCKER / "spark"
@@ -73,7 +72,7 @@ def test_status_queues_are_permanent_and_have_one_owner(commands):
     assert "NOSHARE" in model
 
 
-@pytest.mark.parametrize("queue", ["ORDERS", "FLIGHTS", "FLIGHTS.DELAYS", "FLIGHTS.REJECTED"])
+@pytest.mark.parametrize("queue", ["ORDERS", "INVOICES", "FLIGHTS", "FLIGHTS.DELAYS", "FLIGHTS.REJECTED"])
 def test_data_queues_take_a_long_backlog_and_are_shared(commands, queue):
     parameters = commands["DEFINE", "QLOCAL", queue].parameters
     assert (parameters["MAXDEPTH"], parameters["DEFPSIST"], parameters["DEFSOPT"]) == ("999999999", "YES", "SHARED")
@@ -175,7 +174,6 @@ def test_ports_of_the_spark_cluster_are_open_on_loopback_only(spark_compose):
     assert all(port.startswith("127.0.0.1:") for port in ports)
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="a pipeline needs Python 3.11")
 def test_the_pipelines_command_is_one_and_keeps_its_files_where_all_containers_have_them(spark_compose):
     from mqgroups.cli.pipeline import run
     from mqgroups.spark.pipeline.config import read_config

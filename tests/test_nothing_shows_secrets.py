@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import mqgroups
-from mqgroups import Secret, errors
+from mqgroups import Secret, errors, operate
 from mqgroups.cli.main import main
 from mqgroups.embedded import EmbeddedQueueManager, Fault
 from mqgroups.mqi.abc import ConnectArguments
@@ -86,13 +86,17 @@ def test_objects_records_spans_and_logs_of_an_owner_s_life(
             for number in range(3):
                 group.put(b"%d" % number)
             server.arm(Fault("drop", "after", verb="MQCMIT"))
-            group.put(b"3", checkpoint={"row": 3})
+            group.set_checkpoint({"row": 3})
+            group.put(b"3")
             everything += reprs(q_mgr) + reprs(producer) + reprs(group)
         assert server.faults_fired() == 1
         with q_mgr.group_consumer("ORDERS", name="SECRETS", wait_s=0) as consumer:
             for got in consumer:
                 everything += [*reprs(consumer), *(text for message in got for text in reprs(message))]
-            everything += [repr(q_mgr.inspect_owner("SECRETS", "get")), repr(q_mgr.inspect_queue("ORDERS"))]
+            everything += [
+                repr(operate.inspect_owner(q_mgr, "SECRETS", "get")),
+                repr(operate.inspect_queue(q_mgr, "ORDERS")),
+            ]
     ended = spans()
     assert {"create ORDERS", "put ORDERS", "commit ORDERS", "get ORDERS"} <= {span.name for span in ended}
     assert measured()["mqgroups.units_of_work"]
@@ -139,7 +143,7 @@ def test_errors_after_connecting(server, everything):
             q_mgr.group_producer("NO.SUCH.QUEUE", name="SECRETS.E").group().put(b"1")
         server.stop()
         with pytest.raises(errors.ConnectionBroken) as broken:
-            q_mgr.inspect_queue("ORDERS")
+            operate.inspect_queue(q_mgr, "ORDERS")
     everything += [shown(missing.value), shown(broken.value)]
 
 
@@ -152,7 +156,7 @@ def test_errors_after_connecting(server, everything):
         ("recover", "--name", "N", "--cipher-spec", "A", "--key-repository", "/k"),
         ("recover", "--name", "N", "--password-file", "{planted}", "--user", "nobody"),
         ("salvage", "look", "--queue", "ORDERS"),
-        ("status", "list", "--status-queue", "S"),
+        ("batches", "list", "--status-queue", "S"),
     ],
     ids=lambda words: " ".join(words),
 )

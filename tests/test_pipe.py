@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 
 import pytest
 
@@ -11,6 +10,7 @@ from mqgroups import errors
 from mqgroups.core.status import decode, encode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from tests.each_call import each_call
 
 THIS = [b"%d" % number for number in range(7)]
 
@@ -264,61 +264,73 @@ def test_what_goes_out_has_the_properties_format_and_correl_id_it_was_put_with(o
     ]
 
 
-@pytest.mark.embedded
-@pytest.mark.parametrize("every", [2, 100], ids=["many-units-of-work", "one-unit-of-work"])
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("what", ["drop", mq.MQRC_CONNECTION_BROKEN, mq.MQRC_CALL_INTERRUPTED], ids=str)
-def test_a_pipe_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, make_queue, faults, what, when, every):
-    verb = "" if what == "drop" else "MQCMIT"
-    for nth in itertools.count(1):
-        owner = make_owner()
-        side = Side(owner, make_queue())
-        owner.put_raw_group(THIS)
-        connection = owner.connect(reconnect_wait_s=30)
-        faults.clear_faults()
-        if what == "drop":
-            faults.arm(Fault("drop", when, nth=nth))
-        else:
-            faults.arm(Fault("answer", when, nth=nth, verb=verb, reason=what))
-        with side.open(connection, commit_every=every) as pipe:
-            seen = run(pipe)
-        fired = faults.faults_fired()
-        faults.clear_faults()
-        assert seen == THIS, nth
-        assert side.found() == [whole([doubled(data) for data in THIS])], nth
-        assert owner.data() == [], nth
-        assert side.is_idle(), nth
-        connection.close()
-        if not fired:
-            assert nth > (25 if what == "drop" else 3)
-            return
+every_unit = pytest.mark.parametrize("every", [2, 100], ids=["many-units-of-work", "one-unit-of-work"])
+whens = pytest.mark.parametrize("when", ["before", "after"])
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_pipe_that_is_killed_at_any_call_goes_on_when_it_is_started_again(make_owner, make_queue, faults, when):
+@every_unit
+@whens
+@each_call(least=40, most=68)
+def test_a_pipe_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, make_queue, faults, when, every, call):
+    call.check(pipe_with(Fault("drop", when, nth=call.nth), make_owner(), make_queue(), faults, every))
+
+
+@pytest.mark.embedded
+@every_unit
+@whens
+@pytest.mark.parametrize("reason", [mq.MQRC_CONNECTION_BROKEN, mq.MQRC_CALL_INTERRUPTED], ids=mq.reason_name)
+@each_call(least=3, most=8)
+def test_a_pipe_goes_on_by_itself_whatever_commit_is_in_doubt(
+    make_owner, make_queue, faults, reason, when, every, call
+):
+    fault = Fault("answer", when, nth=call.nth, verb="MQCMIT", reason=reason)
+    call.check(pipe_with(fault, make_owner(), make_queue(), faults, every))
+
+
+def pipe_with(fault, owner, queue, faults, every):
+    """Have a pipe do one group under a fault; returns whether that has fired."""
+    side = Side(owner, queue)
+    owner.put_raw_group(THIS)
+    connection = owner.connect(reconnect_wait_s=30)
+    faults.clear_faults()
+    faults.arm(fault)
+    with side.open(connection, commit_every=every) as pipe:
+        seen = run(pipe)
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    assert seen == THIS
+    assert side.found() == [whole([doubled(data) for data in THIS])]
+    assert owner.data() == []
+    assert side.is_idle()
+    connection.close()
+    return fired
+
+
+@pytest.mark.embedded
+@whens
+@each_call(least=40, most=75)
+def test_a_pipe_that_is_killed_at_any_call_goes_on_when_it_is_started_again(make_owner, make_queue, faults, when, call):
     """The connection is lost for good: the program knows nothing any more, as after SIGKILL."""
-    for nth in itertools.count(1):
-        owner = make_owner()
-        side = Side(owner, make_queue())
-        owner.put_raw_group(THIS)
-        faults.clear_faults()
-        faults.arm(Fault("drop", when, nth=nth))
-        try:
-            connection = owner.connect()
-            with side.open(connection) as pipe:
-                run(pipe)
-        except errors.MQIError:
-            pass
-        fired = faults.faults_fired()
-        faults.clear_faults()
-        with side.open(owner.connect(), owner_wait_s=30) as pipe:
+    owner = make_owner()
+    side = Side(owner, make_queue())
+    owner.put_raw_group(THIS)
+    faults.clear_faults()
+    faults.arm(Fault("drop", when, nth=call.nth))
+    try:
+        connection = owner.connect()
+        with side.open(connection) as pipe:
             run(pipe)
-        assert side.found() == [whole([doubled(data) for data in THIS])], nth
-        assert owner.data() == [], nth
-        assert side.is_idle(), nth
-        if not fired:
-            return
+    except errors.MQIError:
+        pass
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    with side.open(owner.connect(), owner_wait_s=30) as pipe:
+        run(pipe)
+    assert side.found() == [whole([doubled(data) for data in THIS])]
+    assert owner.data() == []
+    assert side.is_idle()
+    call.check(fired)
 
 
 def test_a_record_of_a_pipe_is_one_of_its_sides(owner, side):
@@ -332,26 +344,52 @@ def test_a_record_of_a_pipe_is_one_of_its_sides(owner, side):
 
 
 @pytest.mark.embedded
+@each_call(least=60, most=84, first=30)
 def test_a_commit_found_to_have_taken_effect_stays_so_for_both_sides_when_the_connection_is_lost_once_more(
-    make_owner, make_queue, faults
+    make_owner, make_queue, faults, call
 ):
     """The second loss at each call after the commit, so also between reading the one status queue and the other."""
-    for nth in itertools.count(30):
-        owner = make_owner()
-        side = Side(owner, make_queue())
-        owner.put_raw_group(THIS)
-        connection = owner.connect(reconnect_wait_s=30)
-        faults.clear_faults()
-        faults.arm(Fault("drop", "after", verb="MQCMIT", nth=3))
-        faults.arm(Fault("drop", nth=nth))
-        with side.open(connection) as pipe:
-            assert run(pipe) == THIS, nth
-        fired = faults.faults_fired()
-        faults.clear_faults()
-        assert side.found() == [whole([doubled(data) for data in THIS])], nth
-        assert owner.data() == []
-        assert side.is_idle()
-        connection.close()
-        if fired < 2:
-            assert nth > 60
-            return
+    owner = make_owner()
+    side = Side(owner, make_queue())
+    owner.put_raw_group(THIS)
+    connection = owner.connect(reconnect_wait_s=30)
+    faults.clear_faults()
+    faults.arm(Fault("drop", "after", verb="MQCMIT", nth=3))
+    faults.arm(Fault("drop", nth=call.nth))
+    with side.open(connection) as pipe:
+        assert run(pipe) == THIS
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    assert side.found() == [whole([doubled(data) for data in THIS])]
+    assert owner.data() == []
+    assert side.is_idle()
+    connection.close()
+    call.check(fired == 2)
+
+
+def test_what_is_committed_before_a_suspect_goes_out_with_it(make_owner, make_queue):
+    # Given a third message with a backout count at the threshold
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    side = Side(owner, make_queue())
+    owner.put_raw_group(THIS)
+    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+    third = owner.on_queue()[2].md.MsgId
+    for _ in range(2):
+        found = handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, md=owner.eye.mqi.md(MsgId=third))
+        assert found.data == THIS[2]
+        owner.eye.back_out()
+    handle.close()
+    # When a pipe gets it, and its program ends there
+    qmgr = owner.connect()
+    incoming, outgoing = next(iter(side.open(qmgr, commit_every=100)))
+    for message in incoming:
+        if message.data == THIS[2]:
+            break
+        outgoing.put(doubled(message.data))
+    qmgr.close()
+    # Then the two before it are got, and what was made of them is put
+    assert owner.data() == THIS[2:]
+    assert side.found_anywhere() == [(b"00", False), (b"11", False)]
+    with side.open(commit_every=100, owner_wait_s=30, poison="ignore") as pipe:
+        run(pipe)
+    assert side.found() == [whole([doubled(data) for data in THIS])]

@@ -23,10 +23,22 @@ def test_workflows_make_what_the_makefile_has(path):
     assert made <= targets
 
 
-@pytest.mark.parametrize(("workflow", "job"), [("ci", "embedded"), ("ibm-mq", "contract")])
-def test_both_bindings_run_on_every_python_that_is_promised(workflow, job):
+@pytest.mark.parametrize(
+    ("workflow", "job"), [("ci", "embedded"), ("nightly", "second-binding"), ("ibm-mq", "contract")]
+)
+def test_every_python_that_is_promised_is_run(workflow, job):
     matrix = jobs(ROOT / ".github" / "workflows" / f"{workflow}.yml")[job]["strategy"]["matrix"]
-    assert matrix["python"] == PYTHONS == ["3.10", "3.11", "3.12", "3.13"]
+    assert matrix["python"] == PYTHONS == ["3.11", "3.12", "3.13", "3.14"]
+
+
+def test_the_second_binding_runs_all_tests_every_night():
+    job = jobs(ROOT / ".github" / "workflows" / "nightly.yml")["second-binding"]
+    assert job["env"] == {"MQGROUPS_MQI": "ibmmq"}
+    assert {"run": "make test PYTEST_ARGS=--mqi=ibmmq"} in job["steps"]
+
+
+def test_ibm_mq_is_reached_through_both_bindings():
+    matrix = jobs(ROOT / ".github" / "workflows" / "ibm-mq.yml")["contract"]["strategy"]["matrix"]
     assert matrix["binding"] == ["pymqi", "ibmmq"]
 
 

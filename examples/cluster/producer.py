@@ -22,12 +22,14 @@ from mqgroups import GroupProducer
 def load(producer: GroupProducer, groups: Sequence[airports.Group], progress: GroupProgress) -> None:
     """Put what is not put yet."""
     done = producer.checkpoint or 0
+    assert isinstance(done, int)  # it is set below
     progress.position = sum(len(each.flights) for each in groups[:done])
     for number, each in enumerate(groups[done:], done):
         with producer.group() as group:
             progress.position += group.resume_from
             for position, flight in enumerate(each.flights[group.resume_from :], group.resume_from + 1):
-                group.put(flight, checkpoint=number + (position == len(each.flights)))
+                group.set_checkpoint(number + (position == len(each.flights)))
+                group.put(flight)
                 progress.step()
     progress.report()
 

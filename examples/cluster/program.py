@@ -24,4 +24,4 @@ class GroupProgress(Progress):
 
     def settled(self, doubt: mqgroups.InDoubt) -> None:
         """Say what became of a commit."""
-        self.say(f"doubt {doubt.verdict}")
+        self.say(f"doubt {doubt.outcome}")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import mqgroups
 from examples.flights.source import Day
+from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
-from mqgroups.queue_manager import connection_of
 
 
 def differences(table: Iterable[Day], directory: Path) -> list[str]:

@@ -100,10 +100,12 @@ class Files:
 
 def drain(connection: QueueManager, consumer: GroupConsumer, directory: Path, groups: int) -> None:
     """Write so many groups to files."""
-    files = Files(directory, consumer.checkpoint)
+    checkpoint = consumer.checkpoint
+    assert checkpoint is None or isinstance(checkpoint, dict)  # it is set by Files
+    files = Files(directory, checkpoint)
     consumer.before_commit(files.before_commit)
     progress = Progress(connection, files.written.flights)
-    if consumer.checkpoint is not None:
+    if checkpoint is not None:
         progress.resumed(f"{files.written.file} at byte {files.written.bytes}")
     for group in islice(consumer, groups - files.written.groups):
         if group.resume_from:

@@ -24,6 +24,7 @@ def load(connection: QueueManager, producer: GroupProducer, table: Iterable[Day]
     progress = Progress(connection)
     units_of_work = 0
     checkpoint = producer.checkpoint
+    assert checkpoint is None or isinstance(checkpoint, dict)  # it is set below
     if checkpoint is not None:
         progress.resumed(f"{checkpoint['day']} {checkpoint['flights']}")
     for day in table:
@@ -39,7 +40,8 @@ def load(connection: QueueManager, producer: GroupProducer, table: Iterable[Day]
         with producer.group() as group:
             progress.position += group.resume_from
             for number, flight in enumerate(day.flights[group.resume_from :], group.resume_from + 1):
-                group.put(flight, checkpoint={"day": day.date, "flights": number})
+                group.set_checkpoint({"day": day.date, "flights": number})
+                group.put(flight)
                 progress.step()
     if checkpoint is not None:
         raise SourceError(f"the last committed day was {checkpoint['day']}, and the table does not have it")

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import mqgroups
 from examples.flights.source import SourceError
+from mqgroups.connection.holder import connection_of
 from mqgroups.errors import CommitOutcomeUnknown, ConnectionBroken, MessagesTaken, MQGroupsError
-from mqgroups.queue_manager import connection_of
 
 QUEUE = "FLIGHTS"
 EVERY = 500

@@ -11,9 +11,9 @@ from typing import Any
 import mqgroups
 from examples.pipeline.delays import Delays
 from examples.pipeline.feed import Group
+from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.queue_manager import connection_of
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.headers import taken_off
 from mqgroups.spark.pipeline.outputs import REASON

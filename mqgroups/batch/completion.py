@@ -10,11 +10,11 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mqgroups.batch.shared_queue import Lying, SharedStatusQueue
+from mqgroups.batch.shared_queue import FoundRecord, SharedStatusQueue
 from mqgroups.config import CLAIM_MODEL
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
-from mqgroups.core.claim import RecordKind, Sink, high_water_mark, kind_of_record
+from mqgroups.core.claim import RecordKind, Sink, claim_values, high_water_mark, kind_of_record
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import InputChanged
 from mqgroups.mqi import constants as mq
@@ -50,8 +50,8 @@ class SinkRecords:
 class _Group:
     """The records of one group, as they lie."""
 
-    intent: Lying | None = None
-    status: Lying | None = None
+    intent: FoundRecord | None = None
+    status: FoundRecord | None = None
 
 
 class _Found:
@@ -59,19 +59,19 @@ class _Found:
 
     def __init__(self, sink: Sink) -> None:
         self.sink = sink
-        self.marks: list[Lying] = []
+        self.marks: list[FoundRecord] = []
         self.groups: dict[tuple[int, str], _Group] = {}
 
-    def add(self, kind: RecordKind | None, lying: Lying) -> None:
-        said = lying.record.checkpoint
+    def add(self, kind: RecordKind | None, found: FoundRecord) -> None:
         if kind is RecordKind.HIGH_WATER_MARK:
-            self.marks.append(lying)
+            self.marks.append(found)
             return
-        group = self.groups.setdefault((said["batch"], said["key"]), _Group())
+        claim = claim_values(found.record.checkpoint)
+        group = self.groups.setdefault((claim["batch"], claim["key"]), _Group())
         if kind is RecordKind.INTENT:
-            group.intent = lying
+            group.intent = found
         else:
-            group.status = lying
+            group.status = found
 
 
 def complete_batch(
@@ -182,11 +182,11 @@ class SinkPurged:
 
 def _find(shared: SharedStatusQueue, sink_name: str | None, queue: str | None = None) -> dict[Sink, _Found]:
     found: dict[Sink, _Found] = {}
-    for lying in shared.find_all():
-        record = lying.record
-        sink = Sink(record.checkpoint["sink"], record.queue, record.q_mgr_identifier)
+    for each in shared.find_all():
+        record = each.record
+        sink = Sink(claim_values(record.checkpoint)["sink"], record.queue, record.q_mgr_identifier)
         if sink_name in (None, sink.name) and queue in (None, sink.queue):
-            found.setdefault(sink, _Found(sink)).add(kind_of_record(record), lying)
+            found.setdefault(sink, _Found(sink)).add(kind_of_record(record), each)
     return found
 
 
@@ -219,7 +219,7 @@ def _refuse_unfinished(found: _Found, batch: int, q_mgr_name: str) -> None:
             raise InputChanged(record.name, record.group_id, record.msg_seq_number, "the batch has none for it now")
         _log.warning(
             "group %s, of an earlier batch, has %d messages and is not whole, and that batch will not be done again: "
-            "mqgroups status purge --unfinished-groups",
+            "mqgroups batches purge --unfinished-groups",
             record.name,
             record.msg_seq_number,
             extra=logs.fields(
@@ -234,7 +234,7 @@ def _refuse_unfinished(found: _Found, batch: int, q_mgr_name: str) -> None:
         )
 
 
-def _done_with(found: _Found, batch: int) -> list[tuple[Lying, ...]]:
+def _done_with(found: _Found, batch: int) -> list[tuple[FoundRecord, ...]]:
     return [
         _pair(group)
         for (of, _), group in found.groups.items()
@@ -247,17 +247,16 @@ def _is_begun(record: StatusRecord) -> bool:
     return record.state is RecordState.IN_GROUP
 
 
-def _pair(group: _Group) -> tuple[Lying, ...]:
+def _pair(group: _Group) -> tuple[FoundRecord, ...]:
     # The status record first: who does not get it leaves the intent, too.
     return tuple(each for each in (group.status, group.intent) if each is not None)
 
 
-def _batch(mark: Lying) -> int:
-    batch: int = mark.record.checkpoint["batch"]
-    return batch
+def _batch(mark: FoundRecord) -> int:
+    return claim_values(mark.record.checkpoint)["batch"]
 
 
-def _take(connection: Connection, shared: SharedStatusQueue, together: Sequence[tuple[Lying, ...]]) -> int:
+def _take(connection: Connection, shared: SharedStatusQueue, together: Sequence[tuple[FoundRecord, ...]]) -> int:
     """Take records away, those that belong together in one unit of work; returns of how many the first was there."""
     taken = 0
     for start in range(0, len(together), _IN_A_UNIT_OF_WORK):

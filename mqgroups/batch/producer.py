@@ -6,7 +6,7 @@ producer, with its records there in the place of a status queue of its own. So w
 without an answer or a lost connection is what any group needs, and it is done in one place.
 
 The messages of a group have to be the same, in the same order, whenever its batch is done again; a digest in the status record
-shows whether they are. When all parts of a batch are put, ``batches.complete_batch`` is due.
+shows whether they are. When all parts of a batch are put, ``completion.complete_batch`` is due.
 
 Without a status queue a group is put once by each attempt, at least once in all; what an attempt leaves behind stays
 incomplete.
@@ -19,12 +19,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mqgroups.batch.claimed_group import GroupAlreadyPut, GroupStatus, NoStatus
+from mqgroups.batch.claimed_records import ClaimedRecords, GroupAlreadyPut
 from mqgroups.batch.shared_queue import SharedStatusQueue
 from mqgroups.config import CLAIM_MODEL, SHARED_STATUS_MODEL, ProducerSettings
-from mqgroups.connection.connection import Connection, Queue
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
-from mqgroups.core.claim import Claim, MessagesDigest, RecordKind, Sink
+from mqgroups.core.claim import Claim, MessagesDigest, RecordKind, Sink, claim_values
 from mqgroups.core.model import Persistence
 from mqgroups.core.status import Checkpoint, StatusRecord
 from mqgroups.core.unit_of_work import Every
@@ -33,8 +34,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.putter import Putter
-from mqgroups.status.hooks import NO_HOOKS
-from mqgroups.status.keeper import RecordKeeper
+from mqgroups.status.keeper import NoStatus, RecordKeeper
 from mqgroups.status.units_of_work import UnitsOfWork
 from mqgroups.telemetry import metrics
 
@@ -173,7 +173,7 @@ class BatchProducer:
     def keeper(self, claim: Claim) -> RecordKeeper:
         """Return where the status of one group is kept."""
         shared = self._reopened()
-        return NoStatus() if shared is None else GroupStatus(shared, claim)
+        return NoStatus() if shared is None else ClaimedRecords(shared, claim)
 
     def _reopened(self) -> SharedStatusQueue | None:
         if self._shared is not None and self._shared.is_stale:
@@ -199,10 +199,8 @@ class BatchProducer:
             owner_wait_s=settings.claim_wait_s,
             full_wait_s=settings.full_wait_s,
             persistence=settings.persistence,
-            priority=mq.MQPRI_PRIORITY_AS_Q_DEF if priority is None else priority,
-            segment_bytes=None,
+            priority=priority,
             bind="group",
-            hooks=NO_HOOKS,
             owner_id=settings.token,
         )
 
@@ -229,14 +227,14 @@ class _ClaimedGroup:
     def _start(self) -> None:
         keeper = self._batch.keeper(self._claim)
         settings = self._batch.producer_settings(self._claim, self._priority)
+        work = UnitsOfWork(self._connection, settings.commit_every)
         try:
-            putter = Putter(self._connection, settings, keeper, open_queue=self._batch.open_queue)
+            putter = Putter(self._connection, settings, keeper, work, open_queue=self._batch.open_queue)
         except BaseException:
             keeper.close()
             raise
         try:
-            putter.work = UnitsOfWork(self._connection, settings.commit_every, [putter.owner])
-            putter.work.claim()
+            work.claim()
         except BaseException:
             putter.close()
             raise
@@ -254,12 +252,12 @@ class _ClaimedGroup:
             for message in left:
                 digest.add(*_parts(message))
                 number += 1
+                group.set_checkpoint(claim.checkpoint(RecordKind.STATUS, digest.value()))
                 group.put(
                     message.payload,
                     format=message.format,
                     correl_id=message.correl_id,
                     properties=message.properties,
-                    checkpoint=claim.checkpoint(RecordKind.STATUS, digest.value()),
                 )
             if group.resume_from and number == group.resume_from:
                 raise InputChanged(claim.name, group_id, number, "no message follows, though none of them was the last")
@@ -291,7 +289,7 @@ def _check_same(
 ) -> None:
     if given != committed:
         raise InputChanged(claim.name, group_id, committed, f"{given} are given now")
-    if digest.value() != checkpoint["digest"]:
+    if digest.value() != claim_values(checkpoint)["digest"]:
         raise InputChanged(claim.name, group_id, committed, "other messages are given now in their place")
 
 

@@ -18,24 +18,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mqgroups.connection.connection import Connection, Queue
-from mqgroups.core.claim import Sink, kind_of_record
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import Queue
+from mqgroups.core.claim import Sink, claim_values, kind_of_record
 from mqgroups.core.restart import Mismatch
 from mqgroups.core.status import StatusRecord, encode, shown
 from mqgroups.errors import DuplicateStatusRecords, MQIError, OwnerActive, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.status.queue import (
-    LONGEST_RECORD_BYTES,
-    check_kind,
-    corrupt_record,
-    decoded_record,
-    foreign_record,
-    open_or_make,
-)
+from mqgroups.status.opening import check_kind, open_or_make
+from mqgroups.status.records import LONGEST_RECORD_BYTES, corrupt_record, decoded_record, foreign_record
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
-_PUT = st.pmo(mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING)
+_PUT = st.pmo(st.PUT_NEW_MESSAGE)
 _TAKE = st.gmo(
     mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING,
     match_options=mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID,
@@ -49,7 +44,7 @@ _LOCK_NAME_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Lying:
+class FoundRecord:
     """A record as it lies on the queue."""
 
     record: StatusRecord
@@ -95,7 +90,7 @@ class SharedStatusQueue:
         """Open the queue again on a connection that was made again; one try."""
         self._queue = self._open("")
 
-    def find(self, correl_id: bytes) -> list[Lying]:
+    def find(self, correl_id: bytes) -> list[FoundRecord]:
         """Browse the records with this CorrelId; those in a unit of work that is not resolved cannot be seen.
 
         Raises:
@@ -104,7 +99,7 @@ class SharedStatusQueue:
         """
         return list(self._browse(st.md(correl_id=correl_id), _BROWSE_FIRST, _BROWSE_NEXT))
 
-    def find_one(self, correl_id: bytes) -> Lying | None:
+    def find_one(self, correl_id: bytes) -> FoundRecord | None:
         """As ``find``, for a record of which there is one or none.
 
         Raises:
@@ -123,7 +118,7 @@ class SharedStatusQueue:
                 raise self.in_use("MQGET")
         return found[0] if found else None
 
-    def find_all(self) -> Iterator[Lying]:
+    def find_all(self) -> Iterator[FoundRecord]:
         """Browse all records, from the first."""
         return self._browse(st.md(), st.gmo(_BROWSE | mq.MQGMO_BROWSE_FIRST), _BROWSE_ALL)
 
@@ -134,24 +129,24 @@ class SharedStatusQueue:
             StatusRecordForeign: what says so was put on another queue manager.
         """
         completed = None
-        for lying in self.find(sink.high_water_mark_id):
-            found, expected = lying.record.q_mgr_identifier, sink.q_mgr_identifier
+        for each in self.find(sink.high_water_mark_id):
+            found, expected = each.record.q_mgr_identifier, sink.q_mgr_identifier
             if found != expected:
                 raise foreign_record(self.name, Mismatch("q_mgr_identifier", found, expected))
-            batch = lying.record.checkpoint["batch"]
+            batch = claim_values(each.record.checkpoint)["batch"]
             completed = batch if completed is None else max(completed, batch)
         return completed
 
-    def put(self, record: StatusRecord, correl_id: bytes, *, expiry_s: int | None = None) -> Lying:
+    def put(self, record: StatusRecord, correl_id: bytes, *, expiry_s: int | None = None) -> FoundRecord:
         """Put a record, in the caller's unit of work; ``expiry_s`` is how long it is kept, seconds."""
         expiry = mq.MQEI_UNLIMITED if expiry_s is None else expiry_s * 10
         md = st.md(format_name=mq.MQFMT_STRING, ccsid=1208, correl_id=correl_id, expiry=expiry)
         md_out, _ = self._queue.put(md, _PUT, encode(record))
-        return Lying(record, md_out[st.MD_MSG_ID], correl_id)
+        return FoundRecord(record, md_out[st.MD_MSG_ID], correl_id)
 
-    def take(self, lying: Lying) -> bool:
+    def take(self, record: FoundRecord) -> bool:
         """Get a record, in the caller's unit of work; ``False`` if it is not there, or in somebody's unit of work."""
-        return self._queue.get(st.md(msg_id=lying.msg_id, correl_id=lying.correl_id), _TAKE) is not None
+        return self._queue.get(st.md(msg_id=record.msg_id, correl_id=record.correl_id), _TAKE) is not None
 
     def lock(self, correl_id: bytes) -> Queue:
         """Lock a group for claiming it; closing what is returned unlocks it, and so does the connection's end.
@@ -178,7 +173,7 @@ class SharedStatusQueue:
             self._check_lock(lock)
         return lock
 
-    def _several(self, found: list[Lying]) -> DuplicateStatusRecords:
+    def _several(self, found: list[FoundRecord]) -> DuplicateStatusRecords:
         return DuplicateStatusRecords(
             f"status queue {self.name} holds {len(found)} records with CorrelId {found[0].correl_id.hex()}, expected one, of "
             f"{shown(found[0].record.name)}. Something has put or restored messages there: keep the record with the highest "
@@ -196,7 +191,7 @@ class SharedStatusQueue:
         """Close the queue. Idempotent."""
         self._queue.close()
 
-    def _browse(self, md: bytearray, first: bytearray, following: bytearray) -> Iterator[Lying]:
+    def _browse(self, md: bytearray, first: bytearray, following: bytearray) -> Iterator[FoundRecord]:
         options = first
         while (got := self._queue.get(md, options)) is not None:
             data, md_out, _ = got
@@ -205,7 +200,7 @@ class SharedStatusQueue:
                 raise corrupt_record(
                     self.name, f"the status record of {shown(record.name)}", "records of a shared status queue"
                 )
-            yield Lying(record, md_out[st.MD_MSG_ID], md_out[st.MD_CORREL_ID])
+            yield FoundRecord(record, md_out[st.MD_MSG_ID], md_out[st.MD_CORREL_ID])
             options = following
 
     def _open(self, model: str) -> Queue:

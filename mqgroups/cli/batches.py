@@ -1,36 +1,25 @@
-"""The commands ``mqgroups status list`` and ``status purge``: what batches have left on a shared status queue.
+"""The commands ``mqgroups batches``: what batches of the Spark sink have left on a shared status queue.
 
-Records of a batch go when it is completed. Those of a sink that does not come back (a query that was dropped, a job that is
-not run again) stay, with the groups that it had begun; who knows that it does not come back takes them away here.
+When a batch is completed its status records are removed. If a sink never comes back (its query was dropped, or its job is not run
+again), its records stay, and so do the groups that it had begun. Whoever knows that it does not come back purges them here.
 """
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
 
 from mqgroups.batch.completion import SinkRecords, find_sinks, purge_sink
-from mqgroups.cli.connection import EXIT_DISARRAY, EXIT_FAILED, Command, Report, connected, connection_options
+from mqgroups.cli.connection import connected, connection_options
+from mqgroups.cli.options import json_option
+from mqgroups.cli.report import Report
+from mqgroups.cli.secrets import Command
+from mqgroups.connection.holder import connection_of
+from mqgroups.core.claim import claim_values
 from mqgroups.core.status import StatusRecord
-from mqgroups.errors import StatusError
-from mqgroups.queue_manager import QueueManager, connection_of
 
 _STATUS_QUEUE = click.option("--status-queue", required=True, metavar="QUEUE", help="The shared status queue.")
-
-
-@contextmanager
-def _queue_manager(connection: dict[str, Any]) -> Iterator[QueueManager]:
-    try:
-        with connected(Report({}, as_json=False, code=EXIT_FAILED), 0.0, **connection) as q_mgr:
-            yield q_mgr
-    except StatusError as error:
-        click.echo(f"mqgroups: {error}", err=True)
-        sys.exit(EXIT_DISARRAY)
 
 
 def _with_connection(command: Command) -> Command:
@@ -38,68 +27,78 @@ def _with_connection(command: Command) -> Command:
 
 
 @click.group()
-def status() -> None:
-    """What batches (of the Spark sink) have left on a shared status queue.
+def batches() -> None:
+    """List or purge what batches of the Spark sink have left on a shared status queue.
 
     \b
     Exit codes:
       0  done
-      1  it did not work, and standard error says why
-      2  the command was not understood
+      1  failed; standard error says why
+      2  the command line is wrong
       5  the status queue is in disarray: an operator has to look
       6  the queue manager cannot be connected to
     """
 
 
-@status.command("list")
+@batches.command("list")
 @_with_connection
-@click.option("--sink", metavar="NAME", help="Of this sink only: a streaming query's id, or txnAppId.")
-@click.option("--json", "as_json", is_flag=True, help="Say it in JSON.")
+@click.option("--sink", metavar="NAME", help="Only this sink: the id of a streaming query, or a txnAppId.")
+@json_option
 def list_(status_queue: str, sink: str | None, as_json: bool, **connection: Any) -> None:
-    """List sinks, the last batch each has completed, and the groups of batches that are not completed."""
-    with _queue_manager(connection) as q_mgr:
+    """List sinks, their last completed batch, and the groups of batches that are not completed."""
+    report = Report(as_json=as_json, q_mgr_name=connection["q_mgr_name"], status_queue=status_queue, sinks=[])
+    with connected(report, 0.0, **connection) as q_mgr:
         found = find_sinks(connection_of(q_mgr), status_queue, sink)
-    if as_json:
-        click.echo(json.dumps([_values(each) for each in found], indent=2))
-        return
+    report.add(sinks=[_values(each) for each in found])
     for each in found:
-        completed = "none" if each.completed_batch is None else f"{each.completed_batch}"
-        click.echo(f"sink {each.sink.name}, queue {each.sink.queue}: last batch completed {completed}")
-        for record in each.groups:
-            said = record.checkpoint
-            click.echo(
-                f"  batch {said['batch']} group {said['key']}: {record.state.value}, {record.msg_seq_number} messages "
-                f"committed, GroupId {record.group_id.hex()}, attempt {record.owner_id} (claim {record.epoch})"
-            )
-        for name in each.hidden:
-            click.echo(f"  group {name}: in somebody's unit of work")
+        report.print(*_lines(each))
+    report.end()
 
 
-@status.command()
+@batches.command()
 @_with_connection
-@click.option("--sink", required=True, metavar="NAME", help="Whose records: a streaming query's id, or txnAppId.")
-@click.option("--unfinished-groups", is_flag=True, help="Also get the messages of groups that are not whole.")
+@click.option("--sink", required=True, metavar="NAME", help="The sink: the id of a streaming query, or a txnAppId.")
+@click.option("--unfinished-groups", is_flag=True, help="Also remove the messages of groups that are not complete.")
 @click.option("--high-water-mark", is_flag=True, help="Also forget which batch was completed last.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def purge(
     status_queue: str, sink: str, unfinished_groups: bool, high_water_mark: bool, yes: bool, **connection: Any
 ) -> None:
-    """Take away the records of a sink that will not do its last batch again.
+    """Remove the status records of a sink that will not run its last batch again.
 
-    A group that was begun then stays as it is, not whole, unless its messages are got too (--unfinished-groups). Without a
-    high-water mark a batch that comes again after all is put again.
+    A group that was begun stays incomplete on its queue, unless --unfinished-groups removes its messages too. After
+    --high-water-mark, a batch that is run again after all is put a second time.
     """
     if not yes:
         click.confirm(
-            f"Purge sink {sink} on {status_queue}? A batch that is done again then puts groups twice", abort=True
+            f"Purge sink {sink} on {status_queue}? If its last batch is run again, it puts groups twice", abort=True
         )
-    with _queue_manager(connection) as q_mgr:
+    report = Report(as_json=False)
+    with connected(report, 0.0, **connection) as q_mgr:
         purged = purge_sink(
             connection_of(q_mgr), status_queue, sink, unfinished_groups=unfinished_groups, mark=high_water_mark
         )
-    click.echo(
+    report.print(
         f"purged: records of {purged.groups} groups, {purged.messages} messages of unfinished groups, "
         f"{purged.marks} high-water marks"
+    )
+    report.end()
+
+
+def _lines(found: SinkRecords) -> list[str]:
+    completed = "none" if found.completed_batch is None else f"{found.completed_batch}"
+    return [
+        f"sink {found.sink.name}, queue {found.sink.queue}: last batch completed {completed}",
+        *(_group_line(record) for record in found.groups),
+        *(f"  group {name}: another program's unit of work hides its record" for name in found.hidden),
+    ]
+
+
+def _group_line(record: StatusRecord) -> str:
+    claim = claim_values(record.checkpoint)
+    return (
+        f"  batch {claim['batch']} group {claim['key']}: {record.state.value}, {record.msg_seq_number} messages committed, "
+        f"GroupId {record.group_id.hex()}, attempt {record.owner_id} (claim {record.epoch})"
     )
 
 
@@ -114,7 +113,7 @@ def _values(found: SinkRecords) -> dict[str, Any]:
 
 
 def _group_values(record: StatusRecord) -> dict[str, Any]:
-    said = record.checkpoint
+    said = claim_values(record.checkpoint)
     return {
         "batch": said["batch"],
         "key": said["key"],

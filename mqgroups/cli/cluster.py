@@ -1,18 +1,21 @@
-"""What ``mqgroups embedded run --cluster`` and ``mqgroups embedded channel`` do. A leaf; the options are in ``cli.py``."""
+"""A cluster of embedded queue managers: what ``mqgroups embedded run --cluster`` does, and the command ``embedded channel``."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from mqgroups.embedded import Control, EmbeddedCluster, server
-from mqgroups.embedded.cluster_file import ClusterFile, ClusterFileError, QueueManagerEntry
-from mqgroups.embedded.cluster_launcher import membership
-from mqgroups.embedded.readings import Readings
+from mqgroups.cli.console import one_message
+from mqgroups.cli.options import data_option
+
+if TYPE_CHECKING:
+    from mqgroups.embedded import Control
+    from mqgroups.embedded.serve.cluster_file import ClusterFile
 
 _WATCH_S = 0.5
 
@@ -23,27 +26,28 @@ def serve_all(
     mqsc: Sequence[Path],
     users: Mapping[str, str],
     log_level: str,
-    say: Callable[[str], None],
     readings: Mapping[str, str],
 ) -> None:
     """Serve every queue manager of a cluster, each in a process of its own, until SIGTERM or SIGINT.
 
-    One that ends by itself, or is killed, is not started again; it is said how to.
+    If one ends by itself or is killed, it is not started again; a line says how to.
     """
+    from mqgroups.embedded import EmbeddedCluster
+
     to_stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: to_stop.set())
     with EmbeddedCluster(
         described, data=data, mqsc=mqsc, users=users, log_level=log_level, readings=readings
     ) as cluster:
-        say(f"Cluster {described.cluster} (embedded: for development, not IBM MQ) is ready; data in {data}")
+        click.echo(f"Cluster {described.cluster} (embedded: for development, not IBM MQ) is ready; data in {data}")
         for name, q_mgr in cluster.queue_managers.items():
-            say(f"  {name:12} {q_mgr.conn_name}, channel {q_mgr.channel}, data {q_mgr.data}")
+            click.echo(f"  {name:12} {q_mgr.conn_name}, channel {q_mgr.channel}, data {q_mgr.data}")
         running = dict(cluster.queue_managers)
         while not to_stop.wait(_WATCH_S):
             for name in [name for name, q_mgr in running.items() if not q_mgr.is_running]:
                 code = running.pop(name).wait()
-                say(f"  {name} has ended ({code}); start it again with --qmgr {name} in another terminal")
+                click.echo(f"  {name} has ended ({code}); start it again with --qmgr {name} in another terminal")
 
 
 def serve_one(
@@ -52,29 +56,32 @@ def serve_one(
     data: Path,
     mqsc: Sequence[Path],
     users: Mapping[str, str],
-    say: Callable[[str], None],
     readings: Mapping[str, str],
 ) -> None:
     """Serve one queue manager of a cluster in this process; raises ClusterFileError if it is not in the file."""
+    from mqgroups.embedded.readings import Readings
+    from mqgroups.embedded.serve import process as server
+    from mqgroups.embedded.serve.cluster_file import ClusterFileError
+    from mqgroups.embedded.serve.cluster_launcher import membership
+
     entry = next((each for each in described.queue_managers if each.name == q_mgr_name), None)
     if entry is None:
         raise ClusterFileError(f"cluster {described.cluster} has {', '.join(described.names)}, and no {q_mgr_name}")
-    directory = _directory(entry, data)
+    directory = entry.data or data / entry.name
     directory.mkdir(parents=True, exist_ok=True)
     host, _, port = entry.listen.rpartition(":")
 
     def ready(host: str, port: int, *_: object) -> None:
-        say(
+        click.echo(
             f"Queue manager {q_mgr_name} of cluster {described.cluster} is ready at {host}({port}); data in {directory}"
         )
 
-    files = [*mqsc, *entry.mqsc]
     server.run(
         q_mgr_name,
         host,
         int(port),
         directory,
-        files,
+        [*mqsc, *entry.mqsc],
         users,
         ready=ready,
         membership=membership(described, data),
@@ -82,12 +89,56 @@ def serve_one(
     )
 
 
-def _directory(entry: QueueManagerEntry, data: Path) -> Path:
-    return entry.data or data / entry.name
+@click.command()
+@data_option
+@click.option("--to", default="", metavar="NAME", help="The queue manager that the channel leads to.")
+@click.option(
+    "--delay-s", type=click.FloatRange(0), default=0.0, help="For 'slow': seconds before each batch; 0 ends the delay."
+)
+@click.option(
+    "--seed", type=int, help="For 'interleave': the seed of the random order; without it the order is normal again."
+)
+@click.option(
+    "--when",
+    type=click.Choice(["before", "after"]),
+    default="after",
+    show_default=True,
+    help="For 'cut': before or after the other end received the batch.",
+)
+@click.option("--stop", is_flag=True, help="For 'cut': also stop the channel, so that the batch stays in doubt.")
+@click.argument("action", type=click.Choice(["status", "stop", "start", "slow", "interleave", "cut"]))
+def channel(data: Path, to: str, delay_s: float, seed: int | None, when: str, stop: bool, action: str) -> None:
+    """Show, stop or start the channels of a queue manager in a cluster, or make them misbehave.
+
+    \b
+        status        show all channels
+        stop          stop a channel at the end of its batch; messages that are to go through it wait
+        start         start it
+        slow          let it wait before each batch
+        interleave    let it deliver each batch in another order
+        cut           break it around the next batch, which is then in doubt
+    """
+    if action != "status" and not to:
+        raise click.UsageError(f"'{action}' needs --to")
+    with one_message():
+        from mqgroups.embedded import Control
+
+        control = Control.of(data)
+        if action == "status":
+            _show_channels(control)
+        elif action == "stop":
+            control.stop_channel(to)
+        elif action == "start":
+            control.start_channel(to)
+        elif action == "slow":
+            control.slow_channel(to, delay_s)
+        elif action == "interleave":
+            control.interleave_channel(to, seed)
+        else:
+            control.cut_channel(to, when, stop=stop)
 
 
-def show_channels(control: Control) -> None:
-    """Print the status of all channels."""
+def _show_channels(control: Control) -> None:
     for each in control.channels():
         doubt = f", {each['in_doubt']} in doubt" if each["in_doubt"] else ""
         problem = f" ({each['problem']})" if each["problem"] else ""

@@ -1,63 +1,52 @@
 """The command ``mqgroups recover``: what is on an owner's status queue, as text or JSON, and as an exit code.
 
-Made for what runs before an application: ``ExecStartPre=`` of a systemd unit, an init container. There 0 has to mean "start
-it", so an interrupted group is no failure: the start resumes it. ``--check`` is for who wants to know.
+It is made to run before an application: as ``ExecStartPre=`` of a systemd unit, or in an init container. There 0 has to mean
+"start it", so an interrupted group is no failure: the start resumes it. ``--check`` tells the two apart.
 """
 
 from __future__ import annotations
 
-import sys
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
-from rich.console import Console
-from rich.text import Text
 
-from mqgroups.cli.connection import (
-    EXIT_DISARRAY,
-    EXIT_MISSING,
-    EXIT_OWNER_ACTIVE,
-    Report,
-    connected,
-    connection_options,
-    error_values,
-    record_values,
-)
-from mqgroups.config import STATUS_MODEL
+from mqgroups import operate
+from mqgroups.cli.connection import connected, connection_options
+from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.options import WAIT_S, json_option, name_option, status_model_option
+from mqgroups.cli.report import Report, error_values, record_values
 from mqgroups.core.status import RecordState
-from mqgroups.errors import OwnerActive, StatusError
+from mqgroups.errors import StatusError
 from mqgroups.operate.owner import OwnerState, OwnerStatus
 from mqgroups.operate.takeover import Takeover
 from mqgroups.queue_manager import QueueManager
 
-EXIT_MAY_START = 0
-EXIT_INTERRUPTED = 3
-
-_WAIT_S = 30.0
+if TYPE_CHECKING:
+    from rich.text import Text
 
 
 @click.command()
-@click.option("--name", required=True, metavar="NAME", help="The producer's or consumer's name.")
-@click.option("--role", type=click.Choice(["put", "get"]), help="Producer or consumer. Default: whichever there is.")
-@click.option("--check", is_flag=True, help="Change nothing, and end with 3 if a group is interrupted.")
+@name_option
+@click.option("--role", type=click.Choice(["put", "get"]), help="Producer (put) or consumer (get). Default: both.")
+@click.option("--check", is_flag=True, help="Change nothing, and exit with 3 if a group is interrupted.")
 @click.option(
     "--must-exist",
     is_flag=True,
-    help="End with 7 if there is no status queue: never started under this name, or misspelt.",
+    help="Exit with 7 if there is no status queue: nothing ever started under this name, or it is misspelt.",
 )
-@click.option("--queue", metavar="QUEUE", help="Which it puts to or gets from, to be compared with its record.")
-@click.option("--status-queue", metavar="QUEUE", help="Its status queue, with --role. Default: MQGROUPS.PUT|GET.NAME.")
 @click.option(
-    "--status-model",
-    default=STATUS_MODEL,
-    show_default=True,
-    metavar="QUEUE",
-    help="The model queue that its status queue is made from. Tried, with --role, if there is none yet.",
+    "--queue", metavar="QUEUE", help="The queue that it puts to or gets from, to be compared with its status record."
 )
+@click.option(
+    "--status-queue",
+    metavar="QUEUE",
+    help="Its status queue; needs --role. Default: MQGROUPS.PUT.NAME or MQGROUPS.GET.NAME.",
+)
+@status_model_option
 @click.option(
     "--takeover",
     metavar="OTHER",
-    help="Have NAME take over what OTHER, of the same role, left interrupted; NAME's next start resumes it.",
+    help="Give NAME the interrupted group of OTHER, which will not come back; needs --role. NAME's next start resumes it.",
 )
 @connection_options
 @click.option(
@@ -65,9 +54,10 @@ _WAIT_S = 30.0
     "wait_s",
     type=click.FloatRange(0),
     metavar="SECONDS",
-    help=f"How long to wait for the queue manager, and for another instance to go. Default: {_WAIT_S:g}, or 0 with --check.",
+    help="How long to wait for the queue manager, and for another instance of this name to end. "
+    f"Default: {WAIT_S:g}, or 0 with --check.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Say it in JSON, on standard output.")
+@json_option
 def recover(
     name: str,
     role: Literal["put", "get"] | None,
@@ -81,36 +71,40 @@ def recover(
     as_json: bool,
     **connection: Any,
 ) -> None:
-    """Look at a producer's or consumer's status queue before it is started.
+    """Look at the status queue of a producer or consumer before it is started.
 
-    An interrupted group is left for the start to resume. A record that is no longer needed (of no group, or of a
-    completed one without a checkpoint) is removed, unless --check is given; nothing else is changed. With --takeover the
-    interrupted group of another name, whose owner will not come back, becomes this one's, in one unit of work.
+    An interrupted group is left as it is: the start resumes it. A status record that is no longer needed (of no group, or
+    of a completed group without a checkpoint) is removed, unless --check is given. Nothing else is changed. With --role, and if
+    there is no status queue yet, the model queue is tried: a queue is made from it and deleted again.
+
+    With --takeover the interrupted group of another name, whose program will not come back, is given to this name, in one unit of
+    work.
 
     \b
     Exit codes:
-      0  the application may start: nothing is interrupted, or it resumes what is
-      1  it did not work, and standard error says why
-      2  the command was not understood
+      0  the application may start: no group is interrupted, or the start resumes it
+      1  failed; standard error says why
+      2  the command line is wrong
       3  with --check: a group is interrupted, and the next start resumes it
       4  another instance of this name is active, or not gone yet after --wait
-      5  the status queue is in disarray, and a start would be refused: an operator has to look
+      5  the status queue is in disarray and a start would be refused: an operator has to look
       6  the queue manager cannot be connected to
-      7  with --must-exist: there is no status queue of this name, for no role that was asked for
+      7  with --must-exist: none of the roles asked for has a status queue of this name
     """
     if status_queue is not None and role is None:
         raise click.UsageError("--status-queue needs --role")
     if takeover is not None and role is None:
         raise click.UsageError("--takeover needs --role")
     if wait_s is None:
-        wait_s = 0.0 if check else _WAIT_S
+        wait_s = 0.0 if check else WAIT_S
     report = _Report(name, connection["q_mgr_name"], check=check, as_json=as_json)
     with connected(report, wait_s, **connection) as q_mgr:
         if takeover is not None and role is not None:
             _take_over(q_mgr, report, takeover, name, role, status_queue, status_model, wait_s, check=check)
         for each in (role,) if role else ("put", "get"):
             try:
-                status = q_mgr.inspect_owner(
+                status = operate.inspect_owner(
+                    q_mgr,
                     name,
                     each,
                     queue=queue,
@@ -125,7 +119,7 @@ def recover(
                 report.found(status)
         if must_exist:
             report.must_exist()
-    sys.exit(report.end())
+    report.end()
 
 
 def _take_over(
@@ -142,7 +136,8 @@ def _take_over(
 ) -> None:
     try:
         report.taken_over(
-            q_mgr.take_over(
+            operate.take_over(
+                q_mgr,
                 takeover,
                 role,
                 by=name,
@@ -152,29 +147,25 @@ def _take_over(
                 check=check,
             )
         )
-    except OwnerActive as error:
-        report.failed(EXIT_OWNER_ACTIVE, error)
-        sys.exit(report.end())
     except StatusError as error:
         report.disarray(role, error)
-        sys.exit(report.end())
+        report.end()
 
 
 class _Report(Report):
-    """What is said, of each role that was looked at; the worst is the exit code."""
+    """What each role's status queue holds; the worst is the exit code."""
 
     def __init__(self, name: str, q_mgr_name: str, *, check: bool, as_json: bool) -> None:
-        super().__init__({"name": name, "q_mgr_name": q_mgr_name, "owners": []}, as_json=as_json, code=EXIT_MAY_START)
+        super().__init__(as_json=as_json, name=name, q_mgr_name=q_mgr_name, owners=[])
         self._check = check
-        self._out = Console(highlight=False, soft_wrap=True)
 
     def found(self, status: OwnerStatus) -> None:
-        """Say what there was."""
-        code = {OwnerState.INTERRUPTED: EXIT_INTERRUPTED if self._check else EXIT_MAY_START}.get(
-            status.state, EXIT_OWNER_ACTIVE if status.state is OwnerState.ACTIVE else EXIT_MAY_START
-        )
-        self._add(
-            code,
+        """Report what a status queue holds."""
+        if status.state is OwnerState.ACTIVE:
+            self.at_least(ExitCode.OWNER_ACTIVE)
+        elif status.state is OwnerState.INTERRUPTED and self._check:
+            self.at_least(ExitCode.INTERRUPTED)
+        self.values["owners"].append(
             {
                 "role": status.role,
                 "status_queue": status.status_queue,
@@ -182,40 +173,45 @@ class _Report(Report):
                 "taken_away": status.taken_away,
                 "hidden": status.hidden,
                 "record": record_values(status.record),
-            },
-            _text(status),
+            }
         )
+        style, lines = _lines(status)
+        self.print(_text(style, lines))
 
     def must_exist(self) -> None:
         """Let the exit code say that there is no status queue at all."""
-        if all(owner["state"] == OwnerState.UNKNOWN.value for owner in self.said["owners"]):
-            self.code = max(self.code, EXIT_MISSING)
+        if all(owner["state"] == OwnerState.UNKNOWN.value for owner in self.values["owners"]):
+            self.at_least(ExitCode.MISSING)
 
     def taken_over(self, done: Takeover) -> None:
-        """Say what was taken over."""
-        self.said["takeover"] = {"from": done.name, "done": done.done, "record": record_values(done.record)}
-        text = f"nothing of {done.name} is interrupted"
-        if done.record is not None:
-            tense = "took" if done.done else "would take"
-            text = f"{done.by} {tense} over group {done.record.group_id.hex()} of {done.name}, at message "
-            text += str(done.record.msg_seq_number)
-        if not self.as_json:
-            self._out.print(text, markup=False)
+        """Report a takeover."""
+        self.add(takeover={"from": done.name, "done": done.done, "record": record_values(done.record)})
+        if done.record is None:
+            self.print(f"nothing of {done.name} is interrupted")
+            return
+        tense = "took" if done.done else "would take"
+        group = f"group {done.record.group_id.hex()} of {done.name}, at message {done.record.msg_seq_number}"
+        self.print(f"{done.by} {tense} over {group}")
 
     def disarray(self, role: str, error: StatusError) -> None:
-        """Say what is wrong with a status queue."""
-        said = {"role": role, "status_queue": error.status_queue, "state": "disarray", **error_values(error)}
-        text = Text.assemble((f"{role} {self.said['name']}: status queue in disarray", "bold red"), f"\n  {error}")
-        self._add(EXIT_DISARRAY, said, text)
-
-    def _add(self, code: int, values: dict[str, Any], text: Text) -> None:
-        self.code = max(self.code, code)
-        self.said["owners"].append(values)
-        if not self.as_json:
-            self._out.print(text)
+        """Report what is wrong with a status queue."""
+        self.at_least(ExitCode.DISARRAY)
+        self.values["owners"].append(
+            {"role": role, "status_queue": error.status_queue, "state": "disarray", **error_values(error)}
+        )
+        self.print(_text("red", [f"{role} {self.values['name']}: status queue in disarray", str(error)]))
 
 
-def _text(status: OwnerStatus) -> Text:
+def _text(style: str, lines: list[str]) -> Text:
+    """Return the first line in bold and in colour, and the others below it."""
+    from rich.text import Text
+
+    first, *others = lines
+    return Text.assemble((first, f"bold {style}"), *(f"\n  {each}" for each in others))
+
+
+def _lines(status: OwnerStatus) -> tuple[str, list[str]]:
+    """Return a colour, and what there is to say."""
     record = status.record
     style, sentence = {
         OwnerState.UNKNOWN: (
@@ -227,16 +223,14 @@ def _text(status: OwnerStatus) -> Text:
         OwnerState.ACTIVE: ("red", "another instance of this name is active, or not gone yet"),
     }[status.state]
     if status.hidden:
-        sentence = (
-            "not gone yet: a unit of work hides its status record, or that is lost (mqgroups salvage rebuild tells)"
-        )
+        sentence = "not gone yet: a unit of work hides its status record, or the record is lost (mqgroups salvage rebuild tells)"
     elif status.state is OwnerState.FREE and record is not None and record.checkpoint is not None:
         sentence = "clean, with a checkpoint; nothing is interrupted"
-    lines = [f"status queue  {status.status_queue}"]
+    lines = [f"{status.role} {status.name}: {sentence}", f"status queue  {status.status_queue}"]
     if record is not None:
-        taken = ", taken away" if status.taken_away else ""
+        removed = ", removed" if status.taken_away else ""
         lines.append(
-            f"record        {record.state.value}, unit of work {record.unit_of_work}, epoch {record.epoch}{taken}"
+            f"record        {record.state.value}, unit of work {record.unit_of_work}, epoch {record.epoch}{removed}"
         )
     if record is not None and record.state is not RecordState.IDLE:
         inside = f" and {record.offset} bytes of the next" if record.offset else ""
@@ -245,6 +239,4 @@ def _text(status: OwnerStatus) -> Text:
             f"committed     {record.msg_seq_number} messages{inside}",
             f"checkpoint    {record.checkpoint!r}",
         ]
-    return Text.assemble(
-        (f"{status.role} {status.name}: {sentence}", f"bold {style}"), *(f"\n  {each}" for each in lines)
-    )
+    return style, lines

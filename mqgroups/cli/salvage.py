@@ -1,8 +1,8 @@
 """The commands ``mqgroups salvage``: what to do when a status record is lost or damaged and the messages are still there.
 
-    look      what lies on a queue of its groups; changes nothing
-    rebuild   a producer's or consumer's status record, from what lies on its queue
-    move      what is left of a group, to another queue
+    look      show the groups on a queue; changes nothing
+    rebuild   write the status record of a producer or consumer again, from what is on its queue
+    move      move what is left of a group to another queue
 
 The last two say what they would do, and do it with --apply.
 """
@@ -10,68 +10,32 @@ The last two say what they would do, and do it with --apply.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from datetime import datetime
 from typing import Any, Literal
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from mqgroups.cli.connection import (
-    EXIT_DISARRAY,
-    EXIT_DOUBLED,
-    EXIT_OWNER_ACTIVE,
-    Report,
-    connected,
-    connection_options,
-    record_values,
-)
-from mqgroups.config import STATUS_MODEL
-from mqgroups.core.cluster import GroupSplit
-from mqgroups.core.inspection import GroupInspection, Place, QueueInspection
-from mqgroups.core.model import GROUP_ID_LENGTH, Persistence
-from mqgroups.errors import OwnerActive, StatusError
-from mqgroups.operate.cluster import inspect_cluster
-from mqgroups.queue_manager import QueueManager
+from mqgroups import operate
+from mqgroups.cli.connection import connected, connection_options
+from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.groups import group_values, queue_values, split_values, sums, table, table_of_splits
+from mqgroups.cli.options import json_option, name_option, status_model_option, wait_option
+from mqgroups.cli.report import Report, record_values
+from mqgroups.core.inspection import QueueInspection
+from mqgroups.core.model import GROUP_ID_LENGTH
+from mqgroups.core.modes import Accept
 
-_COLUMNS = (
-    "GroupId",
-    "state",
-    "messages",
-    "first",
-    "last",
-    "missing",
-    "persistent",
-    "put by",
-    "first put",
-    "last put",
-    "backed out",
+_QUEUE = click.option(
+    "--queue", required=True, metavar="QUEUE", help="The queue that the messages of the group are on."
 )
-_PERSISTENT: dict[int, str] = {Persistence.NOT_PERSISTENT: "no", Persistence.PERSISTENT: "yes"}
-# Of a file or a pipe, which has no width.
-_WIDTH = 200
-_WAIT_S = 30.0
-_QUEUE = click.option("--queue", required=True, metavar="QUEUE", help="The queue its messages are on.")
-_APPLY = click.option("--apply", is_flag=True, help="Do it. Without it, say what would be done.")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Say it in JSON, on standard output.")
-_WAIT = click.option(
-    "--wait",
-    "wait_s",
-    type=click.FloatRange(0),
-    default=_WAIT_S,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to wait for the queue manager, and for another instance to go.",
-)
+_APPLY = click.option("--apply", is_flag=True, help="Do it. Without --apply the command only says what it would do.")
+_PAST = {"move": "moved", "remove": "removed", "write": "wrote"}
 
 
 def _accept(*doubts: str) -> Callable[[Any], Any]:
     return click.option(
-        "--accept", multiple=True, type=click.Choice(doubts), help="What is no obstacle; may be repeated."
+        "--accept", multiple=True, type=click.Choice(doubts), help="Which check to override; may be repeated."
     )
 
 
@@ -97,12 +61,16 @@ def _checkpoint(_context: click.Context, _parameter: click.Parameter, value: str
 
 
 def _places(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> list[tuple[str, str]]:
-    """Return queue manager names and where they are."""
+    """Return queue manager names and where they listen."""
     places = [(name, conn_name) for name, _, conn_name in (value.partition("=") for value in values)]
     for value, place in zip(values, places, strict=True):
         if not all(place):
             raise click.BadParameter(f"{value!r} is not NAME=HOST(PORT)")
     return places
+
+
+def _report(as_json: bool, connection: dict[str, Any], **values: Any) -> Report:
+    return Report(as_json=as_json, q_mgr_name=connection["q_mgr_name"], **values)
 
 
 @click.group()
@@ -111,13 +79,13 @@ def salvage() -> None:
 
     \b
     Exit codes:
-      0  it is done or, without --apply, it can be
-      1  it did not work, and standard error says why
-      2  the command was not understood
-      4  this owner, or another one whose record may speak of the group, is active or not gone yet after --wait
-      5  it cannot be known what is right, and nothing was changed; or, with look --at, groups are split
+      0  done; without --apply: it can be done
+      1  failed; standard error says why
+      2  the command line is wrong
+      4  this owner is active, or not gone yet after --wait; or another one, whose record may name the group
+      5  the queues do not prove what is right, and nothing was changed; look --at: groups are split
       6  the queue manager cannot be connected to
-      8  look: groups have messages twice
+      8  look: a group has messages twice
     """
 
 
@@ -129,60 +97,72 @@ def salvage() -> None:
     multiple=True,
     callback=_places,
     metavar="NAME=HOST(PORT)",
-    help="Another queue manager with an instance of the queue; may be repeated.",
+    help="Another queue manager with an instance of this cluster queue; may be repeated.",
 )
 @connection_options
-@_WAIT
-@_JSON
+@wait_option
+@json_option
 def look(queue: str, others: Sequence[tuple[str, str]], wait_s: float, as_json: bool, **connection: Any) -> None:
-    """Show the groups on a queue, whole or not, by browsing.
+    """Show the groups on a queue, complete or not. The queue is browsed, and nothing is changed.
 
-    A group without its beginning is never seen by who gets in logical order: a consumer has begun it, and goes on by its
-    record, or has lost that. One without its end is still being put, or its producer was interrupted. One that is doubled has
-    messages twice: two owners put it, or something else did; move it away.
+    A consumer that gets in logical order never sees a group without its beginning. Either another consumer has begun the group
+    and resumes it from its status record, or that record is lost. A group without its end is still being put, or its producer was
+    interrupted. A doubled group has messages twice: two producers put it, or another program did. Move it to another queue.
 
-    What units of work hide is told by the command server, if this user may ask it.
+    How many messages units of work hide is asked from the command server, if this user is allowed to ask it.
 
-    With --at, of a cluster queue, each instance, and which groups are at more than one of them. Channel, user and password are
-    the same for all.
+    With --at, each instance of a cluster queue is shown, and the groups that are at more than one of them. Channel, user and
+    password are the same for all queue managers.
     """
+    report = _report(as_json, connection, queue=queue)
+    with connected(report, wait_s, **connection) as q_mgr:
+        if not others:
+            seen = operate.inspect_queue(q_mgr, queue)
+            _show(report, seen)
+            report.add(**queue_values(seen))
+        else:
+            with ExitStack() as stack:
+                q_mgrs = [q_mgr]
+                for name, conn_name in others:
+                    there = {**connection, "q_mgr_name": name, "conn_name": conn_name}
+                    q_mgrs.append(stack.enter_context(connected(report, wait_s, **there)))
+                found = operate.inspect_cluster(q_mgrs, queue)
+            for instance in found.instances:
+                _show(report, instance.seen, instance.q_mgr_name)
+            report.print(table_of_splits(found.splits), f"{len(found.splits)} groups are split over queue managers")
+            report.add(
+                instances=[{"q_mgr_name": one.q_mgr_name, **queue_values(one.seen)} for one in found.instances],
+                splits=[split_values(split) for split in found.splits],
+            )
+            if found.splits:
+                report.at_least(ExitCode.DISARRAY)
+    report.end()
 
-    def looked(q_mgr: QueueManager, report: _Report) -> None:
-        seen = q_mgr.inspect_queue(queue)
-        report.saw(seen)
-        report.say(_table(seen.groups), _sums(seen), **_seen_values(seen))
 
-    def looked_at_all(q_mgr: QueueManager, report: _Report) -> None:
-        with ExitStack() as stack:
-            q_mgrs = [q_mgr]
-            for name, conn_name in others:
-                there = {**connection, "q_mgr_name": name, "conn_name": conn_name}
-                q_mgrs.append(stack.enter_context(connected(report, wait_s, **there)))
-            found = inspect_cluster(queue, q_mgrs)
-        for instance in found.instances:
-            report.saw(instance.seen)
-            report.say(_table(instance.seen.groups), f"{instance.q_mgr_name}: {_sums(instance.seen)}\n")
-        report.say(
-            _table_of_splits(found.splits),
-            f"{len(found.splits)} groups are split over queue managers",
-            instances=[{"q_mgr_name": one.q_mgr_name, **_seen_values(one.seen)} for one in found.instances],
-            splits=[_split_values(split) for split in found.splits],
-        )
-        if found.splits:
-            report.code = max(report.code, EXIT_DISARRAY)
-
-    _run(looked_at_all if others else looked, wait_s, as_json, {"queue": queue}, connection)
+def _show(report: Report, seen: QueueInspection, q_mgr_name: str | None = None) -> None:
+    """Report what is on a queue: of which queue manager, if there are several."""
+    if any(group.is_doubled for group in seen.groups):
+        report.at_least(ExitCode.DOUBLED)
+    said = sums(seen)
+    report.print(table(seen.groups), said if q_mgr_name is None else f"{q_mgr_name}: {said}\n")
 
 
 @salvage.command()
-@click.option("--name", required=True, metavar="NAME", help="The producer's or consumer's name.")
-@click.option("--role", type=click.Choice(["put", "get"]), required=True, help="Producer or consumer.")
+@name_option
+@click.option("--role", type=click.Choice(["put", "get"]), required=True, help="Producer (put) or consumer (get).")
 @_QUEUE
 @click.option(
-    "--group", "group_id", callback=_group_id, metavar="GROUPID", help="Which group, where there are several."
+    "--group",
+    "group_id",
+    callback=_group_id,
+    metavar="GROUPID",
+    help="The GroupId in hexadecimal digits, if the queue has several groups that it could be.",
 )
 @click.option(
-    "--checkpoint", callback=_checkpoint, metavar="JSON", help="The application's checkpoint, to go into the record."
+    "--checkpoint",
+    callback=_checkpoint,
+    metavar="JSON",
+    help="The application's checkpoint, to be put into the record.",
 )
 @_accept("in-use", "other-owners", "begun", "nothing-interrupted")
 @click.option(
@@ -190,22 +170,28 @@ def look(queue: str, others: Sequence[tuple[str, str]], wait_s: float, as_json: 
     "other_status_queues",
     multiple=True,
     metavar="QUEUE",
-    help="A status queue of another owner, to be looked at; may be repeated.",
+    help="The status queue of another owner, to be checked too; may be repeated.",
 )
-@click.option("--unreadable-to", metavar="QUEUE", help="Where to move what is on the status queue and cannot be read.")
-@click.option("--status-queue", metavar="QUEUE", help="Default: MQGROUPS.PUT|GET.NAME.")
-@click.option("--status-model", default=STATUS_MODEL, show_default=True, metavar="QUEUE", help="To make it from.")
+@click.option(
+    "--unreadable-to",
+    metavar="QUEUE",
+    help="Where to move messages of the status queue that cannot be read as a record.",
+)
+@click.option(
+    "--status-queue", metavar="QUEUE", help="Its status queue. Default: MQGROUPS.PUT.NAME or MQGROUPS.GET.NAME."
+)
+@status_model_option
 @_APPLY
 @connection_options
-@_WAIT
-@_JSON
+@wait_option
+@json_option
 def rebuild(
     name: str,
     role: Literal["put", "get"],
     queue: str,
     group_id: bytes | None,
     checkpoint: Any,
-    accept: Sequence[str],
+    accept: Sequence[Accept],
     other_status_queues: Sequence[str],
     unreadable_to: str | None,
     status_queue: str | None,
@@ -215,21 +201,23 @@ def rebuild(
     as_json: bool,
     **connection: Any,
 ) -> None:
-    """Write the status record of a producer or consumer again, so that its next start goes on where it stood.
+    """Write the status record of a producer or consumer again, so that its next start resumes the group.
 
-    A group that the record of another owner speaks of is refused. MQGROUPS.PUT.*, MQGROUPS.SHARED.* and MQGROUPS.GET.* are found
-    through the command server; status queues of other names, or all of them where this user may not ask it, are given by
-    --other-status-queue.
+    If the status record of another owner names the group, the command refuses. It finds the status queues MQGROUPS.PUT.*,
+    MQGROUPS.SHARED.* and MQGROUPS.GET.* through the command server. Name any others with --other-status-queue, and all of
+    them if this user is not allowed to ask the command server.
 
     \b
-    --accept in-use               others use the queue, or nobody can say, and not this group
-             other-owners         not all status queues can be looked at, and no other owner has this group
-             begun                a consumer got the first messages of a producer's group, in order
-             nothing-interrupted  no group is to go on: only move away what cannot be read
+    Each --accept overrides a check, because you know that
+      in-use               no other program uses this group, although others may have the queue open
+      other-owners         no other owner has this group, although not all status queues can be checked
+      begun                a consumer got the first messages of this producer's group, in order
+      nothing-interrupted  no group is to be resumed: only move away what cannot be read
     """
-
-    def rebuilt(q_mgr: QueueManager, report: _Report) -> None:
-        done = q_mgr.salvage_owner(
+    report = _report(as_json, connection, name=name, role=role, queue=queue)
+    with connected(report, wait_s, **connection) as q_mgr:
+        done = operate.salvage_owner(
+            q_mgr,
             name,
             role,
             queue=queue,
@@ -243,231 +231,90 @@ def rebuild(
             wait_s=wait_s,
             check=not apply,
         )
-        says = []
-        if done.unreadable:
-            says.append(
-                f"{_tense(apply, 'move')} {done.unreadable} messages of {done.status_queue} to {done.unreadable_to}"
-            )
-        if done.orphaned:
-            says.append(f"{_tense(apply, 'remove')} an anchor from {done.status_queue}, whose record is lost")
-        if done.record is not None:
-            inside = f" and {done.record.offset} bytes of the next" if done.record.offset else ""
-            says.append(
-                f"{_tense(apply, 'write')} a record to {done.status_queue}: group {done.record.group_id.hex()}, "
-                f"{done.record.msg_seq_number} messages{inside} committed"
-            )
-        report.say(
-            _table([done.group] if done.group else []),
-            "\n".join(says) or "there is nothing to do",
-            status_queue=done.status_queue,
-            group=_values(done.group) if done.group else None,
-            record=record_values(done.record),
-            unreadable=done.unreadable,
-            unreadable_to=done.unreadable_to,
-            orphaned=done.orphaned,
-            done=done.done,
+    report.print(table([done.group] if done.group else []))
+    if done.unreadable:
+        where = f"{done.unreadable} messages of {done.status_queue} to {done.unreadable_to}"
+        report.print(f"{_tense(apply, 'move')} {where}")
+    if done.orphaned:
+        report.print(f"{_tense(apply, 'remove')} an anchor from {done.status_queue}, whose record is lost")
+    if done.record is not None:
+        inside = f" and {done.record.offset} bytes of the next" if done.record.offset else ""
+        report.print(
+            f"{_tense(apply, 'write')} a record to {done.status_queue}: group {done.record.group_id.hex()}, "
+            f"{done.record.msg_seq_number} messages{inside} committed"
         )
-
-    _run(rebuilt, wait_s, as_json, {"name": name, "role": role, "queue": queue}, connection)
+    if not (done.unreadable or done.orphaned or done.record):
+        report.print("there is nothing to do")
+    report.add(
+        status_queue=done.status_queue,
+        group=group_values(done.group) if done.group else None,
+        record=record_values(done.record),
+        unreadable=done.unreadable,
+        unreadable_to=done.unreadable_to,
+        orphaned=done.orphaned,
+        done=done.done,
+    )
+    report.end()
 
 
 @salvage.command()
 @_QUEUE
-@click.option("--group", "group_id", callback=_group_id, metavar="GROUPID", required=True, help="Which group.")
-@click.option("--to", metavar="QUEUE", help="Where to. Default: the queue's BOQNAME.")
-@click.option("--every", type=click.IntRange(1), default=100, show_default=True, help="Messages in a unit of work.")
-@click.option("--new-context", is_flag=True, help="Do not keep who put them and when; needs no +passall authority.")
+@click.option(
+    "--group",
+    "group_id",
+    callback=_group_id,
+    metavar="GROUPID",
+    required=True,
+    help="The GroupId in hexadecimal digits.",
+)
+@click.option("--to", metavar="QUEUE", help="The queue to move it to. Default: the BOQNAME of --queue.")
+@click.option(
+    "--commit-every", type=click.IntRange(1), default=100, show_default=True, help="Messages in each unit of work."
+)
+@click.option(
+    "--new-context",
+    is_flag=True,
+    help="Do not keep who put the messages and when; needs no +passall authority.",
+)
 @_accept("in-use")
 @_APPLY
 @connection_options
-@_WAIT
-@_JSON
+@wait_option
+@json_option
 def move(
     queue: str,
     group_id: bytes,
     to: str | None,
-    every: int,
+    commit_every: int,
     new_context: bool,
-    accept: Sequence[str],
+    accept: Sequence[Accept],
     apply: bool,
     wait_s: float,
     as_json: bool,
     **connection: Any,
 ) -> None:
-    """Move what is left of a group, as it is, to another queue. After a crash, give the command again: it moves the rest."""
+    """Move what is left of a group to another queue, unchanged. After a crash give the command again: it moves the rest.
 
-    def moved(q_mgr: QueueManager, report: _Report) -> None:
-        done = q_mgr.move_group(
-            queue, group_id, to=to, commit_every=every, accept=accept, keep_context=not new_context, check=not apply
-        )
-        report.say(
-            _table([done.group]),
-            f"{_tense(apply, 'move')} {done.group.messages} messages to {done.to}",
-            group=_values(done.group),
-            to=done.to,
-            done=done.done,
-        )
-
-    _run(moved, wait_s, as_json, {"queue": queue}, connection)
-
-
-class _Report(Report):
-    """What is said, once, and the exit code."""
-
-    def saw(self, seen: QueueInspection) -> None:
-        """Let the exit code say whether groups are doubled."""
-        if any(group.is_doubled for group in seen.groups):
-            self.code = EXIT_DOUBLED
-
-    def say(self, table: Table, text: str, **values: Any) -> None:
-        self.said |= values
-        if not self.as_json:
-            out = Console(highlight=False, soft_wrap=True)
-            if not out.is_terminal:
-                out = Console(highlight=False, soft_wrap=True, width=_WIDTH)
-            if table.row_count:
-                out.print(table)
-            out.print(text, markup=False)
-
-
-def _run(
-    command: Callable[[QueueManager, _Report], None],
-    wait_s: float,
-    as_json: bool,
-    said: dict[str, Any],
-    connection: dict[str, Any],
-) -> None:
-    report = _Report({"q_mgr_name": connection["q_mgr_name"], **said}, as_json=as_json)
+    \b
+    --accept overrides a check, because you know that
+      in-use    no other program uses this group, although others may have the queue open
+    """
+    report = _report(as_json, connection, queue=queue)
     with connected(report, wait_s, **connection) as q_mgr:
-        try:
-            command(q_mgr, report)
-        except OwnerActive as error:
-            report.failed(EXIT_OWNER_ACTIVE, error)
-        except StatusError as error:
-            report.failed(EXIT_DISARRAY, error)
-    sys.exit(report.end())
+        done = operate.move_group(
+            q_mgr,
+            queue,
+            group_id,
+            to=to,
+            commit_every=commit_every,
+            accept=accept,
+            keep_context=not new_context,
+            check=not apply,
+        )
+    report.print(table([done.group]), f"{_tense(apply, 'move')} {done.group.messages} messages to {done.to}")
+    report.add(group=group_values(done.group), to=done.to, done=done.done)
+    report.end()
 
 
 def _tense(apply: bool, verb: str) -> str:
-    past = {"move": "moved", "remove": "removed", "write": "wrote"}[verb]
-    return past if apply else f"would {verb}"
-
-
-def _table(groups: Sequence[GroupInspection]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in _COLUMNS:
-        table.add_column(column, overflow="fold", no_wrap=column == "GroupId")
-    for group in groups:
-        style = "green" if group.whole else "yellow"
-        table.add_row(
-            Text(group.group_id.hex(), style=style),
-            Text(_state(group), style=style),
-            str(group.messages),
-            _place(group.first),
-            _before(group.end),
-            ", ".join(f"{_place(gap.first)} to {_place(gap.end)}" for gap in group.gaps) or "-",
-            " and ".join(_PERSISTENT[each] for each in sorted(group.persistences)),
-            ", ".join(group.put_by),
-            _when(group.first_put),
-            _when(group.last_put),
-            str(group.backout_count),
-        )
-    return table
-
-
-def _table_of_splits(splits: Sequence[GroupSplit]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in ("GroupId", "queue manager", "messages", "together"):
-        table.add_column(column, overflow="fold", no_wrap=column == "GroupId")
-    for split in splits:
-        gaps = ", ".join(f"{_place(gap.first)} to {_place(gap.end)}" for gap in split.gaps)
-        together = (
-            "whole" if split.is_whole_together else "twice the same" if split.overlapping else f"missing {gaps or '-'}"
-        )
-        for part in split.parts:
-            runs = ", ".join(f"{_place(run.first)} to {_before(run.end)}" for run in part.group.runs)
-            table.add_row(Text(split.group_id.hex(), style="red"), part.q_mgr_name, runs, together)
-    return table
-
-
-def _sums(seen: QueueInspection) -> str:
-    return (
-        f"{len(seen.groups)} groups; {seen.others} messages not in groups; open handles: {seen.open_input} for input, "
-        f"{seen.open_output} for output; hidden: {seen.hidden or 'nothing'}"
-    )
-
-
-def _state(group: GroupInspection) -> str:
-    if group.whole:
-        return "whole"
-    wrong = {
-        "doubled": group.is_doubled,
-        "no beginning": not group.has_head,
-        "no end": not group.has_end,
-        "gap": bool(group.gaps),
-        "disarray": not group.is_consistent and not group.is_doubled,
-    }
-    return ", ".join(what for what, is_so in wrong.items() if is_so) or "not available"
-
-
-def _place(place: Place) -> str:
-    return f"{place.msg_seq_number}{_bytes(place)}"
-
-
-def _before(end: Place) -> str:
-    """Return which message is the last before a place, or how much of it."""
-    return f"{end.msg_seq_number - (end.offset == 0)}{_bytes(end)}"
-
-
-def _bytes(place: Place) -> str:
-    return f" at byte {place.offset}" if place.offset else ""
-
-
-def _when(put_time: str) -> str:
-    """Return PutDate and PutTime, to the second; as they are if they are none."""
-    try:
-        return datetime.strptime(put_time[:14], "%Y%m%d%H%M%S").isoformat(sep=" ")
-    except ValueError:
-        return put_time
-
-
-def _seen_values(seen: QueueInspection) -> dict[str, Any]:
-    return {
-        "groups": [_values(group) for group in seen.groups],
-        "others": seen.others,
-        "open_input": seen.open_input,
-        "open_output": seen.open_output,
-        "uncommitted": seen.uncommitted,
-        "unasked": seen.unasked,
-    }
-
-
-def _split_values(split: GroupSplit) -> dict[str, Any]:
-    return {
-        "group_id": split.group_id.hex(),
-        "parts": [{"q_mgr_name": part.q_mgr_name, **_values(part.group)} for part in split.parts],
-        "whole_together": split.is_whole_together,
-        "overlapping": split.overlapping,
-        "gaps": [[list(gap.first), list(gap.end)] for gap in split.gaps],
-    }
-
-
-def _values(group: GroupInspection) -> dict[str, Any]:
-    return {
-        "group_id": group.group_id.hex(),
-        "messages": group.messages,
-        "first": list(group.first),
-        "end": list(group.end),
-        "gaps": [[list(gap.first), list(gap.end)] for gap in group.gaps],
-        "last": group.last,
-        "has_head": group.has_head,
-        "has_end": group.has_end,
-        "whole": group.whole,
-        "doubled": group.is_doubled,
-        "overlapping": group.overlapping,
-        "persistences": sorted(group.persistences),
-        "backout_count": group.backout_count,
-        "put_by": list(group.put_by),
-        "first_put": group.first_put,
-        "last_put": group.last_put,
-    }
+    return _PAST[verb] if apply else f"would {verb}"

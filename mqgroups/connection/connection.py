@@ -1,4 +1,4 @@
-"""A connection to a queue manager and the queues open on it: where verbs are called and their codes become errors.
+"""A connection to a queue manager, and what is open on it: MQOPEN, MQCMIT, MQBACK, whose codes become errors.
 
 A connection has *one* unit of work. Whoever puts or gets in syncpoint first owns it until it is committed or backed out
 (``begin``); a second producer or consumer on the same connection is refused meanwhile, because its commit would commit
@@ -12,7 +12,7 @@ A connection that is lost can be made again (``restore``), to the same queue man
 open on the old one is stale, and its owners open it again, each before its next unit of work. After an interruption in the
 middle of a call (``turn.py``) the same is done without connecting again: what is under way is backed out, every handle closed.
 
-Not here: which message comes next (``core``), and when to commit (``producer.py``, ``consumer.py``).
+Not here: MQPUT and MQGET (``queue.py``), which message comes next (``core``), and when to commit (``status/units_of_work.py``).
 """
 
 from __future__ import annotations
@@ -21,19 +21,18 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TypeVar
 
 from mqgroups.connection import authorities
 from mqgroups.connection.handle import NO_CONNECTION, Handle
 from mqgroups.connection.message_handles import MessageHandles
-from mqgroups.connection.retry import CONNECT_LATER, NEVER, REDO, Patience, Sleep, retrying
+from mqgroups.connection.queue import Queue
+from mqgroups.connection.retry import NEVER, REDO, Patience, Sleep, retrying
 from mqgroups.connection.turn import Turn
 from mqgroups.errors import (
     CommitOutcomeUnknown,
     ConnectionBroken,
     GroupUsage,
-    MessageTooLong,
     MQIError,
     NotAuthorised,
     QueueManagerChanged,
@@ -41,156 +40,12 @@ from mqgroups.errors import (
 )
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.mqi.abc import Binding, ConnectArguments, PropertyValue
+from mqgroups.mqi.abc import Binding, PropertyValue
 from mqgroups.telemetry import context, logs
 from mqgroups.telemetry.settings import DEFAULT, TelemetrySettings
 
 _log = logging.getLogger("mqgroups")
-_ConnectionT = TypeVar("_ConnectionT", bound="Connection")
 _T = TypeVar("_T")
-
-# The message is on the queue and what the warning is about does not matter to a group.
-_ACCEPTED_PUT_WARNINGS = frozenset({mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM})
-_UNFINISHED = frozenset({mq.MQRC_INCOMPLETE_GROUP, mq.MQRC_INCOMPLETE_MSG})
-_SMALLEST_BUFFER_BYTES = 65_536
-# The bindings allocate what they are told; of nothing, some platforms make a failure.
-_NO_DATA_BYTES = 1
-
-
-class Queue:
-    """A queue that is open. Made by ``Connection.open_queue``."""
-
-    def __init__(
-        self, connection: Connection, name: str, opened: tuple[int, bytes, int, int], max_message_length: int
-    ) -> None:
-        hobj, od = opened[:2]
-        self._connection = connection
-        self._opened = opened
-        self.name = name
-        self.object_name = st.name_at(od, st.OD_OBJECT_NAME)
-        self.resolved_q_name = st.name_at(od, st.OD_RESOLVED_Q_NAME)
-        self.resolved_q_mgr_name = st.name_at(od, st.OD_RESOLVED_Q_MGR_NAME)
-        self._hconn = connection.hconn
-        self._generation = connection.generation
-        self._hobj: int | None = hobj
-        self._mqput = connection.binding.MQPUT
-        self._mqget = connection.binding.MQGET
-        self._max_message_length = max_message_length
-        self._buffer_bytes = min(_SMALLEST_BUFFER_BYTES, max_message_length)
-
-    @property
-    def hobj(self) -> int:
-        """The object handle, for an MQPMO that passes on the context of what is got from this queue."""
-        assert self._hobj is not None
-        return self._hobj
-
-    @property
-    def is_stale(self) -> bool:
-        """Whether the connection was made again since: the queue has to be opened again."""
-        return self._generation != self._connection.generation
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it can be used: neither closed nor stale."""
-        return self._hobj is not None and not self.is_stale
-
-    def leads_to(self, name: str) -> bool:
-        """Whether it is the queue ``name`` of this queue manager, directly or by an alias."""
-        return (self.resolved_q_name, self.resolved_q_mgr_name) == (name, self._connection.q_mgr_name)
-
-    def _usable_hobj(self) -> int:
-        if self._hobj is None or self._generation != self._connection.generation:
-            raise self._connection.gone()
-        return self._hobj
-
-    def put(self, md: bytearray, pmo: bytearray, data: bytes) -> tuple[bytes, bytes]:
-        """MQPUT: return MQMD and MQPMO as the queue manager filled them; the templates ``md`` and ``pmo`` stay as they are.
-
-        Raises:
-            MQIError: the message is not on the queue; or it is, with a warning that should not be (2241, 2242, 2185,
-                2245), and then the unit of work has to be backed out.
-        """
-        hobj = self._usable_hobj()
-        md_out, pmo_out, comp, reason = self._mqput(self._hconn, hobj, bytes(md), bytes(pmo), data)
-        if comp and not (comp == mq.MQCC_WARNING and reason in _ACCEPTED_PUT_WARNINGS):
-            raise self._connection.failed("MQPUT", f"queue {self.name}", comp, reason)
-        return md_out, pmo_out
-
-    def get(
-        self, md: bytearray, gmo: bytearray, accepted: frozenset[int] = frozenset()
-    ) -> tuple[bytes, bytes, bytes] | None:
-        """MQGET: return data, MQMD and MQGMO; ``None`` if there was no message. ``md`` and ``gmo`` are templates.
-
-        A message that does not fit the buffer (2080) is got again with a buffer of its size: nothing was consumed and
-        no position moved. Data is never truncated. ``accepted`` are warnings that are none to the caller.
-
-        Raises:
-            MessageTooLong: the message is longer than this queue was opened for.
-            MQIError: any other failure.
-        """
-        hobj = self._usable_hobj()
-        while True:
-            data, md_out, gmo_out, length, comp, reason = self._mqget(
-                self._hconn, hobj, bytes(md), bytes(gmo), self._buffer_bytes
-            )
-            if comp == mq.MQCC_OK or (comp == mq.MQCC_WARNING and reason in accepted):
-                return data, md_out, gmo_out
-            if reason == mq.MQRC_NO_MSG_AVAILABLE:
-                return None
-            if reason != mq.MQRC_TRUNCATED_MSG_FAILED or length <= self._buffer_bytes:
-                raise self._connection.failed("MQGET", f"queue {self.name}", comp, reason)
-            if length > self._max_message_length:
-                error = MessageTooLong("MQGET", f"queue {self.name}", comp, reason)
-                error.context = f"The message has {length} bytes, max_message_length is {self._max_message_length}"
-                raise error
-            self._buffer_bytes = length
-
-    def get_descriptor(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:
-        """MQGET without the data: return MQMD, MQGMO and the data's length; ``None`` if there was no message.
-
-        ``gmo`` has to say MQGMO_ACCEPT_TRUNCATED_MSG; with a destructive get the data is gone. Raises MQIError.
-        """
-        hobj = self._usable_hobj()
-        _, md_out, gmo_out, length, comp, reason = self._mqget(self._hconn, hobj, bytes(md), bytes(gmo), _NO_DATA_BYTES)
-        if comp == mq.MQCC_OK or (comp == mq.MQCC_WARNING and reason == mq.MQRC_TRUNCATED_MSG_ACCEPTED):
-            return md_out, gmo_out, length
-        if reason == mq.MQRC_NO_MSG_AVAILABLE:
-            return None
-        raise self._connection.failed("MQGET", f"queue {self.name}", comp, reason)
-
-    def inquire(self, selector: int) -> int | str:
-        """MQINQ of one attribute; character values without padding."""
-        value, comp, reason = self._connection.binding.inquire(self._hconn, self._usable_hobj(), selector)
-        if comp:
-            raise self._connection.failed("MQINQ", f"queue {self.name}", comp, reason)
-        return value
-
-    @property
-    def is_in_cluster(self) -> bool:
-        """Whether this queue, which is defined here, is shared in a cluster; two MQINQ."""
-        return any(self.inquire(selector) for selector in (mq.MQCA_CLUSTER_NAME, mq.MQCA_CLUSTER_NAMELIST))
-
-    def close(self, options: int = mq.MQCO_NONE) -> None:
-        """MQCLOSE. Does nothing if the queue is closed or the connection gone; an unfinished group is no error, nor is a
-        connection that is lost now: it takes the handle with it.
-
-        Raises:
-            MQIError: it failed. A close that should have deleted the queue leaves it open then.
-        """
-        if self._hobj is None or self.is_stale or not self._connection.usable:
-            return
-        if not self._connection.has_open(self._opened):
-            # Closed for another owner of the name (``own_status_queue``); its number may be another handle's by now.
-            self._hobj = None
-            return
-        comp, reason = self._connection.close_handle(self._hobj, options)
-        if comp and not (comp == mq.MQCC_WARNING and reason in _UNFINISHED):
-            error = self._connection.failed("MQCLOSE", f"queue {self.name}", comp, reason)
-            if isinstance(error, NotAuthorised):
-                error.context = authorities.to_delete(self.name)
-            if not isinstance(error, ConnectionBroken) or options != mq.MQCO_NONE:
-                raise error
-        self._hobj = None
 
 
 class Connection:
@@ -209,12 +64,11 @@ class Connection:
         """Take a connection handle over.
 
         Args:
-            binding: whose handle it is. handle: from MQCONNX; a number for one of the application's own, which ``close`` leaves
-            connected and which is not made
-                again.
+            binding: whose handle it is.
+            handle: from MQCONNX; a number for one of the application's own, which is neither disconnected nor made again.
             connect: makes such a handle, or fails; ``None`` for one of the application's own.
-            reconnect: how long to go on trying when the connection is lost; 0 is not at all.
-            sleep: how waiting is done between tries.
+            reconnect: how long to go on trying when the connection is lost; 0 does not try.
+            sleep: how to wait between tries.
             telemetry: what is traced, and whether messages carry it.
 
         Attributes:
@@ -233,6 +87,8 @@ class Connection:
         self._connect = connect
         self._closed = False
         self._broken = False
+        # The verb that found the connection broken last. Handles that an interruption made stale are opened again first.
+        self._broken_at = "MQOPEN"
         self._unit_of_work_of: object | None = None
         self._status_queues_in_it: frozenset[str] = frozenset()
         self.turn = Turn()
@@ -263,32 +119,6 @@ class Connection:
         self.platform = int(self._inquire(hobj, mq.MQIA_PLATFORM))
         self.max_uncommitted_msgs = int(self._inquire(hobj, mq.MQIA_MAX_UNCOMMITTED_MSGS))
         self.close_handle(hobj)
-
-    @classmethod
-    def connected(
-        cls: type[_ConnectionT],
-        binding: Binding,
-        arguments: ConnectArguments,
-        patience: Patience,
-        reconnect: Patience,
-        sleep: Sleep,
-        telemetry: TelemetrySettings,
-    ) -> _ConnectionT:
-        """MQCONNX, tried again while the queue manager is not there."""
-
-        def connect() -> Handle:
-            handle = Handle(binding)
-            comp, reason = handle.connect(arguments)
-            if comp == mq.MQCC_FAILED:
-                where = f" at {arguments.conn_name}" if arguments.conn_name else ""
-                error = mqi_error("MQCONNX", f"queue manager {arguments.q_mgr_name}{where}", comp, reason)
-                if isinstance(error, NotAuthorised):
-                    error.context = authorities.to_connect()
-                raise error
-            return handle
-
-        handle = retrying(patience, CONNECT_LATER, sleep)(connect)
-        return cls(binding, handle, connect=connect, reconnect=reconnect, sleep=sleep, telemetry=telemetry)
 
     @property
     def can_go_on(self) -> bool:
@@ -343,10 +173,9 @@ class Connection:
 
     def give_up(self) -> bool:
         """Have ``restore`` connect again, whatever is open on this connection; whether it can."""
-        if self._connect is None or self.reconnect.wait_s <= 0:
-            return False
-        self._broken = True
-        return True
+        can_connect = self._connect is not None and self.reconnect.wait_s > 0
+        self._broken = self._broken or can_connect
+        return can_connect
 
     def _connect_again(self) -> None:
         # The connection counts as lost to the last line, so that whatever interrupts this, it is done again.
@@ -385,7 +214,7 @@ class Connection:
         """Return the error for a verb's codes, and remember it if the connection is gone."""
         error = mqi_error(verb, object_name, comp, reason)
         if isinstance(error, ConnectionBroken):
-            self._broken = True
+            self._broken, self._broken_at = True, verb
         if reason == mq.MQRC_HCONN_ERROR:
             # The handle is another process's or thread's: it is for them to connect again.
             self.reconnect = NEVER
@@ -393,9 +222,8 @@ class Connection:
 
     def gone(self) -> ConnectionBroken:
         """Return the error for a call that cannot be made because what it needs was lost with the connection."""
-        return ConnectionBroken(
-            "the call", f"queue manager {self.q_mgr_name}", mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN
-        )
+        where = f"queue manager {self.q_mgr_name}"
+        return ConnectionBroken(self._broken_at, where, mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN)
 
     def has_open(self, opened: tuple[int, bytes, int, int]) -> bool:
         """Whether what MQOPEN answered then is still open: this answer, not a later one with the same handle."""
@@ -437,7 +265,7 @@ class Connection:
         *,
         object_q_mgr_name: str = "",
         dynamic_q_name: str = "",
-        max_message_length: int = 104_857_600,
+        max_message_length: int = st.LONGEST_MESSAGE_BYTES,
     ) -> Queue:
         """MQOPEN.
 
@@ -507,14 +335,6 @@ class Connection:
     def unit_of_work_of(self) -> object | None:
         """Who has claimed the unit of work; ``None`` if nobody has."""
         return self._unit_of_work_of
-
-    def is_in_use_beside(self, owner: object) -> bool:
-        """Whether somebody other than ``owner`` has claimed the unit of work."""
-        return self._unit_of_work_of is not None and self._unit_of_work_of is not owner
-
-    def has_unit_of_work(self, owner: object) -> bool:
-        """Whether ``owner`` has claimed the unit of work and not ended it."""
-        return self._unit_of_work_of is owner
 
     def commit(self) -> None:
         """MQCMIT. If it fails, ``back_out`` is due.
@@ -591,14 +411,6 @@ class Connection:
             elif comp and not self._broken:
                 _log.debug("MQDISC from %s: %s", self.q_mgr_name, mq.reason_name(reason), extra=extra)
         self._closed = True
-
-    def __enter__(self: _ConnectionT) -> _ConnectionT:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __str__(self) -> str:
         state = "closed" if self._closed else "broken" if self._broken else "open"

@@ -7,11 +7,10 @@ another one (read, not tried on IBM MQ).
 
 from __future__ import annotations
 
-from mqgroups.connection.connection import Connection, Queue
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import Queue
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-
-_PUT_OPTIONS = mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_FAIL_IF_QUIESCING
 
 
 class ForwardQueue:
@@ -29,7 +28,7 @@ class ForwardQueue:
         Raises:
             MQIError: it cannot be opened.
         """
-        options, context = _PUT_OPTIONS, 0
+        options, context = st.PUT_SAME_MESSAGE, 0
         open_options = mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN
         if context_of is not None:
             options, context = options | mq.MQPMO_PASS_ALL_CONTEXT, context_of.hobj

@@ -27,10 +27,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from mqgroups.core.model import GROUP_ID_NONE, Role
-from mqgroups.core.status import RecordState, StatusRecord
+from mqgroups.core.status import Checkpoint, RecordState, StatusRecord
 
 CORREL_ID_LENGTH = 24
 
@@ -108,6 +108,23 @@ class Claim:
         }
 
 
+class ClaimValues(TypedDict):
+    """What a record of a shared status queue says besides its fields; a high-water mark only the first three."""
+
+    kind: str
+    sink: str
+    batch: int
+    key: str
+    run: str
+    partition: int
+    digest: str
+
+
+def claim_values(checkpoint: Checkpoint) -> ClaimValues:
+    """Return what a record's checkpoint says. ``kind_of_record`` has to have found what the record is."""
+    return cast(ClaimValues, checkpoint)
+
+
 class ClaimAction(Enum):
     """What an attempt does about a group."""
 
@@ -129,8 +146,8 @@ def claim_action(
         return ClaimAction.START_NEW_GROUP
     if status is None:
         return ClaimAction.WAIT
-    said = status.checkpoint
-    if said["run"] == claim.run and said["partition"] != claim.partition:
+    found = claim_values(status.checkpoint)
+    if found["run"] == claim.run and found["partition"] != claim.partition:
         return ClaimAction.STOP_KEY_IN_TWO_PARTITIONS
     if status.state is RecordState.COMPLETED:
         return ClaimAction.ALREADY_PUT
@@ -150,33 +167,33 @@ def new_status(claim: Claim, digest: str) -> StatusRecord:
 
 def taken_over(claim: Claim, status: StatusRecord) -> StatusRecord:
     """Return what was found as the claim is to leave it, but for ``owner_id`` and ``epoch``."""
-    checkpoint = {**status.checkpoint, "run": claim.run, "partition": claim.partition}
+    checkpoint: dict[str, Any] = {**claim_values(status.checkpoint), "run": claim.run, "partition": claim.partition}
     return replace(status, checkpoint=checkpoint)
 
 
 def high_water_mark(sink: Sink, batch: int, token: str) -> StatusRecord:
     """Return the record that says that all groups of ``batch``, and of those before it, are whole."""
-    checkpoint = {"kind": RecordKind.HIGH_WATER_MARK.value, "sink": sink.name, "batch": batch}
+    checkpoint: dict[str, Any] = {"kind": RecordKind.HIGH_WATER_MARK.value, "sink": sink.name, "batch": batch}
     return _idle(sink, sink.name, token, checkpoint)
 
 
 def kind_of_record(record: StatusRecord) -> RecordKind | None:
     """Return what a record is, by what it says; ``None`` if it is no record of a shared status queue."""
-    said = record.checkpoint
-    if not isinstance(said, Mapping) or not _says(said, sink=str, batch=int, kind=str):
+    found = record.checkpoint
+    if not isinstance(found, dict) or not _says(found, sink=str, batch=int, kind=str):
         return None
     try:
-        kind = RecordKind(said["kind"])
+        kind = RecordKind(found["kind"])
     except ValueError:
         return None
-    if kind is not RecordKind.HIGH_WATER_MARK and not _says(said, key=str, run=str, partition=int, digest=str):
+    if kind is not RecordKind.HIGH_WATER_MARK and not _says(found, key=str, run=str, partition=int, digest=str):
         return None
     return kind
 
 
-def _says(said: Mapping[str, Any], **fields: type) -> bool:
+def _says(found: Mapping[str, Any], **fields: type) -> bool:
     """Whether these fields are there, of just these types: ``True`` is no batch."""
-    return all(type(said.get(name)) is kind for name, kind in fields.items())
+    return all(type(found.get(name)) is kind for name, kind in fields.items())
 
 
 class MessagesDigest:

@@ -22,7 +22,7 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class GroupPart:
     """What one instance has of a group that is split."""
 
     q_mgr_name: str
@@ -41,7 +41,7 @@ class GroupSplit:
     """
 
     group_id: bytes
-    parts: tuple[Part, ...]
+    parts: tuple[GroupPart, ...]
     runs: tuple[Run, ...]
     overlapping: int
 
@@ -74,14 +74,14 @@ class ClusterInspection:
 
 def group_splits(instances: Sequence[Instance]) -> tuple[GroupSplit, ...]:
     """Return the groups of which more than one instance has something."""
-    found: dict[bytes, list[Part]] = {}
+    found: dict[bytes, list[GroupPart]] = {}
     for instance in instances:
         for group in instance.seen.groups:
-            found.setdefault(group.group_id, []).append(Part(instance.q_mgr_name, group))
+            found.setdefault(group.group_id, []).append(GroupPart(instance.q_mgr_name, group))
     return tuple(_split(group_id, parts) for group_id, parts in found.items() if len(parts) > 1)
 
 
-def _split(group_id: bytes, parts: Sequence[Part]) -> GroupSplit:
+def _split(group_id: bytes, parts: Sequence[GroupPart]) -> GroupSplit:
     runs: tuple[Run, ...] = ()
     overlapping = 0
     for part in parts:

@@ -21,9 +21,9 @@ the queue already, and IBM's pseudo-code, read literally, would put it twice. An
 ALL_MSGS_AVAILABLE: the head of the group is gone, so the whole group never will be available, and the get would wait
 for ever.
 
-A position changes only by ``after_put`` and ``after_get``, which a driver calls when the verb succeeded. MQBACK
-restores what the handle retained to where the unit of work began; a driver goes back to the position it had there, and
-the two agree.
+A position changes only by ``after_messages`` and ``after_segment``. The putter and the getter call them when the verb
+succeeded. MQBACK restores what the handle retained to where the unit of work began. They go back to the position that they
+had there, and the two agree.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def on_fresh_handle(position: GroupPosition) -> GroupPosition:
     return position if position.at_start else replace(position, retained=False)
 
 
-class Part(Enum):
+class MessagePart(Enum):
     """What a physical message is of its logical message."""
 
     WHOLE = MsgFlag.NONE
@@ -97,7 +97,7 @@ class GetPlan:
     offset: int = 0
 
 
-def next_put(position: GroupPosition, *, last: bool, part: Part = Part.WHOLE) -> PutPlan:
+def next_put(position: GroupPosition, *, last: bool, part: MessagePart = MessagePart.WHOLE) -> PutPlan:
     """Say how to put the physical message that follows ``position``.
 
     The plan for a retained position depends on nothing but ``last`` and ``part``: a driver may use it again for every
@@ -109,7 +109,7 @@ def next_put(position: GroupPosition, *, last: bool, part: Part = Part.WHOLE) ->
     """
     if position.msg_seq_number >= MAX_MSG_SEQ_NUMBER:
         raise ValueError(f"a group ends at message {MAX_MSG_SEQ_NUMBER}")
-    if position.offset and (part is Part.WHOLE or last != position.in_last_message):
+    if position.offset and (part is MessagePart.WHOLE or last != position.in_last_message):
         raise ValueError(f"message {position.msg_seq_number + 1} was begun: {position.offset} bytes of it, in segments")
     flags = MsgFlag.MSG_IN_GROUP | part.value
     if last:
@@ -117,16 +117,6 @@ def next_put(position: GroupPosition, *, last: bool, part: Part = Part.WHOLE) ->
     if position.retained:
         return PutPlan(True, flags, GROUP_ID_NONE, 1, 0)
     return PutPlan(False, flags, position.group_id, position.msg_seq_number + 1, position.offset)
-
-
-def after_put(position: GroupPosition, group_id: bytes, messages: int = 1) -> GroupPosition:
-    """Return the position after ``messages`` were put to their ends, whose MQMD came back with ``group_id``."""
-    return GroupPosition(group_id, position.msg_seq_number + messages)
-
-
-def inside_message(position: GroupPosition, group_id: bytes, length: int, *, last: bool = False) -> GroupPosition:
-    """Return the position after a segment of ``length`` bytes that is not its message's last one."""
-    return GroupPosition(group_id, position.msg_seq_number, position.offset + length, last)
 
 
 def next_get(position: GroupPosition, *, complete_groups_only: bool) -> GetPlan:
@@ -144,12 +134,26 @@ def next_get(position: GroupPosition, *, complete_groups_only: bool) -> GetPlan:
 
 
 def follows(position: GroupPosition, group_id: bytes, msg_seq_number: int, offset: int = 0) -> bool:
-    """Say whether a message that was got is the one that follows ``position``."""
+    """Say whether a message with this identity is the one that follows ``position``. The first one may be of any group."""
     if msg_seq_number != position.msg_seq_number + 1 or offset != position.offset:
         return False
     return position.at_start or group_id == position.group_id
 
 
-def after_get(position: GroupPosition, group_id: bytes, messages: int = 1) -> GroupPosition:
-    """Return the position after ``messages`` were got to their ends, each of which followed the one before it."""
+def after_messages(position: GroupPosition, group_id: bytes, messages: int = 1) -> GroupPosition:
+    """Return the position after ``messages`` that were put or got to their ends; each followed the one before it.
+
+    Args:
+        position: before them.
+        group_id: 24 bytes, as the MQMD came back with it.
+        messages: how many.
+    """
     return GroupPosition(group_id, position.msg_seq_number + messages)
+
+
+def after_segment(position: GroupPosition, group_id: bytes, length: int, *, last: bool = False) -> GroupPosition:
+    """Return the position after a segment of ``length`` bytes that is not its message's last one.
+
+    ``last``: its segments say that the message is the group's last.
+    """
+    return GroupPosition(group_id, position.msg_seq_number, position.offset + length, last)

@@ -45,7 +45,7 @@ class RestartDecision:
     mismatch: Mismatch | None = None
 
 
-class Verdict(Enum):
+class CommitOutcome(Enum):
     """What became of a unit of work."""
 
     COMMITTED = "committed"
@@ -79,7 +79,7 @@ def restart_action(record: StatusRecord | None, expectations: Expectations) -> R
     return RestartDecision(_BY_STATE[record.state])
 
 
-def commit_verdict(found: Mark | None, before: Mark | None, after: Mark | None) -> Verdict:
+def commit_outcome(found: Mark | None, before: Mark | None, after: Mark | None) -> CommitOutcome:
     """Say what became of a unit of work, by the record that is on the status queue once nobody else has it open.
 
     Args:
@@ -91,7 +91,7 @@ def commit_verdict(found: Mark | None, before: Mark | None, after: Mark | None) 
     away, by somebody else: another instance owns the name, or did in the meantime.
     """
     if found == after:
-        return Verdict.COMMITTED
+        return CommitOutcome.COMMITTED
     if found == before:
-        return Verdict.BACKED_OUT
-    return Verdict.OWNERSHIP_LOST
+        return CommitOutcome.BACKED_OUT
+    return CommitOutcome.OWNERSHIP_LOST

@@ -20,10 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from enum import Enum
+from typing import get_args
 
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.inspection import GroupInspection, Place, QueueInspection
 from mqgroups.core.model import Role
+from mqgroups.core.modes import Accept
 
 # A queue manager makes identifiers of a product's name (4 bytes), 12 characters of its own name, and a clock (IBM MQ, MQMD,
 # MsgId; for GroupId: read, not tried).
@@ -50,7 +52,7 @@ class Obstacle(Enum):
 
 
 # What may be so all the same, and does no harm then.
-DOUBTS = frozenset({Obstacle.NOTHING_INTERRUPTED, Obstacle.BEGUN, Obstacle.IN_USE, Obstacle.OTHER_OWNERS})
+DOUBTS = frozenset(map(Obstacle, get_args(Accept)))
 
 
 class CannotSalvage(ValueError):

@@ -30,9 +30,10 @@ from mqgroups.core.poison import Suspect
 
 SCHEMA = 1
 
-# bytes, or what JSON gives back as it was: str, int, finite float, bool, lists, and dicts with str keys, of these and None.
-# None itself is no checkpoint.
-Checkpoint: TypeAlias = Any
+# What JSON gives back as it was. A float has to be finite.
+JSONValue: TypeAlias = bool | int | float | str | list["JSONValue"] | dict[str, "JSONValue"] | None
+# An application's own; None is no checkpoint.
+Checkpoint: TypeAlias = bytes | JSONValue
 
 Mark: TypeAlias = tuple[str, int, int]
 
@@ -355,7 +356,8 @@ def _checkpoint(value: Any) -> Checkpoint:
     if kind != "json":
         raise ValueError
     _check_json(said, 0)
-    return said
+    value_of_json: JSONValue = said
+    return value_of_json
 
 
 _mq_name = _short(_MQ_NAME_LENGTH)

@@ -45,7 +45,7 @@ MOST_BYTES = 262_144
 
 
 @dataclass(frozen=True, slots=True)
-class Lying:
+class FoundMessage:
     """A message on a status queue: its identity and place, how many bytes of data it has, and what they say."""
 
     msg_id: bytes
@@ -131,7 +131,7 @@ class LookAgain(Exception):
 
 
 def on_queue(
-    messages: Sequence[Lying], marks: Sequence[Mark] = (), *, seen_twice: bool = False
+    messages: Sequence[FoundMessage], marks: Sequence[Mark] = (), *, seen_twice: bool = False
 ) -> tuple[OnQueue, StatusRecord | None]:
     """Say what the messages on a status queue are, and what the record says that counts.
 
@@ -148,7 +148,7 @@ def on_queue(
         ChainBroken: more than one record speaks, or a chain lacks a segment.
     """
     anchors = {message.msg_id for message in messages if message.record.state is RecordState.ANCHOR}
-    chains: dict[bytes, list[Lying]] = {}
+    chains: dict[bytes, list[FoundMessage]] = {}
     for message in messages:
         if message.record.state is not RecordState.ANCHOR:
             # A message that is no segment is a chain of its own.
@@ -178,7 +178,7 @@ def on_queue(
     return OnQueue(pair.kept, pair.anchor, tuple(other for other, _ in others)), record
 
 
-def _kept(chain: Sequence[Lying]) -> tuple[Kept, StatusRecord]:
+def _kept(chain: Sequence[FoundMessage]) -> tuple[Kept, StatusRecord]:
     """Return what a message is, or the segments of a chain, and the record that counts of it: the last."""
     if not chain[0].msg_flags & MsgFlag.SEGMENT:
         return Kept(chain[0].msg_id), chain[0].record

@@ -11,19 +11,19 @@ manager: somebody starts it by name, here or with ``mqgroups embedded run``::
 The way of a call::
 
     application -> pymqi | ibmmq -> libmqic_r.so (libmqm/: marshals, decides nothing) -> TCP on loopback
-        -> server (frames, verbs) -> opening, putting, getting, inquiring -> queue_manager -> queue, unit_of_work, store
+        -> serve/ (frames and verbs of wire/) -> calls/ -> queue_manager -> messages/, store
 
 It imports nothing of the rest of the package but the numbers in ``mqgroups.mqi.constants``: a double that shared the
 library's rules could not disagree with them. ``embedded/README.md`` says what it implements and what it does not.
 """
 
-from mqgroups.embedded.cluster_file import ClusterFile, ClusterFileError
-from mqgroups.embedded.cluster_launcher import EmbeddedCluster
-from mqgroups.embedded.control import Control, ControlError
-from mqgroups.embedded.faults import Fault, random_fault
-from mqgroups.embedded.launcher import EmbeddedQueueManager, EmbeddedQueueManagerError
 from mqgroups.embedded.platform import Platform
 from mqgroups.embedded.readings import READINGS, ReadingError
+from mqgroups.embedded.serve.cluster_file import ClusterFile, ClusterFileError
+from mqgroups.embedded.serve.cluster_launcher import EmbeddedCluster
+from mqgroups.embedded.serve.control import Control, ControlError
+from mqgroups.embedded.serve.faults import Fault, random_fault
+from mqgroups.embedded.serve.launcher import EmbeddedQueueManager, EmbeddedQueueManagerError
 
 __all__ = [
     "READINGS",

@@ -2,18 +2,16 @@
 
 MQSC and PCF commands come down to the same methods here; it also creates and deletes dynamic queues, and has the queue
 manager's own attributes. Objects other than temporary dynamic queues are kept by the store. Not here: handles, messages, what
-a command looks like (``mqsc_commands.py``, ``commands/``), objects that are no queues (``objects.py``).
+a command looks like (``admin/mqsc_commands.py``, ``admin/commands/``), objects that are no queues (``objects/others.py``).
 """
 
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
-from mqgroups.embedded import pcf_constants as pcf
-from mqgroups.embedded.attributes import (
+from mqgroups.embedded.messages.queue import Queue
+from mqgroups.embedded.objects.attributes import (
     BY_SELECTOR,
     LOCAL,
     MODEL,
@@ -23,46 +21,18 @@ from mqgroups.embedded.attributes import (
     Value,
     default_values,
 )
-from mqgroups.embedded.authority import Authorities
-from mqgroups.embedded.object_attributes import Q_MGR_ATTRIBUTES, defaults
-from mqgroups.embedded.objects import OBJECT_NAME, CatalogueError, Objects, checked_q_mgr_values
+from mqgroups.embedded.objects.authority import Authorities
+from mqgroups.embedded.objects.definition import Definition
+from mqgroups.embedded.objects.kinds import Q_MGR_ATTRIBUTES, defaults
+from mqgroups.embedded.objects.others import OBJECT_NAME, CatalogueError, Objects, checked_q_mgr_values
 from mqgroups.embedded.platform import Platform
-from mqgroups.embedded.queue import Queue
 from mqgroups.embedded.readings import CURDEPTH_COUNTS_GETS, Readings
 from mqgroups.embedded.store import Store, StoredObject
-from mqgroups.embedded.subscription import Subscriptions
+from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.mqi import constants as mq
 
-# What the queue manager has without being asked: the models and defaults that programs expect to find, and what IBM's developer
-# container lets user app do.
-SYSTEM_MQSC = """
-DEFINE QMODEL(SYSTEM.DEFAULT.MODEL.QUEUE) DEFTYPE(TEMPDYN) NOSHARE DEFSOPT(EXCL)
-DEFINE QLOCAL(SYSTEM.DEFAULT.LOCAL.QUEUE)
-DEFINE QALIAS(SYSTEM.DEFAULT.ALIAS.QUEUE)
-DEFINE QLOCAL(SYSTEM.DEAD.LETTER.QUEUE) MAXDEPTH(999999999)
-DEFINE QLOCAL(SYSTEM.ADMIN.COMMAND.QUEUE) MAXDEPTH(3000) NOSHARE DEFSOPT(EXCL)
-DEFINE QMODEL(SYSTEM.MQSC.REPLY.QUEUE) DEFTYPE(TEMPDYN) NOSHARE DEFSOPT(EXCL)
-DEFINE QMODEL(SYSTEM.DURABLE.MODEL.QUEUE) DEFTYPE(PERMDYN) MAXDEPTH(999999999)
-DEFINE QMODEL(SYSTEM.NDURABLE.MODEL.QUEUE) DEFTYPE(TEMPDYN) MAXDEPTH(999999999)
-DEFINE QLOCAL(SYSTEM.RETAINED.PUB.QUEUE) MAXDEPTH(999999999)
-DEFINE TOPIC(SYSTEM.BASE.TOPIC) TOPICSTR('') PUB(ENABLED) SUB(ENABLED) DURSUB(YES) DEFPRTY(0) DEFPSIST(NO) DEFPRESP(SYNC) +
-  PMSGDLV(ALLDUR) NPMSGDLV(ALLAVAIL) PUBSCOPE(ALL) SUBSCOPE(ALL) USEDLQ(YES) +
-  MDURMDL(SYSTEM.DURABLE.MODEL.QUEUE) MNDURMDL(SYSTEM.NDURABLE.MODEL.QUEUE)
-DEFINE TOPIC(SYSTEM.DEFAULT.TOPIC) TOPICSTR('')
-SET AUTHREC GROUP('mqclient') OBJTYPE(QMGR) AUTHADD(CONNECT,INQ)
-SET AUTHREC PROFILE('DEV.**') GROUP('mqclient') OBJTYPE(QUEUE) AUTHADD(BROWSE,GET,INQ,PUT)
-SET AUTHREC PROFILE('DEV.**') GROUP('mqclient') OBJTYPE(TOPIC) AUTHADD(PUB,SUB)
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """A model, alias or remote queue: attributes only."""
-
-    name: str
-    type: int
-    values: dict[int, Value]
-    created: time.struct_time = field(default_factory=time.localtime)
+# Queues whose names begin so belong to managed subscriptions, and MQCLOSE does not delete them.
+MANAGED = "SYSTEM.MANAGED."
 
 
 class Catalogue:
@@ -85,7 +55,6 @@ class Catalogue:
                 if stored.type == LOCAL
                 else Definition(stored.name, stored.type, values)
             )
-        self.subscriptions = Subscriptions(store, self)
 
     def _queue(self, name: str, values: dict[int, Value], definition_type: int = mq.MQQDT_PREDEFINED) -> Queue:
         return Queue(name, values, definition_type, depth_counts_gets=self._depth_counts_gets)
@@ -147,20 +116,6 @@ class Catalogue:
         self._objects[name] = queue
         self._keep(queue)
         return queue
-
-    def create_managed(self, model_name: str, name: str, *, durable: bool) -> Queue:
-        """Create the queue of a managed subscription.
-
-        Raises:
-            CatalogueError: MQRC_INVALID_DESTINATION, the model queue is not there, or makes temporary queues for a durable
-                subscription (reason code 2522).
-        """
-        model = self._objects.get(model_name)
-        if not isinstance(model, Definition) or model.type != MODEL:
-            raise CatalogueError(mq.MQRC_INVALID_DESTINATION, f"there is no model queue {model_name}")
-        if durable and model.values[mq.MQIA_DEFINITION_TYPE] == mq.MQQDT_TEMPORARY_DYNAMIC:
-            raise CatalogueError(mq.MQRC_INVALID_DESTINATION, f"{model_name} makes temporary queues")
-        return self.create_dynamic(model, name, "")
 
     def abandon(self, name: str) -> None:
         """Delete a managed queue now, or when nobody uses it any more."""

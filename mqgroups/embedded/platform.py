@@ -5,7 +5,7 @@ The profile changes only what is listed here; it is no z/OS queue manager, and i
 * MQPUT and MQGET without a syncpoint option are in the unit of work (IBM MQ, topic q026800).
 * Logical order, COMPLETE_MSG, ALL_MSGS_AVAILABLE and ALL_SEGMENTS_AVAILABLE need a queue with INDXTYPE(GROUPID), else
   MQRC_Q_INDEX_TYPE_ERROR (q044220).
-* There are no segments: MQRC_SEGMENTS_NOT_SUPPORTED (q043940; documented for queues with INDXTYPE(GROUPID), here for all).
+* A segment is not put on a queue with INDXTYPE(GROUPID): MQRC_SEGMENTS_NOT_SUPPORTED (q043940).
   MQMF_SEGMENTATION_ALLOWED is accepted and ignored.
 * On a queue with INDXTYPE(GROUPID) and MSGDLVSQ(PRIORITY), the first message of a group with priority 0 or 1 is placed as
   one of priority 2 (topic "MsgDeliverySequence").
@@ -36,6 +36,10 @@ class Platform(enum.Enum):
     def mqi_number(self) -> int:
         """MQIA_PLATFORM."""
         return mq.MQPL_ZOS if self is Platform.ZOS else mq.MQPL_UNIX
+
+    def takes_segments(self, index_type: object) -> bool:
+        """Whether segments can be put on a queue with this IndexType."""
+        return self is not Platform.ZOS or index_type != mq.MQIT_GROUP_ID
 
     def puts_in_syncpoint(self, options: int) -> bool:
         """Whether an MQPUT with these options is in the unit of work."""

@@ -1,11 +1,10 @@
 """The queue manager: connections, units of work, and what is shared between the verbs.
 
-A ``Connection`` is one MQCONNX: its handles and its unit of work. ``QueueManager`` owns the lock under which every verb
-reads and changes memory. Disk is written without that lock: what a unit of work put or got is out of everybody's sight
-anyway until it ends, so commit is "collect, write and fsync, make visible", and other connections go on meanwhile.
+``QueueManager`` owns the lock under which every verb reads and changes memory. Disk is written without that lock: what a unit of
+work put or got is out of everybody's sight anyway until it ends, so commit is "collect, write and fsync, make visible", and other
+connections go on meanwhile.
 
-The verbs themselves are in ``opening.py``, ``putting.py``, ``getting.py`` and ``inquiring.py``; ``server.py`` calls
-them. No sockets here.
+The verbs themselves are in ``calls/``; ``serve/`` calls them. No sockets here.
 """
 
 from __future__ import annotations
@@ -18,22 +17,20 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
-from mqgroups.embedded import mqsc_commands
-from mqgroups.embedded import pcf_constants as pcf
-from mqgroups.embedded.asynchronous_puts import PutStatus
-from mqgroups.embedded.authority import ADMINISTRATOR, Q_MGR_PROFILE
-from mqgroups.embedded.catalogue import SYSTEM_MQSC, Catalogue
-from mqgroups.embedded.consumption import Consumption
-from mqgroups.embedded.handle import Direction, Handle
-from mqgroups.embedded.message_handle import MessageHandle
-from mqgroups.embedded.mqsc import parse
-from mqgroups.embedded.object_attributes import Kind
+from mqgroups.embedded.answer import Answer, Failed, Waiter
+from mqgroups.embedded.catalogue import Catalogue
+from mqgroups.embedded.cluster_view import ClusterView, NoCluster
+from mqgroups.embedded.connection import Connection, Origin
+from mqgroups.embedded.messages.handle import Direction, Handle
+from mqgroups.embedded.messages.identifiers import Identifiers
+from mqgroups.embedded.messages.queue import Message, Queue
+from mqgroups.embedded.messages.unit_of_work import UnitOfWork
+from mqgroups.embedded.objects.authority import ADMINISTRATOR, Q_MGR_PROFILE
+from mqgroups.embedded.objects.kinds import Kind
+from mqgroups.embedded.parts import Parts
 from mqgroups.embedded.platform import ZOS_HIGHEST_BACKOUT_COUNT, Platform
-from mqgroups.embedded.queue import Message, Queue
 from mqgroups.embedded.readings import (
     BACKED_OUT_TO_THE_END,
     CLOSES_HANDLES_FIRST,
@@ -44,12 +41,9 @@ from mqgroups.embedded.readings import (
     Readings,
 )
 from mqgroups.embedded.store import Store
-from mqgroups.embedded.structures import MessageDescriptor, name_field
-from mqgroups.embedded.unit_of_work import UnitOfWork
+from mqgroups.embedded.wire import pcf_constants as pcf
+from mqgroups.embedded.wire.structures import MessageDescriptor, name_field
 from mqgroups.mqi import constants as mq
-
-if TYPE_CHECKING:
-    from mqgroups.embedded.cluster import Cluster
 
 _log = logging.getLogger(__name__)
 
@@ -60,110 +54,6 @@ CCSID = 1208
 MAX_PRIORITY = 9
 _FIRST_HOBJ = 101
 _LONGEST_MSG = 104_857_600
-# Identifiers that clients give out: so many that asking for them costs nothing, and so few that their numbers, which begin with
-# the time in nanoseconds as all others do, do not overtake the clock. The first bit keeps them apart from the others.
-_BLOCK = 65_536
-_CLIENTS_NUMBERS = 1 << 63
-
-Answer = tuple[int, int, list[object]]
-
-
-class Failed(Exception):
-    """A verb that ends with MQCC_FAILED and this reason code."""
-
-    def __init__(self, reason: int) -> None:
-        super().__init__(mq.reason_name(reason))
-        self.reason = reason
-
-
-class ConnectionGone(Exception):
-    """The application went away while its call was waiting."""
-
-
-class Interrupted(ConnectionGone):
-    """The application sent something while its call was waiting, which only a CALLBACK expects."""
-
-
-class Waiter(Protocol):
-    """How a waiting MQGET sleeps; the server provides it, because it also watches the socket."""
-
-    def wait(self, timeout_s: float | None) -> None:
-        """Return when woken or after the time; raises ConnectionGone if the application is gone, or Interrupted."""
-
-    def wake(self) -> None:
-        """End the current or the next ``wait``. May be called from any thread."""
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a connection comes from, as administrators see it; a program inside the queue manager has no channel.
-
-    ``put1_always_sync`` is the client's Put1DefaultAlwaysSync.
-    """
-
-    pid: int = 0
-    channel_name: str = ""
-    conn_name: str = ""
-    connect_options: int = 0
-    put1_always_sync: bool = False
-
-    @property
-    def is_reconnectable(self) -> bool:
-        """Whether it was made to be connected again by the client, which this one never does."""
-        return bool(self.connect_options & (mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR))
-
-    @property
-    def is_client(self) -> bool:
-        """Whether an application came through a channel."""
-        return bool(self.channel_name)
-
-
-class Connection:
-    """One connection handle of an application."""
-
-    def __init__(
-        self,
-        waiter: Waiter,
-        user: str,
-        appl_name: str,
-        max_msg_length: int,
-        connection_id: bytes,
-        origin: Origin = Origin(),
-    ) -> None:
-        self.waiter = waiter
-        self.user = user
-        self.appl_name = appl_name
-        self.max_msg_length = max_msg_length
-        self.connection_id = connection_id
-        self.origin = origin
-        self.handles: dict[int, Handle] = {}
-        self.message_handles: dict[int, MessageHandle] = {}
-        self.unit_of_work: UnitOfWork | None = None
-        self.put_status = PutStatus()
-        self.consumption = Consumption()
-
-    def handle(self, hobj: int) -> Handle:
-        """Return an open handle; raises Failed with MQRC_HOBJ_ERROR."""
-        handle = self.handles.get(hobj)
-        if handle is None:
-            raise Failed(mq.MQRC_HOBJ_ERROR)
-        return handle
-
-    def message_handle(self, hmsg: int) -> MessageHandle:
-        """Return a message handle of this connection; raises Failed with MQRC_HMSG_ERROR."""
-        handle = self.message_handles.get(hmsg)
-        if handle is None:
-            raise Failed(mq.MQRC_HMSG_ERROR)
-        return handle
-
-    def queue_handle(self, hobj: int) -> tuple[Handle, Queue]:
-        """Return an open handle of a queue; raises Failed with MQRC_HOBJ_ERROR or MQRC_Q_DELETED."""
-        handle = self.handle(hobj)
-        if handle.queue is None:
-            raise Failed(mq.MQRC_HOBJ_ERROR)
-        if handle.queue.deleted:
-            raise Failed(mq.MQRC_Q_DELETED)
-        return handle, handle.queue
 
 
 class QueueManager:
@@ -195,21 +85,17 @@ class QueueManager:
         self.lock = threading.RLock()
         self.store = Store(data, name)
         self.catalogue = Catalogue(self.store, platform, self.readings)
-        mqsc_commands.run(self.catalogue, parse(SYSTEM_MQSC))
-        # The cluster it is in, if any.
-        self.cluster: Cluster | None = None
+        # The cluster it is in, if any: ``serve/`` sets it.
+        self.cluster: ClusterView = NoCluster(name, self.catalogue)
+        # What rooms above keep with the queue manager.
+        self.parts = Parts()
         self.connections: dict[bytes, Connection] = {}
         # What was said last about each channel; nobody is held to it.
         self.channel_records: dict[str, dict[int, object]] = {}
         self.started = time.localtime()
         self._users = dict(users or {})
         self._hobjs = itertools.count(_FIRST_HOBJ)
-        # Identifiers must never come again, also not after a restart: the clock starts the count, and no queue manager
-        # puts a thousand million messages a second.
-        self._serial = itertools.count(time.time_ns())
-        self._blocks = itertools.count(time.time_ns(), _BLOCK)
-        self._begins_with_name = self.readings[IDENTIFIERS_BEGIN_WITH_NAME]
-        self._identifier_prefix = b"AMQ " + name.encode("latin-1")[:12].ljust(12)
+        self.identifiers = Identifiers(name, begin_with_name=bool(self.readings[IDENTIFIERS_BEGIN_WITH_NAME]))
         # Positions come again after a restart, message tokens never do.
         self.token_prefix = time.time_ns().to_bytes(8, "big")
         self._clock = (0, b"", b"")
@@ -282,12 +168,14 @@ class QueueManager:
         limit = self.max_msg_length()
         limit = min(limit, max_msg_length) if max_msg_length > 0 else limit
         origin = Origin(pid, channel_name, conn_name, connect_options, put1_always_sync)
-        return self._connected(Connection(waiter, user, appl_name, limit, self._new_connection_id(), origin))
+        return self._connected(Connection(waiter, user, appl_name, limit, self.identifiers.of_connection(), origin))
 
     def connect_program(self, waiter: Waiter, appl_name: str) -> Connection:
         """Connect a program that is part of the queue manager itself."""
         return self._connected(
-            Connection(waiter, ADMINISTRATOR, appl_name, _LONGEST_MSG, self._new_connection_id(), Origin(os.getpid()))
+            Connection(
+                waiter, ADMINISTRATOR, appl_name, _LONGEST_MSG, self.identifiers.of_connection(), Origin(os.getpid())
+            )
         )
 
     def _connected(self, connection: Connection) -> Connection:
@@ -350,7 +238,7 @@ class QueueManager:
     def release(self, handle: Handle) -> None:
         """Undo what an open handle counts on its queue; a temporary dynamic queue goes with the handle that made it."""
         if handle.subscription is not None:
-            self.catalogue.subscriptions.closed(handle.subscription)
+            handle.subscription.released()
         queue = handle.queue
         if queue is None:
             return
@@ -427,7 +315,7 @@ class QueueManager:
         with self.lock:
             for queue, (puts, gets) in unit.queues().items():
                 queue.held -= len(gets)
-                _uncount(queue, puts, gets)
+                queue.uncount(len(puts), len(gets))
                 queue.make_available(puts)
                 self.catalogue.discard(queue)
         return mq.MQCC_OK, mq.MQRC_NONE, []
@@ -459,7 +347,7 @@ class QueueManager:
             unit.restore_states()
             for queue, (puts, gets) in unit.queues().items():
                 queue.held -= len(puts)
-                _uncount(queue, puts, gets)
+                queue.uncount(len(puts), len(gets))
                 queue.make_available(gets)
                 self.catalogue.discard(queue)
 
@@ -491,24 +379,12 @@ class QueueManager:
         return next(self._positions)
 
     def new_serial(self) -> bytes:
-        """Return 8 bytes that never came before, after a restart neither."""
-        return next(self._serial).to_bytes(8, "big")
+        """See ``Identifiers.serial``."""
+        return self.identifiers.serial()
 
     def new_identifier(self) -> bytes:
-        """Return 24 bytes that no message or group had before: ``AMQ``, the name, a serial number, ordered by the reading."""
-        serial = self.new_serial()
-        return self._identifier_prefix + serial if self._begins_with_name else serial + self._identifier_prefix
-
-    def new_identifiers(self) -> tuple[bytes, int, int]:
-        """Return an identifier, at which of its bytes its number is, big-endian, and how many from that number on are free for
-        a client to give out. No ``new_identifier`` is among them."""
-        number = (_CLIENTS_NUMBERS | next(self._blocks)).to_bytes(8, "big")
-        if self._begins_with_name:
-            return self._identifier_prefix + number, len(self._identifier_prefix), _BLOCK
-        return number + self._identifier_prefix, 0, _BLOCK
-
-    def _new_connection_id(self) -> bytes:
-        return self._identifier_prefix + self.new_serial()
+        """See ``Identifiers.identifier``."""
+        return self.identifiers.identifier()
 
     def put_date_and_time(self) -> tuple[bytes, bytes]:
         """Return PutDate ``YYYYMMDD`` and PutTime ``HHMMSSTH`` of now, in UTC."""
@@ -558,9 +434,3 @@ class QueueManager:
     def close(self) -> None:
         """Close the store. Connections must be gone."""
         self.store.close()
-
-
-def _uncount(queue: Queue, puts: list[Message], gets: list[Message]) -> None:
-    """The unit of work of these messages has ended."""
-    queue.uncommitted_puts -= len(puts)
-    queue.uncommitted_gets -= len(gets)

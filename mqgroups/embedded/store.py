@@ -15,10 +15,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from mqgroups.embedded.attributes import Value
-from mqgroups.embedded.queue import Message
+from typing import Any, Protocol
 
 _SCHEMA_VERSION = 2
 _SCHEMA = """
@@ -51,6 +48,36 @@ _STEPS = {
 }
 
 
+class Named(Protocol):
+    """A queue with its name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+class Storable(Protocol):
+    """The fields of a message that the store keeps; it passes over messages that are not persistent."""
+
+    @property
+    def persistent(self) -> bool: ...
+    @property
+    def position(self) -> int: ...
+    @property
+    def queue(self) -> Named: ...
+    @property
+    def key_priority(self) -> int: ...
+    @property
+    def md(self) -> bytes: ...
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def properties(self) -> bytes: ...
+    @property
+    def backout_count(self) -> int: ...
+    @property
+    def expires_at_s(self) -> float | None: ...
+
+
 class StoreError(Exception):
     """The data directory cannot serve this queue manager; the message says why."""
 
@@ -62,7 +89,7 @@ class StoredObject:
     name: str
     type: int
     definition_type: int
-    values: dict[int, Value]
+    values: dict[int, int | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +160,7 @@ class Store:
         except sqlite3.DatabaseError as error:
             raise StoreError(f"{directory}/queue-manager.db is not a database of this program: {error}") from error
 
-    def _q_mgr(self, directory: Path, q_mgr_name: str) -> tuple[str, dict[int, Value]]:
+    def _q_mgr(self, directory: Path, q_mgr_name: str) -> tuple[str, dict[int, int | str]]:
         """Return the queue manager's identifier, made when it was created, and its attributes."""
         row = self._db.execute("SELECT name, identifier, attributes FROM queue_manager").fetchone()
         if row is None:
@@ -220,7 +247,7 @@ class Store:
         with self._lock:
             self._db.execute("DELETE FROM subscription WHERE sub_id = ?", (sub_id,))
 
-    def put_q_mgr_values(self, values: dict[int, Value]) -> None:
+    def put_q_mgr_values(self, values: dict[int, int | str]) -> None:
         """Keep the queue manager's own attributes."""
         with self._lock:
             self._db.execute("UPDATE queue_manager SET attributes = ?", (json.dumps(values),))
@@ -233,7 +260,7 @@ class Store:
             ).fetchone()
         return ChannelState(name, partner, row[0], tuple(json.loads(row[1]))) if row else ChannelState(name, partner, 0)
 
-    def commit(self, puts: Iterable[Message], gets: Iterable[Message], channel: ChannelState | None = None) -> None:
+    def commit(self, puts: Iterable[Storable], gets: Iterable[Storable], channel: ChannelState | None = None) -> None:
         """Make a unit of work durable, with what a channel remembers of it. Messages that are not persistent are passed over.
 
         Raises:
@@ -257,7 +284,7 @@ class Store:
                 row = (channel.name, channel.partner, channel.batch, json.dumps(channel.in_doubt))
                 self._db.execute("INSERT OR REPLACE INTO channel VALUES (?, ?, ?, ?)", row)
 
-    def give_back(self, messages: Iterable[tuple[Message, int]]) -> None:
+    def give_back(self, messages: Iterable[tuple[Storable, int]]) -> None:
         """Keep backout counts (always hardened: topic q097450) and new positions of messages that a unit of work gave back.
 
         Raises:

@@ -5,8 +5,9 @@ The queue manager keeps both and does nothing with them (IBM MQ, topic q103010);
 
 from __future__ import annotations
 
-from mqgroups.connection.connection import Connection, Queue
+from mqgroups.connection.connection import Connection
 from mqgroups.connection.forwarding import ForwardQueue
+from mqgroups.connection.queue import Queue
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.message import Message

@@ -1,7 +1,7 @@
 """GroupConsumer: gets message groups across units of work.
 
-What an application sees; ``consumption.Consumption`` has the work in hand, and ``unit_of_work.UnitsOfWork`` ends each unit
-of work with its status record.
+What an application sees; ``getter.Getter`` gets, and ``units_of_work.UnitsOfWork`` ends each unit of work with its status
+record.
 
     for group in consumer:              # the interrupted group first, if there is one
         for message in group:           # asking for the next message says that this one is processed
@@ -26,7 +26,7 @@ from mqgroups.config import ConsumerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage
-from mqgroups.get.getter import Consumption
+from mqgroups.get.getter import Getter
 from mqgroups.get.group import BeforeCommit, IncomingGroup
 from mqgroups.status.units_of_work import UnitsOfWork
 
@@ -42,23 +42,23 @@ class GroupConsumer:
         with connection.turn:
             connection.reopening(self._start)
             try:
-                self._consumption.owner.tell_resumed()
+                self._getter.owner.tell_resumed()
             except BaseException:
-                self._consumption.close(finish=False)
+                self._getter.close(finish=False)
                 raise
 
     def _start(self) -> None:
         """Open both queues, find out where things stand, and claim the name."""
-        consumption = Consumption(self._connection, self._settings)
+        work = UnitsOfWork(self._connection, self._settings.commit_every)
+        getter = Getter(self._connection, self._settings, work)
         try:
-            consumption.work = UnitsOfWork(self._connection, self._settings.commit_every, [consumption.owner])
-            consumption.work.claim()
+            work.claim()
         except BaseException:
-            consumption.close_queues()
+            getter.close_queues()
             raise
-        self._consumption = consumption
-        if consumption.owner.resumed:
-            _log.info("%r resumes an interrupted group", self, extra=consumption.owner.log_fields())
+        self._getter = getter
+        if getter.owner.resumed:
+            _log.info("%r resumes an interrupted group", self, extra=getter.owner.log_fields())
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -68,18 +68,18 @@ class GroupConsumer:
             CommitOutcomeUnknown: the last commit had no answer, and on this connection it cannot be found out.
             MQGroupsError: what goes wrong in finding out, after an interruption.
         """
-        consumption = self._consumption
-        if consumption.work.has_to_find_out and not consumption.closed:
+        getter = self._getter
+        if getter.work.has_to_find_out and not getter.closed:
             with self._connection.turn:
-                consumption.work.require_known(consumption.settle)
-        return self._consumption.owner.committed_checkpoint
+                getter.work.require_known(getter.settle)
+        return self._getter.owner.committed_checkpoint
 
     def before_commit(self, function: BeforeCommit) -> BeforeCommit:
         """Have ``function(group)`` called before each syncpoint, to make durable what the commit will say is done.
 
         It may call ``group.set_checkpoint``. If it raises, the unit of work is backed out. Usable as a decorator.
         """
-        self._consumption.before_commit = function
+        self._getter.before_commit = function
         return function
 
     def __iter__(self) -> Iterator[IncomingGroup]:
@@ -90,7 +90,7 @@ class GroupConsumer:
                 would come again and again.
             MQGroupsError: what else goes wrong.
         """
-        return Groups(self._consumption)
+        return Groups(self._getter)
 
     def forget_checkpoint(self) -> None:
         """Have the status record keep no checkpoint any more, in a unit of work of its own; between two groups.
@@ -99,12 +99,12 @@ class GroupConsumer:
             GroupUsage: the consumer is closed, or a group is being got.
             MQGroupsError: it could not be done.
         """
-        consumption = self._consumption
+        getter = self._getter
         with self._connection.turn:
-            if consumption.closed or consumption.group is not None:
+            if getter.closed or getter.group is not None:
                 raise GroupUsage(f"{self!r} is closed, or in a group")
-            consumption.recover()
-            consumption.work.forget_checkpoint(consumption.owner)
+            getter.recover()
+            getter.work.forget_checkpoint(getter.owner)
 
     def close(self) -> None:
         """Back out what is not committed, take a record away that says nothing any more, and close both queues. Idempotent.
@@ -112,7 +112,7 @@ class GroupConsumer:
         The record of an interrupted group stays, and a record with a checkpoint.
         """
         with self._connection.turn:
-            self._consumption.close(finish=True)
+            self._getter.close(finish=True)
 
     def delete_status_queue(self) -> None:
         """Close, and delete the status queue, which has to be one that was made from a model queue.
@@ -122,12 +122,12 @@ class GroupConsumer:
             MQIError: it cannot be deleted (2045: it is a predefined queue).
         """
         with self._connection.turn:
-            if self._consumption.owner.speaks:
+            if self._getter.owner.speaks:
                 raise GroupUsage(
                     f"{self!r} has an interrupted group or a checkpoint; get the rest of the one, and forget the other, before "
                     "its status queue can be deleted"
                 )
-            self._consumption.close(finish=True, delete=True)
+            self._getter.close(finish=True, delete=True)
 
     def __enter__(self) -> GroupConsumer:
         return self
@@ -137,17 +137,17 @@ class GroupConsumer:
     ) -> None:
         # After an exception the application comes back and has to know where it was: a COMPLETED record stays.
         with self._connection.turn:
-            self._consumption.close(finish=error is None)
+            self._getter.close(finish=error is None)
 
     def __repr__(self) -> str:
-        return repr(self._consumption)
+        return repr(self._getter)
 
 
 class Groups:
-    """The groups of a consumer as they come; see ``GroupConsumer.__iter__``. Not a generator, as ``get_group._Messages``."""
+    """The groups of a consumer as they come; see ``GroupConsumer.__iter__``. Not a generator, as ``group._Messages``."""
 
-    def __init__(self, consumption: Consumption) -> None:
-        self._consumption = consumption
+    def __init__(self, getter: Getter) -> None:
+        self._getter = getter
         self._group: IncomingGroup | None = None
         self._ended = False
 
@@ -156,7 +156,7 @@ class Groups:
 
     def __next__(self) -> IncomingGroup:
         group = None
-        with self._consumption.turn:
+        with self._getter.turn:
             if not self._ended:
                 before, self._group = self._group, None
                 # If this does not come back there is no way on.
@@ -168,28 +168,28 @@ class Groups:
         return group
 
     def _after(self, before: IncomingGroup | None) -> IncomingGroup | None:
-        consumption = self._consumption
-        if before is not None and consumption.group is before and not before.started:
-            consumption.back_out(None)
+        getter = self._getter
+        if before is not None and getter.group is before and not before.started:
+            getter.back_out(None)
             raise GroupUsage(
                 f"group {before.group_id.hex()} was not iterated over. A group that is not processed comes again, so "
                 "it cannot be passed over: iterate over it, or close the consumer"
             )
-        return _next_group(consumption)
+        return _next_group(getter)
 
 
-def _next_group(consumption: Consumption) -> IncomingGroup | None:
-    if consumption.closed:
-        raise GroupUsage(f"{consumption!r} is closed")
+def _next_group(getter: Getter) -> IncomingGroup | None:
+    if getter.closed:
+        raise GroupUsage(f"{getter!r} is closed")
     # A group that was not got to its end: its last messages were never said to be processed.
-    consumption.back_out(None)
-    consumption.work.require_known(consumption.settle)
-    owner, committed = consumption.owner, consumption.owner.committed
+    getter.back_out(None)
+    getter.work.require_known(getter.settle)
+    owner, committed = getter.owner, getter.owner.committed
     if not committed.at_start:
-        group = IncomingGroup(consumption, committed.group_id, committed.msg_seq_number, owner.committed_checkpoint)
-    elif (first := consumption.first()) is not None:
-        group = IncomingGroup(consumption, first.group_id, first=first)
+        group = IncomingGroup(getter, committed.group_id, committed.msg_seq_number, owner.committed_checkpoint)
+    elif (first := getter.first()) is not None:
+        group = IncomingGroup(getter, first.group_id, first=first)
     else:
         return None
-    consumption.group = group
+    getter.group = group
     return group

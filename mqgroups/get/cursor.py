@@ -12,8 +12,9 @@ from dataclasses import replace
 from math import ceil, inf
 
 from mqgroups.config import ConsumerSettings
-from mqgroups.connection.connection import Connection, Queue
-from mqgroups.core.group import AT_START, GetPlan, GroupPosition, after_get, follows, inside_message, next_get
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import Queue
+from mqgroups.core.group import AT_START, GetPlan, GroupPosition, after_messages, after_segment, follows, next_get
 from mqgroups.core.model import MatchOption
 from mqgroups.errors import ForeignSyncpoint, GroupIncomplete, MessagesTaken, QueueInhibited
 from mqgroups.mqi import constants as mq
@@ -62,7 +63,7 @@ class GroupCursor:
     def position(self) -> GroupPosition:
         """Behind what was got last."""
         anchor = self._anchor
-        return after_get(anchor, anchor.group_id, self._ahead) if self._ahead else anchor
+        return after_messages(anchor, anchor.group_id, self._ahead) if self._ahead else anchor
 
     def set_back(self, committed: GroupPosition) -> None:
         """Forget what was got since the last commit."""
@@ -202,7 +203,7 @@ class GroupCursor:
                 raise self._incomplete(group_id, msg_seq_number, offset)
             self._in_data = 0 if taken is None else len(taken.data) - len(data)
             ends = segment_status != mq.MQSS_SEGMENT
-            self._anchor = after_get(position, group_id) if ends else inside_message(position, group_id, len(data))
+            self._anchor = after_messages(position, group_id) if ends else after_segment(position, group_id, len(data))
             self._ahead = 0
         self.unit.append(md[st.MD_MSG_ID])
         return Message(data, md, gmo[st.GMO_GROUP_STATUS], segment_status, taken)

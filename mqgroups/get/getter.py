@@ -1,7 +1,9 @@
-"""What a consumer has in hand: its place on the queue, the open unit of work, and how both end together.
+"""Gets the messages of a consumer's groups, in units of work, and gets again whatever was not committed.
 
-``consumer.py`` is what an application sees of it, ``get_group.py`` what is done with each message. Here units of work are
-begun, committed with what else belongs into them, backed out, and done again after a lost connection.
+A getter has a place on the queue (``cursor.py``) and an owner. It begins units of work, commits them with what else belongs into
+them, backs them out, and redoes them when the connection was lost.
+
+Not here: what an application sees (``consumer.py``), and what is done with each message (``group.py``).
 """
 
 from __future__ import annotations
@@ -15,47 +17,57 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.retry import OWNER_ACTIVE
 from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
-from mqgroups.core.restart import Verdict
-from mqgroups.core.status import Checkpoint, RecordState
+from mqgroups.core.restart import CommitOutcome
+from mqgroups.core.status import RecordState
 from mqgroups.errors import ConfigurationError, GroupStalled, MQGroupsError, MQIError
 from mqgroups.get.backout_queue import BackoutQueue
 from mqgroups.get.cursor import GroupCursor
 from mqgroups.get.unreachable import UnreachableGroups
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.message import Message
+from mqgroups.status.open_unit import Note
+from mqgroups.status.opening import check_apart
 from mqgroups.status.owner import Owner
-from mqgroups.status.queue import StatusQueue, check_apart
+from mqgroups.status.queue import StatusQueue
 from mqgroups.status.units_of_work import UnitsOfWork
 
 
 class Partner(Protocol):
-    """Who puts in the consumer's units of work, each time before their status record."""
+    """The other side of a pipe: it puts in the getter's units of work."""
 
-    def stage(self, *, ended: bool, failed_with: int | None) -> None: ...
-    def committed(self) -> None: ...
-    def back_out(self) -> None: ...
+    def stage(self, *, ended: bool, failed_with: int | None) -> None:
+        """Put what belongs into the unit of work, before the getter's status record; ``GroupPipe.stage`` has the arguments."""
+
+    def committed(self) -> None:
+        """The unit of work is committed."""
+
+    def back_out(self) -> None:
+        """The unit of work will be backed out, and not redone."""
 
 
-class Consumption:
-    """The open queues of a consumer, and its unit of work.
+class Getter:
+    """The open queues of a consumer, and what it has got since the last commit.
 
     Attributes:
         settings: of the consumer.
         status, owner, cursor: its status queue, its side of the units of work, its place on its queue.
-        work: the units of work; given by whoever has them.
-        backout: where poison goes; ``None`` if nobody looks at backout counts.
+        work: the units of work it gets in.
+        backout: where poison goes; ``None`` if backout counts are not looked at.
         group: the group that is being got; ``None`` between groups.
-        moved: messages of this unit of work that go to the backout queue with its commit.
         turn: of the connection.
-        alone: whether the message that was got has to be the only one of its unit of work.
-        partner: what else is put in the units of work: a pipe's outgoing group.
         before_commit: the application's function, called before each syncpoint.
     """
 
-    work: UnitsOfWork
+    def __init__(
+        self, connection: Connection, settings: ConsumerSettings, work: UnitsOfWork, partner: Partner | None = None
+    ) -> None:
+        """Open both queues and find out where things stand; the caller has ``work`` claim, or closes.
 
-    def __init__(self, connection: Connection, settings: ConsumerSettings) -> None:
-        """Open both queues and find out where things stand; the caller claims, or closes.
+        Args:
+            connection: to the queue manager.
+            settings: of the consumer.
+            work: gets the consumer's owner, beside those it has.
+            partner: what else is put in the units of work.
 
         Raises:
             StatusError: the status queue does not hold what it should; nothing was changed.
@@ -63,13 +75,16 @@ class Consumption:
             MQIError: a call failed.
         """
         self.settings = settings
+        self.work = work
         self.turn = connection.turn
         self._connection = connection
-        # A IncomingGroup: what is done with its messages is no business of this module's.
+        # An IncomingGroup. This module passes it on to ``before_commit``, and does nothing else with it.
         self.group: Any = None
-        self.moved: list[Message] = []
-        self.alone = False
-        self.partner: Partner | None = None
+        # Messages of this unit of work that go to the backout queue with its commit.
+        self._moved: list[Message] = []
+        # Whether the message that was got has to be the only one of its unit of work.
+        self._alone = False
+        self._partner = partner
         self.before_commit: Callable[[Any], None] | None = None
         self.closed = False
         self.backout: BackoutQueue | None = None
@@ -97,6 +112,7 @@ class Consumption:
                 f"message {committed.msg_seq_number + 1}, between two segments. What is left of that message cannot be got as "
                 "a whole: make the consumer with stream=True"
             )
+        work.add(self.owner)
 
     def __repr__(self) -> str:
         """Return what a consumer shows."""
@@ -130,10 +146,10 @@ class Consumption:
 
     def _find_backout_queue(self) -> BackoutQueue | None:
         policy = self.settings.poison
-        if policy == "ignore" and not self.owner.quarantine:
+        if policy == "ignore" and not self.owner.unit.note.quarantine:
             return None
         found = BackoutQueue(self._connection, self.cursor.queue, needed=policy != "halt")
-        return found if found.threshold or self.owner.quarantine else None
+        return found if found.threshold or self.owner.unit.note.quarantine else None
 
     def first(self) -> Message | None:
         """Get the first message of the next group, waiting ``wait_s``; ``None`` if there is none."""
@@ -153,7 +169,7 @@ class Consumption:
                 self.work.begin()
                 message = self.cursor.get(self.settings.wait_s)
                 if message is not None:
-                    self.work.begun()
+                    self.work.begun(self.owner)
                 return message
             except MQIError as error:
                 self.work.redo(error, self.settle)
@@ -168,14 +184,14 @@ class Consumption:
         """
         while True:
             try:
-                first = self.work.messages == 0
+                first = self.owner.unit.messages == 0
                 if first:
                     self.work.begin()
                 message = self.cursor.get_in_run()
                 if message is None:
                     message = self._wait_for_next()
                 if first:
-                    self.work.begun()
+                    self.work.begun(self.owner)
                 return message
             except MQIError as error:
                 self._redo(error)
@@ -184,7 +200,7 @@ class Consumption:
         wait_s, cursor = self.settings.group_wait_s, self.cursor
         message = cursor.get_in_group(wait_s, self._while_waiting)
         if message is None:
-            if self.work.messages:
+            if self.owner.unit.messages:
                 self.syncpoint()
             else:
                 self.work.release()
@@ -198,6 +214,37 @@ class Consumption:
         if self.work.due():
             self.syncpoint()
             self.work.begin()
+
+    def message_processed(self, message: Message) -> bool:
+        """Count a message that the application has processed; commit if it was the group's last, or if a syncpoint is due.
+
+        Returns: whether it was the group's last.
+        """
+        self.owner.count(len(message.data))
+        if message.is_last:
+            self.end_group()
+            return True
+        if self._alone:
+            self.owner.set_suspect(None)
+            self.syncpoint()
+        elif self.work.due():
+            self.syncpoint()
+        return False
+
+    def segment_processed(self, segment: Message) -> None:
+        """Count a segment that the application has processed, whose message goes on; commit if a syncpoint is due."""
+        self.owner.count(len(segment.data))
+        if self.work.due():
+            self.syncpoint()
+
+    def process_alone(self) -> None:
+        """Have the message that was got be the only one of its unit of work."""
+        self._alone = True
+
+    def move(self, message: Message) -> None:
+        """Have a message go to the backout queue, with the commit of this unit of work."""
+        self._moved.append(message)
+        self.owner.count(len(message.data))
 
     def syncpoint(self) -> None:
         """End the unit of work in the middle of a group."""
@@ -220,35 +267,38 @@ class Consumption:
         """End the unit of work: what is to be put in it, a record of the position, MQCMIT."""
 
         def commit() -> None:
-            for message in self.moved:
+            for message in self._moved:
                 assert self.backout is not None
                 self.backout.take(message)
-            if self.partner is not None:
-                self.partner.stage(ended=ended, failed_with=failed_with)
-            self._commit_record(ended=ended)
+            self._commit_record(ended=ended, failed_with=failed_with)
 
         try:
             commit()
         except MQIError as error:
             self._redo(error, commit)
-        self.cursor.unit.clear()
-        self.moved.clear()
-        self.alone = False
-        if self.partner is not None:
-            self.partner.committed()
+        self._moved.clear()
+        self._committed()
 
-    def _commit_record(self, *, ended: bool) -> None:
+    def _commit_record(self, *, ended: bool, failed_with: int | None = None) -> None:
+        if self._partner is not None:
+            self._partner.stage(ended=ended, failed_with=failed_with)
         record = self.owner.record(self.cursor.position)
         self.work.settling()
-        self.owner.stage(replace(record, state=RecordState.COMPLETED) if ended else record, self.work.messages)
+        self.owner.stage(replace(record, state=RecordState.COMPLETED) if ended else record)
         self.work.commit()
+
+    def _committed(self) -> None:
+        self.cursor.unit.clear()
+        self._alone = False
+        if self._partner is not None:
+            self._partner.committed()
 
     def isolate(self, suspect: Suspect) -> None:
         """Commit what was processed before a suspect, with a note of it; the suspect itself goes back to the queue."""
-        processed, checkpoint = self._processed(), self.owner.checkpoint
+        before = self.owner.unit.note
+        processed, note = self._processed(), Note(before.checkpoint, suspect, before.quarantine)
 
-        def note() -> None:
-            self.owner.suspect = suspect
+        def commit() -> None:
             if processed:
                 self._commit_record(ended=False)
             else:
@@ -257,10 +307,13 @@ class Consumption:
         self.work.back_out("a message is suspected")
         self._set_back()
         try:
-            self._again(processed, checkpoint, note)
+            self._again(processed, note, commit)
         except MQIError as error:
-            self._redo_with(error, processed, checkpoint, note)
-        self.cursor.unit.clear()
+            self._redo_with(error, processed, note, commit)
+        if processed:
+            self._committed()
+        else:
+            self.cursor.unit.clear()
 
     # --- after a lost connection
 
@@ -274,63 +327,54 @@ class Consumption:
         self._set_back()
 
     def _processed(self) -> list[bytes]:
-        return self.cursor.unit[: self.work.messages]
+        return self.cursor.unit[: self.owner.unit.messages]
 
-    def _redo(self, error: MQIError, commit: Callable[[], None] | None = None) -> None:
-        """Go on after a lost connection: get what was processed once more, and end the unit of work if that was due.
+    def _redo(self, error: MQIError, commit: Callable[[], None] = lambda: None) -> None:
+        """Go on after a lost connection: get what was processed once more, and ``commit`` if that was due.
 
-        The application is not troubled: what it did with these messages it has done. It is not asked again before the
-        commit either, since it has said what there was to say.
+        The application does not see these messages again. It is not asked again before the commit either, since it has said
+        what there was to say.
         """
-        quarantine = self.owner.quarantine
+        self._redo_with(error, self._processed(), self.owner.unit.note, commit)
 
-        def then() -> None:
-            self.owner.quarantine = quarantine
-            if commit is not None:
-                commit()
-
-        self._redo_with(error, self._processed(), self.owner.checkpoint, then)
-
-    def _redo_with(
-        self, error: MQIError, processed: Sequence[bytes], checkpoint: Checkpoint, then: Callable[[], None]
-    ) -> None:
+    def _redo_with(self, error: MQIError, processed: Sequence[bytes], note: Note, then: Callable[[], None]) -> None:
         is_committed = False
 
         def again() -> None:
             nonlocal is_committed
             # To be remembered: if the next call loses the connection too, nothing is in doubt any more.
-            is_committed = self.work.settle() is Verdict.COMMITTED or is_committed
+            is_committed = self.work.settle() is CommitOutcome.COMMITTED or is_committed
             self._set_back()
             if not is_committed:
-                self._again(processed, checkpoint, then)
+                self._again(processed, note, then)
 
         self.work.redo(error, again)
 
-    def _again(self, processed: Sequence[bytes], checkpoint: Checkpoint, then: Callable[[], None]) -> None:
+    def _again(self, processed: Sequence[bytes], note: Note, then: Callable[[], None]) -> None:
         """Get again what was processed, and go on as before."""
-        work = self.work
-        self.owner.checkpoint = checkpoint
+        owner, work = self.owner, self.work
+        owner.set_note(note)
         for msg_id in processed:
-            first = work.messages == 0
+            first = owner.unit.messages == 0
             if first:
                 work.begin()
-            work.data_bytes += len(self.cursor.get_again(msg_id).data)
+            message = self.cursor.get_again(msg_id)
             if first:
-                work.begun()
-            work.messages += 1
+                work.begun(owner)
+            owner.count(len(message.data))
         then()
 
     def _set_back(self) -> None:
-        self.alone = False
+        self._alone = False
         self.cursor.set_back(self.owner.committed)
         self.cursor.reopen()
 
     def back_out(self, error: BaseException | None) -> None:
         """Go back to the last commit; tell ``error`` where that is."""
         self.group = None
-        self.moved.clear()
-        if self.partner is not None:
-            self.partner.back_out()
+        self._moved.clear()
+        if self._partner is not None:
+            self._partner.back_out()
         try:
             self.work.back_out_after(error)
         finally:

@@ -13,7 +13,7 @@ from mqgroups.connection.turn import Turn
 from mqgroups.core.poison import Suspect, Treatment, treatment
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupUsage, PoisonMessage
-from mqgroups.get.getter import Consumption
+from mqgroups.get.getter import Getter
 from mqgroups.mqi.message import Message
 from mqgroups.status.keeper import check_can_be_kept
 
@@ -31,13 +31,13 @@ class IncomingGroup:
 
     def __init__(
         self,
-        consumption: Consumption,
+        getter: Getter,
         group_id: bytes,
         resume_from: int = 0,
         checkpoint: Checkpoint = None,
         first: Message | None = None,
     ) -> None:
-        self._consumption = consumption
+        self._getter = getter
         self._first = first
         self._segment: Message | None = None
         self.started = False
@@ -56,7 +56,7 @@ class IncomingGroup:
         if not self._is_current:
             raise GroupUsage("the checkpoint of a group can be set only while it is being got")
         check_can_be_kept(checkpoint)
-        self._consumption.owner.checkpoint = checkpoint
+        self._getter.owner.set_checkpoint(checkpoint)
 
     def __iter__(self) -> Iterator[Message]:
         """Return the messages that are left of the group, in sequence.
@@ -70,24 +70,24 @@ class IncomingGroup:
         if self.started or not self._is_current:
             raise GroupUsage("a group is iterated over once, while it is the consumer's current one")
         self.started = True
-        return _Messages(self, self._consumption.turn)
+        return _Messages(self, self._getter.turn)
 
     def __repr__(self) -> str:
-        return f"<IncomingGroup group={self.group_id.hex()} resume_from={self.resume_from} of {self._consumption!r}>"
+        return f"<IncomingGroup group={self.group_id.hex()} resume_from={self.resume_from} of {self._getter!r}>"
 
     @property
     def _is_current(self) -> bool:
-        return self._consumption.group is self
+        return self._getter.group is self
 
     def advance(self, processed: Message | None) -> Message | None:
         """Return the message after the one that is processed, ``None`` at the end; for the iterator."""
-        consumption = self._consumption
-        telemetry = consumption.owner.telemetry
+        getter = self._getter
+        telemetry = getter.owner.telemetry
         try:
             message = self._next(processed)
         except Exception as error:
             if self._is_current:
-                consumption.back_out(error)
+                getter.back_out(error)
             raise
         if message is not None and (telemetry.each_message or message.taken is not None):
             telemetry.hand_out(message)
@@ -95,31 +95,23 @@ class IncomingGroup:
 
     def _next(self, processed: Message | None) -> Message | None:
         """Take note that a message is processed, as the application asks for more; and get the next one: ``None`` at the end."""
-        consumption, work, owner = self._consumption, self._consumption.work, self._consumption.owner
+        getter, owner = self._getter, self._getter.owner
         if processed is not None:
             if owner.telemetry.each_message:
                 owner.telemetry.messages.processed()
             self._check_current()
             if not processed.is_last_segment:
                 processed = self._last_segment()
-            work.messages += 1
-            work.data_bytes += len(processed.data)
-            if processed.is_last:
-                consumption.end_group()
+            if getter.message_processed(processed):
                 return None
-            if consumption.alone:
-                owner.suspect = None
-                consumption.syncpoint()
-            elif work.due():
-                consumption.syncpoint()
-        backout = consumption.backout
+        backout = getter.backout
         message, self._first = self._first, None
         while True:
             if message is None:
-                message = consumption.take()
+                message = getter.take()
             if (result := message.abandoned_with) is not None:
-                raise self._abandoned(result, message.abandoned_because)
-            if owner.quarantine:
+                raise self._abandoned(message, result, message.abandoned_because)
+            if owner.unit.note.quarantine:
                 raise self._quarantined(message)
             if backout and message.backout_count >= backout.threshold and not self._is_kept(message):
                 if not self._is_current:
@@ -127,38 +119,34 @@ class IncomingGroup:
                 message = None
                 continue
             if not message.is_last_segment:
-                message._following = self._following
+                message.followed_by(self._next_of_message)
                 self._segment = message
             return message
 
     def _check_current(self) -> None:
-        if self._consumption.turn.interrupted:
-            self._consumption.group = None
+        if self._getter.turn.interrupted:
+            self._getter.group = None
             raise GroupUsage("a call was interrupted in this group; iterate over the consumer again, which resumes it")
         if not self._is_current:
             raise GroupUsage("the consumer has gone on to another group, or is closed")
 
     # --- messages in segments
 
-    def _following(self) -> Message:
+    def _next_of_message(self) -> Message:
         """Get the next segment for the application, which has processed the one before; so a syncpoint may come between them."""
-        with self._consumption.turn:
+        with self._getter.turn:
             self._check_current()
             try:
                 return self._next_segment()
             except Exception as error:
                 if self._is_current:
-                    self._consumption.back_out(error)
+                    self._getter.back_out(error)
                 raise
 
     def _next_segment(self) -> Message:
         assert self._segment is not None
-        consumption, work = self._consumption, self._consumption.work
-        work.messages += 1
-        work.data_bytes += len(self._segment.data)
-        if work.due():
-            consumption.syncpoint()
-        self._segment = consumption.take()
+        self._getter.segment_processed(self._segment)
+        self._segment = self._getter.take()
         return self._segment
 
     def _last_segment(self) -> Message:
@@ -170,38 +158,37 @@ class IncomingGroup:
 
     # --- messages that are not for the application
 
-    def _abandoned(self, result: int, reason: str) -> GroupAbandoned:
+    def _abandoned(self, message: Message, result: int, reason: str) -> GroupAbandoned:
         """Consume the message that says so; returns the error that tells it."""
-        consumption = self._consumption
-        messages = consumption.cursor.position.msg_seq_number - 1
-        abandoned = GroupAbandoned(consumption.settings.queue, self.group_id, messages, result, reason)
-        consumption.owner.telemetry.abandoned(result)
-        if consumption.settings.hooks.on_abandon is not None:
-            consumption.settings.hooks.on_abandon(abandoned)
-        consumption.work.messages += 1
-        consumption.end_group(failed_with=result)
+        getter = self._getter
+        messages = getter.cursor.position.msg_seq_number - 1
+        abandoned = GroupAbandoned(getter.settings.queue, self.group_id, messages, result, reason)
+        getter.owner.telemetry.abandoned(result)
+        if getter.settings.hooks.on_abandon is not None:
+            getter.settings.hooks.on_abandon(abandoned)
+        getter.owner.count(len(message.data))
+        getter.end_group(failed_with=result)
         return abandoned
 
     def _is_kept(self, message: Message) -> bool:
         """Deal with a message that was backed out too often; returns whether it is to be processed."""
-        consumption, work, backout = self._consumption, self._consumption.work, self._consumption.backout
-        owner = consumption.owner
+        getter, owner, backout = self._getter, self._getter.owner, self._getter.backout
         assert backout is not None
         group_id, number, count = message.group_id, message.msg_seq_number, message.backout_count
-        how = treatment(group_id, number, count, threshold=backout.threshold, suspect=owner.suspect)
+        how = treatment(group_id, number, count, threshold=backout.threshold, suspect=owner.unit.note.suspect)
         if how is Treatment.PROCESS_ALONE:
-            consumption.alone = True
+            getter.process_alone()
             return True
         if how is Treatment.ISOLATE:
-            consumption.isolate(Suspect(group_id, number, count + 1))
+            getter.isolate(Suspect(group_id, number, count + 1))
             return False
-        queue, policy = consumption.settings.queue, consumption.settings.poison
+        queue, policy = getter.settings.queue, getter.settings.poison
         owner.telemetry.poison(number, count, "" if policy == "halt" else backout.name)
         if policy == "halt":
             raise PoisonMessage(queue, group_id, number, count, backout.threshold)
         if policy == "quarantine":
             raise self._quarantined(message)
-        consumption.moved.append(message)
+        getter.move(message)
         _log.warning(
             "queue %s: message %d of group %s was backed out %d times and is moved to %s",
             queue,
@@ -211,31 +198,29 @@ class IncomingGroup:
             backout.name,
             extra=owner.log_fields(),
         )
-        work.messages += 1
-        owner.suspect = None
+        owner.set_suspect(None)
         if message.is_last:
-            consumption.end_group()
+            getter.end_group()
         else:
-            consumption.syncpoint()
+            getter.syncpoint()
         return False
 
     def _quarantined(self, message: Message) -> GroupQuarantined:
         """Move what is left of the group to the backout queue; returns the error that tells it."""
-        consumption, work, backout = self._consumption, self._consumption.work, self._consumption.backout
+        getter, backout = self._getter, self._getter.backout
         assert backout is not None
         first = message.msg_seq_number
-        consumption.owner.telemetry.quarantined(first, backout.name)
+        getter.owner.telemetry.quarantined(first, backout.name)
         while True:
-            consumption.owner.quarantine = True
-            consumption.moved.append(message)
-            work.messages += 1
+            getter.owner.set_quarantine()
+            getter.move(message)
             if message.is_last:
                 break
-            if work.due():
-                consumption.syncpoint()
-            message = consumption.take()
-        consumption.end_group(failed_with=0)
-        return GroupQuarantined(consumption.settings.queue, self.group_id, first, backout.name)
+            if getter.work.due():
+                getter.syncpoint()
+            message = getter.take()
+        getter.end_group(failed_with=0)
+        return GroupQuarantined(getter.settings.queue, self.group_id, first, backout.name)
 
 
 class _Messages:

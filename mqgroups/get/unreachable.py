@@ -17,7 +17,8 @@ import logging
 import time
 from collections.abc import Mapping
 
-from mqgroups.connection.connection import Connection, Queue
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import Queue
 from mqgroups.core.inspection import GroupInspection
 from mqgroups.errors import ConnectionBroken, MQIError
 from mqgroups.mqi import constants as mq

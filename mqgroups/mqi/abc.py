@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from mqgroups.mqi.secret import Secret
+from mqgroups.mqi.structures import LONGEST_MESSAGE_BYTES
 
 # Of a message property; which MQTYPE_* each is, ``properties.py`` says.
 PropertyValue: TypeAlias = "str | int | float | bool | bytes | None"
@@ -26,7 +27,7 @@ class ConnectArguments:
     Without ``channel`` the binding finds the queue manager by itself: local bindings, MQSERVER, or a client channel
     definition table (``ccdt_url``, MQCCDTURL, MQCHLLIB). ``max_msg_length`` is this client's limit in bytes; the
     server-connection channel may set a lower one. Secrets are read at each MQCONNX. Which of these go together,
-    ``connect_rules.py`` says.
+    ``connection/rules.py`` says.
     """
 
     q_mgr_name: str
@@ -42,7 +43,7 @@ class ConnectArguments:
     peer_name: str | None = None
     ccdt_url: str | None = None
     options: int = 0
-    max_msg_length: int = 104_857_600
+    max_msg_length: int = LONGEST_MESSAGE_BYTES
 
 
 class Binding(Protocol):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import property_folders
@@ -68,6 +68,10 @@ class Message:
         while message.is_segment and not message.is_last_segment and self._following is not None:
             message = self._following()
             yield message.data
+
+    def followed_by(self, get_next: Callable[[], Message]) -> None:
+        """Have ``chunks`` get the next segment by ``get_next``; for the group that the message came with."""
+        self._following = get_next
 
     @property
     def is_segment(self) -> bool:
@@ -218,7 +222,7 @@ class Message:
         """When it was put, to a hundredth of a second; ``None`` if the message does not say."""
         stamp = st.name_at(self._md, st.MD_PUT_DATE) + st.name_at(self._md, st.MD_PUT_TIME)
         try:
-            return datetime.strptime(stamp + "0000", "%Y%m%d%H%M%S%f").replace(tzinfo=timezone.utc)
+            return datetime.strptime(stamp + "0000", "%Y%m%d%H%M%S%f").replace(tzinfo=UTC)
         except ValueError:
             return None
 

@@ -16,6 +16,12 @@ import struct
 
 from mqgroups.mqi import constants as mq
 
+# The most that MAXMSGL of a queue, a channel or a queue manager can say (IBM MQ, topic "MaxMsgLength").
+LONGEST_MESSAGE_BYTES = 104_857_600
+# Options of each MQPUT of this package: as a message of its own, and for one that keeps the MsgId it was got with.
+PUT_SAME_MESSAGE = mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_FAIL_IF_QUIESCING
+PUT_NEW_MESSAGE = PUT_SAME_MESSAGE | mq.MQPMO_NEW_MSG_ID
+
 MD_LENGTH, PMO_LENGTH, GMO_LENGTH, OD_LENGTH = 364, 184, 112, 424
 
 _LONG = struct.Struct("i")

@@ -14,7 +14,10 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-from mqgroups.connection.connection import Connection, Queue
+from mqgroups.config import checked_queue_name
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.holder import ConnectionHolder, connection_of
+from mqgroups.connection.queue import Queue
 from mqgroups.core.inspection import Browsed, GroupInspection, QueueInspection, with_message
 from mqgroups.core.model import MsgFlag
 from mqgroups.errors import CommandRefused
@@ -34,8 +37,27 @@ _WHOLE_GROUP = st.gmo(
 )
 
 
-def inspect_queue(connection: Connection, queue: str) -> QueueInspection:
-    """Return what lies on a local queue, or on one behind an alias.
+def inspect_queue(q_mgr: ConnectionHolder, queue: str) -> QueueInspection:
+    """Return the message groups on a queue, found by browsing; no status record is needed.
+
+    It takes one MQGET for each message, without its data, and one for each group. The command server is asked twice how many
+    messages units of work hide. If this user may not ask it, ``QueueInspection.uncommitted`` is ``None``.
+
+    Args:
+        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
+        queue: a local queue, or an alias of one.
+
+    Raises:
+        ConfigurationError: the name is not valid.
+        MQIError: a call failed. A queue of another queue manager cannot be browsed.
+    """
+    checked_queue_name("queue", queue)
+    connection = connection_of(q_mgr)
+    return connection.reopening(lambda: inspected(connection, queue))
+
+
+def inspected(connection: Connection, queue: str) -> QueueInspection:
+    """Return what lies on a local queue, or on one behind an alias; for the rest of this package.
 
     Raises:
         MQIError: it cannot be opened or browsed, or its attributes not inquired.

@@ -11,29 +11,21 @@ browsed one after the other: a split that is found is there, and what moves betw
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
 
+from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.core.cluster import ClusterInspection, Instance, group_splits
-from mqgroups.core.inspection import QueueInspection
+from mqgroups.operate.browse import inspect_queue
 
 
-class _QueueManager(Protocol):
-    """What a ``QueueManager`` is asked here."""
-
-    @property
-    def q_mgr_name(self) -> str: ...
-    def inspect_queue(self, queue: str) -> QueueInspection: ...
-
-
-def inspect_cluster(queue: str, q_mgrs: Iterable[_QueueManager]) -> ClusterInspection:
+def inspect_cluster(q_mgrs: Iterable[ConnectionHolder], queue: str) -> ClusterInspection:
     """Say what lies on the instances of a cluster queue, and which groups are at more than one; by browsing only.
 
     Args:
-        queue: its name at each of them; there has to be an instance.
         q_mgrs: connections to the queue managers that host them.
+        queue: its name at each of them; there has to be an instance.
 
     Raises:
         MQIError: a call failed; QueueMissing: a queue manager has no instance.
     """
-    instances = tuple(Instance(q_mgr.q_mgr_name, q_mgr.inspect_queue(queue)) for q_mgr in q_mgrs)
+    instances = tuple(Instance(q_mgr.q_mgr_name, inspect_queue(q_mgr, queue)) for q_mgr in q_mgrs)
     return ClusterInspection(queue, instances, group_splits(instances))

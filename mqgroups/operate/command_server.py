@@ -4,7 +4,7 @@ The MQI has no list of queues, and it shows nothing of what units of work hide: 
 neither browsed nor counted (CurrentQDepth excludes it; IBM MQ, topics q103130, q106410). The command server knows both, and
 answers whoever may put to its queue. That is an administrator's authority, so callers have to do without an answer.
 
-Not here: changing anything; what commands mean (``mqsc_client.py`` sends MQSC, for ``mqgroups embedded mqsc``).
+Not here: changing anything; what commands mean (``mqsc.py`` sends MQSC, for ``mqgroups embedded mqsc``).
 """
 
 from __future__ import annotations

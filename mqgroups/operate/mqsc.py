@@ -1,7 +1,7 @@
 """MQSC commands to a queue manager's command server, in PCF Escape commands.
 
 For ``mqgroups embedded mqsc``. Not here: what commands mean (``embedded/mqsc_commands.py``, ``embedded/commands/``), how they
-get there (``pcf_client.py``).
+get there (``command_server.py``).
 """
 
 from __future__ import annotations

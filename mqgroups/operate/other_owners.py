@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from mqgroups.connection.connection import Connection
-from mqgroups.core.claim import RecordKind, kind_of_record
+from mqgroups.core.claim import RecordKind, claim_values, kind_of_record
 from mqgroups.core.model import MsgFlag, Role
 from mqgroups.core.salvage import Obstacle, doubt
 from mqgroups.core.status import RecordState, StatusRecord
@@ -36,7 +36,7 @@ from mqgroups.errors import (
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.operate.command_server import queue_names
-from mqgroups.status.queue import LONGEST_RECORD_BYTES, corrupt_record, decoded_record
+from mqgroups.status.records import LONGEST_RECORD_BYTES, corrupt_record, decoded_record
 
 _PATTERNS = {Role.PUT: ("MQGROUPS.PUT.*", "MQGROUPS.SHARED.*"), Role.GET: ("MQGROUPS.GET.*",)}
 _UNREADABLE = frozenset({mq.MQRC_NOT_AUTHORIZED, mq.MQRC_OBJECT_IN_USE})
@@ -137,13 +137,18 @@ def _hides(seen: Iterable[_Seen]) -> bool:
     anchors, chains = 0, set()
     intents, statuses = set(), set()
     for each in seen:
-        kind, said = kind_of_record(each.record), each.record.checkpoint
+        kind = kind_of_record(each.record)
         if kind is RecordKind.INTENT:
-            intents.add((said["sink"], said["batch"], said["key"]))
+            intents.add(_group(each.record))
         elif kind is RecordKind.STATUS:
-            statuses.add((said["sink"], said["batch"], said["key"]))
+            statuses.add(_group(each.record))
         elif kind is None and each.record.state is RecordState.ANCHOR:
             anchors += 1
         elif kind is None:
             chains.add(each.chain)
     return len(chains) < anchors or bool(intents - statuses)
+
+
+def _group(record: StatusRecord) -> tuple[str, int, str]:
+    found = claim_values(record.checkpoint)
+    return found["sink"], found["batch"], found["key"]

@@ -1,29 +1,37 @@
-"""Look at an owner's status queue without being its owner: what would the next start of that producer or consumer find?
+"""What would the next start of a producer or consumer find? Its status queue is inspected, and the owner is not started.
 
-For whoever starts applications: an init step, a supervisor, an operator. The queue is opened as its owner opens it, so what
-is seen is what a start would see; while an owner has it, it can be browsed only. Nothing is changed, except, if asked for, that
-a record is removed that is no longer needed. A start does not need that; it keeps the status queue empty where an owner
-does not come back.
+This is for init steps, supervisors and operators. The status queue is opened as its owner opens it, so the result is what a start
+would see. While an owner has the queue open, it can only be browsed. On request, a record that is no longer needed is removed;
+nothing else is changed. A start does not depend on that. It keeps the status queue empty if the owner does not come back.
 
-Not here: to resume. That is what the next start of the owner does.
+Not here: resuming a group. The next start of the owner does that.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Literal
 
+from mqgroups.config import (
+    STATUS_MODEL,
+    checked_name,
+    checked_queue_name,
+    checked_role,
+    checked_seconds,
+    status_queue_name,
+)
 from mqgroups.connection.connection import Connection
-from mqgroups.core.model import Role
+from mqgroups.connection.holder import ConnectionHolder, connection_of
+from mqgroups.core.modes import RoleName
 from mqgroups.core.restart import Expectations, RestartAction, restart_action
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError, StatusRecordHidden
-from mqgroups.status.queue import StatusQueue, foreign_record, held_by, take_away
+from mqgroups.status.queue import StatusQueue, take_away
+from mqgroups.status.records import foreign_record, held_by
 
 
 class OwnerState(Enum):
-    """What a producer or consumer that starts would find."""
+    """What the start of a producer or consumer would find."""
 
     UNKNOWN = "unknown"
     FREE = "free"
@@ -38,16 +46,17 @@ class OwnerStatus:
     Attributes:
         role, name: of the producer (``"put"``) or consumer (``"get"``).
         status_queue: its name.
-        state: ``UNKNOWN``: there is no status queue, so no owner of this name was ever here, or its queue was deleted. ``FREE``:
-            there is one, and nothing is interrupted (a predefined queue is there before its owner). ``INTERRUPTED``: a group is,
-            and the next start resumes it. ``ACTIVE``: another instance of this name has the status queue, or is not gone yet.
-        record: the status record, as far as it can be seen; ``None`` without one, and where there is no such queue.
-        taken_away: whether the record is gone now, because it is no longer needed.
-        hidden: whether nobody has the status queue open, and there is an anchor without its record: a unit of work hides the
-            record until the queue manager has backed it out. (Or the record is lost; ``QueueManager.salvage_owner`` tells.)
+        state: ``UNKNOWN``: there is no status queue. This name was never used, or its status queue was deleted. ``FREE``: no
+            group is interrupted. A predefined status queue exists before its owner does. ``INTERRUPTED``: a group is interrupted,
+            and the next start resumes it. ``ACTIVE``: an instance of this name has the status queue open, or its unit of work is
+            not backed out yet.
+        record: the status record; ``None`` if there is none, or if it cannot be seen.
+        taken_away: whether a record that was no longer needed has been removed.
+        hidden: whether nobody has the status queue open, and an anchor is there without its record. Either a unit of work hides
+            the record until the queue manager has backed it out, or the record is lost; ``salvage_owner`` finds out which.
     """
 
-    role: Literal["put", "get"]
+    role: RoleName
     name: str
     status_queue: str
     state: OwnerState
@@ -57,23 +66,49 @@ class OwnerStatus:
 
 
 def inspect_owner(
-    connection: Connection,
-    role: Role,
+    q_mgr: ConnectionHolder,
     name: str,
+    role: RoleName,
     *,
-    queue: str | None,
-    status_queue: str,
-    status_model: str,
-    wait_s: float,
-    tidy: bool,
+    queue: str | None = None,
+    status_queue: str | None = None,
+    status_model: str | None = STATUS_MODEL,
+    wait_s: float = 0.0,
+    tidy: bool = False,
 ) -> OwnerStatus:
-    """Return what is on the status queue; ``QueueManager.inspect_owner`` documents the arguments."""
+    """Return what the next start of a producer or consumer would find on its status queue.
+
+    Args:
+        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
+        name: the name of the producer or consumer.
+        role: ``"put"`` for a producer, ``"get"`` for a consumer.
+        queue: the queue it puts to or gets from, to be compared with its record; by default it is not compared.
+        status_queue: its status queue; by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
+        status_model: the model queue that a start would make the status queue from. If there is no status queue, one is made and
+            deleted again, to see that a start can do so. ``None`` leaves that out.
+        wait_s: how long to wait for another instance of this name to end, seconds.
+        tidy: remove a record that is no longer needed: one of no group, or one of a completed group without a checkpoint.
+
+    Raises:
+        ConfigurationError: a name or role is not valid.
+        StatusError: a start would be refused because of what is on the status queue; nothing was changed.
+        MQIError: a call failed.
+    """
+    owner_role = checked_role(role)
+    checked_name(name)
+    if queue is not None:
+        checked_queue_name("queue", queue)
+    if status_model is not None:
+        checked_queue_name("status_model", status_model)
+    checked_seconds("wait_s", wait_s)
+    status_queue = status_queue_name(owner_role, name, status_queue)
+    connection = connection_of(q_mgr)
 
     def found(state: OwnerState, record: StatusRecord | None = None, *, taken_away: bool = False) -> OwnerStatus:
-        return OwnerStatus(role.value, name, status_queue, state, record, taken_away)
+        return OwnerStatus(role, name, status_queue, state, record, taken_away)
 
     try:
-        status = StatusQueue(connection, status_queue, status_model, wait_s)
+        status = StatusQueue(connection, status_queue, status_model or "", wait_s)
     except QueueMissing:
         return found(OwnerState.UNKNOWN)
     except OwnerActive:
@@ -83,7 +118,7 @@ def inspect_owner(
             return found(OwnerState.UNKNOWN)
         record = status.read()
         expected_queue = record.queue if record and queue is None else queue or ""
-        decision = restart_action(record, Expectations(role, name, expected_queue, connection.q_mgr_identifier))
+        decision = restart_action(record, Expectations(owner_role, name, expected_queue, connection.q_mgr_identifier))
         if decision.mismatch is not None:
             raise foreign_record(status_queue, decision.mismatch)
         if decision.action is RestartAction.RESUME_GROUP:

@@ -11,24 +11,35 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, replace
 
+from mqgroups.config import (
+    STATUS_MODEL,
+    checked_name,
+    checked_queue_name,
+    checked_role,
+    checked_seconds,
+    status_queue_name,
+)
 from mqgroups.connection.connection import Connection
+from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.model import Role
+from mqgroups.core.modes import RoleName
 from mqgroups.core.restart import Expectations, RestartAction, RestartDecision, restart_action
 from mqgroups.core.status import StatusRecord
-from mqgroups.errors import QueueMissing, TakeoverRefused
-from mqgroups.status.queue import StatusQueue, foreign_record, saying_nothing, take_away
+from mqgroups.errors import ConfigurationError, QueueMissing, TakeoverRefused
+from mqgroups.status.queue import StatusQueue, take_away
+from mqgroups.status.records import foreign_record, saying_nothing
 from mqgroups.telemetry.repair import Repair
 
 
 @dataclass(frozen=True, slots=True)
 class Takeover:
-    """What is, or would be, taken over.
+    """The result of ``take_over``.
 
     Attributes:
-        name: whose group it was.
-        by: whose it is.
-        record: the record as it is written for the new owner; ``None`` if nothing is interrupted.
-        done: whether it was done.
+        name: the owner that loses the group.
+        by: the owner that gets it.
+        record: the record that is written for ``by``; ``None`` if no group is interrupted.
+        done: whether the group was taken over; ``False`` if it was only checked, or if no group is interrupted.
     """
 
     name: str
@@ -37,18 +48,62 @@ class Takeover:
     done: bool = False
 
 
+def take_over(
+    q_mgr: ConnectionHolder,
+    name: str,
+    role: RoleName,
+    *,
+    by: str,
+    status_queue: str | None = None,
+    by_status_queue: str | None = None,
+    status_model: str = STATUS_MODEL,
+    wait_s: float = 0.0,
+    check: bool = False,
+) -> Takeover:
+    """Give an interrupted group to another name, for a producer or consumer that will not come back.
+
+    The status record is moved, with position and checkpoint, and the next start of ``by`` resumes the group. The next start of
+    ``name`` would begin a new group: start a producer of that name only with the input that comes after this group.
+
+    Args:
+        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
+        name: the producer or consumer that was interrupted; it must not be running.
+        role: ``"put"`` for producers, ``"get"`` for consumers.
+        by: the name that takes the group over; it must not be running either. Its next start has to name the same queue.
+        status_queue, by_status_queue: the status queues of ``name`` and ``by``; by default ``MQGROUPS.PUT|GET.<name>``.
+        status_model: the model queue to make the status queue of ``by`` from, if there is none.
+        wait_s: how long to wait for instances of these names to end, seconds.
+        check: return what would be done, and change nothing.
+
+    Raises:
+        TakeoverRefused: ``by`` has an interrupted group of its own, or a checkpoint; nothing was changed.
+        OwnerActive: one of the two is running, or its unit of work is not backed out yet.
+        CommitOutcomeUnknown: the connection was lost in MQCMIT; call it again.
+        ConfigurationError, StatusError, MQIError: as for a start.
+    """
+    owner_role = checked_role(role)
+    source = _Party(checked_name(name), status_queue_name(owner_role, name, status_queue))
+    target = _Party(checked_name(by), status_queue_name(owner_role, by, by_status_queue))
+    if source.name == target.name or source.status_queue == target.status_queue:
+        raise ConfigurationError(f"{name!r} cannot take its own group over: start it, and it resumes")
+    checked_queue_name("status_model", status_model)
+    checked_seconds("wait_s", wait_s)
+    return _taken_over(
+        connection_of(q_mgr), owner_role, source, target, status_model=status_model, wait_s=wait_s, check=check
+    )
+
+
 @dataclass(frozen=True, slots=True)
-class Party:
+class _Party:
     """One of the two owners: its name and its status queue."""
 
     name: str
     status_queue: str
 
 
-def take_over(
-    connection: Connection, role: Role, source: Party, target: Party, *, status_model: str, wait_s: float, check: bool
+def _taken_over(
+    connection: Connection, role: Role, source: _Party, target: _Party, *, status_model: str, wait_s: float, check: bool
 ) -> Takeover:
-    """Give the interrupted group of ``source`` to ``target``; ``QueueManager.take_over`` documents the arguments."""
     nothing = Takeover(source.name, target.name)
     try:
         theirs = StatusQueue(connection, source.status_queue, "", wait_s)
@@ -81,7 +136,7 @@ def take_over(
         theirs.close()
 
 
-def _decision(connection: Connection, role: Role, party: Party, record: StatusRecord) -> RestartDecision:
+def _decision(connection: Connection, role: Role, party: _Party, record: StatusRecord) -> RestartDecision:
     expected = Expectations(role, party.name, record.queue, connection.q_mgr_identifier)
     decision = restart_action(record, expected)
     if decision.mismatch is not None:
@@ -89,7 +144,7 @@ def _decision(connection: Connection, role: Role, party: Party, record: StatusRe
     return decision
 
 
-def _refuse_what_would_be_lost(connection: Connection, role: Role, target: Party, there: StatusRecord | None) -> None:
+def _refuse_what_would_be_lost(connection: Connection, role: Role, target: _Party, there: StatusRecord | None) -> None:
     if there is None:
         return
     interrupted = _decision(connection, role, target, there).action is RestartAction.RESUME_GROUP
@@ -110,8 +165,8 @@ def _move(
     """Move the record, and leave one behind that says nothing: an empty queue would look as if it had never been there."""
     nothing = saying_nothing(record)
     with connection.unit_of_work(theirs):
-        theirs.replace(nothing)
-        ours.claim(given)
-    theirs.committed()
-    ours.committed()
+        theirs.stage(nothing)
+        ours.stage(given)
+    theirs.ended(committed=True)
+    ours.ended(committed=True)
     take_away(connection, theirs, nothing)

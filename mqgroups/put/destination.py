@@ -11,17 +11,19 @@ where the instance is not fixed, and what a group is, is not written (topic q098
 after a restart, so only a whole group is committed then; what needs more units of work is refused. Considered: to open the queue
 with MQOO_BIND_ON_OPEN for each group; ``bind="open"`` is there for the asking, and all groups would pay for it.
 
-Not here: which message comes next (``core``), and when to commit (``producer.py``).
+Not here: which message comes next (``core``), and when to commit (``putter.py``).
 """
 
 from __future__ import annotations
 
-from mqgroups.connection.connection import Connection, Queue
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import Queue
+from mqgroups.core.modes import Bind
 from mqgroups.errors import ConfigurationError, GroupWouldSplit, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 
-_OPTIONS = {
+_OPTIONS: dict[Bind, int] = {
     "group": mq.MQOO_BIND_ON_GROUP,
     "open": mq.MQOO_BIND_ON_OPEN,
     "not fixed": mq.MQOO_BIND_NOT_FIXED,
@@ -36,7 +38,7 @@ class Destination:
         resolved: names of queue and queue manager that the group's first message was put to; empty before it.
     """
 
-    def __init__(self, connection: Connection, queue: str, bind: str) -> None:
+    def __init__(self, connection: Connection, queue: str, bind: Bind) -> None:
         self.resolved = ("", "")
         self._connection = connection
         self._queue = queue
@@ -136,22 +138,6 @@ class Destination:
     def ended(self) -> None:
         """Take note that the group has ended."""
         self.resolved = ("", "")
-
-
-def checked_bind(bind: str, segment_bytes: int | None) -> str:
-    """Return what a producer is told of binding.
-
-    Raises:
-        ConfigurationError: there is no such binding; or it goes with no segments, whatever the queue.
-    """
-    if bind not in _OPTIONS:
-        raise ConfigurationError(f"bind must be one of {', '.join(map(repr, _OPTIONS))}, got {bind!r}")
-    if bind == "not fixed" and segment_bytes is not None:
-        raise ConfigurationError(
-            f"bind='not fixed' with segment_bytes={segment_bytes}: with MQOO_BIND_NOT_FIXED the segments of a message could go "
-            "to different queue managers. Use bind='group' or bind='open'"
-        )
-    return bind
 
 
 def _cluster_attributes(connection: Connection, name: str) -> tuple[bool, int]:

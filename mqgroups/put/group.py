@@ -1,6 +1,6 @@
 """OutgoingGroup: a message group as an application puts it, message after message.
 
-What it holds back and why is told in ``producer.py``; ``putter.py`` puts.
+``producer.py`` tells why a message is held back; ``putter.py`` puts.
 """
 
 from __future__ import annotations
@@ -13,11 +13,21 @@ from types import TracebackType
 from typing import NamedTuple, TypeAlias
 
 from mqgroups.connection.turn import Turn
-from mqgroups.core.group import Part
+from mqgroups.core.group import MessagePart
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import EmptyGroup, GroupUsage
 from mqgroups.mqi.abc import PropertyValue
-from mqgroups.put.payload import BYTES, HIGHEST_RESULT, Kind, Payload, Stream, Unsent, check_stream, kind_of, pieces
+from mqgroups.put.payload import (
+    BYTES,
+    HIGHEST_RESULT,
+    MessageKind,
+    Payload,
+    Stream,
+    Unsent,
+    check_stream,
+    data_and_kind,
+    pieces,
+)
 from mqgroups.put.putter import Putter
 from mqgroups.status.keeper import check_can_be_kept
 
@@ -43,7 +53,7 @@ class Held(NamedTuple):
     """A payload that is put when it is known whether it is the group's last."""
 
     payload: bytes
-    kind: Kind
+    kind: MessageKind
     checkpoint: Checkpoint
 
 
@@ -63,6 +73,8 @@ class OutgoingGroup:
         self._putter = putter
         self._turn = turn
         self._held: Held | None = None
+        # Of the message that is put next.
+        self._checkpoint: Checkpoint = None
         self._ended = False
         self._in_block: weakref.ref[_Leave] | None = None
         self._failure: str | None = None
@@ -88,7 +100,6 @@ class OutgoingGroup:
         payload: Payload,
         *,
         last: bool | None = None,
-        checkpoint: Checkpoint = None,
         format: str | None = None,
         correl_id: bytes | None = None,
         properties: Mapping[str, PropertyValue] | None = None,
@@ -100,8 +111,6 @@ class OutgoingGroup:
                 copies. A stream (a binary file, or any iterable of bytes) goes in segments, while it is read.
             last: whether it is the group's last message. ``None`` leaves that to the end of the ``with`` block, which a
                 stream cannot wait for.
-            checkpoint: bytes or a JSON value, committed with the unit of work this message is in; do not change it
-                afterwards. ``None`` leaves the checkpoint as it is.
             format: the message's format name, up to 8 characters, instead of MQSTR or none.
             correl_id: the message's CorrelId, 24 bytes.
             properties: message properties by name: ``str``, ``int`` (MQTYPE_INT32, or MQTYPE_INT64 if it needs that),
@@ -110,35 +119,47 @@ class OutgoingGroup:
         Raises:
             QueueFull, QueueInhibited: the queue stayed full, or its puts inhibited, for ``full_wait_s``. What was put before
                 is committed.
-            GroupUsage: the group has ended, or has failed before; or the checkpoint cannot be kept. Of this message nothing is
-                put then, and the group goes on with the next ``put`` if it has not failed before.
-            MessageRefused: the payload, a property, the format or the CorrelId is not what a message can have; likewise. What a
-                stream gives is seen when it is read: then the unit of work is backed out.
+            GroupUsage: the group has ended, or has failed before.
+            MessageRefused: the payload, a property, the format or the CorrelId is not what a message can have. Of this message
+                nothing is put then, and the group goes on with the next ``put``. What a stream gives is seen when it is read:
+                then the unit of work is backed out.
             MQGroupsError: what else goes wrong. The unit of work is backed out; leave the ``with`` block, and the next
                 ``producer.group()`` goes on after the last commit.
         """
         with self._turn:
-            self._put_payload(payload, last, checkpoint, format, correl_id, properties)
+            self._put_payload(payload, last, format, correl_id, properties)
+
+    def set_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Have ``checkpoint`` (bytes or a JSON value) committed with the message that is put next.
+
+        Call it before the ``put`` of the message it speaks of, and do not change the value afterwards. A message without one
+        leaves the checkpoint as it is.
+
+        Raises:
+            GroupUsage: the group has ended, or has failed before; or the checkpoint cannot be kept. The group goes on without it
+                if it has not failed before.
+        """
+        self._check_open()
+        check_can_be_kept(checkpoint)
+        self._checkpoint = checkpoint
 
     def _put_payload(
         self,
         payload: Payload,
         last: bool | None,
-        checkpoint: Checkpoint,
         format: str | None,
         correl_id: bytes | None,
         properties: Mapping[str, PropertyValue] | None,
     ) -> None:
         self._check_open()
-        if checkpoint is not None:
-            check_can_be_kept(checkpoint)
         kind = BYTES
         if isinstance(payload, (bytes, str, bytearray, memoryview)):
-            payload, kind = kind_of(payload, format, correl_id, properties)
+            payload, kind = data_and_kind(payload, format, correl_id, properties)
         else:
             check_stream(payload)
             last = self._known(last)
-            _, kind = kind_of(b"", format, correl_id, properties)
+            _, kind = data_and_kind(b"", format, correl_id, properties)
+        checkpoint, self._checkpoint = self._checkpoint, None
         if last is None and not self._begun:
             held, self._held = self._held, Held(payload, kind, checkpoint)  # type: ignore[arg-type]  # no stream
             if held is not None:
@@ -207,15 +228,15 @@ class OutgoingGroup:
             )
         return last
 
-    def _put(self, payload: bytes | Stream, kind: Kind, checkpoint: Checkpoint, *, last: bool) -> None:
+    def _put(self, payload: bytes | Stream, kind: MessageKind, checkpoint: Checkpoint, *, last: bool) -> None:
         begun, self._begun = self._begun, 0
         putter = self._putter
         try:
             if not begun and isinstance(payload, bytes) and len(payload) <= putter.whole_bytes:
-                putter.put(Unsent(payload, kind, checkpoint, last, Part.WHOLE))
+                putter.put(Unsent(payload, kind, checkpoint, last, MessagePart.WHOLE))
                 return
             for data, part in pieces(payload, putter.segment_bytes(payload), begun):
-                ends = part is not Part.SEGMENT
+                ends = part is not MessagePart.SEGMENT
                 putter.put(Unsent(data, kind, checkpoint if ends else None, last, part))
         except BaseException as error:
             # An interrupted call (KeyboardInterrupt) too: nobody knows whether it put the message.
@@ -257,11 +278,12 @@ class OutgoingGroup:
     ) -> None:
         if self._ended:
             return
-        try:
-            with self._turn:
+        # Not ended before the turn is taken: an interruption that comes earlier must leave the group as one that was left.
+        with self._turn:
+            try:
                 self._leave(error)
-        finally:
-            self.close()
+            finally:
+                self.close()
 
     def _leave(self, error: BaseException | None) -> None:
         if error is not None:
@@ -272,6 +294,12 @@ class OutgoingGroup:
         if self._held is None:
             self._putter.back_out(None)
             raise self._empty()
+        if self._checkpoint is not None:
+            self._putter.back_out(None)
+            raise GroupUsage(
+                "set_checkpoint was called after the group's last put. A checkpoint is committed with the message that is put "
+                "next, so set it before that put. The group stays resumable at its last commit"
+            )
         held, self._held = self._held, None
         self._put(*held, last=True)
 

@@ -2,7 +2,7 @@
 
 ``bytearray`` and ``memoryview`` are taken as copies. A stream is anything with ``read(n)`` that returns bytes, or any iterable of
 bytes. It is read piece by piece, never as a whole. Everything else has to be encoded first and is refused. Not here: how a piece
-is put (``core.group``, ``producer.py``).
+is put (``core.group``, ``putter.py``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeAlias
 
-from mqgroups.core.group import Part
+from mqgroups.core.group import MessagePart
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage, MessageRefused
 from mqgroups.mqi import constants as mq
@@ -37,7 +37,7 @@ Payload: TypeAlias = "Whole | Stream"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kind:
+class MessageKind:
     """What messages of one kind have in common in their MQMD. Compared by identity: it is looked up for each message."""
 
     format_name: bytes = mq.MQFMT_NONE
@@ -48,30 +48,30 @@ class Kind:
     properties: tuple[tuple[str, PropertyValue], ...] = ()
 
 
-BYTES = Kind()
-TEXT = Kind(mq.MQFMT_STRING, UTF_8)
+BYTES = MessageKind()
+TEXT = MessageKind(mq.MQFMT_STRING, UTF_8)
 
 
 class Unsent(NamedTuple):
     """A physical message of a unit of work that is not committed. ``last``: of the group's last message."""
 
     data: bytes
-    kind: Kind
+    kind: MessageKind
     checkpoint: Checkpoint
     last: bool
-    part: Part
+    part: MessagePart
 
     @property
     def ends_group(self) -> bool:
-        return self.last and self.part is not Part.SEGMENT
+        return self.last and self.part is not MessagePart.SEGMENT
 
 
-def kind_of(
+def data_and_kind(
     payload: Whole,
     format: str | None,
     correl_id: bytes | None,
     properties: Mapping[str, PropertyValue] | None = None,
-) -> tuple[bytes, Kind]:
+) -> tuple[bytes, MessageKind]:
     """Return a payload as bytes, and what its MQMD says of it.
 
     Raises:
@@ -103,7 +103,7 @@ def _encoded(text: str) -> bytes:
 
 
 @lru_cache(maxsize=64)
-def _with_format(kind: Kind, format_name: str) -> Kind:
+def _with_format(kind: MessageKind, format_name: str) -> MessageKind:
     if not isinstance(format_name, str) or not format_name.isascii():
         raise MessageRefused(
             f"a format is a str of up to {mq.MQ_FORMAT_LENGTH} ASCII characters, got {format_name!r:.100}"
@@ -114,7 +114,7 @@ def _with_format(kind: Kind, format_name: str) -> Kind:
     return replace(kind, format_name=encoded.ljust(mq.MQ_FORMAT_LENGTH))
 
 
-def _with_correl_id(kind: Kind, correl_id: bytes) -> Kind:
+def _with_correl_id(kind: MessageKind, correl_id: bytes) -> MessageKind:
     if not isinstance(correl_id, bytes):
         raise MessageRefused(f"correl_id is bytes, got {type(correl_id).__name__}")
     if len(correl_id) != mq.MQ_CORREL_ID_LENGTH:
@@ -128,8 +128,8 @@ def abandonment(result: int, reason: str) -> Unsent:
     ``result`` is 0 to ``HIGHEST_RESULT``.
     """
     properties = message_properties.checked({"mqgroups.Result": result, "mqgroups.Reason": reason})
-    kind = Kind(msg_type=mq.MQMT_REPORT, feedback=mq.MQFB_APPL_FIRST + result, properties=properties)
-    return Unsent(b"", kind, None, True, Part.WHOLE)
+    kind = MessageKind(msg_type=mq.MQMT_REPORT, feedback=mq.MQFB_APPL_FIRST + result, properties=properties)
+    return Unsent(b"", kind, None, True, MessagePart.WHOLE)
 
 
 def check_stream(payload: object) -> None:
@@ -169,7 +169,7 @@ def _a(value: object) -> str:
     return "None" if value is None else type(value).__name__
 
 
-def pieces(payload: bytes | Stream, segment_bytes: int | None, begun: int) -> Iterator[tuple[bytes, Part]]:
+def pieces(payload: bytes | Stream, segment_bytes: int | None, begun: int) -> Iterator[tuple[bytes, MessagePart]]:
     """Yield the data of the physical messages that a payload is put as, and what each is of the logical message.
 
     Args:
@@ -185,9 +185,9 @@ def pieces(payload: bytes | Stream, segment_bytes: int | None, begun: int) -> It
     piece = next(parts, b"")
     cut = begun > 0
     for following in parts:
-        yield piece, Part.SEGMENT
+        yield piece, MessagePart.SEGMENT
         piece, cut = following, True
-    yield piece, Part.LAST_SEGMENT if cut else Part.WHOLE
+    yield piece, MessagePart.LAST_SEGMENT if cut else MessagePart.WHOLE
 
 
 def _cut(data: bytes, segment_bytes: int | None, begun: int) -> Iterator[bytes]:

@@ -1,6 +1,7 @@
 """GroupProducer: puts a message group across units of work.
 
-What an application sees; ``putter.Putter`` puts, and ``unit_of_work.UnitsOfWork`` ends each unit of work with its status record.
+This is what an application sees. ``putter.Putter`` puts, and ``units_of_work.UnitsOfWork`` ends each unit of work with its status
+record.
 
 The last message of a group has to say that it is the last, when it is put. Nobody knows that it is before the ``with``
 block ends, so one message is always held back: ``put`` puts the one before. ``resume_from`` counts committed messages
@@ -54,14 +55,14 @@ class GroupProducer:
             segmented=settings.segmented_status,
             for_owner=True,
         )
+        work = UnitsOfWork(connection, settings.commit_every)
         try:
-            putter = Putter(connection, settings, keeper)
+            putter = Putter(connection, settings, keeper, work)
         except BaseException:
             keeper.close()
             raise
         try:
-            putter.work = UnitsOfWork(connection, settings.commit_every, [putter.owner])
-            putter.work.claim()
+            work.claim()
         except BaseException:
             putter.close()
             raise

@@ -1,12 +1,12 @@
-"""Puts the messages of a producer's groups: one by one, in units of work, and again what was not committed.
+"""Puts the messages of a producer's groups one by one, in units of work, and re-puts whatever was not committed.
 
-It asks ``core.group`` how the next message is put, has ``connection.Queue`` put it, compares what came back with what was
-planned, and keeps the new position when that succeeded. Its owner's status record ends each unit of work.
+For each message it asks ``core.group`` how to put it, has the queue put it, and compares the MQMD that comes back with the
+plan. Only then it takes the position from the core that follows. Its owner's status record ends each unit of work.
 
-When the connection is lost and this program lives, the unit of work is done again: its messages are kept until it is committed.
-In a pipe the unit of work is the consumer's too, which says when it ends (``stage``).
+Messages are kept until they are committed. So when the connection is lost and this program lives, the unit of work is redone.
+In a pipe the getter ends the unit of work, and the putter stages its part of it (``stage``).
 
-Not here: what an application sees of a group (``put_group.py``).
+Not here: what an application sees of a group (``group.py``).
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from mqgroups.config import SEGMENT_BYTES, ProducerSettings
-from mqgroups.connection.connection import Connection, Queue
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import NO_ROOM, Patience, retrying
-from mqgroups.core.group import GroupPosition, Part, next_put
+from mqgroups.core.group import GroupPosition, MessagePart, after_messages, after_segment, follows, next_put
 from mqgroups.core.model import Role
-from mqgroups.core.restart import Verdict
+from mqgroups.core.restart import CommitOutcome
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import ForeignSyncpoint, GroupUsage, MQIError, QueueFull, QueueInhibited
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.put.destination import Destination
-from mqgroups.put.payload import BYTES, Kind, Stream, Unsent, abandonment
+from mqgroups.put.payload import BYTES, MessageKind, Stream, Unsent, abandonment
 from mqgroups.status.keeper import RecordKeeper
+from mqgroups.status.opening import check_apart
 from mqgroups.status.owner import Owner
-from mqgroups.status.queue import check_apart
 from mqgroups.status.units_of_work import UnitsOfWork
 from mqgroups.telemetry import context
 from mqgroups.telemetry.message_span import MessageSpan
@@ -38,9 +39,8 @@ from mqgroups.telemetry.semantic_conventions import TRACEPARENT
 
 _log = logging.getLogger("mqgroups.put")
 
-_PUT_OPTIONS = mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING
-_IN_LOGICAL_ORDER = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER)
-_IN_PHYSICAL_ORDER = st.pmo(_PUT_OPTIONS)
+_IN_LOGICAL_ORDER = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER)
+_IN_PHYSICAL_ORDER = st.pmo(st.PUT_NEW_MESSAGE)
 # A put that is refused because of the properties it was given: they are too long for MAXPROPL, or the handle is none.
 _PROPERTIES_REFUSED = frozenset({mq.MQRC_PROPERTIES_TOO_BIG, mq.MQRC_HMSG_ERROR})
 
@@ -52,28 +52,26 @@ class Putter:
         settings: of the producer.
         owner: whose status record it is.
         queue: the handle, open for output.
-        work: its units of work; given by whoever has them.
+        work: the units of work it puts in.
         whole_bytes: what is longer is put in segments.
     """
-
-    work: UnitsOfWork
 
     def __init__(
         self,
         connection: Connection,
         settings: ProducerSettings,
         keeper: RecordKeeper,
+        work: UnitsOfWork,
         *,
-        leader: Owner | None = None,
         open_queue: Callable[[], Queue] | None = None,
     ) -> None:
-        """Open the queue and find out where things stand; the caller claims, or closes.
+        """Open the queue and find out where things stand; the caller has ``work`` claim, or closes.
 
         Args:
             connection: to the queue manager.
             settings: of the producer.
             keeper: of its status record; closed with it.
-            leader: who has the unit of work too.
+            work: gets the owner of that record, beside those it has.
             open_queue: how the queue is opened for any group; by default as the settings say.
 
         Raises:
@@ -83,21 +81,16 @@ class Putter:
         """
         self._connection = connection
         self.settings = settings
+        self.work = work
         self._keeper = keeper
         self._destination = Destination(connection, settings.queue, settings.bind)
         self._open_for_any_group = open_queue or self._destination.open
         self._persistence = settings.persistence
         self._pinned = False
-        self._group_id = mq.MQGI_NONE
-        # Since the last commit: messages put to their ends; how many bytes of the one after them, and is it the last?
-        self._messages = 0
-        self._physical = 0
-        self._offset = 0
-        self._in_last_message = False
         # What is not committed yet, in order.
-        self._unit: list[Unsent] = []
+        self._unsent: list[Unsent] = []
         # MQMD templates by kind, for messages that are not the last, while the handle retains the group.
-        self._run: dict[Kind, bytearray] = {}
+        self._run: dict[MessageKind, bytearray] = {}
         # MQPMO templates, in logical and physical order, with the message handle of the trace context if messages carry it.
         self._context = context.NONE
         self._carrying = mq.MQHM_NONE
@@ -113,8 +106,10 @@ class Putter:
             settings.queue,
             settings.hooks,
             owner_id=settings.owner_id,
-            leader=leader,
         )
+        # Where the group stands: so many messages ahead of a position. In a run of puts that are all alike only the number moves.
+        self._anchor = self.owner.committed
+        self._ahead = 0
         self._each_message = self.owner.telemetry.each_message
         resumed = self.owner.resumed
         if resumed:
@@ -126,6 +121,7 @@ class Putter:
         except BaseException:
             self.queue.close()
             raise
+        work.add(self.owner)
         if resumed:
             _log.info("%r resumes an interrupted group", self, extra=self.owner.log_fields())
 
@@ -141,15 +137,12 @@ class Putter:
     @property
     def position(self) -> GroupPosition:
         """Behind what was put last."""
-        committed = self.owner.committed
-        if not self._physical:
-            return committed
-        number = committed.msg_seq_number + self._messages
-        return GroupPosition(self._group_id, number, self._offset, self._in_last_message and self._offset > 0)
+        anchor = self._anchor
+        return after_messages(anchor, anchor.group_id, self._ahead) if self._ahead else anchor
 
     def put(self, message: Unsent) -> None:
         """Put a message, and end the unit of work if it is due, or the group with it; once more if the connection is lost."""
-        self._unit.append(message)
+        self._unsent.append(message)
         try:
             self._put_and_commit(message)
         except MQIError as error:
@@ -159,7 +152,7 @@ class Putter:
         """End a group, of which something is committed, without completing it."""
         try:
             if self.owner.committed.offset:
-                self.put(Unsent(b"", BYTES, None, False, Part.LAST_SEGMENT))
+                self.put(Unsent(b"", BYTES, None, False, MessagePart.LAST_SEGMENT))
             self.put(abandonment(result, reason))
         except BaseException as error:
             self.back_out(error)
@@ -169,7 +162,7 @@ class Putter:
         """Bring everything back, if the connection was lost since the last unit of work, or a call interrupted."""
         if self._connection.turn.interrupted:
             # Whoever was interrupted does not know what was put, and gives it again.
-            self._unit.clear()
+            self._unsent.clear()
         self.work.recover(self.redo)
 
     def require_known(self) -> None:
@@ -178,29 +171,29 @@ class Putter:
         self.work.require_known(self.redo)
 
     def redo(self) -> None:
-        """Go on after a lost connection: put again what turns out not to be committed."""
-        messages = self.work.messages
-        if self.work.settle() is Verdict.COMMITTED:
-            del self._unit[:messages]
+        """Go on after a lost connection: re-put whatever was not committed."""
+        messages = self.owner.unit.messages
+        if self.work.settle() is CommitOutcome.COMMITTED:
+            del self._unsent[:messages]
         self.set_back()
-        for message in tuple(self._unit):
+        for message in tuple(self._unsent):
             self._put_and_commit(message)
 
     def set_back(self) -> None:
-        """Stand where the owner's record says, after a commit, a backout, or when it is found out which it was."""
+        """Stand where the owner's record says, after a commit, a backout, or when it is known which of them it was."""
         self._run.clear()
-        self._messages = self._physical = self._offset = 0
+        self._stand_at_committed()
         if self.owner.committed.at_start:
             self._group_ended()
 
     def back_out(self, error: BaseException | None) -> None:
         """Go back to the last commit; tell ``error`` where that is."""
-        self._unit.clear()
+        self._unsent.clear()
         try:
             self.work.back_out_after(error)
         finally:
             self._run.clear()
-            self._messages = self._physical = self._offset = 0
+            self._stand_at_committed()
 
     def close(self, *, delete_status: bool = False) -> None:
         """Close both queues."""
@@ -227,47 +220,41 @@ class Putter:
         except (QueueFull, QueueInhibited):
             self._put_when_there_is_room(message)
         if message.checkpoint is not None:
-            self.owner.checkpoint = message.checkpoint
+            self.owner.set_checkpoint(message.checkpoint)
         if message.ends_group:
             self._commit(ended=True)
-            self._unit.clear()
+            self._unsent.clear()
             self._group_ended()
         elif self.work.due():
             self._syncpoint()
 
     def _syncpoint(self) -> None:
-        messages = self.work.messages
+        messages = self.owner.unit.messages
         self._commit(ended=False)
-        del self._unit[:messages]
+        del self._unsent[:messages]
 
     def _commit(self, *, ended: bool) -> None:
         self.work.settling()
         self._stage_record(ended=ended)
         self.work.commit()
-        self._messages = self._physical = self._offset = 0
+        self._stand_at_committed()
+
+    def _stand_at_committed(self) -> None:
+        self._anchor, self._ahead = self.owner.committed, 0
 
     def _stage_record(self, *, ended: bool) -> None:
         if not ended and self._keeper.most_messages:
             self._destination.check_told()
         record = self._record()
-        self.owner.stage(replace(record, state=RecordState.COMPLETED) if ended else record, self._physical)
+        self.owner.stage(replace(record, state=RecordState.COMPLETED) if ended else record)
 
     def _put_once(self, message: Unsent) -> None:
         data, kind, _, last, part = message
-        work, owner = self.work, self.owner
-        # The first one of this owner's; in a pipe the unit of work may have begun with what was got.
-        first = self._physical == 0
-        if first and (owner is work.owners[0] or not work.is_open):
-            work.begin()
-        if first and not self.queue.is_open:
-            self.queue = self._open()
-        if first:
-            owner.telemetry.begin(owner.number)
-            if not self._each_message:
-                self._carry()
-            self._messages, self._offset = 0, owner.committed.offset
+        owner = self.owner
+        if owner.unit.messages == 0:
+            self._begin()
         span = self._creating() if self._each_message else None
-        whole = part is Part.WHOLE
+        whole = part is MessagePart.WHOLE
         md = None if last or not whole else self._run.get(kind)
         if md is None:
             md, pmo = self._prepare(kind, last, part, data)
@@ -287,37 +274,43 @@ class Putter:
             return
         if span is not None:
             span.end()
-        begins = first and owner.committed.at_start
-        if begins:
-            self._group_id = md_out[st.MD_GROUP_ID]
+        anchor, group_id = self._anchor, md_out[st.MD_GROUP_ID]
+        if anchor.at_start:
             self._destination.begins(pmo_out)
         else:
             self._destination.went(pmo_out, md_out)
-        if first:
-            self._group_id = md_out[st.MD_GROUP_ID] if begins else owner.committed.group_id
-        self._check_place(md_out)
-        if part is Part.SEGMENT:
-            self._offset += len(data)
-            self._in_last_message = last
+        found = st.long_at(md_out, st.MD_MSG_SEQ_NUMBER)
+        if not follows(anchor, group_id, found - self._ahead, anchor.offset):
+            raise self._misplaced(group_id, found)
+        if whole and anchor.msg_seq_number and not anchor.offset:
+            self._ahead += 1
         else:
-            self._messages += 1
-            self._offset = 0
-        self._physical += 1
-        if owner is work.owners[0]:
-            work.messages += 1
-            work.data_bytes += len(data)
-            if first:
-                work.begun()
-
-    def _check_place(self, md: bytes) -> None:
-        """Compare where the queue manager says that a message is with where it has to be; raises ForeignSyncpoint."""
-        number = self.owner.committed.msg_seq_number + self._messages + 1
-        found = st.long_at(md, st.MD_MSG_SEQ_NUMBER)
-        if found != number or md[st.MD_GROUP_ID] != self._group_id:
-            raise ForeignSyncpoint(
-                f"message {number} of group {self._group_id.hex()} was put to {self.settings.queue} as message {found} of group "
-                f"{md[st.MD_GROUP_ID].hex()}"
+            ends = part is not MessagePart.SEGMENT
+            position = self.position
+            self._anchor = (
+                after_messages(position, group_id) if ends else after_segment(position, group_id, len(data), last=last)
             )
+            self._ahead = 0
+        owner.count(len(data))
+
+    def _begin(self) -> None:
+        """Begin the owner's part of a unit of work."""
+        self.work.begin()
+        if not self.queue.is_open:
+            self.queue = self._open()
+        self.work.begun(self.owner)
+        if not self._each_message:
+            self._carry()
+        self._stand_at_committed()
+
+    def _misplaced(self, group_id: bytes, found: int) -> ForeignSyncpoint:
+        """Return the error for a message that the queue manager has put elsewhere in the group, or in another group."""
+        position = self.position
+        expected = group_id if position.at_start else position.group_id
+        return ForeignSyncpoint(
+            f"message {position.msg_seq_number + 1} of group {expected.hex()} was put to {self.settings.queue} as message "
+            f"{found} of group {group_id.hex()}"
+        )
 
     def _carry(self, span: MessageSpan | None = None) -> None:
         """Have the next messages carry the context of this span, or of the unit of work, if messages do."""
@@ -326,10 +319,10 @@ class Putter:
         hmsg = self._connection.message_handles.carrying(self._context)
         if hmsg != self._carrying:
             self._carrying = hmsg
-            self._in_logical_order = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER, hmsg)
-            self._in_physical_order = st.pmo(_PUT_OPTIONS, hmsg)
+            self._in_logical_order = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER, hmsg)
+            self._in_physical_order = st.pmo(st.PUT_NEW_MESSAGE, hmsg)
 
-    def _prepare(self, kind: Kind, last: bool, part: Part, data: bytes) -> tuple[bytearray, bytearray]:
+    def _prepare(self, kind: MessageKind, last: bool, part: MessagePart, data: bytes) -> tuple[bytearray, bytearray]:
         """Return MQMD and MQPMO by the core's plan; keep the MQMD if the plan holds for the messages after it too."""
         plan = next_put(self.position, last=last, part=part)
         md = st.md(
@@ -338,7 +331,7 @@ class Putter:
             correl_id=kind.correl_id,
             msg_type=kind.msg_type,
             feedback=kind.feedback,
-            priority=self.settings.priority,
+            priority=self.settings.mqmd_priority,
             persistence=self._persistence,
             group_id=plan.group_id,
             msg_seq_number=plan.msg_seq_number,
@@ -348,13 +341,13 @@ class Putter:
         if kind.msg_type == mq.MQMT_REPORT:
             self.owner.telemetry.abandoned(kind.feedback - mq.MQFB_APPL_FIRST)
         if kind.properties:
-            options = _PUT_OPTIONS | (mq.MQPMO_LOGICAL_ORDER if plan.logical_order else 0)
+            options = st.PUT_NEW_MESSAGE | (mq.MQPMO_LOGICAL_ORDER if plan.logical_order else 0)
             properties = dict(kind.properties)
-            if part is Part.WHOLE and TRACEPARENT not in properties:
+            if part is MessagePart.WHOLE and TRACEPARENT not in properties:
                 properties.update(self._context.as_properties())
             return md, st.pmo(options, self._connection.message_handle(properties))
         own_header = kind.format_name == mq.MQFMT_RF_HEADER_2
-        if part is not Part.WHOLE or (own_header and context.in_header(bytes(md), data)):
+        if part is not MessagePart.WHOLE or (own_header and context.in_header(bytes(md), data)):
             # Whether properties go with segments is not known (2443 is near; not tried on IBM MQ). And context that the
             # application gives is left alone.
             return md, _IN_LOGICAL_ORDER if plan.logical_order else _IN_PHYSICAL_ORDER
@@ -366,15 +359,15 @@ class Putter:
 
     def _creating(self) -> MessageSpan:
         """Begin the span of a message, whose context it carries if messages do."""
-        telemetry, number = self.owner.telemetry, self.owner.committed.msg_seq_number + self._messages + 1
-        span = telemetry.messages.begin(number, telemetry.context)
+        telemetry = self.owner.telemetry
+        span = telemetry.messages.begin(self._anchor.msg_seq_number + self._ahead + 1, telemetry.context)
         if self._connection.propagates or self._carrying != mq.MQHM_NONE:
             self._carry(span)
         return span
 
     def _put_when_there_is_room(self, message: Unsent) -> None:
         # What is in this unit of work is whole: committed, a consumer can take it, and that is what makes room.
-        if self.work.messages:
+        if self.owner.unit.messages:
             self._syncpoint()
         _log.info("%r waits for room on the queue", self, extra=self.owner.log_fields())
         self._room(self._put_once, message)

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.retry import REDO, retrying
@@ -32,7 +32,6 @@ from mqgroups.spark.errors import AmbiguousGroup, AmbiguousMessage, GroupGone
 from mqgroups.spark.offsets import Key, Planned
 
 _T = TypeVar("_T")
-_Self = TypeVar("_Self", bound="BrowsedQueue")
 # Data that cannot be converted comes as it is, with its own CCSID and Encoding.
 _NOT_CONVERTED = frozenset(
     {
@@ -129,7 +128,7 @@ class BrowsedQueue:
         self._walker.close()
         self._looker.close()
 
-    def __enter__(self: _Self) -> _Self:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -19,8 +19,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from mqgroups.connection.connection import Connection
+from mqgroups.connection.holder import connection_of
 from mqgroups.mqi.secret import Secret
-from mqgroups.queue_manager import connected as connection_to
+from mqgroups.queue_manager import connect
 from mqgroups.spark.options import ConnectionOptions
 
 _idle: dict[tuple[int, ConnectionOptions], list[Connection]] = {}
@@ -49,7 +50,7 @@ def lent(options: ConnectionOptions) -> Iterator[Connection]:
 
 def connected(options: ConnectionOptions) -> Connection:
     """Return a new connection of the caller's own. Raises as ``lent`` does."""
-    return connection_to(
+    q_mgr = connect(
         options.q_mgr_name,
         options.channel,
         options.conn_name,
@@ -65,6 +66,7 @@ def connected(options: ConnectionOptions) -> Connection:
         connect_wait_s=options.connect_timeout_ms / 1000,
         reconnect_wait_s=options.reconnect_timeout_ms / 1000,
     )
+    return connection_of(q_mgr)
 
 
 def _secret(file: str | None, variable: str | None, given: str | None = None) -> Secret | None:

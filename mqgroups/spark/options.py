@@ -12,7 +12,7 @@ import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Flag, auto
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from mqgroups.config import CLAIM_MODEL, SHARED_STATUS_MODEL, checked_queue_name
 from mqgroups.core.model import Persistence
@@ -41,6 +41,9 @@ _SHOWN = {
     Use.WRITE: "write",
     Use.ALL: "all",
 }
+# Modes: why they are Literals, ``core/modes.py`` says.
+Delivery: TypeAlias = Literal["exactlyOnce", "atLeastOnce"]
+EagerCommit: TypeAlias = Literal["auto", "true", "false"]
 # What Spark adds of its own to the options of a stream.
 _OF_SPARK = frozenset({"checkpointlocation", "queryname"})
 
@@ -87,7 +90,7 @@ class SourceOptions:
     max_messages_per_trigger: int | None
     max_bytes_per_trigger: int | None
     poll_timeout_ms: int
-    eager_commit: str
+    eager_commit: EagerCommit
     exclusive: bool
     reservation_timeout_ms: int
     messages_per_unit_of_work: int
@@ -99,7 +102,7 @@ class SinkOptions:
 
     connection: ConnectionOptions
     queue: str
-    delivery: str
+    delivery: Delivery
     status_queue: str | None
     status_model: str
     claim_model: str
@@ -371,7 +374,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "eagerCommit",
         "eager_commit",
-        _choice("auto", "true", "false"),
+        _choice(*get_args(EagerCommit)),
         "auto",
         Use.STREAM_READ,
         "remove the last micro-batch as soon as Spark asks for more, not only when there is more; `auto` does so under "
@@ -396,7 +399,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "delivery",
         "delivery",
-        _choice("exactlyOnce", "atLeastOnce"),
+        _choice(*get_args(Delivery)),
         "exactlyOnce",
         Use.WRITE,
         "`exactlyOnce` needs `statusQueue`",

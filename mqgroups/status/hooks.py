@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from mqgroups.core.modes import RoleName
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupAbandoned
 
@@ -31,7 +32,7 @@ class Resumed:
         unit_of_work: the number of the last one committed.
     """
 
-    role: Literal["put", "get"]
+    role: RoleName
     name: str
     queue: str
     group_id: bytes
@@ -51,16 +52,16 @@ class InDoubt:
         unit_of_work: its number. Done again, it keeps it.
         messages: how many were put or got in it; a segment counts as one.
         reason: MQCMIT's reason code.
-        verdict: ``"backed out"`` has been done again by the time this is told, unless that failed with an error.
+        outcome: ``"backed out"`` has been done again by the time this is told, unless that failed with an error.
     """
 
-    role: Literal["put", "get"]
+    role: RoleName
     name: str
     queue: str
     unit_of_work: int
     messages: int
     reason: int
-    verdict: Literal["committed", "backed out"]
+    outcome: Literal["committed", "backed out"]
 
 
 OnResume: TypeAlias = Callable[[Resumed], None]

@@ -1,10 +1,11 @@
 """An owner: one name's side of a unit of work. Where its group stands, and what its next status record says.
 
-What is true of a group is what its record on the status queue says, and what is known of that here (``_Known``) is one value,
-replaced as a whole and last: whatever interrupts the program, it is either before or after. A commit that was asked for is
-noted before it is made (``_Ending``); until the record has been read, or MQCMIT has answered, it is in doubt.
+What is true of a group is what its record on the status queue says. What is known of that here (``_Known``) is one value. It is
+replaced as a whole and last, so whatever interrupts the program, it is either before or after. A commit is noted before it is
+asked for (``_Ending``). Until MQCMIT has answered, or the record has been read, it is in doubt. What is not committed yet is
+one value too (``OpenUnit``).
 
-A producer and a consumer are an owner each, a pipe is two. Not here: when a unit of work begins and ends (``unit_of_work.py``).
+A producer and a consumer are an owner each, a pipe is two. Not here: when a unit of work begins and ends (``units_of_work.py``).
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from mqgroups.connection.connection import Connection
 from mqgroups.core.group import AT_START, GroupPosition, on_fresh_handle
 from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
-from mqgroups.core.restart import Expectations, RestartAction, Verdict, commit_verdict, restart_action
+from mqgroups.core.restart import CommitOutcome, Expectations, RestartAction, commit_outcome, restart_action
 from mqgroups.core.status import Checkpoint, Mark, RecordState, StatusRecord
 from mqgroups.errors import OwnerActive, OwnershipLost, QueueMissing
 from mqgroups.status.hooks import Hooks, InDoubt, Resumed
 from mqgroups.status.keeper import RecordKeeper
-from mqgroups.status.queue import foreign_record
+from mqgroups.status.open_unit import Note, OpenUnit, note_of
+from mqgroups.status.records import foreign_record
 from mqgroups.telemetry import logs
 from mqgroups.telemetry.owner import OwnerTelemetry
 
@@ -60,7 +62,7 @@ class Owner:
         hooks: what its application wants to be told.
         epoch: how many owners the record has had, with this one.
         resumed: the record found at the start if it tells of an interrupted group, else ``None``.
-        checkpoint, suspect, quarantine: what the next record says; drivers set them.
+        unit: what it has done in the open unit of work.
         telemetry: its spans and metrics.
     """
 
@@ -74,11 +76,10 @@ class Owner:
         hooks: Hooks,
         *,
         owner_id: str | None = None,
-        leader: Owner | None = None,
     ) -> None:
         """Read the status queue and find out where things stand; ``claim`` is what makes the name this owner's.
 
-        ``owner_id`` is this owner's identity, where others have to know it beforehand; ``leader``, who has the unit of work too.
+        ``owner_id`` is this owner's identity, where others have to know it beforehand.
 
         Raises:
             StatusError: the status queue does not hold what it should; nothing was changed.
@@ -99,7 +100,7 @@ class Owner:
         committed = on_fresh_handle(position_of(self.resumed)) if self.resumed else AT_START
         self._known = _Known(record, committed)
         self._closing = False
-        self.set_aside()
+        self.unit = OpenUnit(note_of(record))
         self.telemetry: OwnerTelemetry = OwnerTelemetry(
             connection.telemetry,
             role.value,
@@ -107,7 +108,6 @@ class Owner:
             queue,
             connection.q_mgr_name,
             propagates=connection.propagates,
-            leader=leader.telemetry if leader is not None else None,
         )
 
     # --- where things stand
@@ -152,15 +152,9 @@ class Owner:
         """The record of the last commit, as far as is known."""
         return self._known.record
 
-    def set_aside(self) -> None:
-        """Forget what was to be committed: what the record says counts."""
-        record = self._known.record
-        self.checkpoint: Checkpoint = record.checkpoint if record else None
-        self.suspect: Suspect | None = record.suspect if record else None
-        self.quarantine = record.quarantine if record else False
-
     def record(self, position: GroupPosition) -> StatusRecord:
         """Return the record of a group that has come to ``position``; a producer adds where its messages go."""
+        note = self.unit.note
         return StatusRecord(
             role=self._expected.role,
             name=self._expected.name,
@@ -173,12 +167,43 @@ class Owner:
             msg_seq_number=position.msg_seq_number,
             offset=position.offset,
             in_last_message=position.in_last_message,
-            suspect=self.suspect,
-            quarantine=self.quarantine,
+            suspect=note.suspect,
+            quarantine=note.quarantine,
             q_mgr_identifier=self._expected.q_mgr_identifier,
-            checkpoint=self.checkpoint,
+            checkpoint=note.checkpoint,
             traceparent=self.telemetry.trace_context().traceparent,
         )
+
+    # --- the open unit of work
+
+    def count(self, data_bytes: int) -> None:
+        """Count a message that was put, or got and processed, with so many bytes of data."""
+        unit = self.unit
+        unit.messages += 1
+        unit.data_bytes += data_bytes
+
+    def will_put(self, messages: int) -> None:
+        """Take note that so many messages wait to be put when the unit of work ends."""
+        self.unit.to_put = messages
+
+    def set_note(self, note: Note) -> None:
+        """Have the next record say this besides the position."""
+        self.unit.note = note
+
+    def set_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Have the next record say this checkpoint; ``None`` forgets the one before."""
+        note = self.unit.note
+        self.unit.note = Note(checkpoint, note.suspect, note.quarantine)
+
+    def set_suspect(self, suspect: Suspect | None) -> None:
+        """Have the next record name the message that is to be processed alone; ``None`` clears one."""
+        note = self.unit.note
+        self.unit.note = Note(note.checkpoint, suspect, note.quarantine)
+
+    def set_quarantine(self) -> None:
+        """Have the next record say that the rest of the group goes to the backout queue."""
+        note = self.unit.note
+        self.unit.note = Note(note.checkpoint, note.suspect, quarantine=True)
 
     # --- in a unit of work; the caller commits it, and says so, or backs it out
 
@@ -188,33 +213,46 @@ class Owner:
         if own is None or not own.speaks:
             own = replace(self.record(AT_START), state=RecordState.IDLE, unit_of_work=self.number - 1)
         own = replace(own, owner_id=self._owner_id, epoch=self.epoch)
-        self.keeper.claim(own)
+        self.keeper.stage(own)
         self._known = replace(self._known, ending=_Ending(own, self.committed, 0))
 
-    def stage(self, record: StatusRecord, messages: int) -> None:
+    def stage(self, record: StatusRecord) -> None:
         """Put the record of a unit of work: ``IN_GROUP`` in the middle of a group, ``COMPLETED`` at its end."""
         if record.state is RecordState.COMPLETED:
             record = replace(record, suspect=None, quarantine=False)
         goes_on = record.state is RecordState.IN_GROUP
         self._known = replace(
-            self._known, ending=_Ending(record, position_of(record) if goes_on else AT_START, messages)
+            self._known, ending=_Ending(record, position_of(record) if goes_on else AT_START, self.unit.messages)
         )
         # Behind the note: on a shared connection something else may commit at any moment.
-        self.keeper.replace(record)
+        self.keeper.stage(record)
+
+    @property
+    def has_staged(self) -> bool:
+        """Whether its record is staged in this unit of work."""
+        return self._known.ending is not None
+
+    def stage_unchanged(self) -> None:
+        """Put the record again, with the number of this unit of work: the keeper has got it, and the group has not moved."""
+        assert self._known.record is not None
+        record = replace(self._known.record, unit_of_work=self.number)
+        self._known = replace(self._known, ending=_Ending(record, self.committed, 0))
+        self.keeper.stage(record)
 
     def stage_note(self, *, forget_checkpoint: bool = False) -> None:
         """Put what the record has to say besides the position."""
         assert self._known.record is not None
-        record = replace(self._known.record, suspect=self.suspect, quarantine=self.quarantine)
+        note = self.unit.note
+        record = replace(self._known.record, suspect=note.suspect, quarantine=note.quarantine)
         if forget_checkpoint:
             record = replace(record, checkpoint=None)
-        self.keeper.replace(record)
+        self.keeper.stage(record)
         self._known = replace(self._known, ending=_Ending(record, self.committed, 0))
 
     def stage_end_of_chain(self) -> None:
         """Put the record so that ``stage_nothing`` can take it, in the next unit of work."""
         assert self._known.record is not None
-        self.keeper.end_chain(self._known.record)
+        self.keeper.stage(self._known.record, last=True)
         self._known = replace(self._known, ending=_Ending(self._known.record, AT_START, 0))
 
     def is_closing(self) -> None:
@@ -223,7 +261,7 @@ class Owner:
 
     def stage_nothing(self) -> None:
         """Take the record away."""
-        self.keeper.clear()
+        self.keeper.remove()
         self._known = replace(self._known, ending=_Ending(None, AT_START, 0))
 
     def is_in_doubt(self, reason: int) -> None:
@@ -233,16 +271,18 @@ class Owner:
             self._known = replace(self._known, ending=replace(ending, in_doubt=reason))
 
     def is_committed(self) -> None:
-        """What was staged is committed."""
+        """The unit of work is committed, with what was staged."""
         ending = self._known.ending
-        if ending is not None:
-            self.keeper.committed()
+        if ending is None:
+            self.unit = OpenUnit(note_of(self._known.record))
+        else:
+            self.keeper.ended(committed=True)
             self._take_over(ending.record, ending.committed, ending.messages)
 
-    def is_backed_out(self, why: BaseException | str, messages: int) -> None:
-        """The unit of work, of so many messages, is backed out: back to the last commit. What is in doubt stays so."""
-        self.keeper.backed_out()
-        self._forget(why, messages)
+    def is_backed_out(self, why: BaseException | str) -> None:
+        """The unit of work is backed out: back to the last commit. What is in doubt stays so."""
+        self.keeper.ended(committed=False)
+        self._forget(why)
 
     # --- after a connection that was lost, and after an interruption
 
@@ -276,39 +316,39 @@ class Owner:
         own = (ending.record if ending is not None else None, self._known.record)
         return self.keeper.read([record.mark for record in own if record is not None])
 
-    def verdict(self, found: StatusRecord | None) -> Verdict:
+    def outcome(self, found: StatusRecord | None) -> CommitOutcome:
         """Say what became of the last commit, by the record that is there; raises OwnershipLost if it is another owner's."""
         before, ending = self._known.record, self._known.ending
         after = before if ending is None else ending.record
         if self._is_gone(found):
-            return Verdict.COMMITTED
-        verdict = commit_verdict(_mark(found), _mark(before), _mark(after))
-        if verdict is Verdict.OWNERSHIP_LOST:
+            return CommitOutcome.COMMITTED
+        outcome = commit_outcome(_mark(found), _mark(before), _mark(after))
+        if outcome is CommitOutcome.OWNERSHIP_LOST:
             raise self.lost_to(found)
-        return verdict if ending is not None else Verdict.BACKED_OUT
+        return outcome if ending is not None else CommitOutcome.BACKED_OUT
 
-    def conclude(self, found: StatusRecord | None, verdict: Verdict, messages: int) -> InDoubt | None:
+    def conclude(self, found: StatusRecord | None, outcome: CommitOutcome) -> InDoubt | None:
         """Take the record for true; returns what the application is told of a commit of messages that was in doubt."""
         ending = self._known.ending
         in_doubt = ending is not None and bool(ending.in_doubt and ending.messages)
-        self.telemetry.concluded(verdict.value, in_doubt=in_doubt)
-        told = self._in_doubt(ending, verdict) if ending is not None and in_doubt else None
+        self.telemetry.concluded(outcome.value, in_doubt=in_doubt)
+        told = self._in_doubt(ending, outcome) if ending is not None and in_doubt else None
         if told is not None:
             extra = self.log_fields(told.reason)
-            _log.warning("%r: unit of work %d was %s", self, told.unit_of_work, told.verdict, extra=extra)
+            _log.warning("%r: unit of work %d was %s", self, told.unit_of_work, told.outcome, extra=extra)
         if self._is_gone(found):
             self._take_over(None, AT_START, 0)
-        elif ending is not None and verdict is Verdict.COMMITTED:
+        elif ending is not None and outcome is CommitOutcome.COMMITTED:
             self._take_over(found, ending.committed, ending.messages)
         else:
             self._known = replace(self._known, ending=None)
-            self._forget("connection lost", messages)
+            self._forget("connection lost")
         return told
 
     def lost_to(self, holder: StatusRecord | None) -> OwnershipLost:
         """Return the error for a name that is another instance's by now."""
         in_doubt = self._known.ending is not None and bool(self.in_doubt and self._known.ending.messages)
-        self.telemetry.concluded(Verdict.OWNERSHIP_LOST.value, in_doubt=in_doubt)
+        self.telemetry.concluded(CommitOutcome.OWNERSHIP_LOST.value, in_doubt=in_doubt)
         seen = (holder.owner_id, holder.epoch) if holder else ("", 0)
         return OwnershipLost(self.name, self.keeper.name, seen, (self._owner_id, self.epoch))
 
@@ -324,13 +364,15 @@ class Owner:
             if messages and record.state is RecordState.COMPLETED:
                 self.telemetry.group_ended(record.msg_seq_number)
         self._known = _Known(record, committed)
-        self.set_aside()
+        self.unit = OpenUnit(note_of(record))
 
-    def _forget(self, why: BaseException | str, messages: int) -> None:
-        self.telemetry.ended(self.committed, messages, why)
-        self.set_aside()
+    def _forget(self, why: BaseException | str) -> None:
+        # What one owner of a unit of work has lost, all have; it counts as a loss of the one alone.
+        is_lost = isinstance(why, OwnershipLost) and why.status_queue == self.keeper.name
+        self.telemetry.ended(self.committed, self.unit.messages, why, is_lost=is_lost)
+        self.unit = OpenUnit(note_of(self._known.record))
 
-    def _in_doubt(self, ending: _Ending, verdict: Verdict) -> InDoubt:
+    def _in_doubt(self, ending: _Ending, outcome: CommitOutcome) -> InDoubt:
         expected = self._expected
         return InDoubt(
             role=expected.role.value,
@@ -339,7 +381,7 @@ class Owner:
             unit_of_work=self.number,
             messages=ending.messages,
             reason=ending.in_doubt,
-            verdict="committed" if verdict is Verdict.COMMITTED else "backed out",
+            outcome="committed" if outcome is CommitOutcome.COMMITTED else "backed out",
         )
 
     # --- telling

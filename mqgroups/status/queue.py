@@ -8,29 +8,27 @@ The exclusive open is lock and fence: MQRC_OBJECT_IN_USE (IBM MQ, topic q041130)
 and is waited for. An owner that died may have left its record hidden in a unit of work, whether its handles are closed already
 or not; an anchor beside the record says that it exists (``core.status_chain``), and that is waited for too.
 
-``claim``, ``replace`` and ``clear`` are calls in the caller's unit of work; the caller commits and then says ``committed``, or
-backs out and says ``backed_out``.
+``stage`` and ``remove`` are calls in the caller's unit of work. The caller commits or backs out, and then says which (``ended``).
 """
 
 from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from mqgroups.connection.connection import Connection, Queue
+from mqgroups.connection.connection import Connection
 from mqgroups.connection.forwarding import ForwardQueue
+from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
-from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
-from mqgroups.core.restart import Mismatch
-from mqgroups.core.status import Mark, RecordRejected, RecordState, RejectedBecause, StatusRecord, decode, encode, shown
+from mqgroups.core.status import Mark, RecordState, StatusRecord, encode
 from mqgroups.core.status_chain import (
     MOST_SEGMENTS,
     ChainBroken,
+    FoundMessage,
     Kept,
     LookAgain,
-    Lying,
     OnQueue,
     Pair,
     RecordHidden,
@@ -41,33 +39,28 @@ from mqgroups.core.status_chain import (
 )
 from mqgroups.errors import (
     SALVAGE,
-    ConfigurationError,
     DuplicateStatusRecords,
     ForeignSyncpoint,
     GroupUsage,
-    MessageTooLong,
     MQIError,
     OwnerActive,
-    QueueMissing,
     StatusError,
     StatusQueueUnusable,
-    StatusRecordCorrupt,
-    StatusRecordForeign,
     StatusRecordHidden,
     StatusRecordMissing,
-    StatusRecordVersion,
 )
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.status.keeper import RecordKeeper
+from mqgroups.status.opening import check_kind, open_or_make
+from mqgroups.status.records import LONGEST_RECORD_BYTES, browsed, corrupt_record, held_by, saying_nothing
 from mqgroups.telemetry import metrics
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
-LONGEST_RECORD_BYTES = 16_777_216
-_PUT_OPTIONS = mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NEW_MSG_ID | mq.MQPMO_FAIL_IF_QUIESCING
 # A record is in no group. But on a reconnectable connection, on which no group can be put, logical order is refused (2547; IBM
 # MQ, topic q045460): so its owner learns it before anything is put.
-_PUT = st.pmo(_PUT_OPTIONS | mq.MQPMO_LOGICAL_ORDER)
-_PUT_SEGMENT = st.pmo(_PUT_OPTIONS)
+_PUT = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER)
+_PUT_SEGMENT = st.pmo(st.PUT_NEW_MESSAGE)
 _TAKE = st.gmo(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING, match_options=mq.MQMO_MATCH_MSG_ID)
 _TAKE_ANY = st.gmo(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 _TAKE_PART = st.gmo(
@@ -77,17 +70,13 @@ _TAKE_CHAIN = st.gmo(
     mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_COMPLETE_MSG,
     match_options=mq.MQMO_MATCH_GROUP_ID,
 )
-_BROWSE_FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 _BROWSE_ONE = st.gmo(
     mq.MQGMO_BROWSE_FIRST | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING, match_options=mq.MQMO_MATCH_MSG_ID
 )
-_BROWSE_NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 _RECORD_MD = st.md(format_name=mq.MQFMT_STRING, ccsid=1208)
-# More messages than that are no owner's, whatever they are.
-_MOST_MESSAGES = 2 * MOST_SEGMENTS
 
 
-class StatusQueue:
+class StatusQueue(RecordKeeper):
     """An owner's status queue, open and its own."""
 
     def __init__(
@@ -128,6 +117,7 @@ class StatusQueue:
         self._committed = OnQueue()
         self._current = OnQueue()
         self._held: Kept | None = None
+        self._claimed = False
         if for_owner and connection.usable:
             connection.own_status_queue(name, self)
         began_s = time.monotonic()
@@ -204,22 +194,8 @@ class StatusQueue:
         self._committed = self._current
         return record
 
-    def claim(self, record: StatusRecord) -> None:
-        """Put ``record`` in the place of what there is, with an anchor if there is none. The caller commits or backs out.
-
-        Raises: as ``replace``.
-        """
-        for leftover in self._current.leftovers:
-            self._take_leftover(leftover)
-        anchor = self._current.anchor
-        if anchor is None:
-            said = encode(replace(saying_nothing(record), state=RecordState.ANCHOR))
-            anchor = self._queue.put(_RECORD_MD, _PUT, said)[0][st.MD_MSG_ID]
-        self._current = OnQueue(self._current.kept, anchor)
-        self.replace(record)
-
     def hold(self) -> None:
-        """Get the record at the beginning of a unit of work, for ``replace`` to see whether it is still the same one.
+        """Get the record at the beginning of a unit of work, for ``stage`` to see whether it is still the same one.
 
         Raises:
             StatusRecordMissing: the record there was is gone.
@@ -230,8 +206,14 @@ class StatusQueue:
             self._take_record()
             self._held = kept
 
-    def replace(self, record: StatusRecord) -> None:
-        """Put ``record`` in the place of the one there is. The caller has to commit or back out.
+    def stage(self, record: StatusRecord, *, last: bool = False) -> None:
+        """Put ``record`` in the place of the one there is, with an anchor if there is none. The caller commits or backs out.
+
+        The first one, which claims the name, also takes away what other records there are: they say nothing.
+
+        Args:
+            record: of the owner.
+            last: end a chain of segments with it, so that ``remove`` can be called in the next unit of work.
 
         Raises:
             GroupUsage: the record's checkpoint is neither bytes nor JSON.
@@ -239,7 +221,15 @@ class StatusQueue:
             StatusRecordMissing: the record there was is gone.
             MQIError: a call failed.
         """
-        self._put(record, next_record_put(self._current.kept, segmented=self._segmented))
+        if not self._claimed:
+            for leftover in self._current.leftovers:
+                self._take_leftover(leftover)
+        anchor = self._current.anchor
+        if anchor is None:
+            said = encode(replace(saying_nothing(record), state=RecordState.ANCHOR))
+            anchor = self._queue.put(_RECORD_MD, _PUT, said)[0][st.MD_MSG_ID]
+        self._current = OnQueue(self._current.kept, anchor)
+        self._put(record, next_record_put(self._current.kept, segmented=self._segmented and not last))
 
     def check_committed(self) -> None:
         """See whether the record that was put is there, after a commit that something else could have come before.
@@ -253,13 +243,24 @@ class StatusQueue:
             raise ForeignSyncpoint(f"the status record that was put to {self.name} and committed is not on it")
 
     @property
-    def can_be_cleared(self) -> bool:
-        """Whether ``clear`` can be called: a chain of segments has to be ended first, in a unit of work before."""
+    def can_be_removed(self) -> bool:
+        """Whether ``remove`` can be called: a chain of segments has to be ended first, in a unit of work before."""
         return self._current.kept is None or not self._current.kept.is_open
 
-    def end_chain(self, record: StatusRecord) -> None:
-        """Put ``record`` as the last segment. The caller has to commit or back out."""
-        self._put(record, next_record_put(self._current.kept, segmented=False))
+    def remove(self) -> None:
+        """Get the record with its anchor. The caller has to commit or back out.
+
+        Only of a record that says nothing: until the commit, both are hidden.
+
+        Raises:
+            StatusRecordMissing: the record there was is gone.
+            MQIError: a call failed.
+        """
+        if self._current.kept is not None:
+            self._take_record()
+        if self._current.anchor is not None:
+            self._take(self._current.anchor)
+        self._current = OnQueue()
 
     def _put(self, record: StatusRecord, put: RecordPut) -> None:
         try:
@@ -285,21 +286,6 @@ class StatusQueue:
         # Last: a backout at any moment before would bring the old record back.
         if self._held is not None and self._get(self._held):
             raise ForeignSyncpoint(f"the status record that was got from {self.name} is back on it")
-
-    def clear(self) -> None:
-        """Get the record with its anchor. The caller has to commit or back out.
-
-        Only of a record that says nothing: until the commit, both are hidden.
-
-        Raises:
-            StatusRecordMissing: the record there was is gone.
-            MQIError: a call failed.
-        """
-        if self._current.kept is not None:
-            self._take_record()
-        if self._current.anchor is not None:
-            self._take(self._current.anchor)
-        self._current = OnQueue()
 
     def _take_record(self) -> None:
         kept = self._current.kept
@@ -335,13 +321,13 @@ class StatusQueue:
                 to.take(got[1], got[0])
         self._current = OnQueue()
 
-    def committed(self) -> None:
-        """Take note that the unit of work was committed."""
-        self._committed, self._held = self._current, None
-
-    def backed_out(self) -> None:
-        """Take note that the unit of work was backed out: the record is the one there was before it."""
-        self._current, self._held = self._committed, None
+    def ended(self, *, committed: bool) -> None:
+        """Take note that the unit of work was committed; or else that it was backed out: the record is the one before it."""
+        if committed:
+            self._claimed = True
+            self._committed, self._held = self._current, None
+        else:
+            self._current, self._held = self._committed, None
 
     def close(self, *, delete: bool = False) -> None:
         """Close the queue, and delete it if asked; only a queue made from a model can be, and only when it is empty."""
@@ -378,17 +364,17 @@ class StatusQueue:
         )
 
     def _look(self, marks: Sequence[Mark]) -> tuple[OnQueue, StatusRecord | None]:
-        before: list[Lying] | None = None
+        before: list[FoundMessage] | None = None
         while True:
-            lying = browsed(self._queue, self._longest_bytes)
+            messages = browsed(self._queue, self._longest_bytes)
             try:
-                return on_queue(lying, marks, seen_twice=lying == before)
+                return on_queue(messages, marks, seen_twice=messages == before)
             except RecordHidden:
                 raise self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE) from None
             except (LookAgain, ChainBroken):
-                if lying == before:
+                if messages == before:
                     raise
-            before = lying
+            before = messages
 
     def _broken(self, error: ChainBroken) -> StatusError:
         if not error.several:
@@ -424,217 +410,16 @@ class StatusQueue:
         return error
 
 
-def check_kind(queue: Queue) -> None:
-    """Check that a status queue keeps its records here, and for longer than a connection.
-
-    A queue that was made from a permanent-dynamic model is that by its nature; of another one its cluster is inquired.
-
-    Raises:
-        StatusQueueUnusable: it does not.
-        MQIError: it cannot be inquired.
-    """
-    name = queue.name
-    try:
-        kind = queue.inquire(mq.MQIA_DEFINITION_TYPE)
-    except MQIError as error:
-        if error.reason != mq.MQRC_SELECTOR_NOT_FOR_TYPE:
-            raise
-        raise StatusQueueUnusable(
-            f"status queue {name} is an alias. Give the name of the local queue itself: what an alias leads to can be changed, "
-            "and its records would be lost from sight",
-            status_queue=name,
-            found="alias",
-            expected="local queue",
-        ) from error
-    if kind == mq.MQQDT_TEMPORARY_DYNAMIC:
-        raise StatusQueueUnusable(
-            f"status queue {name} is a temporary dynamic queue: it and its records would go with the connection that made it. "
-            "Use a predefined queue or a model queue with DEFTYPE(PERMDYN)",
-            status_queue=name,
-            found="temporary dynamic",
-            expected="predefined or permanent dynamic",
-        )
-    if kind == mq.MQQDT_PREDEFINED and queue.is_in_cluster:
-        raise StatusQueueUnusable(
-            f"status queue {name} is a cluster queue: others in the cluster could put to it, and its records to another "
-            f"instance of it. ALTER QLOCAL('{name}') CLUSTER(' ') CLUSNL(' '), or use another queue",
-            status_queue=name,
-            found="cluster queue",
-            expected="local queue that is in no cluster",
-        )
-
-
-def check_apart(status_queue: str, data_queue: Queue) -> None:
-    """Check that messages are not put to and got from the status queue itself, by an alias for example.
-
-    Raises:
-        ConfigurationError: they would be.
-    """
-    if data_queue.leads_to(status_queue):
-        by = f" (by {data_queue.name})" if data_queue.name != status_queue else ""
-        raise ConfigurationError(
-            f"status_queue {status_queue} is the queue that its messages are put to or got from{by}. A status queue holds one "
-            "owner's records and nothing else: give another name, or none"
-        )
-
-
-def open_or_make(open_as: Callable[[str, str], Queue], name: str, model: str, sharing: str) -> tuple[Queue, bool]:
-    """Open a status queue, or make it from the model queue; returns it, and whether it was made.
-
-    Args:
-        open_as: opens a queue, given its name and, for a model queue, the name of the queue to be made.
-        name: of the status queue.
-        model: of the model queue; empty for a queue that has to exist.
-        sharing: the MQSC attributes that say who can have it open, for who has to define it.
-
-    Raises:
-        QueueMissing: it does not exist, and ``model`` is empty.
-        StatusQueueUnusable: it does not exist, and neither does the model queue, or that is none.
-        MQIError: it cannot be opened.
-    """
-    try:
-        return open_as(name, ""), False
-    except QueueMissing:
-        if not model:
-            raise
-    try:
-        made = open_as(model, name)
-    except QueueMissing as error:
-        raise StatusQueueUnusable(
-            f"status queue {name} does not exist, and neither does the model queue {model} to make it from. "
-            f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {sharing}, or DEFINE QMODEL('{model}') DEFTYPE(PERMDYN) DEFPSIST(YES) "
-            f"{sharing}",
-            status_queue=name,
-        ) from error
-    except MQIError as error:
-        if error.reason != mq.MQRC_OBJECT_ALREADY_EXISTS:
-            raise
-        return open_as(name, ""), False  # another instance has made it since
-    if made.object_name != name:
-        # A queue that is no model is opened itself, whatever name is given for the one to be made.
-        made.close()
-        raise StatusQueueUnusable(
-            f"status queue {name} does not exist, and {model} is no model queue to make it from. Give the name of one, "
-            f"with DEFTYPE(PERMDYN) DEFPSIST(YES) {sharing}",
-            status_queue=name,
-            found=f"a queue named {made.object_name}",
-            expected="a model queue",
-        )
-    return made, True
-
-
-def browsed(queue: Queue, longest_bytes: int = LONGEST_RECORD_BYTES) -> list[Lying]:
-    """Return what lies on a status queue; raises StatusRecordCorrupt, StatusRecordVersion, MQIError."""
-    found: list[Lying] = []
-    options = _BROWSE_FIRST
-    try:
-        while len(found) <= _MOST_MESSAGES and (got := queue.get(st.md(), options)) is not None:
-            data, md, _ = got
-            options = _BROWSE_NEXT
-            found.append(
-                Lying(
-                    md[st.MD_MSG_ID],
-                    md[st.MD_CORREL_ID],
-                    md[st.MD_GROUP_ID],
-                    st.long_at(md, st.MD_OFFSET),
-                    len(data),
-                    MsgFlag(st.long_at(md, st.MD_MSG_FLAGS)),
-                    decoded_record(queue.name, data),
-                )
-            )
-    except MessageTooLong as error:
-        raise corrupt_record(queue.name, str(error), f"at most {longest_bytes} bytes") from error
-    return found
-
-
-def held_by(connection: Connection, name: str) -> StatusRecord | None:
-    """Return the committed record that can be seen on a status queue that somebody else has open.
-
-    ``None`` if none can, or if what was seen is not all that there is: the holder may be at work at that moment.
-
-    Raises:
-        StatusError: what is seen is not a status record of this version.
-        MQIError: a call failed.
-    """
-    queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=LONGEST_RECORD_BYTES)
-    try:
-        return on_queue(browsed(queue))[1]
-    except (RecordHidden, LookAgain, ChainBroken):
-        return None
-    finally:
-        queue.close()
-
-
-def saying_nothing(record: StatusRecord) -> StatusRecord:
-    """Return the owner's record without a group."""
-    return StatusRecord(
-        role=record.role,
-        name=record.name,
-        state=RecordState.IDLE,
-        owner_id=record.owner_id,
-        epoch=record.epoch,
-        unit_of_work=0,
-        queue=record.queue,
-        group_id=GROUP_ID_NONE,
-        msg_seq_number=0,
-        q_mgr_identifier=record.q_mgr_identifier,
-    )
-
-
 def take_away(connection: Connection, status: StatusQueue, record: StatusRecord) -> None:
     """Take ``record``, which says nothing, off its status queue, for somebody who is not its owner.
 
     Raises:
         CommitOutcomeUnknown, MQIError: a call failed.
     """
-    if not status.can_be_cleared:
+    if not status.can_be_removed:
         with connection.unit_of_work(status):
-            status.end_chain(record)
-        status.committed()
+            status.stage(record, last=True)
+        status.ended(committed=True)
     with connection.unit_of_work(status):
-        status.clear()
-    status.committed()
-
-
-def decoded_record(name: str, data: bytes) -> StatusRecord:
-    """Return the record that a message on status queue ``name`` holds.
-
-    Raises:
-        StatusRecordCorrupt, StatusRecordVersion: it holds none that can be read.
-    """
-    try:
-        return decode(data)
-    except RecordRejected as error:
-        if error.because is RejectedBecause.VERSION:
-            raise StatusRecordVersion(
-                f"status queue {name}: {error}. Go on with the version of mqgroups that wrote it",
-                status_queue=name,
-                found=error.found,
-                expected=error.expected,
-            ) from error
-        raise corrupt_record(name, error.found, error.expected) from error
-
-
-def corrupt_record(name: str, found: str, expected: str) -> StatusRecordCorrupt:
-    """Return the error for what lies on status queue ``name`` and is no status record."""
-    return StatusRecordCorrupt(
-        f"status queue {name}: found {found}, expected {expected}. It was left where it is. Find out what put it; "
-        f"only when the group it may speak of is known to be whole, or was cleared up by hand, remove it; or {SALVAGE}",
-        status_queue=name,
-        found=found,
-        expected=expected,
-    )
-
-
-def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign:
-    """Return the error for a status record that is somebody else's."""
-    return StatusRecordForeign(
-        f"the status record on status queue {status_queue} is of {mismatch.field} {shown(mismatch.found)}, expected "
-        f"{shown(mismatch.expected)}. Somebody else's group was interrupted there, or this program is pointed at the wrong "
-        "queue, queue manager or status queue. Nothing was changed: correct the settings, or let the record's owner "
-        "finish its group",
-        status_queue=status_queue,
-        field=mismatch.field,
-        found=mismatch.found,
-        expected=mismatch.expected,
-    )
+        status.remove()
+    status.ended(committed=True)

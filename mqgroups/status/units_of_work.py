@@ -1,34 +1,35 @@
 """The units of work of one producer, consumer or pipe: each begun by its first message, ended by its status records and MQCMIT.
 
-What is true after a commit and after a backout is the same for all of them: the position of the last commit is the only one
-that counts; it changes when MQCMIT has answered, or when the status queue has told what it would have answered; and whoever backs
-out goes back to it. A pipe has two owners, with a status queue each; what is committed or lost of one is of both.
+After a commit and after a backout the same holds for all of them. Only the position of the last commit counts. It changes when
+MQCMIT has answered, or when the status queue has told what the answer would have been; a backout goes back to it. Each owner has
+a status queue. A producer or consumer has one owner and a pipe has two: what is committed, or lost, of one is of both.
 
     the owner's first       MQPUT record and anchor,              MQCMIT
     each with messages      messages, MQGET record, MQPUT record, MQCMIT
     the last, on closing    MQGET record and anchor,              MQCMIT
 
-so N messages in U units of work take N + 3U calls, and an owner seven more. IBM's pattern gets by with 2 calls less a
-group, because it has no record before a group's first commit and none after its last; but then nothing on the queue
-tells whether that last one, or the only one of a small group, was committed; nor whether another instance has come
-and gone while this one was cut off. With a record of its own from the first call to the last, an owner can always tell,
-and goes on by itself: that is ``settle``. The record stays after the last call if it has a checkpoint.
+So N messages in U units of work take N + 3U calls, and an owner seven more. IBM's pattern takes 2 calls less a group, because it
+has no record before a group's first commit and none after its last. But then nothing on the queue tells whether that last unit
+of work, or the only one of a small group, was committed; nor whether another instance has come and gone while this one was cut
+off. With a record of its own from the first call to the last, an owner can always tell, and goes on by itself (``settle``). The
+record stays after the last call if it has a checkpoint.
 
 On a connection that is the application's own (``mqgroups.wrap``) something else may commit or back out. There the record is got
-before the first message, not before the commit, and two calls more are made: a backout brings it back, which is seen behind the
-next record; or takes the next record away, which is seen behind the commit. A commit takes the record away for good: that does no
-harm if the unit of work goes on; else the next start finds an anchor without its record.
+before the first message, not before the commit, and two more calls are made. They notice a foreign backout: it brings the old
+record back, which is seen after the next record is put; or it removes the next record, which is seen after the commit. A foreign
+commit removes the record for good. That does no harm if the unit of work goes on; else the next start finds an anchor without its
+record.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.retry import REDO_LATER, retrying
-from mqgroups.core.restart import Verdict
+from mqgroups.core.restart import CommitOutcome
 from mqgroups.core.unit_of_work import Every, capped, syncpoint_due
 from mqgroups.errors import (
     CommitOutcomeUnknown,
@@ -49,37 +50,43 @@ _log = logging.getLogger("mqgroups")
 class UnitsOfWork:
     """Units of work, one after the other.
 
+    What the owners have in the open one is theirs to count (``Owner.unit``); it ends by what they have together.
+
     Attributes:
-        owners: whose they are; the first one's telemetry is theirs.
-        messages, data_bytes: in the open unit of work. The driver counts them, after each call that succeeded.
-        beside: messages that will be put in this unit of work besides those that are counted.
+        owners: whose they are. In logs and spans the first one tells what is true of all.
     """
 
-    def __init__(self, connection: Connection, every: Every, owners: Sequence[Owner]) -> None:
-        """Raises ConfigurationError if the queue manager's MAXUMSGS leaves no room for a message."""
-        status_messages = sum(owner.keeper.most_messages for owner in owners)
-        try:
-            self._every = capped(every, connection.max_uncommitted_msgs, status_messages)
-        except ValueError as error:
-            raise ConfigurationError(str(error)) from error
-        # Half of what there is room for: how many more one message brings is known when they are there.
-        self._most_beside = (connection.max_uncommitted_msgs - status_messages) // 2
+    def __init__(self, connection: Connection, every: Every) -> None:
+        """``every``: how often to take a syncpoint."""
         self._connection = connection
-        self.owners = owners
+        self._every = every
+        self._most_to_put = 0
+        self.owners: list[Owner] = []
         self._clock = time.monotonic if every.seconds is not None else _no_clock
         self._began_s = 0.0
+        # Whether the keepers have got the records of the open unit of work.
+        self._holds_records = False
         self._lost: OwnershipLost | None = None
-        self._verdicts: list[tuple[OnInDoubt | None, InDoubt]] = []
-        self.messages = 0
-        self.data_bytes = 0
-        self.beside = 0
+        self._outcomes_to_tell: list[tuple[OnInDoubt | None, InDoubt]] = []
+
+    def add(self, owner: Owner) -> None:
+        """Have an owner's record in these units of work; before ``claim``."""
+        self.owners.append(owner)
 
     def claim(self) -> None:
         """Put the owners' records in the place of what was found: from now on the names are theirs.
 
         Raises:
+            ConfigurationError: the queue manager's MAXUMSGS leaves no room for a message.
             MQIError: a call failed; nothing was changed, or all of it.
         """
+        most, status_messages = self._connection.max_uncommitted_msgs, sum(o.keeper.most_messages for o in self.owners)
+        try:
+            self._every = capped(self._every, most, status_messages)
+        except ValueError as error:
+            raise ConfigurationError(str(error)) from error
+        # Half of what there is room for: how many more one message brings is known when they are there.
+        self._most_to_put = (most - status_messages) // 2
         self._begin()
         try:
             for owner in self.owners:
@@ -90,16 +97,19 @@ class UnitsOfWork:
             raise
 
     def begin(self) -> None:
-        """Claim the connection's unit of work. To be called before each unit of work's first call.
+        """Claim the connection's unit of work. To be called before each owner's first message in it.
 
         Raises:
             OwnershipLost: it turned out before that another instance has this name.
             ConnectionBroken: the connection is gone, or was made again since; ``redo``.
             GroupUsage: the connection's unit of work is another producer's or consumer's.
         """
+        if self.messages:
+            return
         self._begin()
         if self._connection.is_shared:
             try:
+                self._holds_records = True
                 for owner in self.owners:
                     owner.keeper.hold()
             except BaseException as error:
@@ -118,10 +128,13 @@ class UnitsOfWork:
             self.release()
             raise self._connection.gone()
 
-    def begun(self) -> None:
-        """The unit of work has its first message."""
-        first = self.owners[0]
-        first.telemetry.begin(first.number)
+    def begun(self, owner: Owner) -> None:
+        """``owner`` has, or is about to have, its first message in the unit of work: its span begins.
+
+        Where another owner has begun before, the span is below that one's.
+        """
+        others = (each.telemetry.context for each in self.owners if each is not owner)
+        owner.telemetry.begin(owner.number, next((context for context in others if context is not None), None))
 
     def release(self) -> None:
         """End a unit of work in which nothing was put or got."""
@@ -131,36 +144,60 @@ class UnitsOfWork:
             self._connection.release(self)
 
     @property
+    def _first(self) -> Owner:
+        return self.owners[0]
+
+    @property
     def is_open(self) -> bool:
         """Whether there is anything to commit or back out."""
-        return self._connection.has_unit_of_work(self)
+        return self._connection.unit_of_work_of is self
+
+    @property
+    def _is_somebody_elses(self) -> bool:
+        return self._connection.unit_of_work_of not in (None, self)
+
+    @property
+    def messages(self) -> int:
+        """How many messages all owners have in the open unit of work."""
+        return sum(owner.unit.messages for owner in self.owners)
 
     def due(self) -> bool:
         """Whether the open unit of work has to end now."""
-        if self.beside and self.beside >= self._most_beside:
-            return self.messages > 0
-        return syncpoint_due(self._every, self.messages, self.data_bytes, self._clock() - self._began_s)
+        messages = data_bytes = to_put = 0
+        for owner in self.owners:
+            unit = owner.unit
+            messages += unit.messages
+            data_bytes += unit.data_bytes
+            to_put += unit.to_put
+        if to_put and to_put >= self._most_to_put:
+            return messages > 0
+        return syncpoint_due(self._every, messages, data_bytes, self._clock() - self._began_s)
 
     def settling(self) -> None:
         """The records are about to be put, and committed."""
-        self.owners[0].telemetry.settle(sc.COMMIT)
+        self._first.telemetry.settle(sc.COMMIT)
 
     def commit(self) -> None:
-        """Commit what the owners have staged; raises MQIError."""
+        """Commit what the owners have staged; raises MQIError, StatusError, ForeignSyncpoint."""
+        if self._holds_records:
+            # A record that was got and does not change has to be put again: this commit would take it away.
+            for owner in self.owners:
+                if not owner.has_staged:
+                    owner.stage_unchanged()
         try:
             self._connection.commit()
         except MQIError as error:
-            self.owners[0].telemetry.settled(error)
+            self._first.telemetry.settled(error)
             if isinstance(error, (CommitOutcomeUnknown, ConnectionBroken)):
                 for owner in self.owners:
                     owner.is_in_doubt(error.reason)
             raise
-        self.owners[0].telemetry.settled()
+        self._first.telemetry.settled()
         if self._connection.is_shared:
             self._check_committed()
+        self._holds_records = False
         for owner in self.owners:
             owner.is_committed()
-        self.messages = self.data_bytes = self.beside = 0
 
     def _check_committed(self) -> None:
         try:
@@ -180,7 +217,7 @@ class UnitsOfWork:
 
     def back_out(self, why: BaseException | str | None = None) -> None:
         """Back the open unit of work out, if there is one, and go back to the last commit. ``why`` is for its span."""
-        telemetry = self.owners[0].telemetry
+        telemetry = self._first.telemetry
         if self._connection.is_shared and isinstance(why, ConnectionBroken):
             # Something else may have committed before: MQDISC does.
             for owner in self.owners:
@@ -191,15 +228,15 @@ class UnitsOfWork:
                 self._connection.back_out()
                 telemetry.settled()
         finally:
+            self._holds_records = False
             for owner in self.owners:
-                owner.is_backed_out(why or sc.BACKED_OUT, self.messages)
-            self.messages = self.data_bytes = self.beside = 0
+                owner.is_backed_out(why or sc.BACKED_OUT)
 
     def back_out_after(self, error: BaseException | None) -> None:
         """Back out because of ``error``, and tell it where the group stands."""
         self.back_out(error)
         if isinstance(error, MQIError):
-            committed = self.owners[0].committed
+            committed = self._first.committed
             stands = "No message of the group is known to be committed"
             if not committed.at_start:
                 stands = f"Message {committed.msg_seq_number} is the last of the group that is known to be committed"
@@ -233,8 +270,8 @@ class UnitsOfWork:
         """
         if self._lost is not None or not self._connection.can_go_on:
             return
-        if self._connection.is_in_use_beside(self):
-            first = self.owners[0]
+        if self._is_somebody_elses:
+            first = self._first
             extra = first.log_fields()
             _log.warning("%r leaves its record: the connection's unit of work is another one's", first, extra=extra)
             return
@@ -247,7 +284,7 @@ class UnitsOfWork:
         silent = [owner for owner in self.owners if owner.known_record is not None and not owner.speaks]
         for owner in silent:
             owner.is_closing()
-        with_chain = [owner for owner in silent if not owner.keeper.can_be_cleared]
+        with_chain = [owner for owner in silent if not owner.keeper.can_be_removed]
         if with_chain:
             self._begin()
             for owner in with_chain:
@@ -260,7 +297,7 @@ class UnitsOfWork:
             self.commit()
 
     def _finish_again(self) -> None:
-        # Not the verdict counts here but what is there of these owners: the two commits of a chain leave records of the same
+        # The outcome does not count here, but what is there of these owners: the two commits of a chain leave records of the same
         # mark. And a commit that was in doubt before closing may turn out to have left a group interrupted.
         self.settle()
         self._finish()
@@ -281,7 +318,7 @@ class UnitsOfWork:
         """
         if not self._connection.can_redo(error):
             raise error
-        first = self.owners[0]
+        first = self._first
         _log.warning(
             "%r: %s. Finding out what is committed, for %g s at the most; `%s` looks from outside",
             first,
@@ -308,7 +345,7 @@ class UnitsOfWork:
             raise CommitOutcomeUnknown("MQCMIT", last.object_name, mq.MQCC_FAILED, error.reason, str(last)) from None
         finally:
             # Not before: what a function of the application's raises must find everything in order.
-            self._tell_verdicts()
+            self._tell_outcomes()
 
     @property
     def _in_doubt(self) -> bool:
@@ -325,7 +362,7 @@ class UnitsOfWork:
         # Stale on a connection that is usable: somebody else on it was interrupted, or has made it again.
         is_stale = any(owner.keeper.is_stale for owner in self.owners)
         if connection.usable and (connection.turn.interrupted or is_stale):
-            if connection.turn.interrupted and connection.is_in_use_beside(self):
+            if connection.turn.interrupted and self._is_somebody_elses:
                 _log.warning("an interruption on %r: what is in its unit of work is backed out", connection)
             try:
                 connection.restore()
@@ -338,7 +375,7 @@ class UnitsOfWork:
                 self.redo(error, again)
                 return
             finally:
-                self._tell_verdicts()
+                self._tell_outcomes()
         if connection.can_go_on and (self._in_doubt or not connection.usable or is_stale):
             self.redo(connection.gone(), again)
 
@@ -360,7 +397,7 @@ class UnitsOfWork:
         """Whether what is committed is not known: after an interruption, or a commit without an answer."""
         return self._lost is None and (self._connection.turn.was_interrupted or self._in_doubt)
 
-    def settle(self) -> Verdict:
+    def settle(self) -> CommitOutcome:
         """Bring connection and status queues back, and find out what became of the unit of work.
 
         ``COMMITTED`` if a commit was under way and took effect: ``committed`` is where it went to. ``BACKED_OUT`` if not:
@@ -373,35 +410,36 @@ class UnitsOfWork:
         self._connection.restore()
         if self.is_open:
             self._connection.back_out()
+        self._holds_records = False
         try:
             for owner in self.owners:
                 owner.reopen()
             # All is read before anything is concluded: a connection that is lost once more leaves it all to be concluded again.
             found = [(owner, owner.read()) for owner in self.owners]
-            verdicts = [(owner, record, owner.verdict(record)) for owner, record in found]
+            outcomes = [(owner, record, owner.outcome(record)) for owner, record in found]
         except OwnershipLost as lost:
             raise self._is_lost(lost) from None
-        messages, self.messages, self.data_bytes, self.beside = self.messages, 0, 0, 0
-        for owner, record, verdict in verdicts:
-            told = owner.conclude(record, verdict, messages)
+        for owner, record, outcome in outcomes:
+            told = owner.conclude(record, outcome)
             if told is not None:
-                self._verdicts.append((owner.hooks.on_in_doubt, told))
-        return Verdict.COMMITTED if any(each is Verdict.COMMITTED for _, _, each in verdicts) else Verdict.BACKED_OUT
+                self._outcomes_to_tell.append((owner.hooks.on_in_doubt, told))
+        is_committed = any(outcome is CommitOutcome.COMMITTED for _, _, outcome in outcomes)
+        return CommitOutcome.COMMITTED if is_committed else CommitOutcome.BACKED_OUT
 
     def _is_lost(self, lost: OwnershipLost) -> OwnershipLost:
         # What one half has lost, both have, whatever is called afterwards.
         self._lost = lost
         return lost
 
-    def _tell_verdicts(self) -> None:
-        while self._verdicts:
-            on_in_doubt, verdict = self._verdicts.pop(0)
+    def _tell_outcomes(self) -> None:
+        while self._outcomes_to_tell:
+            on_in_doubt, outcome = self._outcomes_to_tell.pop(0)
             if on_in_doubt:
-                on_in_doubt(verdict)
+                on_in_doubt(outcome)
 
     def __repr__(self) -> str:
         names = ", ".join(owner.name for owner in self.owners)
-        return f"<UnitsOfWork of {names} uow={self.owners[0].number} messages={self.messages}>"
+        return f"<UnitsOfWork of {names} uow={self._first.number} messages={self.messages}>"
 
 
 def _no_clock() -> float:

@@ -26,7 +26,7 @@ from opentelemetry.util.types import AttributeValue
 
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.status import StatusRecord
-from mqgroups.errors import MQIError, OwnershipLost
+from mqgroups.errors import MQIError
 from mqgroups.mqi.message import Message
 from mqgroups.telemetry import context, metrics
 from mqgroups.telemetry import semantic_conventions as sc
@@ -81,14 +81,12 @@ class OwnerTelemetry:
         q_mgr_name: str,
         *,
         propagates: bool,
-        leader: OwnerTelemetry | None = None,
     ) -> None:
-        """``leader``: whose units of work these are too; its spans are the parents of this one's."""
+        """``propagates``: whether messages carry trace context."""
         self.each_message = settings.trace == EACH_MESSAGE
         self._tracer = tracer(settings)
         self._role = role
         self._queue = queue
-        self._leader = leader
         self._who: _Attributes = {sc.CLIENT_ID: name, sc.QUEUE_MANAGER: q_mgr_name}
         self._operations = {
             operation: {
@@ -118,8 +116,8 @@ class OwnerTelemetry:
     # --- a unit of work
 
     @guarded
-    def begin(self, unit_of_work: int) -> None:
-        """A unit of work has, or is about to have, its first message."""
+    def begin(self, unit_of_work: int, below: Context | None = None) -> None:
+        """A unit of work has, or is about to have, its first message; ``below`` the span of another owner of it."""
         if self._unit is not None:
             return
         self._unit = unit = _Open(INVALID_SPAN, self._role, time.perf_counter())
@@ -129,7 +127,7 @@ class OwnerTelemetry:
         resumed, self._resumed_link = self._resumed_link, None
         unit.span = self._tracer.start_span(
             f"{self._role} {self._queue}",
-            context=self._leader.context if self._leader is not None else None,
+            context=below,
             kind=self._kind,
             attributes={**self._operations[self._role], **self._who, sc.UNIT_OF_WORK: unit_of_work},
             links=[resumed] if resumed is not None else None,
@@ -167,13 +165,18 @@ class OwnerTelemetry:
         self._finish(settling, why)
 
     @guarded
-    def ended(self, position: GroupPosition, messages: int, why: BaseException | str | None = None) -> None:
-        """The unit of work has ended: at ``position``, with so many messages; ``why`` it was backed out."""
+    def ended(
+        self, position: GroupPosition, messages: int, why: BaseException | str | None = None, *, is_lost: bool = False
+    ) -> None:
+        """The unit of work has ended: at ``position``, with so many messages; ``why`` it was backed out.
+
+        ``is_lost``: because another instance has this owner's name.
+        """
         self.settled(why if isinstance(why, BaseException) else None)
         if why is not None:
             self.messages.failed(why)
         self.messages.step_out()
-        if isinstance(why, OwnershipLost) and self._leader is None:
+        if is_lost:
             self._replaced()
         self._finish_messages()
         unit, self._unit = self._unit, None

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
+from mqgroups.core import modes
+from mqgroups.core.modes import Trace
 from mqgroups.errors import ConfigurationError
 
-EACH_UNIT_OF_WORK, EACH_MESSAGE, OFF = "unit of work", "message", "off"
+EACH_UNIT_OF_WORK: Final = "unit of work"
+EACH_MESSAGE: Final = "message"
+OFF: Final = "off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +22,13 @@ class TelemetrySettings:
         ConfigurationError: ``trace`` is none of the three.
     """
 
-    trace: str = EACH_UNIT_OF_WORK
+    trace: Trace = EACH_UNIT_OF_WORK
     propagate: bool = False
 
     def __post_init__(self) -> None:
-        if self.trace not in (EACH_UNIT_OF_WORK, EACH_MESSAGE, OFF):
-            raise ConfigurationError(
-                f"trace must be {EACH_UNIT_OF_WORK!r}, {EACH_MESSAGE!r} or {OFF!r}, got {self.trace!r}"
-            )
+        problem = modes.problem("trace", self.trace, Trace)
+        if problem is not None:
+            raise ConfigurationError(problem)
 
 
 DEFAULT = TelemetrySettings()

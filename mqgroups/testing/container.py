@@ -22,13 +22,12 @@ import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from docker.errors import APIError, DockerException
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.docker_client import DockerClient
 from testcontainers.core.waiting_utils import WaitStrategy, WaitStrategyTarget
-from typing_extensions import Self
 
 from mqgroups.testing import IMAGE
 

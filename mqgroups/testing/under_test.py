@@ -14,7 +14,7 @@ from typing import Any
 
 from mqgroups.embedded import EmbeddedQueueManager
 from mqgroups.embedded.libmqm.build import CLIENT_LIBRARY
-from mqgroups.embedded.verbs import table_digest
+from mqgroups.embedded.wire.verbs import table_digest
 from mqgroups.mqi import constants as mqi
 
 MQSC = Path(__file__).with_name("queues.mqsc")

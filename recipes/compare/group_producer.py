@@ -13,6 +13,7 @@ def put_group(job: Job) -> None:
         if producer.checkpoint != job.messages:
             with producer.group() as group:
                 for number in range(group.resume_from + 1, job.messages + 1):
-                    group.put(payload(number), checkpoint=number)
+                    group.set_checkpoint(number)
+                    group.put(payload(number))
         # Before closing, which takes the record of the completed group away.
         job.say_done()

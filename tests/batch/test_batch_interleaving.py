@@ -12,7 +12,7 @@ from contextlib import closing
 import pytest
 
 from mqgroups import errors
-from mqgroups.queue_manager import connection_of
+from mqgroups.connection.holder import connection_of
 from tests.fix_batches import messages
 
 WHOLE = {"A": [b"A:1", b"A:2", b"A:3"]}

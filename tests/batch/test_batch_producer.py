@@ -6,8 +6,8 @@ import pytest
 
 from mqgroups import errors
 from mqgroups.batch.producer import BatchMessage
+from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mqi
-from mqgroups.queue_manager import connection_of
 from tests.fix_batches import messages
 from tests.fix_mqi import OK
 

@@ -11,12 +11,15 @@ from mqgroups import errors
 from mqgroups.core.claim import Claim, Sink
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from tests.each_call import each_call
 from tests.fix_batches import messages
 from tests.fix_mqi import OK, wait_until
 
 KEYS = ("A", "B")
 WHOLE = {key: [f"{key}:{n}".encode() for n in range(1, 6)] for key in KEYS}
 DEPTH = 10
+# Of an attempt.
+MOST_CALLS = 54
 whenever = pytest.mark.parametrize("when", ["before", "after"])
 
 
@@ -32,67 +35,62 @@ def completed(batches):
     return batches.kinds() == ["high-water mark"]
 
 
-def until_it_does_not_fire(make_batches, faults, fault, act):
-    """Call ``act`` with the fault at the first call, the second and so on; returns how many there were."""
-    fired = nth = 1
-    while fired:
-        batches = make_batches()
-        faults.clear_faults()
-        act(batches, lambda nth=nth: faults.arm(fault(nth)))
-        fired = faults.faults_fired()
-        faults.clear_faults()
-        batches.attempt()  # makes the status queue, if nobody has
-        # What the lost connection had in its unit of work may be hidden for a while after its handles are gone.
-        put_all(batches, batches.owner.connect(), claim_wait_s=30)
-        wait_until(partial(completed, batches))
-        assert batches.groups() == WHOLE, nth
-        assert batches.depth() == DEPTH, nth
-        nth += 1
-    return nth
+def disturbed(make_batches, faults, fault, act):
+    """Call ``act`` with a function that arms the fault, then do all of the batch again; returns whether the fault has fired."""
+    batches = make_batches()
+    faults.clear_faults()
+    act(batches, lambda: faults.arm(fault))
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    batches.attempt()  # makes the status queue, if nobody has
+    # What the lost connection had in its unit of work may be hidden for a while after its handles are gone.
+    put_all(batches, batches.owner.connect(), claim_wait_s=30)
+    wait_until(partial(completed, batches))
+    assert batches.groups() == WHOLE
+    assert batches.depth() == DEPTH
+    return fired
 
 
 @pytest.mark.embedded
 @whenever
-def test_the_next_attempt_goes_on_whatever_call_ends_an_attempt(make_batches, faults, when):
+@each_call(least=40, most=MOST_CALLS)
+def test_the_next_attempt_goes_on_whatever_call_ends_an_attempt(make_batches, faults, when, call):
     def act(batches, arm):
         qmgr = batches.owner.connect(reconnect_wait_s=0)
         arm()
         with suppress(errors.ConnectionBroken, errors.CommitOutcomeUnknown):
             put_all(batches, qmgr)
 
-    assert until_it_does_not_fire(make_batches, faults, lambda nth: Fault("drop", when, nth=nth), act) > 40
+    call.check(disturbed(make_batches, faults, Fault("drop", when, nth=call.nth), act))
+
+
+def put_with_patience(batches, arm):
+    qmgr = batches.owner.connect(reconnect_wait_s=30)
+    arm()
+    put_all(batches, qmgr, claim_wait_s=30)
 
 
 @pytest.mark.embedded
 @whenever
-def test_an_attempt_goes_on_by_itself_whatever_call_loses_its_connection(make_batches, faults, when):
-    def act(batches, arm):
-        qmgr = batches.owner.connect(reconnect_wait_s=30)
-        arm()
-        put_all(batches, qmgr, claim_wait_s=30)
-
-    assert until_it_does_not_fire(make_batches, faults, lambda nth: Fault("drop", when, nth=nth), act) > 40
+@each_call(least=40, most=MOST_CALLS)
+def test_an_attempt_goes_on_by_itself_whatever_call_loses_its_connection(make_batches, faults, when, call):
+    call.check(disturbed(make_batches, faults, Fault("drop", when, nth=call.nth), put_with_patience))
 
 
 @pytest.mark.embedded
 @whenever
 @pytest.mark.parametrize("reason", [mq.MQRC_CONNECTION_BROKEN, mq.MQRC_CALL_INTERRUPTED], ids=mq.reason_name)
-def test_every_commit_of_an_attempt_gets_a_verdict(make_batches, faults, reason, when):
-    def act(batches, arm):
-        qmgr = batches.owner.connect(reconnect_wait_s=30)
-        arm()
-        put_all(batches, qmgr, claim_wait_s=30)
-
-    def fault(nth):
-        return Fault("answer", when, verb="MQCMIT", nth=nth, reason=reason)
-
-    assert until_it_does_not_fire(make_batches, faults, fault, act) > 8
+@each_call(least=7, most=10)
+def test_every_commit_of_an_attempt_gets_a_verdict(make_batches, faults, reason, when, call):
+    fault = Fault("answer", when, verb="MQCMIT", nth=call.nth, reason=reason)
+    call.check(disturbed(make_batches, faults, fault, put_with_patience))
 
 
 @pytest.mark.embedded
 @whenever
 @pytest.mark.parametrize("reconnect_wait_s", [0, 30], ids=["the-next-driver", "by-itself"])
-def test_a_batch_is_completed_whatever_call_loses_the_driver(make_batches, faults, when, reconnect_wait_s):
+@each_call(least=10, most=19)
+def test_a_batch_is_completed_whatever_call_loses_the_driver(make_batches, faults, when, reconnect_wait_s, call):
     def act(batches, arm):
         put_all(batches, batches.owner.connect())
         qmgr = batches.owner.connect(reconnect_wait_s=reconnect_wait_s)
@@ -102,7 +100,7 @@ def test_a_batch_is_completed_whatever_call_loses_the_driver(make_batches, fault
         except errors.MQIError:
             assert reconnect_wait_s == 0
 
-    assert until_it_does_not_fire(make_batches, faults, lambda nth: Fault("drop", when, nth=nth), act) > 10
+    call.check(disturbed(make_batches, faults, Fault("drop", when, nth=call.nth), act))
 
 
 @pytest.mark.embedded

@@ -156,7 +156,7 @@ def main() -> None:
 def _spark(console: Console) -> dict[str, object]:
     """Measure Spark; nothing where there is none."""
     if importlib.util.find_spec("pyspark") is None:
-        console.print("Spark is left out: pyspark is not installed; it needs Python 3.11 or newer")
+        console.print("Spark is left out: pyspark is not installed")
         return {}
     from tests.bench import spark
 

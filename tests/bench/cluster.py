@@ -17,8 +17,8 @@ import pymqi
 from pymqi import CMQC
 
 from mqgroups.embedded import EmbeddedCluster, EmbeddedQueueManager
-from mqgroups.embedded.cluster_file import ClusterFile, QueueManagerEntry
-from mqgroups.embedded.membership import ChannelSettings
+from mqgroups.embedded.channels.settings import ChannelSettings
+from mqgroups.embedded.serve.cluster_file import ClusterFile, QueueManagerEntry
 from tests.bench.costs import Spent
 
 INSTANCES = (1, 2, 4)

@@ -10,10 +10,10 @@ import pytest
 
 import mqgroups
 from mqgroups import errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.queue_manager import connection_of
 
 THIS = [b"%d" % number for number in range(7)]
 
@@ -273,6 +273,27 @@ def test_without_mqback_there_is_no_mqdisc(owner, faults, count_calls, caplog):
     connection = connection_of(qmgr)
     binding, hconn = connection.binding, connection.hconn
     assert binding.MQBACK(hconn) == binding.MQDISC(hconn) == (0, 0)
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("verb", ["MQGET", "MQINQ"])
+def test_an_error_of_a_connection_that_was_lost_before_names_the_verb_that_lost_it(owner, faults, verb):
+    connection = connection_of(owner.connect(reconnect_wait_s=0))
+    queue = connection.open_queue(owner.queue, mq.MQOO_INPUT_SHARED | mq.MQOO_INQUIRE)
+    faults.arm(Fault("drop", verb=verb))
+    calls = {
+        "MQGET": lambda: queue.get(st.md(), st.gmo(mq.MQGMO_NO_WAIT)),
+        "MQINQ": lambda: queue.inquire(mq.MQIA_Q_TYPE),
+    }
+    with pytest.raises(errors.ConnectionBroken):
+        calls[verb]()
+    for call in (
+        lambda: connection.open_queue(owner.queue, mq.MQOO_INQUIRE),
+        lambda: connection.begin(owner),
+    ):
+        with pytest.raises(errors.ConnectionBroken) as lost:
+            call()
+        assert lost.value.verb == verb
 
 
 # --- whose unit of work

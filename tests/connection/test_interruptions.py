@@ -9,14 +9,16 @@ That it comes between any two lines of the library is tried by the campaign (``t
 from __future__ import annotations
 
 import contextlib
+import inspect
 import itertools
 
 import pytest
 
 import mqgroups
 from mqgroups import errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.put.group import OutgoingGroup
-from mqgroups.queue_manager import connection_of
+from tests.faults.interrupter import Interrupter, Place, Point
 
 THIS = [b"%d" % number for number in range(7)]
 VERBS = ("MQOPEN", "MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK", "inquire")
@@ -71,7 +73,8 @@ def put_until_done(producer):
             with producer.group() as group:
                 assert group.checkpoint == (group.resume_from or None)
                 for number in range(group.resume_from, len(THIS)):
-                    group.put(THIS[number], checkpoint=number + 1)
+                    group.set_checkpoint(number + 1)
+                    group.put(THIS[number])
         except KeyboardInterrupt:
             interruptions += 1
     return interruptions
@@ -218,6 +221,16 @@ def test_a_producer_that_was_interrupted_at_the_edge_of_its_groups_block_goes_on
     assert owner.on_queue(owner.status_queue("put")) == []
 
 
+def test_a_producer_that_was_interrupted_just_before_its_group_takes_the_turn_goes_on(owner, qmgr):
+    source, first = inspect.getsourcelines(OutgoingGroup._leave_block)
+    line = first + next(number for number, text in enumerate(source) if "with self._turn" in text)
+    with owner.producer(qmgr, commit_every=100) as producer:
+        with Interrupter([Point("KeyboardInterrupt", Place("put/group.py", line), 1)]) as interrupter:
+            assert put_until_done(producer) == 1
+        assert interrupter.fired == 1
+    assert is_whole(owner)
+
+
 def test_a_group_may_be_left_by_an_exit_stack(owner, qmgr):
     with owner.producer(qmgr) as producer, contextlib.ExitStack() as stack:
         group = stack.enter_context(producer.group())
@@ -300,7 +313,8 @@ def test_a_group_is_resumed_after_its_producer_was_interrupted_as_it_closed(owne
     producer = owner.producer(qmgr)
     group = producer.group()
     for number in range(4):
-        group.put(THIS[number], checkpoint=number + 1)
+        group.set_checkpoint(number + 1)
+        group.put(THIS[number])
     interruption.comes(1, when)
     with pytest.raises(KeyboardInterrupt):
         producer.close()

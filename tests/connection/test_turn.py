@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from mqgroups import errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from mqgroups.queue_manager import connection_of
 
 THIS = [b"%d" % number for number in range(7)]
 ROLES = pytest.mark.parametrize("role", ["put", "get"])
@@ -95,7 +95,7 @@ def test_a_message_that_was_got_when_the_call_was_interrupted_is_got_again(owner
         messages = iter(next(iter(consumer)))
         assert [next(messages).data for _ in range(3)] == THIS[:3]
         at_call(owner, qmgr, "MQGET", 1, interrupt)
-        consumer._consumption.cursor.queue._mqget = connection_of(qmgr).binding.MQGET
+        consumer._getter.cursor.queue._mqget = connection_of(qmgr).binding.MQGET
         with pytest.raises(KeyboardInterrupt):
             next(messages)
         assert [(group.resume_from, [m.data for m in group]) for group in consumer] == [(2, THIS[2:])]

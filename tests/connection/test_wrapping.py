@@ -8,8 +8,8 @@ import pytest
 
 import mqgroups
 from mqgroups import errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mqi
-from mqgroups.queue_manager import connection_of
 
 THIS = [b"%d" % number for number in range(7)]
 
@@ -109,3 +109,26 @@ def test_a_commit_by_the_bindings_own_functions_is_noticed_at_the_next_start(own
     assert (owner.records("put"), owner.anchors("put")) == ([], 1)
     with pytest.raises(errors.StatusRecordHidden, match="by a commit on a shared connection"):
         owner.producer()
+
+
+def test_a_pipe_that_puts_nothing_in_a_unit_of_work_keeps_both_its_records(owner, q_mgr, make_queue):
+    """Both are got before the first message of each unit of work, also where one of them does not change in it."""
+    target = make_queue()
+    settings = {"name": owner.name, "commit_every": 2, "wait_s": 0, "owner_wait_s": 0}
+    owner.put_raw_group(THIS)
+    with mqgroups.wrap(q_mgr) as qmgr:
+        pipe = qmgr.group_pipe(owner.queue, target, **settings)
+        with pytest.raises(Died), pipe:
+            for message in next(iter(pipe))[0]:
+                if message.data == THIS[3]:
+                    raise Died
+        assert owner.data() == THIS[2:]
+        for role in ("get", "put"):
+            assert (len(owner.records(role)), owner.anchors(role)) == (1, 1), role
+        with qmgr.group_pipe(owner.queue, target, **settings) as pipe:
+            for incoming, outgoing in pipe:
+                for message in incoming:
+                    outgoing.put(message.data)
+    assert [found.data for found in owner.on_queue(target)] == THIS[2:]
+    for role in ("get", "put"):
+        assert owner.on_queue(owner.status_queue(role)) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from mqgroups.core.claim import (
     RecordKind,
     Sink,
     claim_action,
+    claim_values,
     high_water_mark,
     kind_of_record,
     new_intent,
@@ -78,11 +80,17 @@ def test_records_are_found_by_what_they_are_of_and_by_nothing_else():
 
 def test_what_is_taken_over_keeps_what_was_committed_and_says_who_has_it():
     taken = taken_over(replace(CLAIM, run="run-2", partition=4), BEGUN)
-    assert (taken.group_id, taken.msg_seq_number, taken.checkpoint["digest"]) == (BEGUN.group_id, 100, "digest")
-    assert (taken.checkpoint["run"], taken.checkpoint["partition"]) == ("run-2", 4)
+    assert (taken.group_id, taken.msg_seq_number, claim_values(taken.checkpoint)["digest"]) == (
+        BEGUN.group_id,
+        100,
+        "digest",
+    )
+    values = claim_values(taken.checkpoint)
+    assert (values["run"], values["partition"]) == ("run-2", 4)
 
 
-WRONG: list[dict[str, object]] = [
+SAID: dict[str, Any] = {**claim_values(BEGUN.checkpoint)}
+WRONG: list[dict[str, Any]] = [
     {"kind": ["status"]},
     {"sink": None},
     {"batch": True},
@@ -106,7 +114,7 @@ WRONG: list[dict[str, object]] = [
         (replace(BEGUN, checkpoint={"kind": "other", "sink": "query-1", "batch": 7}), None),
         (replace(BEGUN, checkpoint=b"bytes"), None),
         (replace(BEGUN, checkpoint=["status"]), None),
-        *((replace(BEGUN, checkpoint={**BEGUN.checkpoint, **wrong}), None) for wrong in WRONG),
+        *((replace(BEGUN, checkpoint={**SAID, **wrong}), None) for wrong in WRONG),
     ],
 )
 def test_a_record_says_what_it_is(record, kind):

@@ -13,8 +13,7 @@ from mqgroups.core.group import (
     GetPlan,
     GroupPosition,
     PutPlan,
-    after_get,
-    after_put,
+    after_messages,
     follows,
     next_get,
     next_put,
@@ -112,7 +111,7 @@ def test_any_walk_with_restarts_ends_in_one_last_message_without_gap(cuts):
     handle, position, queue = Handle(), AT_START, []
     for number, cut in enumerate(cuts, start=1):
         plan = next_put(position, last=number == len(cuts))
-        position = after_put(position, handle.perform(plan))
+        position = after_messages(position, handle.perform(plan))
         queue.append(handle.put[-1])
         if cut:
             handle, position = Handle(), GroupPosition(position.group_id, position.msg_seq_number, retained=False)
@@ -126,7 +125,7 @@ def test_a_get_after_any_cut_asks_for_the_next_message(n, cut):
     position = AT_START
     for number in range(1, min(n, cut) + 1):
         assert follows(position, GROUP, number)
-        position = after_get(position, GROUP)
+        position = after_messages(position, GROUP)
     if position.at_start:
         return
     plan = next_get(
@@ -139,5 +138,5 @@ def test_a_get_after_any_cut_asks_for_the_next_message(n, cut):
 def test_many_puts_at_once_are_as_many_single_ones(n):
     singly = AT_START
     for _ in range(n):
-        singly = after_put(singly, GROUP)
-    assert after_put(AT_START, GROUP, n) == singly
+        singly = after_messages(singly, GROUP)
+    assert after_messages(AT_START, GROUP, n) == singly

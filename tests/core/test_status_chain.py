@@ -14,9 +14,9 @@ from mqgroups.core.status_chain import (
     MOST_BYTES,
     MOST_SEGMENTS,
     ChainBroken,
+    FoundMessage,
     Kept,
     LookAgain,
-    Lying,
     OnQueue,
     Pair,
     RecordHidden,
@@ -63,11 +63,11 @@ A, B = b"a" * 24, b"b" * 24
 
 
 def segment(offset, length, flags=MIDDLE, group_id=GROUP, says=None, anchor=A):
-    return Lying(b"%024d" % offset, anchor, group_id, offset, length, flags, says or record())
+    return FoundMessage(b"%024d" % offset, anchor, group_id, offset, length, flags, says or record())
 
 
 def message(msg_id, says, anchor=A):
-    return Lying(msg_id * 24, anchor, GROUP_ID_NONE, 0, 500, MsgFlag.NONE, says)
+    return FoundMessage(msg_id * 24, anchor, GROUP_ID_NONE, 0, 500, MsgFlag.NONE, says)
 
 
 PLAIN = message(b"p", record())
@@ -173,7 +173,7 @@ def test_what_is_neither_is_told(messages, several):
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, MOST_BYTES // 4)), max_size=120))
 def test_any_walk_leaves_one_readable_record_and_no_chain_grows_without_bound(steps):
-    queue: list[Lying] = []
+    queue: list[FoundMessage] = []
     now = None
     for number, (segmented, length) in enumerate(steps):
         put = next_record_put(now, segmented=segmented)
@@ -183,7 +183,7 @@ def test_any_walk_leaves_one_readable_record_and_no_chain_grows_without_bound(st
             queue, now = [], None
         msg_id = b"%024d" % number
         group_id = (put.group_id if any(put.group_id) else b"%024d" % -number) if put.msg_flags else GROUP_ID_NONE
-        queue.append(Lying(msg_id, A, group_id, put.offset, length, put.msg_flags, record(epoch=number)))
+        queue.append(FoundMessage(msg_id, A, group_id, put.offset, length, put.msg_flags, record(epoch=number)))
         now = after_record_put(now, put, msg_id, group_id, length)
         assert on_queue([*queue, ANCHOR]) == (OnQueue(now, A), record(epoch=number))
         assert len(queue) <= MOST_SEGMENTS

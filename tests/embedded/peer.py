@@ -10,8 +10,8 @@ import struct
 import threading
 from collections.abc import Callable
 
-from mqgroups.embedded.frames import FrameReader, decode_request, empty_reply_values, encode_reply
-from mqgroups.embedded.verbs import Verb
+from mqgroups.embedded.wire.frames import FrameReader, decode_request, empty_reply_values, encode_reply
+from mqgroups.embedded.wire.verbs import Verb
 
 Answers = Callable[[Verb, int, list[object]], "bytes | None"]
 

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from mqgroups.embedded import Fault
-from mqgroups.embedded.frames import encode_reply
-from mqgroups.embedded.latency import delayed
 from mqgroups.embedded.libmqm.build import CLIENT_LIBRARY, build
-from mqgroups.embedded.verbs import Verb
+from mqgroups.embedded.serve.latency import delayed
+from mqgroups.embedded.wire.frames import encode_reply
+from mqgroups.embedded.wire.verbs import Verb
 from mqgroups.mqi import constants as mq
 from tests import fix_mqi
 from tests.embedded.peer import Caller, Peer, well_behaved

@@ -8,11 +8,12 @@ from __future__ import annotations
 import pytest
 
 import mqgroups
+from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import EmbeddedQueueManager
-from mqgroups.embedded import pcf_constants as cf
-from mqgroups.embedded.authority import WORDS, Authorities, Entity, RecordKey, applicable, fits, meant_by
-from mqgroups.embedded.commands.authority import _MQAUTH
+from mqgroups.embedded.admin.commands.authority import _MQAUTH
+from mqgroups.embedded.objects.authority import WORDS, Authorities, Entity, RecordKey, applicable, fits, meant_by
 from mqgroups.embedded.store import Store
+from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi.constants import (
     MQCA_Q_NAME,
     MQCO_DELETE,
@@ -48,7 +49,6 @@ from mqgroups.mqi.constants import (
     MQSO_RESUME,
 )
 from mqgroups.operate.mqsc import MQSCClient
-from mqgroups.queue_manager import connection_of
 from mqgroups.testing.under_test import QueueManagerUnderTest
 from tests.embedded.test_commands import Commands
 from tests.fix_mqi import OK, failed, shared_input

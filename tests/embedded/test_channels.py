@@ -16,7 +16,7 @@ import time
 import pytest
 
 from mqgroups.embedded import ControlError, EmbeddedQueueManagerError, Fault
-from mqgroups.embedded.membership import ChannelSettings
+from mqgroups.embedded.channels.settings import ChannelSettings
 from mqgroups.mqi.constants import (
     MQFMT_DEAD_LETTER_HEADER,
     MQFMT_NONE,

@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from mqgroups.embedded import pcf
-from mqgroups.embedded import pcf_constants as cf
-from mqgroups.embedded.command_server import COMMAND_QUEUE
-from mqgroups.embedded.commands import COMMANDS
-from mqgroups.embedded.pcf import Header, Parameter
+from mqgroups.embedded.admin import pcf
+from mqgroups.embedded.admin.command_server import COMMAND_QUEUE
+from mqgroups.embedded.admin.commands import COMMANDS
+from mqgroups.embedded.admin.pcf import Header, Parameter
+from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi.constants import (
     MQCA_Q_NAME,
     MQEI_UNLIMITED,

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from mqgroups.embedded import pcf_constants as cf
+from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as mqi_constants
 from mqgroups.mqi.constants import (
     MQAT_USER,
@@ -396,6 +396,30 @@ def test_reset_statistics_tells_and_begins_anew(command, connect, made):
     assert (row[MQIA_HIGH_Q_DEPTH], row[MQIA_MSG_ENQ_COUNT], row[MQIA_MSG_DEQ_COUNT]) == (3, 3, 1)
     (row,) = command("RESET_Q_STATS", {MQCA_Q_NAME: made})
     assert (row[MQIA_HIGH_Q_DEPTH], row[MQIA_MSG_ENQ_COUNT], row[MQIA_MSG_DEQ_COUNT]) == (2, 0, 0)
+
+
+def test_depths_have_what_is_put_and_not_what_is_got_in_a_unit_of_work(command, connect, made):
+    """Topic q103130; the depth that a backout brings back is one that the queue had (MQIA_HIGH_Q_DEPTH)."""
+
+    def depths():
+        rows = [command(each, {MQCA_Q_NAME: made})[0] for each in ("INQUIRE_Q", "INQUIRE_Q_STATUS")]
+        return [row[MQIA_CURRENT_Q_DEPTH] for row in rows]
+
+    connection = connect()
+    handle = connection.open(made.decode(), MQOO_INPUT_SHARED | MQOO_OUTPUT)
+    assert handle.put(b"m").code == OK
+    assert handle.get(MQGMO_SYNCPOINT).code == OK
+    assert depths() == [0, 0]
+    command("RESET_Q_STATS", {MQCA_Q_NAME: made})
+    for _ in range(2):
+        assert connect().put1(made.decode(), b"m").code == OK
+    assert depths() == [2, 2]
+    assert connection.back_out() == OK
+    assert depths() == [3, 3]
+    for _ in range(3):
+        assert handle.get().code == OK
+    (row,) = command("RESET_Q_STATS", {MQCA_Q_NAME: made})
+    assert row[MQIA_HIGH_Q_DEPTH] == 3
 
 
 def test_connections_and_their_handles(command, connect, made):

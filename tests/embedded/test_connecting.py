@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mqgroups.embedded import EmbeddedQueueManager, EmbeddedQueueManagerError, server
-from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.embedded import EmbeddedQueueManager, EmbeddedQueueManagerError
+from mqgroups.embedded.serve import server
+from mqgroups.embedded.serve.start_up import started
 from mqgroups.mqi.constants import (
     MQCNO_HANDLE_SHARE_NONE,
     MQOO_OUTPUT,
@@ -164,7 +165,7 @@ def test_a_host_name_is_listened_on_only_where_it_means_loopback(monkeypatch, tm
         found = [(family, socket.SOCK_STREAM, 6, "", (address, 0))]
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
 
-    q_mgr = QueueManager("QM1", tmp_path)
+    q_mgr = started("QM1", tmp_path)
     listening = server.Server(q_mgr)
     for address in ("192.0.2.1", "0.0.0.0", "::", "2001:db8::1"):
         resolves_to(address)

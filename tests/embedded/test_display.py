@@ -1,16 +1,14 @@
-"""DISPLAY of MQSC, in PCF Escape commands and by ``mqgroups embedded mqsc``."""
+"""DISPLAY of MQSC, in PCF Escape commands."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 import pytest
 
-from mqgroups.embedded import pcf_constants as cf
-from mqgroups.embedded.mqsc import parse
-from mqgroups.mqi.constants import MQOO_INPUT_SHARED, MQOO_OUTPUT, MQPMO_SYNCPOINT
+from mqgroups.embedded.admin.mqsc import parse
+from mqgroups.embedded.wire import pcf_constants as cf
+from mqgroups.mqi.constants import MQGMO_SYNCPOINT, MQOO_INPUT_SHARED, MQOO_OUTPUT, MQPMO_SYNCPOINT
 from tests.fix_mqi import OK
 
 pytestmark = pytest.mark.embedded
@@ -223,32 +221,21 @@ def test_a_command_file_may_have_it_and_shows_nothing(own_queue_manager, tmp_pat
     assert own_queue_manager(mqsc=[mqsc]).is_running
 
 
-# --- the command line
+def test_curdepth_has_what_is_put_and_not_what_is_got_in_a_unit_of_work(escape, connect, q_mgr):
+    """CurrentQDepth "includes messages that have been put on the queue within a unit of work ... excludes messages that have
+    been retrieved within a unit of work" (topic q103130)."""
 
+    def curdepths():
+        shown = [escape(f"DIS {what}(D.TWO) CURDEPTH")[0] for what in ("QL", "QUEUE", "QS")]
+        return [depth for text in shown for depth in re.findall(r"CURDEPTH\((\d+)\)", text)]
 
-def mqsc(q_mgr, *arguments, text=""):
-    command = [sys.executable, "-m", "mqgroups", "embedded", "mqsc", "--data", str(q_mgr.data), *arguments]
-    return subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=False)
-
-
-def test_mqsc_shows_what_is_asked_with_c(q_mgr):
-    done = mqsc(q_mgr, "-c", "DIS QL(D.ONE) MAXDEPTH", "-c", "DIS QL(D.TWO) MAXDEPTH")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count("AMQ8409I") == 2
-    assert "MAXDEPTH(10)" in done.stdout
-
-
-def test_mqsc_goes_on_after_a_command_that_is_refused(q_mgr):
-    text = "* a comment\nDEFINE QLOCAL(D.NEW) +\n  MAXDEPTH(3)\nDEFINE QLOCAL(D.NEW)\nDIS QL(D.NEW) MAXDEPTH\n"
-    done = mqsc(q_mgr, text=text)
-    assert done.returncode == 1
-    assert "DEFINE QLOCAL(D.NEW): done" in done.stdout
-    assert "MAXDEPTH(3)" in done.stdout
-    assert done.stderr.startswith("AMQ8150E: DEFINE QLOCAL(D.NEW)")
-
-
-def test_mqsc_says_so_when_nobody_is_there(tmp_path):
-    command = [sys.executable, "-m", "mqgroups", "embedded", "mqsc", "--data", str(tmp_path), "-c", "DIS QMGR"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 1
-    assert done.stderr.startswith("mqgroups: no embedded queue manager runs on")
+    application = connect(q_mgr)
+    handle = application.open("D.TWO", MQOO_INPUT_SHARED | MQOO_OUTPUT)
+    assert handle.put(b"m").code == OK
+    assert handle.get(MQGMO_SYNCPOINT).code == OK
+    assert curdepths() == ["0"] * 3
+    for _ in range(2):
+        assert handle.put(b"m", MQPMO_SYNCPOINT).code == OK
+    assert curdepths() == ["2"] * 3
+    assert application.back_out() == OK
+    assert curdepths() == ["1"] * 3

@@ -5,9 +5,7 @@ from __future__ import annotations
 import stat
 
 import pytest
-from click.testing import CliRunner
 
-from mqgroups.cli.main import main
 from mqgroups.embedded import Control, ControlError, Fault, random_fault
 from mqgroups.mqi.constants import (
     MQCC_WARNING,
@@ -169,21 +167,6 @@ def test_quiescing_ends_the_waits_that_ask_for_it_and_no_others(connect, connect
     assert waits.result(30).code == failed(MQRC_Q_MGR_QUIESCING)
     out.put(b"late")
     assert waits_on.result(30).data == b"late"
-
-
-# --- from the command line
-
-
-def test_a_fault_can_be_set_from_the_command_line(connected, q_mgr):
-    done = CliRunner().invoke(
-        main, ["embedded", "fault", "--data", str(q_mgr.data), "--verb", "MQCMIT", "--reason", "2024", "answer"]
-    )
-    assert (done.exit_code, done.output) == (0, "")
-    assert connected.commit() == failed(2024)
-    shown = CliRunner().invoke(main, ["embedded", "calls", "--data", str(q_mgr.data)])
-    assert "MQCMIT   1" in shown.output
-    assert CliRunner().invoke(main, ["embedded", "fault", "--data", str(q_mgr.data), "clear"]).exit_code == 0
-    assert q_mgr.faults_fired() == 0
 
 
 def test_only_its_owner_may_read_how_a_server_is_controlled(q_mgr):

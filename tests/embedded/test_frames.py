@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgroups.embedded.frames import (
+from mqgroups.embedded.wire.frames import (
     HEADER,
     MAX_BODY_LENGTH,
     FrameError,
@@ -22,7 +22,7 @@ from mqgroups.embedded.frames import (
     encode_reply,
     encode_request,
 )
-from mqgroups.embedded.verbs import BY_NAME, VERBS, Field, table_digest
+from mqgroups.embedded.wire.verbs import BY_NAME, VERBS, Field, table_digest
 from mqgroups.mqi.constants import MQOO_INPUT_SHARED, MQOO_OUTPUT, MQPMO_SYNCPOINT
 from tests.fix_mqi import OK
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mqgroups.embedded.verbs import VERBS
+from mqgroups.embedded.wire.verbs import VERBS
 from tests.fuzz.__main__ import Findings, built, run
 
 pytestmark = [pytest.mark.embedded, pytest.mark.slow]

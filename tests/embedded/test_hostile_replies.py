@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from mqgroups.embedded.frames import HEADER, empty_reply_values, encode_reply
 from mqgroups.embedded.libmqm.build import CLIENT_LIBRARY, build
-from mqgroups.embedded.verbs import Verb
+from mqgroups.embedded.wire.frames import HEADER, empty_reply_values, encode_reply
+from mqgroups.embedded.wire.verbs import Verb
 from mqgroups.mqi import constants as mq
 from tests.embedded.peer import Caller, Peer, well_behaved
 

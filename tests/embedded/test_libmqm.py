@@ -20,10 +20,10 @@ from typing import cast
 import pytest
 
 from mqgroups.embedded import EmbeddedQueueManager
-from mqgroups.embedded.frames import HEADER, encode_reply
 from mqgroups.embedded.libmqm import build as build_module
 from mqgroups.embedded.libmqm.build import CLIENT_LIBRARY, SERVER_LIBRARY, BuildError, build
-from mqgroups.embedded.verbs import STRUCTURE_LENGTHS, Verb
+from mqgroups.embedded.wire.frames import HEADER, encode_reply
+from mqgroups.embedded.wire.verbs import STRUCTURE_LENGTHS, Verb
 from mqgroups.mqi import constants as mq
 from tests.embedded.peer import Answers, Caller, Peer, well_behaved
 

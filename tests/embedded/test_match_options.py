@@ -27,6 +27,7 @@ from mqgroups.mqi.constants import (
     MQOO_OUTPUT,
     MQPMO_LOGICAL_ORDER,
     MQRC_MATCH_OPTIONS_ERROR,
+    MQRC_MSG_SEQ_NUMBER_ERROR,
 )
 from tests.fix_mqi import EMPTY, OK, failed
 
@@ -194,3 +195,18 @@ def test_options_choose_the_group_to_begin(connection, queue):
     assert [answer.data for answer in answers] == [b"z1", b"z2"]
     assert source.get(LO, match=MQMO_MATCH_GROUP_ID, GroupId=groups[1]).code == EMPTY
     assert source.get(LO).data == b"y1"
+
+
+@pytest.mark.parametrize("number", [-1, 0, 1_000_000_000])
+@pytest.mark.parametrize("more", [0, MQGMO_LOGICAL_ORDER, MQGMO_BROWSE_FIRST])
+def test_a_number_that_no_message_has_cannot_be_asked_for(connection, queue, number, more):
+    """2250 is for MQGET too: "the value of the MsgSeqNumber field ... is less than one or greater than 999 999 999" (q042830)."""
+    handle = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE | MQOO_OUTPUT)
+    assert handle.put(b"m").code == OK
+    refused = handle.get(more, match=MQMO_MATCH_MSG_SEQ_NUMBER, MsgSeqNumber=number)
+    assert refused.code == failed(MQRC_MSG_SEQ_NUMBER_ERROR)
+    # The highest that there can be, and numbers that are no criterion
+    assert handle.get(match=MQMO_MATCH_MSG_SEQ_NUMBER, MsgSeqNumber=999_999_999).code == EMPTY
+    assert handle.get(MQGMO_BROWSE_FIRST, MsgSeqNumber=number).code == OK
+    under_cursor = handle.get(MQGMO_MSG_UNDER_CURSOR, match=MQMO_MATCH_MSG_SEQ_NUMBER, MsgSeqNumber=number)
+    assert under_cursor.code == OK

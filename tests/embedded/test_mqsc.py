@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgroups.embedded import EmbeddedQueueManager, EmbeddedQueueManagerError
-from mqgroups.embedded.mqsc import MQSCError, parse
+from mqgroups.embedded.admin.mqsc import MQSCError, parse
 from mqgroups.mqi.constants import (
     MQCA_Q_DESC,
     MQIA_BACKOUT_THRESHOLD,

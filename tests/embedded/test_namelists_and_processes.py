@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from mqgroups.embedded.pcf_constants import (
+from mqgroups.embedded.wire.pcf_constants import (
     MQCA_APPL_ID,
     MQCA_ENV_DATA,
     MQCA_NAMELIST_DESC,

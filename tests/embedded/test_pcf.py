@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgroups.embedded import pcf
-from mqgroups.embedded import pcf_constants as cf
-from mqgroups.embedded.pcf import Header, Parameter, PCFError
+from mqgroups.embedded.admin import pcf
+from mqgroups.embedded.admin.pcf import Header, Parameter, PCFError
+from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as mq
 from tests.mqi.test_constants import binding_constants
 

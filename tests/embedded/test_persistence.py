@@ -6,10 +6,14 @@ import pytest
 
 from mqgroups.mqi.constants import (
     MQCO_DELETE,
+    MQENC_NORMAL,
+    MQGMO_COMPLETE_MSG,
     MQGMO_LOGICAL_ORDER,
     MQGMO_SYNCPOINT,
     MQMF_LAST_MSG_IN_GROUP,
+    MQMF_LAST_SEGMENT,
     MQMF_MSG_IN_GROUP,
+    MQMF_SEGMENT,
     MQOO_INPUT_SHARED,
     MQOO_OUTPUT,
     MQPER_NOT_PERSISTENT,
@@ -17,9 +21,13 @@ from mqgroups.mqi.constants import (
     MQPMO_LOGICAL_ORDER,
     MQPMO_SYNCPOINT,
     MQRC_CONNECTION_BROKEN,
+    MQRC_INCONSISTENT_CCSIDS,
+    MQRC_INCONSISTENT_ENCODINGS,
+    MQRC_STORAGE_MEDIUM_FULL,
     MQRC_UNKNOWN_OBJECT_NAME,
+    MQRO_COD,
 )
-from tests.fix_mqi import OK, failed
+from tests.fix_mqi import OK, failed, shared_input, warning
 
 Q = "TEST.LOCAL"
 PERSISTENT = {"Persistence": MQPER_PERSISTENT}
@@ -190,3 +198,54 @@ def test_messages_survive_many_restarts(connect, queue_manager, restart):
         assert connection.put1(Q, b"%d" % number, **PERSISTENT).code == OK
         connection = restart()
         assert visible(connection) == [b"%d" % one for one in range(number + 1)]
+
+
+UNLIKE = [
+    ({"CodedCharSetId": 819}, MQRC_INCONSISTENT_CCSIDS),
+    ({"Encoding": MQENC_NORMAL}, MQRC_INCONSISTENT_ENCODINGS),
+]
+
+
+def put_unlike_segments(connection, fields, **of_all):
+    """Put one logical message in four persistent segments, of which the last two have ``fields``."""
+    out = connection.open(Q, MQOO_OUTPUT)
+    for data, flag, more in [
+        (b"one ", MQMF_SEGMENT, {}),
+        (b"two ", MQMF_SEGMENT, {}),
+        (b"three ", MQMF_SEGMENT, fields),
+        (b"four", MQMF_LAST_SEGMENT, fields),
+    ]:
+        assert out.put(data, MQPMO_LOGICAL_ORDER, MsgFlags=flag, **PERSISTENT, **more, **of_all).code == OK
+
+
+@pytest.mark.parametrize(("fields", "reason"), UNLIKE)
+@pytest.mark.parametrize("options", [0, MQGMO_SYNCPOINT])
+def test_segments_that_complete_msg_did_not_return_survive(connect, queue_manager, restart, fields, reason, options):
+    """MQGMO_COMPLETE_MSG: "returns the first few consecutive segments ... To retrieve the remaining segments, the application
+    must reissue the MQGET call"."""
+    connection = connect(to=queue_manager)
+    put_unlike_segments(connection, fields)
+    answer = shared_input(connection, Q).get(MQGMO_COMPLETE_MSG | options)
+    assert (answer.code, answer.data) == (warning(reason), b"one two ")
+    assert connection.depth(Q) == 2
+    connection.commit()
+    connection = restart()
+    assert connection.depth(Q) == 2
+    assert [shared_input(connection, Q).get().data for _ in range(2)] == [b"three ", b"four"]
+    assert connection.depth(Q) == 0
+
+
+@pytest.mark.parametrize(("fields", "reason"), UNLIKE)
+def test_segments_whose_removal_could_not_be_written_are_all_there_once(connect, queue_manager, fields, reason):
+    """The call fails as a whole: the segments it would have returned are back, and those it would have left are untouched."""
+    connection = connect(to=queue_manager)
+    put_unlike_segments(connection, fields, Report=MQRO_COD, ReplyToQ=b"TEST.BASE")
+    into = shared_input(connection, Q)
+    queue_manager.control.fill_log()
+    # Only the report needs room
+    assert into.get(MQGMO_COMPLETE_MSG).code == failed(MQRC_STORAGE_MEDIUM_FULL)
+    assert connection.depth(Q) == 4
+    queue_manager.control.fill_log(full=False)
+    assert into.get(MQGMO_COMPLETE_MSG).code == warning(reason)
+    assert [answer.data for answer in into.all()] == [b"three ", b"four"]
+    assert connection.depth(Q) == 0

@@ -15,6 +15,7 @@ from mqgroups.mqi.constants import (
     MQMF_LAST_MSG_IN_GROUP,
     MQMF_LAST_SEGMENT,
     MQMF_MSG_IN_GROUP,
+    MQMF_SEGMENT,
     MQMF_SEGMENTATION_ALLOWED,
     MQOO_INPUT_SHARED,
     MQOO_INQUIRE,
@@ -25,6 +26,7 @@ from mqgroups.mqi.constants import (
     MQPMO_LOGICAL_ORDER,
     MQRC_Q_INDEX_TYPE_ERROR,
     MQRC_SEGMENTS_NOT_SUPPORTED,
+    MQRO_COA,
 )
 from tests.fix_mqi import EMPTY, OK, failed
 
@@ -56,10 +58,30 @@ def test_getting_by_groups_needs_a_queue_that_is_indexed_by_group(connection, op
     assert connection.open("GROUPS", MQOO_INPUT_SHARED).get(option).code == EMPTY
 
 
-def test_there_are_no_segments(connection):
+def test_segments_are_not_put_on_a_queue_that_is_indexed_by_group(connection):
+    """2365: "the queue on which the message is to be placed has an IndexType of MQIT_GROUP_ID" (q043940)."""
     out = connection.open("GROUPS", MQOO_OUTPUT)
     assert out.put(b"x", MsgFlags=MQMF_LAST_SEGMENT).code == failed(MQRC_SEGMENTS_NOT_SUPPORTED)
-    # The flag that allows them is accepted and ignored: no group identifier, no Segmentation status
+    assert connection.put1("GROUPS", b"x", MsgFlags=MQMF_SEGMENT).code == failed(MQRC_SEGMENTS_NOT_SUPPORTED)
+    plain = connection.open("PLAIN", MQOO_OUTPUT)
+    assert [plain.put(b"x", MQPMO_LOGICAL_ORDER, MsgFlags=flag).code for flag in (MQMF_SEGMENT, MQMF_LAST_SEGMENT)] == [
+        OK,
+        OK,
+    ]
+    found = connection.open("PLAIN", MQOO_INPUT_SHARED).all(MQGMO_NO_SYNCPOINT)
+    assert [(answer.md.Offset, answer.status) for answer in found] == [(0, " S "), (1, " L ")]
+
+
+def test_a_report_on_a_segment_is_not_put_on_such_a_queue_either(connection):
+    fields = {"MsgFlags": MQMF_LAST_SEGMENT, "Report": MQRO_COA, "ReplyToQ": b"GROUPS"}
+    assert connection.put1("PLAIN", b"x", **fields).code == OK
+    assert connection.put1("PLAIN", b"x", Report=MQRO_COA, ReplyToQ=b"GROUPS").code == OK
+    assert [answer.md.MsgFlags for answer in connection.browse("GROUPS")] == [0]
+
+
+def test_that_the_queue_manager_may_split_is_accepted_and_ignored(connection):
+    out = connection.open("GROUPS", MQOO_OUTPUT)
+    # No group identifier, no Segmentation status
     assert out.put(b"x", MsgFlags=MQMF_SEGMENTATION_ALLOWED).code == OK
     answer = connection.open("GROUPS", MQOO_INPUT_SHARED).get()
     assert (answer.md.GroupId, answer.md.MsgFlags, answer.status) == (bytes(24), 0, "   ")

@@ -11,11 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mqgroups.embedded import message_properties
-from mqgroups.embedded import property_control as control
-from mqgroups.embedded.frames import decode_reply, encode_reply
-from mqgroups.embedded.queue_manager import Answer, Connection, Failed, QueueManager
-from mqgroups.embedded.verbs import BY_NAME
+from mqgroups.embedded.answer import Answer, Failed
+from mqgroups.embedded.calls import message_properties
+from mqgroups.embedded.connection import Connection
+from mqgroups.embedded.properties import control
+from mqgroups.embedded.serve.start_up import started
+from mqgroups.embedded.wire.frames import decode_reply, encode_reply
+from mqgroups.embedded.wire.verbs import BY_NAME
 from mqgroups.mqi.constants import (
     MQACTP_FORWARD,
     MQACTP_NEW,
@@ -523,7 +525,7 @@ CALLS: dict[str, tuple[Callable[..., Answer], st.SearchStrategy[tuple[Any, ...]]
 
 @pytest.fixture(scope="module")
 def q_mgr(tmp_path_factory):
-    made = QueueManager("QM3", tmp_path_factory.mktemp("properties"))
+    made = started("QM3", tmp_path_factory.mktemp("properties"))
     yield made
     made.close()
 

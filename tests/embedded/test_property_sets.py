@@ -9,17 +9,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mqgroups.embedded import rfh2
-from mqgroups.embedded.properties import Property, PropertySet, combined
-from mqgroups.embedded.property_control import Delivery, kept, present, read
-from mqgroups.embedded.property_folders import (
+from mqgroups.embedded.properties import rfh2
+from mqgroups.embedded.properties.control import Delivery, kept, present, read
+from mqgroups.embedded.properties.folders import (
     holds_properties,
     looks_like_properties,
     parse_folder,
     properties_of,
 )
-from mqgroups.embedded.property_names import PropertyError, check_length, check_name, matcher, name_of, path_of
-from mqgroups.embedded.property_values import TYPES, convert, pack, unpack
+from mqgroups.embedded.properties.names import PropertyError, check_length, check_name, matcher, name_of, path_of
+from mqgroups.embedded.properties.sets import Property, PropertySet, combined
+from mqgroups.embedded.properties.values import TYPES, convert, pack, unpack
 from mqgroups.mqi import constants as mq
 
 # --- names

@@ -6,8 +6,8 @@ import uuid
 
 import pytest
 
-from mqgroups.embedded import pcf_constants as cf
-from mqgroups.embedded.mqsc import MQSCError
+from mqgroups.embedded.admin.mqsc import MQSCError
+from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as mqi_constants
 from mqgroups.mqi.constants import (
     MQCA_Q_NAME,

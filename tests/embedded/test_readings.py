@@ -12,7 +12,7 @@ import pytest
 
 import mqgroups.embedded
 from mqgroups.embedded import READINGS, EmbeddedCluster, EmbeddedQueueManager, Fault, ReadingError
-from mqgroups.embedded.membership import ChannelSettings
+from mqgroups.embedded.channels.settings import ChannelSettings
 from mqgroups.embedded.readings import TABLE
 from mqgroups.mqi.constants import (
     MQGMO_SYNCPOINT,

@@ -10,6 +10,7 @@ import pytest
 from mqgroups.mqi.constants import (
     MQFB_COA,
     MQFB_COD,
+    MQGMO_ALL_MSGS_AVAILABLE,
     MQGMO_ALL_SEGMENTS_AVAILABLE,
     MQGMO_COMPLETE_MSG,
     MQGMO_LOGICAL_ORDER,
@@ -21,13 +22,15 @@ from mqgroups.mqi.constants import (
     MQOO_OUTPUT,
     MQPMO_LOGICAL_ORDER,
     MQRC_ORIGINAL_LENGTH_ERROR,
+    MQRC_TRUNCATED_MSG_FAILED,
     MQRO_COA,
+    MQRO_COA_WITH_DATA,
     MQRO_COA_WITH_FULL_DATA,
     MQRO_COD,
     MQRO_COD_WITH_DATA,
     MQRO_COD_WITH_FULL_DATA,
 )
-from tests.fix_mqi import EMPTY, OK, failed
+from tests.fix_mqi import EMPTY, OK, failed, warning
 
 SEGMENT, LAST = MQMF_SEGMENT, MQMF_SEGMENT | MQMF_LAST_SEGMENT
 GROUP = b"g" * 24
@@ -74,7 +77,13 @@ def test_every_segment_is_confirmed_by_a_segment(put_segments, connection, repli
 
 
 @pytest.mark.parametrize(
-    ("report", "data"), [(MQRO_COA, b""), (MQRO_COA_WITH_FULL_DATA, b"a" * 150 + b"b" * 20 + b"c" * 30)]
+    ("report", "data"),
+    [
+        (MQRO_COA, bytes(200)),
+        # 100 bytes of each segment at its offset (q022880)
+        (MQRO_COA_WITH_DATA, b"a" * 100 + bytes(50) + b"b" * 20 + b"c" * 30),
+        (MQRO_COA_WITH_FULL_DATA, b"a" * 150 + b"b" * 20 + b"c" * 30),
+    ],
 )
 def test_reports_on_a_whole_message_can_be_put_together(put_segments, reports, report, data):
     put_segments(report)
@@ -104,6 +113,42 @@ def test_a_report_of_another_feedback_does_not_fill_a_gap(connection, queue, rep
     assert [source.get().code for _ in range(2)] == [OK, OK]
     assert reports.get(MQGMO_COMPLETE_MSG).md.Feedback == MQFB_COD
     assert [described(answer) for answer in connection.browse(replies)] == [(MQFB_COA, 0, SEGMENT, 1)]
+
+
+def test_all_segments_are_available_where_each_has_a_report_of_any_type(connection, queue, reports, replies):
+    """MQGMO_ALL_SEGMENTS_AVAILABLE: "the queue manager does not check the type of the report messages present, and so there may
+    be a mixture of report types ... As a result, the success ... does not imply that MQGMO_COMPLETE_MSG will succeed"."""
+    out, source = connection.open(queue, MQOO_OUTPUT), connection.open(queue, MQOO_INPUT_SHARED)
+    for flags, report in [(SEGMENT, MQRO_COA), (SEGMENT, MQRO_COD), (LAST, MQRO_COA)]:
+        assert out.put(b"m", MQPMO_LOGICAL_ORDER, MsgFlags=flags, Report=report, ReplyToQ=replies.encode()).code == OK
+    for option in (MQGMO_ALL_SEGMENTS_AVAILABLE, MQGMO_ALL_MSGS_AVAILABLE, MQGMO_COMPLETE_MSG):
+        assert reports.get(option | MQGMO_LOGICAL_ORDER).code == EMPTY
+    for _ in range(3):
+        assert source.get().code == OK
+    assert reports.get(MQGMO_COMPLETE_MSG).code == EMPTY
+    found = reports.all(MQGMO_ALL_SEGMENTS_AVAILABLE | MQGMO_LOGICAL_ORDER)
+    assert [(answer.md.Feedback, answer.md.Offset) for answer in found] == [(MQFB_COA, 0), (MQFB_COD, 1), (MQFB_COA, 2)]
+
+
+def test_a_report_does_not_stand_in_for_a_segment_of_a_message(connection, queue):
+    handle = connection.open(queue, MQOO_INPUT_SHARED | MQOO_OUTPUT)
+    assert handle.put(b"a", GroupId=GROUP, MsgFlags=SEGMENT).code == OK
+    fields = {"GroupId": GROUP, "Offset": 1, "MsgType": MQMT_REPORT, "Feedback": MQFB_COA, "OriginalLength": 1}
+    assert handle.put(b"b", MsgFlags=LAST, **fields).code == OK
+    for option in (MQGMO_ALL_SEGMENTS_AVAILABLE, MQGMO_COMPLETE_MSG):
+        assert handle.get(option).code == EMPTY
+
+
+def test_bytes_that_reports_do_not_have_are_nulls(connection, queue):
+    """MQGMO_COMPLETE_MSG: "the missing bytes are replaced by nulls in the report message returned"."""
+    handle = connection.open(queue, MQOO_INPUT_SHARED | MQOO_OUTPUT)
+    for data, offset, length, flags in [(b"ab", 0, 5, SEGMENT), (b"", 5, 3, SEGMENT), (b"cde", 8, 4, LAST)]:
+        fields = {"MsgType": MQMT_REPORT, "Feedback": MQFB_COD, "OriginalLength": length, "Offset": offset}
+        assert handle.put(data, GroupId=GROUP, MsgFlags=flags, **fields).code == OK
+    answer = handle.get(MQGMO_COMPLETE_MSG, length=5)
+    assert (answer.code, answer.data, answer.length) == (warning(MQRC_TRUNCATED_MSG_FAILED), b"ab\0\0\0", 12)
+    answer = handle.get(MQGMO_COMPLETE_MSG)
+    assert (answer.code, answer.data, answer.length) == (OK, b"ab" + bytes(6) + b"cde\0", 12)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mqgroups.embedded.topic_string import (
+from mqgroups.embedded.pubsub.topic_string import (
     Wildcards,
     bytes_of,
     combined,

@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from mqgroups.embedded import getting, opening, putting
-from mqgroups.embedded.queue_manager import ConnectionGone, QueueManager
-from mqgroups.embedded.waiting import Turn, WaitingCall, WaitingCalls
+from mqgroups.embedded.answer import ConnectionGone
+from mqgroups.embedded.calls import getting, opening, putting
+from mqgroups.embedded.messages.waiting import Turn, WaitingCall, WaitingCalls
+from mqgroups.embedded.serve.start_up import started
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.constants import (
     MQGMO_BROWSE_FIRST,
@@ -277,7 +278,7 @@ class GoneWhenGiven:
 
 @pytest.mark.parametrize(("options", "backout_count"), [(MQGMO_NO_SYNCPOINT, 0), (MQGMO_SYNCPOINT, 1)])
 def test_what_was_given_to_who_is_gone_is_given_back(tmp_path, options, backout_count):
-    q_mgr = QueueManager("QM", tmp_path)
+    q_mgr = started("QM", tmp_path)
     waiter = GoneWhenGiven()
     gone, other = q_mgr.connect_program(waiter, "gone"), q_mgr.connect_program(GoneWhenGiven(), "other")
     od = st.od("SYSTEM.DEFAULT.LOCAL.QUEUE")

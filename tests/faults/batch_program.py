@@ -9,8 +9,8 @@ from typing import Any
 import mqgroups
 from mqgroups.batch.completion import complete_batch
 from mqgroups.batch.producer import BatchMessage, BatchProducer, BatchSettings
+from mqgroups.connection.holder import connection_of
 from mqgroups.core.unit_of_work import Every
-from mqgroups.queue_manager import connection_of
 from tests.faults.application import MODEL, Application, Notebook
 from tests.faults.pattern import Pattern, wrong_with_groups, wrong_with_whole_groups
 from tests.faults.reader import Reader, Seen, put_so_far

@@ -186,13 +186,13 @@ class _Runs:
         self.violations = 0
         self.noticed = True
 
-    def run(self, extents: Extents, setting: Setting) -> None:
-        """Do all of it under one setting, and print what came of it."""
+    def run(self, extents: Extents, setting: Setting, turn: int = 0) -> None:
+        """Do all of it under one setting, and print what came of it; ``turn`` counts settings that share out the patterns."""
         arguments, console = self._arguments, self._console
         began_s = time.monotonic()
         with worker_processes(arguments.workers, setting) as workers:
             patterns = [each for each in self._patterns if each.role not in refused_under(setting.readings)]
-            campaign = Campaign(extents, arguments.seed, patterns, arguments.phase, workers)
+            campaign = Campaign(extents, arguments.seed, extents.among(patterns, turn), arguments.phase, workers)
             campaign.run(self._say)
         took_s = round(time.monotonic() - began_s)
         under = "".join(f", {name}: {value}" for name, value in setting.readings.items())
@@ -293,8 +293,8 @@ def main() -> int:
             for safeties in (CLUSTER_SAFETIES[:1], CLUSTER_SAFETIES):
                 runs.without(safeties, extents.without, setting)
     if arguments.readings or is_whole:
-        for readings in settings_of_readings(arguments.seed, combined=not arguments.short):
-            runs.run(under_readings, Setting(setting.without, setting.binding, readings))
+        for turn, readings in enumerate(settings_of_readings(arguments.seed, combined=not arguments.short)):
+            runs.run(under_readings, Setting(setting.without, setting.binding, readings), turn)
     runs.write()
     return bool(runs.violations) or not runs.noticed
 

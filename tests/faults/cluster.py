@@ -13,8 +13,8 @@ from typing import Any
 from pymqi import CMQCFC
 
 from mqgroups.embedded import EmbeddedCluster
-from mqgroups.embedded.cluster_file import ClusterFile, QueueManagerEntry
-from mqgroups.embedded.membership import ChannelSettings
+from mqgroups.embedded.channels.settings import ChannelSettings
+from mqgroups.embedded.serve.cluster_file import ClusterFile, QueueManagerEntry
 from tests.faults.application import PATIENCE_S, Program
 from tests.faults.cluster_programs import ALL, ClusterGetProgram
 from tests.faults.machine import NAP_S, Machine, wait_s

@@ -10,6 +10,7 @@ import contextlib
 from typing import Any
 
 import mqgroups
+from mqgroups import operate
 from tests.faults.application import PATIENCE_S, Application, Notebook
 from tests.faults.pattern import Pattern, wrong_with_handled
 from tests.faults.programs import GetProgram, PutProgram
@@ -109,11 +110,11 @@ class _Takeover(Application):
         if len(self._turns.lines()) == 1:
             self._turns.write(b"the other one")
         self.asks_again = True
-        connection.take_over(self.first_name, self.owner, by=self.name, wait_s=PATIENCE_S)
+        operate.take_over(connection, self.first_name, self.owner, by=self.name, wait_s=PATIENCE_S)
         self.asks_again = False
         super().run(connection)
         self.asks_again = True
-        connection.inspect_owner(self.first_name, self.owner, status_model=None, wait_s=PATIENCE_S, tidy=True)
+        operate.inspect_owner(connection, self.first_name, self.owner, status_model=None, wait_s=PATIENCE_S, tidy=True)
         self.asks_again = False
 
     def _has_handled(self, count: int) -> None:

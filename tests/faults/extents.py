@@ -53,13 +53,14 @@ class Extent:
 @dataclass(frozen=True)
 class Extents:
     """How much is done of the patterns of one queue manager, of batches there, of the patterns of clusters, and of producers
-    there without a safety.
+    there without a safety; and whether it is done of every pattern, or of one of each role.
     """
 
     plain: Extent
     batch: Extent
     cluster: Extent
     without: Extent
+    every_pattern: bool = True
 
     def of(self, pattern: Pattern) -> Extent:
         """Return what is done of a pattern."""
@@ -67,35 +68,59 @@ class Extents:
             return self.cluster
         return self.plain if pattern.role in PLAIN_ROLES else self.batch
 
+    def among(self, patterns: Iterable[Pattern], turn: int) -> list[Pattern]:
+        """Return the patterns that are done; where that is one of each role, each turn has another one."""
+        if self.every_pattern:
+            return list(patterns)
+        by_role: dict[str, list[Pattern]] = {}
+        for pattern in patterns:
+            by_role.setdefault(pattern.role, []).append(pattern)
+        return [those[turn % len(those)] for those in by_role.values()]
+
 
 SHORT = Extents(
     plain=Extent(
         single=1,
-        single_kills=0.2,
-        double=0.03,
-        double_kills=0.003,
-        zombies=0.15,
-        zombie_variants=0.2,
-        lines=0.04,
-        pairs=0.01,
-        foreign_ends=0.05,
-        intrusions=0.05,
-        signals=30,
-        races=5,
-        drawn=120,
+        single_kills=0.1,
+        double=0.004,
+        double_kills=0.0004,
+        zombies=0.08,
+        zombie_variants=0.1,
+        lines=0.005,
+        pairs=0.001,
+        foreign_ends=0.025,
+        intrusions=0.03,
+        signals=10,
+        races=3,
+        drawn=40,
     ),
-    batch=Extent(single=0.1, single_kills=0.05, double=0.005, zombies=0.15, zombie_variants=0.2),
+    batch=Extent(single=0.1, single_kills=0.05, double=0.005, zombies=0.1, zombie_variants=0.1),
     cluster=Extent(
-        single=0.05, single_kills=0.05, double=0.01, double_kills=0.001, zombies=0.05, zombie_variants=0.05, drawn=20
+        single=0.03, single_kills=0.03, double=0.005, double_kills=0.001, zombies=0.03, zombie_variants=0.05, drawn=12
     ),
     without=Extent(single=0.03, single_kills=0.03),
 )
-# Of the short form, under each reading that is not the usual one.
+# Of the short form, under each reading that is not the usual one: something of each phase.
 GLIMPSE = Extents(
-    plain=Extent(single=0.02, zombies=0.02, zombie_variants=0.02, lines=0.001, foreign_ends=0.005, signals=2, drawn=8),
-    batch=Extent(single=0.02, zombies=0.02),
-    cluster=Extent(single=0.005, zombies=0.005, drawn=1),
+    plain=Extent(
+        single=0.015,
+        single_kills=0.005,
+        double=0.03,
+        double_kills=0.003,
+        zombies=0.02,
+        zombie_variants=0.05,
+        lines=0.001,
+        pairs=0.0003,
+        foreign_ends=0.006,
+        intrusions=0.01,
+        signals=1,
+        races=1,
+        drawn=3,
+    ),
+    batch=Extent(single=0.015, zombies=0.03),
+    cluster=Extent(single=0.003, zombies=0.005, drawn=1),
     without=Extent(),
+    every_pattern=False,
 )
 FULL = Extents(
     plain=Extent(

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import mqgroups
+from mqgroups.core.modes import Bind
 from tests.faults.application import MODEL, Application
 from tests.faults.pattern import (
     SEGMENT_BYTES,
@@ -32,7 +33,7 @@ class PutProgram(Application):
     """Puts groups. Its checkpoint is the number of the group and of the message in it, so it knows what is complete."""
 
     owner = "put"
-    bind = "group"
+    bind: Bind = "group"
 
     def prepare(self, reader: Reader) -> None:
         self._make_queue(reader)
@@ -52,7 +53,8 @@ class PutProgram(Application):
             with producer.group() as group:
                 self.hand["group"] = group
                 for count, payload in enumerate(self._payloads[group.resume_from :], group.resume_from + 1):
-                    group.put(payload, checkpoint=[number, count])
+                    group.set_checkpoint([number, count])
+                    group.put(payload)
                     self._has_handled(count)
 
     def progress(self, reader: Reader, group_id: bytes) -> tuple[int, int]:

@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from mqgroups.put.group import OutgoingGroup
+from tests.faults.extents import FULL, GLIMPSE
+from tests.faults.patterns import PATTERNS, PROGRAMS
+from tests.faults.readings import settings_of_readings
 
 pytestmark = pytest.mark.embedded
 
@@ -68,3 +71,10 @@ def test_without_backing_out_an_interrupted_group_is_wrong_and_its_case_fails():
     code, printed = run_case(interruption("group", "connected"), "back-out")
     assert code == 1
     assert len(printed) > 1
+
+
+def test_under_the_readings_of_the_short_form_each_pattern_has_its_turn():
+    turns = [GLIMPSE.among(PATTERNS.values(), turn) for turn, _ in enumerate(settings_of_readings(1, combined=False))]
+    assert all([pattern.role for pattern in patterns] == [*PROGRAMS] for patterns in turns)
+    assert {pattern for patterns in turns for pattern in patterns} == {*PATTERNS.values()}
+    assert FULL.among(PATTERNS.values(), 1) == [*PATTERNS.values()]

@@ -16,7 +16,7 @@ from typing import Any
 import pymqi
 
 import mqgroups.queue_manager
-from mqgroups.core.restart import Verdict
+from mqgroups.core.restart import CommitOutcome
 from mqgroups.embedded import EmbeddedQueueManager
 from mqgroups.errors import COMMIT_OUTCOME_UNKNOWN
 from mqgroups.mqi import constants as mq
@@ -72,7 +72,7 @@ class Watch:
     def install(self) -> None:
         """Have the library of this process use it."""
 
-        def settle(work: UnitsOfWork) -> Verdict:
+        def settle(work: UnitsOfWork) -> CommitOutcome:
             known = [(owner.keeper.name, owner._known) for owner in work.owners]
             verdict = _settle(work)
             for status_queue, before in known:
@@ -150,7 +150,7 @@ class Watch:
         if hook is not None:
             hook()
 
-    def _compare(self, verdict: Verdict, after: Any, before: Any) -> None:
+    def _compare(self, verdict: CommitOutcome, after: Any, before: Any) -> None:
         """Compare a verdict with what is there; ``after`` and ``before`` are the records it had to tell apart."""
         assert self._program is not None
         assert self._reader is not None
@@ -169,17 +169,17 @@ class Watch:
             wrong = self._wrong(verdict, after, before)
         self.seen.wrong += wrong
 
-    def _wrong(self, verdict: Verdict, after: Any, before: Any) -> list[str]:
+    def _wrong(self, verdict: CommitOutcome, after: Any, before: Any) -> list[str]:
         """Say what of a verdict is not so."""
         assert self._program is not None
         assert self._reader is not None
         wrong = []
         found = self._reader.record(self._program.status_queue)
-        closed = verdict is Verdict.COMMITTED and after is None
+        closed = verdict is CommitOutcome.COMMITTED and after is None
         if self.hides and closed and says_nothing(self._reader.browse(self._program.status_queue)):
             # Who closes takes a record that is not there for one that is gone. It comes back later, and nobody misses it.
             found = None
-        expected = after if verdict is Verdict.COMMITTED else before
+        expected = after if verdict is CommitOutcome.COMMITTED else before
         mark = found and (found["owner_id"], found["epoch"], found["unit_of_work"], found["state"])
         if mark != (expected and (expected.owner_id, expected.epoch, expected.unit_of_work, expected.state.value)):
             wrong.append(f"verdict {verdict.value}, expected record {expected}, on the status queue {found}")

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import mqgroups.status.owner
-from mqgroups.connection.connection import Connection, Queue
-from mqgroups.core.restart import Verdict, commit_verdict
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import Queue
+from mqgroups.core.restart import CommitOutcome, commit_outcome
 from mqgroups.core.status import Mark
 from mqgroups.put.destination import Destination
 from mqgroups.put.putter import Putter
@@ -32,11 +33,11 @@ def _without_comparison() -> None:
 
 
 def _without_fence() -> None:
-    def unfenced(found: Mark | None, before: Mark | None, after: Mark | None) -> Verdict:
-        said = commit_verdict(found, before, after)
-        return Verdict.BACKED_OUT if said is Verdict.OWNERSHIP_LOST else said
+    def unfenced(found: Mark | None, before: Mark | None, after: Mark | None) -> CommitOutcome:
+        said = commit_outcome(found, before, after)
+        return CommitOutcome.BACKED_OUT if said is CommitOutcome.OWNERSHIP_LOST else said
 
-    mqgroups.status.owner.commit_verdict = unfenced  # type: ignore[attr-defined]  # as the module has imported it
+    mqgroups.status.owner.commit_outcome = unfenced  # type: ignore[attr-defined]  # as the module has imported it
 
 
 def _without_back_out() -> None:

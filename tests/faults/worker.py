@@ -74,7 +74,8 @@ def _put(job: Job, connection: mqgroups.QueueManager) -> None:
             return
         with producer.group() as group:
             for number in range(group.resume_from + 1, job.messages + 1):
-                group.put(payload(number), checkpoint=number if job.checkpoints else None)
+                group.set_checkpoint(number if job.checkpoints else None)
+                group.put(payload(number))
         # Before closing takes the record of the completed group away.
         done.touch()
         forget_checkpoint(producer)

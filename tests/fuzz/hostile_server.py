@@ -14,8 +14,15 @@ import struct
 import threading
 from typing import Any
 
-from mqgroups.embedded.frames import HEADER, FrameError, FrameReader, decode_request, empty_reply_values, encode_reply
-from mqgroups.embedded.verbs import CALLERS_OWN, STRUCTURE_FIELDS, Verb
+from mqgroups.embedded.wire.frames import (
+    HEADER,
+    FrameError,
+    FrameReader,
+    decode_request,
+    empty_reply_values,
+    encode_reply,
+)
+from mqgroups.embedded.wire.verbs import CALLERS_OWN, STRUCTURE_FIELDS, Verb
 from mqgroups.mqi import constants as mq
 
 CANARY = b"\xa5"

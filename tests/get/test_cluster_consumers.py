@@ -8,8 +8,7 @@ import threading
 import pytest
 from click.testing import CliRunner
 
-import mqgroups
-from mqgroups import errors
+from mqgroups import errors, operate
 from mqgroups.cli.main import main
 from mqgroups.core.inspection import Place, Run
 from tests.fix_mqi import wait_until
@@ -77,7 +76,7 @@ def split_group(owners, cluster, embedded_cluster, queue):
 
 def inspect(owners, queue):
     """Look at all instances."""
-    return mqgroups.inspect_cluster(queue, [owner.qmgr for owner in owners.values()])
+    return operate.inspect_cluster([owner.qmgr for owner in owners.values()], queue)
 
 
 # --- one name at each instance
@@ -198,7 +197,7 @@ def test_the_parts_of_a_split_group_can_be_moved_to_one_instance(owners, cluster
     for part in split.parts:
         if part.q_mgr_name != "QM2":
             cluster.mqsc(part.q_mgr_name, f"DEFINE QREMOTE({queue}.AT.QM2) RNAME({queue}) RQMNAME(QM2)")
-            owners[part.q_mgr_name].qmgr.move_group(queue, split_group, to=f"{queue}.AT.QM2")
+            operate.move_group(owners[part.q_mgr_name].qmgr, queue, split_group, to=f"{queue}.AT.QM2")
     wait_until(lambda: {*THIS} <= {*cluster.data("QM2", queue)})
     assert inspect(owners, queue).splits == ()
     assert THIS in owners["QM2"].get_groups(complete_groups_only=True)

@@ -14,11 +14,11 @@ import pytest
 
 import mqgroups
 from mqgroups import Every, errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.get import unreachable as unreachable_groups
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.queue_manager import connection_of
 
 THIS = [b"%d" % number for number in range(7)]
 THAT = [b"that %d" % number for number in range(3)]
@@ -101,14 +101,14 @@ def test_two_consumers_share_a_queue_by_whole_groups(owner, make_owner):
 
 
 def test_a_message_tells_what_its_descriptor_says(owner):
-    before = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=1)
+    before = datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=1)
     with owner.producer(priority=4) as producer, producer.group() as group:
         group.put("größer", correl_id=b"C" * 24)
         group.put(b"\x00\xff", format="MYFMT")
     owner.put_raw("größer".encode("cp500"), Format=b"MQSTR   ", CodedCharSetId=500, ReplyToQ=b"ANSWERS")
     with owner.consumer() as consumer:
         (text, data), (ebcdic,) = [list(group) for group in consumer]
-    after = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=1)
+    after = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=1)
     assert (text.text, text.format, text.ccsid, text.correl_id) == ("größer", "MQSTR", 1208, b"C" * 24)
     assert (data.data, data.format, data.correl_id) == (b"\x00\xff", "MYFMT", bytes(24))
     assert (ebcdic.text, ebcdic.ccsid, ebcdic.reply_to_q) == ("größer", 500, "ANSWERS")
@@ -173,7 +173,7 @@ def test_a_unit_of_work_ends_at_the_message_that_reaches_its_bytes(owner):
     owner.put_raw_group([b"x" * length for length in lengths])
     committed = []
     with owner.consumer(commit_every=Every(bytes=10)) as consumer:
-        consumer.before_commit(lambda _: committed.append(consumer._consumption.work.messages))
+        consumer.before_commit(lambda _: committed.append(consumer._getter.work.messages))
         assert len(process(next(iter(consumer)))) == len(lengths)
     assert committed == [3, 1, 1, 4]
 

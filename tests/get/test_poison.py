@@ -12,10 +12,11 @@ import pickle
 import pytest
 
 from mqgroups import errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import decode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from mqgroups.queue_manager import connection_of
+from tests.each_call import each_call
 
 THIS = [b"%d" % number for number in range(8)]
 BAD = b"4"
@@ -233,31 +234,29 @@ def test_the_errors_pickle(error):
 @pytest.mark.embedded
 @pytest.mark.parametrize("policy", ["skip", "quarantine"])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_what_is_moved_is_moved_once_whatever_call_loses_the_connection(make_owner, faults, when, policy):
-    for nth in itertools.count(1):
-        owner = make_owner(model="TEST.BACKOUT.MODEL")
-        owner.put_raw_group(THIS)
-        with pytest.raises(errors.PoisonMessage):
-            Application(owner).run()
-        # The message is known for what it is; now it is moved, on a connection that is lost at one call.
-        connection = owner.connect(reconnect_wait_s=30)
-        faults.clear_faults()
-        faults.arm(Fault("drop", when, nth=nth))
-        done = []
-        with (
-            owner.consumer(connection, commit_every=3, poison=policy) as consumer,
-            contextlib.suppress(errors.GroupQuarantined),
-        ):
-            for group in consumer:
-                done += [message.data for message in group]
-        fired = faults.faults_fired()
-        faults.clear_faults()
-        moved = owner.on_queue("TEST.BACKOUT")
-        assert [one.data for one in moved] == (THIS[4:5] if policy == "skip" else THIS[4:]), nth
-        assert done == (THIS[5:] if policy == "skip" else []), nth
-        assert owner.data() == owner.records("get") == []
-        empty(owner, "TEST.BACKOUT")
-        connection.close()
-        if not fired:
-            assert nth > 8
-            return
+@each_call(least=20, most=36)
+def test_what_is_moved_is_moved_once_whatever_call_loses_the_connection(make_owner, faults, when, policy, call):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    owner.put_raw_group(THIS)
+    with pytest.raises(errors.PoisonMessage):
+        Application(owner).run()
+    # The message is known for what it is; now it is moved, on a connection that is lost at one call.
+    connection = owner.connect(reconnect_wait_s=30)
+    faults.clear_faults()
+    faults.arm(Fault("drop", when, nth=call.nth))
+    done = []
+    with (
+        owner.consumer(connection, commit_every=3, poison=policy) as consumer,
+        contextlib.suppress(errors.GroupQuarantined),
+    ):
+        for group in consumer:
+            done += [message.data for message in group]
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    moved = owner.on_queue("TEST.BACKOUT")
+    assert [one.data for one in moved] == (THIS[4:5] if policy == "skip" else THIS[4:])
+    assert done == (THIS[5:] if policy == "skip" else [])
+    assert owner.data() == owner.records("get") == []
+    empty(owner, "TEST.BACKOUT")
+    connection.close()
+    call.check(fired)

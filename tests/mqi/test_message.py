@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pytest
 
@@ -28,7 +28,7 @@ def message(data=b"", status=mq.MQGS_MSG_IN_GROUP, stamp=b"", **fields):
     ],
 )
 def test_what_a_message_is_to_its_group(status, in_group, is_last):
-    got = message(status_layout=status)
+    got = message(status=status)
     assert (got.in_group, got.is_last) == (in_group, is_last)
 
 
@@ -68,7 +68,7 @@ def test_an_unknown_ccsid_is_not_guessed():
 @pytest.mark.parametrize(
     ("stamp", "when"),
     [
-        (b"2026013123595999", datetime(2026, 1, 31, 23, 59, 59, 990_000, tzinfo=timezone.utc)),
+        (b"2026013123595999", datetime(2026, 1, 31, 23, 59, 59, 990_000, tzinfo=UTC)),
         (b"", None),
         (b"yesterday", None),
     ],

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from mqgroups.embedded import pcf as theirs
+from mqgroups.embedded.admin import pcf as theirs
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import pcf
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgroups.embedded.properties import Property
-from mqgroups.embedded.property_folders import folders_of
+from mqgroups.embedded.properties.folders import folders_of
+from mqgroups.embedded.properties.sets import Property
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.property_folders import elements, holds_properties, values
 

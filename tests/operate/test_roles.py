@@ -11,14 +11,16 @@ from typing import NamedTuple
 import pytest
 
 import mqgroups
+from mqgroups import operate
 from mqgroups.batch.completion import complete_batch
 from mqgroups.batch.producer import BatchMessage, BatchProducer, BatchSettings
+from mqgroups.connection.holder import connection_of
+from mqgroups.core.modes import Accept
 from mqgroups.core.unit_of_work import Every
 from mqgroups.embedded import EmbeddedQueueManager
-from mqgroups.embedded.mqsc import parse
+from mqgroups.embedded.admin.mqsc import parse
 from mqgroups.errors import NotAuthorised, SalvageRefused
 from mqgroups.operate.mqsc import MQSCClient
-from mqgroups.queue_manager import connection_of
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.reservation import ReservedQueue
 from mqgroups.testing.under_test import MQSC
@@ -165,21 +167,21 @@ def pipe(q_mgr, administrator):
         for orders, invoices in through:
             for order in orders:
                 invoices.put(order.data)
-    assert len(administrator.inspect_queue("INVOICES").groups) == 1
+    assert len(operate.inspect_queue(administrator, "INVOICES").groups) == 1
 
 
 def recoverer(q_mgr, _administrator):
-    found = q_mgr.inspect_owner(NAME, "put", tidy=True)
-    assert found.state is mqgroups.OwnerState.FREE
+    found = operate.inspect_owner(q_mgr, NAME, "put", tidy=True)
+    assert found.state is operate.OwnerState.FREE
     assert found.taken_away
 
 
 def operator(q_mgr, _administrator):
-    (group,) = q_mgr.inspect_queue("ORDERS").groups
+    (group,) = operate.inspect_queue(q_mgr, "ORDERS").groups
     # It may not ask the command server, so it has to say what that would.
-    accept = ["in-use", "other-owners"]
-    assert q_mgr.salvage_owner(NAME, "put", queue="ORDERS", accept=accept).record is not None
-    assert q_mgr.move_group("ORDERS", group.group_id, to="ORDERS.BACKOUT", accept=accept).done
+    accept: list[Accept] = ["in-use", "other-owners"]
+    assert operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS", accept=accept).record is not None
+    assert operate.move_group(q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT", accept=accept).done
 
 
 def sparksource(q_mgr, administrator):
@@ -249,16 +251,16 @@ def test_an_operator_who_may_ask_the_command_server_has_nothing_to_accept(as_rol
     before("operator", administrator)
     connect = as_role("operator")
     with connect() as q_mgr, pytest.raises(SalvageRefused) as refused:
-        q_mgr.salvage_owner(NAME, "put", queue="ORDERS")
+        operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS")
     assert refused.value.because == "in-use"
     for line in lines:
         done, said = mqsc(line)
         assert done, said
     try:
         with connect() as q_mgr:
-            (group,) = q_mgr.inspect_queue("ORDERS").groups
-            assert q_mgr.salvage_owner(NAME, "put", queue="ORDERS").done
-            assert q_mgr.move_group("ORDERS", group.group_id, to="ORDERS.BACKOUT").done
+            (group,) = operate.inspect_queue(q_mgr, "ORDERS").groups
+            assert operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS").done
+            assert operate.move_group(q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT").done
     finally:
         for line in lines:
             mqsc(line.replace("SET AUTHREC", "DELETE AUTHREC").split(" AUTHADD")[0])

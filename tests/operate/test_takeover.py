@@ -9,11 +9,11 @@ import threading
 import pytest
 from click.testing import CliRunner
 
-from mqgroups import errors
+from mqgroups import errors, operate
 from mqgroups.cli.main import main
 from mqgroups.core.status import RecordState, decode
 from mqgroups.embedded import Fault
-from tests.cli.test_recover_cli import environment
+from tests.fix_cli import environment
 from tests.status.test_ownership import ZOMBIE, Stopped
 
 THIS = [b"%d" % number for number in range(1, 8)]
@@ -37,7 +37,8 @@ def complete_and_die(owner):
     """Put a group with a checkpoint, and die before closing."""
     q_mgr = owner.connect()
     with owner.producer(q_mgr).group() as group:
-        group.put(b"1", checkpoint=1)
+        group.set_checkpoint(1)
+        group.put(b"1")
     q_mgr.close()
 
 
@@ -137,7 +138,7 @@ def test_another_name_takes_a_half_group_over(pair, recover, status, its_status)
     assert f"{other.name} took over group {group_id.hex()} of {one.name}, at message 2" in result.stdout
     assert one.records("get") == []
     assert groups_of(one) == []
-    assert groups_of(other, status=its_status) == [(2, THIS[2:])]
+    assert groups_of(other, status_layout=its_status) == [(2, THIS[2:])]
     assert other.records("get") == []
 
 
@@ -198,7 +199,7 @@ def test_one_that_still_works_is_not_taken_over(pair, recover):
 def test_one_that_was_cut_off_and_taken_over_can_commit_nothing_any_more(owner, make_owner, program, faults):
     zombie = Stopped(program, faults, ZOMBIE)
     other = make_owner(queue=owner.queue)
-    assert other.qmgr.take_over(owner.name, "put", by=other.name, wait_s=WAIT_S).done
+    assert operate.take_over(other.qmgr, owner.name, "put", by=other.name, wait_s=WAIT_S).done
     assert zombie.go_on().startswith(f"OwnershipLost put {owner.name} is another instance's by now")
     with other.producer() as producer, producer.group() as group:
         assert group.resume_from == 4
@@ -231,8 +232,8 @@ def test_a_takeover_whose_commit_had_no_answer_is_done_or_not_and_can_be_asked_f
     half(one)
     faults.arm(Fault("drop", when, 1, "MQCMIT"))
     with pytest.raises(errors.CommitOutcomeUnknown):
-        other.connect().take_over(one.name, "get", by=other.name, wait_s=WAIT_S)
-    again = other.connect().take_over(one.name, "get", by=other.name, wait_s=WAIT_S)
+        operate.take_over(other.connect(), one.name, "get", by=other.name, wait_s=WAIT_S)
+    again = operate.take_over(other.connect(), one.name, "get", by=other.name, wait_s=WAIT_S)
     assert again.done == (when == "before")
     # Nothing is left of the one who gave, who does not come back.
     assert (one.records("get"), one.anchors("get")) == ([], 0)
@@ -248,7 +249,7 @@ def test_a_takeover_that_is_dying_hides_the_record_but_not_that_there_is_one(mak
     half(one)
     target.arm(Fault("drop", "before", 1, "MQCMIT"))
     with pytest.raises(errors.CommitOutcomeUnknown):
-        one.connect().take_over(one.name, "get", by=f"{one.name}.2", wait_s=WAIT_S)
+        operate.take_over(one.connect(), one.name, "get", by=f"{one.name}.2", wait_s=WAIT_S)
     assert groups_of(one, owner_wait_s=WAIT_S) == [(2, THIS[2:])]
 
 
@@ -277,7 +278,7 @@ def test_a_takeover_cut_off_at_any_call_leaves_the_group_with_one_of_the_two(pai
         q_mgr = other.connect()
         faults.arm(Fault("drop", when, nth, verb))
         with contextlib.suppress(errors.MQIError):
-            q_mgr.take_over(one.name, "get", by=other.name, wait_s=WAIT_S)
+            operate.take_over(q_mgr, one.name, "get", by=other.name, wait_s=WAIT_S)
         fired = faults.faults_fired()
         faults.clear_faults()
         q_mgr.close()
@@ -286,7 +287,7 @@ def test_a_takeover_cut_off_at_any_call_leaves_the_group_with_one_of_the_two(pai
     else:
         pytest.fail("a takeover has fewer calls than that")
     # What was done before the end is done; the rest of the group is got once, by the other.
-    other.connect().take_over(one.name, "get", by=other.name, wait_s=WAIT_S)
+    operate.take_over(other.connect(), one.name, "get", by=other.name, wait_s=WAIT_S)
     assert groups_of(other) == [(2, THIS[2:])]
     assert groups_of(one, owner_wait_s=WAIT_S) == []
 

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mqgroups import errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from mqgroups.queue_manager import QueueManager, connection_of
+from mqgroups.queue_manager import QueueManager
 from tests.ownership.explorer import Event, Explorer, Scenario, written
 from tests.ownership.owners import Protocol
 from tests.ownership.queue_manager import Reading

@@ -9,11 +9,11 @@ import pytest
 import mqgroups
 from mqgroups import errors
 from mqgroups.batch.producer import BatchMessage, BatchProducer, BatchSettings
+from mqgroups.connection.holder import connection_of
 from mqgroups.core.unit_of_work import Every
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.queue_manager import connection_of
 from tests.fix_mqi import OK, wait_until
 
 THIS = [b"%d" % number for number in range(1, 8)]
@@ -370,7 +370,7 @@ def test_segments_are_refused_with_bind_not_fixed(owner):
 
 @pytest.mark.usefixtures("untouched")
 def test_an_unknown_binding_is_refused(owner):
-    with pytest.raises(errors.ConfigurationError, match="bind must be one of 'group', 'open', 'not fixed', 'as queue'"):
+    with pytest.raises(errors.ConfigurationError, match="bind must be 'group', 'open', 'as queue' or 'not fixed'"):
         owner.producer(bind="fixed")
 
 

@@ -15,12 +15,12 @@ import warnings
 import pytest
 
 from mqgroups import Every, GroupProducer, Persistence, errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import decode, encode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.constants import MQIA_INHIBIT_PUT
-from mqgroups.queue_manager import connection_of
 from tests.fix_groups import is_anchor
 
 THIS = [b"%d" % number for number in range(7)]
@@ -130,10 +130,6 @@ ENCODE = r"encode it first, e.g. json.dumps\(payload\)"
         (b"3", {"format": "ÄÖ"}, "8 ASCII characters"),
         (b"3", {"correl_id": b"short"}, "correl_id has 5 bytes; it must have 24"),
         (b"3", {"correl_id": "C" * 24}, "correl_id is bytes, got str"),
-        (b"3", {"checkpoint": (1, 2)}, r"the checkpoint \(tuple\) cannot be kept: .* come back as a list"),
-        (b"3", {"checkpoint": {1: 2}}, r"the checkpoint \(dict\) cannot be kept: .* a key that is int, not str"),
-        (b"3", {"checkpoint": "\ud800"}, r"the checkpoint \(str\) cannot be kept: .* half of a surrogate pair"),
-        (b"3", {"checkpoint": float("nan")}, r"the checkpoint \(float\) cannot be kept: .* not finite"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, dict) else None,
 )
@@ -453,7 +449,8 @@ def test_an_exception_goes_back_to_the_committed_checkpoint(owner):
     with owner.producer() as producer:
         with pytest.raises(Crash), producer.group() as group:
             for number in range(4):
-                group.put(THIS[number], checkpoint=number)
+                group.set_checkpoint(number)
+                group.put(THIS[number])
             assert producer.checkpoint == 1
             raise Crash
         with producer.group() as group:
@@ -474,7 +471,8 @@ def test_a_checkpoint_that_cannot_be_kept_is_refused_and_the_group_is_resumable(
         with pytest.raises(errors.GroupUsage, match="must be bytes or a JSON value"), producer.group() as group:
             for data in THIS[:3]:
                 group.put(data)
-            group.put(b"3", checkpoint=checkpoint)
+            group.set_checkpoint(checkpoint)
+            group.put(b"3")
             group.put(b"4")
         assert owner.data() == THIS[:2]
         with producer.group() as group:
@@ -483,12 +481,67 @@ def test_a_checkpoint_that_cannot_be_kept_is_refused_and_the_group_is_resumable(
     assert is_whole_group(owner.on_queue(), THIS[:5])
 
 
+@pytest.mark.parametrize(
+    ("checkpoint", "sentence"),
+    [
+        ((1, 2), r"the checkpoint \(tuple\) cannot be kept: .* come back as a list"),
+        ({1: 2}, r"the checkpoint \(dict\) cannot be kept: .* a key that is int, not str"),
+        ("\ud800", r"the checkpoint \(str\) cannot be kept: .* half of a surrogate pair"),
+        (float("nan"), r"the checkpoint \(float\) cannot be kept: .* not finite"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_cannot_be_a_checkpoint_is_refused_and_the_group_goes_on(owner, checkpoint, sentence):
+    with owner.producer() as producer, producer.group() as group:
+        group.put(b"0")
+        with pytest.raises(errors.GroupUsage, match=sentence):
+            group.set_checkpoint(checkpoint)
+        group.put(b"1")
+    assert is_whole_group(owner.on_queue(), [b"0", b"1"])
+
+
+def test_a_checkpoint_that_cannot_be_kept_or_a_refused_message_leaves_the_one_before_for_the_next_put(owner):
+    with owner.producer(commit_every=1) as producer:
+        with producer.group() as group:
+            group.set_checkpoint("good")
+            with pytest.raises(errors.GroupUsage):
+                group.set_checkpoint(object())
+            with pytest.raises(errors.MessageRefused):
+                group.put(b"0", correl_id=b"short")
+            group.put(b"0")
+        assert producer.checkpoint == "good"
+
+
+@pytest.mark.parametrize("checkpoint", [7, 0, b""])
+def test_a_checkpoint_set_after_the_last_put_is_refused_and_the_group_is_resumable(owner, checkpoint):
+    with owner.producer() as producer:
+        with pytest.raises(errors.GroupUsage, match="after the group's last put"), producer.group() as group:
+            for number in range(4):
+                group.set_checkpoint(number)
+                group.put(THIS[number])
+            group.set_checkpoint(checkpoint)
+        assert owner.data() == THIS[:2]
+        with producer.group() as group:
+            assert (group.resume_from, group.checkpoint) == (2, 1)
+            for data in THIS[2:4]:
+                group.put(data)
+    assert is_whole_group(owner.on_queue(), THIS[:4])
+
+
+def test_a_checkpoint_set_after_the_end_of_a_group_is_refused(owner):
+    with owner.producer() as producer, producer.group() as group:
+        group.put(b"0", last=True)
+        with pytest.raises(errors.GroupUsage, match="has ended"):
+            group.set_checkpoint(1)
+
+
 @pytest.mark.parametrize("messages", [1, 2, 5])
 def test_a_group_with_a_checkpoint_leaves_a_completed_record_which_outlives_a_close(owner, messages):
     with owner.producer() as producer:
         with producer.group() as group:
             for number in range(messages):
-                group.put(THIS[number], checkpoint=number + 1)
+                group.set_checkpoint(number + 1)
+                group.put(THIS[number])
         record = owner.record("put")
         assert (record["state"], record["msg_seq_number"], record["checkpoint"]) == (
             "completed",
@@ -503,7 +556,8 @@ def test_a_group_with_a_checkpoint_leaves_a_completed_record_which_outlives_a_cl
 def test_the_next_unit_of_work_replaces_a_completed_record(owner):
     with owner.producer() as producer:
         with producer.group() as group:
-            group.put(b"a", checkpoint="first group")
+            group.set_checkpoint("first group")
+            group.put(b"a")
         first = owner.record("put")
         with pytest.raises(Crash), producer.group() as group:
             assert (group.resume_from, group.checkpoint) == (0, None)
@@ -520,14 +574,16 @@ def test_after_a_restart_a_completed_record_tells_what_was_done(owner):
     qmgr = owner.connect()
     with owner.producer(qmgr).group() as group:
         for data in THIS[:3]:
-            group.put(data, checkpoint={"file": data.decode()})
+            group.set_checkpoint({"file": data.decode()})
+            group.put(data)
     qmgr.close()  # as a crash before producer.close(): the record stays
     with owner.producer() as producer:
         assert producer.checkpoint == {"file": "2"}
         group = producer.group()
         assert (group.resume_from, group.checkpoint) == (0, None)
         with group:
-            group.put(b"next", checkpoint={"file": "next"})
+            group.set_checkpoint({"file": "next"})
+            group.put(b"next")
     assert [found.data for found in owner.on_queue()] == [*THIS[:3], b"next"]
     assert owner.record("put")["checkpoint"] == {"json": {"file": "next"}}
 
@@ -535,7 +591,8 @@ def test_after_a_restart_a_completed_record_tells_what_was_done(owner):
 def test_an_exception_in_the_producers_block_leaves_the_completed_record(owner):
     with pytest.raises(Crash), owner.producer() as producer:
         with producer.group() as group:
-            group.put(b"0", checkpoint="done")
+            group.set_checkpoint("done")
+            group.put(b"0")
         raise Crash
     assert owner.record("put")["state"] == "completed"
     with owner.producer() as producer:
@@ -548,7 +605,8 @@ def test_a_checkpoint_outlives_a_polite_stop_and_who_starts_again_does_nothing_t
         with owner.producer() as producer:
             for number in range(0 if producer.checkpoint is None else producer.checkpoint + 1, stop_after + 1):
                 with producer.group() as group:
-                    group.put(b"%d" % number, checkpoint=number)
+                    group.set_checkpoint(number)
+                    group.put(b"%d" % number)
     assert owner.data() == [b"0", b"1", b"2", b"3"]
 
 
@@ -557,7 +615,8 @@ def test_a_checkpoint_is_forgotten_on_request_and_the_record_goes_with_it(owner,
     with owner.producer(status_layout=status) as producer:
         producer.forget_checkpoint()
         with producer.group() as group:
-            group.put(b"0", checkpoint="done")
+            group.set_checkpoint("done")
+            group.put(b"0")
             group.put(b"1")
             with pytest.raises(errors.GroupUsage, match="group"):
                 producer.forget_checkpoint()
@@ -880,7 +939,8 @@ def test_errors_from_the_middle_of_a_group_pickle_with_their_context(make_owner)
 def test_the_status_queue_is_deleted_on_request(owner):
     producer = owner.producer()
     with producer.group() as group:
-        group.put(b"0", checkpoint="done")
+        group.set_checkpoint("done")
+        group.put(b"0")
     with pytest.raises(errors.GroupUsage, match="a checkpoint"):
         producer.delete_status_queue()
     producer.forget_checkpoint()

@@ -13,6 +13,7 @@ from mqgroups import errors
 from mqgroups.core.status import decode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from tests.each_call import each_call
 
 RECONNECTS = {"reconnect_wait_s": 30}
 LONG = bytes(number % 251 for number in range(1000))
@@ -310,49 +311,45 @@ def test_a_stream_after_its_group_was_left_is_a_clear_error(owner):
 @pytest.mark.embedded
 @pytest.mark.parametrize("every", [2, 100], ids=["many-units-of-work", "one-unit-of-work"])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_segments_are_put_again_by_themselves_whatever_call_loses_the_connection(make_owner, faults, when, every):
-    fired = nth = 1
-    while fired:
-        owner = make_owner()
-        connection = owner.connect(**RECONNECTS)
-        faults.clear_faults()
-        faults.arm(Fault("drop", when, nth=nth))
-        with owner.producer(connection, commit_every=every, segment_bytes=300) as producer, producer.group() as group:
-            group.put(b"a")
-            group.put(io.BytesIO(LONG), last=False)
-            group.put(LONG)
-        fired = faults.faults_fired()
-        faults.clear_faults()
-        assert logical(owner) == [b"a", LONG, LONG], nth
-        assert [one.is_last for one in owner.on_queue()] == [False] * 5 + [True] * 4
-        assert owner.records("put") == []
-        connection.close()
-        nth += 1
-    assert nth > 20
+@each_call(least=20, most=40)
+def test_segments_are_put_again_by_themselves_whatever_call_loses_the_connection(make_owner, faults, when, every, call):
+    owner = make_owner()
+    connection = owner.connect(**RECONNECTS)
+    faults.clear_faults()
+    faults.arm(Fault("drop", when, nth=call.nth))
+    with owner.producer(connection, commit_every=every, segment_bytes=300) as producer, producer.group() as group:
+        group.put(b"a")
+        group.put(io.BytesIO(LONG), last=False)
+        group.put(LONG)
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    assert logical(owner) == [b"a", LONG, LONG]
+    assert [one.is_last for one in owner.on_queue()] == [False] * 5 + [True] * 4
+    assert owner.records("put") == []
+    connection.close()
+    call.check(fired)
 
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("every", [2, 100], ids=["many-units-of-work", "one-unit-of-work"])
 @pytest.mark.parametrize("when", ["before", "after"])
+@each_call(least=20, most=41)
 def test_segments_are_got_again_by_themselves_whatever_call_loses_the_connection(
-    make_owner, faults, when, every, stream
+    make_owner, faults, when, every, stream, call
 ):
-    fired = nth = 1
-    while fired:
-        owner = make_owner()
-        owner.put_group([b"a", LONG, LONG[:500]], segment_bytes=300)
-        connection = owner.connect(**RECONNECTS)
-        faults.clear_faults()
-        faults.arm(Fault("drop", when, nth=nth))
-        got = []
-        with owner.consumer(connection, commit_every=every, stream=stream) as consumer:
-            for group in consumer:
-                got += [b"".join(message.chunks()) for message in group]
-        fired = faults.faults_fired()
-        faults.clear_faults()
-        assert got == [b"a", LONG, LONG[:500]], nth
-        assert owner.data() == owner.records("get") == []
-        connection.close()
-        nth += 1
-    assert nth > 15
+    owner = make_owner()
+    owner.put_group([b"a", LONG, LONG[:500]], segment_bytes=300)
+    connection = owner.connect(**RECONNECTS)
+    faults.clear_faults()
+    faults.arm(Fault("drop", when, nth=call.nth))
+    got = []
+    with owner.consumer(connection, commit_every=every, stream=stream) as consumer:
+        for group in consumer:
+            got += [b"".join(message.chunks()) for message in group]
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    assert got == [b"a", LONG, LONG[:500]]
+    assert owner.data() == owner.records("get") == []
+    connection.close()
+    call.check(fired)

@@ -44,7 +44,7 @@ def _binding(config):
 def spark_environment(request, mq, tmp_path_factory):
     """What a process needs to start Spark with workers that reach the queue manager under test."""
     if importlib.util.find_spec("pyspark") is None:
-        pytest.skip("pyspark is not installed; it needs Python 3.11 or newer")
+        pytest.skip("pyspark is not installed")
     try:
         home = java_home()
     except JavaMissing as error:

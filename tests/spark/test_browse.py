@@ -6,9 +6,9 @@ from functools import partial
 
 import pytest
 
+from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mqi
-from mqgroups.queue_manager import connection_of
 from mqgroups.spark.browse import BrowsedQueue, Head, Span, last_present
 from mqgroups.spark.errors import AmbiguousGroup, AmbiguousMessage, GroupGone, QueueReserved
 from mqgroups.spark.offsets import Key, Planned

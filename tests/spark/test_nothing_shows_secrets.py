@@ -9,7 +9,7 @@ import traceback
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark needs Python 3.11 or newer")
+pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 PLANTED = "Xyzzy-4711-plugh"
 pytestmark = pytest.mark.embedded

@@ -8,12 +8,12 @@ from itertools import count
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark needs Python 3.11 or newer")
+pytest.importorskip("pyspark", reason="pyspark is not installed")
 
+from mqgroups.connection.holder import connection_of
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.queue_manager import connection_of
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.headers import taken_off
 from mqgroups.spark.pipeline import run

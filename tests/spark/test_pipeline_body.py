@@ -1,7 +1,7 @@
 """Bodies as rows: what passes, and what is said about what does not."""
 
 import json
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 
 from mqgroups.spark.pipeline.body import Body, BodyProblem, Column, column, count_of, row_of
 
-UTC = timezone.utc
+UTC = UTC
 
 
 def csv_body(*columns: str, **more) -> Body:

@@ -1,16 +1,14 @@
-"""Records of micro-batches, and the report made of them: a value, JSON, a table, a picture."""
+"""Records of micro-batches, and the report made of them: a value, JSON, a picture."""
 
-import io
 import json
 from dataclasses import replace
 
 import pytest
-from rich.console import Console
 
 from mqgroups.spark.pipeline.errors import CheckpointForeign, RecordsUnreadable
 from mqgroups.spark.pipeline.plot import write_png
 from mqgroups.spark.pipeline.records import BatchRecord, BatchRecords, Rejected
-from mqgroups.spark.pipeline.report import Latency, quantile, rejects, report_of, table, write_json
+from mqgroups.spark.pipeline.report import Latency, quantile, report_of, write_json
 
 BAD = Rejected(group="47" * 24, reason="body", detail="message 2: column a is no int", messages=10)
 FIRST = BatchRecord(
@@ -101,31 +99,9 @@ def test_json_has_the_sums_and_each_micro_batch(tmp_path):
     }
 
 
-def shown(renderable) -> str:
-    text = io.StringIO()
-    Console(file=text, width=120).print(renderable)
-    return text.getvalue()
-
-
-def test_the_table_says_how_much_how_late_and_what_was_rejected():
-    report = report_of("P", [FIRST, SECOND])
-    text = shown(table(report))
-    for words in ("messages read", "80", "latency, median", "2.0 s", "groups rejected", "gap"):
-        assert words in text
-    assert "message 2: column a is no int" in shown(rejects(report))
-
-
-def test_many_rejects_are_counted_and_the_first_shown():
-    text = shown(rejects(report_of("P", [replace(FIRST, rejected=(BAD,) * 25)])))
-    assert text.count("column a is no int") == 10
-    assert "and 15 more" in text
-
-
 def test_without_groups_that_passed_there_is_no_latency():
     report = report_of("P", [replace(FIRST, latencies_s=(), rejected=())])
     assert report.latency is None
-    assert rejects(report) is None
-    assert "latency, median" in shown(table(report))
 
 
 def test_the_plot_is_a_picture_with_the_rejected_share_drawn_in_proportion(tmp_path):

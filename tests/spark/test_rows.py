@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -47,7 +47,7 @@ def test_a_message_of_a_group_as_a_row():
             "last_msg_in_group": False,
             "msg_id": b"M" * 24,
             "correl_id": b"C" * 24,
-            "timestamp": datetime(2026, 11, 21, 13, 48, 20, 10_000, tzinfo=timezone.utc),
+            "timestamp": datetime(2026, 11, 21, 13, 48, 20, 10_000, tzinfo=UTC),
             "format": "MQSTR",
             "ccsid": 1208,
             "encoding": mq.MQENC_NATIVE,

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-pytest.importorskip("pyspark", reason="pyspark needs Python 3.11 or newer")
+pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 from pyspark.sql import types as t  # noqa: E402 - may be missing
 
@@ -103,7 +103,7 @@ def test_a_partition_without_rows_is_no_group():
 
 def test_a_partition_is_ordered_where_a_column_says_how():
     found = columns("at timestamp, value binary", groupBy="partition", sequenceColumn="at")
-    at = [datetime.datetime(2026, 1, day, tzinfo=datetime.timezone.utc) for day in (2, 1)]
+    at = [datetime.datetime(2026, 1, day, tzinfo=datetime.UTC) for day in (2, 1)]
     assert groups([batch(at=at, value=[b"2", b"1"])], found) == [("0", None, [BatchMessage(b"1"), BatchMessage(b"2")])]
 
 

@@ -19,7 +19,7 @@ from mqgroups.spark.offsets import Key, Offset, Planned
 from mqgroups.spark.options import Use, source_options
 from tests.fix_mqi import OK
 
-pytest.importorskip("pyspark", reason="pyspark needs Python 3.11 or newer")
+pytest.importorskip("pyspark", reason="pyspark is not installed")
 from mqgroups.spark import stream_source
 from mqgroups.spark.stream_source import GroupStreamReader
 

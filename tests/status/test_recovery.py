@@ -9,9 +9,10 @@ from __future__ import annotations
 import pytest
 
 from mqgroups import errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from mqgroups.queue_manager import connection_of
+from tests.each_call import each_call
 
 THIS = [b"%d" % number for number in range(7)]
 IN_DOUBT = [
@@ -31,7 +32,8 @@ def put_all(owner, every, connection, status):
     with owner.producer(connection, commit_every=every, status_layout=status) as producer:
         with producer.group() as group:
             for number, data in enumerate(THIS):
-                group.put(data, checkpoint=number)
+                group.set_checkpoint(number)
+                group.put(data)
         assert producer.checkpoint == len(THIS) - 1
         producer.forget_checkpoint()
         assert producer.checkpoint is None
@@ -51,6 +53,11 @@ def get_all(owner, every, connection, status):
     return handled
 
 
+def commits_of(every, status):
+    """Return how often it commits: the claim, the units of work, the checkpoint forgotten, the end, which is two for segments."""
+    return (7 if every == 2 else 4) + (status == "segmented")
+
+
 def is_whole(owner):
     """Whether the queue holds exactly one whole group."""
     found = owner.on_queue()
@@ -66,66 +73,39 @@ def is_whole(owner):
 @every_unit
 @statuses
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_producer_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, faults, when, status, every):
-    fired = nth = 1
-    while fired:
-        owner = make_owner()
-        connection = owner.connect(**RECONNECTS)
-        faults.clear_faults()
-        faults.arm(Fault("drop", when, nth=nth))
-        put_all(owner, every, connection, status)
-        fired = faults.faults_fired()
-        faults.clear_faults()
-        assert is_whole(owner), (nth, owner.on_queue())
-        assert owner.records("put") == []
-        connection.close()
-        nth += 1
-    assert nth > len(THIS) + 3
+@each_call(least=20, most=38)
+def test_a_producer_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, faults, when, status, every, call):
+    owner = make_owner()
+    connection = owner.connect(**RECONNECTS)
+    faults.clear_faults()
+    faults.arm(Fault("drop", when, nth=call.nth))
+    put_all(owner, every, connection, status)
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    assert is_whole(owner), owner.on_queue()
+    assert owner.records("put") == []
+    connection.close()
+    call.check(fired)
 
 
 @pytest.mark.embedded
 @every_unit
 @statuses
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_consumer_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, faults, when, status, every):
-    fired = nth = 1
-    while fired:
-        owner = make_owner()
-        owner.put_raw_group(THIS)
-        connection = owner.connect(**RECONNECTS)
-        faults.clear_faults()
-        faults.arm(Fault("drop", when, nth=nth))
-        handled = get_all(owner, every, connection, status)
-        fired = faults.faults_fired()
-        faults.clear_faults()
-        assert handled == THIS, nth
-        assert owner.data() == owner.records("get") == []
-        connection.close()
-        nth += 1
-    assert nth > len(THIS) + 3
-
-
-@pytest.mark.embedded
-@every_unit
-@statuses
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("reason", IN_DOUBT, ids=mq.reason_name)
-def test_every_commit_of_a_producer_gets_a_verdict(make_owner, faults, reason, when, status, every):
-    fired = nth = 1
-    while fired:
-        owner = make_owner()
-        connection = owner.connect(**RECONNECTS)
-        faults.clear_faults()
-        faults.arm(Fault("answer", when, verb="MQCMIT", nth=nth, reason=reason))
-        put_all(owner, every, connection, status)
-        fired = faults.faults_fired()
-        faults.clear_faults()
-        assert is_whole(owner), (nth, owner.on_queue())
-        assert owner.records("put") == []
-        connection.close()
-        nth += 1
-    # The claim, the units of work, the checkpoint forgotten, the end, which is two for segments, and one that is never reached.
-    assert nth == 1 + (7 if every == 2 else 4) + (status == "segmented") + 1
+@each_call(least=20, most=44)
+def test_a_consumer_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, faults, when, status, every, call):
+    owner = make_owner()
+    owner.put_raw_group(THIS)
+    connection = owner.connect(**RECONNECTS)
+    faults.clear_faults()
+    faults.arm(Fault("drop", when, nth=call.nth))
+    handled = get_all(owner, every, connection, status)
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    assert handled == THIS
+    assert owner.data() == owner.records("get") == []
+    connection.close()
+    call.check(fired)
 
 
 @pytest.mark.embedded
@@ -133,22 +113,40 @@ def test_every_commit_of_a_producer_gets_a_verdict(make_owner, faults, reason, w
 @statuses
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("reason", IN_DOUBT, ids=mq.reason_name)
-def test_every_commit_of_a_consumer_gets_a_verdict(make_owner, faults, reason, when, status, every):
-    fired = nth = 1
-    while fired:
-        owner = make_owner()
-        owner.put_raw_group(THIS)
-        connection = owner.connect(**RECONNECTS)
-        faults.clear_faults()
-        faults.arm(Fault("answer", when, verb="MQCMIT", nth=nth, reason=reason))
-        handled = get_all(owner, every, connection, status)
-        fired = faults.faults_fired()
-        faults.clear_faults()
-        assert handled == THIS, nth
-        assert owner.data() == owner.records("get") == []
-        connection.close()
-        nth += 1
-    assert nth == 1 + (7 if every == 2 else 4) + (status == "segmented") + 1
+@each_call(least=4, most=8)
+def test_every_commit_of_a_producer_gets_a_verdict(make_owner, faults, reason, when, status, every, call):
+    owner = make_owner()
+    connection = owner.connect(**RECONNECTS)
+    faults.clear_faults()
+    faults.arm(Fault("answer", when, verb="MQCMIT", nth=call.nth, reason=reason))
+    put_all(owner, every, connection, status)
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    assert is_whole(owner), owner.on_queue()
+    assert owner.records("put") == []
+    connection.close()
+    assert bool(fired) == (call.nth <= commits_of(every, status))
+
+
+@pytest.mark.embedded
+@every_unit
+@statuses
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("reason", IN_DOUBT, ids=mq.reason_name)
+@each_call(least=4, most=8)
+def test_every_commit_of_a_consumer_gets_a_verdict(make_owner, faults, reason, when, status, every, call):
+    owner = make_owner()
+    owner.put_raw_group(THIS)
+    connection = owner.connect(**RECONNECTS)
+    faults.clear_faults()
+    faults.arm(Fault("answer", when, verb="MQCMIT", nth=call.nth, reason=reason))
+    handled = get_all(owner, every, connection, status)
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    assert handled == THIS
+    assert owner.data() == owner.records("get") == []
+    connection.close()
+    assert bool(fired) == (call.nth <= commits_of(every, status))
 
 
 # --- the queue manager too, and where it ends

@@ -45,7 +45,8 @@ def complete_and_die(owner):
     """Put a group, and fail before the producer is closed in order: its record stays."""
     with owner.producer(commit_every=100) as producer:
         with producer.group() as group:
-            group.put(b"", checkpoint="a completed group's")
+            group.set_checkpoint("a completed group's")
+            group.put(b"")
         raise NotNow
 
 
@@ -181,7 +182,7 @@ def test_a_producer_tells_what_became_of_a_commit_without_an_answer(owner, fault
         put_rest(producer)
     assert told == [
         mqgroups.InDoubt(
-            role="put", name=owner.name, queue=owner.queue, unit_of_work=2, messages=2, reason=BROKEN, verdict=verdict
+            role="put", name=owner.name, queue=owner.queue, unit_of_work=2, messages=2, reason=BROKEN, outcome=verdict
         )
     ]
     assert owner.data() == THIS
@@ -197,7 +198,7 @@ def test_a_consumer_tells_what_became_of_a_commit_without_an_answer(owner, fault
         assert [[message.data for message in group] for group in consumer] == [THIS]
     assert told == [
         mqgroups.InDoubt(
-            role="get", name=owner.name, queue=owner.queue, unit_of_work=4, messages=1, reason=BROKEN, verdict=verdict
+            role="get", name=owner.name, queue=owner.queue, unit_of_work=4, messages=1, reason=BROKEN, outcome=verdict
         )
     ]
     assert owner.data() == []
@@ -211,7 +212,7 @@ def test_a_unit_of_work_that_is_in_doubt_twice_is_told_twice(owner, faults, told
         for _ in range(2):
             with producer.group() as group:
                 group.put(b"")
-    said = [(doubt.unit_of_work, doubt.reason, doubt.verdict) for doubt in told]
+    said = [(doubt.unit_of_work, doubt.reason, doubt.outcome) for doubt in told]
     # Backed out, it is done again under its number; committed, the next one is the next to fail.
     assert said == [(1, 2549, verdict), (1 if when == "before" else 2, 2549, verdict)]
     assert len(owner.data()) == 2
@@ -224,7 +225,7 @@ def test_a_doubt_is_told_once_however_many_tries_it_takes_to_settle(owner, fault
         faults.arm(Fault("answer", verb="MQCONNX", times=3, reason=mq.MQRC_Q_MGR_NOT_AVAILABLE))
         put_rest(producer)
     assert faults.faults_fired() == 4
-    assert [(doubt.unit_of_work, doubt.verdict) for doubt in told] == [(1, "committed")]
+    assert [(doubt.unit_of_work, doubt.outcome) for doubt in told] == [(1, "committed")]
 
 
 @pytest.mark.embedded
@@ -306,7 +307,7 @@ def test_a_doubt_that_cannot_be_settled_is_told_when_it_is(owner, faults, told):
     faults.clear_faults()
     with producer.group() as group:
         # Then the verdict is known before the group goes on
-        assert [(doubt.messages, doubt.verdict) for doubt in told] == [(2, "committed")]
+        assert [(doubt.messages, doubt.outcome) for doubt in told] == [(2, "committed")]
         assert group.resume_from == 2
         for data in THIS[2:]:
             group.put(data)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mqgroups import errors
+from mqgroups.config import segmented_status
 from mqgroups.core.status import decode, encode
 from mqgroups.core.status_chain import MOST_SEGMENTS
+from mqgroups.core.unit_of_work import Every
 from mqgroups.mqi import constants as mq
 
 THIS = [b"%d" % number for number in range(7)]
@@ -44,7 +46,8 @@ def test_chains_are_ended_and_taken_and_never_grow_beyond_their_bound(owner):
 def test_a_long_checkpoint_ends_its_chain_early(owner):
     with owner.producer(commit_every=1, status_layout="segmented") as producer, producer.group() as group:
         for _ in range(10):
-            group.put(b"x", checkpoint=b"c" * 100_000)
+            group.set_checkpoint(b"c" * 100_000)
+            group.put(b"x")
             assert sum(map(len, owner.records("put"))) < 1_000_000
     assert owner.record("put")["state"] == "completed"
     with owner.producer(status_layout="segmented") as producer:
@@ -149,7 +152,8 @@ def test_on_zos_segments_are_refused_by_name_and_auto_does_without(make_owner, o
     qmgr = owner.connect()
     with pytest.raises(errors.ConfigurationError, match="is on z/OS, where messages have no segments"):
         owner.producer(qmgr, status_layout="segmented")
-    assert qmgr._segmented("auto", owner.producer(qmgr)._settings.every) is False
+    assert segmented_status("auto", Every(messages=1), qmgr) is False
+    owner.producer(qmgr, status_layout="auto")
 
 
 def test_any_other_word_for_status_is_refused(owner):

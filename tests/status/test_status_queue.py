@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from mqgroups import errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.core.model import Role
 from mqgroups.core.status import RecordState, StatusRecord, decode, encode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from mqgroups.queue_manager import connection_of
 from mqgroups.status.queue import StatusQueue
 from tests.fix_mqi import OK
 
@@ -575,35 +575,35 @@ def test_what_a_unit_of_work_did_to_the_record_is_undone_with_it(owner):
     queue = status_queue_of(owner)
     assert queue.read() is None
     assert not queue.has_record
-    # An empty queue is cleared by nothing.
-    queue.clear()
+    # Nothing is there to be removed.
+    queue.remove()
     first, second = record_of(owner), record_of(owner, unit_of_work=10)
     connection = connection_of(owner.qmgr)
-    queue.claim(first)
+    queue.stage(first)
     assert queue.has_record
     connection.back_out()
-    queue.backed_out()
+    queue.ended(committed=False)
     assert not queue.has_record
     assert owner.on_queue(owner.status_queue("put")) == []
-    queue.claim(first)
+    queue.stage(first)
     connection.commit()
-    queue.committed()
-    for change in (lambda: queue.claim(second), lambda: queue.replace(second), queue.clear):
+    queue.ended(committed=True)
+    for change in (lambda: queue.stage(second), queue.remove):
         change()
         connection.back_out()
-        queue.backed_out()
+        queue.ended(committed=False)
         assert queue.has_record
         assert owner.records("put") == [encode(first)]
         assert owner.anchors("put") == 1
     assert queue.read() == first
-    queue.replace(second)
+    queue.stage(second)
     connection.commit()
-    queue.committed()
+    queue.ended(committed=True)
     assert queue.read() == second
     assert owner.anchors("put") == 1
-    queue.clear()
+    queue.remove()
     connection.commit()
-    queue.committed()
+    queue.ended(committed=True)
     assert queue.read() is None
     assert owner.on_queue(owner.status_queue("put")) == []
     queue.close(delete=True)
@@ -634,7 +634,8 @@ def test_a_checkpoint_longer_than_the_status_queue_takes_is_refused_and_the_grou
             producer.group() as group,
         ):
             for data in THIS:
-                group.put(data, checkpoint="x" * 5_000_000)
+                group.set_checkpoint("x" * 5_000_000)
+                group.put(data)
         with producer.group() as group:
             assert (group.resume_from, group.checkpoint) == (0, None)
             for data in THIS:

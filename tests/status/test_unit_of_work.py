@@ -8,9 +8,9 @@ import pickle
 import pytest
 
 from mqgroups import errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from mqgroups.queue_manager import connection_of
 
 THIS = [b"%d" % number for number in range(7)]
 UNKNOWN = [
@@ -25,7 +25,8 @@ def put_rest(producer, payloads=THIS, *, checkpoints=False):
     """Put what is left of the group; return where it went on."""
     with producer.group() as group:
         for number in range(group.resume_from, len(payloads)):
-            group.put(payloads[number], checkpoint=number + 1 if checkpoints else None)
+            group.set_checkpoint(number + 1 if checkpoints else None)
+            group.put(payloads[number])
     return group.resume_from
 
 

@@ -136,7 +136,8 @@ def test_no_password_payload_or_checkpoint_is_in_logs_spans_metrics_or_represent
                 if attempt == 0:
                     target.arm(Fault("drop", verb="MQCMIT"))
                 for number in range(group.resume_from, 7):
-                    group.put(f"{SECRET} {number}", checkpoint={"at": SECRET})
+                    group.set_checkpoint({"at": SECRET})
+                    group.put(f"{SECRET} {number}")
                     if attempt == 0 and number == 5:
                         raise Crash
                 shown += [group, qmgr]
@@ -145,7 +146,7 @@ def test_no_password_payload_or_checkpoint_is_in_logs_spans_metrics_or_represent
             contextlib.suppress(Crash),
             qmgr.group_consumer("ORDERS", name="SECRETS", commit_every=2, wait_s=0) as consumer,
         ):
-            shown += [consumer, consumer._settings, consumer._consumption]
+            shown += [consumer, consumer._settings, consumer._getter]
             for incoming in consumer:
                 for message in incoming:
                     shown += [incoming, message]
@@ -154,7 +155,7 @@ def test_no_password_payload_or_checkpoint_is_in_logs_spans_metrics_or_represent
                         raise Crash
     with qmgr.group_producer("ORDERS", name="S2") as producer, producer.group() as group:
         with pytest.raises(errors.GroupUsage) as refused:
-            group.put(SECRET, checkpoint={SECRET}, last=True)
+            group.set_checkpoint({SECRET})  # type: ignore[arg-type]  # what mypy refuses too
         group.abandon()
     shown += [refused.value]
     qmgr.close()

@@ -15,9 +15,9 @@ from opentelemetry.trace import SpanContext, SpanKind, TraceFlags, TraceState
 
 import mqgroups
 from mqgroups import errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from mqgroups.queue_manager import connection_of
 from mqgroups.telemetry import semantic_conventions as sc
 from tests.fix_mqi import OK
 from tests.fix_properties import MessageHandle, get, put, rfh2

@@ -11,10 +11,10 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
 
-from mqgroups import errors
+from mqgroups import errors, operate
+from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from mqgroups.queue_manager import connection_of
 from mqgroups.telemetry import context, metrics
 from mqgroups.telemetry import owner as owner_telemetry
 from mqgroups.telemetry import semantic_conventions as sc
@@ -179,7 +179,8 @@ def test_a_commit_that_failed_is_a_span_with_an_error(owner, spans, faults, faul
 
 def test_a_unit_of_work_without_messages_is_no_span(owner, spans):
     with owner.producer() as producer, producer.group() as group:
-        group.put(b"0", checkpoint="done")
+        group.set_checkpoint("done")
+        group.put(b"0")
     assert len(spans()) == 2  # not one more for the record that was put first, nor for taking it away
     assert owner.get_groups() == [[b"0"]]
     assert len(spans()) == 2
@@ -540,9 +541,9 @@ def failing(messages, after):
 def test_a_record_that_was_salvaged_is_resumed_with_a_link_to_that(owner, spans):
     owner.interrupt_put(THIS[:6])
     owner.empty(owner.status_queue("put"))
-    owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue, check=True)
+    operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, check=True)
     spans()
-    owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue)
+    operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
     (salvage,) = spans()
     group_id = owner.on_queue()[0].group_id.hex()
     assert (salvage.name, salvage.kind) == (f"recover {owner.queue}", SpanKind.INTERNAL)
@@ -568,7 +569,7 @@ def test_a_group_that_was_moved_is_a_span_and_keeps_its_context(owner, make_queu
     owner.put_group(THIS, commit_every=100, qmgr=owner.connect(propagate=True))
     (put,) = spans.named(f"put {owner.queue}")
     group_id = owner.on_queue()[0].group_id
-    owner.qmgr.move_group(owner.queue, group_id, to=away)
+    operate.move_group(owner.qmgr, owner.queue, group_id, to=away)
     (move,) = spans()
     assert dict(move.attributes) == {
         "messaging.system": "ibmmq",
@@ -589,7 +590,7 @@ def test_a_group_that_was_taken_over_is_a_span_and_both_link_to_where_it_stopped
     group_id = owner.on_queue()[0].group_id
     stopped = spans.named(f"put {owner.queue}")[1]
     successor = f"{owner.name}.2"
-    owner.qmgr.take_over(owner.name, "put", by=successor)
+    operate.take_over(owner.qmgr, owner.name, "put", by=successor)
     (takeover,) = spans()
     assert (takeover.name, takeover.kind) == (f"recover {owner.queue}", SpanKind.INTERNAL)
     assert dict(takeover.attributes) == {
@@ -612,7 +613,7 @@ def test_a_group_that_was_taken_over_is_a_span_and_both_link_to_where_it_stopped
 
 def test_a_repair_that_is_refused_is_a_span_with_an_error(owner, spans):
     with pytest.raises(errors.SalvageRefused):
-        owner.qmgr.salvage_owner(owner.name, "put", queue=owner.queue)
+        operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
     (refused,) = spans()
     assert (refused.status.status_code, refused.status.description) == (StatusCode.ERROR, "SalvageRefused")
 

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("testcontainers", reason="testcontainers is not installed")
 
-from mqgroups.embedded.mqsc import parse
+from mqgroups.embedded.admin.mqsc import parse
 from mqgroups.testing.provision import CONTAINER, Wanted
 from mqgroups.testing.under_test import MQSC
 from tests import cluster_sites

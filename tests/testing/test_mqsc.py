@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mqgroups.embedded.mqsc import parse
+from mqgroups.embedded.admin.mqsc import parse
 
 ROOT = Path(__file__).parents[2]
 FILES = [

@@ -22,7 +22,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from mqgroups.embedded.verbs import (
+from mqgroups.embedded.wire.verbs import (
     BY_NAME,
     CALLERS_OWN,
     POSTED,
@@ -175,7 +175,7 @@ def _move(made: Path, target: Path, *, replaces: bool) -> None:
 def verbs_header() -> str:
     """Return the text of ``verbs.h``: for every verb a typed function that calls it and a structure for its answer."""
     parts = [
-        "/* Generated from verbs.py by build.py; not to be edited. */",
+        "/* Generated from wire/verbs.py by build.py; not to be edited. */",
         "#ifndef MQGROUPS_VERBS_H",
         "#define MQGROUPS_VERBS_H",
         "",

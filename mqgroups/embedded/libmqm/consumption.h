@@ -57,6 +57,11 @@ static inline bool consumption_is_ending(const struct consumption *consumption) 
     return consumption->wish == SUSPEND || consumption->wish == END;
 }
 
+/* The callback of an object handle, with connections_lock held; NULL if there is none. */
+struct callback *callback_of(struct consumption *consumption, MQHOBJ hobj);
+
+/* --- of consuming.c */
+
 /* Before MQDISC: stop, and deregister all callbacks. False with a reason in a callback of this connection. */
 bool consumption_ends(struct connection *connection, PMQLONG reason);
 
@@ -65,11 +70,8 @@ void consumption_without(MQHCONN hconn, MQHOBJ hobj);
 
 /* --- of dispatching.c, for consuming.c */
 
-/* What CALLBACK is asked for, as in consuming.py. */
+/* What CALLBACK is asked for, as in callbacks/dispatching.py. */
 enum { CALLBACK_OWED, CALLBACK_NEXT, CALLBACK_DEREGISTERED };
-
-/* The callback of an object handle, with connections_lock held; NULL if there is none. */
-struct callback *callback_of(struct consumption *consumption, MQHOBJ hobj);
 
 /* Make all callbacks that are owed, in this thread. */
 void callbacks_owed(struct connection *connection, int32_t asked);

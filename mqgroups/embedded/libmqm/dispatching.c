@@ -23,29 +23,10 @@ static _Thread_local int depth;
 
 bool is_in_callback(void) { return depth > 0; }
 
-void consumption_init(struct consumption *consumption) { pthread_cond_init(&consumption->changed, NULL); }
-
-void consumption_destroy(struct consumption *consumption) {
-    for (struct callback *one = consumption->callbacks; one != NULL;) {
-        struct callback *next = one->next;
-        free(one);
-        one = next;
-    }
-    pthread_cond_destroy(&consumption->changed);
-}
-
 static bool copy_structure(void *structure, size_t room, struct blob from) {
     memset(structure, 0, room);
     memcpy(structure, from.length > 0 ? from.data : "", from.length < room ? from.length : room);
     return from.length > 0;
-}
-
-struct callback *callback_of(struct consumption *consumption, MQHOBJ hobj) {
-    struct callback *one = consumption->callbacks;
-    while (one != NULL && one->hobj != hobj) {
-        one = one->next;
-    }
-    return one;
 }
 
 static bool is_message(const MQCBC *context) {

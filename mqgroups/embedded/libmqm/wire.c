@@ -1,4 +1,4 @@
-/* Frames over TCP: what verbs.py describes, in C. Little-endian hosts only, as the rest of this library. */
+/* Frames over TCP: what wire/verbs.py describes, in C. Little-endian hosts only, as the rest of this library. */
 #include "wire.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Fields and frames. verbs.h, generated from verbs.py, calls these; nothing here knows a verb. */
+/* Fields and frames. verbs.h, generated from wire/verbs.py, calls these; nothing here knows a verb. */
 #ifndef MQGROUPS_WIRE_H
 #define MQGROUPS_WIRE_H
 

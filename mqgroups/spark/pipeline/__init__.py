@@ -5,7 +5,7 @@
                             └─► groups that fail a check, with the reason ─► quarantine: a queue or a folder
                                                                              records of all micro-batches ─► report
 
-    cli_pipeline ─► run ─► micro_batch ─► rows ─► body         a message as a row
+    cli/pipeline ─► run ─► micro_batch ─► rows ─► body         a message as a row
                      │         │          └─► verdicts         what is wrong with a group
                      │         ├─► transform, outputs, folders
                      │         └─► records ─► report, plot

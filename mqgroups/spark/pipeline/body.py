@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -255,7 +255,7 @@ def _boolean(text: str) -> bool:
 def _timestamp(text: str) -> datetime:
     stamp = datetime.fromisoformat(text.replace("Z", "+00:00"))
     # One without a zone is UTC: on whichever machine a row is read, it has to be the same.
-    return stamp.replace(tzinfo=timezone.utc) if stamp.tzinfo is None else stamp.astimezone(timezone.utc)
+    return stamp.replace(tzinfo=UTC) if stamp.tzinfo is None else stamp.astimezone(UTC)
 
 
 def _decimal(kind: str) -> Callable[[str], Decimal]:

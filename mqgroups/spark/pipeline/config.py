@@ -15,15 +15,13 @@
 
 Options of the data source keep their names, and its table (``options.py``) checks them. Paths are relative to the file, unless
 they have a scheme (``hdfs://``). Passwords and tokens are no values here: ``mq.passwordFile`` or ``mq.passwordEnv``.
-
-tomllib came with Python 3.11, which pyspark 4.3 needs as well.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-import sys
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,10 +148,6 @@ def read_config(file: Path, overrides: Sequence[str] = ()) -> PipelineConfig:
     Raises:
         PipelineConfigError: it cannot be read, or a key cannot be.
     """
-    if sys.version_info < (3, 11):
-        raise PipelineConfigError(str(file), "", "a pipeline needs Python 3.11 or newer, as pyspark 4.3 does")
-    import tomllib
-
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -161,11 +155,11 @@ def read_config(file: Path, overrides: Sequence[str] = ()) -> PipelineConfig:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PipelineConfigError(str(file), "", f"is no TOML: {error}") from error
     for text in overrides:
-        _override(document, text, file, tomllib.loads)
+        _override(document, text, file)
     return _pipeline(_Table(document, "", file), file.resolve())
 
 
-def _override(document: dict[str, Any], text: str, file: Path, loads: Any) -> None:
+def _override(document: dict[str, Any], text: str, file: Path) -> None:
     key, equals, value = text.partition("=")
     *tables, last = key.strip().split(".")
     if not equals or not last:
@@ -176,7 +170,7 @@ def _override(document: dict[str, Any], text: str, file: Path, loads: Any) -> No
         if not isinstance(table, dict):
             raise PipelineConfigError(str(file), key, f"{name} is no table")
     try:
-        table[last] = loads(f"value = {value}")["value"]
+        table[last] = tomllib.loads(f"value = {value}")["value"]
     except ValueError:
         table[last] = value
 

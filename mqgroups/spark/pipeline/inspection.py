@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 
 from mqgroups.connection.connection import Connection
@@ -53,7 +54,7 @@ def inspect(config: PipelineConfig) -> Inspection:
         ConfigurationError: settings do not go together; the password is not where it should be.
         MQGroupsError: it cannot be connected, or a queue cannot be opened.
     """
-    with connected(config.connection) as q_mgr:
+    with closing(connected(config.connection)) as q_mgr:
         waiting = _waiting(q_mgr, config.source.queue)
         status_queues = {}
         outputs = [config.outgoing, config.quarantine]

@@ -1,4 +1,4 @@
-"""What a pipeline has done, from the records of its micro-batches: as a value, as JSON, as a table."""
+"""What a pipeline has done, from the records of its micro-batches: as a value and as JSON."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
 from mqgroups.spark.pipeline.records import BatchRecord, Rejected
 
 JSON_NAME = "report.json"
-_MOST_REJECTED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,45 +87,3 @@ def write_json(report: Report, records: Sequence[BatchRecord], folder: Path) -> 
     path = folder / JSON_NAME
     path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
     return path
-
-
-def table(report: Report) -> Table:
-    """Return the report for a terminal."""
-    found = Table(title=f"pipeline {report.pipeline}", title_justify="left", show_header=False)
-    found.add_column()
-    found.add_column(justify="right")
-    latency = report.latency
-    rows = [
-        ("micro-batches", f"{report.micro_batches:,}"),
-        ("groups read", f"{report.groups:,}"),
-        ("messages read", f"{report.messages:,}"),
-        ("rows that passed", f"{report.rows:,}"),
-        ("rows of the result", f"{report.rows_out:,}"),
-        ("groups put", f"{report.groups_out:,}"),
-        ("messages a second", f"{report.rate:,.0f}"),
-        ("latency, median", f"{latency.median_s:,.1f} s" if latency else "-"),
-        ("latency, 95 %", f"{latency.p95_s:,.1f} s" if latency else "-"),
-        ("latency, most", f"{latency.max_s:,.1f} s" if latency else "-"),
-    ]
-    for row in rows:
-        found.add_row(*row)
-    found.add_section()
-    found.add_row("groups rejected", f"{len(report.rejected):,}")
-    for reason, count in report.reasons.items():
-        found.add_row(f"  {reason}", f"{count:,}")
-    return found
-
-
-def rejects(report: Report) -> Table | None:
-    """Return the groups that were rejected, the first of them, with why; ``None`` if there is none."""
-    if not report.rejected:
-        return None
-    shown = report.rejected[:_MOST_REJECTED]
-    more = len(report.rejected) - len(shown)
-    found = Table(title="rejected", title_justify="left", caption=f"and {more:,} more" if more else None)
-    found.add_column("group", overflow="fold", max_width=26)
-    found.add_column("reason")
-    found.add_column("in detail")
-    for each in shown:
-        found.add_row(each.group, each.reason, each.detail)
-    return found

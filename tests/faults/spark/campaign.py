@@ -391,7 +391,7 @@ def main() -> int:
     parser.add_argument("--case", type=int, help="run the case of this seed again")
     parser.add_argument("--json", type=Path, default=Path("build/faults-spark.json"), help="where the figures go")
     arguments = parser.parse_args()
-    number, starts, processes = (2, 2, 4) if arguments.short else (6, 3, 6)
+    number, starts, processes = (2, 1, 6) if arguments.short else (6, 3, 6)
     number = 0 if arguments.zombie else arguments.cases or number
     cases = list(cases_of(arguments.seed, number, starts, processes))
     if arguments.zombie or not arguments.short:

@@ -1,0 +1,124 @@
+"""The commands ``mqgroups embedded``: the group, the client library, and what a running queue manager can be told.
+
+Not here: running one (``serve.py``), clusters and their channels (``cluster.py``), MQSC (``mqsc.py``).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mqgroups.cli.cluster import channel
+from mqgroups.cli.console import one_message
+from mqgroups.cli.mqsc import mqsc
+from mqgroups.cli.options import data_option
+from mqgroups.cli.serve import exec_, run
+
+
+@click.group()
+def embedded() -> None:
+    """A queue manager for development, tests and demos, where no IBM MQ is at hand.
+
+    It is not IBM MQ and no replacement for it. Unmodified pymqi and ibmmq programs run on it.
+    """
+
+
+@embedded.command()
+@click.option("--print-dir", is_flag=True, help="Print only the directory.")
+def build(print_dir: bool) -> None:
+    """Compile the client library, if that is not done yet.
+
+    Its directory is laid out as IBM's client is (inc/, lib64/libmqic_r.so, lib64/libmqm_r.so), so that pymqi can be built against
+    it:
+
+    \b
+        MQ_FILE_PATH=$(mqgroups embedded build --print-dir) \\
+            pip install --no-cache-dir --no-binary pymqi pymqi
+    """
+    with one_message():
+        from mqgroups.embedded.libmqm.build import build as build_library
+
+        directory = build_library()
+    click.echo(directory if print_dir else f"client library of the embedded queue manager: {directory}")
+
+
+@embedded.command()
+@data_option
+@click.option(
+    "--when",
+    type=click.Choice(["before", "after"]),
+    default="before",
+    show_default=True,
+    help="Before the call takes effect, or after.",
+)
+@click.option(
+    "--nth", type=click.IntRange(1), default=1, show_default=True, help="Which matching call goes wrong first."
+)
+@click.option(
+    "--times",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="How many calls go wrong; 0: all from then on.",
+)
+@click.option("--verb", default="", help="Only calls of this verb match, such as MQCMIT.")
+@click.option("--appl", "appl_name", default="", help="Only calls of applications with this name match.")
+@click.option("--reason", type=int, default=0, help="For 'answer': the reason code.")
+@click.option(
+    "--comp", type=click.IntRange(0, 2), default=2, show_default=True, help="For 'answer': the completion code."
+)
+@click.option("--delay-s", type=float, default=0.0, help="For 'delay': seconds.")
+@click.argument(
+    "action", type=click.Choice(["kill_client", "kill_server", "drop", "freeze", "answer", "delay", "clear"])
+)
+def fault(data: Path, action: str, **how: Any) -> None:
+    """Make an MQI call go wrong, to see how a program handles it.
+
+    \b
+        kill_client   SIGKILL the program that makes the call
+        kill_server   SIGKILL the queue manager
+        drop          close the connection without a reply; with --when after, an MQCMIT is then in doubt
+        freeze        never reply, and leave the connection open
+        answer        end the call with --comp and --reason
+        delay         let the call wait
+        clear         remove all faults that are set, and let calls go on that are frozen
+    """
+    with one_message():
+        from mqgroups.embedded import Control, Fault
+
+        control = Control.of(data)
+        if action == "clear":
+            control.clear_faults()
+        else:
+            control.arm(Fault(action, **how))
+
+
+@embedded.command()
+@data_option
+def quiesce(data: Path) -> None:
+    """End a queue manager as endmqm does.
+
+    It refuses new connections, and ends when the last application has disconnected.
+    """
+    with one_message():
+        from mqgroups.embedded import Control
+
+        Control.of(data).quiesce()
+
+
+@embedded.command()
+@data_option
+def calls(data: Path) -> None:
+    """Show how many MQI calls a queue manager has answered, by verb."""
+    with one_message():
+        from mqgroups.embedded import Control
+
+        counted = Control.of(data).calls()
+    for verb, number in sorted(counted.items()):
+        click.echo(f"{verb:8} {number}")
+
+
+for command in (run, exec_, channel, mqsc):
+    embedded.add_command(command)

@@ -1,0 +1,56 @@
+"""The command ``mqgroups embedded mqsc``: MQSC commands for an embedded queue manager, as runmqsc takes them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from mqgroups.cli.console import one_message
+from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.options import data_option
+from mqgroups.cli.secrets import user_and_password
+from mqgroups.connection.holder import connection_of
+from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.queue_manager import connect
+
+
+@click.command()
+@data_option
+@click.option("--command", "-c", "commands", multiple=True, metavar="TEXT", help="An MQSC command; may be repeated.")
+@click.option(
+    "--user",
+    default="",
+    metavar="NAME:VARIABLE",
+    help="A user to connect as, and the environment variable that holds the password.",
+)
+def mqsc(data: Path, commands: Sequence[str], user: str) -> None:
+    """Run MQSC commands on a queue manager: those given with -c, or else those on standard input.
+
+    \b
+        mqgroups embedded mqsc --data ./qm1 -c 'DISPLAY QLOCAL(*) CURDEPTH WHERE(CURDEPTH GT 0)'
+        mqgroups embedded mqsc --data ./qm1 < queues.mqsc
+
+    If a command is refused, the next ones still run, and the exit code is 1.
+    """
+    refused = False
+    with one_message():
+        from mqgroups.embedded import Control
+        from mqgroups.embedded.admin.mqsc import statements
+        from mqgroups.embedded.libmqm.build import build, load
+        from mqgroups.embedded.serve.launcher import DEFAULT_CHANNEL
+
+        control = Control.of(data)
+        load(build())
+        text = "\n".join(commands) if commands else sys.stdin.read()
+        name, password = user_and_password(user) if user else (None, None)
+        with connect("", DEFAULT_CHANNEL, f"{control.host}({control.port})", user=name, password=password) as q_mgr:
+            client = MQSCClient(connection_of(q_mgr))
+            for _, statement in statements(text):
+                done, answers = client.run(statement.strip())
+                refused = refused or not done
+                for answer in answers:
+                    click.echo(answer, err=not done)
+    sys.exit(ExitCode.FAILED if refused else ExitCode.DONE)

@@ -1,0 +1,36 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mqgroups.config import STATUS_MODEL
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+DIRECTORY = click.Path(file_okay=False, path_type=Path)
+# How long a command waits by default, seconds.
+WAIT_S = 30.0
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON to standard output.")
+wait_option = click.option(
+    "--wait",
+    "wait_s",
+    type=click.FloatRange(0),
+    default=WAIT_S,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for the queue manager, and for another instance of this name to end.",
+)
+name_option = click.option("--name", required=True, metavar="NAME", help="The name of the producer or consumer.")
+status_model_option = click.option(
+    "--status-model",
+    default=STATUS_MODEL,
+    show_default=True,
+    metavar="QUEUE",
+    help="The model queue that the status queue is made from.",
+)
+data_option = click.option(
+    "--data", type=DIRECTORY, required=True, help="The data directory of a queue manager that runs on this machine."
+)

@@ -1,0 +1,147 @@
+"""What ``mqgroups pipeline run`` and ``report`` print: lines as micro-batches are done, and the report as tables."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mqgroups.cli.console import console
+
+if TYPE_CHECKING:
+    from rich.status import Status
+    from rich.table import Table
+
+    from mqgroups.spark.pipeline.records import BatchRecord
+    from mqgroups.spark.pipeline.report import Report
+    from mqgroups.spark.pipeline.run import Reported
+
+_MOST_REJECTED = 10
+
+
+class TextProgress:
+    """For people: a line for each micro-batch, and where there is a terminal what goes on in between."""
+
+    def __init__(self) -> None:
+        self._out = console()
+        self._status: Status | None = None
+
+    def say(self, sentence: str) -> None:
+        """Say what begins."""
+        if self._status is not None:
+            self._status.update(sentence)
+        elif self._out.is_terminal:
+            self._status = self._out.status(sentence)
+            self._status.start()
+
+    def step(self, batch: int, name: str) -> None:
+        """As ``Watcher``."""
+        words = {"began": "reading", "counted": "transforming", "parquet": "putting", "outgoing": "putting"}
+        self.say(f"micro-batch {batch}: {words.get(name, 'finishing')}")
+
+    def done(self, record: BatchRecord) -> None:
+        """As ``Watcher``."""
+        took_s = record.done_s - record.began_s
+        put = f" -> {record.rows_out:,} rows" + (f" in {record.groups_out:,} groups" if record.groups_out else "")
+        rejected = f", [red]{len(record.rejected):,} rejected[/red]" if record.rejected else ""
+        self._out.print(
+            f"micro-batch {record.batch:3}  {record.groups:4,} groups  {record.messages:7,} messages  "
+            f"{record.messages / took_s:7,.0f}/s{put}{rejected}"
+        )
+        self.say("waiting for groups")
+
+    def report(self, found: Reported | None) -> None:
+        """Show the report, and say where it is."""
+        self.end()
+        if found is None:
+            self._out.print("there was nothing to do, so there is no report")
+            return
+        for each in (report_table(found.report), table_of_rejected(found.report)):
+            if each is not None:
+                self._out.print(each, soft_wrap=False)
+        self._out.print(f"report  {found.json}", markup=False)
+        self._out.print(
+            f"plot    {found.png or 'none: it needs matplotlib (pip install mqgroups[report])'}", markup=False
+        )
+
+    def end(self) -> None:
+        """Say no more."""
+        if self._status:
+            self._status.stop()
+
+
+class JsonProgress:
+    """For programs: a line of JSON for each step."""
+
+    def say(self, sentence: str) -> None:
+        """As ``TextProgress``."""
+        self._write(event="says", text=sentence)
+
+    def step(self, batch: int, name: str) -> None:
+        """As ``Watcher``."""
+        self._write(event="step", batch=batch, step=name)
+
+    def done(self, record: BatchRecord) -> None:
+        """As ``Watcher``."""
+        rejected = [each.reason for each in record.rejected]
+        self._write(event="done", batch=record.batch, groups=record.groups, messages=record.messages, rejected=rejected)
+
+    def report(self, found: Reported | None) -> None:
+        """As ``TextProgress``."""
+        files = {} if found is None else {"json": str(found.json), "png": found.png and str(found.png)}
+        self._write(event="report", **files)
+
+    def end(self) -> None:
+        """As ``TextProgress``."""
+
+    def _write(self, **values: Any) -> None:
+        # At once: whoever reads it may act on it.
+        click.echo(json.dumps({"at_s": round(time.time(), 3), **values}))
+
+
+def report_table(report: Report) -> Table:
+    """Return the report for a terminal."""
+    from rich.table import Table
+
+    found = Table(title=f"pipeline {report.pipeline}", title_justify="left", show_header=False)
+    found.add_column()
+    found.add_column(justify="right")
+    latency = report.latency
+    rows = [
+        ("micro-batches", f"{report.micro_batches:,}"),
+        ("groups read", f"{report.groups:,}"),
+        ("messages read", f"{report.messages:,}"),
+        ("rows that passed", f"{report.rows:,}"),
+        ("rows of the result", f"{report.rows_out:,}"),
+        ("groups put", f"{report.groups_out:,}"),
+        ("messages a second", f"{report.rate:,.0f}"),
+        ("latency, median", f"{latency.median_s:,.1f} s" if latency else "-"),
+        ("latency, 95 %", f"{latency.p95_s:,.1f} s" if latency else "-"),
+        ("latency, most", f"{latency.max_s:,.1f} s" if latency else "-"),
+    ]
+    for row in rows:
+        found.add_row(*row)
+    found.add_section()
+    found.add_row("groups rejected", f"{len(report.rejected):,}")
+    for reason, count in report.reasons.items():
+        found.add_row(f"  {reason}", f"{count:,}")
+    return found
+
+
+def table_of_rejected(report: Report) -> Table | None:
+    """Return the groups that were rejected, the first of them, with why; ``None`` if there is none."""
+    if not report.rejected:
+        return None
+    shown = report.rejected[:_MOST_REJECTED]
+    more = len(report.rejected) - len(shown)
+    from rich.table import Table
+
+    found = Table(title="rejected", title_justify="left", caption=f"and {more:,} more" if more else None)
+    found.add_column("group", overflow="fold", max_width=26)
+    found.add_column("reason")
+    found.add_column("in detail")
+    for each in shown:
+        found.add_row(each.group, each.reason, each.detail)
+    return found

@@ -1,0 +1,300 @@
+"""The commands ``mqgroups embedded run`` and ``exec``: an embedded queue manager for other programs, or for one."""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from mqgroups.cli import cluster as clusters
+from mqgroups.cli.console import complain, log, one_message
+from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.options import DIRECTORY, FILE
+from mqgroups.cli.secrets import Command, passwords
+
+
+def default_mqsc() -> Path:
+    """Return the MQSC file that an embedded queue manager starts with: ``docker/20-mqgroups.mqsc`` of the sources.
+
+    An installed package carries a copy beside the embedded queue manager; a checkout has the file itself.
+    """
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "embedded" / "20-mqgroups.mqsc"
+    return installed if installed.exists() else package.parent / "docker" / "20-mqgroups.mqsc"
+
+
+def _listen(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, int]:
+    """Return host and port of ``HOST:PORT`` on loopback."""
+    host, _, port = value.rpartition(":")
+    host = host.strip("[]")
+    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+        raise click.BadParameter(f"{value!r} is not HOST:PORT, such as 127.0.0.1:1414")
+    if not _is_loopback(host):
+        raise click.BadParameter(
+            f"{host} is not a loopback address; the embedded queue manager is for one machine and listens on "
+            "127.0.0.1, [::1] or localhost only"
+        )
+    return host, int(port)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _queue_manager_options(command: Command) -> Command:
+    """The options ``run`` and ``exec`` have in common."""
+    options = [
+        click.option(
+            "--qmgr", "q_mgr_name", default="QM1", show_default=True, metavar="NAME", help="The queue manager's name."
+        ),
+        click.option(
+            "--mqsc",
+            multiple=True,
+            type=FILE,
+            help="A file of MQSC commands to run at every start, after the standard file; may be repeated.",
+        ),
+        click.option(
+            "--bare",
+            is_flag=True,
+            help="Do not run the standard MQSC file, which defines MQGROUPS.STATUS.MODEL, ORDERS, FLIGHTS and more.",
+        ),
+        click.option(
+            "--user",
+            "user_variables",
+            multiple=True,
+            metavar="NAME:VARIABLE",
+            help="A user, and the environment variable that holds the password; may be repeated.",
+        ),
+        click.option(
+            "--platform",
+            type=click.Choice(["unix", "zos"]),
+            default="unix",
+            show_default=True,
+            help="The platform whose rules apply where platforms differ.",
+        ),
+        click.option(
+            "--reading",
+            "reading_values",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="How to behave where IBM's documentation leaves something open (mqgroups/embedded/README.md has the table); "
+            "may be repeated.",
+        ),
+        click.option(
+            "--latency-ms",
+            type=click.FloatRange(min=0),
+            default=0,
+            metavar="MS",
+            help="Delay what is sent by so many milliseconds, in each direction, as on a slow line.",
+        ),
+        click.option(
+            "--users-file", type=FILE, help="A file of users, one NAME:PASSWORD per line; # begins a comment line."
+        ),
+        click.option("--verbose", "-v", is_flag=True, help="Log more to standard error."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command()
+@_queue_manager_options
+@click.option(
+    "--listen",
+    callback=_listen,
+    metavar="HOST:PORT",
+    default="127.0.0.1:1414",
+    show_default=True,
+    help="The loopback address to listen on; port 0 takes any free port.",
+)
+@click.option(
+    "--data",
+    type=DIRECTORY,
+    help="The directory to keep messages in. Default: mqgroups/NAME in $XDG_STATE_HOME or ~/.local/state.",
+)
+@click.option(
+    "--cluster",
+    type=FILE,
+    help="Serve the cluster that this TOML file describes: all its queue managers, or only the one of --qmgr.",
+)
+@click.pass_context
+def run(
+    context: click.Context,
+    q_mgr_name: str,
+    mqsc: Sequence[Path],
+    bare: bool,
+    user_variables: Sequence[str],
+    platform: str,
+    reading_values: Sequence[str],
+    latency_ms: float,
+    users_file: Path | None,
+    verbose: bool,
+    listen: tuple[str, int],
+    data: Path | None,
+    cluster: Path | None,
+) -> None:
+    """Serve an embedded queue manager until SIGTERM or Ctrl-C.
+
+    With --cluster, addresses and MQSC files come from that file (those of --mqsc run before them), and --data is the directory of
+    the cluster. Each queue manager is a process of its own. It can be killed, and started again with --qmgr.
+
+    Applications may connect without a user, and may then do everything. If an application gives a user and a password, they must
+    be among --user and --users-file, and SET AUTHREC decides what that user may do. Passwords are never arguments, because every
+    user of the machine can read a command line.
+    """
+    log(verbose)
+    users = passwords(user_variables, users_file)
+    if cluster is not None:
+        if latency_ms:
+            raise click.UsageError("--latency-ms is for a queue manager that is in no cluster")
+        is_given = context.get_parameter_source("q_mgr_name") is not click.core.ParameterSource.DEFAULT
+        _run_cluster(cluster, q_mgr_name if is_given else None, data, mqsc, users, _log_level(verbose), reading_values)
+        return
+    directory = data or _state_directory(q_mgr_name)
+
+    def ready(host: str, port: int, *_: object) -> None:
+        click.echo(
+            f"Queue manager {q_mgr_name} (embedded: for development, not IBM MQ) is ready.\n"
+            f"  connect to   {host}({port}), channel DEV.APP.SVRCONN\n"
+            f"  data         {directory}"
+        )
+
+    with one_message(about=f"queue manager {q_mgr_name} on {listen[0]}({listen[1]}): "):
+        from mqgroups.embedded import Platform
+        from mqgroups.embedded.readings import Readings, chosen_by
+        from mqgroups.embedded.serve import process as server
+
+        readings = Readings(chosen_by(reading_values))
+        directory.mkdir(parents=True, exist_ok=True)
+        files = _mqsc_files(mqsc, bare=bare)
+        rules = Platform(platform)
+        serve = functools.partial(server.run, readings=readings, latency_ms=latency_ms)
+        serve(q_mgr_name, *listen, directory, files, users, rules, ready)
+
+
+def _run_cluster(
+    file: Path,
+    q_mgr_name: str | None,
+    data: Path | None,
+    mqsc: Sequence[Path],
+    users: Mapping[str, str],
+    log_level: str,
+    reading_values: Sequence[str],
+) -> None:
+    with one_message():
+        from mqgroups.embedded.readings import chosen_by
+        from mqgroups.embedded.serve.cluster_file import read
+
+        readings = chosen_by(reading_values)
+        described = read(file)
+        directory = data or _state_directory(described.cluster)
+        if q_mgr_name is None:
+            clusters.serve_all(described, directory, mqsc, users, log_level, readings)
+        else:
+            clusters.serve_one(described, q_mgr_name, directory, mqsc, users, readings)
+
+
+@click.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@_queue_manager_options
+@click.option(
+    "--data", type=DIRECTORY, help="The directory to keep messages in. Default: a temporary one, removed afterwards."
+)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def exec_(
+    q_mgr_name: str,
+    mqsc: Sequence[Path],
+    bare: bool,
+    user_variables: Sequence[str],
+    platform: str,
+    reading_values: Sequence[str],
+    latency_ms: float,
+    users_file: Path | None,
+    verbose: bool,
+    data: Path | None,
+    command: Sequence[str],
+) -> None:
+    """Start an embedded queue manager, run COMMAND on it, and stop it.
+
+    \b
+        mqgroups embedded exec -- python your_pymqi_script.py
+
+    COMMAND finds the queue manager as any IBM MQ program does, by MQSERVER. The address alone is in MQGROUPS_CONN_NAME,
+    the queue manager's name in MQGROUPS_Q_MGR_NAME.
+
+    \b
+    Exit codes:
+      that of COMMAND, or 128 + n if signal n ended it
+      125  the queue manager did not start; standard error says why
+      126  COMMAND cannot be executed
+      127  COMMAND does not exist
+    """
+    log(verbose)
+    users = passwords(user_variables, users_file)
+    with ExitStack() as stack:
+        with one_message(ExitCode.NOT_STARTED):
+            from mqgroups.embedded import EmbeddedQueueManager
+            from mqgroups.embedded.readings import chosen_by
+
+            q_mgr = stack.enter_context(
+                EmbeddedQueueManager(
+                    q_mgr_name,
+                    data=data,
+                    mqsc=_mqsc_files(mqsc, bare=bare),
+                    users=users,
+                    platform=platform,
+                    log_level=_log_level(verbose),
+                    readings=chosen_by(reading_values),
+                    latency_ms=latency_ms,
+                )
+            )
+            environment = {**os.environ, **q_mgr.environment(), "MQGROUPS_CONN_NAME": q_mgr.conn_name}
+        code = _run_program(command, environment)
+    sys.exit(code)
+
+
+def _run_program(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    try:
+        program = subprocess.Popen(command, env=environment)
+    except FileNotFoundError:
+        complain(f"there is no program {command[0]}")
+        return ExitCode.NOT_FOUND
+    except OSError as error:
+        complain(f"{command[0]} cannot be executed: {error.strerror}")
+        return ExitCode.NOT_EXECUTABLE
+    # Ctrl-C reaches the program too, which decides; a SIGTERM is passed on.
+    previous = (
+        signal.signal(signal.SIGINT, signal.SIG_IGN),
+        signal.signal(signal.SIGTERM, lambda number, _: program.send_signal(number)),
+    )
+    try:
+        code = program.wait()
+    finally:
+        signal.signal(signal.SIGINT, previous[0])
+        signal.signal(signal.SIGTERM, previous[1])
+    return code if code >= 0 else ExitCode.SIGNAL - code
+
+
+def _mqsc_files(files: Sequence[Path], *, bare: bool) -> list[Path]:
+    return [*([] if bare else [default_mqsc()]), *files]
+
+
+def _state_directory(name: str) -> Path:
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "mqgroups" / name
+
+
+def _log_level(verbose: bool) -> str:
+    return "INFO" if verbose else "WARNING"

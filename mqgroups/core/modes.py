@@ -1,0 +1,29 @@
+"""Modes: settings whose value is one of a few words.
+
+They are ``Literal`` types, not enums. The same words are written in configuration files, as Spark options and on command lines,
+so a word needs no translation, and mypy refuses a misspelt one (``poison="Skip"``) all the same. What comes from outside a
+program is checked against the same type when it is used (``words``).
+
+Not here: the modes of the Spark data source (``spark/options.py``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias, get_args
+
+RoleName: TypeAlias = Literal["put", "get"]
+StatusLayout: TypeAlias = Literal["classic", "segmented", "auto"]
+Bind: TypeAlias = Literal["group", "open", "as queue", "not fixed"]
+Poison: TypeAlias = Literal["halt", "skip", "quarantine", "ignore"]
+Trace: TypeAlias = Literal["unit of work", "message", "off"]
+# Which checks of a salvage an operator may override (``core.salvage.DOUBTS``).
+Accept: TypeAlias = Literal["in-use", "other-owners", "begun", "nothing-interrupted"]
+
+
+def problem(setting: str, given: object, mode: Any) -> str | None:
+    """Return what is wrong if ``given`` is none of the words of ``mode``, one of the types above; ``None`` if it is one."""
+    words = get_args(mode)
+    if given in words:
+        return None
+    shown = [repr(word) for word in words]
+    return f"{setting} must be {', '.join(shown[:-1])} or {shown[-1]}, got {given!r}"

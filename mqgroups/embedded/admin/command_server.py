@@ -1,0 +1,240 @@
+"""The command server: a program inside the queue manager that answers PCF commands.
+
+It gets requests from SYSTEM.ADMIN.COMMAND.QUEUE and puts responses on the queue each request names, through the same verbs as
+applications do; it has a thread and a connection of its own. Waiting for a request costs nothing. Whatever it is sent, it
+answers or drops with a line in the log, and goes on.
+
+Not here: what commands do (``commands/``), how messages look inside (``pcf.py``).
+
+Source: IBM MQ, topics "Responses" (q020030), "Standard responses", "The message descriptor of a PCF command message". Standard
+responses are what a queue manager on Multiplatforms gives to MQCFT_COMMAND_XR as well.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import sqlite3
+import struct
+import threading
+from collections.abc import Sequence
+
+from mqgroups.embedded.admin import pcf
+from mqgroups.embedded.admin.commands import COMMANDS, permission
+from mqgroups.embedded.admin.commands.escape import EscapeFailed, escape_text
+from mqgroups.embedded.admin.commands.request import Row
+from mqgroups.embedded.admin.pcf import Header, PCFError
+from mqgroups.embedded.answer import ConnectionGone, Failed
+from mqgroups.embedded.calls import getting, opening, putting
+from mqgroups.embedded.connection import Connection
+from mqgroups.embedded.objects.others import CatalogueError
+from mqgroups.embedded.queue_manager import CCSID, QueueManager
+from mqgroups.embedded.wire import pcf_constants as cf
+from mqgroups.embedded.wire.structures import MD_V1, NO_ID, MessageDescriptor, name_field, text_field
+from mqgroups.mqi import constants as mq
+
+_log = logging.getLogger(__name__)
+
+COMMAND_QUEUE = "SYSTEM.ADMIN.COMMAND.QUEUE"
+_APPL_NAME = "command server"
+_LONGEST_COMMAND = 104_857_600
+# When the command queue cannot be read (somebody has inhibited it), how long until the next attempt.
+_RETRY_S = 1.0
+_GET_OPTIONS = mq.MQGMO_WAIT | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_NO_PROPERTIES
+_GMO = struct.pack("<4siiiii48siBBBB", b"GMO ", 2, _GET_OPTIONS, mq.MQWI_UNLIMITED, 0, 0, b"", 0, *b"    ")
+_PMO = struct.pack("<4sii", b"PMO ", 1, mq.MQPMO_NO_SYNCPOINT).ljust(128, b"\0")
+
+
+class _Waiter:
+    """Sleeps until a request comes or until the queue manager stops."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._stopped = False
+
+    def wait(self, timeout_s: float | None) -> None:
+        self._event.wait(timeout_s)
+        self._event.clear()
+        if self._stopped:
+            raise ConnectionGone
+
+    def wake(self) -> None:
+        self._event.set()
+
+    def stop(self) -> None:
+        self._stopped = True
+        self._event.set()
+
+
+class CommandServer:
+    """Answers commands from ``start`` to ``stop``."""
+
+    def __init__(self, q_mgr: QueueManager) -> None:
+        self._q_mgr = q_mgr
+        self._waiter = _Waiter()
+        self._thread: threading.Thread | None = None
+        self._refused = mq.MQRC_NONE
+
+    def start(self) -> None:
+        """Open the command queue, before the first application can, and begin; raises Failed if that is not possible."""
+        connection = self._q_mgr.connect_program(self._waiter, _APPL_NAME)
+        od = _descriptor(COMMAND_QUEUE, "")
+        _, _, opened = opening.open_object(self._q_mgr, connection, od, mq.MQOO_INPUT_EXCLUSIVE)
+        self._thread = threading.Thread(target=self._serve, args=(connection, opened[0]), name=_APPL_NAME, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, after the command that is being carried out; the queue manager's store is not used afterwards."""
+        self._waiter.stop()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _serve(self, connection: Connection, hobj: int) -> None:
+        try:
+            while True:
+                self._serve_one(connection, hobj)
+        except ConnectionGone:
+            pass
+        except Exception:
+            _log.exception("the command server ends: PCF commands are not answered any more")
+        finally:
+            self._q_mgr.drop(connection)
+
+    def _serve_one(self, connection: Connection, hobj: int) -> None:
+        """Wait for a request and answer it. Raises ConnectionGone when it is time to stop."""
+        try:
+            got = getting.get(self._q_mgr, connection, hobj, _ANY_MESSAGE, _GMO, _LONGEST_COMMAND)[2]
+        except Failed as failed:
+            if failed.reason != self._refused:
+                _log.warning("%s cannot be read: %s", COMMAND_QUEUE, failed)
+            self._refused = failed.reason
+            self._waiter.wait(_RETRY_S)
+            return
+        self._refused = mq.MQRC_NONE
+        raw, data = got[0], got[3]
+        assert isinstance(raw, bytes)
+        assert isinstance(data, bytes)
+        request = MessageDescriptor(raw)
+        try:
+            responses = self._answer(request, data)
+            self._reply(connection, request, responses)
+        except Exception:
+            # A defect of ours must not cost the next program its answer.
+            _log.exception("a command of %d bytes from %s is dropped", len(data), text_field(request.put_appl_name))
+
+    def _answer(self, request: MessageDescriptor, data: bytes) -> list[bytes]:
+        """Carry out a command and return the responses, each a message's data."""
+        try:
+            if request.format != mq.MQFMT_ADMIN:
+                raise PCFError(cf.MQRCCF_MD_FORMAT_ERROR)
+            header, parameters = pcf.parse_command(data, request.encoding)
+            known = COMMANDS.get(header.command)
+            if known is None:
+                raise PCFError(cf.MQRCCF_CFH_COMMAND_ERROR)
+            shape, carry_out = known
+            checked = dataclasses.replace(shape.check(parameters), user=text_field(request.user_identifier))
+            with self._q_mgr.lock:
+                created = permission.check(self._q_mgr, header.command, checked)
+                rows = carry_out(self._q_mgr, checked)
+                if created is not None:
+                    self._q_mgr.catalogue.authorities.created(checked.user, *created)
+                rows = permission.visible(self._q_mgr, header.command, checked, rows)
+        except EscapeFailed as error:
+            return [_response(data, request, error.reason, escape_text(error.text))]
+        except PCFError as error:
+            detail = [pcf.integer(error.error_parameter, error.error_value)] if error.error_value else []
+            return [_response(data, request, error.reason, detail)]
+        except CatalogueError as error:
+            detail = [pcf.integer(cf.MQIACF_PARAMETER_ID, error.selector)] if error.selector else []
+            return [_response(data, request, error.reason, detail)]
+        except Failed as failed:
+            return [_response(data, request, failed.reason)]
+        except sqlite3.Error:
+            _log.exception("a command could not be written")
+            return [_response(data, request, mq.MQRC_RESOURCE_PROBLEM)]
+        except Exception:
+            _log.exception("a command of %d bytes failed", len(data))
+            detail = [pcf.integer(cf.MQIACF_ERROR_ID, mq.MQRC_UNEXPECTED_ERROR)]
+            return [_response(data, request, mq.MQRC_UNEXPECTED_ERROR, detail)]
+        last = len(rows) - 1
+        built = [
+            pcf.build(
+                Header(
+                    cf.MQCFT_RESPONSE,
+                    header.command,
+                    msg_seq_number=number + 1,
+                    control=cf.MQCFC_LAST if number == last else cf.MQCFC_NOT_LAST,
+                ),
+                row,
+            )
+            for number, row in enumerate(rows)
+        ]
+        return built or [_response(data, request, mq.MQRC_NONE)]
+
+    def _reply(self, connection: Connection, request: MessageDescriptor, responses: Sequence[bytes]) -> None:
+        """Put the responses where the request asks for them."""
+        reply_to = text_field(request.reply_to_q)
+        if request.msg_type != mq.MQMT_REQUEST or not reply_to:
+            _log.info("a command from %s wants no reply", text_field(request.put_appl_name))
+            return
+        od = _descriptor(reply_to, text_field(request.reply_to_q_mgr))
+        for data in responses:
+            try:
+                putting.put1(self._q_mgr, connection, od, _reply_descriptor(request), _PMO, data)
+            except Failed as failed:
+                _log.info(
+                    "the reply to %s cannot be put on %s: %s", text_field(request.put_appl_name), reply_to, failed
+                )
+                return
+
+
+def _response(data: bytes, request: MessageDescriptor, reason: int, parameters: Row | None = None) -> bytes:
+    """Return the only response to a command: that it is done, or why it is not."""
+    command = pcf.parse_header(data, request.encoding).command
+    comp = mq.MQCC_FAILED if reason else mq.MQCC_OK
+    return pcf.build(Header(cf.MQCFT_RESPONSE, command, comp_code=comp, reason=reason), parameters or [])
+
+
+def _reply_descriptor(request: MessageDescriptor) -> bytes:
+    """Return the MQMD of a response: identifiers, expiry and discarding as the request's Report asks."""
+    report = request.report
+    msg_id = request.msg_id if report & mq.MQRO_PASS_MSG_ID else NO_ID
+    correl_id = request.correl_id if report & mq.MQRO_PASS_CORREL_ID else request.msg_id
+    passes = bool(report & mq.MQRO_PASS_DISCARD_AND_EXPIRY)
+    return MD_V1.pack(
+        b"MD  ",
+        1,
+        report & mq.MQRO_DISCARD_MSG if passes else mq.MQRO_NONE,
+        mq.MQMT_REPLY,
+        request.expiry if passes else mq.MQEI_UNLIMITED,
+        mq.MQFB_NONE,
+        mq.MQENC_NATIVE,
+        CCSID,
+        mq.MQFMT_ADMIN,
+        request.priority,
+        request.persistence,
+        msg_id,
+        correl_id,
+        0,
+        b"",
+        b"",
+        b"",
+        b"",
+        b"",
+        0,
+        b"",
+        b"",
+        b"",
+        b"",
+    )
+
+
+def _descriptor(q_name: str, q_mgr_name: str) -> bytes:
+    """Return an MQOD of a queue."""
+    return struct.pack("<4sii48s48s48s12s", b"OD  ", 1, mq.MQOT_Q, name_field(q_name), name_field(q_mgr_name), b"", b"")
+
+
+_ANY_MESSAGE = MD_V1.pack(
+    b"MD  ", 1, 0, mq.MQMT_DATAGRAM, mq.MQEI_UNLIMITED, 0, mq.MQENC_NATIVE, 0, b"", 0, 0, NO_ID, NO_ID, 0,
+    b"", b"", b"", b"", b"", 0, b"", b"", b"", b"",
+)  # fmt: skip

@@ -1,0 +1,203 @@
+"""What a command needs its user to be allowed.
+
+The user is the one in UserIdentifier of the command message (topic "Authority checking for PCF commands", q020060), and needs
+DSP on the queue manager for any command; an inquiry leaves out what he may not see. To create objects takes CRT on the queue
+manager, to replace one CHG on it; from memory of the notes in the topics below, so do LIKE and copying DSP on the other object.
+Who creates one gets everything for it (unverified). Unverified too: CHG on the queue manager for subscriptions and channel
+authentication records, what is left of an inquiry of which nothing may be seen (2035).
+
+Source: IBM MQ, topics "Authorizations for PCF commands", "Authorizations for MQSC commands in escape PCFs".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from mqgroups.embedded.admin import mqsc_commands
+from mqgroups.embedded.admin.commands.request import Request, Row
+from mqgroups.embedded.admin.mqsc import Command
+from mqgroups.embedded.answer import Failed
+from mqgroups.embedded.objects.kinds import Kind
+from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.embedded.wire import pcf_constants as cf
+from mqgroups.mqi import constants as mq
+
+# Object type and name.
+Created = tuple[str, str]
+
+_DSP, _CHG, _DLT, _CLR, _CRT = (frozenset({word}) for word in ("DSP", "CHG", "DLT", "CLR", "CRT"))
+_QUEUES = frozenset({"QLOCAL", "QMODEL", "QALIAS", "QREMOTE", "QUEUE", "QSTATUS"})
+_OF_Q_MGR = frozenset({"SUB", "CHLAUTH", "AUTHREC", "SECURITY", "CONN"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A type of object as PCF has it: its name's parameter, that of the object copied, and whether one is there."""
+
+    object_type: str
+    name: int
+    from_name: int = 0
+    exists: Callable[[QueueManager, str], bool] = lambda _q_mgr, _name: True
+
+
+_QUEUE = _Kind(
+    "QUEUE", mq.MQCA_Q_NAME, cf.MQCACF_FROM_Q_NAME, lambda q_mgr, name: q_mgr.catalogue.get(name) is not None
+)
+_NAMELIST = _Kind(
+    "NAMELIST",
+    cf.MQCA_NAMELIST_NAME,
+    cf.MQCACF_FROM_NAMELIST_NAME,
+    lambda q_mgr, name: name in q_mgr.catalogue.objects.of(Kind.NAMELIST),
+)
+_CHANNEL = _Kind(
+    "CHANNEL",
+    cf.MQCACH_CHANNEL_NAME,
+    cf.MQCACF_FROM_CHANNEL_NAME,
+    lambda q_mgr, name: name in q_mgr.catalogue.objects.of(Kind.CHANNEL),
+)
+_TOPIC = _Kind(
+    "TOPIC",
+    mq.MQCA_TOPIC_NAME,
+    cf.MQCACF_FROM_TOPIC_NAME,
+    lambda q_mgr, name: name in q_mgr.catalogue.objects.of(Kind.TOPIC),
+)
+_TO_NAMES = {
+    _QUEUE: cf.MQCACF_TO_Q_NAME,
+    _NAMELIST: cf.MQCACF_TO_NAMELIST_NAME,
+    _CHANNEL: cf.MQCACF_TO_CHANNEL_NAME,
+    _TOPIC: cf.MQCACF_TO_TOPIC_NAME,
+}
+_CREATE = {
+    cf.MQCMD_CREATE_Q: _QUEUE,
+    cf.MQCMD_CREATE_NAMELIST: _NAMELIST,
+    cf.MQCMD_CREATE_CHANNEL: _CHANNEL,
+    cf.MQCMD_CREATE_TOPIC: _TOPIC,
+}
+_COPY = {
+    cf.MQCMD_COPY_Q: _QUEUE,
+    cf.MQCMD_COPY_NAMELIST: _NAMELIST,
+    cf.MQCMD_COPY_CHANNEL: _CHANNEL,
+    cf.MQCMD_COPY_TOPIC: _TOPIC,
+}
+_ON_OBJECT = {
+    cf.MQCMD_CHANGE_Q: (_QUEUE, _CHG),
+    cf.MQCMD_DELETE_Q: (_QUEUE, _DLT),
+    cf.MQCMD_CLEAR_Q: (_QUEUE, _CLR),
+    cf.MQCMD_RESET_Q_STATS: (_QUEUE, _DSP | _CHG),
+    cf.MQCMD_CHANGE_NAMELIST: (_NAMELIST, _CHG),
+    cf.MQCMD_DELETE_NAMELIST: (_NAMELIST, _DLT),
+    cf.MQCMD_CHANGE_CHANNEL: (_CHANNEL, _CHG),
+    cf.MQCMD_DELETE_CHANNEL: (_CHANNEL, _DLT),
+    cf.MQCMD_CHANGE_TOPIC: (_TOPIC, _CHG),
+    cf.MQCMD_DELETE_TOPIC: (_TOPIC, _DLT),
+}
+_CHANGES_Q_MGR = frozenset(
+    {
+        cf.MQCMD_CHANGE_Q_MGR,
+        cf.MQCMD_SET_AUTH_REC,
+        cf.MQCMD_DELETE_AUTH_REC,
+        cf.MQCMD_SET_CHLAUTH_REC,
+        cf.MQCMD_CREATE_SUBSCRIPTION,
+        cf.MQCMD_CHANGE_SUBSCRIPTION,
+        cf.MQCMD_DELETE_SUBSCRIPTION,
+        cf.MQCMD_CLEAR_TOPIC_STRING,
+    }
+)
+# What an inquiry's responses are about.
+_INQUIRES = {
+    cf.MQCMD_INQUIRE_Q: _QUEUE,
+    cf.MQCMD_INQUIRE_Q_STATUS: _QUEUE,
+    cf.MQCMD_INQUIRE_NAMELIST: _NAMELIST,
+    cf.MQCMD_INQUIRE_CHANNEL: _CHANNEL,
+    cf.MQCMD_INQUIRE_TOPIC: _TOPIC,
+    cf.MQCMD_INQUIRE_PROCESS: _Kind("PROCESS", mq.MQCA_PROCESS_NAME),
+    cf.MQCMD_INQUIRE_AUTH_INFO: _Kind("AUTHINFO", cf.MQCA_AUTH_INFO_NAME),
+}
+_DISPLAYS: Mapping[str, tuple[str, int]] = {
+    **dict.fromkeys(_QUEUES, ("QUEUE", mq.MQCA_Q_NAME)),
+    "NAMELIST": ("NAMELIST", cf.MQCA_NAMELIST_NAME),
+    "CHANNEL": ("CHANNEL", cf.MQCACH_CHANNEL_NAME),
+    "PROCESS": ("PROCESS", mq.MQCA_PROCESS_NAME),
+}
+
+
+def check(q_mgr: QueueManager, command: int, request: Request) -> Created | None:
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless a PCF command may be carried out for its user; return what it creates."""
+    user = request.user
+    q_mgr.require(user, "QMGR", "", _DSP)
+    if command in _CHANGES_Q_MGR:
+        q_mgr.require(user, "QMGR", "", _CHG)
+    elif command in _ON_OBJECT:
+        kind, needed = _ON_OBJECT[command]
+        name = _text(request, kind.name)
+        if kind.exists(q_mgr, name):
+            q_mgr.require(user, kind.object_type, name, needed)
+    elif command in _CREATE:
+        kind = _CREATE[command]
+        return _check_creation(q_mgr, user, kind, _text(request, kind.name), "")
+    elif command in _COPY:
+        kind = _COPY[command]
+        return _check_creation(q_mgr, user, kind, _text(request, _TO_NAMES[kind]), _text(request, kind.from_name))
+    return None
+
+
+def _check_creation(q_mgr: QueueManager, user: str, kind: _Kind, name: str, like: str) -> Created | None:
+    if like and kind.exists(q_mgr, like):
+        q_mgr.require(user, kind.object_type, like, _DSP)
+    if kind.exists(q_mgr, name):
+        q_mgr.require(user, kind.object_type, name, _CHG)
+        return None
+    q_mgr.require(user, "QMGR", "", _CRT)
+    return kind.object_type, name
+
+
+def visible(q_mgr: QueueManager, command: int, request: Request, rows: list[Row]) -> list[Row]:
+    """Return the responses of an inquiry that its user may see; raises Failed with MQRC_NOT_AUTHORIZED if it may see none."""
+    kind = _INQUIRES.get(command)
+    return rows if kind is None else _visible(q_mgr, request.user, kind.object_type, kind.name, rows)
+
+
+def _visible(q_mgr: QueueManager, user: str, object_type: str, name: int, rows: list[Row]) -> list[Row]:
+    authorities = q_mgr.catalogue.authorities
+    seen = [row for row in rows if "DSP" in authorities.of(user, object_type, _name_in(row, name))]
+    if rows and not seen:
+        raise Failed(mq.MQRC_NOT_AUTHORIZED)
+    return seen
+
+
+def _name_in(row: Row, name: int) -> str:
+    return next(str(parameter.value).rstrip() for parameter in row if parameter.identifier == name)
+
+
+def _text(request: Request, identifier: int) -> str:
+    return str(request.parameters[identifier].value).rstrip()
+
+
+# --- MQSC
+
+
+def check_mqsc(q_mgr: QueueManager, user: str, command: Command) -> Created | None:
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless an MQSC command in a PCF one may be carried out; return what it creates."""
+    if command.verb == "DISPLAY":
+        return None
+    if command.kind == "QMGR" or command.kind in _OF_Q_MGR:
+        q_mgr.require(user, "QMGR", "", _CHG)
+        return None
+    object_type = "QUEUE" if command.kind in _QUEUES else command.kind
+    if like := command.parameters.get("LIKE"):
+        q_mgr.require(user, object_type, like, _DSP)
+    if mqsc_commands.exists(q_mgr.catalogue, command):
+        needed = {"DELETE": _DLT, "CLEAR": _CLR}.get(command.verb, _CHG)
+        q_mgr.require(user, object_type, command.name, needed)
+    elif command.verb == "DEFINE":
+        q_mgr.require(user, "QMGR", "", _CRT)
+        return None if command.set_aside else (object_type, command.name)
+    return None
+
+
+def displayed(q_mgr: QueueManager, user: str, kind: str, rows: list[Row]) -> list[Row]:
+    """Return what a DISPLAY may show; raises Failed as ``visible`` does."""
+    if kind not in _DISPLAYS:
+        return rows
+    return _visible(q_mgr, user, *_DISPLAYS[kind], rows)

@@ -1,0 +1,217 @@
+"""CALLBACK: which callback of a connection is made next, and with what.
+
+The C library has a thread that asks this and makes the callback; so functions and threads are its business, everything else
+is decided here. Messages are got as MQGET gets them, for one consumer after the other; whoever got one is asked last the next
+time.
+
+Sources: IBM MQ, topics "MQCB" (q101720), "CallType" (q094380), "State" (q094450), "DataLength" (q094410). Unverified: what the
+wait options mean for a consumer; that a message that stays on the queue because it is too long
+(MQRC_TRUNCATED_MSG_FAILED) is told again and again.
+"""
+
+from __future__ import annotations
+
+import enum
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from mqgroups.embedded.answer import Answer, Failed, Interrupted
+from mqgroups.embedded.callbacks.consuming import deregister, get_for
+from mqgroups.embedded.callbacks.consumption import Callback, Consumption, Context, State
+from mqgroups.embedded.calls.get_call import Get
+from mqgroups.embedded.connection import Connection
+from mqgroups.embedded.messages.queue import Message, Queue
+from mqgroups.embedded.messages.waiting import Turn, WaitingCall
+from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.mqi import constants as mq
+
+
+class Asked(enum.IntEnum):
+    """What CALLBACK is asked for; ``consumption.h`` has the same."""
+
+    OWED = 0
+    NEXT = 1
+    DEREGISTERED = 2
+
+
+# What a reason does to its consumer; that these reasons are of these kinds is unverified. All others suspend it.
+_STATES = {
+    mq.MQRC_NO_MSG_AVAILABLE: mq.MQCS_NONE,
+    mq.MQRC_GET_INHIBITED: mq.MQCS_SUSPENDED_TEMPORARY,
+    mq.MQRC_SYNCPOINT_LIMIT_REACHED: mq.MQCS_SUSPENDED_USER_ACTION,
+    mq.MQRC_Q_MGR_QUIESCING: mq.MQCS_STOPPED,
+}
+
+
+def next_callback(q_mgr: QueueManager, connection: Connection, asked: int) -> Answer:
+    """Answer with the callback that is to be made next, or with none.
+
+    With ``Asked.NEXT`` it waits for a message or an event, until WAKE comes.
+
+    Raises:
+        Failed: MQRC_NO_CALLBACKS_ACTIVE, which ends MQOP_START_WAIT.
+    """
+    consumption, waiter = Consumption.of(connection), connection.waiter
+    watched: set[Queue] = set()
+    waiting: WaitingCall[_Next] | None = None
+    try:
+        while True:
+            with q_mgr.lock:
+                if asked == Asked.DEREGISTERED:
+                    for hobj in list(consumption.callbacks):
+                        deregister(connection, hobj)
+                elif asked == Asked.NEXT and consumption.waits and not any(one.active for one in consumption.consumers):
+                    consumption.end()
+                if waiting is not None:
+                    _stop_watching(watched, waiting)
+                    if isinstance(waiting.outcome, _Next):
+                        return waiting.outcome.answer()
+                    waiting = None
+                if consumption.owed:
+                    hobj, cbc = consumption.owed.popleft()
+                    return _call(hobj, cbc)
+                if asked != Asked.NEXT or consumption.woken:
+                    consumption.woken = False
+                    return _call(mq.MQHO_UNUSABLE_HOBJ)
+                if consumption.state is State.STOPPED:
+                    raise Failed(mq.MQRC_NO_CALLBACKS_ACTIVE)
+                found = _quiescing(q_mgr, consumption) or _look(q_mgr, connection)
+                if found is None:
+                    # Under the same lock, so that nothing arrives between looking and waiting.
+                    waiting = WaitingCall(Turn.GENERAL, partial(_look, q_mgr, connection), waiter.wake)
+                    watched = _watch(connection, waiting)
+            if found is not None:
+                return found.answer()
+            waiter.wait(_shortest_wait_s(consumption))
+    except Interrupted:
+        with q_mgr.lock:
+            if waiting is not None:
+                _stop_watching(watched, waiting)
+        if waiting is not None and isinstance(waiting.outcome, _Next):
+            # It was found before the call was to end.
+            return waiting.outcome.answer()
+        return _call(mq.MQHO_UNUSABLE_HOBJ)
+    except BaseException:
+        # The application is gone, most likely, and what it was just given is somebody else's.
+        with q_mgr.lock:
+            if waiting is not None:
+                _stop_watching(watched, waiting)
+                if isinstance(waiting.outcome, _Next):
+                    waiting.outcome.give_back()
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class _Next:
+    """A callback that is to be made: how it is answered, without the lock, and how its message goes back instead."""
+
+    answer: Callable[[], Answer]
+    give_back: Callable[[], None] = lambda: None
+
+
+def _call(hobj: int, cbc: bytes = b"", md: object = b"", gmo: object = b"", data: object = b"") -> Answer:
+    return mq.MQCC_OK, mq.MQRC_NONE, [hobj, cbc, md, gmo, data]
+
+
+def _watch(connection: Connection, waiting: WaitingCall[_Next]) -> set[Queue]:
+    """Let a call wait at all queues that are consumed."""
+    handles = [connection.handle(one.hobj) for one in Consumption.of(connection).consumers if one.active]
+    queues = {handle.queue for handle in handles if handle.queue is not None}
+    for queue in queues:
+        queue.waiting.add(waiting)
+    return queues
+
+
+def _stop_watching(queues: set[Queue], waiting: WaitingCall[_Next]) -> None:
+    for queue in queues:
+        queue.waiting.discard(waiting)
+
+
+def _shortest_wait_s(consumption: Consumption) -> float | None:
+    due = [one.due_s for one in consumption.consumers if one.active and one.due_s is not None]
+    return max(0.0, min(due) - time.monotonic()) if due else None
+
+
+def _event(consumption: Consumption, callback: Callback, reason: int, comp: int = mq.MQCC_FAILED) -> _Next:
+    cbc = consumption.packed(callback, Context(mq.MQCBCT_EVENT_CALL, comp, reason, callback.state))
+    return _Next(lambda: _call(callback.hobj, cbc))
+
+
+def _quiescing(q_mgr: QueueManager, consumption: Consumption) -> _Next | None:
+    """Return the event that the queue manager quiesces, once, for the event handler; a suspended one misses it."""
+    if not q_mgr.quiescing or consumption.told_quiescing:
+        return None
+    consumption.told_quiescing = True
+    handler = consumption.callbacks.get(mq.MQHO_NONE)
+    if handler is None or handler.state != mq.MQCS_NONE:
+        return None
+    return _event(consumption, handler, mq.MQRC_Q_MGR_QUIESCING)
+
+
+def _look(q_mgr: QueueManager, connection: Connection) -> _Next | None:
+    """Look once, under the lock, for a message or an event of a consumer; returns the callback for it, or None."""
+    consumption = Consumption.of(connection)
+    for one in consumption.consumers:
+        if not one.active:
+            continue
+        try:
+            call = get_for(q_mgr, connection, one)
+            if one.state == mq.MQCS_SUSPENDED_TEMPORARY:
+                if call.inhibited:
+                    continue
+                one.begins()
+                return _event(consumption, one, mq.MQRC_GET_ENABLED, mq.MQCC_WARNING)
+            found = call.attempt()
+        except Failed as failed:
+            return _failed(consumption, one, failed)
+        if found is not None:
+            one.due_s, one.tells_empty, one.browsed = None, True, True
+            consumption.callbacks[one.hobj] = consumption.callbacks.pop(one.hobj)
+            return _Next(partial(_deliver, q_mgr, consumption, one, call, found), partial(call.give_back, *found))
+        if call.gmo.options & mq.MQGMO_WAIT and _is_due(one, call.gmo.wait_interval_ms):
+            return _event(consumption, one, mq.MQRC_NO_MSG_AVAILABLE)
+    return None
+
+
+def _failed(consumption: Consumption, callback: Callback, failed: Failed) -> _Next:
+    callback.state = _STATES.get(failed.reason, mq.MQCS_SUSPENDED)
+    return _event(consumption, callback, failed.reason)
+
+
+def _is_due(callback: Callback, interval_ms: int) -> bool:
+    """Whether a consumer that waits is to be told that there is no message.
+
+    After each interval; with an interval of 0 once after the start and after each message; without limit never.
+    """
+    if interval_ms == mq.MQWI_UNLIMITED:
+        return False
+    if interval_ms == 0:
+        due, callback.tells_empty = callback.tells_empty, False
+        return due
+    now = time.monotonic()
+    if callback.due_s is None:
+        callback.due_s = now + interval_ms / 1000
+    if now < callback.due_s:
+        return False
+    callback.due_s = None
+    return True
+
+
+def _deliver(
+    q_mgr: QueueManager, consumption: Consumption, callback: Callback, call: Get, found: tuple[list[Message], Answer]
+) -> Answer:
+    """Return the call with a message, durable if need be."""
+    try:
+        comp, reason, (md, gmo, length, data) = call.finish(found)
+    except Failed as failed:
+        with q_mgr.lock:
+            event = _failed(consumption, callback, failed)
+        return event.answer()
+    assert isinstance(length, int)
+    assert isinstance(data, bytes)
+    stays = call.browses or reason == mq.MQRC_TRUNCATED_MSG_FAILED
+    call_type = mq.MQCBCT_MSG_NOT_REMOVED if stays else mq.MQCBCT_MSG_REMOVED
+    context = Context(call_type, comp, reason, data_length=length, buffer_length=len(data))
+    return _call(callback.hobj, consumption.packed(callback, context), md, gmo, data)

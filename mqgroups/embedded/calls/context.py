@@ -1,0 +1,82 @@
+"""Message context: who a message is from, and which application put it when.
+
+MQPMO says where the context of a message comes from: the queue manager's own knowledge (the default), nowhere, a message
+that the application got before (pass), or the application itself (set). Passing and setting need an output handle that was
+opened for it. Source: IBM MQ, topics "Controlling context information", "MQPMO options" and those of the reason codes. That
+the user may do so is not checked here.
+"""
+
+from __future__ import annotations
+
+from mqgroups.embedded.answer import Failed
+from mqgroups.embedded.connection import Connection
+from mqgroups.embedded.messages.handle import Handle
+from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.embedded.wire.structures import MessageDescriptor, PutMessageOptions
+from mqgroups.mqi import constants as mq
+
+IDENTITY = ("user_identifier", "accounting_token", "appl_identity_data")
+ORIGIN = ("put_appl_type", "put_appl_name", "put_date", "put_time", "appl_origin_data")
+PASSES = mq.MQPMO_PASS_IDENTITY_CONTEXT | mq.MQPMO_PASS_ALL_CONTEXT
+SETS = mq.MQPMO_SET_IDENTITY_CONTEXT | mq.MQPMO_SET_ALL_CONTEXT
+
+# What an MQPMO option needs the output handle to be opened for, and the reason if it is not.
+_NEEDED = {
+    mq.MQPMO_PASS_IDENTITY_CONTEXT: (
+        mq.MQOO_PASS_IDENTITY_CONTEXT
+        | mq.MQOO_PASS_ALL_CONTEXT
+        | mq.MQOO_SET_IDENTITY_CONTEXT
+        | mq.MQOO_SET_ALL_CONTEXT,
+        mq.MQRC_NOT_OPEN_FOR_PASS_IDENT,
+    ),
+    mq.MQPMO_PASS_ALL_CONTEXT: (
+        mq.MQOO_PASS_ALL_CONTEXT | mq.MQOO_SET_IDENTITY_CONTEXT | mq.MQOO_SET_ALL_CONTEXT,
+        mq.MQRC_NOT_OPEN_FOR_PASS_ALL,
+    ),
+    mq.MQPMO_SET_IDENTITY_CONTEXT: (
+        mq.MQOO_SET_IDENTITY_CONTEXT | mq.MQOO_SET_ALL_CONTEXT,
+        mq.MQRC_NOT_OPEN_FOR_SET_IDENT,
+    ),
+    mq.MQPMO_SET_ALL_CONTEXT: (mq.MQOO_SET_ALL_CONTEXT, mq.MQRC_NOT_OPEN_FOR_SET_ALL),
+}
+
+
+def check_context(connection: Connection, handle: Handle, pmo: PutMessageOptions, *, put1: bool) -> None:
+    """Raise Failed unless the message's context can be had; MQPUT1 opens its queue for what it needs itself."""
+    option = pmo.options & (PASSES | SETS)
+    if not option:
+        return
+    allowed, reason = _NEEDED[option]
+    if not put1 and not handle.options & allowed:
+        raise Failed(reason)
+    if option & PASSES:
+        _source(connection, pmo)
+
+
+def _source(connection: Connection, pmo: PutMessageOptions) -> MessageDescriptor:
+    """Return the descriptor whose context is passed on."""
+    source = connection.handles.get(pmo.context)
+    if source is None or not source.options & mq.MQOO_SAVE_ALL_CONTEXT:
+        raise Failed(mq.MQRC_CONTEXT_HANDLE_ERROR)
+    if source.saved_context is None:
+        raise Failed(mq.MQRC_CONTEXT_NOT_AVAILABLE)
+    return MessageDescriptor(source.saved_context)
+
+
+def set_context(q_mgr: QueueManager, connection: Connection, md: MessageDescriptor, pmo: PutMessageOptions) -> None:
+    """Fill in the context fields of a descriptor as MQPMO says; ``check_context`` has passed."""
+    options = pmo.options
+    if options & mq.MQPMO_NO_CONTEXT:
+        md.user_identifier, md.accounting_token, md.appl_identity_data = b" " * 12, bytes(32), b" " * 32
+        md.put_appl_type, md.put_appl_name = mq.MQAT_NO_CONTEXT, b" " * 28
+        md.put_date, md.put_time, md.appl_origin_data = b" " * 8, b" " * 8, b" " * 4
+        return
+    if options & PASSES:
+        source = _source(connection, pmo)
+        passed = IDENTITY + ORIGIN if options & mq.MQPMO_PASS_ALL_CONTEXT else IDENTITY
+        for field in passed:
+            setattr(md, field, getattr(source, field))
+    elif not options & SETS:
+        q_mgr.default_identity_context(connection, md)
+    if not options & (mq.MQPMO_PASS_ALL_CONTEXT | mq.MQPMO_SET_ALL_CONTEXT):
+        q_mgr.default_origin_context(connection, md)

@@ -1,0 +1,445 @@
+"""One MQGET call: which message, under which conditions, and what it does to the handle.
+
+``_find`` is the search of Table 16 with the match options, browse cursor, locks, marks and availability options;
+``_deliver`` does what returning a message means. Which options there are is in ``get_options.py``.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+from mqgroups.embedded.answer import Answer, Failed
+from mqgroups.embedded.calls.conversion import alike, converted_message
+from mqgroups.embedded.calls.get_options import (
+    BROWSES,
+    FOR_CO_OP,
+    MATCHES,
+    MOVES_CURSOR,
+    UNDER_CURSOR,
+    WHOLE_LOGICAL_MESSAGE,
+    check_get_options,
+)
+from mqgroups.embedded.calls.md_fields import HIGHEST_NUMBER
+from mqgroups.embedded.calls.property_transfer import properties_wanted
+from mqgroups.embedded.connection import Connection
+from mqgroups.embedded.messages.handle import Direction
+from mqgroups.embedded.messages.logical_order import IS_SEGMENT, Identity, after, departure, next_to_get, statuses
+from mqgroups.embedded.messages.queue import Match, Message
+from mqgroups.embedded.messages.waiting import Turn, WaitingCall
+from mqgroups.embedded.platform import NEEDS_GROUP_INDEX, Platform
+from mqgroups.embedded.properties.control import present
+from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.embedded.readings import PRECEDENCE
+from mqgroups.embedded.reports.reports import (
+    delivery_is_confirmed,
+    discard_expired,
+    forget,
+    publish,
+    reports_on_delivery,
+)
+from mqgroups.embedded.wire.structures import (
+    NO_GROUP,
+    NO_ID,
+    GetMessageOptions,
+    MessageDescriptor,
+    as_only_segment,
+    as_version_1,
+    delivered_descriptor,
+    name_field,
+)
+from mqgroups.mqi import constants as mq
+
+# The physical messages that a call returns, and its answer.
+Found = tuple[list[Message], Answer]
+
+
+class Get:
+    """One MQGET call.
+
+    What it finds are the physical messages of one logical message: with MQGMO_COMPLETE_MSG all of its segments, by
+    ascending offset, else a single one.
+    """
+
+    def __init__(
+        self,
+        q_mgr: QueueManager,
+        connection: Connection,
+        hobj: int,
+        md: MessageDescriptor,
+        gmo: GetMessageOptions,
+        buffer_length: int,
+    ) -> None:
+        self.q_mgr = q_mgr
+        self.connection = connection
+        self.hobj = hobj
+        self.md = md
+        self.gmo = gmo
+        self.options = q_mgr.platform.get_options(gmo.options, BROWSES)
+        self.buffer_length = buffer_length
+        self.browses = bool(self.options & BROWSES)
+        self.direction = Direction.BROWSE if self.browses else Direction.GET
+        self.logical_order = bool(self.options & mq.MQGMO_LOGICAL_ORDER)
+        with q_mgr.lock:
+            self.handle, self.queue = connection.queue_handle(hobj)
+            self._check()
+            self.properties, self.message_handle = properties_wanted(connection, self.handle, gmo)
+        self.match = self._match()
+
+    def _check(self) -> None:
+        """Raise Failed for what MQGET refuses before it looks at messages."""
+        options, handle = self.options, self.handle
+        check_get_options(options)
+        if self.gmo.match_options & ~MATCHES:
+            raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
+        if self.gmo.match_options & mq.MQMO_MATCH_OFFSET and options & mq.MQGMO_COMPLETE_MSG:
+            # "Any of the MQMO options but this" is documented; which reason it gets is not: unverified.
+            raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
+        if self._matches_by(mq.MQMO_MATCH_MSG_SEQ_NUMBER) and not 1 <= self.md.msg_seq_number <= HIGHEST_NUMBER:
+            raise Failed(mq.MQRC_MSG_SEQ_NUMBER_ERROR)
+        self._check_token()
+        if options & FOR_CO_OP and not handle.options & mq.MQOO_CO_OP:
+            raise Failed(mq.MQRC_OPTIONS_ERROR)
+        if (
+            self.q_mgr.platform is Platform.ZOS
+            and options & NEEDS_GROUP_INDEX
+            and self.queue.values[mq.MQIA_INDEX_TYPE] != mq.MQIT_GROUP_ID
+        ):
+            raise Failed(mq.MQRC_Q_INDEX_TYPE_ERROR)
+        if self.logical_order and self.gmo.version < 2:
+            raise Failed(mq.MQRC_WRONG_GMO_VERSION)
+        if self.logical_order and self.md.version < 2:
+            raise Failed(mq.MQRC_WRONG_MD_VERSION)
+        if options & (BROWSES | mq.MQGMO_MSG_UNDER_CURSOR) and not handle.options & mq.MQOO_BROWSE:
+            raise Failed(mq.MQRC_NOT_OPEN_FOR_BROWSE)
+        if not self.browses and not handle.for_input:
+            raise Failed(mq.MQRC_NOT_OPEN_FOR_INPUT)
+        if self.buffer_length < 0:
+            raise Failed(mq.MQRC_BUFFER_LENGTH_ERROR)
+        if self.buffer_length > self.connection.max_msg_length:
+            # For a client this reason also means a buffer beyond what its channel carries (reason code 2010,
+            # MQRC_DATA_LENGTH_ERROR).
+            raise Failed(mq.MQRC_DATA_LENGTH_ERROR)
+        if options & mq.MQGMO_WAIT and self.gmo.wait_interval_ms < mq.MQWI_UNLIMITED:
+            raise Failed(mq.MQRC_WAIT_INTERVAL_ERROR)
+        if options & mq.MQGMO_BROWSE_NEXT and handle.browsed_in_logical_order not in (None, self.logical_order):
+            raise Failed(mq.MQRC_INCONSISTENT_BROWSE)
+
+    def _matches_by(self, option: int) -> bool:
+        """Whether a match option is given and holds: under the cursor none does."""
+        return bool(self.gmo.match_options & option) and not self.options & UNDER_CURSOR
+
+    def _check_token(self) -> None:
+        """Raise Failed if the message token cannot be a criterion (topic q096770). It is none under the cursor."""
+        if self._matches_by(mq.MQMO_MATCH_MSG_TOKEN):
+            if self.gmo.version < 3:
+                raise Failed(mq.MQRC_WRONG_GMO_VERSION)
+            if self.options & mq.MQGMO_WAIT:
+                raise Failed(mq.MQRC_MSG_TOKEN_ERROR)
+
+    def _match(self) -> Match:
+        """Return what the match options select; MQMI_NONE, MQCI_NONE and MQGI_NONE match anything (topic q096750)."""
+        chosen, md = self.gmo.match_options, self.md
+        return Match(
+            msg_id=md.msg_id if chosen & mq.MQMO_MATCH_MSG_ID and md.msg_id != NO_ID else None,
+            correl_id=md.correl_id if chosen & mq.MQMO_MATCH_CORREL_ID and md.correl_id != NO_ID else None,
+            group_id=md.group_id if chosen & mq.MQMO_MATCH_GROUP_ID and md.group_id != NO_GROUP else None,
+            msg_seq_number=md.msg_seq_number if chosen & mq.MQMO_MATCH_MSG_SEQ_NUMBER else None,
+            offset=md.offset if chosen & mq.MQMO_MATCH_OFFSET else None,
+            position=self.q_mgr.position(self.gmo.msg_token) if chosen & mq.MQMO_MATCH_MSG_TOKEN else None,
+        )
+
+    def begin_wait(self, waiting: WaitingCall[Found]) -> None:
+        """Let the queue know who waits."""
+        self.queue.waiting.add(waiting)
+        self.handle.waits = True
+
+    def end_wait(self, waiting: WaitingCall[Found]) -> None:
+        """The wait is over, however it ended."""
+        self.queue.waiting.discard(waiting)
+        self.handle.waits = False
+
+    def turn(self) -> Turn:
+        """Return when this call looks among those that wait; one that locks is none that browses (q096780)."""
+        if self.browses and not self.options & mq.MQGMO_LOCK:
+            return Turn.BROWSE
+        continues = self.logical_order and next_to_get(self.handle.states[self.direction]) is not None
+        return Turn.SPECIFIC if continues or self.match != Match() else Turn.GENERAL
+
+    def next_expiry_of_marks_s(self) -> float:
+        """Return when the time alone can make a message retrievable; infinity if that cannot be."""
+        expiry_s = None
+        if self.options & mq.MQGMO_UNMARKED_BROWSE_MSG:
+            with self.q_mgr.lock:
+                expiry_s = self.queue.marks.next_expiry_s(self.q_mgr.mark_interval_ms())
+        return math.inf if expiry_s is None else expiry_s
+
+    @property
+    def inhibited(self) -> bool:
+        """Whether MQGET is inhibited for the queue or for the alias that was opened."""
+        return any(
+            values is not None and values[mq.MQIA_INHIBIT_GET] == mq.MQQA_GET_INHIBITED
+            for values in (self.handle.opened_values, self.queue.values)
+        )
+
+    def attempt(self) -> Found | None:
+        """Look once, under the lock. Returns the messages and the answer, or None if there is none now."""
+        self.q_mgr.fail_if_quiescing(self.options & mq.MQGMO_FAIL_IF_QUIESCING)
+        if self.queue.deleted:
+            raise Failed(mq.MQRC_Q_DELETED)
+        if self.inhibited:
+            raise Failed(mq.MQRC_GET_INHIBITED)
+        discard_expired(self.q_mgr, self.queue)
+        self.queue.marks.expire(time.monotonic(), self.q_mgr.mark_interval_ms())
+        parts = self._find()
+        if parts is None:
+            if self.options & MOVES_CURSOR:
+                # Before a wait begins, and with MQRC_NO_MSG_AVAILABLE, what was locked is not any more.
+                self.handle.unlock()
+            return None
+        # What is not returned is not the call's: it stays on the queue.
+        parts, unlike = alike(parts)
+        return parts, self._deliver(parts, unlike)
+
+    def finish(self, found: Found) -> Answer:
+        """Make a removal outside syncpoint durable, without the lock, before it is answered."""
+        parts, answer = found
+        if not self._removed_for_good(parts, answer):
+            return answer
+        try:
+            self.q_mgr.write_now(self._reports, parts)
+        except Failed:
+            with self.q_mgr.lock:
+                self.give_back(parts, answer)
+            raise
+        with self.q_mgr.lock:
+            self.queue.held -= len(parts)
+            publish(self._reports)
+        return answer
+
+    def give_back(self, parts: list[Message], answer: Answer) -> None:
+        """Undo a removal outside syncpoint that was not answered. What is in a unit of work is backed out with it."""
+        if self._removed_for_good(parts, answer):
+            self.handle.states[Direction.GET] = self._state_before
+            self.queue.make_available(parts)
+            self.queue.dequeued -= len(parts)
+            forget(self._reports)
+
+    def _removed_for_good(self, parts: list[Message], answer: Answer) -> bool:
+        """Whether the call removed messages outside syncpoint."""
+        return not (self.browses or self._in_unit_of_work(parts[0]) or answer[1] == mq.MQRC_TRUNCATED_MSG_FAILED)
+
+    # --- which messages
+
+    def _find(self) -> list[Message] | None:
+        options, handle = self.options, self.handle
+        if options & UNDER_CURSOR:
+            return self._under_cursor()
+        fresh = bool(options & mq.MQGMO_BROWSE_FIRST)
+        if self.logical_order:
+            wanted = None if fresh else next_to_get(handle.states[self.direction])
+            if wanted is not None:
+                return self._continue(wanted)
+            position = None if fresh or not self.browses else handle.logical_cursor
+            found = self.queue.heads(self.match, position)
+        else:
+            position = None if fresh or not self.browses else handle.cursor
+            found = self.queue.candidates(self.match, position)
+        if options & mq.MQGMO_UNMARKED_BROWSE_MSG:
+            found = (message for message in found if not self.queue.marks.is_marked_for(message, handle))
+        if options & mq.MQGMO_ALL_MSGS_AVAILABLE:
+            found = filter(self.queue.group_is_available, found)
+        return next(filter(None, map(self._retrievable, found)), None)
+
+    def _under_cursor(self) -> list[Message]:
+        """Return what the browse cursor points at, whatever the match options say."""
+        message = self.queue.available.get(self.handle.cursor)
+        if message is None or not self._may_see(message):
+            raise Failed(mq.MQRC_NO_MSG_UNDER_CURSOR)
+        if self.options & mq.MQGMO_UNMARKED_BROWSE_MSG and self.queue.marks.is_marked_for(message, self.handle):
+            # Unverified: no message is returned that is marked; which reason says so is not documented.
+            raise Failed(mq.MQRC_NO_MSG_UNDER_CURSOR)
+        if self.options & mq.MQGMO_COMPLETE_MSG and message.offset:
+            raise Failed(mq.MQRC_INVALID_MSG_UNDER_CURSOR)
+        parts = self._retrievable(message)
+        if parts is None:
+            raise Failed(mq.MQRC_NO_MSG_UNDER_CURSOR)
+        return parts
+
+    def _continue(self, wanted: Identity) -> list[Message] | None:
+        """Return the next of the current group or logical message, and of no other."""
+        if not self.browses and not self.options & mq.MQGMO_SYNCPOINT_IF_PERSISTENT:
+            self._check_unit_of_work(bool(self.options & mq.MQGMO_SYNCPOINT))
+        group = self.queue.group(wanted.group_id)
+        message = group.find(wanted.msg_seq_number, wanted.offset) if group is not None else None
+        if message is None:
+            return None
+        if not self.match.accepts(message):
+            raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
+        if self.handle.states[self.direction].current_logical_message:
+            # Inside a logical message it does not matter any more whether all its segments are there. One that was
+            # begun segment by segment is never complete again.
+            whole = self.options & mq.MQGMO_COMPLETE_MSG
+            return [message] if self._may_see(message) and not whole else None
+        return self._retrievable(message)
+
+    def _may_see(self, message: Message) -> bool:
+        return message.locked_by is None or message.locked_by is self.handle
+
+    def _retrievable(self, message: Message) -> list[Message] | None:
+        """Return what an MQGET that may return this message returns: the message, its logical message, or None."""
+        if not self._may_see(message):
+            return None
+        if not self.options & WHOLE_LOGICAL_MESSAGE:
+            return [message]
+        if self.options & mq.MQGMO_COMPLETE_MSG:
+            # A logical message stands where its first segment stands.
+            parts = self.queue.logical_message(message) if not message.offset else []
+            return parts if parts and parts[0] is message and self._may_see_all(parts) else None
+        if not self.queue.has_all_segments(message):
+            return None
+        locked = self.queue.locking - {self.handle}
+        return [message] if not locked or self._may_see_all(self.queue.all_segments(message)) else None
+
+    def _may_see_all(self, messages: list[Message]) -> bool:
+        return all(map(self._may_see, messages))
+
+    def _in_unit_of_work(self, message: Message) -> bool:
+        return bool(self.options & mq.MQGMO_SYNCPOINT) or (
+            bool(self.options & mq.MQGMO_SYNCPOINT_IF_PERSISTENT) and message.persistent
+        )
+
+    def _check_unit_of_work(self, in_unit_of_work: bool) -> None:
+        state = self.handle.states[Direction.GET]
+        if state.unterminated and state.in_unit_of_work != in_unit_of_work:
+            raise Failed(mq.MQRC_INCONSISTENT_UOW)
+
+    # --- what returning it means
+
+    def _deliver(self, parts: list[Message], unlike: int) -> Answer:
+        """Answer with segments that are alike; ``unlike`` is why these are not all of the logical message, or MQRC_NONE."""
+        handle, first = self.handle, parts[0]
+        in_unit_of_work = self._in_unit_of_work(first)
+        warning = mq.MQRC_NONE if self.browses else self._leaves(first, in_unit_of_work)
+        if self.options & mq.MQGMO_MARK_BROWSE_CO_OP and self.queue.marks.is_marked_for_set(first):
+            raise Failed(mq.MQRC_MSG_MARKED_BROWSE_CO_OP)
+        flags = first.msg_flags
+        left = None if first.expires_at_s is None else max(1, int((first.expires_at_s - time.time()) * 10))
+        md, data = delivered_descriptor(first.md, first.backout_count, left), first.data
+        if len(parts) > 1:
+            if not unlike:
+                # The reassembled message reads as its own only segment.
+                flags |= mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT
+            md = as_only_segment(md, flags)
+        if self.options & mq.MQGMO_COMPLETE_MSG and flags & IS_SEGMENT:
+            # "The missing bytes are replaced by nulls": a report may have less data than the segment it is about.
+            data = b"".join(part.data.ljust(part.extent, b"\0") for part in parts)
+        length = sum(part.extent for part in parts)
+        md, data, properties = present(md, data, first.properties, self.properties)
+        if self.message_handle is not None:
+            self.message_handle.fill(md, properties.in_handle)
+        unconverted = 0
+        if self.options & mq.MQGMO_CONVERT and len(data) <= self.buffer_length:
+            asked = (self.md.coded_char_set_id, self.md.encoding)
+            md, data, unconverted = converted_message(md, data, asked, self.buffer_length)
+        md, data = properties.with_header(md, data)
+        if self.md.version == 1:
+            md, data = as_version_1(md, data)
+        truncated = len(data) > self.buffer_length
+        accepted = not truncated or bool(self.options & mq.MQGMO_ACCEPT_TRUNCATED_MSG)
+        warning = unlike or warning or unconverted
+        if truncated:
+            warning = mq.MQRC_TRUNCATED_MSG_ACCEPTED if accepted else mq.MQRC_TRUNCATED_MSG_FAILED
+        if accepted:
+            if self.browses:
+                self._move_cursor(first)
+                self._lock(parts)
+                self._mark(first)
+            else:
+                self._remove(parts, in_unit_of_work)
+                if handle.options & mq.MQOO_SAVE_ALL_CONTEXT:
+                    handle.saved_context = first.md
+            handle.states[self.direction] = after(
+                Identity(first.group_id, first.msg_seq_number, first.offset),
+                flags,
+                length,
+                in_unit_of_work=in_unit_of_work,
+                persistent=first.persistent,
+                logical_order=self.logical_order,
+            )
+        returned = data[: self.buffer_length]
+        gmo = self.gmo.answered(
+            name_field(self.queue.name),
+            statuses(flags),
+            self.q_mgr.token(first),
+            len(returned),
+        )
+        comp = mq.MQCC_WARNING if warning else mq.MQCC_OK
+        return comp, warning, [md, gmo, len(data), returned]
+
+    def _leaves(self, message: Message, in_unit_of_work: bool) -> int:
+        """Return the warning for a message that is not what the handle's group or logical message goes on with."""
+        state = self.handle.states[Direction.GET]
+        if self.logical_order:
+            self._check_unit_of_work(in_unit_of_work)
+        identity = Identity(message.group_id, message.msg_seq_number, message.offset)
+        reason = departure(
+            state,
+            identity,
+            message.msg_flags,
+            self.q_mgr.readings[PRECEDENCE],
+            persistent=state.persistent,
+            in_unit_of_work=in_unit_of_work,
+        )
+        if reason and self.logical_order:
+            raise Failed(reason)
+        return reason if state.logical_order else mq.MQRC_NONE
+
+    def _move_cursor(self, message: Message) -> None:
+        handle = self.handle
+        if not self.options & MOVES_CURSOR:
+            return
+        continues = self.logical_order and next_to_get(handle.states[Direction.BROWSE]) is not None
+        if not continues or self.options & mq.MQGMO_BROWSE_FIRST:
+            handle.logical_cursor = message.key
+        handle.cursor = message.key
+        handle.browsed_in_logical_order = self.logical_order
+
+    def _lock(self, parts: list[Message]) -> None:
+        """Lock what was browsed, or let go what was locked, as the options ask."""
+        under_cursor = self.options & mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
+        if under_cursor and self.options & mq.MQGMO_LOCK and self.handle.locked:
+            # It is the message under the cursor that is locked, and it stays so.
+            return
+        self.handle.unlock()
+        if self.options & mq.MQGMO_LOCK:
+            self.handle.lock(parts)
+
+    def _mark(self, message: Message) -> None:
+        """Put marks on what was browsed, or take them off, as the options ask."""
+        options, marks = self.options, self.queue.marks
+        if options & mq.MQGMO_MARK_BROWSE_HANDLE:
+            marks.mark(message, self.handle)
+        if options & mq.MQGMO_UNMARK_BROWSE_HANDLE:
+            marks.unmark(message, self.handle)
+        if options & mq.MQGMO_MARK_BROWSE_CO_OP:
+            marks.mark_for_set(message, time.monotonic())
+        if options & mq.MQGMO_UNMARK_BROWSE_CO_OP and marks.unmark_for_set(message):
+            self.queue.wake()
+
+    def _remove(self, parts: list[Message], in_unit_of_work: bool) -> None:
+        reported = delivery_is_confirmed(parts[0])
+        unit = self.q_mgr.unit_of_work(self.connection, len(parts) + reported) if in_unit_of_work else None
+        if unit is None and len(parts) > 1 and parts[0].persistent and self.connection.unit_of_work:
+            # Putting persistent segments together takes a unit of work, and the only one there is is the user's.
+            raise Failed(mq.MQRC_UOW_NOT_AVAILABLE)
+        self._state_before = self.handle.states[Direction.GET]
+        self.q_mgr.keep_state(self.connection, self.handle, Direction.GET, in_unit_of_work)
+        for part in parts:
+            self.queue.withdraw(part)
+            self.queue.dequeued += 1
+        self._reports = reports_on_delivery(self.q_mgr, parts) if reported else []
+        if unit is not None:
+            unit.add_gets(parts)
+            self.queue.uncommitted_gets += len(parts)
+            unit.add_reports(self._reports)

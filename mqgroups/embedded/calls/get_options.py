@@ -1,0 +1,90 @@
+"""MQGMO options: what they are to one another, and which of them go together (IBM MQ, topics "MQGMO options", q103830)."""
+
+from __future__ import annotations
+
+from mqgroups.embedded.answer import Failed
+from mqgroups.embedded.calls.opening import at_most_one
+from mqgroups.embedded.properties.control import PROPERTY_OPTIONS
+from mqgroups.mqi import constants as mq
+
+MOVES_CURSOR = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_BROWSE_NEXT
+BROWSES = MOVES_CURSOR | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
+UNDER_CURSOR = mq.MQGMO_BROWSE_MSG_UNDER_CURSOR | mq.MQGMO_MSG_UNDER_CURSOR
+_SYNCPOINTS = mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT | mq.MQGMO_NO_SYNCPOINT
+_UNMARKS = mq.MQGMO_UNMARK_BROWSE_HANDLE | mq.MQGMO_UNMARK_BROWSE_CO_OP
+_OF_HANDLE = mq.MQGMO_MARK_BROWSE_HANDLE | mq.MQGMO_UNMARK_BROWSE_HANDLE
+FOR_CO_OP = mq.MQGMO_MARK_BROWSE_CO_OP | mq.MQGMO_UNMARK_BROWSE_CO_OP
+_ABOUT_MARKS = _OF_HANDLE | FOR_CO_OP | mq.MQGMO_UNMARKED_BROWSE_MSG
+# Marks are of physical messages, one at a time.
+_NOT_WITH_MARKS = (
+    mq.MQGMO_ALL_MSGS_AVAILABLE
+    | mq.MQGMO_ALL_SEGMENTS_AVAILABLE
+    | mq.MQGMO_COMPLETE_MSG
+    | mq.MQGMO_LOGICAL_ORDER
+    | mq.MQGMO_LOCK
+    | mq.MQGMO_UNLOCK
+)
+# Both are options of z/OS alone (topic "MQGMO options").
+_NOT_HERE = mq.MQGMO_SET_SIGNAL | mq.MQGMO_MARK_SKIP_BACKOUT
+_KNOWN = (
+    mq.MQGMO_WAIT
+    | mq.MQGMO_LOCK
+    | mq.MQGMO_UNLOCK
+    | mq.MQGMO_COMPLETE_MSG
+    | mq.MQGMO_FAIL_IF_QUIESCING
+    | _SYNCPOINTS
+    | BROWSES
+    | PROPERTY_OPTIONS
+    | mq.MQGMO_MSG_UNDER_CURSOR
+    | mq.MQGMO_ACCEPT_TRUNCATED_MSG
+    | mq.MQGMO_CONVERT
+    | mq.MQGMO_LOGICAL_ORDER
+    | mq.MQGMO_ALL_MSGS_AVAILABLE
+    | mq.MQGMO_ALL_SEGMENTS_AVAILABLE
+    | _ABOUT_MARKS
+    | _NOT_HERE
+)
+WHOLE_LOGICAL_MESSAGE = mq.MQGMO_COMPLETE_MSG | mq.MQGMO_ALL_MSGS_AVAILABLE | mq.MQGMO_ALL_SEGMENTS_AVAILABLE
+MATCHES = (
+    mq.MQMO_MATCH_MSG_ID
+    | mq.MQMO_MATCH_CORREL_ID
+    | mq.MQMO_MATCH_GROUP_ID
+    | mq.MQMO_MATCH_MSG_SEQ_NUMBER
+    | mq.MQMO_MATCH_OFFSET
+    | mq.MQMO_MATCH_MSG_TOKEN
+)
+
+
+def check_get_options(options: int) -> None:
+    """Raise Failed with MQRC_OPTIONS_ERROR for a combination that MQGET refuses (topic q103830)."""
+    syncpoint = options & (mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT)
+    if (
+        options & ~_KNOWN
+        or not at_most_one(options, _SYNCPOINTS)
+        or not at_most_one(options, BROWSES | mq.MQGMO_MSG_UNDER_CURSOR)
+        or (syncpoint and options & (BROWSES | mq.MQGMO_UNLOCK))
+        or (options & mq.MQGMO_SYNCPOINT and options & mq.MQGMO_LOCK)
+        or (options & mq.MQGMO_SYNCPOINT_IF_PERSISTENT and options & mq.MQGMO_COMPLETE_MSG)
+        or (options & mq.MQGMO_LOCK and not options & BROWSES)
+        or (options & mq.MQGMO_UNLOCK and options & ~(mq.MQGMO_UNLOCK | mq.MQGMO_NO_SYNCPOINT))
+        or (options & mq.MQGMO_WAIT and options & mq.MQGMO_SET_SIGNAL)
+        or (options & mq.MQGMO_MARK_SKIP_BACKOUT and not options & mq.MQGMO_SYNCPOINT)
+        or not at_most_one(options, PROPERTY_OPTIONS)
+        or _contradict_marks(options)
+    ):
+        raise Failed(mq.MQRC_OPTIONS_ERROR)
+    if options & _NOT_HERE:
+        raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+
+
+def _contradict_marks(options: int) -> bool:
+    """Whether options about marks go with others that they do not go with.
+
+    Unverified: which combinations these are is in topic "MQGMO options", but done from memory; and that they get this reason.
+    """
+    return bool(
+        (options & _ABOUT_MARKS and (not options & BROWSES or options & _NOT_WITH_MARKS))
+        or not at_most_one(options, FOR_CO_OP)
+        or not at_most_one(options, _OF_HANDLE)
+        or (options & _UNMARKS and options & mq.MQGMO_UNMARKED_BROWSE_MSG)
+    )

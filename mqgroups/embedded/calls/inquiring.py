@@ -1,0 +1,244 @@
+"""MQINQ and MQSET."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Container, Mapping
+
+from mqgroups.embedded.answer import Answer, Failed
+from mqgroups.embedded.connection import Connection
+from mqgroups.embedded.messages.handle import Handle
+from mqgroups.embedded.messages.queue import Queue
+from mqgroups.embedded.objects.attributes import ALIAS, BY_SELECTOR, Value, character_length
+from mqgroups.embedded.objects.definition import Definition
+from mqgroups.embedded.objects.kinds import ATTRIBUTES, Kind
+from mqgroups.embedded.objects.others import CatalogueError, ObjectValue
+from mqgroups.embedded.queue_manager import CCSID, COMMAND_LEVEL, MAX_PRIORITY, VERSION, QueueManager
+from mqgroups.embedded.wire import pcf_constants as pcf
+from mqgroups.mqi import constants as mq
+
+_NOT_APPLICABLE = -1
+_SETTABLE = frozenset(
+    {
+        mq.MQIA_INHIBIT_GET,
+        mq.MQIA_INHIBIT_PUT,
+        mq.MQIA_DIST_LISTS,
+        mq.MQIA_TRIGGER_CONTROL,
+        mq.MQIA_TRIGGER_DEPTH,
+        mq.MQIA_TRIGGER_MSG_PRIORITY,
+        mq.MQIA_TRIGGER_TYPE,
+        mq.MQCA_TRIGGER_DATA,
+    }
+)
+_ON_ALIAS = frozenset({mq.MQIA_INHIBIT_GET, mq.MQIA_INHIBIT_PUT})
+_PERMITTED: dict[int, tuple[int, Container[int]]] = {
+    mq.MQIA_INHIBIT_GET: (mq.MQRC_INHIBIT_VALUE_ERROR, (0, 1)),
+    mq.MQIA_INHIBIT_PUT: (mq.MQRC_INHIBIT_VALUE_ERROR, (0, 1)),
+    mq.MQIA_TRIGGER_CONTROL: (mq.MQRC_TRIGGER_CONTROL_ERROR, (0, 1)),
+    mq.MQIA_TRIGGER_TYPE: (mq.MQRC_TRIGGER_TYPE_ERROR, (0, 1, 2, 3)),
+    mq.MQIA_TRIGGER_DEPTH: (mq.MQRC_TRIGGER_DEPTH_ERROR, range(1, 1_000_000_000)),
+    mq.MQIA_TRIGGER_MSG_PRIORITY: (mq.MQRC_TRIGGER_MSG_PRIORITY_ERR, range(MAX_PRIORITY + 1)),
+}
+
+
+def _is_integer(selector: int) -> bool:
+    return mq.MQIA_FIRST <= selector <= mq.MQIA_LAST
+
+
+_KNOWN_INTEGERS = frozenset(
+    {selector for selector in BY_SELECTOR if _is_integer(selector)}
+    | {
+        mq.MQIA_Q_TYPE,
+        mq.MQIA_CURRENT_Q_DEPTH,
+        mq.MQIA_OPEN_INPUT_COUNT,
+        mq.MQIA_OPEN_OUTPUT_COUNT,
+        mq.MQIA_MAX_UNCOMMITTED_MSGS,
+        mq.MQIA_MAX_HANDLES,
+        mq.MQIA_CODED_CHAR_SET_ID,
+        mq.MQIA_COMMAND_LEVEL,
+        mq.MQIA_MAX_PRIORITY,
+        mq.MQIA_MAX_PROPERTIES_LENGTH,
+        mq.MQIA_MSG_MARK_BROWSE_INTERVAL,
+        mq.MQIA_PLATFORM,
+        mq.MQIA_SYNCPOINT,
+        pcf.MQIA_NAME_COUNT,
+        pcf.MQIA_APPL_TYPE,
+    }
+)
+# What can be asked of a cluster queue that has no instance here (topic "MQINQ and clusters").
+_OF_CLUSTER_QUEUES = (
+    mq.MQIA_DEF_BIND,
+    mq.MQIA_DEF_PERSISTENCE,
+    mq.MQIA_DEF_PRIORITY,
+    mq.MQIA_INHIBIT_PUT,
+    mq.MQCA_Q_DESC,
+    mq.MQIA_Q_TYPE,
+)
+_OF_OTHER_OBJECTS = {
+    pcf.MQCA_NAMELIST_NAME: mq.MQ_NAMELIST_NAME_LENGTH,
+    pcf.MQCA_NAMES: mq.MQ_OBJECT_NAME_LENGTH,
+    **{a.selector: a.length for kind in (Kind.NAMELIST, Kind.PROCESS) for a in ATTRIBUTES[kind] if a.length},
+}
+
+
+def _integers(raw: bytes) -> tuple[int, ...]:
+    return struct.unpack(f"<{len(raw) // 4}i", raw[: len(raw) // 4 * 4])
+
+
+def inquire(
+    q_mgr: QueueManager,
+    connection: Connection,
+    hobj: int,
+    selectors_raw: bytes,
+    int_attr_count: int,
+    char_attr_length: int,
+) -> Answer:
+    """MQINQ (IBM MQ, topic "MQINQ"): integers in the order of their selectors, character values one after the other.
+
+    An attribute that the object does not have is -1 or asterisks, with a warning; so is a buffer that is too small.
+    """
+    with q_mgr.lock:
+        handle = connection.handle(hobj)
+        if not handle.options & mq.MQOO_INQUIRE:
+            raise Failed(mq.MQRC_NOT_OPEN_FOR_INQUIRE)
+        selectors = _integers(selectors_raw)
+        known = _values(q_mgr, handle)
+        integers: list[int] = []
+        characters = b""
+        warning = mq.MQRC_NONE
+        for selector in selectors:
+            value = known.get(selector)
+            if _is_integer(selector):
+                if value is None and selector not in _KNOWN_INTEGERS:
+                    raise Failed(mq.MQRC_SELECTOR_ERROR)
+                integers.append(value if isinstance(value, int) else _NOT_APPLICABLE)
+            else:
+                length = character_length(selector) or _OF_OTHER_OBJECTS.get(selector, 0)
+                if not length:
+                    raise Failed(mq.MQRC_SELECTOR_ERROR)
+                # The names of a namelist are one attribute: each in its 48 characters, one behind the other.
+                texts = value if isinstance(value, list) else ["*" * length if value is None else str(value)]
+                characters += b"".join(text.encode("latin-1").ljust(length)[:length] for text in texts)
+            if value is None:
+                warning = mq.MQRC_SELECTOR_NOT_FOR_TYPE
+    if int_attr_count < 0:
+        raise Failed(mq.MQRC_INT_ATTR_COUNT_ERROR)
+    if char_attr_length < 0:
+        raise Failed(mq.MQRC_CHAR_ATTR_LENGTH_ERROR)
+    if len(integers) > int_attr_count:
+        warning = mq.MQRC_INT_ATTR_COUNT_TOO_SMALL
+    elif len(characters) > char_attr_length:
+        warning = mq.MQRC_CHAR_ATTRS_TOO_SHORT
+    integers = integers[:int_attr_count]
+    packed = struct.pack(f"<{len(integers)}i", *integers)
+    comp = mq.MQCC_WARNING if warning else mq.MQCC_OK
+    return comp, warning, [packed, characters[:char_attr_length]]
+
+
+def _values(q_mgr: QueueManager, handle: Handle) -> Mapping[int, ObjectValue]:
+    """Return what MQINQ answers for a handle; raises Failed if a namelist or a process is gone."""
+    if handle.topic_string:
+        # "MQINQ" has no selectors of topics; which reason it gives is unverified.
+        raise Failed(mq.MQRC_SELECTOR_ERROR)
+    if handle.route is not None and handle.route.is_elsewhere:
+        return {**{each: handle.route.values[each] for each in _OF_CLUSTER_QUEUES}, mq.MQCA_Q_NAME: handle.opened_name}
+    if handle.queue is not None:
+        return _queue_values(handle, handle.queue)
+    if handle.object_type == mq.MQOT_Q_MGR:
+        return q_mgr_values(q_mgr)
+    kind = Kind.NAMELIST if handle.object_type == mq.MQOT_NAMELIST else Kind.PROCESS
+    try:
+        found = q_mgr.catalogue.objects.get(kind, handle.opened_name)
+    except CatalogueError as error:
+        raise Failed(error.reason) from error
+    if kind is Kind.PROCESS:
+        return {**found, mq.MQCA_PROCESS_NAME: handle.opened_name}
+    names = found[pcf.MQCA_NAMES]
+    assert isinstance(names, list)
+    return {**found, pcf.MQCA_NAMELIST_NAME: handle.opened_name, pcf.MQIA_NAME_COUNT: len(names)}
+
+
+def _queue_values(handle: Handle, queue: Queue) -> dict[int, Value]:
+    """Return what MQINQ answers for a queue handle; an alias answers with its own attributes (topic "MQINQ")."""
+    if handle.opened_values is queue.values:
+        return {**object_values(queue), mq.MQCA_Q_NAME: handle.opened_name}
+    return {
+        mq.MQIA_Q_TYPE: ALIAS,
+        **(handle.opened_values or {}),
+        **_dates(queue.created),
+        mq.MQCA_Q_NAME: handle.opened_name,
+    }
+
+
+def object_values(queue: Queue | Definition) -> dict[int, Value]:
+    """Return all attributes of a queue, those that are computed as well, by selector."""
+    values = {**queue.values, **_dates(queue.created), mq.MQCA_Q_NAME: queue.name, mq.MQIA_Q_TYPE: queue.type}
+    if not isinstance(queue, Queue):
+        return values
+    values[mq.MQIA_DEFINITION_TYPE] = queue.definition_type
+    values[mq.MQIA_CURRENT_Q_DEPTH] = queue.depth
+    values[mq.MQIA_OPEN_INPUT_COUNT] = queue.open_input_count
+    values[mq.MQIA_OPEN_OUTPUT_COUNT] = queue.open_output_count
+    return values
+
+
+def _dates(created: time.struct_time) -> dict[int, Value]:
+    stamp = time.strftime("%Y-%m-%d  %H.%M.%S", created)
+    return {
+        mq.MQCA_CREATION_DATE: stamp[:12],
+        mq.MQCA_CREATION_TIME: stamp[12:],
+        mq.MQCA_ALTERATION_DATE: stamp[:12],
+        mq.MQCA_ALTERATION_TIME: stamp[12:],
+    }
+
+
+def q_mgr_values(q_mgr: QueueManager) -> dict[int, Value]:
+    """Return all attributes of the queue manager, by selector."""
+    return {
+        **q_mgr.catalogue.q_mgr_values,
+        mq.MQCA_Q_MGR_NAME: q_mgr.name,
+        mq.MQCA_Q_MGR_IDENTIFIER: q_mgr.store.identifier,
+        mq.MQCA_COMMAND_INPUT_Q_NAME: "SYSTEM.ADMIN.COMMAND.QUEUE",
+        mq.MQCA_VERSION: VERSION,
+        mq.MQCA_INSTALLATION_NAME: "Embedded",
+        mq.MQIA_CODED_CHAR_SET_ID: CCSID,
+        mq.MQIA_COMMAND_LEVEL: COMMAND_LEVEL,
+        mq.MQIA_MAX_PRIORITY: MAX_PRIORITY,
+        mq.MQIA_PLATFORM: q_mgr.platform.mqi_number,
+        mq.MQIA_SYNCPOINT: mq.MQSP_AVAILABLE,
+        mq.MQIA_DIST_LISTS: mq.MQDL_NOT_SUPPORTED,
+    }
+
+
+def set_attributes(
+    q_mgr: QueueManager, connection: Connection, hobj: int, selectors_raw: bytes, int_attrs: bytes, char_attrs: bytes
+) -> Answer:
+    """MQSET (IBM MQ, topic "MQSET"): all attributes or none."""
+    with q_mgr.lock:
+        handle, queue = connection.queue_handle(hobj)
+        if not handle.options & mq.MQOO_SET:
+            raise Failed(mq.MQRC_NOT_OPEN_FOR_SET)
+        integers = iter(_integers(int_attrs))
+        at = 0
+        values: dict[int, Value] = {}
+        is_alias = handle.opened_values is not queue.values
+        for selector in _integers(selectors_raw):
+            if selector not in _SETTABLE or (is_alias and selector not in _ON_ALIAS):
+                raise Failed(mq.MQRC_SELECTOR_ERROR)
+            if _is_integer(selector):
+                value = next(integers, None)
+                if value is None:
+                    raise Failed(mq.MQRC_INT_ATTR_COUNT_ERROR)
+                reason, allowed = _PERMITTED.get(selector, (0, ()))
+                if reason and value not in allowed:
+                    raise Failed(reason)
+                values[selector] = value
+            else:
+                length = character_length(selector)
+                values[selector] = char_attrs[at : at + length].decode("latin-1").rstrip(" \0")
+                at += length
+        assert handle.opened_values is not None
+        handle.opened_values.update(values)
+        q_mgr.catalogue.changed(handle.opened_name, queue)
+    return mq.MQCC_OK, mq.MQRC_NONE, []

@@ -1,0 +1,66 @@
+"""Checks of the MQMD of a message that is put, and the resolution of values that mean the queue's default."""
+
+from __future__ import annotations
+
+from mqgroups.embedded.answer import Failed
+from mqgroups.embedded.messages.logical_order import IN_GROUP, IS_SEGMENT
+from mqgroups.embedded.objects.attributes import Value
+from mqgroups.embedded.queue_manager import MAX_PRIORITY
+from mqgroups.embedded.reports.reports import check_report, wants_reply_queue
+from mqgroups.embedded.wire.structures import MessageDescriptor, blank_padded
+from mqgroups.mqi import constants as mq
+
+# The highest MsgSeqNumber and Offset.
+HIGHEST_NUMBER = 999_999_999
+_FLAGS = IN_GROUP | IS_SEGMENT | mq.MQMF_SEGMENTATION_ALLOWED
+_MSG_TYPES = frozenset({mq.MQMT_REQUEST, mq.MQMT_REPLY, mq.MQMT_REPORT, mq.MQMT_DATAGRAM})
+
+
+def resolve_descriptor(md: MessageDescriptor, persistence: Value, priority: Value) -> int:
+    """Check the fields that have nothing to do with groups and fill in the defaults; returns a warning or 0."""
+    warning = check_report(md.report)
+    if md.msg_type not in _MSG_TYPES and not mq.MQMT_APPL_FIRST <= md.msg_type <= mq.MQMT_APPL_LAST:
+        raise Failed(mq.MQRC_MSG_TYPE_ERROR)
+    md.reply_to_q = blank_padded(md.reply_to_q, 48)
+    md.reply_to_q_mgr = blank_padded(md.reply_to_q_mgr, 48)
+    md.format = blank_padded(md.format, 8)
+    wants_reply = md.msg_type == mq.MQMT_REQUEST or wants_reply_queue(md.report)
+    if wants_reply and not md.reply_to_q.strip():
+        raise Failed(mq.MQRC_MISSING_REPLY_TO_Q)
+    if md.expiry <= 0 and md.expiry != mq.MQEI_UNLIMITED:
+        raise Failed(mq.MQRC_EXPIRY_ERROR)
+    if not 0 <= md.feedback <= mq.MQFB_APPL_LAST:
+        raise Failed(mq.MQRC_FEEDBACK_ERROR)
+    if md.persistence == mq.MQPER_PERSISTENCE_AS_Q_DEF:
+        md.persistence = persistence
+    elif md.persistence not in (mq.MQPER_PERSISTENT, mq.MQPER_NOT_PERSISTENT):
+        raise Failed(mq.MQRC_PERSISTENCE_ERROR)
+    if md.priority == mq.MQPRI_PRIORITY_AS_Q_DEF:
+        md.priority = priority
+    elif md.priority < 0:
+        raise Failed(mq.MQRC_PRIORITY_ERROR)
+    elif md.priority > MAX_PRIORITY:
+        # The message is put at the highest priority there is and keeps what it came with (reason code 2049).
+        warning = mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM
+    return warning
+
+
+def check_group_fields(md: MessageDescriptor, body: bytes, *, logical_order: bool) -> None:
+    """Raise Failed for MsgFlags, MsgSeqNumber, Offset or OriginalLength that no message may have."""
+    flags = md.msg_flags
+    if flags & mq.MQMF_REJECT_UNSUP_MASK & ~_FLAGS:
+        raise Failed(mq.MQRC_MSG_FLAGS_ERROR)
+    if not logical_order:
+        if flags & IN_GROUP and not 1 <= md.msg_seq_number <= HIGHEST_NUMBER:
+            raise Failed(mq.MQRC_MSG_SEQ_NUMBER_ERROR)
+        if flags & IS_SEGMENT and not 0 <= md.offset <= HIGHEST_NUMBER:
+            raise Failed(mq.MQRC_OFFSET_ERROR)
+    if not flags & IS_SEGMENT:
+        return
+    not_last = not flags & mq.MQMF_LAST_SEGMENT
+    if md.msg_type == mq.MQMT_REPORT:
+        # Topic q097590. That such a segment may be empty, the data being another's, is unverified.
+        if md.original_length < max(len(body), not_last):
+            raise Failed(mq.MQRC_ORIGINAL_LENGTH_ERROR)
+    elif not body and not_last:
+        raise Failed(mq.MQRC_SEGMENT_LENGTH_ZERO)

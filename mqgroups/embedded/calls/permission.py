@@ -1,0 +1,123 @@
+"""What a call needs the user to be allowed: MQOPEN, MQPUT1, MQCLOSE of queues. MQCONNX asks by itself.
+
+The name that is checked is the one given to the call, an alias's rather than its base queue's. That an object is not there is
+told before. Calls with a handle need nothing: opening for them did. Not here: who has which authority (``objects/authority.py``),
+topics (``pubsub/permission.py``), commands (``admin/commands/permission.py``).
+
+A queue that other members of a cluster host is checked by the profile of SYSTEM.CLUSTER.TRANSMIT.QUEUE, as
+ClusterQueueAccessControl=Xmitq says, the default; PUT on it is enough (topic "Access control and multiple cluster transmission
+queues", q017170). RQMName is not here. Unverified: that INQ is checked there too, and that what needs a local instance is refused
+(2085, 2045) before any authority is asked for.
+
+Source: IBM MQ, topics "Authorizations for MQI calls", "Alternate user authority" (q010420), "AlternateUserId" (q098140), "Not
+Authorized (type 3)" (q049910). From memory of the notes below the first one's tables: who opens a model queue needs DSP on it
+besides and gets everything for the queue that is made; a transmission queue opened for output needs SETALL instead of PUT;
+setting context needs authority on the queue manager too.
+"""
+
+from __future__ import annotations
+
+from mqgroups.embedded.cluster_view import without_alias
+from mqgroups.embedded.connection import Connection
+from mqgroups.embedded.messages.handle import INPUT, Handle
+from mqgroups.embedded.objects.attributes import MODEL
+from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.embedded.wire.structures import ObjectDescriptor
+from mqgroups.mqi import constants as mq
+
+CLUSTER_TRANSMISSION_QUEUE = "SYSTEM.CLUSTER.TRANSMIT.QUEUE"
+_FOR_OPTIONS = {
+    mq.MQOO_INQUIRE: "INQ",
+    mq.MQOO_BROWSE: "BROWSE",
+    INPUT: "GET",
+    mq.MQOO_OUTPUT: "PUT",
+    mq.MQOO_SET: "SET",
+    mq.MQOO_PASS_IDENTITY_CONTEXT: "PASSID",
+    mq.MQOO_PASS_ALL_CONTEXT: "PASSALL",
+    mq.MQOO_SET_IDENTITY_CONTEXT: "SETID",
+    mq.MQOO_SET_ALL_CONTEXT: "SETALL",
+}
+# An MQPUT1 opens for output, and for the context that its MQPMO asks for.
+_OF_PUT1 = {
+    mq.MQPMO_PASS_IDENTITY_CONTEXT: mq.MQOO_PASS_IDENTITY_CONTEXT,
+    mq.MQPMO_PASS_ALL_CONTEXT: mq.MQOO_PASS_ALL_CONTEXT,
+    mq.MQPMO_SET_IDENTITY_CONTEXT: mq.MQOO_SET_IDENTITY_CONTEXT,
+    mq.MQPMO_SET_ALL_CONTEXT: mq.MQOO_SET_ALL_CONTEXT,
+    mq.MQPMO_ALTERNATE_USER_AUTHORITY: mq.MQOO_ALTERNATE_USER_AUTHORITY,
+}
+_OF_Q_MGR = {"SETID", "SETALL"}
+_OF_LOCAL = {"BROWSE", "GET", "SET"}
+_OTHER_TYPES = {mq.MQOT_Q_MGR: "QMGR", mq.MQOT_NAMELIST: "NAMELIST", mq.MQOT_PROCESS: "PROCESS"}
+
+
+def needed_to_open(options: int) -> frozenset[str]:
+    """Return the authorities that MQOO_* options need."""
+    return frozenset(authority for bits, authority in _FOR_OPTIONS.items() if options & bits)
+
+
+def check_open(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> None:
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless the object may be opened so."""
+    needed = needed_to_open(options)
+    user = asking_user(q_mgr, connection, od, options)
+    if od.object_type == mq.MQOT_Q:
+        name, needed = _needed_of_queue(q_mgr, od, needed)
+        q_mgr.require(user, "QUEUE", name, needed)
+        check_context_authority(q_mgr, connection, needed)
+    elif od.object_type in _OTHER_TYPES:
+        # Of these MQINQ is all that can be asked; who opens them for more is told so.
+        q_mgr.require(user, _OTHER_TYPES[od.object_type], od.object_name, needed & {"INQ"})
+
+
+def check_context_authority(q_mgr: QueueManager, connection: Connection, needed: frozenset[str]) -> None:
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless the queue manager lets the user set context, if that is needed.
+
+    It is a matter of who calls, whoever the object is opened for.
+    """
+    q_mgr.require(connection.user, "QMGR", "", needed & _OF_Q_MGR)
+
+
+def asking_user(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> str:
+    """Return whose authority for the object counts."""
+    if not options & mq.MQOO_ALTERNATE_USER_AUTHORITY:
+        return connection.user
+    q_mgr.require(connection.user, "QMGR", "", frozenset({"ALTUSR"}))
+    return od.alternate_user_id
+
+
+def _needed_of_queue(q_mgr: QueueManager, od: ObjectDescriptor, needed: frozenset[str]) -> tuple[str, frozenset[str]]:
+    """Return the profile that counts, and what it has to give."""
+    named, q_mgr_name = (
+        q_mgr.catalogue.get(od.object_name),
+        without_alias(q_mgr.catalogue, od.object_q_mgr_name),
+    )
+    if named is None or q_mgr_name not in ("", q_mgr.name):
+        # A queue that is elsewhere has no object here to be checked. If it is nowhere, or is to be got from, that is told.
+        is_told = needed & _OF_LOCAL or not q_mgr.cluster.is_elsewhere(od.object_name, q_mgr_name)
+        return CLUSTER_TRANSMISSION_QUEUE, frozenset() if is_told else needed
+    if "PUT" in needed and named.values.get(mq.MQIA_USAGE) == mq.MQUS_TRANSMISSION:
+        needed = needed - {"PUT"} | {"SETALL"}
+    return od.object_name, needed | {"DSP"} if named.type == MODEL else needed
+
+
+def options_of_put1(put_options: int) -> int:
+    """Return what an MQPUT1 with these MQPMO_* options opens for, as MQOO_*."""
+    options = mq.MQOO_OUTPUT
+    for bit, opened_for in _OF_PUT1.items():
+        if put_options & bit:
+            options |= opened_for
+    return options
+
+
+def grant_created(
+    q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int, handle: Handle
+) -> None:
+    """Give who opened a model queue everything for the queue that was made."""
+    if handle.creates_dynamic:
+        user = od.alternate_user_id if options & mq.MQOO_ALTERNATE_USER_AUTHORITY else connection.user
+        q_mgr.catalogue.authorities.created(user, "QUEUE", handle.opened_name)
+
+
+def check_deletion(q_mgr: QueueManager, connection: Connection, handle: Handle) -> None:
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless MQCLOSE may delete the queue: by the handle that made it, anybody may."""
+    if handle.queue is not None and not handle.creates_dynamic:
+        q_mgr.require(connection.user, "QUEUE", handle.queue.name, frozenset({"DLT"}))

@@ -1,0 +1,83 @@
+"""What MQPUT takes from message handles, and which properties MQGET gives to one.
+
+Not here: the verbs on message handles (``message_properties.py``), what a delivery does (``properties/control.py``).
+
+Source: IBM MQ, topics "Action" (q098680), "OriginalMsgHandle" (q098740), "MsgHandle" (q096760). Unverified: that an action other
+than MQACTP_NEW without an original handle is MQRC_HMSG_ERROR, and that MQPUT checks names that MQSETMP was told not to.
+"""
+
+from __future__ import annotations
+
+from mqgroups.embedded.answer import Failed
+from mqgroups.embedded.connection import Connection
+from mqgroups.embedded.messages.handle import Handle
+from mqgroups.embedded.messages.logical_order import IS_SEGMENT
+from mqgroups.embedded.properties import rfh2
+from mqgroups.embedded.properties.control import Delivery, delivery, kept
+from mqgroups.embedded.properties.message_handle import MessageHandle
+from mqgroups.embedded.properties.names import PropertyError, check_name
+from mqgroups.embedded.properties.sets import combined
+from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.embedded.wire.structures import GetMessageOptions, MessageDescriptor, PutMessageOptions, blank_padded
+from mqgroups.mqi import constants as mq
+
+# The queue manager's own limit, whatever MAXPROPL says.
+_LONGEST_PROPERTIES = 104_857_600
+
+
+def properties_to_put(
+    q_mgr: QueueManager, connection: Connection, md: MessageDescriptor, pmo: PutMessageOptions, data: bytes
+) -> bytes:
+    """Return the properties of a message that is put, as it keeps them; checks MQRFH2 headers of the data.
+
+    Raises:
+        Failed: MQRC_HMSG_ERROR, MQRC_ACTION_ERROR, MQRC_PROPERTY_NAME_ERROR, MQRC_PROPERTIES_TOO_BIG, MQRC_RFH_ERROR,
+            MQRC_RFH_FORMAT_ERROR.
+    """
+    try:
+        if blank_padded(md.format, 8) == mq.MQFMT_RF_HEADER_2 and not md.msg_flags & IS_SEGMENT:
+            rfh2.check(data, md.encoding, mq.MQFMT_RF_HEADER_2)
+        if not (pmo.original_msg_handle or pmo.new_msg_handle or pmo.action):
+            return b""
+        given = [
+            connection.message_handle(hmsg) if hmsg else None for hmsg in (pmo.original_msg_handle, pmo.new_msg_handle)
+        ]
+        if pmo.action in (mq.MQACTP_FORWARD, mq.MQACTP_REPLY, mq.MQACTP_REPORT) and given[0] is None:
+            raise Failed(mq.MQRC_HMSG_ERROR)
+        for handle in filter(None, given):
+            handle.properties.reset_cursor()
+            if not handle.validates:
+                for one in handle.properties:
+                    check_name(".".join(one.path))
+        original, new = (handle.properties if handle is not None else () for handle in given)
+        result = combined(original, new, pmo.action)
+    except PropertyError as error:
+        raise Failed(error.reason) from error
+    limit = q_mgr.catalogue.q_mgr_values[mq.MQIA_MAX_PROPERTIES_LENGTH]
+    assert isinstance(limit, int)
+    if result.size() > (limit if limit >= 0 else _LONGEST_PROPERTIES):
+        raise Failed(mq.MQRC_PROPERTIES_TOO_BIG)
+    return kept(result)
+
+
+def properties_wanted(
+    connection: Connection, handle: Handle, gmo: GetMessageOptions
+) -> tuple[Delivery, MessageHandle | None]:
+    """Return what becomes of the properties of a message that is got, and the message handle they go to, if to any.
+
+    Raises:
+        Failed: MQRC_HMSG_ERROR.
+    """
+    given = connection.message_handle(gmo.msg_handle) if gmo.msg_handle else None
+    if gmo.options & mq.MQGMO_PROPERTIES_IN_HANDLE and given is None:
+        raise Failed(mq.MQRC_HMSG_ERROR)
+    control = (
+        mq.MQPROP_COMPATIBILITY if handle.opened_values is None else handle.opened_values[mq.MQIA_PROPERTY_CONTROL]
+    )
+    assert isinstance(control, int)
+    how = delivery(gmo.options, control, has_handle=given is not None)
+    if given is None or how not in (Delivery.IN_HANDLE, Delivery.OTHERS_IN_HANDLE):
+        return how, None
+    # What the handle holds goes before a message is looked for, also when none is found (topic q096760).
+    given.clear()
+    return how, given

@@ -1,0 +1,62 @@
+"""Reading MQMD and MQPMO for MQPUT and MQPUT1, and checking which MQPMO options go together (IBM MQ, topic q103830)."""
+
+from __future__ import annotations
+
+from mqgroups.embedded.answer import Failed
+from mqgroups.embedded.calls.context import PASSES, SETS
+from mqgroups.embedded.calls.opening import at_most_one
+from mqgroups.embedded.wire.structures import MessageDescriptor, PutMessageOptions, StructureError
+from mqgroups.mqi import constants as mq
+
+_SYNCPOINTS = mq.MQPMO_SYNCPOINT | mq.MQPMO_NO_SYNCPOINT
+_RESPONSES = mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE
+_CONTEXTS = PASSES | SETS | mq.MQPMO_DEFAULT_CONTEXT | mq.MQPMO_NO_CONTEXT
+_NOT_YET = mq.MQPMO_MD_FOR_OUTPUT_ONLY
+# What means something to topics; with a queue it counts for nothing (unverified).
+_PUBLISHING = (
+    mq.MQPMO_RETAIN
+    | mq.MQPMO_WARN_IF_NO_SUBS_MATCHED
+    | mq.MQPMO_SCOPE_QMGR
+    | mq.MQPMO_SUPPRESS_REPLYTO
+    | mq.MQPMO_NOT_OWN_SUBS
+)
+_KNOWN = (
+    _SYNCPOINTS
+    | _RESPONSES
+    | _CONTEXTS
+    | _NOT_YET
+    | _PUBLISHING
+    # No authority is checked, and AlternateUserId says nothing about context (topics q098140, q097700).
+    | mq.MQPMO_ALTERNATE_USER_AUTHORITY
+    | mq.MQPMO_NEW_MSG_ID
+    | mq.MQPMO_NEW_CORREL_ID
+    | mq.MQPMO_FAIL_IF_QUIESCING
+    | mq.MQPMO_LOGICAL_ORDER
+    | mq.MQPMO_RESOLVE_LOCAL_Q
+)
+
+
+def put_structures(md_raw: bytes, pmo_raw: bytes) -> tuple[MessageDescriptor, PutMessageOptions]:
+    """Return MQMD and MQPMO; raises Failed with MQRC_MD_ERROR or MQRC_PMO_ERROR."""
+    try:
+        md = MessageDescriptor(md_raw)
+    except StructureError as error:
+        raise Failed(mq.MQRC_MD_ERROR) from error
+    try:
+        return md, PutMessageOptions(pmo_raw)
+    except StructureError as error:
+        raise Failed(mq.MQRC_PMO_ERROR) from error
+
+
+def check_put_options(pmo: PutMessageOptions) -> None:
+    """Raise Failed for MQPMO options that IBM MQ refuses (topic q103830) or that are not here yet."""
+    options = pmo.options
+    if (
+        options & ~_KNOWN
+        or not at_most_one(options, _SYNCPOINTS)
+        or not at_most_one(options, _RESPONSES)
+        or not at_most_one(options, _CONTEXTS)
+    ):
+        raise Failed(mq.MQRC_OPTIONS_ERROR)
+    if options & _NOT_YET or pmo.recs_present:
+        raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)

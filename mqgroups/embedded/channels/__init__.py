@@ -1,0 +1,1 @@
+"""Both ends of a message channel between two queue managers."""

@@ -1,0 +1,93 @@
+"""The ``ClusterView`` of a queue manager that is in a cluster.
+
+Each queue manager of a cluster is a process of its own and has a ``Cluster``, through which its verbs find the instances of a
+cluster queue and the way to them. Not here: its members and the choice among them (``members.py``), names in MQOPEN
+(``routing.py``), the two ends of a channel (``channels/``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mqgroups.embedded.channels.receiver import Receiver
+from mqgroups.embedded.channels.settings import ChannelStatus
+from mqgroups.embedded.cluster import control, routing
+from mqgroups.embedded.cluster.members import Members
+from mqgroups.embedded.cluster.membership import Membership
+from mqgroups.embedded.cluster_view import MemberView
+from mqgroups.embedded.messages.queue import Queue
+from mqgroups.embedded.messages.route import Route, Target
+from mqgroups.embedded.objects.definition import Definition
+from mqgroups.embedded.objects.instances import ADVERTISED, Instance, Member
+from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.mqi import constants as mq
+
+
+class Cluster:
+    """The cluster as one of its queue managers sees it; see ``ClusterView`` for its methods."""
+
+    def __init__(self, q_mgr: QueueManager, membership: Membership) -> None:
+        self._q_mgr = q_mgr
+        self._members = Members(q_mgr, membership)
+        self._receiver = Receiver(q_mgr, self._members)
+        self._address: tuple[str, int, str] | None = None
+
+    def start(self, host: str, port: int, token: str) -> None:
+        with self._q_mgr.lock:
+            self._address = (host, port, token)
+            self._advertise()
+            self._q_mgr.catalogue.on_change = self._advertise
+        for channel in self._members.channels.values():
+            channel.open()
+
+    def stop(self) -> None:
+        self._members.ending.set()
+        for channel in self._members.channels.values():
+            channel.close()
+
+    def route(self, name: str, q_mgr_name: str, options: int) -> Route | None:
+        return routing.route_of(self._q_mgr, self._members, name, q_mgr_name, options)
+
+    def addressed(self, name: str, q_mgr_name: str) -> Target:
+        return routing.addressed(self._q_mgr, self._members, name, q_mgr_name)
+
+    def is_elsewhere(self, name: str, q_mgr_name: str) -> bool:
+        if q_mgr_name not in ("", self._q_mgr.name):
+            return q_mgr_name in self._members.channels
+        return bool(self._members.instances(name))
+
+    def control(self, action: str, to: str = "", **how: Any) -> dict[str, Any]:
+        return control.perform(self._q_mgr, self._members.channels, action, to, **how)
+
+    def receive(self, command: dict[str, Any], messages: bytes) -> dict[str, Any]:
+        return self._receiver.answer(command, messages)
+
+    # --- who hosts what
+
+    def members(self) -> list[MemberView]:
+        return [self._view(member) for member in self._members.heard_of()]
+
+    def _view(self, member: Member) -> MemberView:
+        channel = self._members.channels.get(member.q_mgr_name)
+        return MemberView(
+            member,
+            self._members.cluster_name,
+            self._members.channel_name(member.q_mgr_name),
+            (ChannelStatus.RUNNING if channel is None else channel.status).value,
+            "" if channel is None else channel.queue.name,
+        )
+
+    def _advertise(self) -> None:
+        """Let the others know which cluster queues are here."""
+        assert self._address is not None
+        hosted = tuple(
+            self._instance(found)
+            for found in self._q_mgr.catalogue.all()
+            if found.values.get(mq.MQCA_CLUSTER_NAME) == self._members.cluster_name
+        )
+        here = Member(self._q_mgr.name, self._q_mgr.store.identifier, *self._address, hosted)
+        self._members.repository.advertise(here)
+
+    def _instance(self, found: Queue | Definition) -> Instance:
+        values = {selector: found.values[selector] for selector in ADVERTISED}
+        return Instance(found.name, found.type, self._q_mgr.name, values)

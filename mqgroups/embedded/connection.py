@@ -1,0 +1,87 @@
+"""A connection: one MQCONNX of an application, with its handles and its unit of work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mqgroups.embedded.answer import Failed, Waiter
+from mqgroups.embedded.messages.handle import Handle
+from mqgroups.embedded.messages.put_status import PutStatus
+from mqgroups.embedded.messages.queue import Queue
+from mqgroups.embedded.messages.unit_of_work import UnitOfWork
+from mqgroups.embedded.parts import Parts
+from mqgroups.embedded.properties.message_handle import MessageHandle
+from mqgroups.mqi import constants as mq
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a connection comes from, as administrators see it; a program inside the queue manager has no channel.
+
+    ``put1_always_sync`` is the client's Put1DefaultAlwaysSync.
+    """
+
+    pid: int = 0
+    channel_name: str = ""
+    conn_name: str = ""
+    connect_options: int = 0
+    put1_always_sync: bool = False
+
+    @property
+    def is_reconnectable(self) -> bool:
+        """Whether it was made to be connected again by the client, which this one never does."""
+        return bool(self.connect_options & (mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR))
+
+    @property
+    def is_client(self) -> bool:
+        """Whether an application came through a channel."""
+        return bool(self.channel_name)
+
+
+class Connection:
+    """One connection handle of an application."""
+
+    def __init__(
+        self,
+        waiter: Waiter,
+        user: str,
+        appl_name: str,
+        max_msg_length: int,
+        connection_id: bytes,
+        origin: Origin = Origin(),
+    ) -> None:
+        self.waiter = waiter
+        self.user = user
+        self.appl_name = appl_name
+        self.max_msg_length = max_msg_length
+        self.connection_id = connection_id
+        self.origin = origin
+        self.handles: dict[int, Handle] = {}
+        self.message_handles: dict[int, MessageHandle] = {}
+        self.unit_of_work: UnitOfWork | None = None
+        self.put_status = PutStatus()
+        # What rooms above keep with a connection.
+        self.parts = Parts()
+
+    def handle(self, hobj: int) -> Handle:
+        """Return an open handle; raises Failed with MQRC_HOBJ_ERROR."""
+        handle = self.handles.get(hobj)
+        if handle is None:
+            raise Failed(mq.MQRC_HOBJ_ERROR)
+        return handle
+
+    def message_handle(self, hmsg: int) -> MessageHandle:
+        """Return a message handle of this connection; raises Failed with MQRC_HMSG_ERROR."""
+        handle = self.message_handles.get(hmsg)
+        if handle is None:
+            raise Failed(mq.MQRC_HMSG_ERROR)
+        return handle
+
+    def queue_handle(self, hobj: int) -> tuple[Handle, Queue]:
+        """Return an open handle of a queue; raises Failed with MQRC_HOBJ_ERROR or MQRC_Q_DELETED."""
+        handle = self.handle(hobj)
+        if handle.queue is None:
+            raise Failed(mq.MQRC_HOBJ_ERROR)
+        if handle.queue.deleted:
+            raise Failed(mq.MQRC_Q_DELETED)
+        return handle, handle.queue

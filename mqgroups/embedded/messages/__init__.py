@@ -1,0 +1,1 @@
+"""Queues and their messages: groups, indexes, waiting calls, marks, handles, units of work, and transmission queues."""

@@ -1,0 +1,120 @@
+"""The messages of one GroupId on a queue: which logical messages are there, and whether the group is complete.
+
+Not here: what may be put or got next in a group (``logical_order.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Generic
+
+from sortedcontainers import SortedDict
+
+from mqgroups.embedded.messages.logical_order import IS_SEGMENT
+from mqgroups.embedded.messages.segments import ANY_REPORT, NO_REPORT, P, Segments, key_of
+from mqgroups.mqi import constants as mq
+
+
+class Group(Generic[P]):
+    """The available messages that carry one GroupId, and whether they are all there."""
+
+    __slots__ = ("_complete", "_last_seqs", "_segmented", "_sum_of_seqs", "_whole", "members")
+
+    def __init__(self) -> None:
+        self.members: SortedDict[int, P] = SortedDict()
+        # By MsgSeqNumber: messages that are no segments, and those that are.
+        self._whole: dict[int, list[P]] = {}
+        self._segmented: dict[int, Segments[P]] = {}
+        # How many logical messages are there with all their segments, and the sum of their numbers.
+        self._complete = 0
+        self._sum_of_seqs = 0
+        self._last_seqs: dict[int, int] = {}
+
+    def add(self, message: P) -> None:
+        seq = message.msg_seq_number
+        self.members[message.key] = message
+        was = self.has_logical_message(seq)
+        if not message.msg_flags & IS_SEGMENT:
+            self._whole.setdefault(seq, []).append(message)
+        else:
+            if seq not in self._segmented:
+                self._segmented[seq] = Segments()
+            self._segmented[seq].add(message)
+        self._count(seq, was)
+        if message.msg_flags & mq.MQMF_LAST_MSG_IN_GROUP:
+            self._last_seqs[seq] = self._last_seqs.get(seq, 0) + 1
+
+    def remove(self, message: P) -> None:
+        seq = message.msg_seq_number
+        del self.members[message.key]
+        was = self.has_logical_message(seq)
+        if not message.msg_flags & IS_SEGMENT:
+            whole = self._whole[seq]
+            whole.remove(message)
+            if not whole:
+                del self._whole[seq]
+        else:
+            segments = self._segmented[seq]
+            segments.remove(message)
+            if not segments.in_order:
+                del self._segmented[seq]
+        self._count(seq, was)
+        if message.msg_flags & mq.MQMF_LAST_MSG_IN_GROUP:
+            self._last_seqs[seq] -= 1
+            if not self._last_seqs[seq]:
+                del self._last_seqs[seq]
+
+    def _count(self, seq: int, was: bool) -> None:
+        change = self.has_logical_message(seq) - was
+        self._complete += change
+        self._sum_of_seqs += change * seq
+
+    def find(self, msg_seq_number: int, offset: int) -> P | None:
+        """Return the first in delivery order with this sequence number and offset. Duplicates are legal on a queue."""
+        return next(iter(self.with_offset(msg_seq_number, offset)), None)
+
+    def with_offset(self, msg_seq_number: int, offset: int) -> list[P]:
+        """Return the physical messages with this sequence number and offset, in delivery order."""
+        found = [message for message in self._whole.get(msg_seq_number, ()) if message.offset == offset]
+        if msg_seq_number in self._segmented:
+            found += self._segmented[msg_seq_number].at(offset)
+        return sorted(found, key=key_of)
+
+    def with_number(self, msg_seq_number: int) -> SortedDict[int, P] | Sequence[P]:
+        """Return the physical messages with this sequence number, in delivery order."""
+        whole = self._whole.get(msg_seq_number, [])
+        segments = self._segmented.get(msg_seq_number)
+        if segments is not None and not whole:
+            return segments.in_order
+        return sorted([*whole, *(segments.in_order.values() if segments is not None else ())], key=key_of)
+
+    def has_logical_message(self, msg_seq_number: int) -> bool:
+        """Whether all segments of a logical message, or of reports on it, are there (or it has none and is there)."""
+        return msg_seq_number in self._whole or any(
+            self.has_all_segments(msg_seq_number, feedback) for feedback in (NO_REPORT, ANY_REPORT)
+        )
+
+    def has_all_segments(self, msg_seq_number: int, feedback: int) -> bool:
+        """Whether all segments of a logical message are there; ``feedback`` is as in ``Segments.joined``."""
+        segments = self._segmented.get(msg_seq_number)
+        return segments is not None and segments.are_complete(feedback)
+
+    def segments(self, msg_seq_number: int, feedback: int) -> list[P]:
+        """Return the segments of a logical message by ascending offset, or nothing if one of them is not there.
+
+        ``feedback`` is as in ``Segments.joined``.
+        """
+        segments = self._segmented.get(msg_seq_number)
+        return [] if segments is None else segments.joined(feedback)
+
+    def is_complete(self) -> bool:
+        """Whether every logical message from 1 to the one flagged as last is there, with all its segments."""
+        if not self._last_seqs:
+            return False
+        last = max(self._last_seqs)
+        if self._complete < last:
+            return False
+        # Of n different numbers above zero only 1 to n have so small a sum: what is usual is told without counting through.
+        if self._complete == last and self._sum_of_seqs == last * (last + 1) // 2:
+            return True
+        return all(self.has_logical_message(seq) for seq in range(1, last + 1))

@@ -1,0 +1,87 @@
+"""Marks of browsed messages: of single handles, and of the set of handles that co-operate.
+
+A mark hides nothing from anybody who does not ask for unmarked messages (MQGMO_UNMARKED_BROWSE_MSG). The handles of one queue
+that were opened with MQOO_CO_OP are one set. Its marks end by MARKINT, or with the last of its handles; a handle's own mark
+ends with the handle; both end when a message leaves the queue, even if that is backed out later.
+
+Source: IBM MQ, topics "Avoiding repeated delivery of browsed messages" (q026530), "MsgMarkBrowseInterval" (q102570), "MQGMO
+options" (q096780). Times are those of ``time.monotonic``.
+"""
+
+from __future__ import annotations
+
+from mqgroups.mqi import constants as mq
+
+
+class Marks:
+    """The marks on the messages of one queue, which are keys here and nothing more, as are handles. All methods are called under
+    the queue manager's lock."""
+
+    def __init__(self) -> None:
+        self._of_handles: dict[object, set[object]] = {}
+        # When each was marked, the oldest mark first.
+        self._of_set: dict[object, float] = {}
+        self._members: set[object] = set()
+
+    def join(self, handle: object) -> None:
+        """A handle that co-operates was opened."""
+        self._members.add(handle)
+
+    def leave(self, handle: object) -> bool:
+        """A handle was closed; returns whether messages lost a mark that others saw."""
+        for message in [message for message, handles in self._of_handles.items() if handle in handles]:
+            self.unmark(message, handle)
+        if handle not in self._members:
+            return False
+        self._members.remove(handle)
+        if self._members or not self._of_set:
+            return False
+        self._of_set.clear()
+        return True
+
+    def mark(self, message: object, handle: object) -> None:
+        """Mark a message for a handle."""
+        self._of_handles.setdefault(message, set()).add(handle)
+
+    def unmark(self, message: object, handle: object) -> None:
+        """Take the mark of a handle off a message, if there is one."""
+        handles = self._of_handles.get(message)
+        if handles is not None:
+            handles.discard(handle)
+            if not handles:
+                del self._of_handles[message]
+
+    def mark_for_set(self, message: object, now_s: float) -> None:
+        """Mark a message for all handles that co-operate."""
+        self._of_set[message] = now_s
+
+    def unmark_for_set(self, message: object) -> bool:
+        """Take that mark off a message; returns whether there was one."""
+        return self._of_set.pop(message, None) is not None
+
+    def is_marked_for_set(self, message: object) -> bool:
+        """Whether a message is marked for the handles that co-operate."""
+        return message in self._of_set
+
+    def is_marked_for(self, message: object, handle: object) -> bool:
+        """Whether a message counts as marked for a handle: by itself, or by the set it belongs to."""
+        return handle in self._of_handles.get(message, ()) or (handle in self._members and message in self._of_set)
+
+    def expire(self, now_s: float, interval_ms: int) -> None:
+        """Take off the marks of the set that are older than the interval, MQMMBI_UNLIMITED for never."""
+        while self._of_set and interval_ms != mq.MQMMBI_UNLIMITED:
+            oldest = next(iter(self._of_set))
+            if now_s - self._of_set[oldest] < interval_ms / 1000:
+                return
+            del self._of_set[oldest]
+
+    def next_expiry_s(self, interval_ms: int) -> float | None:
+        """Return when the next mark of the set is too old, None if that is never."""
+        if not self._of_set or interval_ms == mq.MQMMBI_UNLIMITED:
+            return None
+        return next(iter(self._of_set.values())) + interval_ms / 1000
+
+    def forget(self, message: object) -> None:
+        """A message left the queue."""
+        self._of_handles.pop(message, None)
+        self._of_set.pop(message, None)

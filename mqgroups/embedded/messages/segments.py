@@ -1,0 +1,166 @@
+"""The segments of one logical message on a queue, and whether they are all there.
+
+``Chain`` keeps the segments that follow one another from offset 0 on as they come and go, so that a message of n segments costs n
+steps to put, to get, and to put together, in either direction of offsets.
+
+Reports on segments are segments themselves. MQGMO_COMPLETE_MSG joins those with the same Feedback, while
+MQGMO_ALL_SEGMENTS_AVAILABLE "does not check the type of the report messages present" (IBM MQ, topic "MQGMO options"): there is a
+chain for each Feedback, and one that takes any.
+
+Not here: groups (``group.py``), what a report says (``reports/``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Generic, Protocol, TypeVar
+
+from sortedcontainers import SortedDict
+
+from mqgroups.mqi import constants as mq
+
+# In place of a Feedback, which has 32 bits: that of no report, and that of any.
+NO_REPORT = 1 << 32
+ANY_REPORT = 1 << 33
+
+
+class PhysicalMessage(Protocol):
+    """What is looked at in a message; ``key`` is its place in delivery order, ``feedback`` that of a report, else NO_REPORT."""
+
+    @property
+    def key(self) -> int: ...
+    @property
+    def msg_seq_number(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def msg_flags(self) -> int: ...
+    @property
+    def feedback(self) -> int: ...
+    @property
+    def extent(self) -> int: ...
+
+
+P = TypeVar("P", bound=PhysicalMessage)
+
+
+def key_of(message: PhysicalMessage) -> int:
+    """Return a message's place in delivery order."""
+    return message.key
+
+
+class Chain(Generic[P]):
+    """Segments by their offsets, and those that follow one another from offset 0 on.
+
+    Of segments with the same offset the first in delivery order counts.
+    """
+
+    __slots__ = ("_by_offset", "_end", "_ended", "_run")
+
+    def __init__(self) -> None:
+        self._by_offset: dict[int, list[P]] = {}
+        # By offset, in ascending order; it goes on at ``_end``, unless its last one is the last segment.
+        self._run: dict[int, P] = {}
+        self._end = 0
+        self._ended = False
+
+    def __bool__(self) -> bool:
+        return bool(self._by_offset)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all segments from offset 0 to the one flagged as last are there."""
+        return self._ended
+
+    def segments(self) -> list[P]:
+        """Return the segments of the complete message by ascending offset, nothing if one of them is not there."""
+        return list(self._run.values()) if self._ended else []
+
+    def at(self, offset: int) -> Sequence[P]:
+        """Return those with this offset, in delivery order."""
+        return self._by_offset.get(offset, ())
+
+    def add(self, segment: P) -> None:
+        """Add a segment."""
+        same = self._by_offset.setdefault(segment.offset, [])
+        same.append(segment)
+        if len(same) > 1:
+            same.sort(key=key_of)
+        if same[0] is segment:
+            self._follow_from(segment.offset)
+
+    def remove(self, segment: P) -> None:
+        """Take a segment away."""
+        same = self._by_offset[segment.offset]
+        was_first = same[0] is segment
+        same.remove(segment)
+        if not same:
+            del self._by_offset[segment.offset]
+        if was_first:
+            self._follow_from(segment.offset)
+
+    def _follow_from(self, offset: int) -> None:
+        """Another segment, or none, is the first at this offset: find out how far the run goes now."""
+        while offset in self._run:
+            self._end, _ = self._run.popitem()
+            self._ended = False
+        if offset != self._end:
+            return
+        while not self._ended and self._end in self._by_offset:
+            segment = self._by_offset[self._end][0]
+            if segment.msg_flags & mq.MQMF_LAST_SEGMENT:
+                self._ended = True
+            elif not segment.extent:
+                # Nothing can follow a segment that is not the last one and stands for no bytes.
+                return
+            self._run[self._end] = segment
+            if not self._ended:
+                self._end += segment.extent
+
+
+class Segments(Generic[P]):
+    """All segments with one GroupId and MsgSeqNumber: those of the message itself, and those that are reports on it."""
+
+    __slots__ = ("_chains", "in_order")
+
+    def __init__(self) -> None:
+        self.in_order: SortedDict[int, P] = SortedDict()
+        self._chains: dict[int, Chain[P]] = {}
+
+    def add(self, segment: P) -> None:
+        """Add a segment."""
+        self.in_order[segment.key] = segment
+        for which in _chains_of(segment):
+            if which not in self._chains:
+                self._chains[which] = Chain()
+            self._chains[which].add(segment)
+
+    def remove(self, segment: P) -> None:
+        """Take a segment away."""
+        del self.in_order[segment.key]
+        for which in _chains_of(segment):
+            chain = self._chains[which]
+            chain.remove(segment)
+            if not chain:
+                del self._chains[which]
+
+    def at(self, offset: int) -> list[P]:
+        """Return those with this offset, in no particular order."""
+        chains = [self._chains[which] for which in (NO_REPORT, ANY_REPORT) if which in self._chains]
+        return [segment for chain in chains for segment in chain.at(offset)]
+
+    def are_complete(self, feedback: int) -> bool:
+        """Whether there are segments of this Feedback for the whole logical message; see ``joined``."""
+        return feedback in self._chains and self._chains[feedback].is_complete
+
+    def joined(self, feedback: int) -> list[P]:
+        """Return the segments of this Feedback by ascending offset, nothing if they are not all there.
+
+        ``feedback`` is NO_REPORT for the message itself; with ANY_REPORT the reports may be of different types.
+        """
+        return self._chains[feedback].segments() if feedback in self._chains else []
+
+
+def _chains_of(segment: PhysicalMessage) -> tuple[int, ...]:
+    feedback = segment.feedback
+    return (NO_REPORT,) if feedback == NO_REPORT else (feedback, ANY_REPORT)

@@ -1,0 +1,171 @@
+"""Messages on their way to another queue manager: how they stand on a transmission queue, and how they cross a channel.
+
+On a transmission queue a message has an MQXQH in front of its data, which says where it is bound and holds its own descriptor
+in version 1; what version 1 has no room for, groups and segments, is in an MQMDE behind it. The descriptor beside it is that of
+the transmission. Its CorrelId is the name of the channel, as on SYSTEM.CLUSTER.TRANSMIT.QUEUE; its ApplOriginData says how the
+message is bound, which IBM MQ keeps where nobody sees it.
+
+Source: IBM MQ, topics "MQXQH" (q101500), "Message descriptors of messages on transmission queues". Not here: channels
+(``channels/sender.py``), and what becomes of a message that arrives (``channels/receiver.py``).
+"""
+
+from __future__ import annotations
+
+import enum
+import struct
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from mqgroups.embedded.messages.queue import Message, Queue
+from mqgroups.embedded.wire.structures import (
+    NO_GROUP,
+    MessageDescriptor,
+    StructureError,
+    as_version_1,
+    name_field,
+    take_extension,
+    text_field,
+)
+from mqgroups.mqi import constants as mq
+
+_XQH = struct.Struct("<4si48s48s")
+_MD_LENGTH = 324
+_HEADER_LENGTH = _XQH.size + _MD_LENGTH
+_APPL_ORIGIN_DATA = slice(320, 324)
+_FORMAT = slice(32, 40)
+
+
+class Bound(enum.Enum):
+    """How a message is bound to the instance it was sent to; the value is what ApplOriginData says."""
+
+    ON_OPEN = b"OPEN"
+    ON_GROUP = b"GRP "
+    NOT_FIXED = b"NOTF"
+
+
+@dataclass(frozen=True, slots=True)
+class Transmitted:
+    """A message as it crosses a channel.
+
+    ``expiry`` is what is left of it, in tenths of a second, or MQEI_UNLIMITED; ``properties`` are those of a message handle.
+    """
+
+    queue_name: str
+    q_mgr_name: str
+    bound: Bound
+    expiry: int
+    md: MessageDescriptor
+    data: bytes
+    properties: bytes
+
+
+def to_transmit(
+    message: Message, queue: Queue, destination: tuple[str, str], channel: str, bound: Bound, identifier: bytes
+) -> Message:
+    """Return a message as it stands on a transmission queue.
+
+    Args:
+        message: the message as it would stand on its own queue; its place is kept.
+        queue: the transmission queue.
+        destination: names of queue and queue manager.
+        channel: name of the channel.
+        bound: whether it may be sent to another instance later.
+        identifier: a new one, for the MsgId of the transmission.
+    """
+    md = MessageDescriptor(message.md)
+    version_1, data = as_version_1(message.md, message.data, always=md.format == mq.MQFMT_MD_EXTENSION)
+    header = _XQH.pack(b"XQH ", 1, name_field(destination[0]), name_field(destination[1]))
+    # Persistence, priority, expiry and the context are those of the message itself.
+    md.report, md.msg_type, md.feedback = mq.MQRO_NONE, mq.MQMT_DATAGRAM, mq.MQFB_NONE
+    md.encoding, md.coded_char_set_id, md.format = mq.MQENC_NATIVE, mq.MQCCSI_DEFAULT, mq.MQFMT_XMIT_Q_HEADER
+    md.msg_id, md.correl_id = identifier, channel.encode("latin-1").ljust(24)
+    md.reply_to_q = md.reply_to_q_mgr = b" " * 48
+    md.appl_origin_data = bound.value
+    md.group_id, md.msg_seq_number, md.offset = NO_GROUP, 1, 0
+    md.msg_flags, md.original_length = mq.MQMF_NONE, mq.MQOL_UNDEFINED
+    made = Message(
+        queue,
+        message.position,
+        message.key_priority,
+        md.pack(2),
+        header + version_1 + data,
+        group_fields=(NO_GROUP, 1, 0, mq.MQMF_NONE),
+        persistent=message.persistent,
+        expires_at_s=message.expires_at_s,
+    )
+    made.properties = message.properties
+    return made
+
+
+def is_transmission(message: Message) -> bool:
+    """Whether a message on a transmission queue is one that a channel can send; an application may have put another."""
+    if message.md[_FORMAT] != mq.MQFMT_XMIT_Q_HEADER or message.data[:4] != b"XQH ":
+        return False
+    try:
+        opened(message)
+    except StructureError:
+        return False
+    return True
+
+
+def bound(message: Message) -> Bound:
+    """Return how a message on a transmission queue is bound."""
+    try:
+        return Bound(message.md[_APPL_ORIGIN_DATA])
+    except ValueError:
+        # Somebody else's: it stays where it was sent to.
+        return Bound.ON_OPEN
+
+
+def opened(message: Message) -> Transmitted:
+    """Return what a transmission queue holds for somebody else.
+
+    Raises:
+        StructureError: a header in the message is malformed.
+    """
+    expiry: int = mq.MQEI_UNLIMITED
+    if message.expires_at_s is not None:
+        expiry = max(1, int((message.expires_at_s - time.time()) * 10))
+    return _opened(message.data, message.properties, bound(message), expiry)
+
+
+def _opened(data: bytes, properties: bytes, how: Bound, expiry: int) -> Transmitted:
+    if len(data) < _HEADER_LENGTH:
+        raise StructureError(f"MQXQH: {len(data)} bytes, {_HEADER_LENGTH} expected")
+    _, _, queue_name, q_mgr_name = _XQH.unpack_from(data)
+    md = MessageDescriptor(data[_XQH.size : _HEADER_LENGTH])
+    body = data[_HEADER_LENGTH:]
+    if md.format == mq.MQFMT_MD_EXTENSION:
+        body = take_extension(md, body)
+    return Transmitted(text_field(queue_name), text_field(q_mgr_name), how, expiry, md, body, properties)
+
+
+# --- across a channel: for each message what stands on the transmission queue, one behind the other
+
+_ITEM = struct.Struct("<4siII")
+
+
+def encode(messages: Iterable[Message]) -> bytes:
+    """Return messages of a transmission queue as bytes."""
+    pieces = []
+    for message in messages:
+        left = opened(message).expiry
+        pieces.append(_ITEM.pack(bound(message).value, left, len(message.properties), len(message.data)))
+        pieces += (message.properties, message.data)
+    return b"".join(pieces)
+
+
+def decode(raw: bytes) -> Iterator[Transmitted]:
+    """Yield the messages; raises StructureError for bytes that are none."""
+    at = 0
+    while at < len(raw):
+        if at + _ITEM.size > len(raw):
+            raise StructureError(f"{len(raw) - at} bytes are left where a message begins")
+        how, expiry, properties_length, length = _ITEM.unpack_from(raw, at)
+        at += _ITEM.size
+        end = at + properties_length + length
+        if end > len(raw):
+            raise StructureError(f"a message of {length} bytes is cut short")
+        yield _opened(raw[at + properties_length : end], raw[at : at + properties_length], Bound(how), expiry)
+        at = end

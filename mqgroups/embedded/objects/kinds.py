@@ -1,0 +1,225 @@
+"""Attributes of what is no queue: the queue manager, channels, namelists, processes, authentication information, topics.
+
+The same kind of table as ``attributes.py`` has for queues. Most of what is listed is kept and inquired and changes nothing;
+``embedded/README.md`` says what does.
+
+Source: IBM MQ, topics "ALTER QMGR", "DEFINE CHANNEL" (SVRCONN), "DEFINE NAMELIST", "DEFINE PROCESS", "DEFINE AUTHINFO",
+"DEFINE TOPIC".
+"""
+
+from __future__ import annotations
+
+import enum
+
+from mqgroups.embedded.objects.attributes import Attribute, Value
+from mqgroups.embedded.wire import pcf_constants as pcf
+from mqgroups.mqi import constants as mq
+
+_NONE: frozenset[int] = frozenset()
+_EVENT = {"ENABLED": 1, "DISABLED": 0}
+_MONITORING = {"NONE": -1, "OFF": 0, "LOW": 17, "MEDIUM": 33, "HIGH": 65}
+_ON_OFF = {"NONE": -1, "OFF": 0, "ON": 1}
+DEFAULT_AUTH_INFO = "SYSTEM.DEFAULT.AUTHINFO.IDPWOS"
+
+
+class Kind(enum.Enum):
+    """Kinds of objects that are no queues; each has names of its own."""
+
+    CHANNEL = "channel"
+    NAMELIST = "namelist"
+    PROCESS = "process"
+    AUTH_INFO = "authinfo"
+    TOPIC = "topic"
+
+
+def _text(selector: int, keyword: str, length: int, default: str = "") -> Attribute:
+    return Attribute(selector, keyword, default, _NONE, length=length)
+
+
+def _number(selector: int, keyword: str, default: int, high: int = 999_999_999, low: int = 0) -> Attribute:
+    return Attribute(selector, keyword, default, _NONE, low=low, high=high)
+
+
+def _word(selector: int, keyword: str, default: int, keywords: dict[str, int]) -> Attribute:
+    return Attribute(selector, keyword, default, _NONE, keywords)
+
+
+Q_MGR_ATTRIBUTES: tuple[Attribute, ...] = (
+    _text(mq.MQCA_Q_MGR_DESC, "DESCR", mq.MQ_Q_MGR_DESC_LENGTH),
+    _text(mq.MQCA_DEAD_LETTER_Q_NAME, "DEADQ", mq.MQ_Q_NAME_LENGTH),
+    _text(mq.MQCA_DEF_XMIT_Q_NAME, "DEFXMITQ", mq.MQ_Q_NAME_LENGTH),
+    _text(pcf.MQCA_CONN_AUTH, "CONNAUTH", pcf.MQ_AUTH_INFO_NAME_LENGTH, DEFAULT_AUTH_INFO),
+    _number(mq.MQIA_MAX_UNCOMMITTED_MSGS, "MAXUMSGS", 10_000, low=1),
+    _number(mq.MQIA_MAX_MSG_LENGTH, "MAXMSGL", 4_194_304, 104_857_600, 32_768),
+    _number(mq.MQIA_MAX_HANDLES, "MAXHANDS", 256, low=1),
+    Attribute(
+        mq.MQIA_MAX_PROPERTIES_LENGTH,
+        "MAXPROPL",
+        mq.MQPROP_UNRESTRICTED_LENGTH,
+        _NONE,
+        {"NOLIMIT": mq.MQPROP_UNRESTRICTED_LENGTH},
+        high=104_857_600,
+        number_too=True,
+    ),
+    Attribute(
+        mq.MQIA_MSG_MARK_BROWSE_INTERVAL,
+        "MARKINT",
+        5000,
+        _NONE,
+        {"NOLIMIT": mq.MQMMBI_UNLIMITED},
+        number_too=True,
+    ),
+    _word(mq.MQIA_CLWL_USEQ, "CLWLUSEQ", mq.MQCLWL_USEQ_LOCAL, {"LOCAL": 0, "ANY": 1}),
+    _number(mq.MQIA_TRIGGER_INTERVAL, "TRIGINT", 999_999_999),
+    _word(pcf.MQIA_CHLAUTH_RECORDS, "CHLAUTH", 1, _EVENT),
+    _word(pcf.MQIA_AUTHORITY_EVENT, "AUTHOREV", 0, _EVENT),
+    _word(pcf.MQIA_INHIBIT_EVENT, "INHIBTEV", 0, _EVENT),
+    _word(pcf.MQIA_LOCAL_EVENT, "LOCALEV", 0, _EVENT),
+    _word(pcf.MQIA_REMOTE_EVENT, "REMOTEEV", 0, _EVENT),
+    _word(pcf.MQIA_START_STOP_EVENT, "STRSTPEV", 1, _EVENT),
+    _word(pcf.MQIA_PERFORMANCE_EVENT, "PERFMEV", 0, _EVENT),
+    _word(pcf.MQIA_CONFIGURATION_EVENT, "CONFIGEV", 0, _EVENT),
+    _word(pcf.MQIA_COMMAND_EVENT, "CMDEV", 0, {**_EVENT, "NODISPLAY": 2}),
+    _word(pcf.MQIA_MONITORING_Q, "MONQ", 0, _MONITORING),
+    _word(pcf.MQIA_STATISTICS_Q, "STATQ", 0, _ON_OFF),
+    _word(pcf.MQIA_STATISTICS_MQI, "STATMQI", 0, {"OFF": 0, "ON": 1}),
+    _word(pcf.MQIA_ACCOUNTING_Q, "ACCTQ", 0, _ON_OFF),
+    _word(pcf.MQIA_ACCOUNTING_MQI, "ACCTMQI", 0, {"OFF": 0, "ON": 1}),
+    _number(pcf.MQIA_STATISTICS_INTERVAL, "STATINT", 1800, 604_800),
+)
+
+CHANNEL_ATTRIBUTES: tuple[Attribute, ...] = (
+    _word(pcf.MQIACH_XMIT_PROTOCOL_TYPE, "TRPTYPE", mq.MQXPT_TCP, {"TCP": mq.MQXPT_TCP}),
+    _text(pcf.MQCACH_DESC, "DESCR", pcf.MQ_CHANNEL_DESC_LENGTH),
+    _text(pcf.MQCACH_MCA_USER_ID, "MCAUSER", 64),
+    _number(pcf.MQIACH_MAX_MSG_LENGTH, "MAXMSGL", 4_194_304, 104_857_600),
+    _number(pcf.MQIACH_MAX_INSTANCES, "MAXINST", 999_999_999),
+    _number(pcf.MQIACH_MAX_INSTS_PER_CLIENT, "MAXINSTC", 999_999_999),
+    _number(pcf.MQIACH_SHARING_CONVERSATIONS, "SHARECNV", 10),
+    _number(pcf.MQIACH_HB_INTERVAL, "HBINT", 300, 999_999),
+    _number(pcf.MQIACH_DISC_INTERVAL, "DISCINT", 0),
+    Attribute(pcf.MQIACH_KEEP_ALIVE_INTERVAL, "KAINT", -1, _NONE, {"AUTO": -1}, high=99_999, number_too=True),
+    _word(pcf.MQIACH_SSL_CLIENT_AUTH, "SSLCAUTH", 0, {"REQUIRED": 0, "OPTIONAL": 1}),
+    _text(pcf.MQCACH_SSL_CIPHER_SPEC, "SSLCIPH", pcf.MQ_SSL_CIPHER_SPEC_LENGTH),
+    _text(pcf.MQCACH_SSL_PEER_NAME, "SSLPEER", pcf.MQ_SSL_PEER_NAME_LENGTH),
+)
+
+NAMELIST_ATTRIBUTES: tuple[Attribute, ...] = (_text(pcf.MQCA_NAMELIST_DESC, "DESCR", pcf.MQ_NAMELIST_DESC_LENGTH),)
+
+PROCESS_ATTRIBUTES: tuple[Attribute, ...] = (
+    _text(pcf.MQCA_PROCESS_DESC, "DESCR", pcf.MQ_PROCESS_DESC_LENGTH),
+    Attribute(
+        pcf.MQIA_APPL_TYPE,
+        "APPLTYPE",
+        mq.MQAT_UNIX,
+        _NONE,
+        {"UNIX": mq.MQAT_UNIX, "MVS": 2, "CICS": 1, "OS400": 8, "WINDOWS": 9, "WINDOWSNT": 11},
+        number_too=True,
+    ),
+    _text(pcf.MQCA_APPL_ID, "APPLICID", pcf.MQ_PROCESS_APPL_ID_LENGTH),
+    _text(pcf.MQCA_ENV_DATA, "ENVRDATA", pcf.MQ_PROCESS_ENV_DATA_LENGTH),
+    _text(pcf.MQCA_USER_DATA, "USERDATA", pcf.MQ_PROCESS_USER_DATA_LENGTH),
+)
+
+AUTH_INFO_ATTRIBUTES: tuple[Attribute, ...] = (
+    _text(pcf.MQCA_AUTH_INFO_DESC, "DESCR", pcf.MQ_AUTH_INFO_DESC_LENGTH),
+    _word(
+        pcf.MQIA_CHECK_CLIENT_BINDING,
+        "CHCKCLNT",
+        pcf.MQCHK_OPTIONAL,
+        {
+            "NONE": pcf.MQCHK_NONE,
+            "OPTIONAL": pcf.MQCHK_OPTIONAL,
+            "REQUIRED": pcf.MQCHK_REQUIRED,
+            "REQDADM": pcf.MQCHK_REQUIRED_ADMIN,
+        },
+    ),
+    _word(
+        pcf.MQIA_CHECK_LOCAL_BINDING,
+        "CHCKLOCL",
+        pcf.MQCHK_OPTIONAL,
+        {"NONE": pcf.MQCHK_NONE, "OPTIONAL": pcf.MQCHK_OPTIONAL, "REQUIRED": pcf.MQCHK_REQUIRED},
+    ),
+    _number(pcf.MQIA_AUTHENTICATION_FAIL_DELAY, "FAILDLAY", 1, 60),
+    _word(pcf.MQIA_ADOPT_CONTEXT, "ADOPTCTX", 1, {"YES": 1, "NO": 0}),
+)
+
+_AS_PARENT_YES_NO = {"ASPARENT": -1, "YES": 1, "NO": 0}
+_DELIVERY = {
+    "ASPARENT": pcf.MQDLV_AS_PARENT,
+    "ALL": pcf.MQDLV_ALL,
+    "ALLDUR": pcf.MQDLV_ALL_DUR,
+    "ALLAVAIL": pcf.MQDLV_ALL_AVAIL,
+}
+_SCOPE = {"ASPARENT": pcf.MQSCOPE_AS_PARENT, "ALL": pcf.MQSCOPE_ALL, "QMGR": pcf.MQSCOPE_QMGR}
+# Every attribute whose value may be the parent's has it so by default; pubsub/topic.py finds the parent's.
+TOPIC_ATTRIBUTES: tuple[Attribute, ...] = (
+    _text(mq.MQCA_TOPIC_STRING, "TOPICSTR", mq.MQ_TOPIC_STR_LENGTH),
+    _text(mq.MQCA_TOPIC_DESC, "DESCR", mq.MQ_TOPIC_DESC_LENGTH),
+    _word(mq.MQIA_INHIBIT_PUB, "PUB", 0, {"ASPARENT": 0, "DISABLED": 1, "ENABLED": 2}),
+    _word(mq.MQIA_INHIBIT_SUB, "SUB", 0, {"ASPARENT": 0, "DISABLED": 1, "ENABLED": 2}),
+    _word(mq.MQIA_DURABLE_SUB, "DURSUB", 0, {"ASPARENT": 0, "YES": 1, "NO": 2}),
+    Attribute(mq.MQIA_DEF_PRIORITY, "DEFPRTY", -2, _NONE, {"ASPARENT": -2}, high=9, number_too=True),
+    _word(mq.MQIA_TOPIC_DEF_PERSISTENCE, "DEFPSIST", -1, _AS_PARENT_YES_NO),
+    _word(mq.MQIA_DEF_PUT_RESPONSE_TYPE, "DEFPRESP", 0, {"ASPARENT": 0, "SYNC": 1, "ASYNC": 2}),
+    _text(mq.MQCA_MODEL_DURABLE_Q, "MDURMDL", mq.MQ_Q_NAME_LENGTH),
+    _text(mq.MQCA_MODEL_NON_DURABLE_Q, "MNDURMDL", mq.MQ_Q_NAME_LENGTH),
+    _word(mq.MQIA_PM_DELIVERY, "PMSGDLV", 0, _DELIVERY),
+    _word(mq.MQIA_NPM_DELIVERY, "NPMSGDLV", 0, _DELIVERY),
+    _word(pcf.MQIA_PUB_SCOPE, "PUBSCOPE", 1, _SCOPE),
+    _word(pcf.MQIA_SUB_SCOPE, "SUBSCOPE", 1, _SCOPE),
+    _word(pcf.MQIA_WILDCARD_OPERATION, "WILDCARD", 2, {"BLOCK": pcf.MQTA_BLOCK, "PASSTHRU": pcf.MQTA_PASSTHRU}),
+    _word(pcf.MQIA_USE_DEAD_LETTER_Q, "USEDLQ", 0, {"ASPARENT": 0, "NO": 1, "YES": 2}),
+    _text(mq.MQCA_CLUSTER_NAME, "CLUSTER", mq.MQ_CLUSTER_NAME_LENGTH),
+    _text(mq.MQCA_CUSTOM, "CUSTOM", mq.MQ_CUSTOM_LENGTH),
+)
+
+# Of DEFINE SUB; DESTCORL, which is a byte string, is not in this table. Selectors are PCF's parameter identifiers.
+SUBSCRIPTION_ATTRIBUTES: tuple[Attribute, ...] = (
+    _text(mq.MQCA_TOPIC_STRING, "TOPICSTR", mq.MQ_TOPIC_STR_LENGTH),
+    _text(mq.MQCA_TOPIC_NAME, "TOPICOBJ", mq.MQ_TOPIC_NAME_LENGTH),
+    _text(pcf.MQCACF_DESTINATION, "DEST", mq.MQ_Q_NAME_LENGTH),
+    _text(pcf.MQCACF_DESTINATION_Q_MGR, "DESTQMGR", mq.MQ_Q_MGR_NAME_LENGTH),
+    _word(pcf.MQIACF_DESTINATION_CLASS, "DESTCLAS", pcf.MQDC_PROVIDED, {"MANAGED": 1, "PROVIDED": 2}),
+    Attribute(pcf.MQIACF_EXPIRY, "EXPIRY", -1, _NONE, {"UNLIMITED": -1}, low=1, number_too=True),
+    _word(pcf.MQIACF_PUBSUB_PROPERTIES, "PSPROP", pcf.MQPSPROP_MSGPROP, {"NONE": 0, "MSGPROP": 3}),
+    Attribute(
+        pcf.MQIACF_PUB_PRIORITY,
+        "PUBPRTY",
+        mq.MQPRI_PRIORITY_AS_PUBLISHED,
+        _NONE,
+        {"ASPUB": mq.MQPRI_PRIORITY_AS_PUBLISHED, "ASQDEF": mq.MQPRI_PRIORITY_AS_Q_DEF},
+        high=9,
+        number_too=True,
+    ),
+    _word(pcf.MQIACF_REQUEST_ONLY, "REQONLY", pcf.MQRU_PUBLISH_ALL, {"YES": pcf.MQRU_PUBLISH_ON_REQUEST, "NO": 2}),
+    _number(pcf.MQIACF_SUB_LEVEL, "SUBLEVEL", 1, high=9),
+    _word(pcf.MQIACF_SUBSCRIPTION_SCOPE, "SUBSCOPE", pcf.MQTSCOPE_ALL, {"ALL": pcf.MQTSCOPE_ALL, "QMGR": 1}),
+    _text(pcf.MQCACF_SUB_USER_ID, "SUBUSER", mq.MQ_USER_ID_LENGTH),
+    _text(pcf.MQCACF_SUB_USER_DATA, "USERDATA", pcf.MQ_SUB_NAME_LENGTH),
+    _word(pcf.MQIACF_VARIABLE_USER_ID, "VARUSER", pcf.MQVU_ANY_USER, {"ANY": pcf.MQVU_ANY_USER, "FIXED": 1}),
+    _word(pcf.MQIACF_WILDCARD_SCHEMA, "WSCHEMA", pcf.MQWS_TOPIC, {"CHAR": pcf.MQWS_CHAR, "TOPIC": pcf.MQWS_TOPIC}),
+)
+
+ATTRIBUTES: dict[Kind, tuple[Attribute, ...]] = {
+    Kind.CHANNEL: CHANNEL_ATTRIBUTES,
+    Kind.NAMELIST: NAMELIST_ATTRIBUTES,
+    Kind.PROCESS: PROCESS_ATTRIBUTES,
+    Kind.AUTH_INFO: AUTH_INFO_ATTRIBUTES,
+    Kind.TOPIC: TOPIC_ATTRIBUTES,
+}
+
+
+def defaults(attributes: tuple[Attribute, ...]) -> dict[int, Value]:
+    """Return the values of a new object, by selector."""
+    return {attribute.selector: attribute.default for attribute in attributes}
+
+
+def by_selector(attributes: tuple[Attribute, ...]) -> dict[int, Attribute]:
+    """Return the attributes by selector."""
+    return {attribute.selector: attribute for attribute in attributes}
+
+
+def by_keyword(attributes: tuple[Attribute, ...]) -> dict[str, Attribute]:
+    """Return the attributes by MQSC keyword."""
+    return {attribute.keyword: attribute for attribute in attributes}

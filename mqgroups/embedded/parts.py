@@ -1,0 +1,34 @@
+"""A place on the queue manager and on each connection where rooms above keep values of their own, one of each type.
+
+``pubsub/`` keeps the subscriptions with the queue manager, ``callbacks/`` the callbacks with each connection. Neither the queue
+manager nor a connection knows these types.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+Part = TypeVar("Part")
+
+
+class Parts:
+    """Values by their type."""
+
+    __slots__ = ("_by_type",)
+
+    def __init__(self) -> None:
+        self._by_type: dict[type, Any] = {}
+
+    def add(self, part: object) -> None:
+        """Keep a value."""
+        self._by_type[type(part)] = part
+
+    def get(self, kind: type[Part]) -> Part:
+        """Return the value of a type; raises KeyError if none was added."""
+        found: Part = self._by_type[kind]
+        return found
+
+    def get_or_make(self, kind: type[Part]) -> Part:
+        """Return the value of a type, a new one if there is none yet."""
+        found: Part | None = self._by_type.get(kind)
+        return self._by_type.setdefault(kind, kind()) if found is None else found

@@ -1,0 +1,177 @@
+"""Who gets a message's properties in which form: MQGET's options, the queue's PROPCTL and the message handle.
+
+A message keeps two kinds of properties: those that came through a message handle, as the variable part of an MQRFH2 apart
+from its data, and those in MQRFH2 headers that the application put in front of the data, where they stay. A delivery asks
+for all of them in the handle, all of them in an MQRFH2, or none; then the data's headers lose their property folders, and
+a header that has no other folder goes altogether. A delivery that changes nothing passes the data on as it was put.
+
+Pure. Not here: MQRFH2 itself (``rfh2.py``), message handles (``message_handle.py``).
+
+Source: IBM MQ, topics "PropertyControl" (q103350), "PROPCTL queue options" (q008230), "MQGMO options", "MsgHandle" (q096760).
+Unverified: that properties of handle and header are delivered in one header, the handle's first; that the handle is
+ignored with MQGMO_PROPERTIES_COMPATIBILITY; the CCSID 1208 and native encoding of a header that the queue manager makes.
+"""
+
+from __future__ import annotations
+
+import enum
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mqgroups.embedded.properties import rfh2
+from mqgroups.embedded.properties.folders import (
+    folders_of,
+    looks_like_properties,
+    parse_folder,
+    properties_of,
+    property_folders,
+)
+from mqgroups.embedded.properties.names import PropertyError
+from mqgroups.embedded.properties.sets import Property, PropertySet
+from mqgroups.embedded.properties.values import UTF_8
+from mqgroups.mqi import constants as mq
+
+_DESCRIBES = struct.Struct("<ii8s")
+_DESCRIBES_OFFSET = 24
+
+
+class Delivery(enum.Enum):
+    """What becomes of a message's properties when it is got."""
+
+    IN_HANDLE = "in handle"
+    IN_RFH2 = "in an MQRFH2"
+    IF_COMPATIBLE = "in an MQRFH2 if JMS programs know one of them, else discarded"
+    DISCARDED = "discarded"
+    AS_PUT = "headers of the data as they were put, the others discarded"
+    OTHERS_IN_HANDLE = "headers of the data as they were put, the others in the handle"
+
+
+_BY_OPTION = {
+    mq.MQGMO_PROPERTIES_IN_HANDLE: Delivery.IN_HANDLE,
+    mq.MQGMO_NO_PROPERTIES: Delivery.DISCARDED,
+    mq.MQGMO_PROPERTIES_FORCE_MQRFH2: Delivery.IN_RFH2,
+    mq.MQGMO_PROPERTIES_COMPATIBILITY: Delivery.IF_COMPATIBLE,
+}
+PROPERTY_OPTIONS = 0
+for _option in _BY_OPTION:
+    PROPERTY_OPTIONS |= _option
+_BY_PROPCTL = {
+    # Without and with a message handle.
+    mq.MQPROP_COMPATIBILITY: (Delivery.IF_COMPATIBLE, Delivery.IN_HANDLE),
+    mq.MQPROP_NONE: (Delivery.DISCARDED, Delivery.IN_HANDLE),
+    mq.MQPROP_ALL: (Delivery.IN_RFH2, Delivery.IN_HANDLE),
+    mq.MQPROP_FORCE_MQRFH2: (Delivery.IN_RFH2, Delivery.IN_RFH2),
+    mq.MQPROP_V6COMPAT: (Delivery.AS_PUT, Delivery.OTHERS_IN_HANDLE),
+}
+
+
+def delivery(options: int, property_control: int, *, has_handle: bool) -> Delivery:
+    """Return the form that MQGET's options ask for, at most one of them, or else the queue's PROPCTL."""
+    chosen = _BY_OPTION.get(options & PROPERTY_OPTIONS)
+    return chosen if chosen is not None else _BY_PROPCTL[property_control][has_handle]
+
+
+def describes(md: bytes) -> tuple[int, int, bytes]:
+    """Return Encoding, CodedCharSetId and Format of a packed descriptor: what they say of the data."""
+    encoding, ccsid, format_ = _DESCRIBES.unpack_from(md, _DESCRIBES_OFFSET)
+    return encoding, ccsid, format_
+
+
+def _describing(md: bytes, encoding: int, ccsid: int, format_: bytes) -> bytes:
+    end = _DESCRIBES_OFFSET + _DESCRIBES.size
+    return md[:_DESCRIBES_OFFSET] + _DESCRIBES.pack(encoding, ccsid, format_) + md[end:]
+
+
+def kept(properties: Iterable[Property]) -> bytes:
+    """Return properties as a message keeps them."""
+    return rfh2.variable_part(folders_of(properties))
+
+
+def read(variable: bytes) -> list[Property]:
+    """Return the properties that a message kept."""
+    folders = map(parse_folder, rfh2.read_variable_part(variable))
+    return [one for folder in folders for one in properties_of(folder)]
+
+
+@dataclass(frozen=True, slots=True)
+class Presented:
+    """Where the properties of a message go that is got: an MQRFH2 in front of its data, the handle, or neither."""
+
+    in_header: PropertySet | None = None
+    in_handle: PropertySet | None = None
+
+    def with_header(self, md: bytes, data: bytes) -> tuple[bytes, bytes]:
+        """Return descriptor and data with the MQRFH2 in front, if there is to be one: after the data was converted."""
+        if self.in_header is None:
+            return md, data
+        header = rfh2.packed(kept(self.in_header), *describes(md))
+        return _describing(md, mq.MQENC_NATIVE, UTF_8, mq.MQFMT_RF_HEADER_2), header + data
+
+
+_AS_IT_IS = Presented()
+
+
+def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[bytes, bytes, Presented]:
+    """Return descriptor and data of a message that is got, without the properties that go elsewhere, and these.
+
+    Args:
+        md: descriptor of the message, version 2.
+        data: its data, headers in front of it included.
+        variable: the properties it keeps apart from its data, as ``kept`` returned them.
+        how: what becomes of the properties.
+    """
+    encoding, _, format_ = describes(md)
+    if not variable and format_ != mq.MQFMT_RF_HEADER_2:
+        return md, data, _AS_IT_IS
+    if how is Delivery.AS_PUT:
+        return md, data, _AS_IT_IS
+    apart = read(variable)
+    if how is Delivery.OTHERS_IN_HANDLE:
+        return md, data, Presented(in_handle=PropertySet(apart))
+    try:
+        headers, body = rfh2.split(data, encoding, format_)
+        found = [one for header in headers for one in _properties(header)]
+    except PropertyError:
+        # Put under another description than it is got with, as behind an MQMDE. It is data then.
+        headers, body, found = [], data, []
+    names = {one.path for one in apart}
+    everything = PropertySet([*apart, *(one for one in found if one.path not in names)])
+    if how is Delivery.IF_COMPATIBLE:
+        how = Delivery.IN_RFH2 if everything.is_compatible() else Delivery.DISCARDED
+    if how is Delivery.IN_RFH2 and not apart:
+        return md, data, _AS_IT_IS
+    if any(looks_like_properties(folder) for header in headers for folder in header.folders):
+        md, data = _without_properties(md, headers, body)
+    if how is Delivery.IN_RFH2:
+        return md, data, Presented(in_header=everything)
+    return md, data, Presented(in_handle=everything) if how is Delivery.IN_HANDLE else _AS_IT_IS
+
+
+def _properties(header: rfh2.Header) -> list[Property]:
+    return [one for folder in property_folders(header.folders) for one in properties_of(folder)]
+
+
+def _without_properties(md: bytes, headers: list[rfh2.Header], body: bytes) -> tuple[bytes, bytes]:
+    """Return descriptor and data with the property folders taken out of the headers, and empty headers left out.
+
+    Headers that lose nothing are written anew all the same, in this machine's encoding; the ones before say so.
+    """
+    _, ccsid, _ = describes(md)
+    last = headers[-1]
+    # What stands in front describes what comes behind it: so from the back.
+    described = (last.encoding, _inherited(headers, ccsid), last.format)
+    data = body
+    for header in reversed(headers):
+        others = [folder for folder in header.folders if not looks_like_properties(folder)]
+        if others or not header.folders:
+            data = rfh2.packed(rfh2.variable_part(others), *described, header.flags) + data
+            described = (mq.MQENC_NATIVE, UTF_8, mq.MQFMT_RF_HEADER_2)
+    return _describing(md, *described), data
+
+
+def _inherited(headers: list[rfh2.Header], ccsid: int) -> int:
+    """Return the CCSID of the data behind the headers, where MQCCSI_INHERIT stands for the one before."""
+    for header in headers:
+        ccsid = ccsid if header.coded_char_set_id == mq.MQCCSI_INHERIT else header.coded_char_set_id
+    return ccsid

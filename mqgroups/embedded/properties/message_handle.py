@@ -1,0 +1,59 @@
+"""A message handle: the properties and the descriptor of one message, in or out of a queue.
+
+MQCRTMH makes it, MQSETMP fills it or an MQGET does, MQPUT takes from it. It belongs to one connection. Not here: the verbs
+(``calls/message_properties.py``), the properties themselves (``sets.py``).
+"""
+
+from __future__ import annotations
+
+from mqgroups.embedded.properties.names import Path, PropertyError
+from mqgroups.embedded.properties.sets import Property, PropertySet
+from mqgroups.embedded.wire.structures import MessageDescriptor
+from mqgroups.mqi import constants as mq
+
+_FIELDS = {"".join(map(str.capitalize, name.split("_"))): name for name in MessageDescriptor.__slots__[2:]}
+_BYTE_FIELDS = frozenset({"MsgId", "CorrelId", "AccountingToken", "GroupId"})
+
+
+class MessageHandle:
+    """One message handle.
+
+    ``validates`` says whether MQSETMP checks names (MQCMHO_NO_VALIDATION leaves it to MQPUT). ``md`` is the descriptor of
+    the message that was got with it, version 2; None before.
+    """
+
+    __slots__ = ("hmsg", "md", "properties", "validates")
+
+    def __init__(self, hmsg: int, *, validates: bool = True) -> None:
+        self.hmsg = hmsg
+        self.validates = validates
+        self.properties = PropertySet()
+        self.md: bytes | None = None
+
+    def clear(self) -> None:
+        """Forget everything, as MQGET does before it looks for a message."""
+        self.properties = PropertySet()
+        self.md = None
+
+    def fill(self, md: bytes, properties: PropertySet | None) -> None:
+        """Take the descriptor and the properties, if any, of a message that was got."""
+        self.properties = properties or PropertySet()
+        self.md = md
+
+    def descriptor_field(self, path: Path) -> Property:
+        """Return a field of the descriptor of the message that was got, as ``Root.MQMD.MsgId``.
+
+        Character fields come with their blanks, MQBYTEn fields as byte strings (types: reason code 2473, q044840).
+
+        Raises:
+            PropertyError: MQRC_PROPERTY_NOT_AVAILABLE, no such field, or no message.
+        """
+        field = path[2] if len(path) == 3 else ""
+        if self.md is None or field not in _FIELDS:
+            raise PropertyError(mq.MQRC_PROPERTY_NOT_AVAILABLE)
+        value = getattr(MessageDescriptor(self.md), _FIELDS[field])
+        if isinstance(value, int):
+            return Property(path, mq.MQTYPE_INT32, value)
+        if field in _BYTE_FIELDS:
+            return Property(path, mq.MQTYPE_BYTE_STRING, value)
+        return Property(path, mq.MQTYPE_STRING, value.decode("latin-1"))

@@ -1,0 +1,113 @@
+"""MQRFH2: headers that applications put in front of their data, or that the queue manager makes of message properties.
+
+A header is a fixed part and pairs of NameValueLength and NameValueData; each pair is one folder (``folders.py``).
+The variable part is also how a message keeps its properties while it is on a queue. Not here: who gets which properties in
+which form (``control.py``).
+
+Source: IBM MQ, topics "MQRFH2" (q099240) and its fields, reason codes 2334 (q043630) and 2421 (q044440). Unverified: which of
+the two MQPUT gives for which fault, and that it looks into property folders only.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mqgroups.embedded.properties.folders import property_folders
+from mqgroups.embedded.properties.names import PropertyError
+from mqgroups.embedded.properties.values import UTF_8, byte_order, codec
+from mqgroups.mqi import constants as mq
+
+_FIXED = "4siiii8sii"
+_IN_EBCDIC = "RFH ".encode("cp500")
+FIXED_LENGTH = struct.calcsize("<" + _FIXED)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """One MQRFH2: what it says of the data behind it, and its folders as text."""
+
+    encoding: int
+    coded_char_set_id: int
+    format: bytes
+    flags: int
+    folders: tuple[str, ...]
+
+
+def variable_part(folders: Iterable[str]) -> bytes:
+    """Return the pairs of length and data of these folders: UTF-8, padded with blanks to multiples of four."""
+    parts = []
+    for folder in folders:
+        data = folder.encode()
+        data = data.ljust(-len(data) % 4 + len(data))
+        parts.append(struct.pack("<i", len(data)) + data)
+    return b"".join(parts)
+
+
+def read_variable_part(raw: bytes, order: str = "<", name: str = "utf-8") -> list[str]:
+    """Return the folders of a variable part; raises PropertyError with MQRC_RFH_ERROR."""
+    folders = []
+    at = 0
+    while at < len(raw):
+        if at + 4 > len(raw):
+            raise PropertyError(mq.MQRC_RFH_ERROR)
+        (length,) = struct.unpack_from(order + "i", raw, at)
+        at += 4
+        if not 0 <= length <= len(raw) - at:
+            raise PropertyError(mq.MQRC_RFH_ERROR)
+        try:
+            folders.append(raw[at : at + length].decode(name))
+        except UnicodeDecodeError as error:
+            raise PropertyError(mq.MQRC_RFH_FORMAT_ERROR) from error
+        at += length
+    return folders
+
+
+def packed(variable: bytes, encoding: int, coded_char_set_id: int, format_: bytes, flags: int = 0) -> bytes:
+    """Return an MQRFH2 in this machine's encoding; ``encoding`` and the following describe the data behind it."""
+    length = FIXED_LENGTH + len(variable)
+    fixed = (b"RFH ", 2, length, encoding, coded_char_set_id, format_, flags, UTF_8)
+    return struct.pack("<" + _FIXED, *fixed) + variable
+
+
+def split(data: bytes, encoding: int, format_: bytes) -> tuple[list[Header], bytes]:
+    """Return the MQRFH2 headers in front of the data, and the data behind them.
+
+    A header in EBCDIC ends the row: it is taken for data.
+
+    Raises:
+        PropertyError: MQRC_RFH_ERROR, MQRC_RFH_FORMAT_ERROR.
+    """
+    headers: list[Header] = []
+    while format_ == mq.MQFMT_RF_HEADER_2 and not data.startswith(_IN_EBCDIC):
+        header, length = _read(data, encoding)
+        headers.append(header)
+        data, encoding, format_ = data[length:], header.encoding, header.format
+    return headers, data
+
+
+def _read(data: bytes, encoding: int) -> tuple[Header, int]:
+    order = byte_order(encoding, 0xF)
+    if order is None or len(data) < FIXED_LENGTH:
+        raise PropertyError(mq.MQRC_RFH_ERROR)
+    struc_id, version, length, inner, ccsid, format_, flags, name_ccsid = struct.unpack_from(order + _FIXED, data)
+    if struc_id != b"RFH " or version != 2 or not FIXED_LENGTH <= length <= len(data):
+        raise PropertyError(mq.MQRC_RFH_ERROR)
+    name = codec(name_ccsid, encoding)
+    if name is None:
+        raise PropertyError(mq.MQRC_RFH_ERROR)
+    folders = read_variable_part(data[FIXED_LENGTH:length], order, name)
+    return Header(inner, ccsid, format_.split(b"\0", 1)[0].ljust(8), flags, tuple(folders)), length
+
+
+def check(data: bytes, encoding: int, format_: bytes) -> None:
+    """Refuse what MQPUT refuses: a header that is malformed, or property folders that are, or that come twice in one.
+
+    Raises:
+        PropertyError: MQRC_RFH_ERROR, MQRC_RFH_FORMAT_ERROR.
+    """
+    for header in split(data, encoding, format_)[0]:
+        names = [element.name for element in property_folders(header.folders)]
+        if len(names) != len(set(names)):
+            raise PropertyError(mq.MQRC_RFH_FORMAT_ERROR)

@@ -1,0 +1,186 @@
+"""Values of message properties: their bytes in a program's memory, and conversion from one type to another.
+
+Here a value is a Python value beside its MQTYPE_* number: ``bool``, ``int``, ``float``, ``str``, ``bytes``, or None for
+MQTYPE_NULL. Not here: how a value is written in an MQRFH2 (``rfh2.py``).
+
+Source: IBM MQ, topics "MQSETMP" (q101910), "MQINQMP" (q101850) and "Options (MQLONG)" of MQIMPO, whose table of type
+conversions is followed.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+
+from mqgroups.embedded.properties.names import PropertyError
+from mqgroups.mqi import constants as mq
+
+PropertyValue = bool | int | float | str | bytes | None
+
+_INTEGERS = {mq.MQTYPE_INT8: "b", mq.MQTYPE_INT16: "h", mq.MQTYPE_INT32: "i", mq.MQTYPE_INT64: "q"}
+_FLOATS = {mq.MQTYPE_FLOAT32: "f", mq.MQTYPE_FLOAT64: "d"}
+# MQBOOL is as long as MQLONG.
+_NUMBERS = {mq.MQTYPE_BOOLEAN: "i", **_INTEGERS, **_FLOATS}
+TYPES = frozenset({*_NUMBERS, mq.MQTYPE_STRING, mq.MQTYPE_BYTE_STRING, mq.MQTYPE_NULL})
+# The character sets that a program may name. MQCCSI_Q_MGR and MQCCSI_APPL are taken for the queue manager's, UTF-8.
+UTF_8 = 1208
+_CODECS = {
+    mq.MQCCSI_Q_MGR: "utf-8",
+    mq.MQCCSI_APPL: "utf-8",
+    UTF_8: "utf-8",
+    37: "cp037",
+    367: "ascii",
+    437: "cp437",
+    500: "cp500",
+    819: "latin-1",
+    850: "cp850",
+    923: "iso8859-15",
+    1252: "cp1252",
+}
+_UNICODE_16 = frozenset({1200, 13488, 17584})
+_INTEGER_TEXT = re.compile(r" *([+-]?[0-9]+)")
+_FLOAT_TEXT = re.compile(r" *([+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
+_WORDS = {"TRUE": True, "1": True, "FALSE": False, "0": False}
+
+
+def codec(ccsid: int, encoding: int) -> str | None:
+    """Return Python's name of a character set, or None for one that is not known here."""
+    if ccsid in _UNICODE_16:
+        return "utf-16-le" if byte_order(encoding, 0xF) == "<" else "utf-16-be"
+    return _CODECS.get(ccsid)
+
+
+def byte_order(encoding: int, mask: int) -> str | None:
+    """Return ``<`` or ``>`` for the integers (mask 0xF) or floating-point numbers (0xF00) of an MQENC_* value.
+
+    None for an encoding that is not IEEE's (System/390 floating point).
+    """
+    return {mq.MQENC_NORMAL & mask: ">", mq.MQENC_REVERSED & mask: "<"}.get(encoding & mask)
+
+
+def _layout(kind: int, encoding: int) -> struct.Struct | None:
+    order = byte_order(encoding, 0xF00 if kind in _FLOATS else 0xF)
+    return None if order is None else struct.Struct(order + _NUMBERS[kind])
+
+
+def unpack(kind: int, raw: bytes, length: int, encoding: int, ccsid: int) -> PropertyValue:
+    """Read a value as MQSETMP gets it. ``length`` is ValueLength, ``raw`` the bytes at Value, none for a null pointer.
+
+    Raises:
+        PropertyError: MQRC_PROPERTY_TYPE_ERROR, MQRC_BUFFER_LENGTH_ERROR, MQRC_BUFFER_ERROR,
+            MQRC_PROP_NUMBER_FORMAT_ERROR, MQRC_SOURCE_CCSID_ERROR.
+    """
+    if kind not in TYPES:
+        raise PropertyError(mq.MQRC_PROPERTY_TYPE_ERROR)
+    if length == mq.MQVL_NULL_TERMINATED and kind == mq.MQTYPE_STRING:
+        length = len(raw)
+    elif kind in _NUMBERS:
+        if length != struct.calcsize("=" + _NUMBERS[kind]):
+            raise PropertyError(mq.MQRC_BUFFER_LENGTH_ERROR)
+    elif length < 0 or (length and kind == mq.MQTYPE_NULL):
+        raise PropertyError(mq.MQRC_BUFFER_LENGTH_ERROR)
+    if len(raw) != length:
+        raise PropertyError(mq.MQRC_BUFFER_ERROR)
+    if kind == mq.MQTYPE_NULL:
+        return None
+    if kind == mq.MQTYPE_BYTE_STRING:
+        return raw
+    if kind == mq.MQTYPE_STRING:
+        return decode(raw, ccsid, encoding)
+    layout = _layout(kind, encoding)
+    if layout is None:
+        raise PropertyError(mq.MQRC_PROP_NUMBER_FORMAT_ERROR)
+    value: int | float = layout.unpack(raw)[0]
+    return bool(value) if kind == mq.MQTYPE_BOOLEAN else value
+
+
+def decode(raw: bytes, ccsid: int, encoding: int) -> str:
+    """Read text; raises PropertyError with MQRC_SOURCE_CCSID_ERROR for a character set that is unknown or not its."""
+    name = codec(ccsid, encoding)
+    if name is None:
+        raise PropertyError(mq.MQRC_SOURCE_CCSID_ERROR)
+    try:
+        return raw.decode(name)
+    except UnicodeDecodeError as error:
+        raise PropertyError(mq.MQRC_SOURCE_CCSID_ERROR) from error
+
+
+def pack(kind: int, value: PropertyValue, encoding: int, ccsid: int) -> bytes | None:
+    """Return the bytes of a value in this encoding and character set; None if it cannot be written so."""
+    if isinstance(value, bytes):
+        return value
+    if value is None:
+        return b""
+    if isinstance(value, str):
+        name = codec(ccsid, encoding)
+        try:
+            return None if name is None else value.encode(name)
+        except UnicodeEncodeError:
+            return None
+    layout = _layout(kind, encoding)
+    return None if layout is None else layout.pack(value)
+
+
+def convert(kind: int, value: PropertyValue, wanted: int) -> PropertyValue:
+    """Return a value as one of another type (MQIMPO_CONVERT_TYPE).
+
+    Raises:
+        PropertyError: MQRC_PROPERTY_TYPE_ERROR, MQRC_PROP_CONV_NOT_SUPPORTED, MQRC_PROP_NUMBER_FORMAT_ERROR.
+    """
+    if wanted not in TYPES and wanted != mq.MQTYPE_AS_SET:
+        raise PropertyError(mq.MQRC_PROPERTY_TYPE_ERROR)
+    if wanted in (kind, mq.MQTYPE_AS_SET):
+        return value
+    if isinstance(value, str):
+        return _from_text(value, wanted)
+    if wanted == mq.MQTYPE_STRING and value is not None:
+        return text(kind, value)
+    # What loses nothing: numbers to longer ones of their own sort.
+    widens = (kind in _INTEGERS and wanted in _INTEGERS) or (kind in _FLOATS and wanted in _FLOATS)
+    if widens and wanted > kind:
+        return value
+    if kind == mq.MQTYPE_BOOLEAN and wanted in _INTEGERS:
+        return int(bool(value))
+    raise PropertyError(mq.MQRC_PROP_CONV_NOT_SUPPORTED)
+
+
+def text(kind: int, value: PropertyValue) -> str:
+    """Return a value as text, as type conversion gives it."""
+    if isinstance(value, bytes):
+        return value.hex().upper()
+    if kind == mq.MQTYPE_BOOLEAN:
+        return "TRUE" if value else "FALSE"
+    if kind == mq.MQTYPE_FLOAT32:
+        # Nine digits tell any two 32-bit numbers apart.
+        return f"{value:.9g}"
+    return str(value)
+
+
+def _from_text(value: str, wanted: int) -> PropertyValue:
+    if wanted == mq.MQTYPE_BOOLEAN:
+        word = _WORDS.get(value.upper())
+        if word is None:
+            raise PropertyError(mq.MQRC_PROP_NUMBER_FORMAT_ERROR)
+        return word
+    if wanted not in _INTEGERS and wanted not in _FLOATS:
+        raise PropertyError(mq.MQRC_PROP_CONV_NOT_SUPPORTED)
+    # Conversion stops at the first character that no longer belongs to the number.
+    found = (_INTEGER_TEXT if wanted in _INTEGERS else _FLOAT_TEXT).match(value)
+    if found is None:
+        raise PropertyError(mq.MQRC_PROP_NUMBER_FORMAT_ERROR)
+    try:
+        number = int(found[1]) if wanted in _INTEGERS else float(found[1])
+    except ValueError as error:
+        # Python refuses integers of thousands of digits.
+        raise PropertyError(mq.MQRC_PROP_NUMBER_FORMAT_ERROR) from error
+    return fitting(wanted, number)
+
+
+def fitting(kind: int, number: int | float) -> int | float:
+    """Return a number as it is after a trip through its type; raises PropertyError if it does not fit."""
+    layout = struct.Struct("=" + _NUMBERS[kind])
+    try:
+        packed: int | float = layout.unpack(layout.pack(number))[0]
+    except (struct.error, OverflowError) as error:
+        raise PropertyError(mq.MQRC_PROP_NUMBER_FORMAT_ERROR) from error
+    return packed

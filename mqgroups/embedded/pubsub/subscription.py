@@ -1,0 +1,197 @@
+"""Subscriptions: what they are, and those of one queue manager.
+
+A subscription has attributes, which the store keeps if it is durable, and while an application has it open, the connection
+that does. Its destination is a queue by name; the one of a managed subscription is made with it and goes with it, as soon as
+nobody uses it any more. Called under the queue manager's lock. Not here: MQSUB (``subscribing.py``), what is published
+(``publishing.py``).
+
+Source: IBM MQ, topics "MQSD - Subscription descriptor", "DEFINE SUB". Unverified: what identifiers of subscriptions look like
+behind their first four bytes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from mqgroups.embedded.catalogue import MANAGED, Catalogue
+from mqgroups.embedded.messages.queue import Queue
+from mqgroups.embedded.objects.attributes import MODEL
+from mqgroups.embedded.objects.definition import Definition
+from mqgroups.embedded.objects.others import CatalogueError
+from mqgroups.embedded.pubsub.topic_string import Wildcards, has_wildcards, matcher
+from mqgroups.embedded.store import Store
+from mqgroups.embedded.wire import pcf_constants as pcf
+from mqgroups.mqi import constants as mq
+
+MANAGED_DURABLE, MANAGED_NON_DURABLE = MANAGED + "DURABLE.", MANAGED + "NDURABLE."
+_BYTES = ("sub_id", "correl_id", "accounting_token")
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionAttributes:
+    """What a subscription is told.
+
+    ``options`` are those of MQSO_* that last; ``queue`` is the destination; ``correl_id`` goes into publications unless it is
+    MQCI_NONE; ``expiry`` is in tenths of a second, and ``expires_at_s`` when they are over.
+    """
+
+    name: str
+    sub_id: bytes
+    topic_string: str
+    options: int
+    queue: str
+    correl_id: bytes
+    user: str
+    topic_name: str = ""
+    user_data: str = ""
+    expiry: int = mq.MQEI_UNLIMITED
+    expires_at_s: float | None = None
+    pub_priority: int = mq.MQPRI_PRIORITY_AS_PUBLISHED
+    accounting_token: bytes = bytes(32)
+    appl_identity_data: str = ""
+    level: int = 1
+    properties: int = pcf.MQPSPROP_MSGPROP
+    type: int = pcf.MQSUBTYPE_API
+
+    def is_(self, option: int) -> bool:
+        """Whether it was made with one of the MQSO_* options."""
+        return bool(self.options & option)
+
+    @property
+    def wildcards(self) -> Wildcards:
+        """How wildcards in the topic string are read."""
+        return Wildcards.CHARACTER if self.is_(mq.MQSO_WILDCARD_CHAR) else Wildcards.TOPIC
+
+    def as_kept(self) -> dict[str, Any]:
+        """Return the attributes as text and numbers."""
+        kept = dataclasses.asdict(self)
+        return {**kept, **{name: kept[name].hex() for name in _BYTES}}
+
+    @classmethod
+    def from_kept(cls, kept: dict[str, Any]) -> SubscriptionAttributes:
+        """Return the attributes that ``as_kept`` returned."""
+        return cls(**{**kept, **{name: bytes.fromhex(kept[name]) for name in _BYTES}})
+
+
+class Subscription:
+    """One subscription. ``connection_id`` is that of the connection that has it open, None if none has."""
+
+    __slots__ = ("attributes", "connection_id", "matches", "published", "removed")
+
+    def __init__(self, attributes: SubscriptionAttributes) -> None:
+        self.attributes = attributes
+        self.matches = matcher(attributes.topic_string, attributes.wildcards)
+        self.connection_id: bytes | None = None
+        self.published = 0
+        self.removed = False
+
+    @property
+    def significance(self) -> tuple[bool, int]:
+        """What decides which of a group gets a publication: no wildcards first, then the longer topic string."""
+        attributes = self.attributes
+        return not has_wildcards(attributes.topic_string, attributes.wildcards), len(attributes.topic_string)
+
+
+class Subscriptions:
+    """All subscriptions of one queue manager."""
+
+    def __init__(self, store: Store, catalogue: Catalogue) -> None:
+        self._store = store
+        self.catalogue = catalogue
+        self._by_id = {kept.sub_id: Subscription(kept) for kept in map(_from_kept, store.subscriptions())}
+        # As with messages: the clock starts the count, so that no identifier comes again.
+        self._serial = itertools.count(time.time_ns())
+        wanted = {one.attributes.queue for one in self._by_id.values()}
+        for queue in catalogue.queues():
+            if queue.name.startswith(MANAGED_DURABLE) and queue.name not in wanted:
+                # Its subscription was made or removed just when the queue manager died.
+                catalogue.delete_dynamic(queue)
+
+    def all(self) -> list[Subscription]:
+        """Return those that have not expired, by name."""
+        self._expire(time.time())
+        return sorted(self._by_id.values(), key=lambda one: (one.attributes.name, one.attributes.sub_id))
+
+    def named(self, name: str) -> Subscription | None:
+        """Return the subscription of this name; "" is the name of none."""
+        return next((one for one in self.all() if name and one.attributes.name == name), None)
+
+    def identified(self, sub_id: bytes) -> Subscription | None:
+        """Return the subscription of this identifier."""
+        self._expire(time.time())
+        return self._by_id.get(sub_id)
+
+    def matching(self, topic_string: str) -> list[Subscription]:
+        """Return the subscriptions to a topic."""
+        return [one for one in self.all() if one.matches(topic_string)]
+
+    def new_id(self) -> bytes:
+        """Return the identifier of a subscription to be made, 24 bytes."""
+        return b"AMQX" + bytes(12) + next(self._serial).to_bytes(8, "big")
+
+    def managed_queue(self, model_name: str, *, durable: bool) -> Queue:
+        """Make the queue of a managed subscription from a topic's model queue.
+
+        Raises:
+            CatalogueError: MQRC_INVALID_DESTINATION, the model queue is not there, or makes temporary queues for a durable
+                subscription (reason code 2522).
+        """
+        model = self.catalogue.get(model_name)
+        if not isinstance(model, Definition) or model.type != MODEL:
+            raise CatalogueError(mq.MQRC_INVALID_DESTINATION, f"there is no model queue {model_name}")
+        if durable and model.values[mq.MQIA_DEFINITION_TYPE] == mq.MQQDT_TEMPORARY_DYNAMIC:
+            raise CatalogueError(mq.MQRC_INVALID_DESTINATION, f"{model_name} makes temporary queues")
+        prefix = MANAGED_DURABLE if durable else MANAGED_NON_DURABLE
+        unique = f"{next(self._serial):X}"[-15:]
+        return self.catalogue.create_dynamic(model, prefix + unique, "")
+
+    def add(self, attributes: SubscriptionAttributes) -> Subscription:
+        """Add a subscription; on disk if it is durable. Raises CatalogueError with MQRC_SUB_ALREADY_EXISTS."""
+        if self.named(attributes.name) is not None:
+            raise CatalogueError(mq.MQRC_SUB_ALREADY_EXISTS, f"subscription {attributes.name} exists")
+        made = Subscription(attributes)
+        self._keep(made)
+        self._by_id[attributes.sub_id] = made
+        return made
+
+    def change(self, subscription: Subscription, attributes: SubscriptionAttributes) -> None:
+        """Give a subscription other attributes."""
+        subscription.attributes = attributes
+        self._keep(subscription)
+
+    def remove(self, subscription: Subscription) -> None:
+        """Remove a subscription; its queue, if managed, goes as soon as nobody has it open."""
+        attributes = subscription.attributes
+        if subscription.removed:
+            return
+        subscription.removed = True
+        del self._by_id[attributes.sub_id]
+        if attributes.is_(mq.MQSO_DURABLE):
+            self._store.delete_subscription(attributes.sub_id)
+        if attributes.is_(mq.MQSO_MANAGED):
+            self.catalogue.abandon(attributes.queue)
+
+    def closed(self, subscription: Subscription) -> None:
+        """The application that had it open has not any more; what is not durable ends."""
+        subscription.connection_id = None
+        if not subscription.attributes.is_(mq.MQSO_DURABLE):
+            self.remove(subscription)
+
+    def _keep(self, subscription: Subscription) -> None:
+        attributes = subscription.attributes
+        if attributes.is_(mq.MQSO_DURABLE):
+            self._store.put_subscription(attributes.sub_id, attributes.as_kept())
+
+    def _expire(self, now_s: float) -> None:
+        for one in list(self._by_id.values()):
+            expires_at_s = one.attributes.expires_at_s
+            if expires_at_s is not None and expires_at_s <= now_s:
+                self.remove(one)
+
+
+def _from_kept(kept: dict[str, Any]) -> SubscriptionAttributes:
+    return SubscriptionAttributes.from_kept(kept)

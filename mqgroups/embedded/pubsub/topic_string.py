@@ -1,0 +1,100 @@
+"""Topic strings: putting one together from its parts, and which of them a subscription with wildcards means.
+
+Pure. Not here: topic objects and their attributes (``topic.py``), who subscribes (``subscription.py``).
+
+Source: IBM MQ, topics "Using topic strings" (q100210), "Combining topic strings" (q005040), "Topic-based wildcard scheme"
+(q005020), "Wildcard schemes" (q005010), reason code 2425. Unverified: that a topic-based wildcard stands for an empty level too.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable, Sequence
+
+from mqgroups.embedded.properties.values import UTF_8, codec
+from mqgroups.mqi import constants as mq
+
+SEPARATOR = "/"
+_ESCAPED = frozenset("*?%")
+# Publishing below this is the queue manager's own affair (reason code 2598), and no wildcard at its place means it.
+ADMIN_PREFIX = "$SYS/MQ/"
+
+
+def text_of(raw: bytes, ccsid: int = UTF_8) -> str:
+    """Return a text that an application gave, in the character set it names or the queue manager's; bytes that are none of
+    its characters come back by ``bytes_of`` as they were."""
+    name = codec(ccsid, mq.MQENC_NATIVE) or "utf-8"
+    return raw.decode(name, "surrogateescape" if name == "utf-8" else "replace")
+
+
+def bytes_of(text: str) -> bytes:
+    """Return a text as applications get it, in UTF-8."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+class Wildcards(enum.Enum):
+    """How wildcards in a subscription's topic string are read."""
+
+    TOPIC = "topic"
+    CHARACTER = "character"
+
+
+def combined(of_object: str, given: str) -> str:
+    """Return the full topic string of a topic object's TOPICSTR and what an application adds; a part may be empty."""
+    # A part that begins with a blank or a null is not there.
+    present = [part for part in (of_object, given) if part and part[0] not in " \0"]
+    return SEPARATOR.join(present)
+
+
+def is_well_formed(pattern: str, wildcards: Wildcards) -> bool:
+    """Whether a subscription may have this topic string: with character wildcards, ``%`` only before ``*``, ``?``, ``%``."""
+    if wildcards is Wildcards.TOPIC:
+        return True
+    characters = iter(pattern)
+    return all(next(characters, "") in _ESCAPED for one in characters if one == "%")
+
+
+def has_wildcards(pattern: str, wildcards: Wildcards) -> bool:
+    """Whether a subscription's topic string may mean more than one topic."""
+    if wildcards is Wildcards.TOPIC:
+        return not {"#", "+"}.isdisjoint(pattern.split(SEPARATOR))
+    return bool(re.search(r"[*?]", re.sub(r"%.", "", pattern, flags=re.DOTALL)))
+
+
+def matcher(pattern: str, wildcards: Wildcards) -> Callable[[str], bool]:
+    """Return the test whether a publication's topic string is one that a subscription means."""
+    if wildcards is Wildcards.TOPIC:
+        levels = pattern.split(SEPARATOR)
+        return lambda topic: _levels_match(levels, topic.split(SEPARATOR)) and _may_see(pattern, topic)
+    expression = re.compile(_expression(pattern), re.DOTALL)
+    return lambda topic: expression.fullmatch(topic) is not None and _may_see(pattern, topic)
+
+
+def _may_see(pattern: str, topic: str) -> bool:
+    return not topic.startswith(ADMIN_PREFIX) or pattern.startswith(ADMIN_PREFIX)
+
+
+def _levels_match(pattern: Sequence[str], topic: Sequence[str]) -> bool:
+    """Whether levels match: ``#`` any number of levels, none too, ``+`` one, anything else itself."""
+    # After each level of the pattern: with how many levels of the topic in front all so far agree.
+    reached = {0}
+    for level in pattern:
+        if level == "#":
+            reached = set(range(min(reached), len(topic) + 1))
+        else:
+            reached = {at + 1 for at in reached if at < len(topic) and level in ("+", topic[at])}
+        if not reached:
+            return False
+    return len(topic) in reached
+
+
+def _expression(pattern: str) -> str:
+    parts = []
+    characters = iter(pattern)
+    for one in characters:
+        if one == "%":
+            parts.append(re.escape(next(characters, "")))
+        else:
+            parts.append({"*": ".*", "?": "."}.get(one) or re.escape(one))
+    return "".join(parts)

@@ -1,0 +1,1 @@
+"""The process: the server with its connections, starting it, controlling it, and injecting faults."""

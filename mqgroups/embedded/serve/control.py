@@ -1,0 +1,130 @@
+"""The way to a running server that is not the MQI: faults, counts of calls, a full disk, quiescing, channels.
+
+A server writes where it can be reached, and the token that opens its control verb, to ``control.json`` in its data
+directory, readable by its owner only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from mqgroups.embedded.serve.faults import Fault
+from mqgroups.embedded.wire.frames import FrameReader, decode_reply, encode_request
+from mqgroups.embedded.wire.verbs import BY_NAME
+
+_FILE = "control.json"
+
+
+class ControlError(Exception):
+    """The server cannot be reached, or refuses; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """Speaks to one server."""
+
+    host: str
+    port: int
+    token: str
+
+    @classmethod
+    def of(cls, data: Path) -> Control:
+        """Return the way to the server that works on this data directory; raises ControlError if there is none."""
+        try:
+            return cls(**json.loads((data / _FILE).read_text()))
+        except FileNotFoundError as error:
+            raise ControlError(f"no embedded queue manager runs on {data}: there is no {_FILE}") from error
+
+    def write(self, data: Path) -> None:
+        """Leave word in the data directory."""
+        path = data / _FILE
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            json.dump(asdict(self), file)
+
+    def arm(self, fault: Fault) -> None:
+        """Let a fault fire; see ``Fault``."""
+        self._do("arm", **asdict(fault))
+
+    def clear_faults(self) -> None:
+        """Forget faults that have not fired, end what is frozen or delayed, and set all counts to zero."""
+        self._do("clear")
+
+    def calls(self) -> dict[str, int]:
+        """Return how many calls of each verb were made since the start or since ``clear_faults``."""
+        calls: dict[str, int] = self._do("count")["calls"]
+        return calls
+
+    def faults_fired(self) -> int:
+        """Return how many faults fired since the start or since ``clear_faults``."""
+        fired: int = self._do("count")["fired"]
+        return fired
+
+    def fill_log(self, full: bool = True) -> None:
+        """Let the disk be full, or have room again.
+
+        Puts outside syncpoint that need it answer MQRC_STORAGE_MEDIUM_FULL, and units of work are backed out.
+        """
+        self._do("fill_log", full=full)
+
+    def quiesce(self) -> None:
+        """End as ``endmqm`` does: MQRC_Q_MGR_QUIESCING for who asks for it, and the end when the last one disconnects."""
+        self._do("quiesce")
+
+    def channels(self) -> list[dict[str, Any]]:
+        """Return the status of the channels to the other members of the cluster, by the names of these."""
+        channels: list[dict[str, Any]] = self._do("channel", action="status")["channels"]
+        return channels
+
+    def stop_channel(self, to: str) -> None:
+        """Stop the channel to a queue manager when its batch is over; what is bound for there waits."""
+        self._do("channel", action="stop", to=to)
+
+    def start_channel(self, to: str) -> None:
+        """Start a channel that is stopped."""
+        self._do("channel", action="start", to=to)
+
+    def slow_channel(self, to: str, delay_s: float) -> None:
+        """Let a channel wait so many seconds before each batch; 0 ends that."""
+        self._do("channel", action="slow", to=to, delay_s=delay_s)
+
+    def interleave_channel(self, to: str, seed: int | None) -> None:
+        """Let a channel deliver the messages of each batch in an order drawn from a seed; None ends that."""
+        self._do("channel", action="interleave", to=to, seed=seed)
+
+    def cut_channel(self, to: str, when: str = "after", *, stop: bool = False) -> None:
+        """Let the connection break around the next batch, which is in doubt then.
+
+        Args:
+            to: the queue manager that the channel leads to.
+            when: ``before`` or ``after`` the other end has received the batch; "" takes back what has not happened yet.
+            stop: whether the channel is stopped then; else it resolves the doubt as soon as it can.
+        """
+        self._do("channel", action="cut", to=to, when=when, stop=stop)
+
+    def disconnect(self, pid: int) -> None:
+        """Drop the connections of a process, as happens to a client that does not answer for its heartbeat interval."""
+        self._do("disconnect", pid=pid)
+
+    def _do(self, what: str, **arguments: Any) -> dict[str, Any]:
+        verb = BY_NAME["CONTROL"]
+        command = json.dumps({"do": what, **arguments}).encode()
+        try:
+            with socket.create_connection((self.host, self.port)) as sock:
+                sock.sendall(encode_request(verb, 1, [self.token.encode(), command]))
+                frame = FrameReader(sock).read()
+        except OSError as error:
+            raise ControlError(f"nobody answers at {self.host}:{self.port}: {error}") from error
+        if frame is None:
+            raise ControlError(f"the queue manager at {self.host}:{self.port} refused the command {what}")
+        _, _, values = decode_reply(verb, frame[2])
+        answer: dict[str, Any] = json.loads(values[0])
+        if "error" in answer:
+            raise ControlError(answer["error"])
+        return answer

@@ -1,0 +1,236 @@
+"""Starting an embedded queue manager as a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from mqgroups.embedded.cluster.membership import Membership
+from mqgroups.embedded.libmqm.build import build
+from mqgroups.embedded.platform import Platform
+from mqgroups.embedded.readings import CLEANUP_GAP_S, Readings
+from mqgroups.embedded.serve.control import Control
+from mqgroups.embedded.serve.faults import Fault
+
+DEFAULT_CHANNEL = "DEV.APP.SVRCONN"
+
+
+class EmbeddedQueueManagerError(Exception):
+    """The embedded queue manager could not be started, or is not running; the message says why."""
+
+
+class EmbeddedQueueManager:
+    """A queue manager in a process of its own, for development, tests and demos.
+
+    As a context manager it starts on entry and stops on exit. ``kill`` is SIGKILL; ``start`` after it (or after
+    ``stop``) starts it again on the same data and the same port::
+
+        with EmbeddedQueueManager("QM1", mqsc=["docker/20-mqgroups.mqsc"]) as qmgr:
+            connection = mqgroups.connect(qmgr.q_mgr_name, qmgr.channel, qmgr.conn_name)
+    """
+
+    def __init__(
+        self,
+        q_mgr_name: str = "QM1",
+        *,
+        listen: str = "127.0.0.1:0",
+        data: Path | str | None = None,
+        mqsc: Sequence[Path | str] = (),
+        users: Mapping[str, str] | None = None,
+        platform: Platform | str = Platform.UNIX,
+        log_level: str = "WARNING",
+        command_server: bool = True,
+        membership: Membership | None = None,
+        readings: Mapping[str, str] | None = None,
+        cleanup_gap_s: float = CLEANUP_GAP_S,
+        latency_ms: float = 0,
+    ) -> None:
+        """Describe it; nothing is started yet.
+
+        Args:
+            q_mgr_name: its name.
+            listen: ``host:port`` on loopback; port 0 takes any that is free, and keeps it over restarts.
+            data: its directory; a temporary one, deleted with the object, if None.
+            mqsc: command files to read at every start.
+            users: passwords by user; credentials that an application gives must be among them.
+            platform: ``"unix"`` or ``"zos"``: whose rules apply where platforms differ.
+            log_level: of the server's log on standard error.
+            command_server: whether it answers PCF commands on SYSTEM.ADMIN.COMMAND.QUEUE.
+            membership: the cluster it is in; ``EmbeddedCluster`` starts all members.
+            readings: values by names of ``READINGS``: which way it goes where IBM's texts leave something open.
+            cleanup_gap_s: seconds between the two steps of reading ``lost connection``, value "closes handles, then backs out".
+            latency_ms: how much later what is sent arrives, in each direction, as on a slow line.
+
+        Raises:
+            ReadingError: no such reading or value.
+        """
+        # Before anything is made that would have to be removed again.
+        self._readings = Readings(readings, cleanup_gap_s=cleanup_gap_s)
+        self.q_mgr_name = q_mgr_name
+        self.channel = DEFAULT_CHANNEL
+        host, _, port = listen.rpartition(":")
+        self.host, self.port = host.strip("[]"), int(port)
+        self._temporary = tempfile.TemporaryDirectory(prefix="mqgroups-") if data is None else None
+        self.data = Path(self._temporary.name if self._temporary else data or "")
+        self._mqsc = [str(Path(path).resolve()) for path in mqsc]
+        self._users = dict(users or {})
+        self._platform = Platform(platform)
+        self._log_level = log_level
+        self._command_server = command_server
+        self._membership = membership
+        self.latency_ms = latency_ms
+        self._process: subprocess.Popen[str] | None = None
+        self._control: Control | None = None
+
+    def __repr__(self) -> str:
+        state = f"pid={self.pid}" if self.is_running else "stopped"
+        return f"<EmbeddedQueueManager {self.q_mgr_name} {self.conn_name} {state}>"
+
+    def __enter__(self) -> EmbeddedQueueManager:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    @property
+    def conn_name(self) -> str:
+        """Connection name as applications give it: ``127.0.0.1(41234)``."""
+        return f"{self.host}({self.port})"
+
+    @property
+    def pid(self) -> int:
+        """Process number of the server; 0 if it is not running."""
+        return self._process.pid if self._process is not None and self.is_running else 0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the server process lives."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Start the server and return when it accepts connections; raises EmbeddedQueueManagerError."""
+        if self.is_running:
+            raise EmbeddedQueueManagerError(f"{self!r} is running already")
+        if self._process is not None:
+            # It died by itself, and nobody has looked at it yet.
+            self.wait()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mqgroups.embedded.serve.process"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert process.stdin is not None and process.stdout is not None
+        asked = {
+            "q_mgr_name": self.q_mgr_name,
+            "host": self.host,
+            "port": self.port,
+            "data": str(self.data),
+            "mqsc": self._mqsc,
+            "users": self._users,
+            "platform": self._platform.value,
+            "log_level": self._log_level,
+            "command_server": self._command_server,
+            "membership": asdict(self._membership) if self._membership is not None else None,
+            "readings": self._readings.chosen,
+            "cleanup_gap_s": self._readings.cleanup_gap_s,
+            "latency_ms": self.latency_ms,
+        }
+        # Passwords go through the pipe: a command line is there for everybody to read.
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(json.dumps(asked) + "\n")
+            process.stdin.flush()
+        line = process.stdout.readline()
+        answer: dict[str, Any] = json.loads(line) if line else {"error": "the process ended without a word"}
+        if "error" in answer:
+            process.wait()
+            _close_pipes(process)
+            raise EmbeddedQueueManagerError(f"queue manager {self.q_mgr_name} did not start: {answer['error']}")
+        self.host, self.port = answer["host"], answer["port"]
+        self._control = Control(self.host, self.port, answer["token"])
+        self._process = process
+
+    def stop(self) -> None:
+        """End it in order: open units of work are backed out. Does nothing if it is not running."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it with SIGKILL."""
+        self._end(signal.SIGKILL)
+
+    def wait(self) -> int:
+        """Wait until the server ends, as after a fault that kills it; returns its exit code."""
+        assert self._process is not None
+        code = self._process.wait()
+        _close_pipes(self._process)
+        return code
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._process is None:
+            return
+        if self.is_running:
+            self._process.send_signal(number)
+        self.wait()
+        self._process = None
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables under which any program of pymqi or ibmmq runs on this queue manager.
+
+        ``MQSERVER`` is IBM MQ's own way to name a channel; the library path makes the C library the client library.
+        """
+        library = build()
+        path = os.environ.get("LD_LIBRARY_PATH")
+        return {
+            "MQSERVER": f"{self.channel}/TCP/{self.conn_name}",
+            "MQGROUPS_LIBMQM": str(library),
+            "MQGROUPS_Q_MGR_NAME": self.q_mgr_name,
+            "LD_LIBRARY_PATH": f"{library / 'lib64'}:{path}" if path else str(library / "lib64"),
+        }
+
+    # --- control
+
+    @property
+    def control(self) -> Control:
+        """The way to the running server; raises EmbeddedQueueManagerError if it is not running."""
+        if self._control is None or not self.is_running:
+            raise EmbeddedQueueManagerError(f"{self!r}: there is nobody to ask")
+        return self._control
+
+    def arm(self, fault: Fault) -> None:
+        """Let a fault fire; see ``Fault``."""
+        self.control.arm(fault)
+
+    def clear_faults(self) -> None:
+        """Forget faults that have not fired, end what is frozen or delayed, and set all counts to zero."""
+        self.control.clear_faults()
+
+    def calls(self) -> dict[str, int]:
+        """Return how many calls of each verb were made since the start or since ``clear_faults``."""
+        return self.control.calls()
+
+    def faults_fired(self) -> int:
+        """Return how many faults fired since the start or since ``clear_faults``."""
+        return self.control.faults_fired()
+
+
+def _close_pipes(process: subprocess.Popen[str]) -> None:
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()

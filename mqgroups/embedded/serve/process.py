@@ -1,0 +1,138 @@
+"""The process of a queue manager: it starts one and serves it until it is told to stop.
+
+``python -m mqgroups.embedded.serve.process`` is how ``EmbeddedQueueManager`` starts one: a JSON object on standard input, a
+JSON object on standard output when ready; it ends when standard input does, so it never outlives who started it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from mqgroups.embedded.admin import mqsc_commands
+from mqgroups.embedded.admin.command_server import CommandServer
+from mqgroups.embedded.admin.mqsc import MQSCError, parse
+from mqgroups.embedded.cluster.cluster import Cluster
+from mqgroups.embedded.cluster.membership import Membership
+from mqgroups.embedded.platform import Platform
+from mqgroups.embedded.readings import Readings
+from mqgroups.embedded.serve.control import Control
+from mqgroups.embedded.serve.server import Server
+from mqgroups.embedded.serve.start_up import started
+
+
+def run(
+    q_mgr_name: str,
+    host: str,
+    port: int,
+    data: Path,
+    mqsc: Sequence[Path] = (),
+    users: Mapping[str, str] | None = None,
+    platform: Platform = Platform.UNIX,
+    ready: Callable[[str, int, Server], None] | None = None,
+    until: Callable[[Callable[[], None]], None] | None = None,
+    *,
+    command_server: bool = True,
+    membership: Membership | None = None,
+    readings: Readings | None = None,
+    latency_ms: float = 0,
+) -> None:
+    """Serve a queue manager until SIGTERM or SIGINT.
+
+    Args:
+        q_mgr_name: name of the queue manager.
+        host: a loopback address.
+        port: TCP port; 0 for any that is free.
+        data: directory of the queue manager; made if missing.
+        mqsc: command files, read in this order at every start.
+        users: passwords by user.
+        platform: whose rules apply where platforms differ.
+        ready: called with host, port and server when connections are accepted.
+        until: called with a function that stops the server; for a caller with another reason to stop.
+        command_server: whether PCF commands are answered.
+        membership: the cluster it is in.
+        readings: which way it goes where IBM's texts leave something open.
+        latency_ms: how much later what is sent arrives, in each direction, as on a slow line.
+
+    Raises:
+        StoreError: the data directory cannot be used.
+        MQSCError: a command file cannot be carried out; the message names file and line.
+        OSError: a file cannot be read, or the address cannot be bound.
+    """
+    q_mgr = started(q_mgr_name, data, users, platform, readings)
+    with contextlib.ExitStack() as if_it_fails:
+        if_it_fails.callback(q_mgr.close)
+        for path in mqsc:
+            try:
+                mqsc_commands.run(q_mgr, parse(path.read_text()))
+            except MQSCError as error:
+                raise MQSCError(f"{path}: {error}") from error
+        if membership is not None:
+            with q_mgr.lock:
+                q_mgr.cluster = Cluster(q_mgr, membership)
+        commands = CommandServer(q_mgr) if command_server else None
+        server = Server(q_mgr, command_server=commands, latency_s=latency_ms / 1000)
+        bound_host, bound_port = server.listen(host, port)
+        if server.command_server is not None:
+            server.command_server.start()
+        if_it_fails.pop_all()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: server.to_stop.set())
+    if until is not None:
+        until(server.to_stop.set)
+    accepting = threading.Thread(target=server.serve, daemon=True)
+    accepting.start()
+    Control(bound_host, bound_port, server.token).write(data)
+    q_mgr.cluster.start(bound_host, bound_port, server.token)
+    if ready is not None:
+        ready(bound_host, bound_port, server)
+    server.to_stop.wait()
+    server.stop()
+
+
+def main() -> None:
+    """Serve what standard input describes; see the module's docstring."""
+    asked = json.loads(sys.stdin.readline())
+    logging.basicConfig(level=asked.get("log_level", "WARNING"), format="%(levelname)s %(name)s: %(message)s")
+
+    def ready(host: str, port: int, server: Server) -> None:
+        print(json.dumps({"host": host, "port": port, "pid": os.getpid(), "token": server.token}), flush=True)
+
+    def until_input_ends(stop: Callable[[], None]) -> None:
+        def watch() -> None:
+            sys.stdin.read()
+            stop()
+
+        threading.Thread(target=watch, daemon=True).start()
+
+    try:
+        run(
+            asked["q_mgr_name"],
+            asked["host"],
+            asked["port"],
+            Path(asked["data"]),
+            [Path(path) for path in asked["mqsc"]],
+            asked["users"],
+            Platform(asked["platform"]),
+            ready,
+            until_input_ends,
+            command_server=asked["command_server"],
+            membership=Membership.of(asked["membership"]) if asked["membership"] else None,
+            readings=Readings(asked["readings"], cleanup_gap_s=asked["cleanup_gap_s"]),
+            latency_ms=asked["latency_ms"],
+        )
+    except Exception as error:
+        # Who started it reads this line instead of the one that says it is ready.
+        print(json.dumps({"error": f"{type(error).__name__}: {error}"}), flush=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,306 @@
+"""The server: one process, a thread for each connection, verbs in and answers out.
+
+It listens on loopback only. A thread reads a frame, calls the verb, writes the answer. A thread whose MQGET waits
+watches its socket as well, so that an application that dies while waiting is noticed at once and its unit of work
+backed out.
+
+Not here: the functions that carry out the verbs (``verb_table.py``), the process (``process.py``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import json
+import logging
+import secrets
+import socket
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+from mqgroups.embedded.admin.command_server import CommandServer
+from mqgroups.embedded.answer import Answer, ConnectionGone, Failed
+from mqgroups.embedded.callbacks.consumption import Consumption
+from mqgroups.embedded.calls import put_response
+from mqgroups.embedded.connection import Connection
+from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.embedded.serve.faults import CallAnswered, ConnectionDropped, Fault, Faults
+from mqgroups.embedded.serve.latency import delayed
+from mqgroups.embedded.serve.verb_table import CARRIED_OUT_BY
+from mqgroups.embedded.serve.waiter import SocketWaiter
+from mqgroups.embedded.wire.frames import FrameError, FrameReader, decode_request, empty_reply_values, encode_reply
+from mqgroups.embedded.wire.structures import text_field
+from mqgroups.embedded.wire.verbs import Verb, table_digest
+from mqgroups.mqi import constants as mq
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Client:
+    """What the server knows of one socket."""
+
+    sock: socket.socket
+    waiter: SocketWaiter
+    address: str
+    pid: int = 0
+    appl_name: str = ""
+    connection: Connection | None = None
+
+    def hang_up(self) -> None:
+        with contextlib.suppress(OSError):
+            self.sock.shutdown(socket.SHUT_RDWR)
+
+
+@dataclass
+class Server:
+    """Serves one queue manager. ``token`` opens the control verb; it is handed only to who started the server. ``latency_s`` is
+    how much later what is sent arrives, in each direction."""
+
+    q_mgr: QueueManager
+    token: str = field(default_factory=lambda: secrets.token_hex(16))
+    faults: Faults = field(default_factory=Faults)
+    command_server: CommandServer | None = None
+    latency_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._clients: set[socket.socket] = set()
+        self._threads: set[threading.Thread] = set()
+        self._lock = threading.Lock()
+        self._listener: socket.socket | None = None
+        self._stopping = False
+        # The process at the other end of each connection.
+        self._connected: dict[socket.socket, int] = {}
+        # Set when it is time to stop: a signal came, or it quiesced and the last application is gone.
+        self.to_stop = threading.Event()
+
+    def listen(self, host: str, port: int) -> tuple[str, int]:
+        """Bind to a loopback address; returns it with the port in use. Raises ValueError for any other address."""
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        if not ipaddress.ip_address(address[0]).is_loopback:
+            raise ValueError(
+                f"{host} is not a loopback address; the embedded queue manager is for one machine and listens on "
+                "loopback only (127.0.0.1)"
+            )
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(128)
+        self._listener = listener
+        bound = listener.getsockname()
+        return str(bound[0]), int(bound[1])
+
+    def serve(self) -> None:
+        """Accept connections until ``stop``."""
+        assert self._listener is not None
+        while True:
+            try:
+                sock, address = self._listener.accept()
+            except OSError:
+                return
+            with self._lock:
+                if self._stopping:
+                    sock.close()
+                    return
+                thread = threading.Thread(target=self._serve_client, args=(sock, str(address[0])), daemon=True)
+                self._clients.add(sock)
+                self._threads.add(thread)
+            thread.start()
+
+    def quiesce(self) -> None:
+        """End as ``endmqm`` does: nobody new, and when the last application has disconnected the server stops."""
+        self.q_mgr.quiesce()
+        self._stop_when_idle()
+
+    def disconnect(self, pid: int) -> None:
+        """Drop the connections of a process, which backs their units of work out."""
+        with self._lock:
+            for sock in [sock for sock, owner in self._connected.items() if owner == pid]:
+                with contextlib.suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
+
+    def _stop_when_idle(self) -> None:
+        with self._lock:
+            if self.q_mgr.quiescing and not self._connected:
+                self.to_stop.set()
+
+    def stop(self) -> None:
+        """Drop all connections, which backs their units of work out, and close the store."""
+        with self._lock:
+            self._stopping = True
+            clients, threads = list(self._clients), list(self._threads)
+        self.faults.clear()
+        self.q_mgr.stopping.set()
+        self.q_mgr.cluster.stop()
+        if self._listener is not None:
+            # Waking accept() needs shutdown; close alone leaves it waiting.
+            with contextlib.suppress(OSError):
+                self._listener.shutdown(socket.SHUT_RDWR)
+            self._listener.close()
+        for sock in clients:
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+        for thread in threads:
+            thread.join()
+        if self.command_server is not None:
+            self.command_server.stop()
+        self.q_mgr.close()
+
+    def _serve_client(self, sock: socket.socket, address: str) -> None:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        accepted = sock
+        if self.latency_s:
+            sock = delayed(accepted, self.latency_s)
+        client = _Client(sock, SocketWaiter(sock), address)
+        try:
+            self._answer_calls(client)
+        except (ConnectionDropped, ConnectionGone, ConnectionError):
+            _log.debug("connection of %s ended without MQDISC", client.appl_name or "a stranger")
+        except FrameError as error:
+            _log.warning("connection of %s sent what is no frame: %s", client.appl_name or "a stranger", error)
+        except Exception:
+            _log.exception("connection of %s is dropped", client.appl_name or "a stranger")
+        finally:
+            if client.connection is not None:
+                self.q_mgr.drop(client.connection, client.hang_up)
+            client.waiter.close()
+            sock.close()
+            with self._lock:
+                self._clients.discard(accepted)
+                self._connected.pop(sock, None)
+                self._threads.discard(threading.current_thread())
+            self._stop_when_idle()
+
+    def _answer_calls(self, client: _Client) -> None:
+        reader = FrameReader(client.sock)
+        while (frame := reader.read()) is not None:
+            code, serial, body = frame
+            verb, values = decode_request(code, body)
+            is_wake = verb.name == "WAKE" or (verb.name == "CALLBACK" and reader.has_more)
+            if client.connection is not None and is_wake:
+                # What comes behind a CALLBACK is a WAKE as well. The socket does not show it any more.
+                Consumption.of(client.connection).woken = True
+            if verb.name == "WAKE":
+                continue
+            if verb.name == "CONTROL":
+                answer: Answer = self._control(*values)
+            else:
+                answer = self._call(client, verb, values)
+            client.sock.sendall(encode_reply(verb, serial, *answer))
+            if verb.name == "MQDISC" and client.connection is None:
+                return
+
+    def _call(self, client: _Client, verb: Verb, values: list[Any]) -> Answer:
+        """Call a verb, with the fault that is due; returns completion code, reason and reply values."""
+        if verb.name == "MQCONNX":
+            # Who it is matters to faults too, and they come before the call.
+            client.pid, client.appl_name = values[1], text_field(values[2])
+        # Application programmers count MQI calls.
+        counted = "MQPUT" if verb.name == "ASYNC_PUT" else verb.name
+        fault = self.faults.at(counted, client.appl_name) if verb.name != "IDENTIFIERS" else None
+        try:
+            if fault is not None and fault.when == "before":
+                self.faults.perform(fault, client.pid)
+            try:
+                answer = self._perform(client, verb, values)
+            except Failed as failed:
+                answer = (mq.MQCC_FAILED, failed.reason, empty_reply_values(verb))
+            if fault is not None and fault.when == "after":
+                self.faults.perform(fault, client.pid)
+        except CallAnswered as answered:
+            if verb.name == "ASYNC_PUT" and client.connection is not None and answered.comp == mq.MQCC_FAILED:
+                hobj, md, pmo, _ = values
+                return put_response.failed_untold(self.q_mgr, client.connection, hobj, md, pmo, answered.reason)
+            return answered.comp, answered.reason, empty_reply_values(verb)
+        return answer
+
+    def _perform(self, client: _Client, verb: Verb, values: list[Any]) -> Answer:
+        if verb.name == "MQCONNX":
+            return self._connect(client, *values)
+        if verb.name == "CHANNEL":
+            return self._channel(*values)
+        if client.connection is None:
+            raise Failed(mq.MQRC_HCONN_ERROR)
+        if verb.name == "MQDISC":
+            connection, client.connection = client.connection, None
+            return self.q_mgr.disconnect(connection)
+        if verb.name == "MQBEGIN":
+            # Global units of work need a server-bound application (topic "MQBEGIN").
+            raise Failed(mq.MQRC_ENVIRONMENT_ERROR)
+        perform_verb = CARRIED_OUT_BY.get(verb.name)
+        if perform_verb is None:
+            raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+        return perform_verb(self.q_mgr, client.connection, *values)
+
+    def _connect(
+        self,
+        client: _Client,
+        digest: bytes,
+        _pid: int,
+        _appl_name: bytes,
+        q_mgr_name: bytes,
+        channel_name: bytes,
+        user: bytes,
+        password: bytes,
+        options: int,
+        max_msg_length: int,
+        put1_always_sync: int,
+    ) -> Answer:
+        if digest.decode("ascii", "replace") != table_digest():
+            _log.warning("a library with another verb table is refused; run 'mqgroups embedded build' again")
+            raise Failed(mq.MQRC_Q_MGR_NOT_AVAILABLE)
+        if client.connection is not None:
+            raise FrameError("a second MQCONNX on one socket")
+        client.connection = self.q_mgr.connect(
+            client.waiter,
+            q_mgr_name=text_field(q_mgr_name),
+            channel_name=text_field(channel_name),
+            user=user.decode("utf-8", "replace"),
+            password=password.decode("utf-8", "replace"),
+            appl_name=client.appl_name,
+            max_msg_length=max_msg_length,
+            pid=client.pid,
+            conn_name=client.address,
+            connect_options=options,
+            put1_always_sync=bool(put1_always_sync),
+        )
+        with self._lock:
+            self._connected[client.sock] = client.pid
+        return mq.MQCC_OK, mq.MQRC_NONE, [client.connection.connection_id]
+
+    def _channel(self, token: bytes, command: bytes, messages: bytes) -> Answer:
+        """Serve the channel verb: the sending end of a cluster channel."""
+        self._check(token)
+        answer = self.q_mgr.cluster.receive(json.loads(command), messages)
+        if answer is None:
+            raise ConnectionDropped("a channel command to a queue manager without a cluster")
+        return mq.MQCC_OK, mq.MQRC_NONE, [json.dumps(answer).encode()]
+
+    def _check(self, token: bytes) -> None:
+        if not secrets.compare_digest(token, self.token.encode()):
+            raise ConnectionDropped("a command without the token")
+
+    def _control(self, token: bytes, command: bytes) -> Answer:
+        """Serve the control verb: counts of calls, faults, a full log, quiescing, connections, channels."""
+        self._check(token)
+        asked: dict[str, Any] = json.loads(command)
+        answer: dict[str, Any] = {}
+        what = asked.pop("do")
+        if what == "arm":
+            self.faults.arm(Fault(**asked))
+        elif what == "clear":
+            self.faults.clear()
+        elif what == "fill_log":
+            self.q_mgr.store.is_full = asked["full"]
+        elif what == "quiesce":
+            self.quiesce()
+        elif what == "disconnect":
+            self.disconnect(asked["pid"])
+        elif what == "channel":
+            answer = self.q_mgr.cluster.control(**asked)
+        elif what == "count":
+            answer = {"calls": dict(self.faults.calls), "fired": self.faults.fired}
+        else:
+            raise ConnectionDropped(f"no control command {what!r}")
+        return mq.MQCC_OK, mq.MQRC_NONE, [json.dumps(answer).encode()]

@@ -1,0 +1,425 @@
+"""The MQI structures as they arrive and leave: MQMD, MQMDE, MQGMO, MQPMO, MQOD, MQSD of every version.
+
+Those of message properties are few fields each; ``calls/message_properties.py`` reads them.
+
+Layouts are those of 64-bit little-endian platforms. Character fields arrive padded with NULs or blanks (what follows a
+NUL counts as blanks) and leave padded with blanks. Only as many bytes as the caller's Version has come in and go out.
+
+Not here: what the values mean for a call.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from operator import attrgetter
+
+from mqgroups.embedded.wire.verbs import STRUCTURE_LENGTHS
+from mqgroups.mqi import constants as mq
+
+MD_V1 = struct.Struct("<4s7i8sii24s24si48s48s12s32s32si28s8s8s4s")
+MD_V2 = struct.Struct("<4s7i8sii24s24si48s48s12s32s32si28s8s8s4s24s4i")
+_MDE = struct.Struct("<4s4i8si24s4i")
+_I32 = struct.Struct("<i")
+_EXPIRY_OFFSET = 16
+_BACKOUT_COUNT_OFFSET = 96
+_MSG_FLAGS_OFFSET = 356
+
+NO_GROUP = bytes(24)
+NO_ID = bytes(24)
+
+
+class StructureError(Exception):
+    """A structure that is missing, or whose StrucId or Version is none that IBM MQ knows."""
+
+
+def text_field(raw: bytes) -> str:
+    """Return a character field as text without its padding."""
+    return raw.split(b"\0", 1)[0].decode("latin-1").rstrip(" ")
+
+
+def blank_padded(raw: bytes, length: int) -> bytes:
+    """Return ``raw`` up to its first NUL, padded with blanks to ``length``."""
+    return raw.split(b"\0", 1)[0].ljust(length)[:length]
+
+
+def name_field(name: str, length: int = 48) -> bytes:
+    """Return a name as the character field of a structure."""
+    return name.encode("latin-1").ljust(length)
+
+
+def version_of(raw: bytes, struc_id: bytes, name: str) -> int:
+    """Return the Version of a structure; raises StructureError if it is none of this name that IBM MQ knows."""
+    if len(raw) < 8 or raw[:4] != struc_id:
+        raise StructureError(f"{name}: StrucId {raw[:4]!r}")
+    version: int = _I32.unpack_from(raw, 4)[0]
+    length = STRUCTURE_LENGTHS[name].get(version)
+    if length is None or len(raw) < length:
+        raise StructureError(f"{name}: version {version} in {len(raw)} bytes")
+    return version
+
+
+class MessageDescriptor:
+    """MQMD (IBM MQ, topic "MQMD"). A version 1 descriptor reads as version 2 with the group fields at their
+    defaults."""
+
+    # In the order of the structure, which pack() relies on.
+    __slots__ = (  # noqa: RUF023 - that order, not the alphabet's
+        "struc_id",
+        "version",
+        "report",
+        "msg_type",
+        "expiry",
+        "feedback",
+        "encoding",
+        "coded_char_set_id",
+        "format",
+        "priority",
+        "persistence",
+        "msg_id",
+        "correl_id",
+        "backout_count",
+        "reply_to_q",
+        "reply_to_q_mgr",
+        "user_identifier",
+        "accounting_token",
+        "appl_identity_data",
+        "put_appl_type",
+        "put_appl_name",
+        "put_date",
+        "put_time",
+        "appl_origin_data",
+        "group_id",
+        "msg_seq_number",
+        "offset",
+        "msg_flags",
+        "original_length",
+    )
+
+    def __init__(self, raw: bytes) -> None:
+        """Read the structure; raises StructureError."""
+        version = version_of(raw, b"MD  ", "MQMD")
+        full = raw if version == 2 else raw + _MD_V2_DEFAULTS
+        (
+            self.struc_id,
+            self.version,
+            self.report,
+            self.msg_type,
+            self.expiry,
+            self.feedback,
+            self.encoding,
+            self.coded_char_set_id,
+            self.format,
+            self.priority,
+            self.persistence,
+            self.msg_id,
+            self.correl_id,
+            self.backout_count,
+            self.reply_to_q,
+            self.reply_to_q_mgr,
+            self.user_identifier,
+            self.accounting_token,
+            self.appl_identity_data,
+            self.put_appl_type,
+            self.put_appl_name,
+            self.put_date,
+            self.put_time,
+            self.appl_origin_data,
+            self.group_id,
+            self.msg_seq_number,
+            self.offset,
+            self.msg_flags,
+            self.original_length,
+        ) = MD_V2.unpack(full)
+
+    def pack(self, version: int) -> bytes:
+        """Return the structure in the given version, 324 or 364 bytes."""
+        raw = MD_V2.pack(b"MD  ", version, *_fields_behind_version(self))
+        return raw if version == 2 else raw[:324]
+
+
+_fields_behind_version = attrgetter(*MessageDescriptor.__slots__[2:])
+_MD_V2_DEFAULTS = struct.pack("<24s4i", NO_GROUP, 1, 0, mq.MQMF_NONE, mq.MQOL_UNDEFINED)
+
+
+def delivered_descriptor(stored: bytes, backout_count: int, expiry: int | None = None) -> bytes:
+    """Return a stored version 2 descriptor with the backout count of this delivery and, if given, what is left of Expiry."""
+    md = stored[:_BACKOUT_COUNT_OFFSET] + _I32.pack(backout_count) + stored[_BACKOUT_COUNT_OFFSET + 4 :]
+    return md if expiry is None else md[:_EXPIRY_OFFSET] + _I32.pack(expiry) + md[_EXPIRY_OFFSET + 4 :]
+
+
+def describes_data(stored: bytes) -> tuple[int, int]:
+    """Return Encoding and CodedCharSetId of a packed descriptor."""
+    encoding, ccsid = struct.unpack_from("<ii", stored, 24)
+    return encoding, ccsid
+
+
+def describing_data(stored: bytes, ccsid: int, encoding: int) -> bytes:
+    """Return a packed descriptor with another CodedCharSetId and Encoding."""
+    return stored[:24] + struct.pack("<ii", encoding, ccsid) + stored[32:]
+
+
+def as_only_segment(stored: bytes, msg_flags: int) -> bytes:
+    """Return the version 2 descriptor of a reassembled message: the first segment's with these flags."""
+    return stored[:_MSG_FLAGS_OFFSET] + struct.pack("<ii", msg_flags, mq.MQOL_UNDEFINED)
+
+
+def as_version_1(stored: bytes, data: bytes, *, always: bool = False) -> tuple[bytes, bytes]:
+    """Return descriptor and data as a reader with a version 1 MQMD gets them.
+
+    Where the group fields differ from their defaults, or ``always``, an MQMDE goes in front of the data and the descriptor's
+    Format, Encoding and CodedCharSetId describe that MQMDE (IBM MQ, topic "MQMDE").
+    """
+    first = stored[:4] + _I32.pack(1) + stored[8:324]
+    if stored[324:] == _MD_V2_DEFAULTS and not always:
+        return first, data
+    encoding, ccsid, text_format = struct.unpack_from("<ii8s", stored, 24)
+    group_fields = struct.unpack_from("<24s4i", stored, 324)
+    extension = _MDE.pack(b"MDE ", 2, _MDE.size, encoding, ccsid, text_format, 0, *group_fields)
+    described = struct.pack("<ii8s", mq.MQENC_NATIVE, ccsid, mq.MQFMT_MD_EXTENSION)
+    return first[:24] + described + first[40:], extension + data
+
+
+def take_extension(md: MessageDescriptor, data: bytes) -> bytes:
+    """Move an MQMDE in front of ``data`` into a version 1 descriptor and return the data behind it.
+
+    Raises:
+        StructureError: the descriptor announces an MQMDE and there is none that is well-formed (MQRC_MDE_ERROR).
+    """
+    if len(data) < _MDE.size:
+        raise StructureError(f"MQMDE: {len(data)} bytes of data, {_MDE.size} expected")
+    struc_id, version, length, encoding, ccsid, text_format, _, *group_fields = _MDE.unpack_from(data)
+    if struc_id != b"MDE " or version != 2 or length != _MDE.size:
+        raise StructureError(f"MQMDE: StrucId {struc_id!r}, version {version}, length {length}")
+    md.encoding, md.coded_char_set_id, md.format = encoding, ccsid, text_format
+    md.group_id, md.msg_seq_number, md.offset, md.msg_flags, md.original_length = group_fields
+    return data[_MDE.size :]
+
+
+class GetMessageOptions:
+    """MQGMO (IBM MQ, topic "MQGMO"). A version 1 structure matches MsgId and CorrelId and gets no statuses back."""
+
+    __slots__ = ("match_options", "msg_handle", "msg_token", "options", "raw", "version", "wait_interval_ms")
+
+    def __init__(self, raw: bytes) -> None:
+        """Read the structure; raises StructureError."""
+        self.version = version_of(raw, b"GMO ", "MQGMO")
+        self.raw = raw
+        self.options, self.wait_interval_ms = struct.unpack_from("<ii", raw, 8)
+        self.match_options = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID
+        if self.version >= 2:
+            (self.match_options,) = _I32.unpack_from(raw, 72)
+        self.msg_token = raw[80:96] if self.version >= 3 else b""
+        self.msg_handle = struct.unpack_from("<q", raw, 104)[0] if self.version >= 4 else 0
+
+    def answered(self, resolved_q_name: bytes, statuses: bytes, token: bytes, returned_length: int) -> bytes:
+        """Return the structure with its output fields set; ``statuses`` is GroupStatus, SegmentStatus, Segmentation."""
+        raw = self.raw
+        out = raw[:24] + resolved_q_name
+        if self.version >= 2:
+            out += raw[72:76] + statuses + b" "
+        if self.version >= 3:
+            out += token + _I32.pack(returned_length)
+        return out + raw[len(out) :]
+
+
+class PutMessageOptions:
+    """MQPMO (IBM MQ, topic "MQPMO")."""
+
+    __slots__ = (
+        "action",
+        "context",
+        "new_msg_handle",
+        "options",
+        "original_msg_handle",
+        "pub_level",
+        "raw",
+        "recs_present",
+        "version",
+    )
+
+    def __init__(self, raw: bytes) -> None:
+        """Read the structure; raises StructureError."""
+        self.version = version_of(raw, b"PMO ", "MQPMO")
+        self.raw = raw
+        (self.options,) = _I32.unpack_from(raw, 8)
+        (self.context,) = _I32.unpack_from(raw, 16)
+        self.recs_present = _I32.unpack_from(raw, 128)[0] if self.version >= 2 else 0
+        self.original_msg_handle, self.new_msg_handle, self.action = (
+            struct.unpack_from("<qqi", raw, 160) if self.version >= 3 else (0, 0, mq.MQACTP_NEW)
+        )
+        self.pub_level = _I32.unpack_from(raw, 180)[0] if self.version >= 3 else _HIGHEST_LEVEL
+
+    def answered(self, resolved_q_name: bytes, resolved_q_mgr_name: bytes) -> bytes:
+        """Return the structure with its output fields set: one known destination, and where the message went."""
+        raw = self.raw
+        return raw[:20] + _ONE_KNOWN_DESTINATION + resolved_q_name + resolved_q_mgr_name + raw[128:]
+
+
+_HIGHEST_LEVEL = 9
+_ONE_KNOWN_DESTINATION = struct.pack("<iii", 1, 0, 0)
+
+
+# The longest text of MQOD and MQSD.
+LONGEST_TEXT = 10_240
+_NULL_TERMINATED = -1
+_CHARV = struct.Struct("<qiiii")
+_CCSID_UTF_8 = 1208
+
+
+@dataclass(frozen=True, slots=True)
+class VariableString:
+    """MQCHARV in a structure: where the caller's text is and how long; the text itself travels beside the structure."""
+
+    pointer: int
+    offset: int
+    buffer_size: int
+    length: int
+    ccsid: int
+
+    def is_well_formed(self, text: bytes) -> bool:
+        """Whether it may describe this text, one byte of which is too many if it is cut."""
+        if self.pointer and self.offset:
+            return False
+        if self.length > 0 and not (self.pointer or self.offset):
+            return False
+        return self.length >= _NULL_TERMINATED and len(text) <= LONGEST_TEXT and self.length <= LONGEST_TEXT
+
+    @property
+    def room(self) -> int:
+        """How many bytes may be returned."""
+        return max(0, self.buffer_size) if self.pointer or self.offset else 0
+
+
+def variable_string(raw: bytes, at: int) -> VariableString:
+    """Return the MQCHARV at an offset of a structure."""
+    return VariableString(*_CHARV.unpack_from(raw, at))
+
+
+def with_length(raw: bytes, at: int, length: int) -> bytes:
+    """Return a structure whose MQCHARV at an offset describes returned text of this length, in UTF-8."""
+    return raw[: at + 16] + struct.pack("<ii", length, _CCSID_UTF_8) + raw[at + _CHARV.size :]
+
+
+class ObjectDescriptor:
+    """MQOD (IBM MQ, topic "MQOD")."""
+
+    __slots__ = (
+        "alternate_user_id",
+        "dynamic_q_name",
+        "has_selection_string",
+        "object_name",
+        "object_q_mgr_name",
+        "object_string",
+        "object_type",
+        "raw",
+        "recs_present",
+        "res_object_string",
+        "version",
+    )
+
+    def __init__(self, raw: bytes) -> None:
+        """Read the structure; raises StructureError."""
+        self.version = version_of(raw, b"OD  ", "MQOD")
+        self.raw = raw
+        (self.object_type,) = _I32.unpack_from(raw, 8)
+        self.object_name = text_field(raw[12:60])
+        self.object_q_mgr_name = text_field(raw[60:108])
+        self.dynamic_q_name = text_field(raw[108:156])
+        self.alternate_user_id = text_field(raw[156:168])
+        self.recs_present = _I32.unpack_from(raw, 168)[0] if self.version >= 2 else 0
+        self.has_selection_string = False
+        self.object_string = self.res_object_string = VariableString(0, 0, 0, 0, 0)
+        if self.version >= 4:
+            self.object_string = variable_string(raw, _OD_OBJECT_STRING)
+            self.res_object_string = variable_string(raw, _OD_RES_OBJECT_STRING)
+            pointer, offset, _, length, _ = struct.unpack_from("<qiiii", raw, 368)
+            self.has_selection_string = bool((pointer or offset) and length)
+
+    def answered(self, object_name: str, resolved_q_name: str, resolved_q_mgr_name: str) -> bytes:
+        """Return the structure with the name of the object opened and, from version 3 on, the resolved names."""
+        raw = self.raw[:12] + name_field(object_name) + self.raw[60:]
+        if self.version < 3:
+            return raw
+        raw = raw[:248] + name_field(resolved_q_name) + name_field(resolved_q_mgr_name) + raw[344:]
+        if self.version < 4:
+            return raw
+        return raw[:416] + _I32.pack(self.object_type) + raw[420:]
+
+    def answered_topic(self, topic_string: bytes) -> tuple[bytes, bytes]:
+        """Return the structure of a topic that was opened, and as much of its topic string, from the right, as there is
+        room for."""
+        if self.version < 4:
+            return self.raw, b""
+        raw = with_length(self.raw, _OD_RES_OBJECT_STRING, len(topic_string))
+        raw = raw[:416] + _I32.pack(mq.MQOT_TOPIC) + raw[420:]
+        return raw, rightmost(topic_string, self.res_object_string.room)
+
+
+_OD_OBJECT_STRING, _OD_RES_OBJECT_STRING = 344, 392
+
+
+def rightmost(text: bytes, room: int) -> bytes:
+    """Return as much of a text from its right end as there is room for."""
+    return text[max(0, len(text) - room) :] if room else b""
+
+
+class SubscriptionDescriptor:
+    """MQSD (IBM MQ, topic "MQSD")."""
+
+    __slots__ = (
+        "accounting_token",
+        "appl_identity_data",
+        "expiry",
+        "level",
+        "object_name",
+        "object_string",
+        "options",
+        "pub_priority",
+        "raw",
+        "res_object_string",
+        "selection_string",
+        "sub_correl_id",
+        "sub_name",
+        "sub_user_data",
+    )
+
+    def __init__(self, raw: bytes) -> None:
+        """Read the structure; raises StructureError."""
+        version_of(raw, b"SD  ", "MQSD")
+        self.raw = raw
+        (self.options,) = _I32.unpack_from(raw, 8)
+        self.object_name = text_field(raw[12:60])
+        (self.expiry,) = _I32.unpack_from(raw, 112)
+        self.object_string = variable_string(raw, 120)
+        self.sub_name = variable_string(raw, 144)
+        self.sub_user_data = variable_string(raw, 168)
+        self.sub_correl_id = raw[192:216]
+        (self.pub_priority,) = _I32.unpack_from(raw, 216)
+        self.accounting_token = raw[220:252]
+        self.appl_identity_data = text_field(raw[252:284])
+        self.selection_string = variable_string(raw, 288)
+        (self.level,) = _I32.unpack_from(raw, 312)
+        self.res_object_string = variable_string(raw, 320)
+
+    def answered(self, sub_correl_id: bytes, topic_string: bytes) -> tuple[bytes, bytes]:
+        """Return the structure of a subscription that was made, and of its topic string, from the right, what has room."""
+        raw = self.raw[:192] + sub_correl_id + self.raw[216:]
+        return with_length(raw, 320, len(topic_string)), rightmost(topic_string, self.res_object_string.room)
+
+    def resumed(
+        self,
+        options: int,
+        object_name: str,
+        expiry: int,
+        user_data: bytes,
+        pub_priority: int,
+        accounting_token: bytes,
+        appl_identity_data: str,
+        level: int,
+    ) -> bytes:
+        """Return the structure with the fields that resuming a subscription fills in."""
+        raw = self.raw[:8] + _I32.pack(options) + name_field(object_name) + self.raw[60:112] + _I32.pack(expiry)
+        raw += self.raw[116:216] + _I32.pack(pub_priority) + accounting_token + name_field(appl_identity_data, 32)
+        raw += self.raw[284:312] + _I32.pack(level) + self.raw[316:]
+        return with_length(raw, 168, len(user_data))

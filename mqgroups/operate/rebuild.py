@@ -1,0 +1,342 @@
+"""A lost status record written again, from what lies on the data queue, so that the next start of its owner goes on there.
+
+``core.salvage`` decides; nothing is done where it cannot be known what is right. What is on the status queue and cannot be read
+is moved away in the same unit of work.
+
+The owner's status queue is held exclusively meanwhile, as an owner does, so no new owner comes in between. That does not prove
+that the old one's unit of work is backed out: its handles may be closed before. The command server is asked whether units of work
+have messages of the status queue or of the data queue; where it does not answer, an operator has to accept that nobody knows. An
+anchor without its record means that a unit of work hides the record, and nothing is written beside it; unless the command server
+says that none does: then the record is lost.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from mqgroups.config import (
+    STATUS_MODEL,
+    checked_name,
+    checked_queue_name,
+    checked_role,
+    checked_seconds,
+    status_queue_name,
+)
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.forwarding import ForwardQueue
+from mqgroups.connection.holder import ConnectionHolder, connection_of
+from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
+from mqgroups.core.group import GroupPosition
+from mqgroups.core.inspection import GroupInspection, QueueInspection
+from mqgroups.core.model import Persistence, Role
+from mqgroups.core.modes import Accept, RoleName
+from mqgroups.core.salvage import CannotSalvage, Obstacle, interrupted_at
+from mqgroups.core.status import Checkpoint, RecordState, StatusRecord
+from mqgroups.errors import (
+    CommandRefused,
+    ConfigurationError,
+    DuplicateStatusRecords,
+    OwnerActive,
+    StatusRecordCorrupt,
+)
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+from mqgroups.operate.browse import inspected
+from mqgroups.operate.command_server import uncommitted
+from mqgroups.operate.other_owners import check_not_owned
+from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
+from mqgroups.status.queue import StatusQueue
+from mqgroups.telemetry.repair import Repair
+
+_BROWSE = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG)
+
+
+@dataclass(frozen=True, slots=True)
+class Salvage:
+    """The result of ``salvage_owner``.
+
+    Attributes:
+        role, name, status_queue: of the producer (``"put"``) or consumer (``"get"``).
+        group: what is on the queue of its group; ``None`` if no group is interrupted.
+        record: the record that is written; ``None`` if no group is interrupted.
+        unreadable: how many messages are moved away from the status queue.
+        unreadable_to: the queue they are moved to.
+        orphaned: whether an anchor is removed whose record is lost.
+        done: whether the changes were made; ``False`` if it was only checked.
+    """
+
+    role: RoleName
+    name: str
+    status_queue: str
+    group: GroupInspection | None
+    record: StatusRecord | None
+    unreadable: int = 0
+    unreadable_to: str = ""
+    orphaned: bool = False
+    done: bool = False
+
+
+def salvage_owner(
+    q_mgr: ConnectionHolder,
+    name: str,
+    role: RoleName,
+    *,
+    queue: str,
+    group_id: bytes | None = None,
+    checkpoint: Checkpoint = None,
+    accept: Collection[Accept] = (),
+    other_status_queues: Collection[str] = (),
+    unreadable_to: str | None = None,
+    status_queue: str | None = None,
+    status_model: str = STATUS_MODEL,
+    wait_s: float = 0.0,
+    check: bool = False,
+) -> Salvage:
+    """Write the lost status record of a producer or consumer again, from the messages of its group that are on its queue.
+
+    The next start resumes the group: a producer after the last message on the queue, a consumer at the first one that is left.
+    The messages do not tell the checkpoint, nor how many owners there were.
+
+    Args:
+        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
+        name: the name of the producer or consumer.
+        role: ``"put"`` for a producer, ``"get"`` for a consumer.
+        queue: the queue it puts to or gets from, by the name that the application uses.
+        group_id: the group, 24 bytes; by default the only one on the queue that may have been interrupted.
+        checkpoint: the application's checkpoint, to be written into the record.
+        accept: the checks to override. Override a check only if you know what it cannot find out:
+            ``"in-use"``: others have the queue open, or have its messages in units of work, or nobody can say whether they do.
+            You know that they do not work with this group.
+            ``"other-owners"``: not all other status queues can be found or read. You know that no other owner has this group.
+            ``"begun"``: the first messages of a producer's group are gone. You know that a consumer got them in order.
+            ``"nothing-interrupted"``: no group is interrupted. Only messages that cannot be read are moved away.
+        other_status_queues: status queues of other owners on this queue manager. Their records are read, because a group has
+            one owner. The command server lists those called ``MQGROUPS.PUT.*``, ``MQGROUPS.SHARED.*`` and ``MQGROUPS.GET.*``.
+            If this user may not ask it, the names given here are taken for all that there are.
+        unreadable_to: where to move what is on the status queue if it cannot be read as a record, or if there are several
+            records. It is moved as it is, in the same unit of work. By default that is an error.
+        status_queue: its status queue; by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
+        status_model: the model queue to make the status queue from, if there is none.
+        wait_s: how long to wait for an instance of this name to end, seconds.
+        check: return what would be done, and change nothing.
+
+    Raises:
+        GroupOwned: the record of another owner names the group; nothing was changed.
+        SalvageRefused: the messages do not prove where the owner stands; nothing was changed.
+        OwnerActive: the owner is running; or a unit of work hides its record, or the record of another owner.
+        QueueMissing: one of ``other_status_queues`` does not exist.
+        ConfigurationError, StatusError, MQIError: as for its start.
+    """
+    owner_role = checked_role(role)
+    if isinstance(other_status_queues, str):
+        raise ConfigurationError(f"other_status_queues must be a collection of names, got {other_status_queues!r}")
+    asked = _Asked(
+        role=owner_role,
+        name=checked_name(name),
+        queue=checked_queue_name("queue", queue),
+        group_id=None if group_id is None else checked_group_id(group_id),
+        checkpoint=checkpoint,
+        accepted=checked_accept(accept),
+        other_status_queues=frozenset(
+            checked_queue_name("other_status_queues", other) for other in other_status_queues
+        ),
+        unreadable_to="" if unreadable_to is None else checked_queue_name("unreadable_to", unreadable_to),
+        status_queue=status_queue_name(owner_role, name, status_queue),
+        status_model=checked_queue_name("status_model", status_model),
+        wait_s=checked_seconds("wait_s", wait_s),
+    )
+    connection = connection_of(q_mgr)
+    repair = Repair(connection.telemetry, queue, connection.q_mgr_name)
+    rebuild = _Rebuild(connection, asked, repair, check=check)
+    if check:
+        return connection.reopening(rebuild.attempt)
+    with repair:
+        done = connection.reopening(rebuild.attempt)
+        repair.salvaged(name, done.record)
+        return done
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """The arguments of ``salvage_owner``, checked."""
+
+    role: Role
+    name: str
+    queue: str
+    group_id: bytes | None
+    checkpoint: Checkpoint
+    accepted: frozenset[Obstacle]
+    other_status_queues: frozenset[str]
+    unreadable_to: str
+    status_queue: str
+    status_model: str
+    wait_s: float
+
+
+class _Rebuild:
+    """One salvage, over all its attempts: the record that is written has the same mark in each."""
+
+    def __init__(self, connection: Connection, asked: _Asked, repair: Repair, *, check: bool) -> None:
+        self._connection = connection
+        self._asked = asked
+        self._repair = repair
+        self._check = check
+        self._owner_id = uuid.uuid4().hex
+        self._planned: Salvage | None = None
+
+    def attempt(self) -> Salvage:
+        """Open the status queue, and write the record, or plan it."""
+        connection, asked = self._connection, self._asked
+        status = StatusQueue(
+            connection, asked.status_queue, asked.status_model, asked.wait_s, longest_bytes=st.LONGEST_MESSAGE_BYTES
+        )
+        delete = status.was_made
+        try:
+            # What a dying unit of work hides, here or of another owner, comes back or goes in time.
+            waiting = retrying(Patience(asked.wait_s), OWNER_ACTIVE, connection.sleep)
+            done = waiting(lambda: self._salvaged(status))
+            delete = delete and (done.record is None or not done.done)
+            return done
+        finally:
+            status.close(delete=delete)
+
+    def _salvaged(self, status: StatusQueue) -> Salvage:
+        connection, asked = self._connection, self._asked
+        found, unreadable, orphaned = _read(connection, status, move_away=bool(asked.unreadable_to))
+        if self._planned is not None and not orphaned and _is_done(self._planned, found, unreadable):
+            return replace(self._planned, done=True)
+        if found is not None:
+            error = CannotSalvage(Obstacle.RECORD_THERE, f"a record ({found.state.value})", "none")
+            raise refused(f"status queue {asked.status_queue}", error, asked.status_queue)
+        self._planned = self._plan(unreadable, orphaned=orphaned)
+        if self._check:
+            return self._planned
+        _carry_out(connection, status, self._planned)
+        return replace(self._planned, done=True)
+
+    def _plan(self, unreadable: int, *, orphaned: bool) -> Salvage:
+        connection, asked = self._connection, self._asked
+        seen = inspected(connection, asked.queue)
+        try:
+            where = interrupted_at(
+                asked.role,
+                seen,
+                q_mgr_name=connection.q_mgr_name,
+                group_id=asked.group_id,
+                accepted=asked.accepted,
+            )
+            # Afterwards: whoever has begun a group has committed a record of it.
+            if where:
+                check_not_owned(
+                    connection,
+                    asked.role,
+                    where[0].group_id,
+                    own=asked.status_queue,
+                    named=asked.other_status_queues,
+                    accepted=asked.accepted,
+                )
+        except CannotSalvage as error:
+            raise refused(f"queue {asked.queue}", error, asked.status_queue) from error
+        group, position = where or (None, None)
+        return Salvage(
+            asked.role.value,
+            asked.name,
+            asked.status_queue,
+            group,
+            None if group is None or position is None else self._record(seen, group, position),
+            unreadable,
+            asked.unreadable_to,
+            orphaned,
+        )
+
+    def _record(self, seen: QueueInspection, group: GroupInspection, position: GroupPosition) -> StatusRecord:
+        connection, asked = self._connection, self._asked
+        puts = asked.role is Role.PUT
+        (persistence,) = group.persistences
+        return StatusRecord(
+            role=asked.role,
+            name=asked.name,
+            state=RecordState.IN_GROUP,
+            owner_id=self._owner_id,
+            epoch=1,
+            unit_of_work=1,
+            queue=seen.queue,
+            group_id=position.group_id,
+            msg_seq_number=position.msg_seq_number,
+            q_mgr_identifier=connection.q_mgr_identifier,
+            # Its messages are here, wherever others of that queue's may go.
+            resolved_q_name=seen.resolved_q_name if puts else "",
+            resolved_q_mgr_name=connection.q_mgr_name if puts else "",
+            persistence=Persistence(persistence) if puts else Persistence.PERSISTENT,
+            offset=position.offset,
+            in_last_message=position.in_last_message,
+            checkpoint=asked.checkpoint,
+            traceparent=self._repair.traceparent,
+        )
+
+
+def _read(connection: Connection, status: StatusQueue, *, move_away: bool) -> tuple[StatusRecord | None, int, bool]:
+    """Return the record there is; how many messages there are that are none and may be moved away; whether an anchor is left of
+    a record that is lost.
+
+    Raises:
+        OwnerActive: a unit of work hides what is there, or may hide it.
+    """
+    try:
+        hidden: int | None = uncommitted(connection, status.name)
+    except CommandRefused as error:
+        hidden, unasked = None, str(error)
+    else:
+        if hidden:
+            raise hidden_by_unit_of_work(f"status queue {status.name}", f"units of work have {hidden} of its messages")
+    try:
+        return status.read(wait=False), 0, False
+    except OwnerActive as error:
+        if hidden is None:
+            raise hidden_by_unit_of_work(
+                f"status queue {status.name}",
+                f"there is an anchor without its record. A unit of work hides the record, or it is lost, and nobody can say "
+                f"which ({unasked}): ask as a user who may put to SYSTEM.ADMIN.COMMAND.QUEUE and display the queue; or, if "
+                "DISPLAY QSTATUS says UNCOM(NO), remove the anchor",
+            ) from error
+        return None, 0, True
+    except (StatusRecordCorrupt, DuplicateStatusRecords):
+        if not move_away:
+            raise
+        return None, _messages_on(connection, status.name), False
+
+
+def _messages_on(connection: Connection, name: str) -> int:
+    queue, messages = connection.open_queue(name, mq.MQOO_BROWSE), 0
+    try:
+        while queue.get_descriptor(st.md(), _BROWSE) is not None:
+            messages += 1
+    finally:
+        queue.close()
+    return messages
+
+
+def _is_done(planned: Salvage, found: StatusRecord | None, unreadable: int) -> bool:
+    """Say whether a commit without an answer was one."""
+    written = planned.record.mark if planned.record else None
+    return unreadable == 0 and (found.mark if found else None) == written
+
+
+def _carry_out(connection: Connection, status: StatusQueue, salvage: Salvage) -> None:
+    away = ForwardQueue(connection, salvage.unreadable_to) if salvage.unreadable else None
+
+    try:
+        if away is not None and away.queue.resolved_q_name == status.name:
+            raise ConfigurationError(
+                f"{away.queue.name} is the status queue {status.name} itself: what is moved goes elsewhere"
+            )
+        with connection.unit_of_work(status):
+            if away is not None or salvage.orphaned:
+                status.move_all(away)
+            if salvage.record is not None:
+                status.stage(salvage.record)
+    finally:
+        if away is not None:
+            away.close()

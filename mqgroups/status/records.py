@@ -1,0 +1,124 @@
+"""The messages on a status queue as records: browsed and decoded, and the errors for what cannot be read or is somebody else's.
+
+``core.status`` decodes one record, ``core.status_chain`` says which one counts.
+"""
+
+from __future__ import annotations
+
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import Queue
+from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
+from mqgroups.core.restart import Mismatch
+from mqgroups.core.status import RecordRejected, RecordState, RejectedBecause, StatusRecord, decode, shown
+from mqgroups.core.status_chain import MOST_SEGMENTS, ChainBroken, FoundMessage, LookAgain, RecordHidden, on_queue
+from mqgroups.errors import SALVAGE, MessageTooLong, StatusRecordCorrupt, StatusRecordForeign, StatusRecordVersion
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+
+LONGEST_RECORD_BYTES = 16_777_216
+_BROWSE_FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
+_BROWSE_NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
+# More messages than that are no owner's, whatever they are.
+_MOST_MESSAGES = 2 * MOST_SEGMENTS
+
+
+def browsed(queue: Queue, longest_bytes: int = LONGEST_RECORD_BYTES) -> list[FoundMessage]:
+    """Return what lies on a status queue; raises StatusRecordCorrupt, StatusRecordVersion, MQIError."""
+    found: list[FoundMessage] = []
+    options = _BROWSE_FIRST
+    try:
+        while len(found) <= _MOST_MESSAGES and (got := queue.get(st.md(), options)) is not None:
+            data, md, _ = got
+            options = _BROWSE_NEXT
+            found.append(
+                FoundMessage(
+                    md[st.MD_MSG_ID],
+                    md[st.MD_CORREL_ID],
+                    md[st.MD_GROUP_ID],
+                    st.long_at(md, st.MD_OFFSET),
+                    len(data),
+                    MsgFlag(st.long_at(md, st.MD_MSG_FLAGS)),
+                    decoded_record(queue.name, data),
+                )
+            )
+    except MessageTooLong as error:
+        raise corrupt_record(queue.name, str(error), f"at most {longest_bytes} bytes") from error
+    return found
+
+
+def held_by(connection: Connection, name: str) -> StatusRecord | None:
+    """Return the committed record that can be seen on a status queue that somebody else has open.
+
+    ``None`` if none can, or if what was seen is not all that there is: the holder may be at work at that moment.
+
+    Raises:
+        StatusError: what is seen is not a status record of this version.
+        MQIError: a call failed.
+    """
+    queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=LONGEST_RECORD_BYTES)
+    try:
+        return on_queue(browsed(queue))[1]
+    except (RecordHidden, LookAgain, ChainBroken):
+        return None
+    finally:
+        queue.close()
+
+
+def decoded_record(name: str, data: bytes) -> StatusRecord:
+    """Return the record that a message on status queue ``name`` holds.
+
+    Raises:
+        StatusRecordCorrupt, StatusRecordVersion: it holds none that can be read.
+    """
+    try:
+        return decode(data)
+    except RecordRejected as error:
+        if error.because is RejectedBecause.VERSION:
+            raise StatusRecordVersion(
+                f"status queue {name}: {error}. Go on with the version of mqgroups that wrote it",
+                status_queue=name,
+                found=error.found,
+                expected=error.expected,
+            ) from error
+        raise corrupt_record(name, error.found, error.expected) from error
+
+
+def saying_nothing(record: StatusRecord) -> StatusRecord:
+    """Return the owner's record without a group."""
+    return StatusRecord(
+        role=record.role,
+        name=record.name,
+        state=RecordState.IDLE,
+        owner_id=record.owner_id,
+        epoch=record.epoch,
+        unit_of_work=0,
+        queue=record.queue,
+        group_id=GROUP_ID_NONE,
+        msg_seq_number=0,
+        q_mgr_identifier=record.q_mgr_identifier,
+    )
+
+
+def corrupt_record(name: str, found: str, expected: str) -> StatusRecordCorrupt:
+    """Return the error for what lies on status queue ``name`` and is no status record."""
+    return StatusRecordCorrupt(
+        f"status queue {name}: found {found}, expected {expected}. It was left where it is. Find out what put it; "
+        f"only when the group it may speak of is known to be whole, or was cleared up by hand, remove it; or {SALVAGE}",
+        status_queue=name,
+        found=found,
+        expected=expected,
+    )
+
+
+def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign:
+    """Return the error for a status record that is somebody else's."""
+    return StatusRecordForeign(
+        f"the status record on status queue {status_queue} is of {mismatch.field} {shown(mismatch.found)}, expected "
+        f"{shown(mismatch.expected)}. Somebody else's group was interrupted there, or this program is pointed at the wrong "
+        "queue, queue manager or status queue. Nothing was changed: correct the settings, or let the record's owner "
+        "finish its group",
+        status_queue=status_queue,
+        field=mismatch.field,
+        found=mismatch.found,
+        expected=mismatch.expected,
+    )

@@ -1,0 +1,98 @@
+"""``mqgroups batches list`` and ``purge``: what is printed, what is removed, and what is left."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from mqgroups.cli.main import main
+from tests.batch.test_batch_producer import Died, dying
+from tests.fix_batches import messages
+from tests.fix_cli import environment
+
+
+@pytest.fixture
+def run(batches):
+    """A function that runs a command on the shared status queue."""
+
+    def run_command(*arguments, **more):
+        command = ["batches", *arguments, "--status-queue", batches.status_queue]
+        return CliRunner(env=environment(batches.owner.target)).invoke(main, command, **more)
+
+    return run_command
+
+
+@pytest.fixture
+def left(batches):
+    """A sink that has completed batch 0 and has left batch 1 with one group whole and one begun."""
+    batches.attempt().put_group("A", messages("A", 3))
+    batches.complete(0)
+    attempt = batches.attempt(batch=1)
+    attempt.put_group("B", messages("B", 3))
+    with pytest.raises(Died):
+        attempt.put_group("C", dying("C", 5, after=4))
+    return batches
+
+
+def test_list_says_what_is_there(left, run):
+    said = run("list")
+    assert said.exit_code == 0, said.output
+    lines = said.output.splitlines()
+    assert lines[0] == f"sink {left.sink}, queue {left.queue}: last batch completed 0"
+    assert lines[1].startswith("  batch 1 group B: completed, 3 messages committed, GroupId ")
+    assert lines[2].startswith("  batch 1 group C: in group, 2 messages committed, GroupId ")
+    assert len(lines) == 3
+
+
+def test_list_in_json(left, run):
+    said = json.loads(run("list", "--json", "--sink", left.sink).output)
+    assert (said["status_queue"], said["exit_code"]) == (left.status_queue, 0)
+    (sink,) = said["sinks"]
+    assert (sink["sink"], sink["queue"], sink["completed_batch"]) == (left.sink, left.queue, 0)
+    assert [(each["key"], each["state"], each["msg_seq_number"]) for each in sink["groups"]] == [
+        ("B", "completed", 3),
+        ("C", "in group", 2),
+    ]
+    assert sink["in_unit_of_work"] == []
+    assert run("list", "--sink", "another").output == ""
+
+
+def test_purge_takes_the_records_and_leaves_the_groups_and_the_mark(left, run):
+    said = run("purge", "--sink", left.sink, "--yes")
+    assert said.output == "purged: records of 2 groups, 0 messages of unfinished groups, 0 high-water marks\n"
+    assert left.kinds() == ["high-water mark"]
+    assert left.depth() == 3 + 3 + 2
+
+
+def test_purge_can_take_the_messages_of_unfinished_groups_and_the_mark(left, run):
+    said = run("purge", "--sink", left.sink, "--yes", "--unfinished-groups", "--high-water-mark")
+    assert said.output == "purged: records of 2 groups, 2 messages of unfinished groups, 1 high-water marks\n"
+    assert left.kinds() == []
+    assert left.depth() == 3 + 3
+    assert set(left.groups()) == {"A", "B"}
+
+
+def test_purge_asks_and_leaves_other_sinks_alone(left, run):
+    refused = run("purge", "--sink", left.sink, input="n\n")
+    assert refused.exit_code == 1
+    assert "puts groups twice" in refused.output
+    run("purge", "--sink", "another", "--yes", "--high-water-mark")
+    assert left.kinds() == ["high-water mark", "intent", "intent", "status", "status"]
+
+
+def test_what_is_no_status_record_is_disarray(batches, run):
+    batches.attempt()
+    batches.owner.put_raw(b"something else", batches.status_queue)
+    said = run("list")
+    assert said.exit_code == 5
+    assert f"status queue {batches.status_queue}: found 14 bytes" in said.output
+    said = json.loads(run("list", "--json").stdout)
+    assert (said["error"], said["sinks"], said["exit_code"]) == ("StatusRecordCorrupt", [], 5)
+
+
+def test_a_status_queue_that_is_not_there_is_told(run):
+    said = run("list")
+    assert said.exit_code == 1
+    assert "2085 MQRC_UNKNOWN_OBJECT_NAME" in said.output

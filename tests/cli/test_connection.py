@@ -1,0 +1,114 @@
+"""How commands connect: where the password is, which settings go together, and the exit code when nobody answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.embedded import Fault
+from mqgroups.mqi import constants as mq
+from tests.fix_cli import MQGROUPS, environment, invoke
+
+THIS = [b"%d" % number for number in range(7)]
+
+
+@pytest.fixture
+def recover(owner):
+    """A function that runs ``mqgroups recover`` for the owner, which waits for nothing."""
+
+    def run(*arguments, wait="0", **variables):
+        words = ["recover", "--name", owner.name, "--wait", wait, *arguments]
+        return invoke(*words, **{**environment(owner.target), **variables})
+
+    return run
+
+
+@pytest.mark.embedded
+def test_the_password_is_in_a_file_or_in_a_variable_that_is_named(owner, recover, tmp_path):
+    path = tmp_path / "password"
+    path.write_text(f"{owner.target.password}\n")
+    assert recover("--password-file", str(path), MQGROUPS_PASSWORD="wrong").exit_code == ExitCode.DONE
+    assert recover(MQGROUPS_PASSWORD="", MQGROUPS_PASSWORD_FILE=str(path)).exit_code == ExitCode.DONE
+    named = {"MQGROUPS_PASSWORD": "wrong", "ANOTHER": owner.target.password}
+    assert recover("--password-env", "ANOTHER", **named).exit_code == ExitCode.DONE
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "sentence"),
+    [
+        (("--password-file", "/no/such"), {}, "password: file /no/such cannot be read"),
+        (
+            ("--password-file", "f", "--password-env", "V"),
+            {},
+            "--password-file and --password-env: give one or the other",
+        ),
+        (("--token-env", "NO_SUCH_VARIABLE"), {}, "token and user"),
+        ((), {"MQGROUPS_TOKEN": "t"}, "token and user: a token says who it is"),
+        (("--ccdt-url", "file:///c"), {}, "ccdt_url and channel"),
+        ((), {"MQGROUPS_KEY_REPOSITORY": "/k"}, "key_repository without cipher_spec"),
+        (("--peer-name", "CN=x"), {}, "peer_name without cipher_spec"),
+        (("--certificate-label", "l"), {}, "certificate_label without cipher_spec"),
+        (("--key-repository-password-file", "f"), {}, "key_repository_password without key_repository"),
+        (("--q-mgr", "*QM1"), {}, "lets whichever queue manager answer"),
+    ],
+)
+def test_security_options_that_make_no_sense_end_2(recover, arguments, variables, sentence):
+    result = recover(*arguments, **variables)
+    assert result.exit_code == ExitCode.USAGE
+    assert sentence in " ".join(result.stderr.split())
+
+
+def test_without_a_queue_manager_to_ask_the_command_is_not_understood():
+    result = invoke("recover", "--name", "N", MQGROUPS_Q_MGR_NAME="")
+    assert result.exit_code == ExitCode.USAGE
+    assert "--q-mgr" in result.stderr
+
+
+def test_a_queue_manager_that_is_not_there_ends_6(recover):
+    result = recover("--json", MQGROUPS_CONN_NAME="127.0.0.1(1)")
+    assert result.exit_code == ExitCode.NO_CONNECTION
+    assert result.stderr.startswith("mqgroups: MQCONNX for queue manager")
+    said = json.loads(result.stdout)
+    assert (said["error"], said["owners"], said["exit_code"]) == ("ConnectionBroken", [], ExitCode.NO_CONNECTION)
+
+
+@pytest.mark.parametrize("variables", [{"MQGROUPS_Q_MGR_NAME": "NOBODY"}, {"MQGROUPS_PASSWORD": "wrong"}])
+def test_a_queue_manager_that_refuses_ends_6(recover, variables):
+    result = recover(**variables)
+    assert result.exit_code == ExitCode.NO_CONNECTION
+    assert "wrong" not in result.output
+
+
+@pytest.mark.embedded
+def test_a_call_that_fails_for_another_reason_ends_1(owner, recover, faults):
+    owner.put_group(THIS)
+    faults.arm(Fault("answer", verb="MQGET", reason=mq.MQRC_GET_INHIBITED))
+    result = recover("--role", "put")
+    assert (result.exit_code, "2016" in result.stderr) == (ExitCode.FAILED, True)
+
+
+@pytest.mark.embedded
+def test_a_queue_manager_that_comes_in_time_is_waited_for(recover, faults):
+    faults.arm(Fault("answer", verb="MQCONNX", times=3, reason=mq.MQRC_Q_MGR_NOT_AVAILABLE))
+    assert recover(wait="30").exit_code == ExitCode.DONE
+    assert faults.faults_fired() == 3
+
+
+@pytest.mark.embedded
+def test_the_command_finds_an_embedded_queue_manager_of_exec_by_mqserver():
+    command = ["embedded", "exec", "--", sys.executable, "-m", "mqgroups", "recover", "--name", "N", "--role", "get"]
+    done = subprocess.run(
+        [*MQGROUPS, *command],
+        env={name: value for name, value in os.environ.items() if not name.startswith("MQGROUPS_")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (ExitCode.DONE, "")
+    assert done.stdout.startswith("get N: unknown: there is no status queue")

@@ -1,0 +1,97 @@
+"""The command ``mqgroups``: the help of all commands, and what it says where its packages are missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from mqgroups.cli.main import main
+from tests.fix_cli import invoke
+
+
+def commands(group: click.Group = main, path: tuple[str, ...] = ()):
+    yield path, group
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+@pytest.mark.parametrize(("path", "command"), [pytest.param(*each, id=" ".join(each[0])) for each in commands()])
+def test_every_command_and_option_has_help(path, command):
+    result = invoke(*path, "--help")
+    assert result.exit_code == 0
+    assert command.help
+    assert all(option.help for option in command.params if isinstance(option, click.Option))
+    assert max(map(len, result.output.splitlines())) <= 110
+
+
+def test_every_command_is_in_the_modules_docstring():
+    from mqgroups.cli import main as cli
+
+    for path, command in commands():
+        if not isinstance(command, click.Group):
+            assert f"mqgroups {' '.join(path)} " in cli.__doc__
+
+
+def test_version():
+    assert invoke("--version").output.startswith("mqgroups 0.")
+
+
+# Python with these modules not installed.
+WITHOUT = """
+import sys
+for name in {names}:
+    sys.modules[name] = None
+sys.argv = ["mqgroups", "--version"]
+{code}
+"""
+
+
+def without(*names: str, code: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", WITHOUT.format(names=names, code=code)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("module", ["mqgroups", "mqgroups.spark", "mqgroups.embedded", "mqgroups.testing"])
+def test_an_application_needs_neither_click_nor_rich(module):
+    done = without("click", "rich", code=f"import {module}")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("names", "said"), [(("click", "rich"), "click and rich"), (("click",), "click"), (("rich",), "rich")]
+)
+def test_the_command_says_what_to_install_in_one_sentence(names, said):
+    done = without(*names, code="import runpy; runpy.run_module('mqgroups', run_name='__main__')")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"mqgroups: the command needs {said}: pip install 'mqgroups[cli]'\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "extra"),
+    [
+        ("sortedcontainers", ("embedded", "run", "--listen", "127.0.0.1:0"), "embedded"),
+        ("pyspark", ("pipeline", "run", "examples/pipeline/flights.toml"), "spark"),
+    ],
+)
+def test_a_command_says_which_extra_it_lacks(name, words, extra):
+    code = f"sys.argv = ['mqgroups', *{words!r}]; import runpy; runpy.run_module('mqgroups', run_name='__main__')"
+    done = without(name, code=code)
+    assert done.returncode == 1
+    assert done.stderr == f"mqgroups: this command needs {name}: pip install 'mqgroups[cli,{extra}]'\n"
+
+
+def test_help_needs_no_rich_no_embedded_queue_manager_and_no_spark():
+    code = """
+from mqgroups.cli.main import main
+main(["--help"], standalone_mode=False)
+heavy = {"rich", "pyspark", "pyarrow", "sortedcontainers", "mqgroups.embedded", "mqgroups.spark"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+"""
+    done = without(code=code)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,451 @@
+"""``mqgroups recover`` and ``operate.inspect_owner``: what they find, what they leave alone, how the command ends."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from mqgroups import errors, operate
+from mqgroups.cli.main import main
+from mqgroups.core.model import Role
+from mqgroups.core.poison import Suspect
+from mqgroups.core.status import RecordState, encode
+from mqgroups.embedded import Fault
+from mqgroups.mqi import constants as mq
+from tests.fix_cli import environment
+from tests.fix_mqi import OK, wait_until
+
+THIS = [b"%d" % number for number in range(7)]
+MAY_START, FAILED, USAGE, INTERRUPTED, OWNER_ACTIVE, DISARRAY, NO_CONNECTION, MISSING = range(8)
+statuses = pytest.mark.parametrize("status", ["classic", "segmented"])
+checks = pytest.mark.parametrize("check", [(), ("--check",)], ids=["recover", "check"])
+
+
+class Died(Exception):
+    """What ends an owner that does not close in order."""
+
+
+@pytest.fixture
+def recover(owner):
+    """A function that runs the command for the owner, which waits for nothing."""
+
+    def run(*arguments, name=owner.name, wait="0", **variables):
+        command = ["recover", "--name", name, "--wait", wait, *arguments]
+        return CliRunner(env={**environment(owner.target), **variables}).invoke(main, command)
+
+    return run
+
+
+def complete_and_die(owner, status="classic", checkpoint=None):
+    """Put two groups in five units of work, and fail before the producer is closed in order."""
+    with owner.producer(status_layout=status) as producer:
+        for _ in range(2):
+            with producer.group() as group:
+                for data in THIS[:5]:
+                    group.set_checkpoint(checkpoint)
+                    group.put(data)
+        raise Died
+
+
+def interrupt_get(owner):
+    """Get four messages of a group in two units of work, and lose the connection in the third."""
+    owner.put_raw_group(THIS)
+    qmgr = owner.connect()
+    for message in next(iter(owner.consumer(qmgr))):
+        if message.msg_seq_number == 6:
+            break
+    qmgr.close()
+
+
+NEVER = "unknown: there is no status queue, so it never started, or its queue was deleted"
+
+
+def record(owner, **fields):
+    """Return a status record of the owner's with other ``fields``, as it lies on the queue."""
+    values = {
+        "role": Role.PUT,
+        "name": owner.name,
+        "state": RecordState.IN_GROUP,
+        "owner_id": "0" * 32,
+        "epoch": 1,
+        "unit_of_work": 1,
+        "queue": owner.queue,
+        "group_id": b"G" * 24,
+        "msg_seq_number": 2,
+        "q_mgr_identifier": owner.qmgr.q_mgr_identifier,
+    }
+    return encode(operate.StatusRecord(**{**values, **fields}))
+
+
+def of_another_version(data):
+    """Return a status record with another schema version, and the right digest."""
+    body = re.sub(rb'"schema":1\b', b'"schema":999', data[len('{"sha256":"",') + 64 :])
+    return b'{"sha256":"' + hashlib.sha256(body).hexdigest().encode() + b'",' + body
+
+
+def lay(owner, role, data):
+    """Put a message on a status queue, which is made if it is not there."""
+    if not is_there(owner, role):
+        (owner.producer if role == "put" else owner.consumer)().close()
+    owner.put_raw(data, owner.status_queue(role))
+
+
+def is_there(owner, role):
+    """Whether there is a status queue."""
+    handle = owner.eye.open(owner.status_queue(role), mq.MQOO_INQUIRE)
+    handle.close()
+    return handle.code == OK
+
+
+# --- nothing is interrupted
+
+
+@checks
+def test_an_owner_that_never_was_may_start_and_nothing_is_left_behind(owner, recover, check):
+    result = recover(*check)
+    assert (result.exit_code, result.stderr) == (MAY_START, "")
+    assert result.stdout.splitlines() == [
+        f"put {owner.name}: {NEVER}",
+        f"  status queue  MQGROUPS.PUT.{owner.name}",
+        f"get {owner.name}: {NEVER}",
+        f"  status queue  MQGROUPS.GET.{owner.name}",
+    ]
+    assert not is_there(owner, "put")
+
+
+@checks
+def test_the_model_queue_is_tried_and_the_queue_deleted_again(owner, recover, check):
+    assert recover("--role", "put", *check).exit_code == MAY_START
+    assert not is_there(owner, "put")
+
+
+def test_a_status_queue_that_exists_is_never_deleted(owner, recover):
+    owner.put_group(THIS)
+    assert recover("--role", "put").exit_code == MAY_START
+    assert is_there(owner, "put")
+
+
+@checks
+def test_who_was_never_here_is_told_from_who_is_clean(owner, recover, check):
+    def state():
+        (said,) = json.loads(recover("--role", "put", "--json", *check).stdout)["owners"]
+        return said["state"]
+
+    assert state() == "unknown"
+    owner.put_group(THIS)
+    assert state() == "free"
+    assert recover("--role", "put").stdout.splitlines()[0] == f"put {owner.name}: clean, nothing is interrupted"
+
+
+@checks
+def test_a_status_queue_that_must_exist_and_does_not_ends_7(owner, recover, check):
+    for role in ((), ("--role", "put"), ("--role", "get")):
+        result = recover("--must-exist", "--json", *role, *check)
+        assert (result.exit_code, json.loads(result.stdout)["exit_code"]) == (MISSING, MISSING)
+    owner.put_group(THIS)
+    assert recover("--must-exist", *check).exit_code == MAY_START
+    assert recover("--must-exist", "--role", "put", *check).exit_code == MAY_START
+    assert recover("--must-exist", "--role", "get", *check).exit_code == MISSING
+
+
+@statuses
+def test_the_record_of_a_completed_group_is_taken_away(owner, recover, status):
+    with pytest.raises(Died):
+        complete_and_die(owner, status)
+    assert owner.records("put") != []
+    checked = recover("--role", "put", "--check", "--json")
+    assert (checked.exit_code, json.loads(checked.stdout)["owners"][0]["taken_away"]) == (MAY_START, False)
+    assert owner.records("put") != []
+    result = recover("--role", "put")
+    assert result.exit_code == MAY_START
+    assert "  record        completed, unit of work 6, epoch 1, removed" in result.stdout.splitlines()
+    assert owner.records("put") == []
+    assert owner.data() == THIS[:5] * 2
+
+
+def test_the_record_of_an_owner_that_did_nothing_is_taken_away(owner, recover):
+    qmgr = owner.connect()
+    owner.producer(qmgr)
+    qmgr.close()
+    assert owner.record("put")["state"] == "idle"
+    result = recover()
+    assert result.exit_code == MAY_START
+    assert result.stdout.splitlines()[2] == "  record        idle, unit of work 0, epoch 1, removed"
+    assert owner.records("put") == []
+
+
+def test_a_checkpoint_is_never_taken_away(owner, recover):
+    """It says which group is next, to an application that puts many."""
+    with pytest.raises(Died):
+        complete_and_die(owner, checkpoint={"line": 5})
+    result = recover()
+    assert result.exit_code == MAY_START
+    assert result.stdout.splitlines()[0] == f"put {owner.name}: clean, with a checkpoint; nothing is interrupted"
+    assert "  checkpoint    {'line': 5}" in result.stdout.splitlines()
+    with owner.producer() as producer:
+        assert producer.checkpoint == {"line": 5}
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_connection_that_is_lost_while_a_record_is_taken_away_does_no_harm(owner, recover, faults, when):
+    with pytest.raises(Died):
+        complete_and_die(owner)
+    faults.arm(Fault("drop", when, verb="MQCMIT"))
+    result = recover()
+    assert (result.exit_code, "2009" in result.stderr) == (NO_CONNECTION, True)
+    wait_until(lambda: len(owner.records("put")) == (when == "before"))
+    assert recover().exit_code == MAY_START
+    assert owner.records("put") == []
+
+
+# --- a group is interrupted
+
+
+@statuses
+def test_an_interrupted_group_is_left_for_the_start(owner, recover, status):
+    owner.interrupt_put(THIS, checkpoints=range(7), status_layout=status)
+    before = owner.records("put")
+    result = recover()
+    assert (result.exit_code, result.stderr) == (MAY_START, "")
+    assert result.stdout.splitlines() == [
+        f"put {owner.name}: a group is interrupted, and the next start resumes it",
+        f"  status queue  MQGROUPS.PUT.{owner.name}",
+        "  record        in group, unit of work 3, epoch 1",
+        f"  group         {owner.on_queue()[0].group_id.hex()} on queue {owner.queue}",
+        "  committed     6 messages",
+        "  checkpoint    5",
+        f"get {owner.name}: {NEVER}",
+        f"  status queue  MQGROUPS.GET.{owner.name}",
+    ]
+    assert owner.records("put") == before
+    with owner.producer() as producer, producer.group() as group:
+        assert group.resume_from == 6
+        group.put(THIS[6])
+    assert owner.data() == THIS
+
+
+def test_check_ends_3_if_a_group_is_interrupted_be_it_got(owner, recover):
+    interrupt_get(owner)
+    assert recover("--check").exit_code == INTERRUPTED
+    assert recover("--check", "--role", "get").exit_code == INTERRUPTED
+    assert recover("--check", "--role", "put").exit_code == MAY_START
+
+
+def test_what_is_interrupted_in_json(owner, recover):
+    interrupt_get(owner)
+    (found,) = owner.on_queue()[:1]
+    said = json.loads(recover("--check", "--json", "--role", "get").stdout)
+    (it,) = said.pop("owners")
+    assert said == {"name": owner.name, "q_mgr_name": owner.target.q_mgr_name, "exit_code": INTERRUPTED}
+    lies = it.pop("record")
+    assert it == {
+        "role": "get",
+        "status_queue": f"MQGROUPS.GET.{owner.name}",
+        "state": "interrupted",
+        "taken_away": False,
+        "hidden": False,
+    }
+    assert (lies["group_id"], lies["msg_seq_number"], lies["unit_of_work"]) == (found.group_id.hex(), 4, 2)
+    assert {**lies, "sha256": owner.record("get")["sha256"]} == owner.record("get")
+
+
+def test_a_checkpoint_of_bytes_can_be_said_in_json(owner, recover):
+    owner.interrupt_put(THIS, checkpoints=[b"\0\xff"] * 7)
+    said = json.loads(recover("--json").stdout)
+    assert said["owners"][0]["record"]["checkpoint"] == {"bytes": "AP8="}
+
+
+def test_a_message_that_is_half_committed_is_told(owner, recover):
+    lay(owner, "put", record(owner, offset=1500))
+    assert "  committed     2 messages and 1500 bytes of the next" in recover().stdout.splitlines()
+
+
+# --- somebody has the name
+
+
+@checks
+def test_an_active_owner_is_told_with_its_record_and_not_disturbed(owner, recover, check):
+    with owner.producer() as producer, producer.group() as group:
+        for data in THIS[:5]:
+            group.put(data)
+        result = recover(*check)
+        assert result.exit_code == OWNER_ACTIVE
+        assert result.stdout.splitlines()[0] == (
+            f"put {owner.name}: another instance of this name is active, or not gone yet"
+        )
+        assert "  committed     4 messages" in result.stdout.splitlines()
+        group.put(THIS[5])
+        group.put(THIS[6])
+    assert owner.data() == THIS
+
+
+@pytest.mark.embedded
+def test_an_owner_that_goes_in_time_is_waited_for(owner, faults):
+    # Given an owner, and the command, which has seen that it is there
+    producer = owner.producer(owner.connect())
+    opened = faults.calls()["MQOPEN"]
+    command = [sys.executable, "-m", "mqgroups", "recover", "--name", owner.name, "--role", "put", "--wait", "30"]
+    variables = {**os.environ, **faults.environment(), **environment(owner.target)}
+    with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, text=True) as process:
+        wait_until(lambda: faults.calls()["MQOPEN"] >= opened + 3)
+        # When it goes, then the command sees it go
+        producer.close()
+        said, _ = process.communicate(timeout=60)
+    assert (process.returncode, said.splitlines()[0]) == (MAY_START, f"put {owner.name}: clean, nothing is interrupted")
+
+
+@checks
+def test_a_record_that_a_unit_of_work_hides_is_not_gone_yet(owner, recover, check):
+    owner.interrupt_put(THIS)
+    handle = owner.eye.open(owner.status_queue("put"), mq.MQOO_INPUT_SHARED)
+    (lying,) = (found for found in owner.on_queue(owner.status_queue("put")) if found.data in owner.records("put"))
+    assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).code == OK
+    handle.close()
+    result = recover("--role", "put", *check)
+    said = json.loads(recover("--role", "put", "--json", "--must-exist", *check).stdout)
+    assert owner.eye.back_out() == OK
+    assert result.exit_code == said["exit_code"] == OWNER_ACTIVE
+    assert f"put {owner.name}: not gone yet: a unit of work hides its status record" in result.stdout
+    assert (said["owners"][0]["state"], said["owners"][0]["hidden"]) == ("active", True)
+    assert recover("--role", "put", "--check").exit_code == INTERRUPTED
+
+
+def test_a_record_of_a_suspect_is_needed(owner, recover):
+    lay(
+        owner,
+        "get",
+        record(owner, role=Role.GET, state=RecordState.IDLE, msg_seq_number=0, suspect=Suspect(b"G" * 24, 1, 2)),
+    )
+    before = owner.records("get")
+    assert recover("--role", "get").exit_code == MAY_START
+    assert owner.records("get") == before
+
+
+# --- disarray
+
+
+@checks
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        pytest.param(lambda _: b"not a record", "StatusRecordCorrupt", id="corrupt"),
+        pytest.param(lambda owner: of_another_version(record(owner)), "StatusRecordVersion", id="version"),
+        pytest.param(lambda owner: record(owner, name="ANOTHER"), "StatusRecordForeign", id="name"),
+        pytest.param(lambda owner: record(owner, role=Role.GET), "StatusRecordForeign", id="role"),
+        pytest.param(lambda owner: record(owner, q_mgr_identifier="X"), "StatusRecordForeign", id="queue-manager"),
+        pytest.param(lambda owner: record(owner, queue="ANOTHER.QUEUE"), "StatusRecordForeign", id="queue"),
+    ],
+)
+def test_a_status_queue_in_disarray_ends_5_and_is_left_alone(owner, recover, check, data, error):
+    lay(owner, "put", data(owner))
+    before = owner.records("put")
+    result = recover("--role", "put", "--json", "--queue", owner.queue, *check)
+    assert result.exit_code == DISARRAY
+    (said,) = json.loads(result.stdout)["owners"]
+    assert (said["role"], said["state"], said["error"]) == ("put", "disarray", error)
+    assert said["status_queue"] == owner.status_queue("put")
+    assert owner.status_queue("put") in said["message"]
+    assert owner.records("put") == before
+
+
+def test_two_records_are_disarray(owner, recover):
+    for _ in range(2):
+        lay(owner, "put", record(owner))
+    result = recover()
+    assert result.exit_code == DISARRAY
+    assert "holds 2 records, each of something that is still needed, expected one" in result.stdout
+
+
+def test_the_queue_of_a_record_is_compared_only_if_it_is_given(owner, recover):
+    owner.interrupt_put(THIS)
+    assert recover("--check").exit_code == INTERRUPTED
+    assert recover("--check", "--queue", owner.queue).exit_code == INTERRUPTED
+    assert recover("--check", "--queue", "ANOTHER").exit_code == DISARRAY
+
+
+def test_a_missing_model_is_disarray_for_a_role_that_has_no_status_queue(owner, recover):
+    assert recover("--role", "get", "--status-model", "NO.SUCH.MODEL").exit_code == DISARRAY
+    # Without a role nobody knows whether there should be one.
+    assert recover("--status-model", "NO.SUCH.MODEL").exit_code == MAY_START
+
+
+def test_disarray_of_one_role_counts_more_than_an_interrupted_group_of_the_other(owner, recover):
+    interrupt_get(owner)
+    lay(owner, "put", b"not a record")
+    said = json.loads(recover("--check", "--json").stdout)
+    assert [each["state"] for each in said["owners"]] == ["disarray", "interrupted"]
+    assert said["exit_code"] == DISARRAY
+
+
+# --- other ends
+
+
+def test_a_status_queue_of_another_name_is_looked_at(owner, recover, make_queue):
+    queue = make_queue()
+    owner.put_raw(record(owner), queue)
+    assert recover("--role", "put", "--status-queue", queue, "--check").exit_code == INTERRUPTED
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "sentence"),
+    [
+        (["--status-queue", "S"], "N", "--status-queue needs --role"),
+        (["--role", "both"], "N", "'both' is not one of"),
+        ([], "two words", "has ' ' at position 4"),
+        ([], "N" * 36, "36 characters"),
+        (["--queue", "Q-1"], "N", "has '-' at position 2"),
+        (["--password-env", "NO_SUCH_VARIABLE", "--user", "app"], "N", "NO_SUCH_VARIABLE"),
+    ],
+)
+def test_what_is_not_understood_ends_2(recover, arguments, name, sentence):
+    result = recover(*arguments, name=name)
+    assert result.exit_code == USAGE
+    assert sentence in " ".join(result.stderr.split())
+
+
+# --- for programs
+
+
+def test_a_program_can_ask_too(owner):
+    owner.interrupt_put(THIS, checkpoints=range(7))
+    status = operate.inspect_owner(owner.qmgr, owner.name, "put")
+    assert (status.role, status.name, status.status_queue) == ("put", owner.name, owner.status_queue("put"))
+    assert (status.state, status.taken_away) == (operate.OwnerState.INTERRUPTED, False)
+    assert status.record is not None
+    assert (status.record.msg_seq_number, status.record.checkpoint) == (6, 5)
+    assert operate.inspect_owner(owner.qmgr, owner.name, "get").state is operate.OwnerState.UNKNOWN
+
+
+def test_a_program_gets_disarray_as_an_error(owner):
+    lay(owner, "get", b"not a record")
+    with pytest.raises(errors.StatusRecordCorrupt):
+        operate.inspect_owner(owner.qmgr, owner.name, "get")
+    # Nobody holds the queue afterwards.
+    with pytest.raises(errors.StatusRecordCorrupt):
+        owner.consumer(owner.connect())
+
+
+def test_a_role_that_is_none_is_refused(owner):
+    with pytest.raises(errors.ConfigurationError, match="role must be"):
+        operate.inspect_owner(owner.qmgr, owner.name, "both")  # type: ignore[arg-type]  # what mypy refuses too
+
+
+def test_a_record_is_not_taken_away_in_a_unit_of_work_of_somebody_elses(owner, make_owner):
+    with pytest.raises(Died):
+        complete_and_die(owner)
+    other = make_owner()
+    with other.producer(owner.qmgr) as producer, producer.group() as group:
+        group.put(b"0")
+        group.put(b"1")
+        with pytest.raises(errors.GroupUsage):
+            operate.inspect_owner(owner.qmgr, owner.name, "put", tidy=True)
+    assert other.data() == [b"0", b"1"]
+    assert owner.record("put")["state"] == "completed"

@@ -1,0 +1,228 @@
+"""``mqgroups salvage``: what it says, what it leaves alone without --apply, how it ends."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import mqgroups.operate.command_server
+from mqgroups.cli.main import main
+from mqgroups.mqi import constants as mq
+from tests.fix_cli import environment
+from tests.fix_mqi import OK
+
+THIS = [b"%d" % number for number in range(1, 8)]
+DONE, FAILED, USAGE, _, OWNER_ACTIVE, REFUSED, NO_CONNECTION, _, DOUBLED = range(9)
+A = b"A" * 24
+
+
+@pytest.fixture
+def salvage(owner):
+    """A function that runs the command for the owner, which waits for nothing."""
+
+    def run(*arguments, **variables):
+        command = ["salvage", *arguments, "--queue", owner.queue, "--wait", "0"]
+        return CliRunner(env={**environment(owner.target), **variables}).invoke(main, command)
+
+    return run
+
+
+@pytest.fixture
+def rebuild(owner, salvage):
+    """A function that runs ``salvage rebuild`` for the owner's producer."""
+    return lambda *arguments: salvage("rebuild", "--name", owner.name, "--role", "put", *arguments)
+
+
+@pytest.fixture
+def interrupted(owner):
+    """A producer that was killed after four messages of a group, and its status record lost; returns the GroupId."""
+    owner.interrupt_put(THIS[:6])
+    owner.empty(owner.status_queue("put"))
+    return owner.on_queue()[0].group_id
+
+
+def test_looking_shows_each_group_and_what_is_missing(owner, salvage):
+    owner.put_raw_group([b"one", b"two"])
+    for number in (4, 6):
+        owner.put_raw(b"x", GroupId=A, MsgSeqNumber=number, MsgFlags=mq.MQMF_MSG_IN_GROUP, Persistence=1)
+    whole = owner.on_queue()[0].group_id
+    result = salvage("look")
+    assert (result.exit_code, result.stderr) == (DONE, "")
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert lines[1].startswith(f"{whole.hex()} whole 2 1 2 - no ")
+    assert lines[2].startswith(f"{A.hex()} no beginning, no end, gap 2 4 6 5 to 6 yes ")
+    assert lines[3] == ("2 groups; 0 messages not in groups; open handles: 0 for input, 0 for output; hidden: nothing")
+
+
+def test_a_group_that_is_there_twice_is_doubled_and_has_an_exit_code_of_its_own(owner, salvage):
+    for number, flags in ((1, mq.MQMF_MSG_IN_GROUP), (2, mq.MQMF_MSG_IN_GROUP | mq.MQMF_LAST_MSG_IN_GROUP)):
+        for _ in range(2):
+            owner.put_raw(b"x", GroupId=A, MsgSeqNumber=number, MsgFlags=flags, Persistence=1)
+    result = salvage("look")
+    assert (result.exit_code, f"{A.hex()}  doubled" in result.stdout) == (DOUBLED, True)
+    said = json.loads(salvage("look", "--json").stdout)
+    (group,) = said["groups"]
+    assert (said["exit_code"], group["whole"], group["doubled"], group["overlapping"]) == (DOUBLED, False, True, 2)
+
+
+def test_what_units_of_work_hide_is_told(owner, salvage, monkeypatch):
+    owner.put_raw_group(THIS)
+    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+    assert handle.get(mq.MQGMO_SYNCPOINT).code == OK
+    handle.close()
+    told = salvage("look").stdout
+    monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
+    unasked = salvage("look")
+    owner.eye.back_out()
+    assert "hidden: 1 messages put or got in units of work" in told
+    assert "hidden: nobody knows what units of work hide (MQOPEN for queue NO.SUCH.QUEUE: 2085" in unasked.stdout
+    assert unasked.exit_code == DONE
+
+
+def test_looking_in_json_tells_the_same(owner, salvage, interrupted):
+    result = salvage("look", "--json")
+    said = json.loads(result.stdout)
+    (group,) = said.pop("groups")
+    assert said == {
+        "q_mgr_name": owner.target.q_mgr_name,
+        "queue": owner.queue,
+        "others": 0,
+        "open_input": 0,
+        "open_output": 0,
+        "uncommitted": 0,
+        "unasked": "",
+        "exit_code": DONE,
+    }
+    put_by, first_put, last_put = (group.pop(name) for name in ("put_by", "first_put", "last_put"))
+    assert len(put_by) == 1
+    assert len(first_put) == len(last_put) == 16
+    assert group == {
+        "group_id": interrupted.hex(),
+        "messages": 4,
+        "first": [1, 0],
+        "end": [5, 0],
+        "gaps": [],
+        "last": 0,
+        "has_head": True,
+        "has_end": False,
+        "whole": False,
+        "doubled": False,
+        "overlapping": 0,
+        "persistences": [mq.MQPER_PERSISTENT],
+        "backout_count": 0,
+    }
+
+
+def test_a_record_is_written_only_when_told_to(owner, rebuild, interrupted):
+    result = rebuild()
+    assert result.exit_code == DONE
+    would = f"would write a record to {owner.status_queue('put')}: group {interrupted.hex()}, 4 messages committed"
+    assert would in result.stdout
+    assert owner.records("put") == []
+    result = rebuild("--apply", "--checkpoint", '{"row": 4}')
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (DONE, would.replace("would write", "wrote"))
+    assert (owner.record("put")["msg_seq_number"], owner.record("put")["checkpoint"]) == (4, {"json": {"row": 4}})
+
+
+def test_rebuilding_in_json_has_the_record(owner, rebuild, interrupted):
+    said = json.loads(rebuild("--json", "--apply").stdout)
+    record = owner.record("put")
+    del record["sha256"]
+    assert (said["record"], said["group"]["group_id"], said["done"]) == (record, interrupted.hex(), True)
+
+
+def test_what_cannot_be_known_is_told_with_what_can_be_done(owner, rebuild, interrupted):
+    owner.put_raw(b"x", GroupId=A, MsgSeqNumber=1, MsgFlags=mq.MQMF_MSG_IN_GROUP)
+    result = rebuild("--apply")
+    assert (result.exit_code, result.stdout) == (REFUSED, "")
+    assert interrupted.hex() in result.stderr
+    assert A.hex() in result.stderr
+    assert "give the GroupId of the one" in result.stderr
+    assert rebuild("--apply", "--group", interrupted.hex()).exit_code == DONE
+
+
+def test_a_damaged_record_is_moved_away_and_named(owner, rebuild, interrupted, make_queue):
+    owner.put_raw(b"damaged", owner.status_queue("put"))
+    away = make_queue()
+    result = rebuild("--apply")
+    assert (result.exit_code, "mqgroups salvage rebuild" in result.stderr) == (REFUSED, True)
+    result = rebuild("--apply", "--unreadable-to", away)
+    assert f"moved 1 messages of {owner.status_queue('put')} to {away}" in result.stdout
+    assert [message.data for message in owner.on_queue(away)] == [b"damaged"]
+
+
+def test_a_doubt_is_accepted_by_its_name(owner, rebuild, interrupted):
+    handle = owner.eye.open(owner.queue, mq.MQOO_OUTPUT)
+    assert handle.code == OK
+    result = rebuild("--apply")
+    assert (result.exit_code, "accept 'in-use'" in result.stderr) == (REFUSED, True)
+    assert rebuild("--apply", "--accept", "in-use").exit_code == DONE
+    handle.close()
+
+
+def test_a_group_that_has_an_owner_is_refused_with_its_name(owner, make_owner, rebuild):
+    alpha = make_owner(queue=owner.queue)
+    alpha.interrupt_put(THIS[:6])
+    result = rebuild("--apply", "--accept", "in-use", "--accept", "other-owners")
+    assert (result.exit_code, result.stdout) == (REFUSED, "")
+    assert f"status queue {alpha.status_queue('put')}: found a record of {alpha.name} (in group)" in result.stderr
+    assert owner.records("put") == []
+
+
+def test_status_queues_can_be_named_where_no_list_can_be_had(owner, make_owner, rebuild, interrupted, monkeypatch):
+    monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
+    alpha = make_owner(queue=owner.queue)
+    with alpha.producer():
+        pass
+    result = rebuild("--accept", "in-use")
+    assert (result.exit_code, "accept 'other-owners'" in result.stderr) == (REFUSED, True)
+    assert rebuild("--accept", "in-use", "--other-status-queue", alpha.status_queue("put")).exit_code == DONE
+    assert rebuild("--accept", "in-use", "--accept", "other-owners").exit_code == DONE
+
+
+def test_an_anchor_without_its_record_is_told(owner, rebuild):
+    owner.interrupt_put(THIS[:6])
+    owner.take_record("put")
+    result = rebuild()
+    would = f"would remove an anchor from {owner.status_queue('put')}, whose record is lost"
+    assert (result.exit_code, result.stdout.splitlines()[-2]) == (DONE, would)
+    assert json.loads(rebuild("--apply", "--json").stdout)["orphaned"]
+    assert (len(owner.records("put")), owner.anchors("put")) == (1, 1)
+
+
+def test_an_active_owner_is_told_from_disarray(owner, rebuild):
+    with owner.producer(owner.connect()):
+        assert rebuild("--apply").exit_code == OWNER_ACTIVE
+
+
+def test_a_group_is_moved_only_when_told_to(owner, salvage, interrupted, make_queue):
+    away = make_queue()
+    arguments = ("move", "--group", interrupted.hex(), "--to", away)
+    result = salvage(*arguments)
+    assert (result.exit_code, f"would move 4 messages to {away}" in result.stdout) == (DONE, True)
+    assert len(owner.on_queue()) == 4
+    result = salvage(*arguments, "--apply", "--commit-every", "3")
+    assert (result.exit_code, f"moved 4 messages to {away}" in result.stdout) == (DONE, True)
+    assert (owner.on_queue(), len(owner.on_queue(away))) == ([], 4)
+    assert salvage(*arguments, "--apply").exit_code == REFUSED
+
+
+def test_nowhere_to_move_a_group_to_is_misuse(salvage, interrupted):
+    result = salvage("move", "--group", interrupted.hex())
+    assert (result.exit_code, "no BOQNAME" in result.stderr) == (USAGE, True)
+
+
+@pytest.mark.parametrize("wrong", [("move", "--group", "12"), ("look", "--group", "12"), ("rebuild", "--role", "put")])
+def test_a_command_that_is_not_understood_ends_with_2(salvage, wrong):
+    assert salvage(*wrong).exit_code == USAGE
+
+
+def test_a_checkpoint_that_is_not_json_is_not_understood(rebuild, interrupted):
+    assert rebuild("--checkpoint", "{").exit_code == USAGE
+
+
+def test_a_queue_manager_that_is_not_there_is_told(salvage):
+    result = salvage("look", MQGROUPS_CONN_NAME="localhost(1)")
+    assert (result.exit_code, result.stdout) == (NO_CONNECTION, "")

@@ -1,0 +1,60 @@
+"""Questions to the command server: what it answers, and that nobody who cannot ask it waits or fails for that."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqgroups import errors
+from mqgroups.connection.holder import connection_of
+from mqgroups.mqi import constants as mq
+from mqgroups.operate import command_server
+from tests.fix_mqi import OK
+
+pytestmark = pytest.mark.embedded
+
+
+@pytest.fixture
+def asker(owner):
+    """A connection that asks."""
+    return connection_of(owner.qmgr)
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["handle-open", "handle-closed"])
+def test_what_units_of_work_have_put_and_got_is_counted(owner, asker, kept):
+    assert command_server.uncommitted(asker, owner.queue) == 0
+    owner.put_raw(b"there")
+    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT)
+    assert handle.get(mq.MQGMO_SYNCPOINT).code == OK
+    assert handle.put(b"unseen", mq.MQPMO_SYNCPOINT).code == OK
+    if not kept:
+        handle.close()
+    assert command_server.uncommitted(asker, owner.queue) == 2
+    assert owner.eye.back_out() == OK
+    assert command_server.uncommitted(asker, owner.queue) == 0
+
+
+def test_the_names_of_local_queues_that_fit_are_listed(owner, asker):
+    owner.producer().close()
+    owner.consumer().close()
+    names = command_server.queue_names(asker, "MQGROUPS.PUT.*")
+    assert owner.status_queue("put") in names
+    assert all(name.startswith("MQGROUPS.PUT.") for name in names)
+    assert command_server.queue_names(asker, "NO.SUCH.*") == ()
+    # Not models: nothing lies on one.
+    assert "MQGROUPS.STATUS.MODEL" not in command_server.queue_names(asker, "MQGROUPS.*")
+
+
+def test_what_is_not_answered_is_an_error_of_its_own(owner, asker, monkeypatch):
+    with pytest.raises(errors.CommandRefused, match=r"does not say whether NO\.SUCH\.QUEUE"):
+        command_server.uncommitted(asker, "NO.SUCH.QUEUE")
+    # A queue that nobody reads takes the command for ever.
+    monkeypatch.setattr(command_server, "_COMMAND_QUEUE", owner.queue)
+    monkeypatch.setattr(command_server, "_QUESTION_MS", 10)
+    with pytest.raises(errors.CommandRefused, match="did not answer command 18 in 10 ms"):
+        command_server.queue_names(asker, "MQGROUPS.*")
+
+
+def test_nothing_is_left_open_by_a_question(owner, asker):
+    command_server.uncommitted(asker, owner.queue)
+    # Only the queue that this question is answered on.
+    assert len(command_server.queue_names(asker, "MQGROUPS.REPLY.*")) == 1

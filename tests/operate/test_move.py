@@ -1,0 +1,185 @@
+"""What is left of a group is moved to another queue, as it is."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import subprocess
+
+import pytest
+
+from mqgroups import errors, operate
+from mqgroups.connection.holder import connection_of
+from mqgroups.embedded import Fault
+from mqgroups.mqi import constants as mq
+from mqgroups.operate.browse import inspected
+from tests.fix_mqi import EMPTY, OK, wait_until
+from tests.operate.lost_records import LAST, MIG, SEG, THIS, A, B, placed, put
+
+
+def test_a_group_is_moved_as_it_is_and_the_others_stay(owner, make_queue):
+    owner.put_raw_group(THIS)
+    group_id = owner.on_queue()[0].group_id
+    put(owner, A, 1, 2)
+    was, away = owner.on_queue(), make_queue()
+    moved = operate.move_group(owner.qmgr, owner.queue, group_id, to=away, commit_every=3)
+    assert (moved.done, moved.to, moved.group.messages) == (True, away, 7)
+    assert placed(owner.on_queue(away)) == placed(was[:7])
+    assert placed(owner.on_queue()) == placed(was[7:])
+
+
+def test_a_tail_of_segments_is_moved_as_it_is(owner, make_queue):
+    for number, offset, flags in ((4, 8, MIG | SEG | mq.MQMF_LAST_SEGMENT), (5, 0, LAST | SEG), (5, 3, LAST | SEG)):
+        owner.put_raw(b"abc", GroupId=A, MsgSeqNumber=number, Offset=offset, MsgFlags=flags, Priority=5)
+    was, away = owner.on_queue(), make_queue()
+    operate.move_group(owner.qmgr, owner.queue, A, to=away)
+    assert placed(owner.on_queue(away)) == placed(was)
+    assert owner.on_queue() == []
+
+
+def test_properties_go_along(owner, make_queue):
+    with owner.producer(commit_every=1) as producer, producer.group() as group:
+        group.put(b"one")
+        group.put(b"two")
+        group.abandon(7, "because")
+
+    def with_properties(queue):
+        handle = owner.eye.open(queue, mq.MQOO_BROWSE)
+        found = [message.data for message in handle.all(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_PROPERTIES_FORCE_MQRFH2)]
+        handle.close()
+        return found
+
+    was, away = with_properties(owner.queue), make_queue()
+    assert b"because" in was[-1]
+    operate.move_group(owner.qmgr, owner.queue, owner.on_queue()[0].group_id, to=away)
+    assert with_properties(away) == was
+    with owner.consumer(queue=away) as consumer, pytest.raises(errors.GroupAbandoned) as caught:
+        list(next(iter(consumer)))
+    assert caught.value.result == 7
+
+
+def test_a_group_goes_to_the_backout_queue_by_default(make_owner):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    put(owner, A, 3, 4)
+    assert operate.move_group(owner.qmgr, owner.queue, A, check=True).to == "TEST.BACKOUT"
+    assert len(owner.on_queue()) == 2
+    assert operate.move_group(owner.qmgr, owner.queue, A).done
+    handle = owner.eye.open("TEST.BACKOUT", mq.MQOO_INPUT_SHARED)
+    assert [handle.get(GroupId=A, match=mq.MQMO_MATCH_GROUP_ID).data for _ in range(2)] == [b"3", b"4"]
+    assert handle.get(GroupId=A, match=mq.MQMO_MATCH_GROUP_ID).code == EMPTY
+    handle.close()
+
+
+def test_a_group_is_not_moved_to_where_it_is_nor_nowhere(owner):
+    put(owner, A, 1)
+    with pytest.raises(errors.ConfigurationError, match="itself: a group is moved"):
+        operate.move_group(owner.qmgr, owner.queue, A, to=owner.queue)
+    with pytest.raises(errors.ConfigurationError, match="no BOQNAME"):
+        operate.move_group(owner.qmgr, owner.queue, A)
+    with pytest.raises(errors.SalvageRefused):
+        operate.move_group(owner.qmgr, owner.queue, B, to="TEST.BACKOUT")
+    assert len(owner.on_queue()) == 1
+
+
+def test_a_group_somebody_may_be_getting_is_not_moved_unless_that_is_accepted(owner, make_queue):
+    put(owner, A, 1)
+    away = make_queue()
+    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+    with pytest.raises(errors.SalvageRefused) as caught:
+        operate.move_group(owner.qmgr, owner.queue, A, to=away)
+    assert caught.value.because == "in-use"
+    assert operate.move_group(owner.qmgr, owner.queue, A, to=away, accept=["in-use"]).done
+    handle.close()
+    assert len(owner.on_queue(away)) == 1
+
+
+def test_who_dies_between_the_look_and_the_move_is_waited_for(owner, make_queue, connect, monkeypatch):
+    """Its handle is gone and the queue can be had exclusively, but the messages that it has got are not back."""
+    owner.put_raw_group(THIS)
+    was, away = owner.on_queue(), make_queue()
+    dying, naps = connect(), []
+
+    def looked(connection, queue):
+        seen = inspected(connection, queue)
+        handle = dying.open(queue, mq.MQOO_INPUT_SHARED)
+        assert handle.get(mq.MQGMO_SYNCPOINT).data == THIS[0]
+        assert handle.close() == OK
+        return seen
+
+    def sleep(_):
+        assert len(owner.on_queue()) == len(THIS) - 1
+        naps.append(dying.back_out())
+
+    monkeypatch.setattr("mqgroups.operate.move.inspected", looked)
+    qmgr = owner.connect(reconnect_wait_s=30)
+    connection_of(qmgr).sleep = sleep
+    assert operate.move_group(qmgr, owner.queue, was[0].group_id, to=away).done
+    assert naps == [OK]
+    # Where a message lies that was backed out is not written anywhere.
+    assert (owner.on_queue(), sorted(placed(owner.on_queue(away)))) == ([], sorted(placed(was)))
+
+
+def test_who_put_a_message_is_the_mover_where_context_is_not_kept(owner, make_queue):
+    put(owner, A, 1)
+    (was,), away = owner.on_queue(), make_queue()
+    operate.move_group(owner.qmgr, owner.queue, A, to=away, keep_context=False)
+    (moved,) = owner.on_queue(away)
+    assert (was.md.PutDate + was.md.PutTime) <= (moved.md.PutDate + moved.md.PutTime)
+    assert moved.md.MsgId == was.md.MsgId
+
+
+MOVE = """
+mqgroups.operate.move_group(connect(), queue, bytes.fromhex(sys.argv[1]), to=sys.argv[2], commit_every=2)
+"""
+
+
+@pytest.mark.embedded
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_move_killed_at_every_call_leaves_each_message_once_and_is_finished_by_the_next(
+    owner, program, faults, make_queue, when
+):
+    for nth in itertools.count(1):
+        owner.put_raw_group(THIS)
+        was, away = owner.on_queue(), make_queue()
+        command = [*program.command(MOVE), was[0].group_id.hex(), away]
+        faults.clear_faults()
+        faults.arm(Fault("kill_client", when, nth=nth))
+        code = subprocess.run(command, env=program.environment, capture_output=True, check=False).returncode
+        faults.clear_faults()
+        there = owner.on_queue(away)
+        left = wait_for_backout(owner, len(was) - len(there))
+        assert placed(there) + placed(left) == placed(was), nth
+        if left:
+            assert code == -signal.SIGKILL
+            assert operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=away).done
+        assert (owner.on_queue(), placed(owner.on_queue(away))) == ([], placed(was))
+        if code == 0:
+            break
+    assert nth > 20
+
+
+def wait_for_backout(owner, number):
+    """Return what is on the queue once the unit of work of the dead is backed out."""
+    wait_until(lambda: len(owner.on_queue()) == number)
+    return owner.on_queue()
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_move_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, faults, make_queue, when):
+    fired = nth = 1
+    while fired:
+        owner, away = make_owner(), make_queue()
+        owner.put_raw_group(THIS)
+        was = owner.on_queue()
+        qmgr = owner.connect(reconnect_wait_s=30)
+        faults.clear_faults()
+        faults.arm(Fault("drop", when, nth=nth))
+        operate.move_group(qmgr, owner.queue, was[0].group_id, to=away, commit_every=2)
+        fired = faults.faults_fired()
+        faults.clear_faults()
+        assert (owner.on_queue(), sorted(placed(owner.on_queue(away)))) == ([], sorted(placed(was))), nth
+        qmgr.close()
+        nth += 1
+    assert nth > 20

@@ -1,0 +1,560 @@
+"""A status record that is lost or damaged is written again from what lies on the queue.
+
+Records are taken away by raw calls; what is on the queues at the end is looked at by raw calls.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+
+import pytest
+
+import mqgroups.operate.command_server
+from mqgroups import errors, operate
+from mqgroups.connection.holder import connection_of
+from mqgroups.embedded import Fault
+from mqgroups.mqi import constants as mq
+from tests.fix_mqi import OK, wait_until
+from tests.operate.lost_records import (
+    LAST,
+    MIG,
+    THIS,
+    A,
+    B,
+    assert_whole,
+    damage,
+    interrupt_get,
+    known,
+    lose,
+    put,
+    refused,
+    rest,
+    resume_put,
+    statuses,
+)
+
+
+class EndsEarly(io.BytesIO):
+    """A stream that breaks after eight bytes."""
+
+    def read(self, size=-1):
+        if self.tell() >= 8:
+            raise EOFError
+        return super().read(size)
+
+
+# --- rebuilding a producer's record
+
+
+@statuses
+def test_a_producer_goes_on_where_the_last_message_on_the_queue_says(owner, status):
+    owner.interrupt_put(THIS[:6], status_layout=status)
+    lost = lose(owner, "put")
+    salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
+    assert salvage.record is not None
+    assert (salvage.done, salvage.record.msg_seq_number) == (True, 4)
+    assert known(owner.record("put")) == known(lost)
+    resume_put(owner, THIS, status_layout=status)
+    assert_whole(owner, THIS)
+    assert owner.records("put") == []
+
+
+@statuses
+def test_a_producer_goes_on_inside_a_message_of_segments(owner, status):
+    qmgr = owner.connect()
+    group = owner.producer(qmgr, status_layout=status, segment_bytes=4, commit_every=4).group()
+    group.put(b"first")
+    group.put(b"abcdefghijklmnop")
+    group.put(b"held back")
+    qmgr.close()
+    assert [message.data for message in owner.on_queue()] == [b"firs", b"t", b"abcd", b"efgh"]
+    lost = lose(owner, "put")
+    operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
+    assert known(owner.record("put")) == known(lost)
+    assert (lost["msg_seq_number"], lost["offset"], lost["in_last_message"]) == (1, 8, False)
+    resume_put(owner, [b"first", b"abcdefghijklmnop", b"end"], status_layout=status, segment_bytes=4)
+    assert owner.get_groups() == [[b"first", b"abcdefghijklmnop", b"end"]]
+
+
+def test_the_last_message_of_a_group_begun_in_segments_stays_its_last(owner):
+    qmgr = owner.connect()
+    group = owner.producer(qmgr, segment_bytes=4, commit_every=2).group()
+    group.put(b"one")
+    with pytest.raises(EOFError):
+        group.put(EndsEarly(b"abcdefghijkl"), last=True)
+    qmgr.close()
+    lost = lose(owner, "put")
+    assert (lost["offset"], lost["in_last_message"]) == (4, True)
+    operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
+    assert known(owner.record("put")) == known(lost)
+
+
+PUT = """
+with connect().group_producer(queue, name=name, commit_every=2) as producer, producer.group() as group:
+    for number in range(group.resume_from + 1, 8):
+        group.put(b"%d" % number)
+"""
+
+
+@pytest.mark.embedded
+def test_a_producer_killed_in_a_group_goes_on_after_its_record_was_lost(owner, program, faults):
+    faults.arm(Fault("kill_client", nth=6, verb="MQPUT"))
+    assert program.run(PUT).returncode == -signal.SIGKILL
+    faults.clear_faults()
+    wait_until(lambda: mqgroups.operate.command_server.uncommitted(connection_of(owner.qmgr), owner.queue) == 0)
+    committed = len(owner.on_queue())
+    assert 0 < committed < 7
+    lose(owner, "put")
+    salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, wait_s=30)
+    assert salvage.record is not None
+    assert salvage.record.msg_seq_number == committed
+    done = program.run(PUT)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert_whole(owner, THIS)
+
+
+def test_nothing_is_written_when_only_asked(owner):
+    owner.interrupt_put(THIS[:6])
+    lose(owner, "put")
+    salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, check=True)
+    assert salvage.record is not None
+    assert (salvage.done, salvage.record.msg_seq_number) == (False, 4)
+    assert owner.records("put") == []
+
+
+def test_a_checkpoint_is_what_the_application_gives(owner):
+    owner.interrupt_put(THIS[:6], checkpoints=range(6))
+    lose(owner, "put")
+    operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, checkpoint={"row": 4})
+    with owner.producer() as producer:
+        assert producer.checkpoint == {"row": 4}
+
+
+def test_a_lost_status_queue_is_made_again_and_not_by_asking(owner):
+    owner.interrupt_put(THIS[:6])
+    lose(owner, "put")
+    handle = owner.eye.open(owner.status_queue("put"), mq.MQOO_INQUIRE)
+    assert handle.close(mq.MQCO_DELETE) == OK
+    operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, check=True)
+    assert owner.eye.open(owner.status_queue("put"), mq.MQOO_INQUIRE).code.reason == mq.MQRC_UNKNOWN_OBJECT_NAME
+    operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
+    resume_put(owner, THIS)
+    assert_whole(owner, THIS)
+
+
+def test_of_two_interrupted_groups_one_has_to_be_chosen(owner):
+    owner.interrupt_put(THIS[:6])
+    lose(owner, "put")
+    ours = owner.on_queue()[0].group_id
+    put(owner, A, 1, 2)
+    assert refused(owner, "put") == "several-groups"
+    operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, group_id=ours)
+    resume_put(owner, THIS)
+    found = [message for message in owner.on_queue() if message.group_id == ours]
+    assert [message.data for message in found] == THIS
+
+
+def test_a_record_that_is_there_is_never_replaced(owner):
+    owner.interrupt_put(THIS[:6])
+    assert refused(owner, "put") == "record-there"
+
+
+def test_an_active_owner_keeps_its_status_queue(owner):
+    with owner.producer(owner.connect()), pytest.raises(errors.OwnerActive):
+        operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
+
+
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_a_group_with_a_gap_is_refused(owner, role):
+    put(owner, A, *((1, 2, 4) if role == "put" else (3, 4, 6)))
+    assert refused(owner, role) == "gap"
+
+
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_a_group_with_a_message_twice_is_refused(owner, role):
+    put(owner, A, *((1, 2, 2) if role == "put" else (3, 3)))
+    assert refused(owner, role) == "disarray"
+
+
+def test_a_group_of_two_persistences_is_refused(owner):
+    put(owner, A, 1)
+    owner.put_raw(b"2", GroupId=A, MsgSeqNumber=2, MsgFlags=MIG, Persistence=0)
+    assert refused(owner, "put") == "disarray"
+
+
+def test_messages_behind_the_last_are_refused(owner):
+    put(owner, A, 1, 3)
+    put(owner, A, 2, flags=LAST)
+    assert refused(owner, "get", group_id=A) == "not-begun"
+    put(owner, B, 3)
+    put(owner, B, 2, flags=LAST)
+    assert refused(owner, "get", group_id=B) == "disarray"
+
+
+def test_a_complete_group_has_no_producer_to_go_on(owner):
+    owner.put_raw_group(THIS)
+    assert refused(owner, "put") == "nothing-interrupted"
+    assert refused(owner, "put", group_id=owner.on_queue()[0].group_id) == "group-complete"
+
+
+def test_a_group_that_is_not_there_is_refused(owner):
+    put(owner, A, 1)
+    assert refused(owner, "put", group_id=B) == "group-missing"
+
+
+def test_a_group_put_on_another_queue_manager_is_refused(owner):
+    put(owner, b"AMQ ELSEWHERE   " + b"12345678", 1, 2)
+    assert refused(owner, "put") == "other-q-mgr"
+
+
+def test_a_producers_group_that_is_being_consumed_is_a_doubt_that_can_be_accepted(owner):
+    owner.interrupt_put([*THIS, b"held back"], commit_every=7)
+    interrupt_get(owner)
+    lose(owner, "put")
+    assert refused(owner, "put") == "begun"
+    operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["begun"])
+    resume_put(owner, [*THIS, b"8"])
+    assert rest(owner) == list(enumerate([*THIS, b"8"], 1))[4:]
+
+
+def test_a_producers_group_in_a_consumers_unit_of_work_is_refused_whatever_is_accepted(owner):
+    owner.interrupt_put(THIS[:6])
+    lose(owner, "put")
+    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+    assert handle.get(mq.MQGMO_SYNCPOINT).code == OK
+    because = refused(owner, "put", accept=["begun", "in-use"])
+    owner.eye.back_out()
+    handle.close()
+    assert because == "being-consumed"
+
+
+def test_somebody_elses_open_queue_is_a_doubt_that_can_be_accepted(owner):
+    owner.interrupt_put(THIS[:6])
+    lose(owner, "put")
+    handle = owner.eye.open(owner.queue, mq.MQOO_OUTPUT)
+    assert refused(owner, "put") == "in-use"
+    operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept={"in-use"})
+    handle.close()
+    resume_put(owner, THIS)
+    assert_whole(owner, THIS)
+
+
+def test_what_is_put_and_not_committed_is_a_doubt(owner):
+    owner.interrupt_put(THIS[:6])
+    lose(owner, "put")
+    handle = owner.eye.open(owner.queue, mq.MQOO_OUTPUT)
+    assert handle.put(b"unseen", mq.MQPMO_SYNCPOINT).code == OK
+    handle.close()
+    because = refused(owner, "put")
+    owner.eye.back_out()
+    assert because == "in-use"
+
+
+def test_what_nobody_can_say_about_units_of_work_is_a_doubt(owner, unasked):
+    owner.interrupt_put(THIS[:6])
+    lose(owner, "put")
+    assert refused(owner, "put", accept=["other-owners"]) == "in-use"
+    assert refused(owner, "put", accept=["in-use"]) == "other-owners"
+    operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["in-use", "other-owners"])
+    resume_put(owner, THIS)
+    assert_whole(owner, THIS)
+
+
+# --- a record that is hidden, or gone without its anchor
+
+
+def test_nothing_is_written_beside_a_record_that_a_unit_of_work_hides(owner, make_queue):
+    owner.interrupt_put(THIS[:6])
+    handle = owner.eye.open(owner.status_queue("put"), mq.MQOO_INPUT_SHARED)
+    (record,) = owner.records("put")
+    (lying,) = (found for found in owner.on_queue(owner.status_queue("put")) if found.data == record)
+    assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).data == record
+    assert handle.close() == OK
+    for more in ({}, {"accept": ["in-use", "other-owners"]}, {"unreadable_to": make_queue()}):
+        with pytest.raises(errors.OwnerActive, match="Units of work have 1 of its messages"):
+            operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, **more)
+    assert owner.eye.back_out() == OK
+    assert owner.records("put") == [record]
+
+
+@pytest.mark.parametrize("whose", ["own", "another's"])
+def test_a_hidden_record_that_comes_back_in_time_is_waited_for(owner, make_owner, whose):
+    other = owner if whose == "own" else make_owner(queue=owner.queue)
+    other.interrupt_put(THIS[:6])
+    handle = owner.eye.open(other.status_queue("put"), mq.MQOO_INPUT_SHARED)
+    (lying,) = (found for found in owner.on_queue(other.status_queue("put")) if found.data in other.records("put"))
+    assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).code == OK
+    handle.close()
+    qmgr, naps = owner.connect(), []
+    connection_of(qmgr)
+
+    def back_out(seconds):
+        naps.append(seconds)
+        owner.eye.back_out()
+
+    connection_of(qmgr).sleep = back_out
+    with pytest.raises(errors.SalvageRefused) as caught:
+        operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue, wait_s=30)
+    assert (caught.value.because, len(naps)) == ("record-there" if whose == "own" else "owned", 1)
+
+
+def test_an_anchor_alone_is_no_lost_record_to_who_cannot_ask(owner, unasked):
+    owner.interrupt_put(THIS[:6])
+    owner.take_record("put")
+    with pytest.raises(errors.OwnerActive, match="nobody can say which"):
+        operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["in-use", "other-owners"])
+    assert (owner.records("put"), owner.anchors("put")) == ([], 1)
+
+
+def test_a_record_that_is_lost_without_its_anchor_is_written_again_beside_one(owner):
+    owner.interrupt_put(THIS[:6])
+    lost = json.loads(owner.take_record("put"))
+    salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
+    assert salvage.record is not None
+    assert (salvage.orphaned, salvage.done, salvage.record.msg_seq_number) == (True, True, 4)
+    assert (known(owner.record("put")), owner.anchors("put")) == (known(lost), 1)
+    resume_put(owner, THIS)
+    assert_whole(owner, THIS)
+
+
+def test_an_anchor_whose_record_is_lost_is_removed_where_no_group_is_interrupted(owner):
+    owner.interrupt_put(THIS[:6])
+    owner.take_record("put")
+    owner.empty()
+    with pytest.raises(errors.StatusRecordHidden):
+        owner.producer()
+    salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["nothing-interrupted"])
+    assert (salvage.orphaned, salvage.record, owner.anchors("put")) == (True, None, 0)
+    owner.put_group(THIS)
+    assert_whole(owner, THIS)
+
+
+# --- rebuilding a consumer's record
+
+
+@statuses
+def test_a_consumer_goes_on_at_the_first_message_that_is_left(owner, status):
+    owner.put_raw_group(THIS)
+    interrupt_get(owner, status_layout=status)
+    lost = lose(owner, "get")
+    assert rest(owner) == []  # without a record, nobody sees the rest of the group
+    salvage = operate.salvage_owner(owner.qmgr, owner.name, "get", queue=owner.queue)
+    assert salvage.record is not None
+    assert (salvage.done, salvage.record.msg_seq_number) == (True, 4)
+    assert known(owner.record("get")) == known(lost)
+    assert rest(owner, status_layout=status) == list(enumerate(THIS, 1))[4:]
+    assert owner.data() == owner.records("get") == []
+
+
+def test_a_consumer_of_segments_goes_on_inside_a_message(owner):
+    with owner.producer(segment_bytes=4) as producer, producer.group() as group:
+        group.put(b"abcdefghijkl")
+        group.put(b"end")
+    qmgr = owner.connect()
+    chunks = next(iter(next(iter(owner.consumer(qmgr, stream=True))))).chunks()
+    assert [next(chunks) for _ in range(3)] == [b"abcd", b"efgh", b"ijkl"]
+    qmgr.close()
+    lost = lose(owner, "get")
+    assert (lost["msg_seq_number"], lost["offset"]) == (0, 8)
+    operate.salvage_owner(owner.qmgr, owner.name, "get", queue=owner.queue)
+    assert known(owner.record("get")) == known(lost)
+    with owner.consumer(stream=True) as consumer:
+        got = [b"".join(message.chunks()) for group in consumer for message in group]
+    assert got == [b"ijkl", b"end"]
+    assert owner.data() == []
+
+
+def test_a_group_that_was_not_begun_needs_no_consumers_record(owner):
+    owner.put_raw_group(THIS)
+    assert refused(owner, "get") == "nothing-interrupted"
+
+
+def test_another_getter_is_a_doubt_for_a_consumer(owner):
+    owner.put_raw_group(THIS)
+    interrupt_get(owner)
+    lose(owner, "get")
+    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+    assert refused(owner, "get") == "in-use"
+    handle.close()
+
+
+GET = """
+with connect().group_consumer(queue, name=name, commit_every=2, wait_s=0, group_wait_s=0) as consumer:
+    for group in consumer:
+        for message in group:
+            print(message.msg_seq_number, message.data.decode())
+"""
+
+
+@pytest.mark.embedded
+def test_a_consumer_killed_in_a_group_goes_on_after_its_record_was_lost(owner, program, faults):
+    owner.put_raw_group(THIS)
+    faults.arm(Fault("kill_client", nth=8, verb="MQGET"))
+    assert program.run(GET).returncode == -signal.SIGKILL
+    faults.clear_faults()
+    wait_until(lambda: mqgroups.operate.command_server.uncommitted(connection_of(owner.qmgr), owner.queue) == 0)
+    left = owner.data()
+    assert 0 < len(left) < 7
+    lose(owner, "get")
+    operate.salvage_owner(owner.qmgr, owner.name, "get", queue=owner.queue, wait_s=30)
+    done = program.run(GET)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [f"{data.decode()} {data.decode()}" for data in left]
+    assert owner.data() == owner.records("get") == []
+
+
+@pytest.mark.embedded
+def test_behind_an_alias_is_its_base_queue(owner, make_queue):
+    owner.interrupt_put(THIS[:6], queue="TEST.ALIAS")
+    lost = lose(owner, "put")
+    seen = operate.inspect_queue(owner.qmgr, "TEST.ALIAS")
+    ((group,), away) = seen.groups, make_queue()
+    assert (seen.queue, seen.resolved_q_name, group.messages) == ("TEST.ALIAS", "TEST.BASE", 4)
+    operate.salvage_owner(owner.qmgr, owner.name, "put", queue="TEST.ALIAS")
+    assert known(owner.record("put")) == known(lost)
+    with pytest.raises(errors.ConfigurationError, match="itself: a group is moved"):
+        operate.move_group(owner.qmgr, "TEST.BASE", group.group_id, to="TEST.ALIAS")
+    assert operate.move_group(owner.qmgr, "TEST.ALIAS", group.group_id, to=away).done
+    assert [message.data for message in owner.on_queue(away)] == THIS[:4]
+
+
+# --- a damaged record
+
+
+def test_a_damaged_record_is_moved_away_in_the_unit_of_work_of_the_new_one(owner, make_queue):
+    owner.interrupt_put(THIS[:6])
+    damage(owner, "put")
+    (was,) = owner.on_queue(owner.status_queue("put"))
+    away = make_queue()
+    with pytest.raises(errors.StatusRecordCorrupt, match="mqgroups salvage rebuild"):
+        operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
+    salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, unreadable_to=away)
+    assert (salvage.unreadable, salvage.unreadable_to, salvage.done) == (1, away, True)
+    (moved,) = owner.on_queue(away)
+    assert (moved.data, moved.md.MsgId, moved.md.CorrelId, moved.md.Format) == (
+        was.data, was.md.MsgId, was.md.CorrelId, was.md.Format
+    )  # fmt: skip
+    resume_put(owner, THIS)
+    assert_whole(owner, THIS)
+
+
+def test_a_damaged_record_is_not_moved_to_where_it_is(owner):
+    owner.interrupt_put(THIS[:6])
+    damage(owner, "put")
+    before = owner.records("put")
+    with pytest.raises(errors.ConfigurationError, match="itself: what is moved"):
+        operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, unreadable_to=owner.status_queue("put"))
+    assert owner.records("put") == before
+
+
+def test_segments_of_a_damaged_record_and_second_records_are_moved_away_too(owner, make_queue):
+    owner.interrupt_put(THIS[:6], status_layout="segmented")
+    handle = owner.eye.open(owner.status_queue("put"), mq.MQOO_INPUT_EXCLUSIVE)
+    assert handle.get().code == OK
+    handle.close()
+    left = len(owner.records("put"))
+    owner.put_raw(b"and this", owner.status_queue("put"))
+    away = make_queue()
+    salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, unreadable_to=away)
+    assert salvage.unreadable == len(owner.on_queue(away)) == left + 1 > 1
+    resume_put(owner, THIS, status_layout="segmented")
+    assert_whole(owner, THIS)
+
+
+def test_a_damaged_record_of_no_group_is_moved_away_alone_when_that_is_accepted(owner, make_queue):
+    owner.put_group(THIS)
+    owner.put_raw(b"damaged", owner.status_queue("put"))
+    away = make_queue()
+    assert refused(owner, "put", unreadable_to=away) == "nothing-interrupted"
+    salvage = operate.salvage_owner(
+        owner.qmgr, owner.name, "put", queue=owner.queue, unreadable_to=away, accept=["nothing-interrupted"]
+    )
+    assert (salvage.group, salvage.record, salvage.unreadable, salvage.done) == (None, None, 1, True)
+    assert owner.records("put") == []
+    assert [message.data for message in owner.on_queue(away)] == [b"damaged"]
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_moving_away_alone_goes_on_when_its_commit_had_no_answer(owner, faults, make_queue, when):
+    owner.put_group(THIS)
+    owner.put_raw(b"damaged", owner.status_queue("put"))
+    away, qmgr = make_queue(), owner.connect(reconnect_wait_s=30)
+    faults.arm(Fault("drop", when, verb="MQCMIT"))
+    salvage = operate.salvage_owner(
+        qmgr, owner.name, "put", queue=owner.queue, unreadable_to=away, accept=["nothing-interrupted"], wait_s=30
+    )
+    assert (salvage.record, salvage.unreadable, salvage.done) == (None, 1, True)
+    assert (owner.records("put"), len(owner.on_queue(away))) == ([], 1)
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_wherever_the_connection_is_lost_the_record_is_written_once(owner, faults, make_queue, when):
+    fired = nth = 1
+    away = make_queue()
+    while fired:
+        owner.interrupt_put(THIS[:6])
+        damage(owner, "put")
+        qmgr = owner.connect(reconnect_wait_s=30)
+        faults.clear_faults()
+        faults.arm(Fault("drop", when, nth=nth))
+        salvage = operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue, unreadable_to=away, wait_s=30)
+        fired = faults.faults_fired()
+        faults.clear_faults()
+        assert (salvage.done, salvage.unreadable) == (True, 1)
+        assert (len(owner.on_queue(away)), len(owner.records("put"))) == (nth, 1), nth
+        qmgr.close()
+        resume_put(owner, THIS)
+        assert_whole(owner, THIS)
+        owner.empty()
+        nth += 1
+    assert nth > 20
+
+
+# --- what cannot be
+
+
+def test_arguments_that_cannot_be_are_refused_at_once(owner):
+    qmgr = owner.qmgr
+    for wrong in (
+        lambda: operate.salvage_owner(qmgr, owner.name, "both", queue=owner.queue),  # type: ignore[arg-type]  # what mypy refuses too
+        lambda: operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue, accept=["anything"]),  # type: ignore[list-item]  # the same
+        lambda: operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue, accept="in-use"),  # type: ignore[arg-type]  # the same
+        lambda: operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue, other_status_queues="ONE.NAME"),
+        lambda: operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue, other_status_queues=["no name"]),
+        lambda: operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue, group_id=b"short"),
+        lambda: operate.move_group(qmgr, owner.queue, "A" * 24),  # type: ignore[arg-type]  # the same
+        lambda: operate.inspect_queue(qmgr, "not a name"),
+    ):
+        with pytest.raises(errors.ConfigurationError):
+            wrong()
+
+
+# --- a pipe
+
+
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_a_pipe_that_has_lost_one_of_its_records_goes_on_exactly_once(owner, make_queue, role):
+    owner.put_raw_group(THIS)
+    target = make_queue()
+
+    def run(qmgr, die_at=None):
+        settings = {"name": owner.name, "commit_every": 2, "owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0}
+        with qmgr.group_pipe(owner.queue, target, **settings) as pipe:
+            for incoming, outgoing in pipe:
+                for message in incoming:
+                    if message.msg_seq_number == die_at:
+                        return qmgr.close()
+                    outgoing.put(message.data)
+        return None
+
+    run(owner.connect(), die_at=6)
+    lost = lose(owner, role)
+    operate.salvage_owner(owner.qmgr, owner.name, role, queue=target if role == "put" else owner.queue)
+    assert known(owner.record(role)) == known(lost)
+    run(owner.connect())
+    assert [(found.msg_seq_number, found.data) for found in owner.on_queue(target)] == list(enumerate(THIS, 1))
+    assert owner.data() == owner.records("put") == owner.records("get") == []

@@ -1,0 +1,87 @@
+"""Modes of producers, consumers and operators' functions: a word that is none is an error to mypy, and when the program runs.
+
+mypy checks this file too. It reports a ``type: ignore`` that ignores nothing, so each of them below is an error that an
+application would be shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, get_args
+
+import pytest
+
+import mqgroups
+from mqgroups import operate
+from mqgroups.core import modes
+from mqgroups.core.salvage import DOUBTS
+from mqgroups.errors import ConfigurationError, GroupUsage
+
+
+def layout(q_mgr: mqgroups.QueueManager) -> object:
+    return q_mgr.group_producer("Q", name="N", status_layout="segments")  # type: ignore[arg-type]  # "segmented"
+
+
+def consumer_s_layout(q_mgr: mqgroups.QueueManager) -> object:
+    return q_mgr.group_consumer("Q", name="N", status_layout="Classic")  # type: ignore[arg-type]  # "classic"
+
+
+def bind(q_mgr: mqgroups.QueueManager) -> object:
+    return q_mgr.group_producer("Q", name="N", bind="not_fixed")  # type: ignore[arg-type]  # "not fixed"
+
+
+def poison(q_mgr: mqgroups.QueueManager) -> object:
+    return q_mgr.group_consumer("Q", name="N", poison="Skip")  # type: ignore[arg-type]  # "skip"
+
+
+def pipe_s_poison(q_mgr: mqgroups.QueueManager) -> object:
+    return q_mgr.group_pipe("Q", "R", name="N", poison="Skip")  # type: ignore[arg-type]  # "skip"
+
+
+def trace(_: mqgroups.QueueManager) -> object:
+    return mqgroups.connect("QM1", trace="messages")  # type: ignore[arg-type]  # "message"
+
+
+def role(q_mgr: mqgroups.QueueManager) -> object:
+    return operate.inspect_owner(q_mgr, "N", "producer")  # type: ignore[arg-type]  # "put"
+
+
+def accept(q_mgr: mqgroups.QueueManager) -> object:
+    return operate.move_group(q_mgr, "Q", bytes(24), accept=["in use"])  # type: ignore[list-item]  # "in-use"
+
+
+@pytest.mark.parametrize("wrong", [layout, consumer_s_layout, bind, poison, pipe_s_poison, trace, role, accept])
+def test_a_mode_that_is_no_word_of_its_setting_is_refused_before_anything_is_done(
+    owner, wrong: Callable[[mqgroups.QueueManager], object]
+):
+    with pytest.raises(ConfigurationError, match=r"must be .*'|must be some of") as refused:
+        wrong(owner.qmgr)
+    assert wrong.__name__.rpartition("_")[2] in str(refused.value)
+    assert owner.on_queue() == []
+
+
+@pytest.mark.parametrize("mode", [modes.StatusLayout, modes.Bind, modes.Poison, modes.Trace, modes.RoleName])
+def test_each_word_of_a_mode_is_accepted_and_shown_where_another_one_is_refused(mode: Any):
+    words = get_args(mode)
+    assert all(modes.problem("setting", word, mode) is None for word in words)
+    problem = modes.problem("setting", "nonsense", mode) or ""
+    assert all(repr(word) in problem for word in words)
+    assert problem.endswith(f"or {words[-1]!r}, got 'nonsense'")
+
+
+def test_what_an_operator_may_accept_are_the_doubts_of_the_core():
+    assert {doubt.value for doubt in DOUBTS} == set(get_args(modes.Accept))
+
+
+def test_a_checkpoint_is_bytes_or_json_to_mypy_too(owner):
+    def put(group: mqgroups.OutgoingGroup) -> None:
+        group.set_checkpoint({"line": 17, "files": ["a", None, 2.5, True]})
+        group.set_checkpoint(b"\0")
+        group.set_checkpoint({"at": {1, 2}})  # type: ignore[dict-item]  # a set is no JSON
+
+    with (
+        owner.producer() as producer,
+        pytest.raises(GroupUsage, match="must be bytes or a JSON value"),
+        producer.group() as group,
+    ):
+        put(group)
