@@ -94,6 +94,13 @@ def _queue_manager_options(command: Command) -> Command:
             "may be repeated.",
         ),
         click.option(
+            "--latency-ms",
+            type=click.FloatRange(min=0),
+            default=0,
+            metavar="MS",
+            help="Delay what is sent by so many milliseconds, in each direction, as on a slow line.",
+        ),
+        click.option(
             "--users-file", type=FILE, help="A file of users, one NAME:PASSWORD per line; # begins a comment line."
         ),
         click.option("--verbose", "-v", is_flag=True, help="Log more to standard error."),
@@ -139,6 +146,7 @@ def run(
     user_variables: Sequence[str],
     platform: str,
     reading_values: Sequence[str],
+    latency_ms: float,
     users_file: Path | None,
     verbose: bool,
     listen: tuple[str, int],
@@ -162,6 +170,8 @@ def run(
             "--require-credentials needs --user or --users-file, and cannot be combined with --cluster"
         )
     if cluster is not None:
+        if latency_ms:
+            raise click.UsageError("--latency-ms is for a queue manager that is in no cluster")
         is_given = context.get_parameter_source("q_mgr_name") is not click.core.ParameterSource.DEFAULT
         _run_cluster(cluster, q_mgr_name if is_given else None, data, mqsc, users, _log_level(verbose), reading_values)
         return
@@ -196,6 +206,7 @@ def run(
             ready,
             readings=readings,
             require_credentials=require_credentials,
+            latency_ms=latency_ms,
         )
 
 
@@ -234,6 +245,7 @@ def exec_(
     user_variables: Sequence[str],
     platform: str,
     reading_values: Sequence[str],
+    latency_ms: float,
     users_file: Path | None,
     verbose: bool,
     data: Path | None,
@@ -272,6 +284,7 @@ def exec_(
                     log_level=_log_level(verbose),
                     readings=chosen_by(reading_values),
                     access_key=secrets.token_hex(16),
+                    latency_ms=latency_ms,
                 )
             )
             environment = {**os.environ, **q_mgr.environment(), "MQGROUPS_CONN_NAME": q_mgr.conn_name}

@@ -21,6 +21,7 @@ from mqgroups.embedded.calls.opening import descriptor
 from mqgroups.embedded.calls.permission import options_of_put1
 from mqgroups.embedded.calls.property_transfer import properties_ahead
 from mqgroups.embedded.calls.put_options import check_put_options, put_structures
+from mqgroups.embedded.calls.put_response import failed_untold
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import Handle
 from mqgroups.embedded.messages.logical_order import IN_GROUP, IS_SEGMENT
@@ -61,6 +62,17 @@ def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, p
         raise Failed(mq.MQRC_OPTIONS_ERROR)
     comp, reason = _publish(q_mgr, connection, handle, md, pmo, data, put1=False)
     return comp, reason, [md.pack(md.version), pmo.answered(_NAMELESS, q_mgr.name_bytes())]
+
+
+def put_untold(
+    q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, data: bytes
+) -> Answer:
+    """ASYNC_PUT: an MQPUT of a client that goes on without the answer; MQSTAT tells what became of it."""
+    try:
+        put(q_mgr, connection, hobj, md_raw, pmo_raw, data)
+    except Failed as failed:
+        return failed_untold(q_mgr, connection, hobj, md_raw, pmo_raw, failed.reason)
+    return mq.MQCC_OK, mq.MQRC_NONE, []
 
 
 def put1(

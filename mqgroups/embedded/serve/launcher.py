@@ -54,6 +54,7 @@ class EmbeddedQueueManager:
         readings: Mapping[str, str] | None = None,
         cleanup_gap_s: float = CLEANUP_GAP_S,
         access_key: str = "",
+        latency_ms: float = 0,
     ) -> None:
         """Describe it; nothing is started yet.
 
@@ -71,6 +72,7 @@ class EmbeddedQueueManager:
             cleanup_gap_s: seconds between the two steps of reading ``lost connection``, value "closes handles, then backs out".
             access_key: applications must have it as ``MQGROUPS_ACCESS_KEY`` in their environment, where ``environment()``
                 puts it; "" lets all applications connect.
+            latency_ms: how much later what is sent arrives, in each direction, as on a slow line.
 
         Raises:
             ReadingError: no such reading or value.
@@ -90,6 +92,7 @@ class EmbeddedQueueManager:
         self._command_server = command_server
         self._membership = membership
         self._access_key = access_key
+        self.latency_ms = latency_ms
         self._process: subprocess.Popen[str] | None = None
         self._control: Control | None = None
 
@@ -152,6 +155,7 @@ class EmbeddedQueueManager:
             "readings": self._readings.chosen,
             "cleanup_gap_s": self._readings.cleanup_gap_s,
             "access_key": self._access_key,
+            "latency_ms": self.latency_ms,
         }
         # Passwords go through the pipe: a command line is there for everybody to read.
         with contextlib.suppress(BrokenPipeError):

@@ -52,6 +52,7 @@ def run(
     readings: Readings | None = None,
     access_key: str = "",
     require_credentials: bool = False,
+    latency_ms: float = 0,
 ) -> None:
     """Serve a queue manager until SIGTERM or SIGINT.
 
@@ -70,6 +71,7 @@ def run(
         readings: which way it goes where IBM's texts leave something open.
         access_key: what applications must have in their environment; "" lets all of them connect.
         require_credentials: whether applications must give a user and a password, whatever the command files say.
+        latency_ms: how much later what is sent arrives, in each direction, as on a slow line.
 
     Raises:
         StoreError: the data directory cannot be used.
@@ -90,7 +92,8 @@ def run(
         if membership is not None:
             with q_mgr.lock:
                 q_mgr.cluster = Cluster(q_mgr, membership)
-        server = Server(q_mgr, command_server=CommandServer(q_mgr) if command_server else None, access_key=access_key)
+        commands = CommandServer(q_mgr) if command_server else None
+        server = Server(q_mgr, command_server=commands, access_key=access_key, latency_s=latency_ms / 1000)
         bound_host, bound_port = server.listen(host, port)
         if server.command_server is not None:
             server.command_server.start()
@@ -147,6 +150,7 @@ def main() -> None:
             membership=Membership.of(asked["membership"]) if asked["membership"] else None,
             readings=Readings(asked["readings"], cleanup_gap_s=asked["cleanup_gap_s"]),
             access_key=asked["access_key"],
+            latency_ms=asked["latency_ms"],
         )
     except Exception as error:
         # Who started it reads this line instead of the one that says it is ready.

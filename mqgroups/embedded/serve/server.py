@@ -23,9 +23,11 @@ from typing import Any
 from mqgroups.embedded.admin.command_server import CommandServer
 from mqgroups.embedded.answer import Answer, ConnectionGone, Failed
 from mqgroups.embedded.callbacks.consumption import Consumption
+from mqgroups.embedded.calls import put_response
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.serve.faults import CallAnswered, ConnectionDropped, Fault, Faults
+from mqgroups.embedded.serve.latency import delayed
 from mqgroups.embedded.serve.strangers import Strangers
 from mqgroups.embedded.serve.verb_table import CARRIED_OUT_BY
 from mqgroups.embedded.serve.waiter import SocketWaiter
@@ -70,7 +72,8 @@ class _Client:
 class Server:
     """Serves one queue manager. ``token`` opens the control verb; it is handed only to who started the server.
 
-    Where there is an ``access_key``, applications connect that have it in their environment, and no others.
+    Where there is an ``access_key``, applications connect that have it in their environment, and no others. ``latency_s`` is how
+    much later what is sent arrives, in each direction.
     """
 
     q_mgr: QueueManager
@@ -79,6 +82,7 @@ class Server:
     command_server: CommandServer | None = None
     stranger_s: float = _STRANGER_S
     access_key: str = ""
+    latency_s: float = 0.0
 
     def __post_init__(self) -> None:
         self._clients: set[socket.socket] = set()
@@ -190,6 +194,9 @@ class Server:
         self.q_mgr.close()
 
     def _serve_client(self, sock: socket.socket, address: str) -> None:
+        accepted = sock
+        if self.latency_s:
+            sock = delayed(accepted, self.latency_s)
         client = _Client(sock, FrameReader(sock, time.monotonic() + self.stranger_s), address)
         self._strangers.add(sock)
         try:
@@ -211,7 +218,7 @@ class Server:
             self._strangers.discard(sock)
             sock.close()
             with self._lock:
-                self._clients.discard(sock)
+                self._clients.discard(accepted)
                 self._connected.pop(sock, None)
                 self._threads.discard(threading.current_thread())
             self._stop_when_idle()
@@ -221,8 +228,9 @@ class Server:
         while (frame := reader.read()) is not None:
             code, serial, body = frame
             verb, values = decode_request(code, body)
-            if client.connection is not None and (verb.name == "WAKE" or reader.has_more):
-                # What comes behind a request is a WAKE as well. The socket does not show it any more.
+            is_wake = verb.name == "WAKE" or (verb.name == "CALLBACK" and reader.has_more)
+            if client.connection is not None and is_wake:
+                # What comes behind a CALLBACK is a WAKE as well. The socket does not show it any more.
                 Consumption.of(client.connection).woken = True
             if verb.name == "WAKE":
                 continue
@@ -239,7 +247,9 @@ class Server:
         if verb.name == "MQCONNX":
             # Who it is matters to faults too, and they come before the call.
             client.pid, client.appl_name = values[1], text_field(values[2])
-        fault = self.faults.at(verb.name, client.appl_name)
+        # Application programmers count MQI calls.
+        counted = "MQPUT" if verb.name == "ASYNC_PUT" else verb.name
+        fault = self.faults.at(counted, client.appl_name) if verb.name != "IDENTIFIERS" else None
         try:
             if fault is not None and fault.when == "before":
                 self.faults.perform(fault, client.pid)
@@ -250,6 +260,9 @@ class Server:
             if fault is not None and fault.when == "after":
                 self.faults.perform(fault, client.pid)
         except CallAnswered as answered:
+            if verb.name == "ASYNC_PUT" and client.connection is not None and answered.comp == mq.MQCC_FAILED:
+                hobj, md, pmo, _ = values
+                return put_response.failed_untold(self.q_mgr, client.connection, hobj, md, pmo, answered.reason)
             return answered.comp, answered.reason, empty_reply_values(verb)
         return answer
 
