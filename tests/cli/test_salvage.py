@@ -78,8 +78,7 @@ def test_what_units_of_work_hide_is_told(owner, salvage, monkeypatch):
     owner.eye.back_out()
     assert "hidden: 1 messages put or got in units of work" in told
     assert (
-        "hidden: an unknown number of messages in units of work (MQOPEN for queue NO.SUCH.QUEUE: 2085"
-        in unasked.stdout
+        "hidden: an unknown number of messages in units of work (MQOPEN for queue NO.SUCH.QUEUE: 2085" in unasked.stdout
     )
     assert unasked.exit_code == DONE
 
