@@ -67,7 +67,7 @@ stateful: setup ## 10,000 random sequences of calls, each compared with a model 
 faults: setup ## faults at every MQI call, and pairs of them: nothing lost, nothing doubled (FAULTS_ARGS="--seed 7")
 	@$(RUN) -m tests.faults.campaign $(FAULTS_ARGS)
 
-faults-short: setup ## a sample of the same in three minutes
+faults-short: setup ## a sample of the same in four minutes
 	@$(RUN) -m tests.faults.campaign --short $(FAULTS_ARGS)
 
 faults-spark: setup ## Spark queries killed at each point of their protocol, 120 kills and a zombie; the pipeline (FAULTS_ARGS="--seed 7")

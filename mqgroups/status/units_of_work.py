@@ -8,7 +8,7 @@ status queue. The owners of a pipe commit together; if one loses its name, both 
     each with messages      messages, MQGET record, MQPUT record, MQCMIT
     the last, on closing    MQGET record and anchor,              MQCMIT
 
-So N messages in U units of work take N + 3U calls, and each owner seven more. IBM's pattern takes 2 calls less for each group,
+So N messages in U units of work take N + 3U calls, and each owner six more. IBM's pattern takes 2 calls less for each group,
 because it has no record before a group's first commit and after its last. But then nothing on the queue shows whether the last
 unit of work of a group was committed, or the only one of a small group; nor whether another instance has come and gone while this
 one was cut off. With its own record on the queue from the first call to the last, an owner can always find this out and go on by
