@@ -15,19 +15,18 @@ class Placed(Protocol):
     def key(self) -> int: ...
 
 
-K = TypeVar("K", bound=Placed)
+M = TypeVar("M", bound=Placed)
 
 
-class Index(Generic[K]):
-    """Ks by an identifier, each bucket in delivery order. Most identifiers have one message: no bucket is
-    made."""
+class Index(Generic[M]):
+    """Messages by an identifier, those with the same one in delivery order. Most have one of their own: it gets no bucket."""
 
     __slots__ = ("_buckets",)
 
     def __init__(self) -> None:
-        self._buckets: dict[bytes, K | SortedDict[int, K]] = {}
+        self._buckets: dict[bytes, M | SortedDict[int, M]] = {}
 
-    def add(self, identifier: bytes, message: K) -> None:
+    def add(self, identifier: bytes, message: M) -> None:
         held = self._buckets.get(identifier)
         if held is None:
             self._buckets[identifier] = message
@@ -36,7 +35,7 @@ class Index(Generic[K]):
         else:
             held[message.key] = message
 
-    def remove(self, identifier: bytes, message: K) -> None:
+    def remove(self, identifier: bytes, message: M) -> None:
         held = self._buckets[identifier]
         if isinstance(held, SortedDict):
             del held[message.key]
@@ -44,7 +43,7 @@ class Index(Generic[K]):
                 return
         del self._buckets[identifier]
 
-    def bucket(self, identifier: bytes) -> SortedDict[int, K] | Sequence[K]:
+    def bucket(self, identifier: bytes) -> SortedDict[int, M] | Sequence[M]:
         held = self._buckets.get(identifier)
         if held is None:
             return ()
