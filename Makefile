@@ -2,7 +2,7 @@
 #
 #   PYTHON=python3.12 make test      with another Python (VENV=.venv-3.12 keeps the environments apart)
 #   make setup MQ_CLIENT=/opt/mqm    pymqi built against IBM's own client library
-#   make demo DEMO_ARGS=--all        more for the program that a target runs; so BENCH_, COMPARE_, FAULTS_, PIPELINE_, PYTEST_ARGS
+#   make demo DEMO_ARGS=--all        more for the program that a target runs; so BENCH_, COMPARE_, FAULTS_, FUZZ_, PIPELINE_, PYTEST_ARGS
 
 PYTHON ?= python3
 VENV   ?= .venv
@@ -16,7 +16,7 @@ export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-short demo-cluster demo-cluster-short pipeline pipeline-short test test-container test-url test-ibmmq \
-        stateful faults faults-short faults-spark faults-spark-short mutations bench bench-short compare compare-short load lint types \
+        stateful fuzz faults faults-short faults-spark faults-spark-short mutations bench bench-short compare compare-short load lint types \
         format clean
 
 help: ## this list
@@ -63,6 +63,9 @@ test-ibmmq: setup ## ibmmq's own test suite, unmodified, on the embedded queue m
 
 stateful: setup ## 10,000 random sequences of calls, each compared with a model step by step (EXAMPLES=100 for less)
 	@MQGROUPS_EXAMPLES=$(EXAMPLES) $(RUN) -m pytest tests/embedded/test_stateful.py --durations=2 $(PYTEST_ARGS)
+
+fuzz: setup ## the C library against a server that answers anything, under sanitizers (FUZZ_ARGS="--seconds 3600 --seed 7")
+	@$(RUN) -m tests.fuzz --seconds 600 $(FUZZ_ARGS)
 
 faults: setup ## faults at every MQI call, and pairs of them: nothing lost, nothing doubled (FAULTS_ARGS="--seed 7")
 	@$(RUN) -m tests.faults.campaign $(FAULTS_ARGS)

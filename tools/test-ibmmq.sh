@@ -26,6 +26,10 @@ if [[ -z ${IBMMQ_TESTS:-} ]]; then
     tar -xzf "$work"/ibmmq-*.tar.gz -C "$work"
     IBMMQ_TESTS=$(echo "$work"/ibmmq-*/code/tests)
 fi
+# The headers declare what the binding is written against.
+includes=$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
+"${CC:-cc}" -fsyntax-only -Werror -I"$("$PYTHON" -m mqgroups embedded build --print-dir)/inc" -I"$includes" \
+    "$IBMMQ_TESTS/../ibmmq/ibmmqc.c"
 "$PYTHON" -c 'import ddt' 2>/dev/null || pip install "$DDT"
 
 # What the suite expects beyond what every queue manager has: credentials are required (its own default setting), a queue

@@ -70,7 +70,6 @@ def serve_one(
             f"cluster {described.cluster} has no queue manager {q_mgr_name}, only {', '.join(described.names)}"
         )
     directory = entry.data or data / entry.name
-    directory.mkdir(parents=True, exist_ok=True)
     host, _, port = entry.listen.rpartition(":")
 
     def ready(host: str, port: int, *_: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -93,6 +94,13 @@ def _queue_manager_options(command: Command) -> Command:
             "may be repeated.",
         ),
         click.option(
+            "--latency-ms",
+            type=click.FloatRange(min=0),
+            default=0,
+            metavar="MS",
+            help="Delay what is sent by so many milliseconds, in each direction, as on a slow line.",
+        ),
+        click.option(
             "--users-file", type=FILE, help="A file of users, one NAME:PASSWORD per line; # begins a comment line."
         ),
         click.option("--verbose", "-v", is_flag=True, help="Log more to standard error."),
@@ -110,7 +118,14 @@ def _queue_manager_options(command: Command) -> Command:
     metavar="HOST:PORT",
     default="127.0.0.1:1414",
     show_default=True,
-    help="The loopback address to listen on; port 0 takes any free port.",
+    help="The loopback address to listen on; port 0 takes any free port. Any user of this machine can connect to it: with "
+    "--require-credentials only those of --user and --users-file.",
+)
+@click.option(
+    "--require-credentials",
+    is_flag=True,
+    help="Refuse applications that give no user and password: CHCKCLNT(REQUIRED), which stays until it is "
+    "altered. Needs --user or --users-file.",
 )
 @click.option(
     "--data",
@@ -131,9 +146,11 @@ def run(
     user_variables: Sequence[str],
     platform: str,
     reading_values: Sequence[str],
+    latency_ms: float,
     users_file: Path | None,
     verbose: bool,
     listen: tuple[str, int],
+    require_credentials: bool,
     data: Path | None,
     cluster: Path | None,
 ) -> None:
@@ -148,7 +165,13 @@ def run(
     """
     log(verbose)
     users = passwords(user_variables, users_file)
+    if require_credentials and (not users or cluster is not None):
+        raise click.UsageError(
+            "--require-credentials needs --user or --users-file, and cannot be combined with --cluster"
+        )
     if cluster is not None:
+        if latency_ms:
+            raise click.UsageError("--latency-ms is for a queue manager that is in no cluster")
         is_given = context.get_parameter_source("q_mgr_name") is not click.core.ParameterSource.DEFAULT
         _run_cluster(cluster, q_mgr_name if is_given else None, data, mqsc, users, _log_level(verbose), reading_values)
         return
@@ -158,7 +181,12 @@ def run(
         click.echo(
             f"Queue manager {q_mgr_name} (embedded: for development, not IBM MQ) is ready.\n"
             f"  connect to   {host}({port}), channel DEV.APP.SVRCONN\n"
-            f"  data         {directory}"
+            f"  data         {directory}\n"
+            + (
+                ""
+                if require_credentials
+                else "  any user of this machine can connect; --require-credentials asks for passwords"
+            )
         )
 
     with one_message(about=f"queue manager {q_mgr_name} on {listen[0]}({listen[1]}): "):
@@ -167,9 +195,19 @@ def run(
         from mqgroups.embedded.serve import process as server
 
         readings = Readings(chosen_by(reading_values))
-        directory.mkdir(parents=True, exist_ok=True)
         files = _mqsc_files(mqsc, bare=bare)
-        server.run(q_mgr_name, *listen, directory, files, users, Platform(platform), ready, readings=readings)
+        server.run(
+            q_mgr_name,
+            *listen,
+            directory,
+            files,
+            users,
+            Platform(platform),
+            ready,
+            readings=readings,
+            require_credentials=require_credentials,
+            latency_ms=latency_ms,
+        )
 
 
 def _run_cluster(
@@ -207,6 +245,7 @@ def exec_(
     user_variables: Sequence[str],
     platform: str,
     reading_values: Sequence[str],
+    latency_ms: float,
     users_file: Path | None,
     verbose: bool,
     data: Path | None,
@@ -218,7 +257,8 @@ def exec_(
         mqgroups embedded exec -- python your_pymqi_script.py
 
     COMMAND finds the queue manager as any IBM MQ program does, by MQSERVER. MQGROUPS_CONN_NAME has only the address, and
-    MQGROUPS_Q_MGR_NAME has the queue manager's name.
+    MQGROUPS_Q_MGR_NAME has the queue manager's name. Only COMMAND and what it starts can connect: they inherit a random key in
+    MQGROUPS_ACCESS_KEY.
 
     \b
     Exit codes:
@@ -243,6 +283,8 @@ def exec_(
                     platform=platform,
                     log_level=_log_level(verbose),
                     readings=chosen_by(reading_values),
+                    access_key=secrets.token_hex(16),
+                    latency_ms=latency_ms,
                 )
             )
             environment = {**os.environ, **q_mgr.environment(), "MQGROUPS_CONN_NAME": q_mgr.conn_name}

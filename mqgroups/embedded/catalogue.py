@@ -27,7 +27,8 @@ from mqgroups.embedded.objects.kinds import Q_MGR_ATTRIBUTES, defaults
 from mqgroups.embedded.objects.others import OBJECT_NAME, CatalogueError, Objects, checked_q_mgr_values
 from mqgroups.embedded.platform import Platform
 from mqgroups.embedded.readings import CURDEPTH_COUNTS_GETS, Readings
-from mqgroups.embedded.store import Store, StoredObject
+from mqgroups.embedded.store.rows import StoredObject
+from mqgroups.embedded.store.store import Store
 from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.mqi import constants as mq
 

@@ -24,6 +24,7 @@ from mqgroups.embedded.catalogue import Catalogue
 from mqgroups.embedded.cluster_view import ClusterView, NoCluster
 from mqgroups.embedded.connection import Connection, Origin
 from mqgroups.embedded.messages.handle import Direction, Handle
+from mqgroups.embedded.messages.identifiers import Identifiers
 from mqgroups.embedded.messages.queue import Message, Queue
 from mqgroups.embedded.messages.unit_of_work import UnitOfWork
 from mqgroups.embedded.objects.authority import ADMINISTRATOR, Q_MGR_PROFILE
@@ -39,7 +40,7 @@ from mqgroups.embedded.readings import (
     TOLD_OF_A_FAILED_PUT,
     Readings,
 )
-from mqgroups.embedded.store import Store
+from mqgroups.embedded.store.store import Store
 from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.embedded.wire.structures import MessageDescriptor, name_field
 from mqgroups.mqi import constants as mq
@@ -94,11 +95,7 @@ class QueueManager:
         self.started = time.localtime()
         self._users = dict(users or {})
         self._hobjs = itertools.count(_FIRST_HOBJ)
-        # Identifiers must never come again, also not after a restart: the clock starts the count, and no queue manager
-        # puts a thousand million messages a second.
-        self._serial = itertools.count(time.time_ns())
-        self._begins_with_name = self.readings[IDENTIFIERS_BEGIN_WITH_NAME]
-        self._identifier_prefix = b"AMQ " + name.encode("latin-1")[:12].ljust(12)
+        self.identifiers = Identifiers(name, begin_with_name=bool(self.readings[IDENTIFIERS_BEGIN_WITH_NAME]))
         # Positions come again after a restart, message tokens never do.
         self.token_prefix = time.time_ns().to_bytes(8, "big")
         self._clock = (0, b"", b"")
@@ -171,12 +168,14 @@ class QueueManager:
         limit = self.max_msg_length()
         limit = min(limit, max_msg_length) if max_msg_length > 0 else limit
         origin = Origin(pid, channel_name, conn_name, connect_options, put1_always_sync)
-        return self._connected(Connection(waiter, user, appl_name, limit, self._new_connection_id(), origin))
+        return self._connected(Connection(waiter, user, appl_name, limit, self.identifiers.of_connection(), origin))
 
     def connect_program(self, waiter: Waiter, appl_name: str) -> Connection:
         """Connect a program that is part of the queue manager itself."""
         return self._connected(
-            Connection(waiter, ADMINISTRATOR, appl_name, _LONGEST_MSG, self._new_connection_id(), Origin(os.getpid()))
+            Connection(
+                waiter, ADMINISTRATOR, appl_name, _LONGEST_MSG, self.identifiers.of_connection(), Origin(os.getpid())
+            )
         )
 
     def _connected(self, connection: Connection) -> Connection:
@@ -380,16 +379,12 @@ class QueueManager:
         return next(self._positions)
 
     def new_serial(self) -> bytes:
-        """Return 8 bytes that never came before, after a restart neither."""
-        return next(self._serial).to_bytes(8, "big")
+        """See ``Identifiers.serial``."""
+        return self.identifiers.serial()
 
     def new_identifier(self) -> bytes:
-        """Return 24 bytes that no message or group had before: ``AMQ``, the name, a serial number, ordered by the reading."""
-        serial = self.new_serial()
-        return self._identifier_prefix + serial if self._begins_with_name else serial + self._identifier_prefix
-
-    def _new_connection_id(self) -> bytes:
-        return self._identifier_prefix + self.new_serial()
+        """See ``Identifiers.identifier``."""
+        return self.identifiers.identifier()
 
     def put_date_and_time(self) -> tuple[bytes, bytes]:
         """Return PutDate ``YYYYMMDD`` and PutTime ``HHMMSSTH`` of now, in UTC."""

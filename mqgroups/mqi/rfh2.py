@@ -74,8 +74,8 @@ class Header:
 
     def without_properties(self, describes: Describes) -> bytes:
         """Return the header with its other folders only, and with a new description of the data behind it."""
-        pairs = zip(self.folders, self._places, strict=True)
-        others = b"".join(self._raw[place] for folder, place in pairs if folder not in self.properties)
+        pairs, properties = zip(self.folders, self._places, strict=True), set(self.properties)
+        others = b"".join(self._raw[place] for folder, place in pairs if folder not in properties)
         encoding, ccsid, format_name = describes
         written = format_name.decode("ascii", "replace").encode(self._codec, "replace")
         described = struct.pack(self._order + "2i8s", encoding, ccsid, written)
@@ -88,7 +88,7 @@ def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | N
     describes = _described_by(md)
     if describes.format_name != mq.MQFMT_RF_HEADER_2:
         return None
-    folders: tuple[str, ...] = ()
+    folders: list[str] = []
     kept: list[Header] = []
     # The final descriptions: first the descriptor's, then those of the kept headers.
     says = [describes]
@@ -106,7 +106,7 @@ def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | N
     if not folders:
         return None
     headers = b"".join(one.without_properties(says[number]) for number, one in enumerate(kept, 1))
-    return st.describing(md, *says[0]), headers + data[at:], Taken(folders, md, data)
+    return st.describing(md, *says[0]), headers + data[at:], Taken(tuple(folders), md, data)
 
 
 def leading(md: bytes, data: bytes) -> Header | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import sys
 import pytest
 
 from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.embedded.libmqm.build import build
 from tests import fix_cli
 from tests.fix_cli import MQGROUPS, invoke
 
@@ -71,6 +73,74 @@ def test_a_reading_that_there_is_not_is_refused_with_those_there_are(command, gi
     result = invoke("embedded", verb, "--reading", given, *program)
     assert said in result.output
     assert result.exit_code == (1 if verb == "run" else ExitCode.NOT_STARTED)
+
+
+def test_credentials_are_required_of_users_that_there_are():
+    result = invoke("embedded", "run", "--require-credentials")
+    assert result.exit_code == 2
+    assert "needs --user or --users-file" in result.output
+
+
+ANONYMOUS_AND_ADMIN = """
+import sys, pymqi
+for credentials in ({}, {"user": "admin", "password": "wrong"}, {"user": "admin", "password": "secret"}):
+    try:
+        pymqi.connect("QM1", "DEV.APP.SVRCONN", sys.argv[1], **credentials)
+        print("connected")
+    except pymqi.MQMIError as error:
+        print(error.reason)
+"""
+
+
+@pytest.mark.embedded
+def test_where_credentials_are_required_nobody_connects_without(tmp_path):
+    command = [*MQGROUPS, "embedded", "run", "--listen", "127.0.0.1:0", "--data", str(tmp_path / "data")]
+    environment = {**os.environ, "ADMIN_PASSWORD": "secret"}
+    with subprocess.Popen(
+        [*command, "--require-credentials", "--user", "admin:ADMIN_PASSWORD"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as server:
+        try:
+            assert server.stdout is not None
+            server.stdout.readline()
+            conn_name = server.stdout.readline().split()[2].rstrip(",")
+            library = build() / "lib64"
+            done = subprocess.run(
+                [sys.executable, "-c", ANONYMOUS_AND_ADMIN, conn_name],
+                env={**os.environ, "LD_LIBRARY_PATH": str(library)},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        finally:
+            server.terminate()
+    assert done.stdout.split() == ["2035", "2035", "connected"], done.stderr
+
+
+def test_listening_is_described_with_who_can_connect():
+    assert "Any user of this machine can connect" in " ".join(invoke("embedded", "run", "--help").output.split())
+
+
+CONNECT = """
+import os, pymqi
+pymqi.connect(os.environ["MQGROUPS_Q_MGR_NAME"], "DEV.APP.SVRCONN", os.environ["MQGROUPS_CONN_NAME"])
+"""
+WITHOUT_THE_KEY = f"""
+import os, subprocess, sys
+child = [sys.executable, "-c", {CONNECT!r}]
+with_key = subprocess.run(child, capture_output=True).returncode
+assert len(os.environ.pop("MQGROUPS_ACCESS_KEY")) >= 32
+without = subprocess.run(child, capture_output=True, text=True)
+print(with_key, "2035" in without.stderr)
+"""
+
+
+@pytest.mark.embedded
+def test_exec_lets_nobody_else_connect():
+    done = run("exec", "--", sys.executable, "-c", WITHOUT_THE_KEY)
+    assert done.stdout.split() == ["0", "True"]
 
 
 def test_exec_needs_a_command():

@@ -390,6 +390,52 @@ static void callbacks(char *q_mgr_name) {
     }
 }
 
+/* More asynchronous puts than may be under way at once, of all sizes; then MQSTAT tells of all of them. */
+static void asynchronous_puts(MQHCONN hconn) {
+    enum { NUMBER = 600, LONGEST = 50000 };
+    MQHOBJ hobj;
+    MQLONG comp, reason, length;
+    MQOD od;
+    MQPMO pmo;
+    MQGMO gmo;
+    char *data = calloc(1, LONGEST), *sts = malloc(224);
+    begin(&od, sizeof od, "OD  ", 4);
+    set_int(&od, 8, 1);
+    memcpy((char *)&od + 12, "EVERY.CALLBACK", 14);
+    MQOPEN(hconn, &od, 0x10 | 0x1, &hobj, &comp, &reason);
+    expect("MQOPEN to put asynchronously", comp, reason, MQCC_OK, MQRC_NONE);
+    for (int number = 0; number < NUMBER; number++) {
+        MQMD md = new_md(1 + number % 2);
+        begin(&pmo, sizeof pmo, "PMO ", 1 + number % 3);
+        set_int(&pmo, 8, MQPMO_ASYNC_RESPONSE | MQPMO_SYNCPOINT | MQPMO_NEW_CORREL_ID);
+        MQPUT(hconn, hobj, &md, &pmo, number * (LONGEST / NUMBER), data, &comp, &reason);
+        expect("MQPUT with MQPMO_ASYNC_RESPONSE", comp, reason, MQCC_OK, MQRC_NONE);
+        if (memcmp((char *)&md + 48, "AMQ ", 4) != 0 || memcmp((char *)&md + 72, "AMQ ", 4) != 0) {
+            fprintf(stderr, "identifiers of an asynchronous put: %.16s, %.16s\n", (char *)&md + 48, (char *)&md + 72);
+            failures++;
+        }
+    }
+    begin(sts, 224, "STAT", 1);
+    MQSTAT(hconn, 0, sts, &comp, &reason);
+    expect("MQSTAT of asynchronous puts", comp, reason, MQCC_OK, MQRC_NONE);
+    memcpy(&length, sts + 16, sizeof length);
+    if (length != NUMBER) {
+        fprintf(stderr, "MQSTAT: %d puts succeeded\n", length);
+        failures++;
+    }
+    MQCMIT(hconn, &comp, &reason);
+    expect("MQCMIT of asynchronous puts", comp, reason, MQCC_OK, MQRC_NONE);
+    for (int number = 0; number < NUMBER; number++) {
+        MQMD md = new_md(2);
+        begin(&gmo, sizeof gmo, "GMO ", 4);
+        MQGET(hconn, hobj, &md, &gmo, LONGEST, data, &length, &comp, &reason);
+        expect("MQGET of what was put asynchronously", comp, reason, MQCC_OK, MQRC_NONE);
+    }
+    MQCLOSE(hconn, &hobj, 0, &comp, &reason);
+    free(data);
+    free(sts);
+}
+
 int main(void) {
     MQHCONN hconn;
     MQHOBJ hobj;
@@ -468,6 +514,7 @@ int main(void) {
     }
     MQSTAT(hconn, 0, NULL, &comp, &reason);
     expect("MQSTAT without MQSTS", comp, reason, MQCC_FAILED, 2426);
+    asynchronous_puts(hconn);
     message_properties(hconn);
     publish_and_subscribe(hconn);
     callbacks(name);

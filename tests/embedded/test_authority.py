@@ -12,7 +12,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import EmbeddedQueueManager
 from mqgroups.embedded.admin.commands.authority import _MQAUTH
 from mqgroups.embedded.objects.authority import WORDS, Authorities, Entity, RecordKey, applicable, fits, meant_by
-from mqgroups.embedded.store import Store
+from mqgroups.embedded.store.store import Store
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi.constants import (
     MQCA_Q_NAME,

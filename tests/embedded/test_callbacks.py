@@ -297,6 +297,99 @@ def test_other_threads_are_refused_while_the_connection_is_started(callbacks, co
     assert connection.commit() == OK
 
 
+class Lingering:
+    """A callback that makes MQCTL calls in its first call and stays there until told; then it may make more."""
+
+    def __init__(self, callbacks, connection, *operations, then=()):
+        self.entered, self.go_on = threading.Event(), threading.Event()
+        self.codes: list[Code] = []
+        self.callback = Callback(self._linger)
+        self._control = lambda operation: self.codes.append(callbacks.ctl(connection, operation))
+        self._operations, self._then = operations, then
+
+    def _linger(self, _call):
+        if self.entered.is_set():
+            return
+        for operation in self._operations:
+            self._control(operation)
+        self.entered.set()
+        self.go_on.wait(PATIENCE_S)
+        for operation in self._then:
+            self._control(operation)
+
+
+@pytest.mark.parametrize("operation", [c.MQOP_SUSPEND, c.MQOP_STOP])
+def test_calls_wait_until_the_callback_that_suspends_or_stops_has_returned(
+    callbacks, connection, consumed, background, operation
+):
+    """ "This operation releases the connection handle"; in a callback it "does not take effect until the routine exits"."""
+    lingering = Lingering(callbacks, connection, operation)
+    callbacks.cb(connection, consumed.hobj, lingering.callback)
+    consumed.put(b"")
+    callbacks.ctl(connection, c.MQOP_START)
+    assert lingering.entered.wait(PATIENCE_S)
+    waiting = background(connection.commit)
+    assert not waiting.done()
+    lingering.go_on.set()
+    assert waiting.result(PATIENCE_S) == OK
+    assert lingering.codes == [OK]
+
+
+def test_who_resumes_before_the_callback_that_suspended_has_returned_gets_the_rest(
+    callbacks, connection, consumed, background
+):
+    lingering = Lingering(callbacks, connection, c.MQOP_SUSPEND)
+    callbacks.cb(connection, consumed.hobj, lingering.callback)
+    for data in (b"one", b"two", b"three"):
+        consumed.put(data)
+    callbacks.ctl(connection, c.MQOP_START)
+    assert lingering.entered.wait(PATIENCE_S)
+    resuming = background(callbacks.ctl, connection, c.MQOP_RESUME)
+    assert not resuming.done()
+    lingering.go_on.set()
+    assert resuming.result(PATIENCE_S) == OK
+    assert [lingering.callback.next().data for _ in range(3)] == [b"one", b"two", b"three"]
+    assert connection.commit() == BUSY
+
+
+def test_who_waits_is_refused_when_the_callback_takes_its_suspend_back(callbacks, connection, consumed, background):
+    lingering = Lingering(callbacks, connection, c.MQOP_SUSPEND, then=[c.MQOP_RESUME])
+    callbacks.cb(connection, consumed.hobj, lingering.callback)
+    consumed.put(b"")
+    callbacks.ctl(connection, c.MQOP_START)
+    assert lingering.entered.wait(PATIENCE_S)
+    waiting = background(connection.commit)
+    lingering.go_on.set()
+    assert waiting.result(PATIENCE_S) == BUSY
+    assert lingering.codes == [OK, OK]
+
+
+def test_a_handle_that_does_not_block_is_told_that_the_callback_has_not_returned(callbacks, connect, queue):
+    connection = connect(options=c.MQCNO_HANDLE_SHARE_NO_BLOCK)
+    handle = connection.open(queue, c.MQOO_INPUT_SHARED | c.MQOO_OUTPUT)
+    lingering = Lingering(callbacks, connection, c.MQOP_SUSPEND)
+    callbacks.cb(connection, handle.hobj, lingering.callback)
+    handle.put(b"")
+    callbacks.ctl(connection, c.MQOP_START)
+    assert lingering.entered.wait(PATIENCE_S)
+    assert connection.commit() == failed(c.MQRC_CALL_IN_PROGRESS)
+    lingering.go_on.set()
+    wait_until(lambda: connection.commit() == OK)
+
+
+def test_a_started_connection_is_disconnected_when_its_last_callback_was_deregistered(callbacks, connect, queue):
+    """ "MQDISC - Performs MQCTL with Operation MQOP_STOP before disconnection the HConn"."""
+    connection = connect(options=c.MQCNO_HANDLE_SHARE_BLOCK)
+    handle = connection.open(queue, c.MQOO_INPUT_SHARED)
+    callbacks.cb(connection, handle.hobj, Callback())
+    assert callbacks.ctl(connection, c.MQOP_START) == OK
+    assert callbacks.ctl(connection, c.MQOP_SUSPEND) == OK
+    assert callbacks.cb(connection, handle.hobj, operation=c.MQOP_DEREGISTER) == OK
+    assert callbacks.ctl(connection, c.MQOP_RESUME) == OK
+    assert connection.commit() == BUSY
+    assert connection.disconnect() == OK
+
+
 def test_a_handle_that_is_not_shared_serves_its_own_callbacks(callbacks, connect, queue):
     connection = connect(options=c.MQCNO_HANDLE_SHARE_NONE)
     handle = connection.open(queue, c.MQOO_INPUT_SHARED | c.MQOO_OUTPUT)

@@ -146,7 +146,18 @@ def frame(name, *values, serial=1):
 
 def hello(digest=None):
     return frame(
-        "MQCONNX", (digest or table_digest()).encode(), 0, b"test_frames", b"QM1", b"DEV.APP.SVRCONN", b"", b"", 0, 0, 0
+        "MQCONNX",
+        (digest or table_digest()).encode(),
+        0,
+        b"test_frames",
+        b"QM1",
+        b"DEV.APP.SVRCONN",
+        b"",
+        b"",
+        0,
+        0,
+        0,
+        b"",
     )
 
 

@@ -1,11 +1,10 @@
 """The C library alone: symbols, structures, handles, and a peer that misbehaves.
 
-The peer is a thread of the test that speaks frames by the verb table and answers what the test tells it to.
+The peer (``peer.py``) is a thread of the test. What it does on purpose to hurt is in ``test_hostile_replies.py``.
 """
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import shutil
@@ -14,7 +13,7 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
@@ -23,54 +22,12 @@ import pytest
 from mqgroups.embedded import EmbeddedQueueManager
 from mqgroups.embedded.libmqm import build as build_module
 from mqgroups.embedded.libmqm.build import CLIENT_LIBRARY, SERVER_LIBRARY, BuildError, build
-from mqgroups.embedded.wire.frames import HEADER, FrameReader, decode_request, empty_reply_values, encode_reply
+from mqgroups.embedded.wire.frames import HEADER, encode_reply
 from mqgroups.embedded.wire.verbs import STRUCTURE_LENGTHS, Verb
 from mqgroups.mqi import constants as mq
+from tests.embedded.peer import Answers, Caller, Peer, well_behaved
 
 pytestmark = pytest.mark.embedded
-
-Answers = Callable[[Verb, int, list[object]], "bytes | None"]
-
-
-class Peer:
-    """A server for one test. ``answer`` returns the bytes to send for a request, or None to close the connection."""
-
-    def __init__(self) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        self.answer: Answers = well_behaved
-        self.closes_after_answer = False
-        self.ended = threading.Event()
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                sock, _ = self._listener.accept()
-            except OSError:
-                return
-            with sock, contextlib.suppress(ConnectionError):
-                reader = FrameReader(sock)
-                while (frame := reader.read()) is not None:
-                    code, serial, body = frame
-                    verb, values = decode_request(code, body)
-                    answered = self.answer(verb, serial, values)
-                    if answered is None:
-                        break
-                    sock.sendall(answered)
-                    if self.closes_after_answer:
-                        break
-            self.ended.set()
-
-    def close(self) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._thread.join(10)
-
-
-def well_behaved(verb: Verb, serial: int, _values: list[object]) -> bytes:
-    return encode_reply(verb, serial, 0, 0, empty_reply_values(verb))
 
 
 @pytest.fixture
@@ -86,35 +43,6 @@ def library() -> ctypes.CDLL:
     return ctypes.CDLL(str(build() / "lib64" / CLIENT_LIBRARY))
 
 
-class Caller:
-    """Calls verbs through ctypes; each returns (completion code, reason code)."""
-
-    def __init__(self, library: ctypes.CDLL, options: int = 0) -> None:
-        self._library = library
-        self.hconn = ctypes.c_int32(0)
-        cno = bytearray(struct.pack("<4sii", b"CNO ", 1, options))
-        buffer = (ctypes.c_char * len(cno)).from_buffer(cno)
-        self.connected = self("MQCONNX", ctypes.create_string_buffer(b"QM1", 49), buffer, ctypes.byref(self.hconn))
-
-    @classmethod
-    def of(cls, library: ctypes.CDLL, hconn: int) -> Caller:
-        """Another thread's view of a handle."""
-        made = cls.__new__(cls)
-        made._library, made.hconn = library, ctypes.c_int32(hconn)
-        return made
-
-    def __call__(self, verb: str, *arguments: object) -> tuple[int, int]:
-        comp, reason = ctypes.c_int32(-1), ctypes.c_int32(-1)
-        getattr(self._library, verb)(*arguments, ctypes.byref(comp), ctypes.byref(reason))
-        return comp.value, reason.value
-
-    def commit(self) -> tuple[int, int]:
-        return self("MQCMIT", self.hconn)
-
-    def disconnect(self) -> tuple[int, int]:
-        return self("MQDISC", ctypes.byref(self.hconn))
-
-
 @pytest.fixture
 def caller(library: ctypes.CDLL, peer: Peer) -> Iterator[Caller]:
     made = Caller(library)
@@ -122,6 +50,9 @@ def caller(library: ctypes.CDLL, peer: Peer) -> Iterator[Caller]:
     yield made
     peer.answer = well_behaved
     made.disconnect()
+
+
+LIBRARIES = (CLIENT_LIBRARY, SERVER_LIBRARY, "libmqic.so", "libmqm.so")
 
 
 @pytest.mark.parametrize("module", ["pymqi.pymqe", "ibmmq.ibmmqc"])
@@ -132,12 +63,16 @@ def test_every_symbol_that_a_binding_imports_is_there(module: str) -> None:
         pytest.fail("nm is missing: apt-get install binutils")
     undefined = _symbols("--undefined-only", file)
     assert "MQPUT" in undefined
-    assert undefined <= _symbols("--defined-only", str(build() / "lib64" / CLIENT_LIBRARY))
+    for name in LIBRARIES:
+        assert undefined <= _symbols("--defined-only", str(build() / "lib64" / name))
 
 
-def test_only_the_mqi_is_exported() -> None:
-    exported = _symbols("--defined-only", str(build() / "lib64" / CLIENT_LIBRARY), prefix="")
-    assert {name for name in exported if not name.startswith("MQ")} <= {"_init", "_fini"}
+def test_nothing_is_exported_but_the_mqi_and_the_names_by_which_the_libraries_know_it() -> None:
+    exported = _symbols("--defined-only", str(build() / "lib64" / CLIENT_LIBRARY), prefix="") - {"_init", "_fini"}
+    verbs = {name for name in exported if name.startswith("MQ")}
+    assert exported == verbs | {f"mqgroups_{name}" for name in verbs}
+    for name in LIBRARIES[1:]:
+        assert _symbols("--defined-only", str(build() / "lib64" / name), prefix="") - {"_init", "_fini"} == verbs
 
 
 def _symbols(which: str, file: str, prefix: str = "MQ") -> set[str]:
@@ -145,25 +80,64 @@ def _symbols(which: str, file: str, prefix: str = "MQ") -> set[str]:
     return {name for line in lines if (name := line.split()[-1].partition("@")[0]).startswith(prefix)}
 
 
-def test_both_libraries_are_one_connection_table() -> None:
-    # The second is only a reference to the first: a handle from one must be known to the other.
-    lib = build() / "lib64"
-    code = (
-        "import ctypes\n"
-        f"a = ctypes.CDLL({str(lib / CLIENT_LIBRARY)!r}); b = ctypes.CDLL({str(lib / SERVER_LIBRARY)!r})\n"
-        "address = lambda library: ctypes.cast(library.MQCMIT, ctypes.c_void_p).value\n"
-        "assert address(a) == address(b)"
+def test_all_libraries_have_one_table_of_connections(library: ctypes.CDLL, peer: Peer) -> None:
+    # A process may have two of them, a binding's each: a handle from one must be known to the others.
+    caller = Caller(library)
+    for name in LIBRARIES:
+        other = Caller.of(ctypes.CDLL(str(build() / "lib64" / name)), caller.hconn.value)
+        assert other.commit() == (mq.MQCC_OK, mq.MQRC_NONE)
+    caller.disconnect()
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_program_links_with_one_library_alone_and_runs(peer: Peer, tmp_path: Path, name: str) -> None:
+    source, program = tmp_path / "commits.c", tmp_path / "commits"
+    source.write_text(
+        "#include <cmqc.h>\n"
+        "int main(void) {\n"
+        '    char name[49] = "QM1";\n'
+        "    MQHCONN hconn;\n"
+        "    MQLONG comp, reason;\n"
+        "    MQCONN(name, &hconn, &comp, &reason);\n"
+        "    MQCMIT(hconn, &comp, &reason);\n"
+        "    return (int)reason;\n"
+        "}\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    directory = build()
+    lib, linked = directory / "lib64", name.removeprefix("lib").removesuffix(".so")
+    command = ["cc", f"-I{directory / 'inc'}", str(source), "-o", str(program), f"-L{lib}", f"-l{linked}"]
+    subprocess.run(command, check=True)
+    assert subprocess.run([str(program)], env={**os.environ, "LD_LIBRARY_PATH": str(lib)}, check=False).returncode == 0
+
+
+# What a reply may not change: pointers, offsets and room, and what goes in only (each structure's own topic).
+UNTOUCHED = {
+    "MQGMO": range(16, 24),
+    "MQPMO": range(128, 160),
+    "MQOD": [*range(168, 172), *range(184, 208), *range(344, 408)],
+    "MQIMPO": range(32, 48),
+    "MQSD": [*range(120, 184), *range(288, 312), *range(320, 336)],
+    "MQSTS": [*range(224, 240), *range(248, 264)],
+}
+# Where a structure says how long a text is that came back.
+LENGTHS_OF_TEXTS = {"od": [408], "sd": [184, 336], "sts": [240, 264], "impo": [48], "gmo": [96]}
 
 
 def _filled(verb: Verb, serial: int, values: list[object]) -> bytes:
-    """Answer with structures as long as those that came, every byte of them 0xEE."""
+    """Answer with structures as long as those that came, every byte behind their Version 0xEE, but for lengths: 0."""
     by_name = dict(zip((field.name for field in verb.request), values, strict=True))
     reply: list[object] = []
     for field in verb.reply:
         came = by_name.get(field.name)
-        reply.append(b"\xee" * len(came) if isinstance(came, bytes) and came else 0 if field.kind != "blob" else b"")
+        if isinstance(came, bytes) and came:
+            structure = bytearray(came[:8] + b"\xee" * (len(came) - 8))
+            for at in LENGTHS_OF_TEXTS.get(field.name, []):
+                structure[at : at + 4] = bytes(len(structure[at : at + 4]))
+            reply.append(bytes(structure))
+        elif field.name == "hobj" and came is not None:
+            reply.append(came)
+        else:
+            reply.append(b"" if field.kind == "blob" else mq.MQTYPE_STRING if field.name == "type" else 0)
     return encode_reply(verb, serial, 0, 0, reply)
 
 
@@ -187,6 +161,8 @@ def test_structures_of_every_version_come_back_in_their_own_length(
     data, length, hobj = ctypes.create_string_buffer(8), ctypes.c_int32(), ctypes.c_int32()
     hmsg = ctypes.c_int64(101)
     if name == "MQOD":
+        # The queue that is opened has no texts.
+        ctypes.memset(ctypes.addressof(buffer) + 344, 0, 72 if version == 4 else 0)
         codes = caller("MQOPEN", caller.hconn, buffer, 16, ctypes.byref(hobj))
     elif name == "MQGMO":
         codes = caller("MQGET", caller.hconn, 101, None, buffer, 8, data, ctypes.byref(length))
@@ -194,8 +170,8 @@ def test_structures_of_every_version_come_back_in_their_own_length(
         codes = caller("MQPUT", caller.hconn, 101, None, buffer, 8, data)
     elif name in ("MQIMPO", "MQPD"):
         impo, pd = (buffer, None) if name == "MQIMPO" else (None, buffer)
-        # A name that is asked for nowhere: the pointer and the lengths in front of it are zero.
-        ctypes.memset(ctypes.addressof(buffer) + 32, 0, 16 if name == "MQIMPO" else 0)
+        # A name that is asked for nowhere: the pointer and the lengths behind it are zero.
+        ctypes.memset(ctypes.addressof(buffer) + 32, 0, 20 if name == "MQIMPO" else 0)
         codes = caller("MQINQMP", caller.hconn, hmsg, impo, None, pd, ctypes.byref(hobj), 8, data, ctypes.byref(length))
     elif name == "MQSMPO":
         codes = caller("MQSETMP", caller.hconn, hmsg, buffer, None, None, 4, 4, data)
@@ -203,7 +179,7 @@ def test_structures_of_every_version_come_back_in_their_own_length(
         codes = caller("MQDLTMP", caller.hconn, hmsg, buffer, None)
     elif name == "MQSD":
         # No texts: what points at them is zero.
-        for at, size in ((120, 72), (320, 24)):
+        for at, size in ((120, 72), (288, 24), (320, 24)):
             ctypes.memset(ctypes.addressof(buffer) + at, 0, size)
         codes = caller("MQSUB", caller.hconn, buffer, ctypes.byref(hobj), ctypes.byref(hobj))
     elif name == "MQSRO":
@@ -228,7 +204,17 @@ def test_structures_of_every_version_come_back_in_their_own_length(
         # These go in only.
         assert buffer.raw == struct.pack("<4si", struc_id, version) + b"\x11" * 600
     else:
-        assert buffer.raw == b"\xee" * valid + b"\x11" * (608 - valid)
+        untouched = UNTOUCHED.get(name, ())
+        lengths = {at + i for at in LENGTHS_OF_TEXTS.get(name[2:].lower(), []) for i in range(4)}
+        for at in range(8, valid):
+            if at in lengths:
+                assert buffer.raw[at] == 0
+            elif at not in untouched:
+                assert buffer.raw[at] == 0xEE
+            else:
+                assert buffer.raw[at] in (0x11, 0)
+        assert buffer.raw[:8] == struct.pack("<4si", struc_id, version)
+        assert buffer.raw[valid:] == b"\x11" * (608 - valid)
 
 
 def test_a_structure_of_unknown_version_is_sent_as_version_1(caller: Caller, peer: Peer) -> None:
@@ -256,22 +242,6 @@ def test_a_structure_of_another_name_is_sent_as_version_1(caller: Caller, peer: 
     buffer = ctypes.create_string_buffer(struct.pack("<4si", b"GMO ", 2) + b"\x11" * 400)
     assert caller("MQPUT", caller.hconn, 101, buffer, None, 0, None) == (0, 0)
     assert seen[0][1] == buffer.raw[:324]
-
-
-def test_an_answer_of_another_length_changes_nothing(caller: Caller, peer: Peer) -> None:
-    peer.answer = lambda verb, serial, _: encode_reply(verb, serial, 2, 2085, [0, b"\xee" * 1000, b""])
-    buffer = ctypes.create_string_buffer(struct.pack("<4si", b"OD  ", 1) + b"\x11" * 400)
-    before, hobj = buffer.raw, ctypes.c_int32(5)
-    assert caller("MQOPEN", caller.hconn, buffer, 16, ctypes.byref(hobj)) == (2, 2085)
-    assert buffer.raw == before
-    assert hobj.value == mq.MQHO_UNUSABLE_HOBJ
-
-
-def test_more_data_than_the_buffer_holds_is_cut(caller: Caller, peer: Peer) -> None:
-    peer.answer = lambda verb, serial, _: encode_reply(verb, serial, 0, 0, [b"", b"", 100, b"y" * 100])
-    buffer, length = ctypes.create_string_buffer(b"-" * 16, 16), ctypes.c_int32()
-    assert caller("MQGET", caller.hconn, 101, None, None, 10, buffer, ctypes.byref(length)) == (0, 0)
-    assert (buffer.raw, length.value) == (b"y" * 10 + b"-" * 6, 100)
 
 
 def test_the_longest_message_of_ibm_mq_can_be_put(caller: Caller, peer: Peer) -> None:
@@ -365,7 +335,7 @@ def test_unknown_handles_answer_2018(library: ctypes.CDLL, caller: Caller) -> No
 
 def test_a_server_that_accepts_and_says_nothing_ends_mqconnx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Given a library whose limit for the handshake is a second, and a server that never answers
-    directory = build(tmp_path / "impatient", extra_flags=["-DHANDSHAKE_TIMEOUT=1"])
+    directory = build(tmp_path / "impatient", extra_flags=["-DSILENCE_TIMEOUT=1"])
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("MQSERVER", f"CHANNEL/TCP/127.0.0.1({silent.getsockname()[1]})")
         # When an application connects, then it is told
@@ -374,7 +344,7 @@ def test_a_server_that_accepts_and_says_nothing_ends_mqconnx(tmp_path: Path, mon
 
 
 def test_the_limit_of_the_handshake_is_none_for_calls(tmp_path: Path, peer: Peer) -> None:
-    directory = build(tmp_path / "impatient", extra_flags=["-DHANDSHAKE_TIMEOUT=1"])
+    directory = build(tmp_path / "impatient", extra_flags=["-DSILENCE_TIMEOUT=1"])
     caller = Caller(ctypes.CDLL(str(directory / "lib64" / CLIENT_LIBRARY)))
     silence = threading.Event()
 

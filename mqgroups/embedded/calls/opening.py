@@ -99,7 +99,14 @@ def open_described(q_mgr: QueueManager, connection: Connection, od: ObjectDescri
         else:
             raise Failed(mq.MQRC_OBJECT_TYPE_ERROR)
         connection.handles[handle.hobj] = handle
-    return mq.MQCC_OK, mq.MQRC_NONE, [handle.hobj, answered, b""]
+    return mq.MQCC_OK, mq.MQRC_NONE, [handle.hobj, answered, b"", _put_response(connection, handle)]
+
+
+def _put_response(connection: Connection, handle: Handle) -> int:
+    """Return MQPRT_* of a queue that a client may put on asynchronously by this handle, or else 0."""
+    origin = connection.origin
+    puts = handle.queue is not None and handle.options & mq.MQOO_OUTPUT
+    return handle.default_put_response if puts and origin.is_client and not origin.is_reconnectable else 0
 
 
 def check_handles_left(q_mgr: QueueManager, connection: Connection, wanted: int = 1) -> None:

@@ -8,6 +8,9 @@ than MQACTP_NEW without an original handle is MQRC_HMSG_ERROR, and that MQPUT ch
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
+
 from mqgroups.embedded.answer import Failed
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import Handle
@@ -15,14 +18,53 @@ from mqgroups.embedded.messages.logical_order import IS_SEGMENT
 from mqgroups.embedded.properties import rfh2
 from mqgroups.embedded.properties.control import Delivery, delivery, kept
 from mqgroups.embedded.properties.message_handle import MessageHandle
-from mqgroups.embedded.properties.names import PropertyError, check_name
+from mqgroups.embedded.properties.names import MOST_PROPERTIES, PropertyError, check_name
 from mqgroups.embedded.properties.sets import combined
 from mqgroups.embedded.queue_manager import QueueManager
-from mqgroups.embedded.wire.structures import GetMessageOptions, MessageDescriptor, PutMessageOptions, blank_padded
+from mqgroups.embedded.wire.structures import (
+    GetMessageOptions,
+    MessageDescriptor,
+    PutMessageOptions,
+    StructureError,
+    blank_padded,
+    take_extension,
+)
 from mqgroups.mqi import constants as mq
 
 # The queue manager's own limit, whatever MAXPROPL says.
 _LONGEST_PROPERTIES = 104_857_600
+_HEADERS = frozenset({mq.MQFMT_RF_HEADER_2, mq.MQFMT_MD_EXTENSION})
+
+
+def properties_ahead(
+    q_mgr: QueueManager, connection: Connection, md: MessageDescriptor, pmo: PutMessageOptions, data: bytes
+) -> Callable[[], bytes]:
+    """Read what a put brings of properties, not under the queue manager's lock: they may be many.
+
+    Returns a function that returns what ``properties_to_put`` does, or raises it: other errors are told first.
+    """
+    if blank_padded(md.format, 8) not in _HEADERS and not (pmo.original_msg_handle or pmo.new_msg_handle or pmo.action):
+        return bytes
+    if len(data) > connection.max_msg_length:
+        # The put refuses it, whatever it is.
+        return bytes
+    if md.version == 1 and blank_padded(md.format, 8) == mq.MQFMT_MD_EXTENSION:
+        md = copy.copy(md)
+        try:
+            data = take_extension(md, data)
+        except StructureError:
+            # The put itself refuses it.
+            return bytes
+    try:
+        properties = properties_to_put(q_mgr, connection, md, pmo, data)
+    except Failed as error:
+        failed = error
+
+        def refuse() -> bytes:
+            raise failed
+
+        return refuse
+    return lambda: properties
 
 
 def properties_to_put(
@@ -50,12 +92,14 @@ def properties_to_put(
                 for one in handle.properties:
                     check_name(".".join(one.path))
         original, new = (handle.properties if handle is not None else () for handle in given)
+        if max(len(original), len(new)) > MOST_PROPERTIES:
+            raise Failed(mq.MQRC_PROPERTIES_TOO_BIG)
         result = combined(original, new, pmo.action)
     except PropertyError as error:
         raise Failed(error.reason) from error
     limit = q_mgr.catalogue.q_mgr_values[mq.MQIA_MAX_PROPERTIES_LENGTH]
     assert isinstance(limit, int)
-    if result.size() > (limit if limit >= 0 else _LONGEST_PROPERTIES):
+    if len(result) > MOST_PROPERTIES or result.size() > (limit if limit >= 0 else _LONGEST_PROPERTIES):
         raise Failed(mq.MQRC_PROPERTIES_TOO_BIG)
     return kept(result)
 

@@ -1,8 +1,9 @@
 """Asynchronous response: which puts do not tell how they went, what they answer instead, and MQSTAT.
 
 A client that puts asynchronously does not wait for the queue manager: the call answers MQCC_OK with the few fields that the
-client can know itself, and how it went is kept for MQSTAT. Here the put is done before it answers, but what the application
-sees is the same. Fields that are undefined come back as they were sent, so that a program that builds on them fails in tests.
+client can know itself, and how it went is kept for MQSTAT. The C library sends most MQPUTs of this kind without waiting
+(ASYNC_PUT, with identifiers that it makes itself: IDENTIFIERS). For the others, and for MQPUT1, it waits; the application sees
+the same. Fields that are undefined come back as they were sent, so that a program that builds on them fails in tests.
 
 Which: MQPMO_ASYNC_RESPONSE, or the queue's DEFPRESP at MQOPEN; MQPUT1 in syncpoint unless the client configuration file says
 Put1DefaultAlwaysSync=YES. Only for clients. Source: IBM MQ, topics "Using asynchronous put in a client application" (q027340),
@@ -17,6 +18,7 @@ say; which completion code it is in this case is a reading (``readings.py``).
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 
 from mqgroups.embedded.answer import Answer, Failed
@@ -30,6 +32,7 @@ from mqgroups.embedded.wire.structures import NO_ID, MessageDescriptor, PutMessa
 from mqgroups.mqi import constants as mq
 
 _COMES_BACK = ("appl_identity_data", "put_appl_type", "put_appl_name", "appl_origin_data")
+_MD = struct.pack("<4si", b"MD  ", 1).ljust(324, b"\0")
 _OBJECT_TYPES = {ALIAS: mq.MQOT_ALIAS_Q, LOCAL: mq.MQOT_LOCAL_Q, MODEL: mq.MQOT_MODEL_Q}
 
 
@@ -73,9 +76,7 @@ def put_without_telling(
     except Failed as failed:
         comp, reason = mq.MQCC_FAILED, failed.reason
         done = _never_put(q_mgr, connection, MessageDescriptor(md_raw), pmo)
-        persistence = default_persistence if md.persistence == mq.MQPER_PERSISTENCE_AS_Q_DEF else md.persistence
-        if q_mgr.platform.puts_in_syncpoint(pmo.options) and persistence != mq.MQPER_NOT_PERSISTENT:
-            q_mgr.doom(connection)
+        _doom(q_mgr, connection, md, pmo, default_persistence)
     else:
         packed = values[-2]
         assert isinstance(packed, bytes)
@@ -88,6 +89,46 @@ def put_without_telling(
     for field in (*_COMES_BACK, *made):
         setattr(md, field, getattr(done, field))
     return mq.MQCC_OK, mq.MQRC_NONE, [*before, md.pack(md.version), pmo.raw]
+
+
+def failed_untold(
+    q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, reason: int
+) -> Answer:
+    """Keep for MQSTAT that an ASYNC_PUT was refused where a client that waits would be told."""
+    handle = connection.handles.get(hobj)
+    destination, default_persistence = _destination(q_mgr, handle.opened_name if handle is not None else "")
+    connection.put_status = connection.put_status.after(mq.MQCC_FAILED, reason, destination)
+    try:
+        md, pmo = MessageDescriptor(md_raw), PutMessageOptions(pmo_raw)
+    except StructureError:
+        # No unit of work is spoken of.
+        pass
+    else:
+        _doom(q_mgr, connection, md, pmo, default_persistence)
+    return mq.MQCC_OK, mq.MQRC_NONE, []
+
+
+def _doom(
+    q_mgr: QueueManager,
+    connection: Connection,
+    md: MessageDescriptor,
+    pmo: PutMessageOptions,
+    default_persistence: int | None,
+) -> None:
+    """Let MQCMIT back out if the message that was not put is one that it would have made safe."""
+    persistence = default_persistence if md.persistence == mq.MQPER_PERSISTENCE_AS_Q_DEF else md.persistence
+    if q_mgr.platform.puts_in_syncpoint(pmo.options) and persistence != mq.MQPER_NOT_PERSISTENT:
+        q_mgr.doom(connection)
+
+
+def identifiers(q_mgr: QueueManager, connection: Connection) -> Answer:
+    """IDENTIFIERS: message and correlation identifiers for a client to give out, and what MQMD has for context then."""
+    first, at, count = q_mgr.identifiers.block()
+    md = MessageDescriptor(_MD)
+    q_mgr.default_identity_context(connection, md)
+    q_mgr.default_origin_context(connection, md)
+    raw = md.pack(1)
+    return mq.MQCC_OK, mq.MQRC_NONE, [first, at, count, raw[240:304] + raw[320:324]]
 
 
 def _never_put(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Callable
 
 from mqgroups.embedded.answer import Answer, Failed
 from mqgroups.embedded.calls.context import check_context, set_context
 from mqgroups.embedded.calls.md_fields import HIGHEST_NUMBER, check_group_fields, resolve_descriptor
 from mqgroups.embedded.calls.opening import descriptor, open_queue
 from mqgroups.embedded.calls.permission import check_open, options_of_put1
-from mqgroups.embedded.calls.property_transfer import properties_to_put
+from mqgroups.embedded.calls.property_transfer import properties_ahead
 from mqgroups.embedded.calls.put_options import check_put_options, put_structures
 from mqgroups.embedded.calls.put_response import put1_is_asynchronous, put_is_asynchronous, put_without_telling
 from mqgroups.embedded.connection import Connection
@@ -83,11 +84,12 @@ def _put_on_handle(
     pmo: PutMessageOptions,
     data: bytes,
 ) -> Answer:
+    read_properties = properties_ahead(q_mgr, connection, md, pmo, data)
     with q_mgr.lock:
         # Once more: the queue may have been deleted since.
         handle, queue = connection.queue_handle(hobj)
         state = handle.states[Direction.PUT]
-        reason, messages, names = _put(q_mgr, connection, handle, queue, md, pmo, data)
+        reason, messages, names = _put(q_mgr, connection, handle, queue, md, pmo, data, read_properties)
     if not q_mgr.platform.puts_in_syncpoint(pmo.options):
         try:
             _make_visible(q_mgr, messages)
@@ -125,13 +127,14 @@ def _open_and_put(
     pmo: PutMessageOptions,
     data: bytes,
 ) -> Answer:
+    read_properties = properties_ahead(q_mgr, connection, md, pmo, data)
     with q_mgr.lock:
         check_open(q_mgr, connection, od, options_of_put1(pmo.options))
         # As if it had been opened with MQOO_BIND_NOT_FIXED, whatever DEFBIND says (topic "DEFBIND").
         handle, queue = open_queue(q_mgr, connection, od, mq.MQOO_OUTPUT | mq.MQOO_BIND_NOT_FIXED)
         try:
             check_context(connection, handle, pmo, put1=True)
-            reason, messages, names = _put(q_mgr, connection, handle, queue, md, pmo, data)
+            reason, messages, names = _put(q_mgr, connection, handle, queue, md, pmo, data, read_properties)
         finally:
             if connection.unit_of_work is not None:
                 connection.unit_of_work.forget_state(handle, Direction.PUT)
@@ -173,6 +176,7 @@ def _put(
     md: MessageDescriptor,
     pmo: PutMessageOptions,
     data: bytes,
+    read_properties: Callable[[], bytes],
 ) -> tuple[int, list[Message], tuple[str, str]]:
     """Make the message and count it; ``md`` becomes what MQPUT returns.
 
@@ -207,7 +211,7 @@ def _put(
     check_group_fields(md, body, logical_order=logical_order)
     if q_mgr.platform is Platform.ZOS:
         md.msg_flags &= ~mq.MQMF_SEGMENTATION_ALLOWED
-    properties = properties_to_put(q_mgr, connection, md, pmo, body)
+    properties = read_properties()
 
     state = handle.states[Direction.PUT]
     precedence = q_mgr.readings[PRECEDENCE]

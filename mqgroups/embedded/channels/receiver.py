@@ -38,7 +38,7 @@ from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.readings import GROUP_STAYS
 from mqgroups.embedded.reports import reports
 from mqgroups.embedded.reports.delivery import dead_letter, placed
-from mqgroups.embedded.store import ChannelState
+from mqgroups.embedded.store.rows import ChannelState
 from mqgroups.embedded.wire.structures import MessageDescriptor
 from mqgroups.mqi import constants as mq
 

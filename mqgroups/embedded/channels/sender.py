@@ -35,7 +35,7 @@ from mqgroups.embedded.messages.transmission import Bound, bound, encode, is_tra
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.reports.delivery import placed
 from mqgroups.embedded.reports.reports import discard_expired, forget, publish
-from mqgroups.embedded.store import ChannelState
+from mqgroups.embedded.store.rows import ChannelState
 from mqgroups.embedded.wire.frames import FrameError, FrameReader, decode_reply, encode_request
 from mqgroups.embedded.wire.verbs import BY_NAME
 from mqgroups.mqi import constants as mq

@@ -19,6 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from mqgroups.embedded.objects.instances import Instance, Member
+from mqgroups.embedded.store.files import make_private_directory
 
 
 class Repository:
@@ -27,7 +28,7 @@ class Repository:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._read: dict[str, tuple[int, Member]] = {}
-        directory.mkdir(parents=True, exist_ok=True)
+        make_private_directory(directory)
 
     def member(self, q_mgr_name: str) -> Member | None:
         """Return what is known of a queue manager; None before it has started for the first time."""

@@ -3,30 +3,48 @@
 The result is a directory laid out as IBM's client is, so that the unmodified pymqi builds against it
 (``MQ_FILE_PATH=<directory> pip install pymqi``) and IBM's ibmmq runs on it::
 
-    inc/cmqc.h cmqxc.h cmqcfc.h cmqbc.h
-    lib64/libmqic_r.so      the code
-    lib64/libmqm_r.so       nothing but a reference to it: two copies would be two connection tables
+    inc/cmqc.h cmqxc.h cmqcfc.h cmqbc.h                 no SDK: what these two compile against
+    lib64/libmqic_r.so                                  the code
+    lib64/libmqm_r.so libmqic.so libmqm.so              the same verbs, each a jump into it: another copy would be another
+                                                        table of connections
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import os
+import re
 import shlex
 import shutil
+import stat
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from mqgroups.embedded.wire.verbs import BY_NAME, STRUCTURE_LENGTHS, VERBS, Field, Verb, table_digest
+from mqgroups.embedded.wire.verbs import (
+    BY_NAME,
+    CALLERS_OWN,
+    POSTED,
+    STRUCTURE_FIELDS,
+    STRUCTURE_LENGTHS,
+    VERBS,
+    Field,
+    Verb,
+    table_digest,
+)
 
 _SOURCES = Path(__file__).parent
 _FLAGS = "-std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -pthread".split()
 # What the dynamic loader knows the libraries by; both bindings name these.
 CLIENT_LIBRARY = "libmqic_r.so"
 SERVER_LIBRARY = "libmqm_r.so"
+# Names by which IBM's client and server libraries are linked to as well; the last two are those of unthreaded programs.
+_OTHER_NAMES = (SERVER_LIBRARY, "libmqic.so", "libmqm.so")
+# Under this prefix the code's verbs are known to the other libraries, which have their plain names themselves.
+_PREFIX = "mqgroups_"
 
 
 class BuildError(RuntimeError):
@@ -42,14 +60,21 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
         extra_flags: more compiler flags, for a build with a sanitizer.
 
     Raises:
-        BuildError: there is no C compiler, or it failed.
+        BuildError: there is no C compiler, or it failed; or the cache could be another user's work.
     """
     compiler = _compiler()
     header = verbs_header()
     cached = target is None
     if target is None:
         target = _cache() / f"libmqm-{_digest(compiler, header, extra_flags)}"
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(PermissionError):
+            # Others may have been let in by a loose umask; what they left is found out below.
+            target.parent.chmod(stat.S_IMODE(target.parent.stat().st_mode) & ~0o022)
+        _check_owner(target.parent)
         if (target / "lib64" / SERVER_LIBRARY).exists():
+            for path in (target, target / "lib64", *sorted((target / "lib64").iterdir())):
+                _check_owner(path)
             return target
     target.parent.mkdir(parents=True, exist_ok=True)
     # Built aside and renamed: another process that builds at the same time sees all of it or nothing.
@@ -61,8 +86,22 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
         generated.mkdir()
         (generated / "verbs.h").write_text(header)
         _compile(compiler, made, generated, extra_flags)
+        if cached:
+            for path in (made, *made.rglob("*")):
+                path.chmod(0o755 if path.is_dir() else 0o644)
         _move(made, target, replaces=not cached)
     return target
+
+
+def _check_owner(path: Path) -> None:
+    """Refuse what another user, root excepted, could have put into the cache, or could change: programs load it."""
+    status = path.lstat()
+    is_own = status.st_uid in (os.geteuid(), 0) and not stat.S_ISLNK(status.st_mode)
+    if not is_own or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise BuildError(
+            f"{path} is not used: it has to belong to this user and to be writable by nobody else. Remove it or change its "
+            "owner and mode, or name another directory in MQGROUPS_CACHE"
+        )
 
 
 def load(directory: Path) -> None:
@@ -104,12 +143,33 @@ def _compile(compiler: list[str], made: Path, generated: Path, extra_flags: Sequ
     sources = [str(path) for path in sorted(_SOURCES.glob("*.c"))]
     includes = [f"-I{made / 'inc'}", f"-I{generated}", f"-I{_SOURCES}"]
     lib = made / "lib64"
-    common = [*compiler, *_FLAGS, *extra_flags]
-    _run([*common, *includes, f"-Wl,-soname,{CLIENT_LIBRARY}", *sources, "-o", str(lib / CLIENT_LIBRARY)])
-    forwarder = generated / "empty.c"
-    forwarder.write_text("extern int mqgroups_forwards_only;\n")
-    forwards = [f"-Wl,-soname,{SERVER_LIBRARY}", "-Wl,--no-as-needed", f"-L{lib}", "-lmqic_r", "-Wl,-rpath,$ORIGIN"]
-    _run([*common, str(forwarder), *forwards, "-o", str(lib / SERVER_LIBRARY)])
+    common = [*compiler, *_FLAGS, *extra_flags, *includes]
+    verbs = _declared_verbs()
+    second_names = [f"-Wl,--defsym={_PREFIX}{name}={name}" for name in verbs]
+    _run([*common, f"-Wl,-soname,{CLIENT_LIBRARY}", *second_names, *sources, "-o", str(lib / CLIENT_LIBRARY)])
+    forwarder = generated / "forwarder.c"
+    forwarder.write_text(_forwarder(verbs))
+    for other in _OTHER_NAMES:
+        linked = [f"-Wl,-soname,{other}", f"-L{lib}", f"-l:{CLIENT_LIBRARY}", "-Wl,-rpath,$ORIGIN"]
+        _run([*common, str(forwarder), *linked, "-o", str(lib / other)])
+
+
+def _declared_verbs() -> dict[str, str]:
+    """Return the parameters of each verb, as ``cmqc.h`` declares them."""
+    header = (_SOURCES / "inc" / "cmqc.h").read_text()
+    return dict(re.findall(r"^void (MQ\w+)\(([^)]*)\);", header, re.MULTILINE))
+
+
+def _forwarder(verbs: dict[str, str]) -> str:
+    lines = ["#include <cmqc.h>", ""]
+    for name, parameters in verbs.items():
+        arguments = ", ".join(parameter.split()[-1] for parameter in parameters.split(","))
+        lines += [
+            f"void {_PREFIX}{name}({parameters});",
+            f'__attribute__((visibility("default"))) void {name}({parameters}) {{ {_PREFIX}{name}({arguments}); }}',
+            "",
+        ]
+    return "\n".join(lines)
 
 
 def _run(command: list[str]) -> None:
@@ -150,6 +210,7 @@ def verbs_header() -> str:
         f"#define WAKE_CODE {BY_NAME['WAKE'].code}",
         "",
         *(_length_function(name, lengths) for name, lengths in STRUCTURE_LENGTHS.items()),
+        *(_write_function(name) for name in sorted({STRUCTURE_FIELDS[field] for field in _answered_structures()})),
         *(_call_function(verb) for verb in VERBS if verb.name not in ("CONTROL", "CHANNEL", "WAKE")),
         "#endif",
     ]
@@ -164,12 +225,37 @@ def _length_function(name: str, lengths: dict[int, int]) -> str:
     # nothing about its length: no more of it is read than the shortest has.
     struc_id = _STRUC_IDS.get(name, name.removeprefix("MQ")).ljust(4)
     cases = "".join(f"    case {version}: return {length};\n" for version, length in lengths.items())
+    exact = "".join(f"    case {version}: return answered.length == {length};\n" for version, length in lengths.items())
     return (
+        f"static inline bool is_{name}(struct blob answered) {{\n    int32_t version;\n"
+        f'    if (answered.length < 8 || memcmp(answered.data, "{struc_id}", 4) != 0) {{\n        return false;\n    }}\n'
+        "    memcpy(&version, (const uint8_t *)answered.data + 4, sizeof version);\n"
+        f"    switch (version) {{\n{exact}    default: return false;\n    }}\n}}\n\n"
         f"static inline uint32_t length_of_{name}(const void *structure) {{\n    int32_t version = 1;\n"
         f'    if (memcmp(structure, "{struc_id}", 4) == 0) {{\n'
         "        memcpy(&version, (const uint8_t *)structure + 4, sizeof version);\n    }\n"
         f"    switch (version) {{\n{cases}    default: return {lengths[1]};\n    }}\n}}\n"
     )
+
+
+def _answered_structures() -> set[str]:
+    """Return the fields that are structures and come back."""
+    return {field.name for verb in VERBS for field in verb.reply if field.name in STRUCTURE_FIELDS}
+
+
+_HEADER_LENGTH = 8
+
+
+def _write_function(name: str) -> str:
+    # Everything between the caller's own bytes.
+    longest = max(STRUCTURE_LENGTHS[name].values())
+    at = _HEADER_LENGTH
+    lines = []
+    for start, length in (*CALLERS_OWN.get(name, ()), (longest, 0)):
+        if start > at:
+            lines.append(f"    write_part(structure, answered, {at}, {start - at});\n")
+        at = start + length
+    return f"static inline void write_back_{name}(void *structure, struct blob answered) {{\n{''.join(lines)}}}\n"
 
 
 _C_TYPES = {"i32": "int32_t", "i64": "int64_t", "blob": "struct blob"}
@@ -179,6 +265,19 @@ def _declaration(field: Field) -> str:
     return f"{_C_TYPES[field.kind]} {field.name}"
 
 
+def _sends(verb: Verb) -> str:
+    return "".join(f"    request_{field.kind}(&request, {field.name});\n" for field in verb.request)
+
+
+def _post_function(verb: Verb, parameters: Sequence[str]) -> str:
+    return (
+        f"static inline bool post_{verb.name}({', '.join(parameters)}) {{\n"
+        "    struct request request;\n    request_begin(&request);\n"
+        f"{_sends(verb)}"
+        f"    return wire_post(wire, {verb.code}, &request);\n}}\n"
+    )
+
+
 def _call_function(verb: Verb) -> str:
     parameters = ["struct wire *wire", *map(_declaration, verb.request), "int32_t *comp", "int32_t *reason"]
     text = ""
@@ -186,14 +285,21 @@ def _call_function(verb: Verb) -> str:
         members = "".join(f"    {_declaration(field)};\n" for field in verb.reply)
         text += f"struct answer_{verb.name} {{\n{members}}};\n\n"
         parameters.append(f"struct answer_{verb.name} *answer")
-    sends = "".join(f"    request_{field.kind}(&request, {field.name});\n" for field in verb.request)
+    if verb.name in POSTED:
+        return _post_function(verb, parameters[:-2])
     reads = "".join(f"    answer->{field.name} = reply_{field.kind}(&reply);\n" for field in verb.reply)
+    asked = {field.name for field in verb.request}
+    checks = "".join(
+        f" && is_answer_to({field.name}, answer->{field.name})"
+        for field in verb.reply
+        if field.name in STRUCTURE_FIELDS and field.name in asked
+    )
     return (
         f"{text}static inline bool call_{verb.name}({', '.join(parameters)}) {{\n"
         "    struct request request;\n    struct reply reply;\n    request_begin(&request);\n"
-        f"{sends}"
+        f"{_sends(verb)}"
         f"    if (!wire_call(wire, {verb.code}, &request, &reply)) {{\n        return false;\n    }}\n"
         "    *comp = reply_i32(&reply);\n    *reason = reply_i32(&reply);\n"
         f"{reads}"
-        "    return !reply.bad && reply.at == reply.end;\n}\n"
+        f"    return reply_is_whole(&reply, *comp){checks};\n}}\n"
     )

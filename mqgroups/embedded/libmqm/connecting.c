@@ -17,15 +17,9 @@
 #define CD_CONNECTION_NAME 1024
 #define TRANSPORT_TCP 2
 
-/* Seconds. IBM MQ has Connect_Timeout for the socket alone (topic q016910); that a client gives up a peer which accepts and
- * then says nothing, after how long, and with MQRC_CONNECTION_BROKEN, is our choice, not tried on IBM MQ. */
-#ifndef HANDSHAKE_TIMEOUT
-#define HANDSHAKE_TIMEOUT 60
-#endif
-
-_Static_assert(sizeof(MQCNO) == 200 && offsetof(MQCNO, ClientConnPtr) == 16, "MQCNO");
+_Static_assert(sizeof(MQCNO) == 224 && offsetof(MQCNO, ClientConnPtr) == 16, "MQCNO");
 _Static_assert(offsetof(MQCNO, SSLConfigPtr) == 152 && offsetof(MQCNO, ConnectionId) == 164, "MQCNO");
-_Static_assert(offsetof(MQCNO, SecurityParmsPtr) == 192, "MQCNO");
+_Static_assert(offsetof(MQCNO, SecurityParmsPtr) == 192 && offsetof(MQCNO, CCDTUrlPtr) == 200, "MQCNO");
 _Static_assert(sizeof(MQCSP) == 56 && offsetof(MQCSP, CSPUserIdPtr) == 16, "MQCSP");
 _Static_assert(offsetof(MQCSP, CSPPasswordPtr) == 40, "MQCSP");
 
@@ -103,19 +97,20 @@ static bool introduce(struct wire *wire, const char *q_mgr_name, const char *cha
                       PMQLONG comp, PMQLONG reason) {
     struct blob user, password;
     credentials(cno, &user, &password);
+    /* What `mqgroups embedded exec` gives its program, and nobody else knows. */
+    const char *key = getenv("MQGROUPS_ACCESS_KEY");
+    key = key != NULL ? key : "";
     struct answer_MQCONNX answer;
-    wire_limit_silence(wire, HANDSHAKE_TIMEOUT);
     if (!call_MQCONNX(wire, bytes(TABLE_DIGEST, strlen(TABLE_DIGEST)), (int32_t)getpid(),
                       name(program_invocation_short_name, 28), name(q_mgr_name, 48), name(channel, 20), user, password,
-                      cno != NULL ? cno->Options : MQCNO_NONE, max_msg_length, configured_put1_always_sync(), comp,
-                      reason, &answer)) {
+                       cno != NULL ? cno->Options : MQCNO_NONE, max_msg_length, configured_put1_always_sync(),
+                       bytes(key, strlen(key)), comp, reason, &answer) ||
+         answer.connection_id.length != (*comp == MQCC_FAILED ? 0 : sizeof cno->ConnectionId)) {
         return false;
     }
-    wire_limit_silence(wire, 0);
+    wire_is_patient(wire);
     if (*comp != MQCC_FAILED && cno != NULL && cno->Version >= MQCNO_VERSION_5) {
-        size_t room = sizeof cno->ConnectionId, length = answer.connection_id.length;
-        memset(cno->ConnectionId, 0, room);
-        memcpy(cno->ConnectionId, answer.connection_id.data, length < room ? length : room);
+        memcpy(cno->ConnectionId, answer.connection_id.data, sizeof cno->ConnectionId);
     }
     return true;
 }

@@ -9,7 +9,9 @@
  * reservation: no other thread's call comes between the answer to MQDISC and the end of the handle.
  *
  * While messages are consumed asynchronously a connection is given to one thread, and calls of others are refused, those
- * that are waiting for their turn at that moment as well. */
+ * that are waiting for their turn at that moment as well. Once a callback has said MQOP_SUSPEND or MQOP_STOP, which take
+ * effect when it returns (topic q101790), they wait for that instead: who was told by the callback that it is suspended, may
+ * come before it has returned. */
 #include "connection.h"
 
 #include <stdatomic.h>
@@ -29,6 +31,7 @@ struct connection {
     int users;         /* threads in a call, waiting for their turn or holding the connection */
     pthread_cond_t turn;
     struct consumption consumption;
+    struct asynchronous asynchronous;
 };
 
 pthread_mutex_t connections_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -63,6 +66,7 @@ static void after_fork_in_child(void) {
         if (one->users == 0) {
             wire_close(&one->wire);
             consumption_destroy(&one->consumption);
+            asynchronous_destroy(&one->asynchronous);
             free(one);
         }
         one = next;
@@ -140,6 +144,7 @@ static void release(struct connection *connection) {
     if (--connection->users == 0 && connection->removed) {
         pthread_cond_destroy(&connection->turn);
         consumption_destroy(&connection->consumption);
+        asynchronous_destroy(&connection->asynchronous);
         wire_destroy(&connection->wire);
         free(connection);
     }
@@ -156,6 +161,8 @@ void connection_give(struct connection *connection, uint64_t thread) {
     pthread_cond_broadcast(&connection->turn);
 }
 
+void connection_turns(struct connection *connection) { pthread_cond_broadcast(&connection->turn); }
+
 bool connection_is_mine(struct connection *connection) {
     pthread_mutex_lock(&connections_lock);
     bool mine = connection->given_to == this_thread();
@@ -169,10 +176,11 @@ static MQLONG wait_for_turn(struct connection *connection) {
         if (connection->removed) {
             return MQRC_HCONN_ERROR;
         }
-        if (connection->given_to != NOBODY && connection->given_to != this_thread()) {
+        bool is_given = connection->given_to != NOBODY && connection->given_to != this_thread();
+        if (is_given && !consumption_is_ending(&connection->consumption)) {
             return MQRC_HCONN_ASYNC_ACTIVE;
         }
-        if (!connection->in_call) {
+        if (!is_given && !connection->in_call) {
             return MQRC_NONE;
         }
         if (connection->options & MQCNO_HANDLE_SHARE_NO_BLOCK) {
@@ -203,6 +211,8 @@ struct connection *connection_enter(MQHCONN hconn, PMQLONG reason) {
 MQHCONN connection_handle(const struct connection *connection) { return connection->hconn; }
 
 struct consumption *connection_consumption(struct connection *connection) { return &connection->consumption; }
+
+struct asynchronous *connection_asynchronous(struct connection *connection) { return &connection->asynchronous; }
 
 struct wire *connection_wire(struct connection *connection) { return &connection->wire; }
 

@@ -4,6 +4,7 @@
 
 #include <cmqc.h>
 
+#include "asynchronous.h"
 #include "consumption.h"
 #include "wire.h"
 
@@ -46,10 +47,16 @@ void connection_release(struct connection *connection);
 /* Let only this thread call, with connections_lock held; NOBODY: all again. */
 void connection_give(struct connection *connection, uint64_t thread);
 
+/* Let those that wait for their turn look again, with connections_lock held. */
+void connection_turns(struct connection *connection);
+
 /* Whether it is this thread that the connection is given to: the caller is a callback. */
 bool connection_is_mine(struct connection *connection);
 
 MQHCONN connection_handle(const struct connection *connection);
 struct consumption *connection_consumption(struct connection *connection);
+
+/* Only for who has reserved the connection. */
+struct asynchronous *connection_asynchronous(struct connection *connection);
 
 #endif

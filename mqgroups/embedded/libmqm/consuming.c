@@ -22,13 +22,17 @@ static bool make_room(struct consumption *consumption, MQHOBJ hobj) {
     return one != NULL;
 }
 
-/* Keep what MQOP_REGISTER said. Where a definition is replaced, CallbackArea stays what it was (topic q094570). */
-static bool keep(struct consumption *consumption, const struct answer_MQCB *answer, const MQCBD *cbd) {
+/* Keep what MQOP_REGISTER said. Where a definition is replaced, CallbackArea stays what it was (topic q094570). A call that
+ * failed need not have got as far as to know its callback; an answer about another one is no answer: false. */
+static bool keep(struct consumption *consumption, const struct answer_MQCB *answer, MQHOBJ hobj, const MQCBD *cbd, MQLONG comp) {
+    if (answer->hobj != hobj) {
+        return comp == MQCC_FAILED;
+    }
     pthread_mutex_lock(&connections_lock);
-    struct callback *one = callback_of(consumption, answer->hobj);
+    struct callback *one = callback_of(consumption, hobj);
     if (one != NULL) {
         if (cbd != NULL && answer->registered) {
-            one->function = cbd->CallbackFunction;
+            one->function = (MQCB_FUNCTION)cbd->CallbackFunction;
             one->options = cbd->Options;
             one->area = one->registered ? one->area : cbd->CallbackArea;
         }
@@ -55,7 +59,8 @@ EXPORTED void MQCB(MQHCONN Hconn, MQLONG Operation, PMQVOID CallbackDesc, MQHOBJ
     struct blob cbd = structure(CallbackDesc, length_of_MQCBD);
     struct blob md = structure(MsgDesc, length_of_MQMD), gmo = structure(GetMsgOpts, length_of_MQGMO);
     const MQCBD *registers = Operation & MQOP_REGISTER ? CallbackDesc : NULL;
-    bool handles_events = registers != NULL && registers->CallbackType == MQCBT_EVENT_HANDLER;
+    const MQCBD *described = CallbackDesc;
+    MQHOBJ about = described != NULL && described->CallbackType == MQCBT_EVENT_HANDLER ? MQHO_NONE : Hobj;
     struct answer_MQCB answer;
     struct connection *held = connection_hold(Hconn, Reason);
     if (held == NULL) {
@@ -63,12 +68,12 @@ EXPORTED void MQCB(MQHCONN Hconn, MQLONG Operation, PMQVOID CallbackDesc, MQHOBJ
         return;
     }
     struct consumption *consumption = connection_consumption(held);
-    if (registers != NULL && !make_room(consumption, handles_events ? MQHO_NONE : Hobj)) {
+    if (registers != NULL && !make_room(consumption, about)) {
         fail(MQRC_STORAGE_NOT_AVAILABLE, CompCode, Reason);
     } else {
         WITH_CONNECTION(Hconn, CompCode, Reason,
                         call_MQCB(wire, Operation, cbd, Hobj, md, gmo, CompCode, Reason, &answer) &&
-                            keep(consumption, &answer, registers));
+                            keep(consumption, &answer, about, registers, *CompCode));
         make_callbacks(Hconn);
     }
     connection_release(held);
@@ -216,6 +221,19 @@ EXPORTED void MQCTL(MQHCONN Hconn, MQLONG Operation, PMQVOID ControlOpts, PMQLON
     connection_release(connection);
 }
 
+/* MQDISC ends the handle, whatever the queue manager said to MQOP_STOP, and whatever a callback says meanwhile. */
+static void end_dispatcher(struct connection *connection) {
+    struct consumption *consumption = connection_consumption(connection);
+    pthread_mutex_lock(&connections_lock);
+    while (consumption->dispatching) {
+        if (consumption->wish != END) {
+            dispatcher_wish(connection, END);
+        }
+        pthread_cond_wait(&consumption->changed, &connections_lock);
+    }
+    pthread_mutex_unlock(&connections_lock);
+}
+
 bool consumption_ends(struct connection *connection, PMQLONG reason) {
     if (connection_is_mine(connection)) {
         /* Topic q101730 says that it may not be done; which reason it gets is not documented: unverified. */
@@ -223,12 +241,15 @@ bool consumption_ends(struct connection *connection, PMQLONG reason) {
         return false;
     }
     pthread_mutex_lock(&connections_lock);
-    bool consumes = connection_consumption(connection)->callbacks != NULL;
+    /* Started without a callback, too: the last one may have been deregistered. */
+    const struct consumption *consumption = connection_consumption(connection);
+    bool consumes = consumption->callbacks != NULL || consumption->dispatching;
     pthread_mutex_unlock(&connections_lock);
     if (consumes) {
         const MQCTLO ctlo = {MQCTLO_DEFAULT};
         MQLONG comp;
         stop(connection, MQOP_STOP, &ctlo, &comp, reason);
+        end_dispatcher(connection);
         callbacks_owed(connection, CALLBACK_DEREGISTERED);
     }
     return true;

@@ -51,6 +51,12 @@ struct consumption {
 void consumption_init(struct consumption *consumption);
 void consumption_destroy(struct consumption *consumption);
 
+/* Whether the dispatcher is to give the connection back, as soon as it is no longer in a callback; with connections_lock
+ * held. */
+static inline bool consumption_is_ending(const struct consumption *consumption) {
+    return consumption->wish == SUSPEND || consumption->wish == END;
+}
+
 /* The callback of an object handle, with connections_lock held; NULL if there is none. */
 struct callback *callback_of(struct consumption *consumption, MQHOBJ hobj);
 

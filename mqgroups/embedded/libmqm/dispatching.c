@@ -29,16 +29,47 @@ static bool copy_structure(void *structure, size_t room, struct blob from) {
     return from.length > 0;
 }
 
-/* Copy an answer out of the wire, which calls from inside the callback will use. False if it names no callback. */
-static bool take_call(struct consumption *consumption, const struct answer_CALLBACK *answer, struct call *call) {
+static bool is_message(const MQCBC *context) {
+    return context->CallType == MQCBCT_MSG_REMOVED || context->CallType == MQCBCT_MSG_NOT_REMOVED;
+}
+
+/* Whether MQCBC and what comes with it are a call that may be made now: a message whole, or as much of it as is told, or a
+ * control call or an event without one. Only control calls are ever owed. */
+static bool is_whole(const struct answer_CALLBACK *answer, int32_t asked, MQCBC *context) {
+    if (!copy_structure(context, sizeof *context, answer->cbc) || answer->cbc.length != sizeof *context ||
+        memcmp(context->StrucId, "CBC ", 4) != 0 || context->Version != 2 || context->CallType < MQCBCT_START_CALL ||
+        context->CallType > (asked == CALLBACK_NEXT ? MQCBCT_MSG_NOT_REMOVED : MQCBCT_DEREGISTER_CALL) ||
+        (context->Hobj != answer->hobj && context->Hobj != MQHO_UNUSABLE_HOBJ)) {
+        return false;
+    }
+    if (context->BufferLength < 0 || (uint32_t)context->BufferLength != answer->buffer.length ||
+        context->DataLength < context->BufferLength ||
+        (context->DataLength > context->BufferLength && context->CompCode == MQCC_OK)) {
+        return false;
+    }
+    if (is_message(context)) {
+        return is_MQMD(answer->md) && is_MQGMO(answer->gmo);
+    }
+    return answer->md.length == 0 && answer->gmo.length == 0 && context->DataLength == 0;
+}
+
+/* Copy an answer out of the wire, which calls from inside the callback will use. False if it is no call to one of the
+ * callbacks; then there is nothing to be freed. */
+static bool take_call(struct consumption *consumption, const struct answer_CALLBACK *answer, int32_t asked,
+                      struct call *call) {
+    if (!is_whole(answer, asked, &call->context)) {
+        return false;
+    }
     call->hobj = answer->hobj;
-    copy_structure(&call->context, sizeof call->context, answer->cbc);
     pthread_mutex_lock(&connections_lock);
     const struct callback *callback = callback_of(consumption, call->hobj);
     call->function = callback != NULL ? callback->function : NULL;
     call->context.CallbackArea = callback != NULL ? callback->area : NULL;
     call->context.ConnectionArea = consumption->connection_area;
     pthread_mutex_unlock(&connections_lock);
+    if (call->function == NULL) {
+        return false;
+    }
     call->with_md = copy_structure(&call->md, sizeof call->md, answer->md);
     call->with_gmo = copy_structure(&call->gmo, sizeof call->gmo, answer->gmo);
     call->buffer = NULL;
@@ -53,7 +84,7 @@ static bool take_call(struct consumption *consumption, const struct answer_CALLB
             call->context.Reason = MQRC_STORAGE_NOT_AVAILABLE;
         }
     }
-    return call->function != NULL;
+    return true;
 }
 
 /* Forget callbacks that are not registered any more; nothing is owed. */
@@ -106,7 +137,7 @@ static enum outcome fetch(struct connection *connection, int32_t asked, struct c
         outcome = REFUSED;
     } else if (answered && answer.hobj == MQHO_UNUSABLE_HOBJ) {
         outcome = NOTHING;
-    } else if (answered && take_call(consumption, &answer, call)) {
+    } else if (answered && take_call(consumption, &answer, asked, call)) {
         outcome = FETCHED;
     }
     connection_leave(connection, outcome == BROKEN);
@@ -185,6 +216,7 @@ void dispatcher_wish(struct connection *connection, enum wish wish) {
         wire_notify(connection_wire(connection), WAKE_CODE);
     }
     pthread_cond_broadcast(&consumption->changed);
+    connection_turns(connection);
 }
 
 bool dispatcher_pause(struct connection *connection) {

@@ -1,5 +1,8 @@
 /* What every verb does: gather arguments for the call that verbs.h was generated for, and copy back what its answer holds.
- * Structures travel as long as their Version says and come back in place. Nothing is decided here. */
+ * Structures travel as long as their Version says and come back in place. Nothing is decided here.
+ *
+ * A reply is somebody else's word. Where something is written and how much of it there is room for was the caller's before the
+ * call; what a reply says about lengths has to agree with what arrived, or it is no reply: MQRC_CONNECTION_BROKEN. */
 #ifndef MQGROUPS_MARSHAL_H
 #define MQGROUPS_MARSHAL_H
 
@@ -34,14 +37,8 @@ static inline struct blob structure(const void *data, uint32_t (*length_of)(cons
     return data == NULL ? bytes(NULL, 0) : bytes(data, length_of(data));
 }
 
-static inline void write_back(void *structure, struct blob sent, struct blob answered) {
-    if (sent.length > 0 && answered.length == sent.length) {
-        memcpy(structure, answered.data, answered.length);
-    }
-}
-
-/* The frame of every call on a connection: reserve it, run `call`, give the codes back. `call` is an expression that is
- * false when the wire failed. */
+/* The frame of every call on a connection: reserve it, run `call`, give the codes back. `call` is an expression about
+ * `reserved`, the connection, and `wire` that is false when the wire failed. */
 #define WITH_CONNECTION(hconn, comp, reason, call)                       \
     do {                                                                 \
         struct connection *reserved = connection_enter((hconn), (reason)); \
@@ -75,6 +72,8 @@ static inline const uint8_t *pointed_at(const void *structure, const void *point
 #define SD_SUB_NAME 144
 #define SD_SUB_USER_DATA 168
 #define SD_RES_OBJECT_STRING 320
+#define STS_OBJECT_STRING 224
+#define STS_SUB_NAME 248
 
 /* The text of an MQCHARV. `structure` is what its offset counts from. A longer one than may be is cut behind what tells the
  * queue manager that it is too long; so is none that says it has no end. */
@@ -102,17 +101,48 @@ static inline struct blob text_in(struct blob sent, size_t offset) {
     return charv_text(sent.data, &value, MAX_CHARV);
 }
 
-/* Copy text into the buffer that the MQCHARV there describes; its VSLength comes back with the structure. */
-static inline void write_text(struct blob sent, size_t offset, struct blob text) {
+/* Where a text comes back: what the MQCHARV at an offset of a structure said before the call. */
+struct room {
+    size_t offset;
+    void *at; /* NULL if the caller has none */
+    uint32_t length;
+    int32_t said; /* VSLength */
+};
+
+static inline struct room room_in(struct blob sent, size_t offset) {
     MQCHARV value;
-    if (sent.length < offset + sizeof value || text.length == 0) {
-        return;
+    if (sent.length < offset + sizeof value) {
+        return (struct room){offset, NULL, 0, 0};
     }
     memcpy(&value, (const uint8_t *)sent.data + offset, sizeof value);
-    void *buffer = (void *)pointed_at(sent.data, value.VSPtr, value.VSOffset);
-    if (buffer != NULL && value.VSBufSize > 0) {
-        memcpy(buffer, text.data, text.length < (size_t)value.VSBufSize ? text.length : (size_t)value.VSBufSize);
+    void *at = (void *)pointed_at(sent.data, value.VSPtr, value.VSOffset);
+    return (struct room){offset, at, at != NULL && value.VSBufSize > 0 ? (uint32_t)value.VSBufSize : 0, value.VSLength};
+}
+
+/* Whether a text is what VSLength of the answered structure says, as much of it as there is room for; or none at all, and
+ * VSLength is what it was. */
+static inline bool text_fits(struct room room, struct blob answered, struct blob text) {
+    int32_t length = room.said;
+    if (answered.length >= room.offset + sizeof(MQCHARV)) {
+        memcpy(&length, (const uint8_t *)answered.data + room.offset + offsetof(MQCHARV, VSLength), sizeof length);
     }
+    if (text.length == 0 && length == room.said) {
+        return true;
+    }
+    return length >= 0 && text.length == ((uint32_t)length < room.length ? (uint32_t)length : room.length);
+}
+
+/* Only for a text that fits. */
+static inline void write_text(struct room room, struct blob text) {
+    if (text.length > 0) {
+        memcpy(room.at, text.data, text.length);
+    }
+}
+
+/* Whether `came` is as much of `whole` bytes as there is room for. */
+static inline bool is_cut_to(uint32_t came, MQLONG whole, MQLONG room) {
+    MQLONG most = room > 0 ? room : 0;
+    return whole >= 0 && came == (uint32_t)(whole < most ? whole : most);
 }
 
 /* ObjectString of an MQOD. It counts for topics alone; programs that open queues need not have set it. */

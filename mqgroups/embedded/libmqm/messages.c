@@ -20,10 +20,13 @@ EXPORTED void MQPUT(MQHCONN Hconn, MQHOBJ Hobj, PMQVOID MsgDesc, PMQVOID PutMsgO
     }
     struct blob md = structure(MsgDesc, length_of_MQMD), pmo = structure(PutMsgOpts, length_of_MQPMO);
     struct answer_MQPUT answer;
+    struct blob data = bytes(Buffer, (size_t)BufferLength);
     WITH_CONNECTION(
         Hconn, CompCode, Reason,
-        call_MQPUT(wire, Hobj, md, pmo, bytes(Buffer, (size_t)BufferLength), CompCode, Reason, &answer) &&
-            (write_back(MsgDesc, md, answer.md), write_back(PutMsgOpts, pmo, answer.pmo), true));
+        asynchronous_is_eligible(connection_asynchronous(reserved), Hobj, md, pmo)
+            ? asynchronous_put(connection_asynchronous(reserved), wire, Hobj, MsgDesc, md, pmo, data, CompCode, Reason)
+            : call_MQPUT(wire, Hobj, md, pmo, data, CompCode, Reason, &answer) &&
+                  (write_back_MQMD(MsgDesc, answer.md), write_back_MQPMO(PutMsgOpts, answer.pmo), true));
 }
 
 EXPORTED void MQPUT1(MQHCONN Hconn, PMQVOID ObjDesc, PMQVOID MsgDesc, PMQVOID PutMsgOpts, MQLONG BufferLength,
@@ -33,20 +36,37 @@ EXPORTED void MQPUT1(MQHCONN Hconn, PMQVOID ObjDesc, PMQVOID MsgDesc, PMQVOID Pu
     }
     struct blob od = structure(ObjDesc, length_of_MQOD);
     struct blob md = structure(MsgDesc, length_of_MQMD), pmo = structure(PutMsgOpts, length_of_MQPMO);
+    struct room resolved = room_in(od, OD_RES_OBJECT_STRING);
     struct answer_MQPUT1 answer;
     WITH_CONNECTION(
         Hconn, CompCode, Reason,
         call_MQPUT1(wire, od, md, pmo, bytes(Buffer, (size_t)BufferLength), object_string(od), CompCode, Reason, &answer) &&
-            (write_back(ObjDesc, od, answer.od), write_text(od, OD_RES_OBJECT_STRING, answer.res_object_string),
-             write_back(MsgDesc, md, answer.md),
-             write_back(PutMsgOpts, pmo, answer.pmo), true));
+            text_fits(resolved, answer.od, answer.res_object_string) &&
+            (write_back_MQOD(ObjDesc, answer.od), write_text(resolved, answer.res_object_string),
+             write_back_MQMD(MsgDesc, answer.md), write_back_MQPMO(PutMsgOpts, answer.pmo), true));
 }
 
-static bool copy_message(const struct answer_MQGET *answer, MQLONG buffer_length, void *buffer, PMQLONG data_length) {
+/* Whether MQGMO says the length of the data that came, or that it is not known. */
+static bool returned_length_fits(struct blob sent, const struct answer_MQGET *answer) {
+    const size_t at = 96;
+    if (answer->gmo.length < at + 4 || memcmp((const uint8_t *)sent.data + at, (const uint8_t *)answer->gmo.data + at, 4) == 0) {
+        return true;
+    }
+    MQLONG length;
+    memcpy(&length, (const uint8_t *)answer->gmo.data + at, sizeof length);
+    return length == MQRL_UNDEFINED || (length >= 0 && (uint32_t)length == answer->data.length);
+}
+
+/* Whether DataLength fits the data: all of it, or as much as the buffer holds, and then that is told by more than MQCC_OK. */
+static bool message_is_whole(const struct answer_MQGET *answer, MQLONG buffer_length, MQLONG comp) {
+    return is_cut_to(answer->data.length, answer->data_length, buffer_length) &&
+           (comp != MQCC_OK || answer->data.length == (uint32_t)answer->data_length);
+}
+
+static bool copy_message(const struct answer_MQGET *answer, void *buffer, PMQLONG data_length) {
     *data_length = answer->data_length;
-    if (buffer != NULL && buffer_length > 0 && answer->data.length > 0) {
-        size_t room = (size_t)buffer_length;
-        memcpy(buffer, answer->data.data, answer->data.length < room ? answer->data.length : room);
+    if (answer->data.length > 0) {
+        memcpy(buffer, answer->data.data, answer->data.length);
     }
     return true;
 }
@@ -62,8 +82,9 @@ EXPORTED void MQGET(MQHCONN Hconn, MQHOBJ Hobj, PMQVOID MsgDesc, PMQVOID GetMsgO
     } else {
         WITH_CONNECTION(Hconn, CompCode, Reason,
                         call_MQGET(wire, Hobj, md, gmo, BufferLength, CompCode, Reason, &answer) &&
-                            (write_back(MsgDesc, md, answer.md), write_back(GetMsgOpts, gmo, answer.gmo),
-                             copy_message(&answer, BufferLength, Buffer, &length)));
+                            message_is_whole(&answer, BufferLength, *CompCode) && returned_length_fits(gmo, &answer) &&
+                            (write_back_MQMD(MsgDesc, answer.md), write_back_MQGMO(GetMsgOpts, answer.gmo),
+                             copy_message(&answer, Buffer, &length)));
     }
     if (DataLength != NULL) {
         *DataLength = length;
@@ -86,9 +107,10 @@ EXPORTED void MQBACK(MQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason) {
 }
 
 EXPORTED void MQSTAT(MQHCONN Hconn, MQLONG Type, PMQVOID Stat, PMQLONG CompCode, PMQLONG Reason) {
-    struct blob sts = structure(Stat, length_of_MQSTS);
+    struct blob sts = structure(Stat, length_of_MQSTS), none = bytes(NULL, 0);
+    struct room object = room_in(sts, STS_OBJECT_STRING), subscription = room_in(sts, STS_SUB_NAME);
     struct answer_MQSTAT answer;
     WITH_CONNECTION(Hconn, CompCode, Reason,
-                    call_MQSTAT(wire, Type, sts, CompCode, Reason, &answer) &&
-                        (write_back(Stat, sts, answer.sts), true));
+                    call_MQSTAT(wire, Type, sts, CompCode, Reason, &answer) && text_fits(object, answer.sts, none) &&
+                        text_fits(subscription, answer.sts, none) && (write_back_MQSTS(Stat, answer.sts), true));
 }

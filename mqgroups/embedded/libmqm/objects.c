@@ -5,38 +5,66 @@
 #define MAX_SELECTORS 256
 #define MAX_CHARACTERS (MAX_SELECTORS * 128)
 
+/* Keep what MQPUT has to know of a handle. */
+static bool may_put(struct connection *connection, const struct answer_MQOPEN *answer) {
+    asynchronous_opened(connection_asynchronous(connection), answer->hobj, answer->put_response);
+    return true;
+}
+
+static bool forget(struct connection *connection, MQHOBJ hobj) {
+    asynchronous_closed(connection_asynchronous(connection), hobj);
+    return true;
+}
+
 EXPORTED void MQOPEN(MQHCONN Hconn, PMQVOID ObjDesc, MQLONG Options, PMQHOBJ Hobj, PMQLONG CompCode, PMQLONG Reason) {
     struct blob od = structure(ObjDesc, length_of_MQOD);
     struct answer_MQOPEN answer = {.hobj = MQHO_UNUSABLE_HOBJ};
     *Hobj = MQHO_UNUSABLE_HOBJ;
-    WITH_CONNECTION(Hconn, CompCode, Reason, call_MQOPEN(wire, od, Options, object_string(od), CompCode, Reason, &answer) &&
-                                                 (write_back(ObjDesc, od, answer.od),
-                                                  write_text(od, OD_RES_OBJECT_STRING, answer.res_object_string), true));
+    struct room resolved = room_in(od, OD_RES_OBJECT_STRING);
+    WITH_CONNECTION(Hconn, CompCode, Reason,
+                    call_MQOPEN(wire, od, Options, object_string(od), CompCode, Reason, &answer) &&
+                        text_fits(resolved, answer.od, answer.res_object_string) &&
+                        (write_back_MQOD(ObjDesc, answer.od), write_text(resolved, answer.res_object_string), true) &&
+                        (*CompCode == MQCC_FAILED || may_put(reserved, &answer)));
     if (*CompCode != MQCC_FAILED) {
         *Hobj = answer.hobj;
     }
 }
 
 EXPORTED void MQCLOSE(MQHCONN Hconn, PMQHOBJ Hobj, MQLONG Options, PMQLONG CompCode, PMQLONG Reason) {
-    WITH_CONNECTION(Hconn, CompCode, Reason, call_MQCLOSE(wire, *Hobj, Options, CompCode, Reason));
+    WITH_CONNECTION(Hconn, CompCode, Reason,
+                    call_MQCLOSE(wire, *Hobj, Options, CompCode, Reason) &&
+                        (*CompCode == MQCC_FAILED || forget(reserved, *Hobj)));
     if (*CompCode != MQCC_FAILED) {
         consumption_without(Hconn, *Hobj);
         *Hobj = MQHO_UNUSABLE_HOBJ;
     }
 }
 
-/* Copy attributes that MQINQ answered, no more than the caller has room for. */
-static bool copy_attributes(const struct answer_MQINQ *answer, MQLONG int_count, PMQLONG integers, MQLONG char_length,
-                            PMQCHAR characters) {
-    if (integers != NULL && int_count > 0) {
-        size_t room = (size_t)int_count * sizeof *integers;
-        size_t length = answer->int_attrs.length < room ? answer->int_attrs.length : room;
-        memcpy(integers, answer->int_attrs.data != NULL ? answer->int_attrs.data : "", length);
+/* How many of the selectors are those of integers. */
+static MQLONG integers_among(const MQLONG *selectors, MQLONG count) {
+    MQLONG found = 0;
+    for (MQLONG i = 0; i < count; i++) {
+        found += selectors[i] >= MQIA_FIRST && selectors[i] <= MQIA_LAST;
     }
-    if (characters != NULL && char_length > 0) {
-        size_t room = (size_t)char_length;
-        size_t length = answer->char_attrs.length < room ? answer->char_attrs.length : room;
-        memcpy(characters, answer->char_attrs.data != NULL ? answer->char_attrs.data : "", length);
+    return found;
+}
+
+/* Whether these are the integers that were asked for, as many as there is room for, and no more characters than that. */
+static bool attributes_fit(const struct answer_MQINQ *answer, MQLONG integers_asked, MQLONG int_count, MQLONG char_length,
+                           MQLONG comp) {
+    MQLONG wanted = comp == MQCC_FAILED ? 0 : integers_asked;
+    return answer->int_attrs.length % sizeof(MQLONG) == 0 &&
+           is_cut_to(answer->int_attrs.length / sizeof(MQLONG), wanted, int_count) &&
+           answer->char_attrs.length <= (uint32_t)(char_length > 0 ? char_length : 0);
+}
+
+static bool copy_attributes(const struct answer_MQINQ *answer, PMQLONG integers, PMQCHAR characters) {
+    if (integers != NULL && answer->int_attrs.length > 0) {
+        memcpy(integers, answer->int_attrs.data, answer->int_attrs.length);
+    }
+    if (characters != NULL && answer->char_attrs.length > 0) {
+        memcpy(characters, answer->char_attrs.data, answer->char_attrs.length);
     }
     return true;
 }
@@ -60,11 +88,13 @@ EXPORTED void MQINQ(MQHCONN Hconn, MQHOBJ Hobj, MQLONG SelectorCount, PMQLONG Se
     if (!selectors_fit(SelectorCount, CompCode, Reason)) {
         return;
     }
+    MQLONG asked = Selectors != NULL ? integers_among(Selectors, SelectorCount) : 0;
     struct answer_MQINQ answer;
     WITH_CONNECTION(Hconn, CompCode, Reason,
                     call_MQINQ(wire, Hobj, integers(Selectors, SelectorCount), IntAttrCount, CharAttrLength, CompCode,
                                Reason, &answer) &&
-                        copy_attributes(&answer, IntAttrCount, IntAttrs, CharAttrLength, CharAttrs));
+                        attributes_fit(&answer, asked, IntAttrCount, CharAttrLength, *CompCode) &&
+                        copy_attributes(&answer, IntAttrs, CharAttrs));
 }
 
 EXPORTED void MQSET(MQHCONN Hconn, MQHOBJ Hobj, MQLONG SelectorCount, PMQLONG Selectors, MQLONG IntAttrCount,

@@ -1,7 +1,10 @@
 /* Message handles and properties: MQCRTMH, MQDLTMH, MQSETMP, MQINQMP, MQDLTMP. */
 #include "marshal.h"
 
-_Static_assert(sizeof(MQCHARV) == 24, "MQCHARV");
+#define IMPO_OPTIONS 8
+#define IMPO_RETURNED_NAME 32
+
+_Static_assert(sizeof(MQCHARV) == 24 && offsetof(MQIMPO, ReturnedName) == IMPO_RETURNED_NAME, "MQCHARV");
 _Static_assert(sizeof(MQIMPO) == 64 && sizeof(MQPD) == 24 && sizeof(MQBO) == 12, "property structures");
 
 static struct blob name_text(const MQCHARV *name) {
@@ -51,47 +54,86 @@ EXPORTED void MQSETMP(MQHCONN Hconn, MQHMSG Hmsg, PMQVOID SetPropOpts, PMQVOID N
     WITH_CONNECTION(Hconn, CompCode, Reason,
                     call_MQSETMP(wire, Hmsg, structure(SetPropOpts, length_of_MQSMPO), name_text(Name), name_ccsid(Name), pd,
                                  Type, ValueLength, bytes(Value, length), CompCode, Reason, &answer) &&
-                        (write_back(PropDesc, pd, answer.pd), true));
+                        (write_back_MQPD(PropDesc, answer.pd), true));
 }
 
-/* Copy what MQINQMP answered, no more than the caller has room for. The name goes where MQIMPO pointed before the call. */
-static bool copy_property(const struct answer_MQINQMP *answer, MQLONG value_length, void *value, MQLONG name_room, void *name,
-                          PMQLONG type, PMQLONG data_length) {
+/* How many bytes a value of a type has; -1 where the type does not say, -2 for what is no type. */
+static MQLONG length_of_type(MQLONG type) {
+    switch (type) {
+    case MQTYPE_NULL: return 0;
+    case MQTYPE_INT8: return 1;
+    case MQTYPE_INT16: return 2;
+    case MQTYPE_BOOLEAN:
+    case MQTYPE_INT32:
+    case MQTYPE_FLOAT32: return 4;
+    case MQTYPE_INT64:
+    case MQTYPE_FLOAT64: return 8;
+    case MQTYPE_BYTE_STRING:
+    case MQTYPE_STRING: return -1;
+    default: return -2;
+    }
+}
+
+/* Whether DataLength fits the value and its type. A call that failed may tell the length of what it does not return, and so
+ * does one that asks for the length alone. */
+static bool value_fits(const struct answer_MQINQMP *answer, MQLONG value_length, bool asks_for_length, MQLONG comp,
+                       MQLONG reason) {
+    MQLONG of_type = length_of_type(answer->type);
+    if (comp == MQCC_FAILED) {
+        bool too_big = reason == MQRC_PROPERTY_VALUE_TOO_BIG || reason == MQRC_PROPERTY_NAME_TOO_BIG;
+        return answer->value.length == 0 ? answer->data_length == 0 || (too_big && answer->data_length > 0)
+                                         : too_big && is_cut_to(answer->value.length, answer->data_length, value_length);
+    }
+    return of_type != -2 && (of_type == -1 || of_type == answer->data_length) && answer->data_length >= 0 &&
+           (asks_for_length ? answer->value.length == 0
+                            : answer->value.length == (uint32_t)answer->data_length && answer->data_length <= value_length);
+}
+
+/* Whether ReturnedName is whole, unless the call failed because it is not. */
+static bool name_fits(struct room room, const struct answer_MQINQMP *answer, MQLONG comp, MQLONG reason) {
+    MQLONG length = room.said;
+    if (answer->impo.length > 0) {
+        memcpy(&length, (const uint8_t *)answer->impo.data + room.offset + offsetof(MQCHARV, VSLength), sizeof length);
+    }
+    bool is_told = answer->returned_name.length > 0 || length != room.said;
+    bool may_be_cut = comp == MQCC_FAILED && reason == MQRC_PROPERTY_NAME_TOO_BIG;
+    return text_fits(room, answer->impo, answer->returned_name) &&
+           (!is_told || may_be_cut || (room.at != NULL && (uint32_t)length <= room.length));
+}
+
+static bool copy_property(const struct answer_MQINQMP *answer, void *value, struct room name, PMQLONG type,
+                          PMQLONG data_length) {
     *data_length = answer->data_length;
     if (answer->type != 0) {
         *type = answer->type;
     }
-    if (value != NULL && value_length > 0 && answer->value.length > 0) {
-        size_t room = (size_t)value_length;
-        memcpy(value, answer->value.data, answer->value.length < room ? answer->value.length : room);
+    if (answer->value.length > 0 && value != NULL) {
+        memcpy(value, answer->value.data, answer->value.length);
     }
-    if (name != NULL && name_room > 0 && answer->returned_name.length > 0) {
-        size_t room = (size_t)name_room;
-        memcpy(name, answer->returned_name.data, answer->returned_name.length < room ? answer->returned_name.length : room);
-    }
+    write_text(name, answer->returned_name);
     return true;
 }
 
 EXPORTED void MQINQMP(MQHCONN Hconn, MQHMSG Hmsg, PMQVOID InqPropOpts, PMQVOID Name, PMQVOID PropDesc, PMQLONG Type,
                       MQLONG ValueLength, PMQVOID Value, PMQLONG DataLength, PMQLONG CompCode, PMQLONG Reason) {
     struct blob impo = structure(InqPropOpts, length_of_MQIMPO), pd = structure(PropDesc, length_of_MQPD);
-    MQLONG name_room = -1, length = 0;
-    void *returned_name = NULL;
-    if (InqPropOpts != NULL) {
-        const MQCHARV *returned = &((PMQIMPO)InqPropOpts)->ReturnedName;
-        returned_name = (void *)pointed_at(InqPropOpts, returned->VSPtr, returned->VSOffset);
-        if (returned_name != NULL) {
-            /* MQVS_USE_VSLENGTH, which is 0: the buffer is as long as the text in it. */
-            name_room = returned->VSBufSize > 0 ? returned->VSBufSize : returned->VSLength;
-            name_room = name_room > 0 ? name_room : 0;
-        }
+    struct room returned = room_in(impo, IMPO_RETURNED_NAME);
+    MQLONG length = 0, options = 0;
+    if (impo.length > 0) {
+        memcpy(&options, (const uint8_t *)impo.data + IMPO_OPTIONS, sizeof options);
+    }
+    if (returned.at != NULL && returned.length == 0 && returned.said > 0) {
+        /* MQVS_USE_VSLENGTH, which is 0: the buffer is as long as the text in it. */
+        returned.length = (uint32_t)returned.said;
     }
     struct answer_MQINQMP answer;
     WITH_CONNECTION(Hconn, CompCode, Reason,
-                    call_MQINQMP(wire, Hmsg, impo, name_text(Name), name_ccsid(Name), pd, *Type, ValueLength, name_room,
-                                 CompCode, Reason, &answer) &&
-                        (write_back(InqPropOpts, impo, answer.impo), write_back(PropDesc, pd, answer.pd),
-                         copy_property(&answer, ValueLength, Value, name_room, returned_name, Type, &length)));
+                    call_MQINQMP(wire, Hmsg, impo, name_text(Name), name_ccsid(Name), pd, *Type, ValueLength,
+                                 returned.at != NULL ? (MQLONG)returned.length : -1, CompCode, Reason, &answer) &&
+                        value_fits(&answer, ValueLength, options & MQIMPO_QUERY_LENGTH, *CompCode, *Reason) &&
+                        name_fits(returned, &answer, *CompCode, *Reason) &&
+                        (write_back_MQIMPO(InqPropOpts, answer.impo), write_back_MQPD(PropDesc, answer.pd),
+                         copy_property(&answer, Value, returned, Type, &length)));
     /* The bindings read a value of this length whatever the codes say. */
     if (DataLength != NULL) {
         *DataLength = length;

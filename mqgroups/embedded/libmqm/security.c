@@ -10,8 +10,6 @@
 #define CD_VERSION 20
 #define CD_SSL_CIPHER_SPEC 1688
 #define SCO_KEY_REPOSITORY 8
-#define CNO_CCDT_URL_PTR 200
-#define CNO_CCDT_URL_OFFSET 208
 
 /* With a CipherSpec a client opens its key repository first: without one that is MQRC_KEY_REPOSITORY_ERROR (topic q044090).
  * With one the TLS environment is initialized, which fails here: MQRC_SSL_INITIALIZATION_ERROR (topic q044210). */
@@ -34,14 +32,7 @@ static MQLONG tls_refusal(const MQCNO *options, const uint8_t *cd) {
 }
 
 static bool has_ccdt_url(const MQCNO *options) {
-    const void *pointer;
-    MQLONG offset;
-    if (options->Version < 6) {
-        return false;
-    }
-    memcpy(&pointer, (const uint8_t *)options + CNO_CCDT_URL_PTR, sizeof pointer);
-    memcpy(&offset, (const uint8_t *)options + CNO_CCDT_URL_OFFSET, sizeof offset);
-    return pointer != NULL || offset != 0;
+    return options->Version >= MQCNO_VERSION_6 && (options->CCDTUrlPtr != NULL || options->CCDTUrlOffset != 0);
 }
 
 MQLONG security_refusal(const MQCNO *options, const uint8_t *cd) {

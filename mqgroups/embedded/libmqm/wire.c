@@ -15,6 +15,18 @@
 #define HEADER_LENGTH 8
 #define CONNECT_TIMEOUT_MS 5000
 
+/* Seconds. IBM MQ has Connect_Timeout for the socket alone (topic q016910); that a client gives up a peer which accepts and
+ * then says nothing, after how long, and with MQRC_CONNECTION_BROKEN, is our choice, not tried on IBM MQ. */
+#ifndef SILENCE_TIMEOUT
+#define SILENCE_TIMEOUT 60
+#endif
+
+/* How much may be under way without an answer: enough to fill a line with a long round trip, and so little that the answers
+ * fit in a socket's buffer while this side sends. */
+#define POSTED_WINDOW 256
+#define POSTED_BYTES (4u * 1024 * 1024)
+#define POSTED_ANSWER_LENGTH 8
+
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames and structures are little-endian");
 
 /* The wires that have a socket, so that a forked child can close its copies, even that of a connection still being made.
@@ -93,6 +105,22 @@ struct blob reply_blob(struct reply *reply) {
     uint32_t length = (uint32_t)reply_i32(reply);
     const uint8_t *at = take(reply, length);
     return (struct blob){at, at == NULL ? 0 : length};
+}
+
+bool reply_is_whole(const struct reply *reply, int32_t comp) {
+    return !reply->bad && reply->at == reply->end && comp >= 0 && comp <= 2;
+}
+
+bool is_answer_to(struct blob sent, struct blob answered) {
+    return answered.length == 0 ||
+           (answered.length == sent.length && sent.length >= 8 && memcmp(answered.data, sent.data, 8) == 0);
+}
+
+void write_part(void *structure, struct blob answered, size_t at, size_t length) {
+    if (answered.length > at) {
+        size_t there = answered.length - at;
+        memcpy((uint8_t *)structure + at, (const uint8_t *)answered.data + at, there < length ? there : length);
+    }
 }
 
 /* connect(2) that gives up after CONNECT_TIMEOUT_MS. */
@@ -182,16 +210,21 @@ bool wire_connect(struct wire *wire, const char *host, const char *port) {
     if (connected) {
         int on = 1;
         setsockopt(wire->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        struct timeval limit = {.tv_sec = SILENCE_TIMEOUT};
+        setsockopt(wire->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+        setsockopt(wire->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     }
     return connected;
 }
 
-static bool send_all(int fd, struct iovec *pieces, int count) {
+static bool timed_out(void) { return errno == EAGAIN || errno == EWOULDBLOCK; }
+
+static bool send_all(const struct wire *wire, struct iovec *pieces, int count) {
     while (count > 0) {
         struct msghdr message = {.msg_iov = pieces, .msg_iovlen = (size_t)count};
-        ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+        ssize_t sent = sendmsg(wire->fd, &message, MSG_NOSIGNAL);
         if (sent < 0) {
-            if (errno == EINTR) {
+            if (errno == EINTR || (wire->patient && timed_out())) {
                 continue;
             }
             return false;
@@ -223,11 +256,20 @@ static bool reserve(struct wire *wire, size_t capacity) {
     return true;
 }
 
-/* Receive until `wanted` bytes are in the buffer; more than that is a peer that talks out of turn. */
+/* Receive until the frame that begins at `at` has `wanted` bytes in the buffer. */
 static bool receive_until(struct wire *wire, size_t wanted) {
+    if (wire->length - wire->at >= wanted) {
+        return true;
+    }
+    memmove(wire->body, wire->body + wire->at, wire->length - wire->at);
+    wire->length -= wire->at;
+    wire->at = 0;
+    if (!reserve(wire, wanted)) {
+        return false;
+    }
     while (wire->length < wanted) {
         ssize_t got = recv(wire->fd, wire->body + wire->length, wire->capacity - wire->length, 0);
-        if (got < 0 && errno == EINTR) {
+        if (got < 0 && (errno == EINTR || (wire->patient && wire->length == 0 && timed_out()))) {
             continue;
         }
         if (got <= 0) {
@@ -238,7 +280,31 @@ static bool receive_until(struct wire *wire, size_t wanted) {
     return true;
 }
 
-bool wire_call(struct wire *wire, uint16_t code, struct request *request, struct reply *reply) {
+/* Receive the next answer, which has to be one to a request of this code. */
+static bool receive_answer(struct wire *wire, uint16_t code, struct reply *reply) {
+    if (!reserve(wire, 16384) || !receive_until(wire, HEADER_LENGTH)) {
+        return false;
+    }
+    uint32_t body_length;
+    uint16_t answered_code, answered_serial;
+    const uint8_t *header = wire->body + wire->at;
+    memcpy(&body_length, header, 4);
+    memcpy(&answered_code, header + 4, 2);
+    memcpy(&answered_serial, header + 6, 2);
+    if (body_length > WIRE_MAX_BODY || answered_code != code || answered_serial != (uint16_t)(wire->answered + 1)) {
+        return false;
+    }
+    size_t whole = HEADER_LENGTH + (size_t)body_length;
+    if (!receive_until(wire, whole)) {
+        return false;
+    }
+    wire->answered++;
+    *reply = (struct reply){wire->body + wire->at + HEADER_LENGTH, wire->body + wire->at + whole, false};
+    wire->at += whole;
+    return true;
+}
+
+static bool send_request(struct wire *wire, uint16_t code, struct request *request) {
     if (wire->fd < 0 || request->body_length > WIRE_MAX_BODY) {
         return false;
     }
@@ -249,28 +315,40 @@ bool wire_call(struct wire *wire, uint16_t code, struct request *request, struct
     memcpy(request->small + 6, &serial, 2);
     end_small_piece(request);
     pthread_mutex_lock(&wire->sending);
-    bool sent = send_all(wire->fd, request->pieces, request->piece_count);
+    bool sent = send_all(wire, request->pieces, request->piece_count);
     pthread_mutex_unlock(&wire->sending);
-    if (!sent) {
-        return false;
+    return sent;
+}
+
+/* Receive answers to what was posted, until only so many requests are without one. */
+static bool collect(struct wire *wire, uint16_t left) {
+    struct reply reply;
+    while ((uint16_t)(wire->serial - wire->answered) > left) {
+        if (!receive_answer(wire, wire->posted, &reply) || reply.end - reply.at != POSTED_ANSWER_LENGTH) {
+            return false;
+        }
     }
-    wire->length = 0;
-    if (!reserve(wire, 16384) || !receive_until(wire, HEADER_LENGTH)) {
-        return false;
-    }
-    uint16_t answered_code, answered_serial;
-    memcpy(&body_length, wire->body, 4);
-    memcpy(&answered_code, wire->body + 4, 2);
-    memcpy(&answered_serial, wire->body + 6, 2);
-    if (body_length > WIRE_MAX_BODY || answered_code != code || answered_serial != serial) {
-        return false;
-    }
-    size_t whole = HEADER_LENGTH + (size_t)body_length;
-    if (!reserve(wire, whole) || !receive_until(wire, whole) || wire->length != whole) {
-        return false;
-    }
-    *reply = (struct reply){wire->body + HEADER_LENGTH, wire->body + whole, false};
     return true;
+}
+
+bool wire_call(struct wire *wire, uint16_t code, struct request *request, struct reply *reply) {
+    wire->posted_bytes = 0;
+    /* More than one answer is a peer that talks out of turn. */
+    return send_request(wire, code, request) && collect(wire, 1) && receive_answer(wire, code, reply) &&
+           wire->at == wire->length;
+}
+
+bool wire_post(struct wire *wire, uint16_t code, struct request *request) {
+    if (wire->fd < 0) {
+        return false;
+    }
+    wire->posted = code;
+    uint16_t left = POSTED_WINDOW - 1;
+    if (wire->posted_bytes > POSTED_BYTES) {
+        wire->posted_bytes = left = 0;
+    }
+    wire->posted_bytes += request->body_length;
+    return collect(wire, left) && send_request(wire, code, request);
 }
 
 void wire_notify(struct wire *wire, uint16_t code) {
@@ -279,21 +357,17 @@ void wire_notify(struct wire *wire, uint16_t code) {
     struct iovec piece = {.iov_base = header, .iov_len = sizeof header};
     pthread_mutex_lock(&wire->sending);
     /* A connection that is lost shows in the call that waits. */
-    (void)send_all(wire->fd, &piece, 1);
+    (void)send_all(wire, &piece, 1);
     pthread_mutex_unlock(&wire->sending);
 }
 
-void wire_limit_silence(struct wire *wire, int seconds) {
-    struct timeval limit = {.tv_sec = seconds};
-    setsockopt(wire->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    setsockopt(wire->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-}
+void wire_is_patient(struct wire *wire) { wire->patient = true; }
 
 void wire_close(struct wire *wire) {
     close_socket(wire);
     free(wire->body);
     wire->body = NULL;
-    wire->capacity = 0;
+    wire->capacity = wire->at = wire->length = 0;
 }
 
 void wire_destroy(struct wire *wire) { pthread_mutex_destroy(&wire->sending); }

@@ -17,15 +17,20 @@ struct blob {
     uint32_t length;
 };
 
-/* One TCP connection to a queue manager, `fd` being -1 when there is none. The reply's body stays in `body` until the next
+/* One TCP connection to a queue manager, `fd` being -1 when there is none. What was received stays in `body` until the next
  * call. Must not move while it is open. */
 struct wire {
     struct wire *next_open;
     int fd;
-    uint16_t serial;
+    uint16_t serial;   /* of the last request */
+    uint16_t answered; /* of the last answer */
+    uint16_t posted;   /* code of the requests whose answers nobody has waited for yet */
+    uint64_t posted_bytes;
     uint8_t *body;
     size_t capacity;
+    size_t at; /* where the next frame begins */
     size_t length;
+    bool patient;
     pthread_mutex_t sending; /* so that wire_notify does not cut a request in two */
 };
 
@@ -55,6 +60,16 @@ int32_t reply_i32(struct reply *reply);
 int64_t reply_i64(struct reply *reply);
 struct blob reply_blob(struct reply *reply);
 
+/* Whether the reply held its fields and nothing else, and `comp` is one of the completion codes. */
+bool reply_is_whole(const struct reply *reply, int32_t comp);
+
+/* Whether a structure may be the answer to the one that was sent: none at all, or as long as that, with its StrucId and its
+ * Version, which say how much of it the caller has room for. */
+bool is_answer_to(struct blob sent, struct blob answered);
+
+/* Copy `length` bytes at an offset of an answered structure to the caller's, as far as the answer has them. */
+void write_part(void *structure, struct blob answered, size_t at, size_t length);
+
 void wire_init(struct wire *wire);
 
 /* Connect to host and port (numbers or names), trying every address; false if nobody answers. */
@@ -63,12 +78,17 @@ bool wire_connect(struct wire *wire, const char *host, const char *port);
 /* Send a request and receive its reply. False when the connection is lost or the peer sends what is no reply to it. */
 bool wire_call(struct wire *wire, uint16_t code, struct request *request, struct reply *reply);
 
+/* Send a request and do not wait for its answer, unless so many are under way that some have to be waited for. What the
+ * answers say is of no interest, but they have to be answers. A later wire_call comes behind them. */
+bool wire_post(struct wire *wire, uint16_t code, struct request *request);
+
 /* Send a frame without a body that is not answered. May be called while another thread is in wire_call, as long as that keeps
  * the wire open. */
 void wire_notify(struct wire *wire, uint16_t code);
 
-/* Give up calls whose answer is silent for so many seconds; 0 for never. */
-void wire_limit_silence(struct wire *wire, int seconds);
+/* From now on an answer may take its time to begin, as that of an MQGET that waits does. Until then, and in the middle of an
+ * answer at any time, silence of SILENCE_TIMEOUT seconds is a connection that is lost. */
+void wire_is_patient(struct wire *wire);
 
 void wire_close(struct wire *wire);
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from mqgroups.embedded.store import Store
+from mqgroups.embedded.store.store import Store
 
 # Who may do everything: the user the queue manager runs as, and whoever is in its group.
 ADMINISTRATOR = "mqm"

@@ -20,7 +20,7 @@ from mqgroups.embedded.objects.kinds import (
     by_selector,
     defaults,
 )
-from mqgroups.embedded.store import Store
+from mqgroups.embedded.store.store import Store
 from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.mqi import constants as mq
 

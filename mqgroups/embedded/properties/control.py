@@ -131,7 +131,8 @@ def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[byt
         return md, data, Presented(in_handle=PropertySet(apart))
     try:
         headers, body = rfh2.split(data, encoding, format_)
-        found = [one for header in headers for one in _properties(header)]
+        folders = (folder for header in headers for folder in header.folders)
+        found = [one for _, properties in property_folders(folders) for one in properties]
     except PropertyError:
         # Put under another description than it is got with, as behind an MQMDE. It is data then.
         headers, body, found = [], data, []
@@ -148,10 +149,6 @@ def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[byt
     return md, data, Presented(in_handle=everything) if how is Delivery.IN_HANDLE else _AS_IT_IS
 
 
-def _properties(header: rfh2.Header) -> list[Property]:
-    return [one for folder in property_folders(header.folders) for one in properties_of(folder)]
-
-
 def _without_properties(md: bytes, headers: list[rfh2.Header], body: bytes) -> tuple[bytes, bytes]:
     """Return descriptor and data with the property folders taken out of the headers, and empty headers left out.
 
@@ -161,13 +158,13 @@ def _without_properties(md: bytes, headers: list[rfh2.Header], body: bytes) -> t
     last = headers[-1]
     # What stands in front describes what comes behind it: so from the back.
     described = (last.encoding, _inherited(headers, ccsid), last.format)
-    data = body
+    pieces = [body]
     for header in reversed(headers):
         others = [folder for folder in header.folders if not looks_like_properties(folder)]
         if others or not header.folders:
-            data = rfh2.packed(rfh2.variable_part(others), *described, header.flags) + data
+            pieces.append(rfh2.packed(rfh2.variable_part(others), *described, header.flags))
             described = (mq.MQENC_NATIVE, UTF_8, mq.MQFMT_RF_HEADER_2)
-    return _describing(md, *described), data
+    return _describing(md, *described), b"".join(reversed(pieces))
 
 
 def _inherited(headers: list[rfh2.Header], ccsid: int) -> int:

@@ -15,10 +15,10 @@ words for MQPD's fields.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from mqgroups.embedded.properties.names import PropertyError, is_accessible
+from mqgroups.embedded.properties.names import DEEPEST, MOST_PROPERTIES, PropertyError, is_accessible
 from mqgroups.embedded.properties.sets import Property
 from mqgroups.embedded.properties.values import PropertyValue, fitting, text
 from mqgroups.mqi import constants as mq
@@ -125,11 +125,15 @@ def _written(element: Element) -> str:
     return f"<{element.name}{attributes}>{inside}</{element.name}>"
 
 
-def parse_folder(folder: str) -> Element:
-    """Read a folder; raises PropertyError with MQRC_RFH_FORMAT_ERROR."""
+def parse_folder(folder: str, most: int | None = None) -> Element:
+    """Read a folder.
+
+    Raises:
+        PropertyError: MQRC_RFH_FORMAT_ERROR; MQRC_PROPERTIES_TOO_BIG, there are more than ``most`` elements in the folder.
+    """
     root = Element("", {})
     open_elements = [root]
-    at = 0
+    at = count = 0
     for tag in _TAG.finditer(folder):
         _add_text(open_elements[-1], folder[at : tag.start()])
         at = tag.end()
@@ -138,7 +142,16 @@ def parse_folder(folder: str) -> Element:
             if len(open_elements) == 1 or open_elements.pop().name != name:
                 raise PropertyError(mq.MQRC_RFH_FORMAT_ERROR)
             continue
-        found = {word: _unescaped(single or double) for word, single, double in _ATTRIBUTE.findall(attributes)}
+        found = (
+            {word: _unescaped(single or double) for word, single, double in _ATTRIBUTE.findall(attributes)}
+            if attributes
+            else {}
+        )
+        if len(open_elements) > DEEPEST:
+            raise PropertyError(mq.MQRC_RFH_FORMAT_ERROR)
+        count += 1
+        if most is not None and count > most + 1:
+            raise PropertyError(mq.MQRC_PROPERTIES_TOO_BIG)
         element = Element(name, found)
         open_elements[-1].elements.append(element)
         if not empty:
@@ -198,6 +211,8 @@ def properties_of(folder: Element) -> list[Property]:
 
 def _property(element: Element, path: tuple[str, ...]) -> Property:
     attributes = element.attributes
+    if not attributes:
+        return Property(path, mq.MQTYPE_STRING, element.text)
     copies = attributes.get("copy")
     support = _number(_SUPPORT, attributes.get("support", "optional"), mq.MQPD_SUPPORT_OPTIONAL)
     context = _number(_CONTEXT, attributes.get("context", "none"), mq.MQPD_NO_CONTEXT)
@@ -238,15 +253,20 @@ def _value(kind: int, written: str) -> PropertyValue:
     return fitting(kind, float(written) if kind in (mq.MQTYPE_FLOAT32, mq.MQTYPE_FLOAT64) else int(written))
 
 
-def property_folders(folders: Sequence[str]) -> list[Element]:
-    """Return those of the folders that hold properties. Others may be anything, and are not looked into."""
+def property_folders(folders: Iterable[str], most: int = MOST_PROPERTIES) -> list[tuple[str, list[Property]]]:
+    """Return name and properties of those of the folders that hold any. Others may be anything, and are not looked into.
+
+    Raises:
+        PropertyError: MQRC_RFH_FORMAT_ERROR; MQRC_PROPERTIES_TOO_BIG, the folders have more than ``most`` elements in them.
+    """
     found = []
     for folder in folders:
         if looks_like_properties(folder):
-            element = parse_folder(folder)
+            element = parse_folder(folder, most)
             if holds_properties(element):
-                properties_of(element)
-                found.append(element)
+                properties = properties_of(element)
+                most -= len(properties)
+                found.append((element.name, properties))
     return found
 
 

@@ -17,6 +17,10 @@ from mqgroups.mqi import constants as mq
 
 Path = tuple[str, ...]
 
+# How deep groups may be nested, the folder and the property counted, and how many properties, or folders, a message may have.
+# IBM MQ documents no such limits: these keep what a message costs its reader small (unverified).
+DEEPEST = 256
+MOST_PROPERTIES = 10_000
 USER_FOLDER = "usr"
 DESCRIPTOR = ("Root", "MQMD")
 # What MQPROP_COMPATIBILITY looks for: a property in one of these folders is one that a JMS program would expect in an
@@ -106,7 +110,8 @@ def check_name(name: str) -> None:
     folded = name.lower()
     parts = name.split(".")
     if (
-        not all(map(_is_java_identifier, parts))
+        len(parts) > DEEPEST
+        or not all(map(_is_java_identifier, parts))
         or (name.startswith("JMS") and name not in _SETTABLE_JMS)
         or name.startswith(("usr.JMS", "Body"))
         or name.removeprefix("usr.").upper() in _KEYWORDS

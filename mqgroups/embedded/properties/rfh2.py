@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mqgroups.embedded.properties.folders import property_folders
-from mqgroups.embedded.properties.names import PropertyError
+from mqgroups.embedded.properties.names import MOST_PROPERTIES, PropertyError
 from mqgroups.embedded.properties.values import UTF_8, byte_order, codec
 from mqgroups.mqi import constants as mq
 
@@ -45,8 +45,12 @@ def variable_part(folders: Iterable[str]) -> bytes:
     return b"".join(parts)
 
 
-def read_variable_part(raw: bytes, order: str = "<", name: str = "utf-8") -> list[str]:
-    """Return the folders of a variable part; raises PropertyError with MQRC_RFH_ERROR."""
+def read_variable_part(raw: bytes, order: str = "<", name: str = "utf-8", most: int | None = None) -> list[str]:
+    """Return the folders of a variable part.
+
+    Raises:
+        PropertyError: MQRC_RFH_ERROR; MQRC_RFH_FORMAT_ERROR, they are not in their character set, or more than ``most``.
+    """
     folders = []
     at = 0
     while at < len(raw):
@@ -61,6 +65,8 @@ def read_variable_part(raw: bytes, order: str = "<", name: str = "utf-8") -> lis
         except UnicodeDecodeError as error:
             raise PropertyError(mq.MQRC_RFH_FORMAT_ERROR) from error
         at += length
+        if most is not None and len(folders) > most:
+            raise PropertyError(mq.MQRC_RFH_FORMAT_ERROR)
     return folders
 
 
@@ -80,24 +86,31 @@ def split(data: bytes, encoding: int, format_: bytes) -> tuple[list[Header], byt
         PropertyError: MQRC_RFH_ERROR, MQRC_RFH_FORMAT_ERROR.
     """
     headers: list[Header] = []
-    while format_ == mq.MQFMT_RF_HEADER_2 and not data.startswith(_IN_EBCDIC):
-        header, length = _read(data, encoding)
+    at, left = 0, MOST_PROPERTIES
+    while format_ == mq.MQFMT_RF_HEADER_2 and not data.startswith(_IN_EBCDIC, at):
+        header, length = _read(data, at, encoding, left)
         headers.append(header)
-        data, encoding, format_ = data[length:], header.encoding, header.format
-    return headers, data
+        # A header without folders counts as well.
+        left -= max(1, len(header.folders))
+        encoding, format_ = header.encoding, header.format
+        at += length
+    return headers, data[at:]
 
 
-def _read(data: bytes, encoding: int) -> tuple[Header, int]:
+def _read(data: bytes, at: int, encoding: int, most: int) -> tuple[Header, int]:
+    """Return the header that begins at a place of the data, with at most so many folders, and its length."""
+    if most <= 0:
+        raise PropertyError(mq.MQRC_RFH_FORMAT_ERROR)
     order = byte_order(encoding, 0xF)
-    if order is None or len(data) < FIXED_LENGTH:
+    if order is None or len(data) - at < FIXED_LENGTH:
         raise PropertyError(mq.MQRC_RFH_ERROR)
-    struc_id, version, length, inner, ccsid, format_, flags, name_ccsid = struct.unpack_from(order + _FIXED, data)
-    if struc_id != b"RFH " or version != 2 or not FIXED_LENGTH <= length <= len(data):
+    struc_id, version, length, inner, ccsid, format_, flags, name_ccsid = struct.unpack_from(order + _FIXED, data, at)
+    if struc_id != b"RFH " or version != 2 or not FIXED_LENGTH <= length <= len(data) - at:
         raise PropertyError(mq.MQRC_RFH_ERROR)
     name = codec(name_ccsid, encoding)
     if name is None:
         raise PropertyError(mq.MQRC_RFH_ERROR)
-    folders = read_variable_part(data[FIXED_LENGTH:length], order, name)
+    folders = read_variable_part(data[at + FIXED_LENGTH : at + length], order, name, most)
     return Header(inner, ccsid, format_.split(b"\0", 1)[0].ljust(8), flags, tuple(folders)), length
 
 
@@ -105,9 +118,11 @@ def check(data: bytes, encoding: int, format_: bytes) -> None:
     """Refuse what MQPUT refuses: a header that is malformed, or property folders that are, or that come twice in one.
 
     Raises:
-        PropertyError: MQRC_RFH_ERROR, MQRC_RFH_FORMAT_ERROR.
+        PropertyError: MQRC_RFH_ERROR, MQRC_RFH_FORMAT_ERROR; MQRC_PROPERTIES_TOO_BIG, there are more than MOST_PROPERTIES.
     """
+    left = MOST_PROPERTIES
     for header in split(data, encoding, format_)[0]:
-        names = [element.name for element in property_folders(header.folders)]
-        if len(names) != len(set(names)):
+        found = property_folders(header.folders, left)
+        if len(found) != len({name for name, _ in found}):
             raise PropertyError(mq.MQRC_RFH_FORMAT_ERROR)
+        left -= sum(len(properties) for _, properties in found)

@@ -12,6 +12,7 @@ Source: IBM MQ, topics "Options (MQLONG)" of MQSMPO, MQIMPO and MQDMPO, and "Act
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -41,6 +42,9 @@ class PropertySet:
 
     def __init__(self, properties: Iterable[Property] = ()) -> None:
         self._properties = list(properties)
+        # How many properties there are of each path and beneath it; counted when one is set for the first time.
+        self._paths: Counter[Path] | None = None
+        self._groups: Counter[Path] = Counter()
         self.reset_cursor()
 
     def __iter__(self) -> Iterator[Property]:
@@ -64,34 +68,54 @@ class PropertySet:
             PropertyError: MQRC_MIXED_CONTENT_NOT_ALLOWED, a property that is also a group;
                 MQRC_PROPERTY_NOT_AVAILABLE, no property under the cursor.
         """
-        for present in self._properties:
-            shorter, longer = sorted((present.path, new.path), key=len)
-            if shorter != longer and longer[: len(shorter)] == shorter:
-                raise PropertyError(mq.MQRC_MIXED_CONTENT_NOT_ALLOWED)
-        if how == mq.MQSMPO_SET_FIRST:
+        paths = self._counted_paths()
+        if self._groups[new.path] or any(paths[group] for group in _groups_of(new.path)):
+            raise PropertyError(mq.MQRC_MIXED_CONTENT_NOT_ALLOWED)
+        if how == mq.MQSMPO_SET_FIRST and paths[new.path]:
             at = self._first(lambda path: path == new.path, 0)
-            if at is not None:
-                self._properties[at] = new
-                return
+            assert at is not None
+            self._replace(at, new)
+            return
         if how in (mq.MQSMPO_SET_FIRST, mq.MQSMPO_APPEND_PROPERTY):
             self._insert(self._end_of_hierarchy(new.path), new)
             return
         at = self._under_cursor()
         if how == mq.MQSMPO_SET_PROP_UNDER_CURSOR:
-            self._properties[at] = new
+            self._replace(at, new)
         else:
             self._insert(at + (how == mq.MQSMPO_SET_PROP_AFTER_CURSOR), new)
 
     def _end_of_hierarchy(self, path: Path) -> int:
         """Return the place behind the last property with the longest beginning in common with this one."""
-        for length in range(len(path) - 1, 0, -1):
-            same = [at for at, present in enumerate(self._properties) if present.path[:length] == path[:length]]
-            if same:
-                return same[-1] + 1
+        for group in _groups_of(path):
+            if self._groups[group]:
+                last = len(self._properties)
+                while self._properties[last - 1].path[: len(group)] != group:
+                    last -= 1
+                return last
         return len(self._properties)
+
+    def _counted_paths(self) -> Counter[Path]:
+        if self._paths is None:
+            self._paths = Counter()
+            for one in self._properties:
+                self._count(one.path, 1)
+        return self._paths
+
+    def _count(self, path: Path, by: int) -> None:
+        if self._paths is not None:
+            self._paths[path] += by
+            for group in _groups_of(path):
+                self._groups[group] += by
+
+    def _replace(self, at: int, new: Property) -> None:
+        self._count(self._properties[at].path, -1)
+        self._properties[at] = new
+        self._count(new.path, 1)
 
     def _insert(self, at: int, new: Property) -> None:
         self._properties.insert(at, new)
+        self._count(new.path, 1)
         if self._cursor is not None and at <= self._cursor:
             self._cursor += 1
 
@@ -144,6 +168,7 @@ class PropertySet:
         self._delete(self._under_cursor())
 
     def _delete(self, at: int) -> None:
+        self._count(self._properties[at].path, -1)
         del self._properties[at]
         if self._cursor is None:
             return
@@ -175,6 +200,11 @@ _NUMBER_LENGTHS = {
 }
 
 
+def _groups_of(path: Path) -> Iterator[Path]:
+    """Yield the groups that a property stands in, the innermost first, its folder last."""
+    return (path[:length] for length in range(len(path) - 1, 0, -1))
+
+
 def _length(one: Property) -> int:
     if isinstance(one.value, str):
         return len(one.value.encode())
@@ -201,14 +231,13 @@ def combined(original: Iterable[Property], new: Iterable[Property], action: int)
     if action != mq.MQACTP_NEW and action not in _COPIED:
         raise PropertyError(mq.MQRC_ACTION_ERROR)
     wanted = _COPIED.get(action, 0) | mq.MQCOPY_ALL
-    result = PropertySet(one for one in original if action == mq.MQACTP_NEW or one.copy_options & wanted)
-    overridden = {one.path for one in result}
-    for one in new:
-        if one.path in overridden:
-            while result.delete(one.path):
-                pass
-            if one.kind == mq.MQTYPE_NULL:
-                continue
-            overridden.discard(one.path)
+    copied = [one for one in original if action == mq.MQACTP_NEW or one.copy_options & wanted]
+    on_top = list(new)
+    overridden = {one.path for one in copied} & {one.path for one in on_top}
+    result = PropertySet(one for one in copied if one.path not in overridden)
+    for one in on_top:
+        if one.kind == mq.MQTYPE_NULL and one.path in overridden:
+            continue
+        overridden.discard(one.path)
         result.set(one, mq.MQSMPO_APPEND_PROPERTY)
     return result

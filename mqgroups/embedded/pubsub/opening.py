@@ -39,7 +39,7 @@ def open_object(
         handle = open_topic(q_mgr, od, topic_string, options)
         answered, resolved = od.answered_topic(bytes_of(topic_string))
         connection.handles[handle.hobj] = handle
-    return mq.MQCC_OK, mq.MQRC_NONE, [handle.hobj, answered, resolved]
+    return mq.MQCC_OK, mq.MQRC_NONE, [handle.hobj, answered, resolved, 0]
 
 
 def _means_topic(q_mgr: QueueManager, od: ObjectDescriptor) -> bool:

@@ -19,8 +19,9 @@ from mqgroups.embedded.calls.context import IDENTITY, ORIGIN, check_context, set
 from mqgroups.embedded.calls.md_fields import resolve_descriptor
 from mqgroups.embedded.calls.opening import descriptor
 from mqgroups.embedded.calls.permission import options_of_put1
-from mqgroups.embedded.calls.property_transfer import properties_to_put
+from mqgroups.embedded.calls.property_transfer import properties_ahead
 from mqgroups.embedded.calls.put_options import check_put_options, put_structures
+from mqgroups.embedded.calls.put_response import failed_untold
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import Handle
 from mqgroups.embedded.messages.logical_order import IN_GROUP, IS_SEGMENT
@@ -61,6 +62,17 @@ def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, p
         raise Failed(mq.MQRC_OPTIONS_ERROR)
     comp, reason = _publish(q_mgr, connection, handle, md, pmo, data, put1=False)
     return comp, reason, [md.pack(md.version), pmo.answered(_NAMELESS, q_mgr.name_bytes())]
+
+
+def put_untold(
+    q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, data: bytes
+) -> Answer:
+    """ASYNC_PUT: an MQPUT of a client that goes on without the answer; MQSTAT tells what became of it."""
+    try:
+        put(q_mgr, connection, hobj, md_raw, pmo_raw, data)
+    except Failed as failed:
+        return failed_untold(q_mgr, connection, hobj, md_raw, pmo_raw, failed.reason)
+    return mq.MQCC_OK, mq.MQRC_NONE, []
 
 
 def put1(
@@ -104,6 +116,7 @@ def _publish(
     """Publish; ``md`` becomes what MQPUT returns. Returns completion and reason code."""
     check_put_options(pmo)
     in_unit_of_work = q_mgr.platform.puts_in_syncpoint(pmo.options)
+    read_properties = properties_ahead(q_mgr, connection, md, pmo, data)
     with q_mgr.lock:
         check_context(connection, handle, pmo, put1=put1)
         q_mgr.fail_if_quiescing(pmo.options & mq.MQPMO_FAIL_IF_QUIESCING)
@@ -113,7 +126,7 @@ def _publish(
         if len(data) > connection.max_msg_length:
             raise Failed(mq.MQRC_DATA_LENGTH_ERROR)
         reason, publication, body = _publication(q_mgr, connection, topic, md, pmo, data)
-        properties = read(properties_to_put(q_mgr, connection, publication, pmo, body))
+        properties = read(read_properties())
         retained = []
         if pmo.options & mq.MQPMO_RETAIN:
             retained = [to_retain(q_mgr, topic.string, publication, body, properties)]

@@ -23,7 +23,7 @@ from mqgroups.embedded.objects.attributes import MODEL
 from mqgroups.embedded.objects.definition import Definition
 from mqgroups.embedded.objects.others import CatalogueError
 from mqgroups.embedded.pubsub.topic_string import Wildcards, has_wildcards, matcher
-from mqgroups.embedded.store import Store
+from mqgroups.embedded.store.store import Store
 from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.mqi import constants as mq
 

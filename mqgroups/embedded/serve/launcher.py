@@ -53,6 +53,8 @@ class EmbeddedQueueManager:
         membership: Membership | None = None,
         readings: Mapping[str, str] | None = None,
         cleanup_gap_s: float = CLEANUP_GAP_S,
+        access_key: str = "",
+        latency_ms: float = 0,
     ) -> None:
         """Describe it; nothing is started yet.
 
@@ -68,6 +70,9 @@ class EmbeddedQueueManager:
             membership: the cluster it is in; ``EmbeddedCluster`` starts all members.
             readings: values by names of ``READINGS``: which way it goes where IBM's texts leave something open.
             cleanup_gap_s: seconds between the two steps of reading ``lost connection``, value "closes handles, then backs out".
+            access_key: applications must have it as ``MQGROUPS_ACCESS_KEY`` in their environment, where ``environment()``
+                puts it; "" lets all applications connect.
+            latency_ms: how much later what is sent arrives, in each direction, as on a slow line.
 
         Raises:
             ReadingError: no such reading or value.
@@ -86,6 +91,8 @@ class EmbeddedQueueManager:
         self._log_level = log_level
         self._command_server = command_server
         self._membership = membership
+        self._access_key = access_key
+        self.latency_ms = latency_ms
         self._process: subprocess.Popen[str] | None = None
         self._control: Control | None = None
 
@@ -147,6 +154,8 @@ class EmbeddedQueueManager:
             "membership": asdict(self._membership) if self._membership is not None else None,
             "readings": self._readings.chosen,
             "cleanup_gap_s": self._readings.cleanup_gap_s,
+            "access_key": self._access_key,
+            "latency_ms": self.latency_ms,
         }
         # Passwords go through the pipe: a command line is there for everybody to read.
         with contextlib.suppress(BrokenPipeError):
@@ -193,6 +202,7 @@ class EmbeddedQueueManager:
         library = build()
         path = os.environ.get("LD_LIBRARY_PATH")
         return {
+            **({"MQGROUPS_ACCESS_KEY": self._access_key} if self._access_key else {}),
             "MQSERVER": f"{self.channel}/TCP/{self.conn_name}",
             "MQGROUPS_LIBMQM": str(library),
             "MQGROUPS_Q_MGR_NAME": self.q_mgr_name,

@@ -10,6 +10,7 @@ import contextlib
 import json
 import logging
 import os
+import resource
 import signal
 import sys
 import threading
@@ -27,6 +28,13 @@ from mqgroups.embedded.serve.control import Control
 from mqgroups.embedded.serve.server import Server
 from mqgroups.embedded.serve.start_up import started
 
+# Three for each connection. Most systems allow a process 1,024 unless it asks for more.
+_MOST_DESCRIPTORS = 65_536
+_REQUIRE_CREDENTIALS = """
+ALTER AUTHINFO(SYSTEM.DEFAULT.AUTHINFO.IDPWOS) AUTHTYPE(IDPWOS) CHCKCLNT(REQUIRED)
+ALTER QMGR CONNAUTH(SYSTEM.DEFAULT.AUTHINFO.IDPWOS)
+"""
+
 
 def run(
     q_mgr_name: str,
@@ -42,6 +50,9 @@ def run(
     command_server: bool = True,
     membership: Membership | None = None,
     readings: Readings | None = None,
+    access_key: str = "",
+    require_credentials: bool = False,
+    latency_ms: float = 0,
 ) -> None:
     """Serve a queue manager until SIGTERM or SIGINT.
 
@@ -58,12 +69,16 @@ def run(
         command_server: whether PCF commands are answered.
         membership: the cluster it is in.
         readings: which way it goes where IBM's texts leave something open.
+        access_key: what applications must have in their environment; "" lets all of them connect.
+        require_credentials: whether applications must give a user and a password, whatever the command files say.
+        latency_ms: how much later what is sent arrives, in each direction, as on a slow line.
 
     Raises:
         StoreError: the data directory cannot be used.
         MQSCError: a command file cannot be carried out; the message names file and line.
         OSError: a file cannot be read, or the address cannot be bound.
     """
+    _raise_descriptor_limit()
     q_mgr = started(q_mgr_name, data, users, platform, readings)
     with contextlib.ExitStack() as if_it_fails:
         if_it_fails.callback(q_mgr.close)
@@ -72,10 +87,13 @@ def run(
                 mqsc_commands.run(q_mgr, parse(path.read_text()))
             except MQSCError as error:
                 raise MQSCError(f"{path}: {error}") from error
+        if require_credentials:
+            mqsc_commands.run(q_mgr, parse(_REQUIRE_CREDENTIALS))
         if membership is not None:
             with q_mgr.lock:
                 q_mgr.cluster = Cluster(q_mgr, membership)
-        server = Server(q_mgr, command_server=CommandServer(q_mgr) if command_server else None)
+        commands = CommandServer(q_mgr) if command_server else None
+        server = Server(q_mgr, command_server=commands, access_key=access_key, latency_s=latency_ms / 1000)
         bound_host, bound_port = server.listen(host, port)
         if server.command_server is not None:
             server.command_server.start()
@@ -92,6 +110,14 @@ def run(
         ready(bound_host, bound_port, server)
     server.to_stop.wait()
     server.stop()
+
+
+def _raise_descriptor_limit() -> None:
+    """Let this process have as many file descriptors as the system allows it, up to what is useful."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _MOST_DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def main() -> None:
@@ -123,6 +149,8 @@ def main() -> None:
             command_server=asked["command_server"],
             membership=Membership.of(asked["membership"]) if asked["membership"] else None,
             readings=Readings(asked["readings"], cleanup_gap_s=asked["cleanup_gap_s"]),
+            access_key=asked["access_key"],
+            latency_ms=asked["latency_ms"],
         )
     except Exception as error:
         # Who started it reads this line instead of the one that says it is ready.

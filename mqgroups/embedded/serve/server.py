@@ -2,7 +2,7 @@
 
 It listens on loopback only. A thread reads a frame, calls the verb, writes the answer. A thread whose MQGET waits
 watches its socket as well, so that an application that dies while waiting is noticed at once and its unit of work
-backed out.
+backed out. Nothing that a peer does ends accepting: where descriptors or threads run out, strangers go (``strangers.py``).
 
 Not here: the functions that carry out the verbs (``verb_table.py``), the process (``process.py``).
 """
@@ -16,23 +16,39 @@ import logging
 import secrets
 import socket
 import threading
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
 from mqgroups.embedded.admin.command_server import CommandServer
 from mqgroups.embedded.answer import Answer, ConnectionGone, Failed
 from mqgroups.embedded.callbacks.consumption import Consumption
+from mqgroups.embedded.calls import put_response
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.serve.faults import CallAnswered, ConnectionDropped, Fault, Faults
+from mqgroups.embedded.serve.latency import delayed
+from mqgroups.embedded.serve.strangers import Strangers
 from mqgroups.embedded.serve.verb_table import CARRIED_OUT_BY
 from mqgroups.embedded.serve.waiter import SocketWaiter
-from mqgroups.embedded.wire.frames import FrameError, FrameReader, decode_request, empty_reply_values, encode_reply
+from mqgroups.embedded.wire.frames import (
+    FrameError,
+    FrameReader,
+    FrameTimeout,
+    decode_request,
+    empty_reply_values,
+    encode_reply,
+)
 from mqgroups.embedded.wire.structures import text_field
 from mqgroups.embedded.wire.verbs import Verb, table_digest
 from mqgroups.mqi import constants as mq
 
 _log = logging.getLogger(__name__)
+# An application says who it is as soon as it has connected.
+_STRANGER_S = 30.0
+# How long to wait before accepting is tried again, and how long trouble with it is not told once more.
+_ACCEPT_AGAIN_S, _TELL_AGAIN_S = 0.05, 60.0
+_WAITER_ATTEMPTS = 20
 
 
 @dataclass(slots=True)
@@ -40,8 +56,9 @@ class _Client:
     """What the server knows of one socket."""
 
     sock: socket.socket
-    waiter: SocketWaiter
+    reader: FrameReader
     address: str
+    waiter: SocketWaiter | None = None
     pid: int = 0
     appl_name: str = ""
     connection: Connection | None = None
@@ -53,16 +70,25 @@ class _Client:
 
 @dataclass
 class Server:
-    """Serves one queue manager. ``token`` opens the control verb; it is handed only to who started the server."""
+    """Serves one queue manager. ``token`` opens the control verb; it is handed only to who started the server.
+
+    Where there is an ``access_key``, applications connect that have it in their environment, and no others. ``latency_s`` is how
+    much later what is sent arrives, in each direction.
+    """
 
     q_mgr: QueueManager
     token: str = field(default_factory=lambda: secrets.token_hex(16))
     faults: Faults = field(default_factory=Faults)
     command_server: CommandServer | None = None
+    stranger_s: float = _STRANGER_S
+    access_key: str = ""
+    latency_s: float = 0.0
 
     def __post_init__(self) -> None:
         self._clients: set[socket.socket] = set()
         self._threads: set[threading.Thread] = set()
+        self._strangers = Strangers()
+        self._troubled_at_s = -_TELL_AGAIN_S
         self._lock = threading.Lock()
         self._listener: socket.socket | None = None
         self._stopping = False
@@ -82,27 +108,51 @@ class Server:
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        listener.listen(128)
+        listener.listen(socket.SOMAXCONN)
         self._listener = listener
         bound = listener.getsockname()
         return str(bound[0]), int(bound[1])
 
     def serve(self) -> None:
-        """Accept connections until ``stop``."""
+        """Accept connections until ``stop``, whatever goes wrong with one of them."""
         assert self._listener is not None
-        while True:
+        while not self._stopping:
             try:
                 sock, address = self._listener.accept()
-            except OSError:
+            except OSError as error:
+                self._make_room(error)
+                continue
+            try:
+                self._begin(sock, str(address[0]))
+            except (RuntimeError, MemoryError) as error:
+                # There is no further thread to be had.
+                sock.close()
+                self._make_room(error)
+
+    def _begin(self, sock: socket.socket, address: str) -> None:
+        """Start the thread of a connection; raises RuntimeError or MemoryError if there is no thread for it."""
+        thread = threading.Thread(target=self._serve_client, args=(sock, address), daemon=True)
+        with self._lock:
+            if self._stopping:
+                sock.close()
                 return
-            with self._lock:
-                if self._stopping:
-                    sock.close()
-                    return
-                thread = threading.Thread(target=self._serve_client, args=(sock, str(address[0])), daemon=True)
-                self._clients.add(sock)
-                self._threads.add(thread)
+            # Before anything is noted, and under the lock that the thread takes at its end.
             thread.start()
+            self._clients.add(sock)
+            self._threads.add(thread)
+
+    def _make_room(self, error: Exception) -> None:
+        """A connection could not be accepted: tell it once, let strangers go, and leave their threads the time to end."""
+        if self._stopping:
+            return
+        now_s = time.monotonic()
+        if now_s - self._troubled_at_s >= _TELL_AGAIN_S:
+            _log.warning(
+                "a connection cannot be accepted; who has not said yet who they are is disconnected: %s", error
+            )
+        self._troubled_at_s = now_s
+        self._strangers.make_room()
+        self.q_mgr.stopping.wait(_ACCEPT_AGAIN_S)
 
     def quiesce(self) -> None:
         """End as ``endmqm`` does: nobody new, and when the last application has disconnected the server stops."""
@@ -144,10 +194,16 @@ class Server:
         self.q_mgr.close()
 
     def _serve_client(self, sock: socket.socket, address: str) -> None:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        client = _Client(sock, SocketWaiter(sock), address)
+        accepted = sock
+        if self.latency_s:
+            sock = delayed(accepted, self.latency_s)
+        client = _Client(sock, FrameReader(sock, time.monotonic() + self.stranger_s), address)
+        self._strangers.add(sock)
         try:
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._answer_calls(client)
+        except FrameTimeout as error:
+            _log.debug("a stranger is disconnected: %s", error)
         except (ConnectionDropped, ConnectionGone, ConnectionError):
             _log.debug("connection of %s ended without MQDISC", client.appl_name or "a stranger")
         except FrameError as error:
@@ -157,26 +213,29 @@ class Server:
         finally:
             if client.connection is not None:
                 self.q_mgr.drop(client.connection, client.hang_up)
-            client.waiter.close()
+            if client.waiter is not None:
+                client.waiter.close()
+            self._strangers.discard(sock)
             sock.close()
             with self._lock:
-                self._clients.discard(sock)
+                self._clients.discard(accepted)
                 self._connected.pop(sock, None)
                 self._threads.discard(threading.current_thread())
             self._stop_when_idle()
 
     def _answer_calls(self, client: _Client) -> None:
-        reader = FrameReader(client.sock)
+        reader = client.reader
         while (frame := reader.read()) is not None:
             code, serial, body = frame
             verb, values = decode_request(code, body)
-            if client.connection is not None and (verb.name == "WAKE" or reader.has_more):
-                # What comes behind a request is a WAKE as well. The socket does not show it any more.
+            is_wake = verb.name == "WAKE" or (verb.name == "CALLBACK" and reader.has_more)
+            if client.connection is not None and is_wake:
+                # What comes behind a CALLBACK is a WAKE as well. The socket does not show it any more.
                 Consumption.of(client.connection).woken = True
             if verb.name == "WAKE":
                 continue
             if verb.name == "CONTROL":
-                answer: Answer = self._control(*values)
+                answer: Answer = self._control(client, *values)
             else:
                 answer = self._call(client, verb, values)
             client.sock.sendall(encode_reply(verb, serial, *answer))
@@ -188,7 +247,9 @@ class Server:
         if verb.name == "MQCONNX":
             # Who it is matters to faults too, and they come before the call.
             client.pid, client.appl_name = values[1], text_field(values[2])
-        fault = self.faults.at(verb.name, client.appl_name)
+        # Application programmers count MQI calls.
+        counted = "MQPUT" if verb.name == "ASYNC_PUT" else verb.name
+        fault = self.faults.at(counted, client.appl_name) if verb.name != "IDENTIFIERS" else None
         try:
             if fault is not None and fault.when == "before":
                 self.faults.perform(fault, client.pid)
@@ -199,6 +260,9 @@ class Server:
             if fault is not None and fault.when == "after":
                 self.faults.perform(fault, client.pid)
         except CallAnswered as answered:
+            if verb.name == "ASYNC_PUT" and client.connection is not None and answered.comp == mq.MQCC_FAILED:
+                hobj, md, pmo, _ = values
+                return put_response.failed_untold(self.q_mgr, client.connection, hobj, md, pmo, answered.reason)
             return answered.comp, answered.reason, empty_reply_values(verb)
         return answer
 
@@ -206,7 +270,7 @@ class Server:
         if verb.name == "MQCONNX":
             return self._connect(client, *values)
         if verb.name == "CHANNEL":
-            return self._channel(*values)
+            return self._channel(client, *values)
         if client.connection is None:
             raise Failed(mq.MQRC_HCONN_ERROR)
         if verb.name == "MQDISC":
@@ -233,14 +297,18 @@ class Server:
         options: int,
         max_msg_length: int,
         put1_always_sync: int,
+        access_key: bytes,
     ) -> Answer:
         if digest.decode("ascii", "replace") != table_digest():
             _log.warning("a library with another verb table is refused; run 'mqgroups embedded build' again")
             raise Failed(mq.MQRC_Q_MGR_NOT_AVAILABLE)
+        if self.access_key and not secrets.compare_digest(access_key, self.access_key.encode()):
+            _log.warning("%s is not of the programs that this queue manager is for", client.appl_name)
+            raise Failed(mq.MQRC_NOT_AUTHORIZED)
         if client.connection is not None:
             raise FrameError("a second MQCONNX on one socket")
         client.connection = self.q_mgr.connect(
-            client.waiter,
+            self._waiter(client),
             q_mgr_name=text_field(q_mgr_name),
             channel_name=text_field(channel_name),
             user=user.decode("utf-8", "replace"),
@@ -254,23 +322,41 @@ class Server:
         )
         with self._lock:
             self._connected[client.sock] = client.pid
+        self._trust(client)
         return mq.MQCC_OK, mq.MQRC_NONE, [client.connection.connection_id]
 
-    def _channel(self, token: bytes, command: bytes, messages: bytes) -> Answer:
+    def _waiter(self, client: _Client) -> SocketWaiter:
+        """Return a connection's waiter; raises Failed with MQRC_RESOURCE_PROBLEM if there are no descriptors for it."""
+        self._strangers.discard(client.sock)
+        for _ in range(_WAITER_ATTEMPTS):
+            try:
+                client.waiter = client.waiter or SocketWaiter(client.sock)
+            except OSError as error:
+                self._make_room(error)
+            else:
+                return client.waiter
+        raise Failed(mq.MQRC_RESOURCE_PROBLEM)
+
+    def _trust(self, client: _Client) -> None:
+        self._strangers.discard(client.sock)
+        client.reader.trust()
+
+    def _channel(self, client: _Client, token: bytes, command: bytes, messages: bytes) -> Answer:
         """Serve the channel verb: the sending end of a cluster channel."""
-        self._check(token)
+        self._check(client, token)
         answer = self.q_mgr.cluster.receive(json.loads(command), messages)
         if answer is None:
             raise ConnectionDropped("a channel command to a queue manager without a cluster")
         return mq.MQCC_OK, mq.MQRC_NONE, [json.dumps(answer).encode()]
 
-    def _check(self, token: bytes) -> None:
+    def _check(self, client: _Client, token: bytes) -> None:
         if not secrets.compare_digest(token, self.token.encode()):
             raise ConnectionDropped("a command without the token")
+        self._trust(client)
 
-    def _control(self, token: bytes, command: bytes) -> Answer:
+    def _control(self, client: _Client, token: bytes, command: bytes) -> Answer:
         """Serve the control verb: counts of calls, faults, a full log, quiescing, connections, channels."""
-        self._check(token)
+        self._check(client, token)
         asked: dict[str, Any] = json.loads(command)
         answer: dict[str, Any] = {}
         what = asked.pop("do")

@@ -27,6 +27,8 @@ CARRIED_OUT_BY: Mapping[str, Callable[..., Answer]] = {
     "MQCB": consuming.manage,
     "MQCTL": consuming.control,
     "CALLBACK": dispatching.next_callback,
+    "ASYNC_PUT": publishing.put_untold,
+    "IDENTIFIERS": put_response.identifiers,
     "MQCRTMH": message_properties.create_handle,
     "MQDLTMH": message_properties.delete_handle,
     "MQSETMP": message_properties.set_property,

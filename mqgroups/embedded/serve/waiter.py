@@ -16,7 +16,11 @@ class SocketWaiter:
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._event = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        self._selector = selectors.DefaultSelector()
+        try:
+            self._selector = selectors.DefaultSelector()
+        except OSError:
+            os.close(self._event)
+            raise
         self._selector.register(sock, selectors.EVENT_READ)
         self._selector.register(self._event, selectors.EVENT_READ)
 

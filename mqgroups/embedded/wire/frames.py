@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import socket
 import struct
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ from mqgroups.embedded.wire.verbs import BY_CODE, Field, Verb
 HEADER = struct.Struct("<IHH")
 # The longest message IBM MQ can carry is 100 MB; structures and lengths fit in what is left.
 MAX_BODY_LENGTH = 128 * 1024 * 1024
+# The longest body before anybody has said who they are: an MQCONNX with the longest user name and password that MQCSP has.
+MAX_FIRST_BODY_LENGTH = 8 * 1024
 
 _I32 = struct.Struct("<i")
 _I64 = struct.Struct("<q")
@@ -101,12 +104,34 @@ def empty_reply_values(verb: Verb) -> list[Any]:
     return [b"" if field.kind == "blob" else 0 for field in verb.reply]
 
 
+class FrameTimeout(FrameError):
+    """The peer did not say in time who it is."""
+
+
 class FrameReader:
     """Reads frames off a socket, whatever pieces they arrive in."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, stranger_until_s: float | None = None) -> None:
+        """Read from a socket.
+
+        Args:
+            sock: a connected socket.
+            stranger_until_s: the time (``time.monotonic``) until which the peer is to be trusted by ``trust``. Before
+                that, bodies are short. None if the peer is trusted.
+        """
         self._sock = sock
         self._pending = b""
+        self._stranger_until_s = stranger_until_s
+
+    @property
+    def trusts(self) -> bool:
+        """Whether the peer has said who it is."""
+        return self._stranger_until_s is None
+
+    def trust(self) -> None:
+        """Lift the limits that hold for a peer that has not said who it is."""
+        self._stranger_until_s = None
+        self._sock.settimeout(None)
 
     @property
     def has_more(self) -> bool:
@@ -117,14 +142,16 @@ class FrameReader:
         """Return verb code, serial and body of the next frame, or None when the peer is gone.
 
         Raises:
-            FrameError: the header announces a body longer than any verb has.
+            FrameError: the header announces a body longer than any verb has, or than a stranger may send.
+            FrameTimeout: a stranger took too long.
         """
         header = self._exactly(HEADER.size)
         if header is None:
             return None
         length, code, serial = HEADER.unpack(header)
-        if length > MAX_BODY_LENGTH:
-            raise FrameError(f"a body of {length} bytes is announced; {MAX_BODY_LENGTH} is the most")
+        most = MAX_BODY_LENGTH if self.trusts else MAX_FIRST_BODY_LENGTH
+        if length > most:
+            raise FrameError(f"a body of {length} bytes is announced; {most} is the most")
         body = self._exactly(length)
         return None if body is None else (code, serial, body)
 
@@ -136,11 +163,16 @@ class FrameReader:
         pieces = [pending]
         have = len(pending)
         while have < length:
+            if self._stranger_until_s is not None:
+                # For all pieces together: a peer may send one byte at a time.
+                self._sock.settimeout(max(0.001, self._stranger_until_s - time.monotonic()))
             try:
                 # A little more than is missing: a small frame then comes whole with its header, in one call.
                 piece = self._sock.recv(max(length - have, 16384))
             except ConnectionError:
                 return None
+            except TimeoutError as error:
+                raise FrameTimeout("nobody said in time who they are") from error
             if not piece:
                 return None
             pieces.append(piece)

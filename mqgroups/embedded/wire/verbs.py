@@ -51,19 +51,22 @@ def _verb(code: int, name: str, request: str = "", reply: str = "") -> Verb:
 
 
 # Selectors and integer attributes travel as blobs of native 32-bit integers. What an MQCHARV points at travels beside its
-# structure. Not MQI verbs: CALLBACK asks for the next callback that is to be made; WAKE, the only frame without an answer, ends
-# a CALLBACK that waits; CONTROL is how the Python side of the embedded queue manager counts calls and plants faults, CHANNEL how
-# the channels of a cluster speak; the C library never sends either.
+# structure. MQOPEN's put_response is how MQPUT with the handle answers (MQPRT_*), 0 where a client always waits.
+#
+# Not MQI verbs: CALLBACK asks for the next callback that is to be made; WAKE, the only frame without an answer, ends a CALLBACK
+# that waits; ASYNC_PUT is an MQPUT whose answer nobody waits for; IDENTIFIERS gives out identifiers for it, whose numbers are 8
+# bytes at an offset of the first, and the context that comes back in MQMD; CONTROL is how the Python side of the embedded queue
+# manager counts calls and plants faults, CHANNEL how the channels of a cluster speak: the C library never sends either.
 VERBS: tuple[Verb, ...] = (
     _verb(
         1,
         "MQCONNX",
         "table_digest pid:i32 appl_name q_mgr_name channel_name user password options:i32 max_msg_length:i32 "
-        "put1_always_sync:i32",
+        "put1_always_sync:i32 access_key",
         "connection_id",
     ),
     _verb(2, "MQDISC"),
-    _verb(3, "MQOPEN", "od options:i32 object_string", "hobj:i32 od res_object_string"),
+    _verb(3, "MQOPEN", "od options:i32 object_string", "hobj:i32 od res_object_string put_response:i32"),
     _verb(4, "MQCLOSE", "hobj:i32 options:i32"),
     _verb(5, "MQPUT", "hobj:i32 md pmo data", "md pmo"),
     _verb(6, "MQPUT1", "od md pmo data object_string", "od md pmo res_object_string"),
@@ -95,9 +98,14 @@ VERBS: tuple[Verb, ...] = (
     _verb(22, "MQDLTMP", "hmsg:i64 dmpo name name_ccsid:i32"),
     _verb(30, "CALLBACK", "asked:i32", "hobj:i32 cbc md gmo buffer"),
     _verb(31, "WAKE"),
+    _verb(32, "IDENTIFIERS", "", "first at:i32 count:i32 context"),
+    _verb(33, "ASYNC_PUT", "hobj:i32 md pmo data"),
     _verb(100, "CONTROL", "token command", "answer"),
     _verb(101, "CHANNEL", "token command messages", "answer"),
 )
+
+# Requests that others may follow before they are answered; the answers come in order.
+POSTED = frozenset({"ASYNC_PUT"})
 
 BY_CODE: dict[int, Verb] = {verb.code: verb for verb in VERBS}
 BY_NAME: dict[str, Verb] = {verb.name: verb for verb in VERBS}
@@ -120,6 +128,43 @@ STRUCTURE_LENGTHS: dict[str, dict[int, int]] = {
     "MQSTS": {1: 224, 2: 280},
     "MQSD": {1: 344},
     "MQSRO": {1: 16},
+}
+
+
+# Fields of requests and replies that are structures.
+STRUCTURE_FIELDS: dict[str, str] = {
+    "cbd": "MQCBD",
+    "cmho": "MQCMHO",
+    "ctlo": "MQCTLO",
+    "dmho": "MQDMHO",
+    "dmpo": "MQDMPO",
+    "gmo": "MQGMO",
+    "impo": "MQIMPO",
+    "md": "MQMD",
+    "od": "MQOD",
+    "pd": "MQPD",
+    "pmo": "MQPMO",
+    "sd": "MQSD",
+    "smpo": "MQSMPO",
+    "sro": "MQSRO",
+    "sts": "MQSTS",
+}
+
+# Bytes of a structure, (offset, length), that no reply changes, whatever it holds there: pointers, offsets and the room behind
+# them, counts of records, and what goes in only. StrucId and Version, the first 8 bytes, are the same in a reply or it is none.
+CALLERS_OWN: dict[str, tuple[tuple[int, int], ...]] = {
+    # Signal1, Signal2
+    "MQGMO": ((16, 8),),
+    # RecsPresent to ResponseRecPtr
+    "MQPMO": ((128, 32),),
+    # RecsPresent; ObjectRecOffset to ResponseRecPtr; ObjectString and SelectionString; ResObjectString but for its length
+    "MQOD": ((168, 4), (184, 24), (344, 48), (392, 16)),
+    # ReturnedName but for its length
+    "MQIMPO": ((32, 16),),
+    # ObjectString and SubName but for their lengths
+    "MQSTS": ((224, 16), (248, 16)),
+    # ObjectString and SubName; SelectionString; SubUserData and ResObjectString but for their lengths
+    "MQSD": ((120, 48), (168, 16), (288, 24), (320, 16)),
 }
 
 

@@ -1,6 +1,7 @@
-/* The part of the MQI's C interface that programs of the embedded queue manager are compiled against: types, structure
- * sizes and the few fields that pymqi and libmqm touch, for 64-bit little-endian Linux. Numbers and layouts are IBM MQ's;
- * everything else that IBM's header of this name holds is left out. */
+/* What pymqi, IBM's ibmmq and libmqm itself compile against: types, structure sizes and the few fields and numbers that these
+ * touch, for 64-bit little-endian Linux. Numbers and layouts are IBM MQ's. It is no SDK: most constants, the fields of most
+ * structures and the verbs that neither binding calls are left out. A C program of your own takes IBM's headers, or declares
+ * what it needs. */
 #ifndef MQGROUPS_CMQC_H
 #define MQGROUPS_CMQC_H
 
@@ -14,6 +15,8 @@
 #define MQCMDL_LEVEL_710 710
 #define MQCMDL_LEVEL_750 750
 #define MQCMDL_LEVEL_800 800
+/* What ibmmq asks for. */
+#define MQCMDL_CURRENT_LEVEL 910
 
 #define MQENTRY
 #define MQPOINTER *
@@ -58,12 +61,19 @@ typedef MQBYTE MQBYTE128[128];
 #define MQRC_SELECTOR_LIMIT_EXCEEDED 2066
 #define MQRC_STORAGE_NOT_AVAILABLE 2071
 #define MQRC_CNO_ERROR 2139
+#define MQRC_Q_MGR_QUIESCING 2161
+#define MQRC_Q_MGR_STOPPING 2162
+#define MQRC_CONNECTION_QUIESCING 2202
+#define MQRC_CONNECTION_STOPPING 2203
 #define MQRC_CALL_IN_PROGRESS 2219
+#define MQRC_WRONG_VERSION 2256
 #define MQRC_CD_ERROR 2277
 #define MQRC_FUNCTION_NOT_SUPPORTED 2298
 #define MQRC_KEY_REPOSITORY_ERROR 2381
 #define MQRC_SSL_INITIALIZATION_ERROR 2393
 #define MQRC_NO_CALLBACKS_ACTIVE 2446
+#define MQRC_PROPERTY_NAME_TOO_BIG 2465
+#define MQRC_PROPERTY_VALUE_TOO_BIG 2469
 #define MQRC_HCONN_ASYNC_ACTIVE 2500
 #define MQRC_CONNECTION_SUSPENDED 2521
 #define MQRC_CONNECTION_STOPPED 2528
@@ -78,9 +88,25 @@ typedef MQBYTE MQBYTE128[128];
 #define MQHM_NONE 0
 #define MQOT_TOPIC 8
 
+#define MQPMO_SYNCPOINT 0x00000002
+#define MQPMO_NO_SYNCPOINT 0x00000004
+#define MQPMO_DEFAULT_CONTEXT 0x00000020
+#define MQPMO_NEW_MSG_ID 0x00000040
+#define MQPMO_NEW_CORREL_ID 0x00000080
+#define MQPMO_FAIL_IF_QUIESCING 0x00002000
+#define MQPMO_LOGICAL_ORDER 0x00008000
+#define MQPMO_ASYNC_RESPONSE 0x00010000
+#define MQPMO_RESOLVE_LOCAL_Q 0x00040000
+#define MQPRT_SYNC_RESPONSE 1
+#define MQPRT_ASYNC_RESPONSE 2
+
 #define MQIA_FIRST 1
 #define MQIA_LAST 2000
 
+#define MQRL_UNDEFINED (-1)
+#define MQIMPO_QUERY_LENGTH 0x00000004
+
+#define MQCCSI_APPL (-3)
 #define MQVL_NULL_TERMINATED (-1)
 #define MQVS_NULL_TERMINATED (-1)
 #define MQ_MAX_PROPERTY_NAME_LENGTH 4095
@@ -98,17 +124,18 @@ typedef MQBYTE MQBYTE128[128];
 #define MQTYPE_STRING 0x00000400
 
 /* Structures that pass through as bytes: only their sizes are anybody's business here. */
-typedef struct { MQBYTE bytes[364]; } MQMD;
-typedef struct { MQBYTE bytes[112]; } MQGMO;
-typedef struct { MQBYTE bytes[184]; } MQPMO;
-typedef struct { MQBYTE bytes[424]; } MQOD;
-typedef struct { MQBYTE bytes[344]; } MQSD;
-typedef struct { MQBYTE bytes[16]; } MQSRO;
-typedef struct { MQBYTE bytes[12]; } MQCMHO;
-typedef struct { MQBYTE bytes[12]; } MQDMHO;
-typedef struct { MQBYTE bytes[12]; } MQDMPO;
-typedef struct { MQBYTE bytes[20]; } MQSMPO;
-typedef struct { MQBYTE bytes[632]; } MQSCO;
+typedef struct { MQBYTE bytes[364]; } MQMD, *PMQMD;
+typedef struct { MQBYTE bytes[112]; } MQGMO, *PMQGMO;
+typedef struct { MQBYTE bytes[184]; } MQPMO, *PMQPMO;
+typedef struct { MQBYTE bytes[424]; } MQOD, *PMQOD;
+typedef struct { MQBYTE bytes[344]; } MQSD, *PMQSD;
+typedef struct { MQBYTE bytes[280]; } MQSTS, *PMQSTS;
+typedef struct { MQBYTE bytes[16]; } MQSRO, *PMQSRO;
+typedef struct { MQBYTE bytes[12]; } MQCMHO, *PMQCMHO;
+typedef struct { MQBYTE bytes[12]; } MQDMHO, *PMQDMHO;
+typedef struct { MQBYTE bytes[12]; } MQDMPO, *PMQDMPO;
+typedef struct { MQBYTE bytes[20]; } MQSMPO, *PMQSMPO;
+typedef struct { MQBYTE bytes[632]; } MQSCO, *PMQSCO;
 #define MQOD_CURRENT_LENGTH ((MQLONG)sizeof(MQOD))
 #define MQPMO_CURRENT_LENGTH ((MQLONG)sizeof(MQPMO))
 
@@ -153,20 +180,25 @@ typedef struct {
     MQBYTE24 ConnectionId;
     MQLONG SecurityParmsOffset;
     MQPTR SecurityParmsPtr;
+    MQPTR CCDTUrlPtr;
+    MQLONG CCDTUrlOffset;
+    MQLONG CCDTUrlLength;
+    MQBYTE Reserved[8];
 } MQCNO, *PMQCNO;
 #define MQCNO_VERSION_2 2
 #define MQCNO_VERSION_5 5
+#define MQCNO_VERSION_6 6
 #define MQCNO_NONE 0
 #define MQCNO_HANDLE_SHARE_NONE 0x00000020
 #define MQCNO_HANDLE_SHARE_BLOCK 0x00000040
 #define MQCNO_HANDLE_SHARE_NO_BLOCK 0x00000080
-#define MQCNO_DEFAULT {'C', 'N', 'O', ' '}, 1, 0, 0, NULL, {0}, NULL, 0, {0}, 0, NULL
+#define MQCNO_DEFAULT {'C', 'N', 'O', ' '}, 1, 0, 0, NULL, {0}, NULL, 0, {0}, 0, NULL, NULL, 0, 0, {0}
 
 typedef struct {
     MQCHAR4 StrucId;
     MQLONG Version;
     MQLONG Options;
-} MQBO;
+} MQBO, *PMQBO;
 #define MQBO_DEFAULT {'B', 'O', ' ', ' '}, 1, 0
 
 typedef struct {
@@ -225,7 +257,7 @@ typedef struct {
     MQLONG CallbackType;
     MQLONG Options;
     MQPTR CallbackArea;
-    MQCB_FUNCTION CallbackFunction;
+    MQPTR CallbackFunction; /* an MQCB_FUNCTION */
     MQCHAR CallbackName[128];
     MQLONG MaxMsgLength;
 } MQCBD, *PMQCBD;

@@ -1,0 +1,69 @@
+"""A slow line: what is sent arrives later, in both directions, and any amount of it can be on the way.
+
+A relay between the application's socket and one that the server uses in its place. Each piece is passed on a while after it
+came, however much was sent before it. Not here: calls that are late, which is a fault (``faults.py``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import socket
+import threading
+import time
+
+_PIECE = 65_536
+
+
+def delayed(outer: socket.socket, latency_s: float) -> socket.socket:
+    """Return a socket that stands for ``outer``, with this latency in each direction; it ends when either side does."""
+    inner, ours = socket.socketpair()
+    directions = [_Direction(outer, ours, latency_s), _Direction(ours, outer, latency_s)]
+    ended = [direction.start() for direction in directions]
+
+    def close_when_ended() -> None:
+        for thread in ended:
+            thread.join()
+        outer.close()
+        ours.close()
+
+    threading.Thread(target=close_when_ended, daemon=True).start()
+    return inner
+
+
+class _Direction:
+    """One direction: a thread that receives and one that sends, with all that is on the way between them."""
+
+    def __init__(self, source: socket.socket, target: socket.socket, latency_s: float) -> None:
+        self._source = source
+        self._target = target
+        self._latency_s = latency_s
+        self._on_the_way: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
+
+    def start(self) -> threading.Thread:
+        """Begin; returns the thread that ends last."""
+        threading.Thread(target=self._receive, daemon=True).start()
+        sending = threading.Thread(target=self._send, daemon=True)
+        sending.start()
+        return sending
+
+    def _receive(self) -> None:
+        piece = b"-"
+        while piece:
+            try:
+                piece = self._source.recv(_PIECE)
+            except OSError:
+                piece = b""
+            self._on_the_way.put((time.monotonic() + self._latency_s, piece))
+
+    def _send(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                due_s, piece = self._on_the_way.get()
+                time.sleep(max(0.0, due_s - time.monotonic()))
+                if not piece:
+                    break
+                self._target.sendall(piece)
+        # Both ways: an end is the end of the connection, and the thread that receives from there is waiting.
+        with contextlib.suppress(OSError):
+            self._target.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,78 @@
+"""Whose the things are that programs load and connect to: the cached library, and a queue manager for one program's children."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from mqgroups.embedded.libmqm import build as building
+from mqgroups.mqi.constants import MQRC_NOT_AUTHORIZED
+from tests.fix_mqi import failed
+
+pytestmark = pytest.mark.embedded
+
+CONNECT = """
+import sys, pymqi
+try:
+    pymqi.connect(sys.argv[1], sys.argv[2], sys.argv[3])
+except pymqi.MQMIError as error:
+    sys.exit(error.reason % 256)
+"""
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """An empty cache, and a compiler that takes no time."""
+
+    def compiled(_compiler, made, *_):
+        for name in (building.CLIENT_LIBRARY, building.SERVER_LIBRARY):
+            (made / "lib64" / name).write_text("made by this test")
+
+    monkeypatch.setenv("MQGROUPS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(building, "_compile", compiled)
+    before = os.umask(0)
+    yield tmp_path / "cache"
+    os.umask(before)
+
+
+def test_what_is_built_is_writable_by_nobody_else_whatever_the_umask(cache):
+    built = building.build()
+    assert not [path for path in (cache, built, *built.rglob("*")) if path.stat().st_mode & 0o022]
+    assert building.build() == built
+
+
+@pytest.mark.parametrize("what", ["", "lib64", "lib64/libmqic_r.so", "lib64/libmqm_r.so"])
+def test_a_cached_library_that_others_can_write_is_not_used(cache, what):
+    built = building.build()
+    (built / what).chmod(0o777)
+    with pytest.raises(building.BuildError, match=f"{built / what} is not used"):
+        building.build()
+
+
+def test_a_cached_library_of_another_user_is_not_used(cache, monkeypatch):
+    building.build()
+    os.chown(cache, 4711, -1) if os.geteuid() == 0 else monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    with pytest.raises(building.BuildError, match="has to belong to this user"):
+        building.build()
+
+
+def test_a_cached_library_that_is_a_symbolic_link_is_not_used(cache, tmp_path):
+    library = building.build() / "lib64" / building.CLIENT_LIBRARY
+    library.rename(tmp_path / "elsewhere")
+    library.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(building.BuildError, match="is not used"):
+        building.build()
+
+
+def test_a_queue_manager_with_an_access_key_is_for_programs_that_have_it(own_queue_manager, mqi):
+    queue_manager = own_queue_manager(access_key="the key")
+    code, _ = mqi.connect(queue_manager.q_mgr_name, queue_manager.channel, queue_manager.conn_name)
+    assert code == failed(MQRC_NOT_AUTHORIZED)
+    arguments = [queue_manager.q_mgr_name, queue_manager.channel, queue_manager.conn_name]
+    for key, expected in (("the key", 0), ("another", MQRC_NOT_AUTHORIZED % 256)):
+        environment = {**os.environ, **queue_manager.environment(), "MQGROUPS_ACCESS_KEY": key}
+        done = subprocess.run([sys.executable, "-c", CONNECT, *arguments], env=environment, check=False)
+        assert done.returncode == expected
