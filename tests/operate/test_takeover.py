@@ -271,7 +271,7 @@ def test_to_check_a_takeover_removes_nothing(pair, recover):
 @statuses
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("verb", ["MQOPEN", "MQINQ", "MQGET", "MQPUT", "MQCMIT", "MQCLOSE"])
-@each_call(least=1, most=6)
+@each_call(least=1, most=8)
 def test_a_takeover_cut_off_at_any_call_leaves_the_group_with_one_of_the_two(pair, faults, verb, when, status, call):
     one, other = pair
     one.put_group(THIS)
