@@ -241,7 +241,8 @@ def test_a_put_that_was_done_and_is_told_as_failed_is_put_again_once(owner, faul
 def test_a_warning_alone_has_the_unit_of_work_put_again(owner, counts):
     """A synchronous put tells which one it is, and whether it matters."""
     qmgr = owner.connect()
-    recorded, mqstat, lies = responses(owner, qmgr), connection_of(qmgr).binding.MQSTAT, []
+    recorded, mqstat = responses(owner, qmgr), connection_of(qmgr).binding.MQSTAT
+    lies: list[tuple[int, int]] = []
 
     def warned(*arguments):
         sts, comp, reason = mqstat(*arguments)
@@ -371,7 +372,8 @@ def test_mqstat_that_fails_leaves_the_group_resumable(owner, faults, when):
 
 def test_an_interruption_in_mqstat_leaves_nothing_half_done(owner):
     qmgr = owner.connect()
-    mqstat, interrupts = connection_of(qmgr).binding.MQSTAT, []
+    mqstat = connection_of(qmgr).binding.MQSTAT
+    interrupts: list[BaseException] = []
 
     def interrupted(*arguments):
         answer = mqstat(*arguments)
