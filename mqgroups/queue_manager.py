@@ -25,7 +25,7 @@ from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.connection.retry import Patience, Sleep
 from mqgroups.connection.wrapping import refuse_ends
 from mqgroups.core.model import Persistence, Role
-from mqgroups.core.modes import Bind, Poison, StatusLayout, Trace
+from mqgroups.core.modes import Bind, Poison, PutResponse, StatusLayout, Trace
 from mqgroups.core.unit_of_work import Every
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.mqi import constants as mq
@@ -95,6 +95,7 @@ class QueueManager(ConnectionHolder):
         priority: int | None = None,
         segment_bytes: int | None = None,
         bind: Bind = "group",
+        put_response: PutResponse = "sync",
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
     ) -> GroupProducer:
@@ -122,6 +123,11 @@ class QueueManager(ConnectionHolder):
                 for each group (MQOO_BIND_ON_GROUP). ``"open"``: one instance for all groups, until the producer is closed or
                 reconnects. ``"as queue"``: the queue's DEFBIND. ``"not fixed"``, or DEFBIND(NOTFIXED), is refused for a cluster
                 queue, because it would split groups. An interrupted group always goes on at the instance where it began.
+            put_response: ``"async"`` puts messages without waiting for the queue manager (MQPMO_ASYNC_RESPONSE), which is faster
+                if a round trip takes long. The first message of a group and the last one of a unit of work are put
+                synchronously, and no unit of work is committed before the queue manager has confirmed all its messages. After
+                a failure the unit of work is put again synchronously, so that errors are the same; but on a wrapped connection
+                the error is raised.
             on_resume: called once, before this method returns, if an interrupted group was found. If it raises an error, this
                 method raises it too; the group stays as it was found.
             on_in_doubt: called once for each MQCMIT of messages that had no answer, as soon as the outcome is known. If it
@@ -147,6 +153,7 @@ class QueueManager(ConnectionHolder):
             priority=priority,
             segment_bytes=segment_bytes,
             bind=bind,
+            put_response=put_response,
             hooks=Hooks(on_resume, on_in_doubt),
         )
         return GroupProducer(self._connection, settings.checked(self))
@@ -240,6 +247,7 @@ class QueueManager(ConnectionHolder):
         persistence: Persistence = Persistence.PERSISTENT,
         priority: int | None = None,
         bind: Bind = "group",
+        put_response: PutResponse = "sync",
         on_abandon: OnAbandon | None = None,
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
@@ -281,6 +289,7 @@ class QueueManager(ConnectionHolder):
             persistence=Persistence(persistence),
             priority=priority,
             bind=bind,
+            put_response=put_response,
         )
         return GroupPipe(self._connection, incoming.checked(), outgoing.checked(self))
 

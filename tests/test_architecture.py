@@ -48,8 +48,8 @@ LONGER = {
     "spark/options.py": "a table of options, each with its check",
 }
 # Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.
-VERB_CALLERS = {"connection/connection.py", "connection/handle.py"}
-VERBS = {"MQOPEN", "MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK", "MQDISC", "MQCONNX", "MQINQ"}
+VERB_CALLERS = {"connection/connection.py", "connection/handle.py", "connection/unanswered.py"}
+VERBS = {"MQOPEN", "MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK", "MQDISC", "MQCONNX", "MQINQ", "MQSTAT"}
 
 
 def sources(room: str) -> list[Path]:

@@ -133,6 +133,13 @@ class Owner:
         return self._known.committed
 
     @property
+    def stands(self) -> str:
+        """What is committed of the group, as a sentence for an error text."""
+        if self.committed.at_start:
+            return "No message of the group is known to be committed"
+        return f"Message {self.committed.msg_seq_number} is the last of the group that is known to be committed"
+
+    @property
     def committed_checkpoint(self) -> Checkpoint:
         """The application's checkpoint of the last commit; ``None`` if it set none."""
         return self._known.record.checkpoint if self._known.record else None

@@ -54,6 +54,7 @@ class UnitsOfWork:
 
     Attributes:
         owners: the owners of the units of work. Logs and spans about all of them name the first one.
+        redoing: whether a unit of work is being redone. Its messages are put synchronously.
     """
 
     def __init__(self, connection: Connection, every: Every) -> None:
@@ -62,6 +63,7 @@ class UnitsOfWork:
         self._every = every
         self._most_to_put = 0
         self.owners: list[Owner] = []
+        self.redoing = False
         self._clock = time.monotonic if every.seconds is not None else _no_clock
         self._began_s = 0.0
         # Whether the keepers have got their records in the open unit of work.
@@ -127,6 +129,7 @@ class UnitsOfWork:
         if any(owner.keeper.is_stale for owner in self.owners):
             self.release()
             raise self._connection.gone()
+        self._connection.unanswered.forget()
 
     def begun(self, owner: Owner) -> None:
         """Begin the span of ``owner``, at its first message in the unit of work.
@@ -161,9 +164,10 @@ class UnitsOfWork:
         """How many messages all owners have in the open unit of work."""
         return sum(owner.unit.messages for owner in self.owners)
 
-    def due(self) -> bool:
-        """Whether the open unit of work has to end now."""
-        messages = data_bytes = to_put = 0
+    def due(self, messages: int = 0, data_bytes: int = 0) -> bool:
+        """Whether the open unit of work has to end now, or with so many more ``messages`` of so many bytes."""
+        age_s = self._clock() - self._began_s if not messages or self.messages else 0.0
+        to_put = 0
         for owner in self.owners:
             unit = owner.unit
             messages += unit.messages
@@ -171,7 +175,7 @@ class UnitsOfWork:
             to_put += unit.to_put
         if to_put and to_put >= self._most_to_put:
             return messages > 0
-        return syncpoint_due(self._every, messages, data_bytes, self._clock() - self._began_s)
+        return syncpoint_due(self._every, messages, data_bytes, age_s)
 
     def settling(self) -> None:
         """Note for the span that the records are about to be put and committed."""
@@ -237,11 +241,7 @@ class UnitsOfWork:
         """Back out because of ``error``, and add the position of the last commit to its text."""
         self.back_out(error)
         if isinstance(error, MQIError):
-            committed = self._first.committed
-            stands = "No message of the group is known to be committed"
-            if not committed.at_start:
-                stands = f"Message {committed.msg_seq_number} is the last of the group that is known to be committed"
-            error.context = ". ".join(part for part in (error.context, stands) if part)
+            error.context = ". ".join(part for part in (error.context, self._first.stands) if part)
 
     def forget_checkpoint(self, owner: Owner) -> None:
         """Commit the record without its checkpoint, if it has one. To be called between units of work.
@@ -271,11 +271,8 @@ class UnitsOfWork:
         if self._lost is not None or not self._connection.can_go_on:
             return
         if self._is_somebody_elses:
-            first = self._first
-            extra = first.log_fields()
-            _log.warning(
-                "%r leaves its record: another owner has messages in the connection's unit of work", first, extra=extra
-            )
+            first, why = self._first, "another owner has messages in the connection's unit of work"
+            _log.warning("%r leaves its record: %s", first, why, extra=first.log_fields())
             return
         try:
             self._finish()
@@ -336,6 +333,7 @@ class UnitsOfWork:
 
         first.telemetry.recovering(error, first.number)
         try:
+            self.redoing = True
             retrying(self._connection.reconnect, REDO_LATER, self._connection.sleep, say)(again)
             first.telemetry.recovered()
         except BaseException as last:
@@ -346,6 +344,7 @@ class UnitsOfWork:
                 raise
             raise CommitOutcomeUnknown("MQCMIT", last.object_name, mq.MQCC_FAILED, error.reason, str(last)) from None
         finally:
+            self.redoing = False
             # Only now: if the application's function raises an error, everything here must be finished.
             self._tell_outcomes()
 
