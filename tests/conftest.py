@@ -31,7 +31,13 @@ MQI = {"mq", "binding"}
 
 
 # Where the contract tests of the library run on the second binding too, in every change; together they make all its calls.
-LIBRARY_ON_BOTH = ("put/test_producer.py", "get/test_consumer.py", "connection/test_connection.py", "test_pipe.py")
+LIBRARY_ON_BOTH = (
+    "put/test_producer.py",
+    "get/test_consumer.py",
+    "connection/test_connection.py",
+    "test_pipe.py",
+    "test_stopping.py",
+)
 _HERE = Path(__file__).parent
 
 

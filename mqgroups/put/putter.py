@@ -95,7 +95,9 @@ class Putter:
         self._context = context.NONE
         self._carrying = mq.MQHM_NONE
         self._in_logical_order, self._in_physical_order = _IN_LOGICAL_ORDER, _IN_PHYSICAL_ORDER
-        self._room = retrying(Patience(settings.full_wait_s), NO_ROOM, connection.sleep)
+        self._room = retrying(
+            Patience(settings.full_wait_s), NO_ROOM, connection.sleep, until=lambda: self.work.stopping
+        )
         self.whole_bytes = settings.segment_bytes or sys.maxsize
         self._destination.check()
         self.owner = Owner(
@@ -147,6 +149,17 @@ class Putter:
             self._put_and_commit(message)
         except MQIError as error:
             self.work.redo(error, self.redo)
+
+    def stop_if_asked(self) -> None:
+        """If the application has asked for the end, commit what is put, and raise Stopped."""
+        if not self.work.stopping:
+            return
+        try:
+            if self.owner.unit.messages:
+                self._syncpoint()
+        except MQIError as error:
+            self.work.redo(error, self.redo)
+        raise self.owner.stopped()
 
     def abandon(self, result: int, reason: str) -> None:
         """End a group without completing it; some of its messages must be committed."""
@@ -208,7 +221,7 @@ class Putter:
         """Put messages and their record in a unit of work that the getter commits. After ``settle`` it may be called again."""
         self.set_back()
         for message in messages:
-            self._room(self._put_once, message)
+            self._put_when_room(message)
         if messages:
             self._stage_record(ended=messages[-1].last)
 
@@ -218,7 +231,7 @@ class Putter:
         try:
             self._put_once(message)
         except (QueueFull, QueueInhibited):
-            self._put_when_there_is_room(message)
+            self._commit_and_wait_for_room(message)
         if message.checkpoint is not None:
             self.owner.set_checkpoint(message.checkpoint)
         if message.ends_group:
@@ -365,12 +378,20 @@ class Putter:
             self._carry(span)
         return span
 
-    def _put_when_there_is_room(self, message: Unsent) -> None:
+    def _commit_and_wait_for_room(self, message: Unsent) -> None:
         # Commit first: consumers can then get these messages, which makes room.
         if self.owner.unit.messages:
             self._syncpoint()
         _log.info("%r waits for room on the queue", self, extra=self.owner.log_fields())
-        self._room(self._put_once, message)
+        self._put_when_room(message)
+
+    def _put_when_room(self, message: Unsent) -> None:
+        try:
+            self._room(self._put_once, message)
+        except (QueueFull, QueueInhibited):
+            if self.work.stopping:
+                raise self.owner.stopped() from None
+            raise
 
     def segment_bytes(self, payload: bytes | Stream) -> int | None:
         """Return the most bytes of a segment of this payload; ``None`` if it is not cut. Raises GroupUsage on z/OS."""
