@@ -52,6 +52,7 @@ from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.producer import GroupProducer
 from mqgroups.queue_manager import QueueManager, connect, wrap
 from mqgroups.status.hooks import InDoubt, Resumed
+from mqgroups.stopping import StopOnSignals, stop_on_signals
 
 __all__ = [
     "Checkpoint",
@@ -71,9 +72,11 @@ __all__ = [
     "QueueManager",
     "Resumed",
     "Secret",
+    "StopOnSignals",
     "connect",
     "errors",
     "operate",
+    "stop_on_signals",
     "wrap",
 ]
 

@@ -37,6 +37,7 @@ LIBRARY_ON_BOTH = (
     "get/test_consumer.py",
     "connection/test_connection.py",
     "test_pipe.py",
+    "test_stopping.py",
 )
 _HERE = Path(__file__).parent
 

@@ -88,6 +88,7 @@ class GroupProducer:
         the next ``group()``, of this producer or after a restart, goes on from there.
 
         Raises:
+            Stopped: ``stop`` was called.
             GroupUsage: the producer is closed, or the previous group has not ended.
             OwnershipLost: another instance of the name has taken over.
         """
@@ -96,8 +97,24 @@ class GroupProducer:
                 raise GroupUsage(f"{self!r} is closed")
             self._let_go_of_group()
             self._putter.require_known()
+            if self.stopping:
+                raise self._putter.owner.stopped()
             self._group = OutgoingGroup(self._putter, self._connection.turn)
             return self._group
+
+    def stop(self) -> None:
+        """End the current group at the next safe place. For any thread, and for signal handlers; it returns at once, for good.
+
+        The next ``put`` of the application commits what was put before, puts nothing, and raises ``Stopped``; so does the next
+        ``group``. In a stream the place is between two segments. A group whose last message the application has given is
+        completed.
+        """
+        self._putter.work.stopping = True
+
+    @property
+    def stopping(self) -> bool:
+        """Whether ``stop`` was called."""
+        return self._putter.work.stopping
 
     def forget_checkpoint(self) -> None:
         """Remove the checkpoint from the status record, in a unit of work of its own. Call it between two groups.

@@ -97,7 +97,9 @@ class Putter:
         self._carrying = mq.MQHM_NONE
         self._in_logical_order, self._in_physical_order = _IN_LOGICAL_ORDER, _IN_PHYSICAL_ORDER
         self._answers = Answers(connection, settings, work)
-        self._room = retrying(Patience(settings.full_wait_s), NO_ROOM, connection.sleep)
+        self._room = retrying(
+            Patience(settings.full_wait_s), NO_ROOM, connection.sleep, until=lambda: self.work.stopping
+        )
         self.whole_bytes = settings.segment_bytes or sys.maxsize
         self._destination.check()
         self.owner = Owner(
@@ -149,6 +151,20 @@ class Putter:
             self._put_and_commit(message)
         except MQIError as error:
             self.work.redo(error, self.redo)
+
+    def stop_if_asked(self) -> None:
+        """If the application has asked for the end, commit what is put, and raise Stopped.
+
+        After an asynchronous put, the next message is still put: synchronously, which proves the unit of work.
+        """
+        if not self.work.stopping or not self._answers.last_came:
+            return
+        try:
+            if self.owner.unit.messages:
+                self._syncpoint()
+        except MQIError as error:
+            self.work.redo(error, self.redo)
+        raise self.owner.stopped()
 
     def abandon(self, result: int, reason: str) -> None:
         """End a group without completing it; some of its messages must be committed."""
@@ -215,7 +231,7 @@ class Putter:
                 # A full queue shows only at the last message, and those before it have to be put again, too.
                 self._put_once(message, ends=ends)
             else:
-                self._room(self._put_once, message, ends=ends)
+                self._put_when_room(message, ends=ends)
         if messages:
             self._stage_record(ended=messages[-1].last)
 
@@ -227,7 +243,7 @@ class Putter:
         except (QueueFull, QueueInhibited):
             if self._answers.are_missing:
                 raise
-            self._put_when_there_is_room(message)
+            self._commit_and_wait_for_room(message)
         if message.checkpoint is not None:
             self.owner.set_checkpoint(message.checkpoint)
         if message.ends_group:
@@ -376,12 +392,20 @@ class Putter:
             self._carry(span)
         return span
 
-    def _put_when_there_is_room(self, message: Unsent) -> None:
+    def _commit_and_wait_for_room(self, message: Unsent) -> None:
         # Commit first: consumers can then get these messages, which makes room.
         if self.owner.unit.messages:
             self._syncpoint()
         _log.info("%r waits for room on the queue", self, extra=self.owner.log_fields())
-        self._room(self._put_once, message)
+        self._put_when_room(message)
+
+    def _put_when_room(self, message: Unsent, *, ends: bool = True) -> None:
+        try:
+            self._room(self._put_once, message, ends=ends)
+        except (QueueFull, QueueInhibited):
+            if self.work.stopping:
+                raise self.owner.stopped() from None
+            raise
 
     def segment_bytes(self, payload: bytes | Stream) -> int | None:
         """Return the most bytes of a segment of this payload; ``None`` if it is not cut. Raises GroupUsage on z/OS."""

@@ -21,7 +21,7 @@ from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import CommitOutcome, Expectations, RestartAction, commit_outcome, restart_action
 from mqgroups.core.status import Checkpoint, Mark, RecordState, StatusRecord
-from mqgroups.errors import OwnerActive, OwnershipLost, QueueMissing
+from mqgroups.errors import OwnerActive, OwnershipLost, QueueMissing, Stopped
 from mqgroups.status.hooks import Hooks, InDoubt, Resumed
 from mqgroups.status.keeper import RecordKeeper
 from mqgroups.status.open_unit import Note, OpenUnit, note_of
@@ -131,6 +131,10 @@ class Owner:
     def committed(self) -> GroupPosition:
         """The position of the last commit; ``AT_START`` between groups. It also says whether the queue handle retains it."""
         return self._known.committed
+
+    def stopped(self) -> Stopped:
+        """Return the error that ends a group after ``stop()``."""
+        return Stopped(self.name, self._expected.queue, self.committed.group_id, self.committed.msg_seq_number)
 
     @property
     def stands(self) -> str:

@@ -8,11 +8,9 @@ status queue. The owners of a pipe commit together; if one loses its name, both 
     each with messages      messages, MQGET record, MQPUT record, MQCMIT
     the last, on closing    MQGET record and anchor,              MQCMIT
 
-So N messages in U units of work take N + 3U calls, and each owner six more. IBM's pattern takes 2 calls less for each group,
-because it has no record before a group's first commit and after its last. But then nothing on the queue shows whether the last
-unit of work of a group was committed, or the only one of a small group; nor whether another instance has come and gone while this
-one was cut off. With its own record on the queue from the first call to the last, an owner can always find this out and go on by
-itself (``settle``). The record stays after the last call if it has a checkpoint.
+So N messages in U units of work take N + 3U calls, and each owner six more. With its own record on the queue from the first call
+to the last, an owner can always find out whether a unit of work was committed, and whether another instance has come and gone
+(``settle``; decision 4 in ARCHITECTURE.md). The record stays after the last call if it has a checkpoint.
 
 On a wrapped connection (``mqgroups.wrap``) the application itself may commit or back out. Therefore the record is got before the
 first message, not before the commit, and two more calls detect a foreign backout. If it comes before the next record is put, the
@@ -55,6 +53,7 @@ class UnitsOfWork:
     Attributes:
         owners: the owners of the units of work. Logs and spans about all of them name the first one.
         redoing: whether a unit of work is being redone. Its messages are put synchronously.
+        stopping: whether the application has asked for the end; set from any thread, or from a signal handler in any call.
     """
 
     def __init__(self, connection: Connection, every: Every) -> None:
@@ -64,6 +63,7 @@ class UnitsOfWork:
         self._most_to_put = 0
         self.owners: list[Owner] = []
         self.redoing = False
+        self.stopping = False
         self._clock = time.monotonic if every.seconds is not None else _no_clock
         self._began_s = 0.0
         # Whether the keepers have got their records in the open unit of work.
@@ -173,7 +173,7 @@ class UnitsOfWork:
             messages += unit.messages
             data_bytes += unit.data_bytes
             to_put += unit.to_put
-        if to_put and to_put >= self._most_to_put:
+        if self.stopping or (to_put and to_put >= self._most_to_put):
             return messages > 0
         return syncpoint_due(self._every, messages, data_bytes, age_s)
 
@@ -304,7 +304,7 @@ class UnitsOfWork:
     # --- after a commit without an answer, a lost connection, or an interruption
 
     def redo(self, error: MQIError, again: Callable[[], object]) -> None:
-        """Redo the unit of work that ended in ``error``; retry within ``reconnect_wait_s``.
+        """Redo the unit of work that ended in ``error``; retry within ``reconnect_wait_s``, and after ``stop()`` only once.
 
         Args:
             error: is raised if the unit of work cannot be redone after it.
@@ -315,14 +315,14 @@ class UnitsOfWork:
             CommitOutcomeUnknown: a commit was under way, and the status record could not be read in time.
             MQIError: the last error, if no commit was under way.
         """
-        if not self._connection.can_redo(error):
+        first, connection = self._first, self._connection
+        if not connection.can_redo(error):
             raise error
-        first = self._first
         _log.warning(
             "%r: %s. Finding out what is committed, for at most %g s; `%s` shows its record",
             first,
             error,
-            self._connection.reconnect.wait_s,
+            connection.reconnect.wait_s,
             first.look_command,
             extra=first.log_fields(error.reason),
         )
@@ -334,7 +334,7 @@ class UnitsOfWork:
         first.telemetry.recovering(error, first.number)
         try:
             self.redoing = True
-            retrying(self._connection.reconnect, REDO_LATER, self._connection.sleep, say)(again)
+            retrying(connection.reconnect, REDO_LATER, connection.sleep, say, lambda: self.stopping)(again)
             first.telemetry.recovered()
         except BaseException as last:
             first.telemetry.recovered(last)

@@ -455,6 +455,37 @@ def test_a_foreign_end_is_noticed_before_the_record_is_committed(owner, mqi, q_m
     assert is_whole(owner)
 
 
+@pytest.mark.parametrize("number", range(2, 6))
+def test_a_stop_commits_only_what_an_answer_proves(owner, mqi, q_mgr, qmgr, number):
+    with owner.producer(qmgr, commit_every=100, **ASYNC) as producer:
+        with pytest.raises(errors.ForeignSyncpoint), producer.group() as group:
+            for count, data in enumerate(THIS):
+                if count == number:
+                    producer.stop()
+                    mqi.c.MQBACK(q_mgr.get_handle())
+                group.put(data)
+        assert owner.data() == []
+    with owner.producer(qmgr, **ASYNC) as producer:
+        put_all(producer)
+    assert is_whole(owner)
+
+
+@pytest.mark.parametrize("number", range(1, 6))
+def test_what_was_put_before_a_stop_is_committed(owner, number):
+    with owner.producer(owner.connect(), commit_every=100, **ASYNC) as producer:
+        with pytest.raises(errors.Stopped), producer.group() as group:
+            for count, data in enumerate(THIS):
+                if count == number:
+                    producer.stop()
+                group.put(data)
+        assert owner.data() == THIS[: len(owner.data())]
+        # One message is held back, because it could be the last of the group.
+        assert number - 1 <= len(owner.data()) <= number
+    with owner.producer(owner.connect(), **ASYNC) as producer:
+        put_all(producer)
+    assert is_whole(owner)
+
+
 # --- on a cluster
 
 
