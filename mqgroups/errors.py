@@ -21,6 +21,7 @@
      │   ├─ StatusRecordsDisagree   the two records of a pipe are not from the same commit
      │   ├─ QueueManagerChanged     after a lost connection, a different queue manager answered
      │   ├─ GroupWouldSplit         a message went to another instance of a cluster queue than the first of its group
+     │   ├─ GroupPropertiesLost     the record of an interrupted group does not have its properties
      │   ├─ TakeoverRefused         an owner cannot take over another owner's group
      │   ├─ SalvageRefused          the messages on a queue do not show how far its owner got
      │   │   └─ GroupOwned          another owner's record names the group
@@ -306,6 +307,25 @@ class GroupWouldSplit(StatusError):
         self.queue = queue
         self.group_id = group_id
         self.msg_seq_number = msg_seq_number
+
+
+class GroupPropertiesLost(StatusError):
+    """An interrupted group was resumed, and its status record does not have the properties of its first message.
+
+    The group itself can be resumed; only ``group.properties`` is not known.
+
+    Attributes:
+        group_id: 24 bytes.
+    """
+
+    def __init__(self, group_id: bytes, status_queue: str) -> None:
+        super().__init__(
+            f"the properties of group {group_id.hex()} are not known: its first message was committed before the group was "
+            f"interrupted, and the record on status queue {status_queue} does not have them. The record was rebuilt, or the "
+            "properties are longer than a record keeps. Identify the group by its GroupId or by a checkpoint",
+            status_queue=status_queue,
+        )
+        self.group_id = group_id
 
 
 class TakeoverRefused(StatusError):

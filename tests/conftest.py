@@ -16,6 +16,7 @@ pytest_plugins = [
     "tests.fix_groups",
     "tests.fix_batches",
     "tests.fix_cluster",
+    "tests.fix_examples",
     "tests.fix_findings",
     "tests.fix_telemetry",
 ]
@@ -38,6 +39,7 @@ LIBRARY_ON_BOTH = (
     "connection/test_connection.py",
     "test_pipe.py",
     "test_stopping.py",
+    "test_group_properties.py",
 )
 _HERE = Path(__file__).parent
 

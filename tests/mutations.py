@@ -118,6 +118,20 @@ MUTATIONS = (
         "tests/status/test_recovery.py -k consumer",
     ),
     Mutation(
+        "the record of an unfinished group has its properties",
+        "status/owner.py",
+        "properties=note.properties,",
+        "",
+        "tests/test_group_properties.py -k resumes",
+    ),
+    Mutation(
+        "the rest of a group is not put to another one",
+        "put/properties.py",
+        "if committed is None or other is None:",
+        "if other is None or other:",
+        "tests/test_group_properties.py -k 'properties_of_another'",
+    ),
+    Mutation(
         "the rest of a group goes where its beginning went",
         "put/putter.py",
         "self._pinned = bool(self._destination.resolved[1]) and not self.owner.committed.at_start",

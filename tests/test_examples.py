@@ -15,7 +15,6 @@ from examples.flights.compare import differences
 from examples.flights.consumer import Files
 from examples.flights.source import Day, date_of
 from mqgroups.cli.recover import recover
-from mqgroups.embedded import Fault
 
 ROOT = Path(__file__).resolve().parents[1]
 FLIGHTS = [f"2013,1,{day},{time},more" for day in (1, 2) for time in (517, 533, 542)]
@@ -114,25 +113,6 @@ def test_quickstart_puts_and_gets_every_row():
 
 
 LINES = [f"line {number}" for number in range(1, 2351)]
-
-
-@pytest.fixture
-def supervised(faults, tmp_path):
-    """A function that starts an example again and again until it does not die of one of these kills at an MQCMIT."""
-    environment = {**os.environ, **faults.environment(), "MQGROUPS_CONN_NAME": faults.conn_name}
-
-    def run(program: str, *arguments: str, kills: list[tuple[str, int]]) -> list[str]:
-        command = [sys.executable, str(ROOT / "examples" / program), *arguments]
-        said: list[str] = []
-        for kill in [*kills, None]:
-            if kill is not None:
-                faults.arm(Fault("kill_client", kill[0], verb="MQCMIT", nth=kill[1]))
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
-            assert done.returncode == (0 if kill is None else -9), done.stderr
-            said += done.stderr.splitlines()
-        return said
-
-    return run
 
 
 @pytest.mark.embedded

@@ -242,4 +242,5 @@ def _lines(status: OwnerStatus) -> tuple[str, list[str]]:
             f"committed     {record.msg_seq_number} messages{inside}",
             f"checkpoint    {record.checkpoint!r}",
         ]
+        lines += [f"property      {name} = {value!r}" for name, value in (record.properties or {}).items()]
     return style, lines

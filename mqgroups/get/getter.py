@@ -173,7 +173,7 @@ class Getter:
                 self.work.begin()
                 message = self.cursor.get(self.settings.wait_s, self._stop_if_asked)
                 if message is not None:
-                    self.work.begun(self.owner)
+                    self._begun(message)
                 return message
             except MQIError as error:
                 self.work.redo(error, self.settle)
@@ -197,10 +197,17 @@ class Getter:
                 if message is None:
                     message = self._wait_for_next()
                 if first:
-                    self.work.begun(self.owner)
+                    self._begun(message)
                 return message
             except MQIError as error:
                 self._redo(error)
+
+    def _begun(self, message: Message) -> None:
+        """Begin the owner's part of a unit of work, with its first message."""
+        self.work.begun(self.owner)
+        # A group's first message is always the first of its unit of work.
+        if message.taken is not None and message.msg_seq_number == 1 and message.offset == 0:
+            self.owner.unit.set_properties(message.properties)
 
     def _wait_for_next(self) -> Message:
         self._stop_if_asked()
@@ -316,7 +323,7 @@ class Getter:
     def isolate(self, suspect: Suspect) -> None:
         """Commit the messages processed before a suspect, and note the suspect, which goes back to the queue."""
         before = self.owner.unit.note
-        processed, note = self._processed(), Note(before.checkpoint, suspect, before.quarantine)
+        processed, note = self._processed(), before._replace(suspect=suspect)
 
         def commit() -> None:
             if processed:

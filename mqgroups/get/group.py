@@ -6,16 +6,18 @@ Each message is checked before the application gets it: it may be the end of an 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from mqgroups.connection.turn import Turn
+from mqgroups.core.group_properties import name_of
 from mqgroups.core.poison import Suspect, Treatment, treatment
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupUsage, PoisonMessage
 from mqgroups.get.getter import Getter
+from mqgroups.mqi.abc import PropertyValue
 from mqgroups.mqi.message import Message
-from mqgroups.status.keeper import check_can_be_kept
+from mqgroups.status.keeper import check_can_be_kept, require_kept
 
 _log = logging.getLogger("mqgroups.get")
 
@@ -40,12 +42,27 @@ class IncomingGroup:
     ) -> None:
         self._getter = getter
         self._first = first
+        self._properties = getter.owner.unit.note.properties if first is None else first.properties
         self._segment: Message | None = None
         self.started = False
         self.has_ended = False
         self.group_id = group_id
         self.resume_from = resume_from
         self.checkpoint = checkpoint
+
+    @property
+    def properties(self) -> Mapping[str, PropertyValue]:
+        """The properties of the group's first message, also if the group was interrupted after it.
+
+        Raises:
+            GroupPropertiesLost: the group was interrupted, and its status record does not have them.
+        """
+        return require_kept(self._properties, self.group_id, self._getter.status.name)
+
+    @property
+    def name(self) -> str:
+        """The name that the producer gave the group; empty if it gave none, or it is not known."""
+        return name_of(self._properties)
 
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Commit ``checkpoint`` (bytes or a JSON value) with the next syncpoint.

@@ -311,6 +311,8 @@ class Putter:
             group_id = md_out[st.MD_GROUP_ID]
             if anchor.at_start:
                 self._destination.begins(pmo_out)
+                if kind.properties:
+                    owner.unit.set_properties(dict(kind.properties))
             else:
                 self._destination.went(pmo_out, md_out)
             found = st.long_at(md_out, st.MD_MSG_SEQ_NUMBER)

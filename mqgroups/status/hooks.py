@@ -30,6 +30,7 @@ class Resumed:
         checkpoint: the application's checkpoint at the last commit.
         epoch: the number of owners that this record has had, including this one.
         unit_of_work: the number of the last committed unit of work.
+        group_name: the name that the producer gave the group; empty if it has none.
     """
 
     role: RoleName
@@ -41,6 +42,7 @@ class Resumed:
     checkpoint: Checkpoint
     epoch: int
     unit_of_work: int
+    group_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,13 @@ NoStatus          here                      no record is kept, so an interrupted
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from mqgroups.connection.connection import Connection
+from mqgroups.core.group_properties import GroupProperties, Value
 from mqgroups.core.status import Checkpoint, Mark, StatusRecord, check_checkpoint
-from mqgroups.errors import GroupNotResumable, GroupUsage
+from mqgroups.errors import GroupNotResumable, GroupPropertiesLost, GroupUsage
 
 
 class RecordKeeper(Protocol):
@@ -119,3 +120,10 @@ def check_can_be_kept(checkpoint: Checkpoint) -> None:
         raise GroupUsage(
             f"the checkpoint ({type(checkpoint).__name__}) cannot be kept: it must be bytes or a JSON value ({error})"
         ) from error
+
+
+def require_kept(properties: GroupProperties, group_id: bytes, status_queue: str) -> Mapping[str, Value]:
+    """Return the properties of a group; raises GroupPropertiesLost if they are not known."""
+    if properties is None:
+        raise GroupPropertiesLost(group_id, status_queue)
+    return properties

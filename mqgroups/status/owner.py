@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from mqgroups.connection.connection import Connection
 from mqgroups.core.group import AT_START, GroupPosition, on_fresh_handle
+from mqgroups.core.group_properties import NO_PROPERTIES, name_of
 from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import CommitOutcome, Expectations, RestartAction, commit_outcome, restart_action
@@ -188,6 +189,7 @@ class Owner:
             q_mgr_identifier=self._expected.q_mgr_identifier,
             checkpoint=note.checkpoint,
             traceparent=self.telemetry.trace_context().traceparent,
+            properties=note.properties,
         )
 
     # --- the open unit of work
@@ -209,17 +211,16 @@ class Owner:
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Set the next record's checkpoint; ``None`` removes the one before."""
         note = self.unit.note
-        self.unit.note = Note(checkpoint, note.suspect, note.quarantine)
+        self.unit.note = Note(checkpoint, note.suspect, note.quarantine, note.properties)
 
     def set_suspect(self, suspect: Suspect | None) -> None:
         """Set the message that the next record names as processed alone; ``None`` removes it."""
         note = self.unit.note
-        self.unit.note = Note(note.checkpoint, suspect, note.quarantine)
+        self.unit.note = note._replace(suspect=suspect)
 
     def set_quarantine(self) -> None:
         """Note in the next record that the rest of the group goes to the backout queue."""
-        note = self.unit.note
-        self.unit.note = Note(note.checkpoint, note.suspect, quarantine=True)
+        self.unit.note = self.unit.note._replace(quarantine=True)
 
     # --- in a unit of work; the caller commits it or backs it out, and calls ``is_committed`` or ``is_backed_out``
 
@@ -235,7 +236,7 @@ class Owner:
     def stage(self, record: StatusRecord) -> None:
         """Put the record of a unit of work: ``IN_GROUP`` in the middle of a group, ``COMPLETED`` at its end."""
         if record.state is RecordState.COMPLETED:
-            record = replace(record, suspect=None, quarantine=False)
+            record = replace(record, suspect=None, quarantine=False, properties=NO_PROPERTIES)
         goes_on = record.state is RecordState.IN_GROUP
         self._known = replace(
             self._known, ending=_Ending(record, position_of(record) if goes_on else AT_START, self.unit.messages)
@@ -376,7 +377,7 @@ class Owner:
 
     def _take_over(self, record: StatusRecord | None, committed: GroupPosition, messages: int) -> None:
         if record:
-            self.telemetry.ended(position_of(record), messages)
+            self.telemetry.ended(position_of(record), messages, group_name=self.unit.group_name)
             if messages and record.state is RecordState.COMPLETED:
                 self.telemetry.group_ended(record.msg_seq_number)
         self._known = _Known(record, committed)
@@ -385,7 +386,7 @@ class Owner:
     def _forget(self, why: BaseException | str) -> None:
         # If one owner of a unit of work loses its name, all do; metrics count the loss for that one only.
         is_lost = isinstance(why, OwnershipLost) and why.status_queue == self.keeper.name
-        self.telemetry.ended(self.committed, self.unit.messages, why, is_lost=is_lost)
+        self.telemetry.ended(self.committed, self.unit.messages, why, is_lost=is_lost, group_name=self.unit.group_name)
         self.unit = OpenUnit(note_of(self._known.record))
 
     def _in_doubt(self, ending: _Ending, outcome: CommitOutcome) -> InDoubt:
@@ -417,6 +418,7 @@ class Owner:
                     msg_seq_number=found.msg_seq_number,
                     offset=found.offset,
                     checkpoint=found.checkpoint,
+                    group_name=name_of(found.properties),
                     epoch=self.epoch,
                     unit_of_work=found.unit_of_work,
                 )
@@ -431,6 +433,7 @@ class Owner:
             name=expected.name,
             queue=expected.queue,
             group_id=committed.group_id,
+            group_name=self.unit.group_name,
             msg_seq_number=committed.msg_seq_number,
             unit_of_work=self.number,
             reason=reason,
