@@ -127,7 +127,7 @@ def browsed_messages(physical: Queue, most: int = sys.maxsize) -> Iterator[Brows
         if found is None:
             return
         options = _NEXT
-        yield _browsed(found[0], found[2])
+        yield browsed_message(found[0], found[2])
 
 
 def _with_verdict(group: GroupInspection, logical: Queue) -> GroupInspection:
@@ -145,7 +145,8 @@ def hidden_messages(connection: Connection, queue: str) -> tuple[int | None, str
         return None, str(error)
 
 
-def _browsed(md: bytes, length: int) -> Browsed:
+def browsed_message(md: bytes, length: int) -> Browsed:
+    """Return a message as its MQMD describes it; ``length`` is that of its data."""
     feedback = st.long_at(md, st.MD_FEEDBACK)
     return Browsed(
         group_id=md[st.MD_GROUP_ID],

@@ -52,7 +52,10 @@ CREATE TABLE tally (
 CREATE TABLE judged (group_id BLOB NOT NULL, at INTEGER NOT NULL, rank INTEGER, since TEXT, PRIMARY KEY (group_id, at))
 WITHOUT ROWID;
 """
-_COLUMNS = "group_id, runs, messages, data_bytes, last, overlapping, persistences, backout_count, put_by, first_put, last_put, abandoned"
+_COLUMNS = (
+    "group_id, runs, messages, data_bytes, last, overlapping, persistences, backout_count, "
+    "put_by, first_put, last_put, abandoned"
+)
 # How many groups are in memory; one takes less than a kilobyte.
 _MOST_IN_MEMORY = 20_000
 _CACHE_KIB = 16_384

@@ -96,6 +96,7 @@ class GroupList:
         owners: Mapping[bytes, tuple[GroupOwner, ...]],
         quiet_since: str,
         wanted: Callable[[ListedGroup], bool] = lambda _: True,
+        say: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Judge all groups, and choose those to list.
 
@@ -103,12 +104,18 @@ class GroupList:
             owners: the owners whose records name a group, by GroupId (``owners_of_groups``).
             quiet_since: a group in which nothing has happened since this time is stalled; 16 digits, UTC.
             wanted: whether to list a group.
+            say: called now and then with a text on how far it is.
         """
         self._owners = owners
         self.counts.clear()
         self.data_bytes = 0
+        done = 0
 
         def judge(at: int, group: GroupInspection) -> GroupJudgement | None:
+            nonlocal done
+            done += 1
+            if done % _STEP == 0:
+                say(f"{done:,} of {self._store.groups:,} groups looked at")
             verdict = judged(group, owners.get(group.group_id, ()), quiet_since)
             self.counts[verdict.state] += 1
             self.data_bytes += group.data_bytes
