@@ -164,7 +164,7 @@ def groups(
         if some_id is not None and len(some_id) == _WHOLE_ID:
             _show_messages(report, q_mgrs, queue, bytes.fromhex(some_id), limit)
             report.end()
-        found = stack.enter_context(_browsed(q_mgrs, queue))
+        found = stack.enter_context(browsed(q_mgrs, queue))
         now = datetime.now(UTC)
         owners = _owners(report, q_mgrs, status_queues)
         oldest_s = older_than.total_seconds() if older_than else 0.0
@@ -184,7 +184,8 @@ def groups(
     report.end()
 
 
-def _browsed(q_mgrs: Sequence[QueueManager], queue: str) -> GroupList:
+def browsed(q_mgrs: Sequence[QueueManager], queue: str) -> GroupList:
+    """Browse a queue and show the progress."""
     began_s = time.monotonic()
     with ProgressLine() as line:
 

@@ -24,7 +24,7 @@ _REPLY_MODEL = "SYSTEM.DEFAULT.MODEL.QUEUE"
 _MD_MSG_TYPE = 12
 # If no queue matches a pattern, the response is empty or has one of these reasons, depending on command and platform.
 _NOTHING_FOUND = frozenset({mq.MQRC_UNKNOWN_OBJECT_NAME, pcf.MQRCCF_Q_STATUS_NOT_FOUND})
-_PATIENCE_MS = 30_000
+PATIENCE_MS = 30_000
 # For questions whose answer callers can do without.
 _QUESTION_MS = 5_000
 
@@ -32,7 +32,7 @@ _QUESTION_MS = 5_000
 class PCFClient:
     """Sends commands and collects the responses, on a temporary dynamic queue that is deleted with the connection."""
 
-    def __init__(self, connection: Connection, patience_ms: int = _PATIENCE_MS) -> None:
+    def __init__(self, connection: Connection, patience_ms: int = PATIENCE_MS) -> None:
         """Open the queues; raises MQIError. ``patience_ms``: how long to wait for each response message."""
         self._patience_ms = patience_ms
         self._commands = connection.open_queue(_COMMAND_QUEUE, mq.MQOO_OUTPUT)
