@@ -269,6 +269,7 @@ class Connection:
         name: str,
         options: int,
         *,
+        object_type: int = mq.MQOT_Q,
         object_q_mgr_name: str = "",
         dynamic_q_name: str = "",
         max_message_length: int = st.LONGEST_MESSAGE_BYTES,
@@ -278,6 +279,7 @@ class Connection:
         Args:
             name: of the queue, or of the model queue from which to create ``dynamic_q_name``.
             options: MQOO_*; MQOO_FAIL_IF_QUIESCING is added.
+            object_type: MQOT_Q_MGR opens the queue manager itself, to inquire it; ``name`` is then empty.
             object_q_mgr_name: the queue manager of a cluster queue's instance; empty lets the queue manager choose.
             dynamic_q_name: the name of the queue to create.
             max_message_length: the longest message to get from the queue, in bytes.
@@ -286,7 +288,7 @@ class Connection:
             MQIError: it cannot be opened.
         """
         self._require_usable()
-        od = st.od(name, object_q_mgr_name=object_q_mgr_name, dynamic_q_name=dynamic_q_name)
+        od = st.od(name, object_type=object_type, object_q_mgr_name=object_q_mgr_name, dynamic_q_name=dynamic_q_name)
         shown = dynamic_q_name or name
         try:
             opened = self._open(od, options | mq.MQOO_FAIL_IF_QUIESCING, f"queue {name}")
