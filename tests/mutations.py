@@ -310,7 +310,7 @@ MUTATIONS = (
     Mutation(
         "where MQPUT says that a message is has to be where it was planned",
         "put/putter.py",
-        "if not follows(anchor, group_id, found - self._ahead, anchor.offset):",
+        "if not follows(anchor, group_id, found - self._ahead, offset):",
         "if False:",
         "tests/connection/test_turn.py -k somebody_else",
     ),
