@@ -11,10 +11,10 @@ from typing import Any, cast
 import pytest
 import yaml
 
-from examples.flights.compare import differences
-from examples.flights.consumer import Files
-from examples.flights.source import Day, date_of
 from mqgroups.cli.recover import recover
+from mqgroups.demo.compare import differences
+from mqgroups.demo.consumer import Files
+from mqgroups.demo.source import Day, date_of
 from mqgroups.embedded import Fault
 
 ROOT = Path(__file__).resolve().parents[1]

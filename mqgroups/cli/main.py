@@ -1,5 +1,6 @@
 """The command ``mqgroups`` and its subcommands.
 
+    mqgroups demo             send flights while everything is killed
     mqgroups recover          inspect a producer's or consumer's status queue before it is started
     mqgroups salvage look     show the groups on a queue, complete or not
     mqgroups salvage rebuild  write a lost status record again, from the messages of its group
@@ -30,6 +31,7 @@ from __future__ import annotations
 import click
 
 from mqgroups.cli.batches import batches
+from mqgroups.cli.demo import demo
 from mqgroups.cli.embedded import embedded
 from mqgroups.cli.pipeline import pipeline
 from mqgroups.cli.recover import recover
@@ -42,5 +44,5 @@ def main() -> None:
     """IBM MQ message groups that span several units of work."""
 
 
-for command in (batches, embedded, pipeline, recover, salvage):
+for command in (batches, demo, embedded, pipeline, recover, salvage):
     main.add_command(command)
