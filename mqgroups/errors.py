@@ -353,11 +353,7 @@ class BindingMissing(EnvironmentFailure, ImportError):
     """The binding (pymqi or ibmmq) or the MQ client library is not installed."""
 
     def __init__(self, binding: str, problem: str) -> None:
-        super().__init__(
-            f"{problem}. Install the IBM MQ client (redistributable) and `pip install mqgroups[pymqi]` or "
-            "`pip install mqgroups[ibmmq]` (MQGROUPS_MQI=pymqi|ibmmq chooses one). Without IBM MQ, run the program with "
-            "`mqgroups embedded exec -- ...`, which sets MQGROUPS_LIBMQM to the embedded client library"
-        )
+        super().__init__(problem)
         self.binding = binding
         self.problem = problem
 

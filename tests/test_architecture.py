@@ -38,7 +38,8 @@ ROOMS: dict[str, set[str]] = {
     "spark": {"batch", "queue_manager"} | OWNERS,
     "embedded": {"mqi.constants"},
     "testing": {"embedded", "mqi.constants"},
-    "cli": {"batch", "embedded", "operate", "queue_manager", "spark"} | OWNERS,
+    "demo": {"__init__", "connection", "embedded", "errors", "mqi", "mqi.constants"},
+    "cli": {"batch", "demo", "embedded", "operate", "queue_manager", "spark"} | OWNERS,
     "__main__": {"cli"},
 }
 LONGEST = 450
