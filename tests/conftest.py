@@ -37,6 +37,7 @@ LIBRARY_ON_BOTH = (
     "connection/test_connection.py",
     "test_pipe.py",
     "test_stopping.py",
+    "workers/test_workers.py",
 )
 _HERE = Path(__file__).parent
 
