@@ -84,10 +84,7 @@ def connection_options(command: Command) -> Command:
     return command
 
 
-@contextmanager
-def connected(
-    report: Report,
-    wait_s: float,
+def connect_arguments(
     *,
     conn_name: str | None,
     channel: str,
@@ -98,11 +95,8 @@ def connected(
     key_repository_password_env: str,
     key_repository_password_file: str | None,
     **settings: Any,
-) -> Iterator[QueueManager]:
-    """Connect for the ``with`` block. An error while connecting or in the block ends the report, with the error's exit code.
-
-    ``settings`` are other arguments of ``connect``.
-    """
+) -> dict[str, Any]:
+    """Return arguments of ``connect`` for the options of ``connection_options``; ``settings`` are those of the same name."""
     user = settings["user"]
     password = secret("password", password_env, password_file, wanted=user is not None)
     if user is not None and password is None:
@@ -113,18 +107,26 @@ def connected(
         key_repository_password_file,
         wanted=settings["key_repository"] is not None,
     )
+    return {
+        **settings,
+        "channel": channel if conn_name else None,
+        "conn_name": conn_name or None,
+        "password": password,
+        "token": secret("token", token_env, token_file),
+        "key_repository_password": repository_password,
+    }
+
+
+@contextmanager
+def connected(report: Report, wait_s: float, **options: Any) -> Iterator[QueueManager]:
+    """Connect for the ``with`` block. An error while connecting or in the block ends the report, with the error's exit code.
+
+    ``options`` are those of ``connection_options``.
+    """
+    arguments = connect_arguments(**options)
     code = ExitCode.NO_CONNECTION
     try:
-        with connect(
-            channel=channel if conn_name else None,
-            conn_name=conn_name or None,
-            password=password,
-            token=secret("token", token_env, token_file),
-            key_repository_password=repository_password,
-            connect_wait_s=wait_s,
-            reconnect_wait_s=0,
-            **settings,
-        ) as q_mgr:
+        with connect(**arguments, connect_wait_s=wait_s, reconnect_wait_s=0) as q_mgr:
             code = ExitCode.FAILED
             yield q_mgr
     except ConfigurationError as error:

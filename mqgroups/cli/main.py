@@ -1,5 +1,6 @@
 """The command ``mqgroups`` and its subcommands.
 
+    mqgroups work             handle message groups by a function of yours, with several workers
     mqgroups recover          inspect a producer's or consumer's status queue before it is started
     mqgroups salvage look     show the groups on a queue, complete or not
     mqgroups salvage rebuild  write a lost status record again, from the messages of its group
@@ -34,6 +35,7 @@ from mqgroups.cli.embedded import embedded
 from mqgroups.cli.pipeline import pipeline
 from mqgroups.cli.recover import recover
 from mqgroups.cli.salvage import salvage
+from mqgroups.cli.work import work
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -42,5 +44,5 @@ def main() -> None:
     """IBM MQ message groups that span several units of work."""
 
 
-for command in (batches, embedded, pipeline, recover, salvage):
+for command in (batches, embedded, pipeline, recover, salvage, work):
     main.add_command(command)

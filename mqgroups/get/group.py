@@ -41,6 +41,7 @@ class IncomingGroup:
         self._getter = getter
         self._first = first
         self._segment: Message | None = None
+        self.asked_before_commit: BeforeCommit | None = None
         self.started = False
         self.has_ended = False
         self.group_id = group_id
@@ -61,6 +62,14 @@ class IncomingGroup:
             )
         check_can_be_kept(checkpoint)
         self._getter.owner.set_checkpoint(checkpoint)
+
+    def before_commit(self, function: BeforeCommit) -> BeforeCommit:
+        """Call ``function(group)`` before each syncpoint of this group, after the consumer's function. Usable as a decorator.
+
+        See ``GroupConsumer.before_commit``.
+        """
+        self.asked_before_commit = function
+        return function
 
     def __iter__(self) -> Iterator[Message]:
         """Return the remaining messages of the group, in sequence.
