@@ -14,6 +14,7 @@
 
 The package from the application downwards; each line imports only from the lines below it:
 
+     workers/           several consumers or pipes at once, supervised
      queue_manager.py   connect, wrap: a connection that makes producers, consumers and pipes
      pipe.py            a consumer and a producer in the same units of work       batch/  groups put by many short-lived attempts
      put/   puts a group                get/   gets a group
@@ -53,6 +54,7 @@ from mqgroups.put.producer import GroupProducer
 from mqgroups.queue_manager import QueueManager, connect, wrap
 from mqgroups.status.hooks import InDoubt, Resumed
 from mqgroups.stopping import StopOnSignals, stop_on_signals
+from mqgroups.workers import Workers, WorkerStatus
 
 __all__ = [
     "Checkpoint",
@@ -73,6 +75,8 @@ __all__ = [
     "Resumed",
     "Secret",
     "StopOnSignals",
+    "WorkerStatus",
+    "Workers",
     "connect",
     "errors",
     "operate",

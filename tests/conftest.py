@@ -40,6 +40,7 @@ LIBRARY_ON_BOTH = (
     "test_pipe.py",
     "test_stopping.py",
     "test_group_properties.py",
+    "workers/test_workers.py",
 )
 _HERE = Path(__file__).parent
 

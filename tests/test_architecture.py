@@ -34,12 +34,13 @@ ROOMS: dict[str, set[str]] = {
     "batch": {"put"} | OWNERS,
     "queue_manager": {"get", "pipe", "put"} | OWNERS,
     "stopping": {"errors"},
-    "__init__": {"get", "operate", "pipe", "put", "queue_manager", "stopping"} | OWNERS,
+    "workers": {"get", "operate", "pipe", "queue_manager"} | OWNERS,
+    "__init__": {"get", "operate", "pipe", "put", "queue_manager", "stopping", "workers"} | OWNERS,
     "spark": {"batch", "queue_manager"} | OWNERS,
     "embedded": {"mqi.constants"},
     "testing": {"embedded", "mqi.constants"},
     "demo": {"__init__", "connection", "embedded", "errors", "mqi", "mqi.constants"},
-    "cli": {"batch", "demo", "embedded", "operate", "queue_manager", "spark"} | OWNERS,
+    "cli": {"batch", "demo", "embedded", "operate", "queue_manager", "spark", "stopping", "workers"} | OWNERS,
     "__main__": {"cli"},
 }
 LONGEST = 450

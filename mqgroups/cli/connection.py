@@ -84,8 +84,7 @@ def connection_options(command: Command) -> Command:
     return command
 
 
-def open_q_mgr(
-    wait_s: float,
+def connect_arguments(
     *,
     conn_name: str | None,
     channel: str,
@@ -96,13 +95,8 @@ def open_q_mgr(
     key_repository_password_env: str,
     key_repository_password_file: str | None,
     **settings: Any,
-) -> QueueManager:
-    """Connect with the options of a command; ``settings`` are other arguments of ``connect``.
-
-    Raises:
-        UsageError: options cannot be combined, or a secret is missing.
-        BindingMissing, MQIError: connecting failed.
-    """
+) -> dict[str, Any]:
+    """Return arguments of ``connect`` for the options of ``connection_options``; ``settings`` are those of the same name."""
     user = settings["user"]
     password = secret("password", password_env, password_file, wanted=user is not None)
     if user is not None and password is None:
@@ -113,30 +107,39 @@ def open_q_mgr(
         key_repository_password_file,
         wanted=settings["key_repository"] is not None,
     )
+    return {
+        **settings,
+        "channel": channel if conn_name else None,
+        "conn_name": conn_name or None,
+        "password": password,
+        "token": secret("token", token_env, token_file),
+        "key_repository_password": repository_password,
+    }
+
+
+def open_q_mgr(wait_s: float, **options: Any) -> QueueManager:
+    """Connect; ``options`` are those of ``connection_options``.
+
+    Raises:
+        UsageError: options cannot be combined, or a secret is missing.
+        BindingMissing, MQIError: connecting failed.
+    """
+    arguments = connect_arguments(**options)
     try:
-        return connect(
-            channel=channel if conn_name else None,
-            conn_name=conn_name or None,
-            password=password,
-            token=secret("token", token_env, token_file),
-            key_repository_password=repository_password,
-            connect_wait_s=wait_s,
-            reconnect_wait_s=0,
-            **settings,
-        )
+        return connect(**arguments, connect_wait_s=wait_s, reconnect_wait_s=0)
     except ConfigurationError as error:
         raise click.UsageError(str(error)) from error
 
 
 @contextmanager
-def connected(report: Report, wait_s: float, **connection: Any) -> Iterator[QueueManager]:
+def connected(report: Report, wait_s: float, **options: Any) -> Iterator[QueueManager]:
     """Connect for the ``with`` block. An error while connecting or in the block ends the report, with the error's exit code.
 
-    ``connection`` are the values of ``connection_options``.
+    ``options`` are those of ``connection_options``.
     """
     code = ExitCode.NO_CONNECTION
     try:
-        with open_q_mgr(wait_s, **connection) as q_mgr:
+        with open_q_mgr(wait_s, **options) as q_mgr:
             code = ExitCode.FAILED
             yield q_mgr
     except ConfigurationError as error:

@@ -4,6 +4,7 @@
     mqgroups groups           show the groups on a queue: how complete, whose, since when nothing happens
     mqgroups doctor           check machine, connection, queues, authorities, records and groups, and say what mends them
     mqgroups owners           show the producers and consumers with a status queue, and what they do
+    mqgroups work             handle message groups by a function of yours, with several workers
     mqgroups recover          inspect a producer's or consumer's status queue before it is started
     mqgroups salvage rebuild  write a lost status record again, from the messages of its group
     mqgroups salvage move     move the rest of a group to another queue
@@ -41,6 +42,7 @@ from mqgroups.cli.owners import owners
 from mqgroups.cli.pipeline import pipeline
 from mqgroups.cli.recover import recover
 from mqgroups.cli.salvage import salvage
+from mqgroups.cli.work import work
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -49,5 +51,5 @@ def main() -> None:
     """IBM MQ message groups that span several units of work."""
 
 
-for command in (batches, demo, doctor, embedded, groups, owners, pipeline, recover, salvage):
+for command in (batches, demo, doctor, embedded, groups, owners, pipeline, recover, salvage, work):
     main.add_command(command)

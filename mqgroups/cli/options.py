@@ -14,6 +14,16 @@ DIRECTORY = click.Path(file_okay=False, path_type=Path)
 # How long a command waits by default, seconds.
 WAIT_S = 30.0
 
+
+def host_and_port(value: str) -> tuple[str, int]:
+    """Return host and port of ``HOST:PORT``."""
+    host, _, port = value.rpartition(":")
+    host = host.strip("[]")
+    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+        raise click.BadParameter(f"{value!r} is not HOST:PORT, such as 127.0.0.1:1414")
+    return host, int(port)
+
+
 _OUTPUT = click.option(
     "--output",
     "-o",

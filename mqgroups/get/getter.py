@@ -286,9 +286,11 @@ class Getter:
             ended.has_ended = True
 
     def _ask_application(self) -> None:
-        if self.before_commit is not None and self.group is not None:
-            self.owner.telemetry.messages.step_out()
-            self.before_commit(self.group)
+        group = self.group
+        for function in (self.before_commit, group.asked_before_commit) if group is not None else ():
+            if function is not None:
+                self.owner.telemetry.messages.step_out()
+                function(group)
 
     def _commit(self, *, ended: bool, failed_with: int | None = None) -> None:
         """End the unit of work: put the messages that belong in it and the status record, then MQCMIT."""

@@ -44,6 +44,7 @@ class IncomingGroup:
         self._first = first
         self._properties = getter.owner.unit.note.properties if first is None else first.properties
         self._segment: Message | None = None
+        self.asked_before_commit: BeforeCommit | None = None
         self.started = False
         self.has_ended = False
         self.group_id = group_id
@@ -78,6 +79,14 @@ class IncomingGroup:
             )
         check_can_be_kept(checkpoint)
         self._getter.owner.set_checkpoint(checkpoint)
+
+    def before_commit(self, function: BeforeCommit) -> BeforeCommit:
+        """Call ``function(group)`` before each syncpoint of this group, after the consumer's function. Usable as a decorator.
+
+        See ``GroupConsumer.before_commit``.
+        """
+        self.asked_before_commit = function
+        return function
 
     def __iter__(self) -> Iterator[Message]:
         """Return the remaining messages of the group, in sequence.

@@ -576,6 +576,20 @@ def test_before_commit_is_called_before_each_syncpoint_and_may_set_the_checkpoin
     assert calls == [(True, 0), (True, 2), (True, 4), (False, 5)]
 
 
+def test_a_group_has_a_before_commit_of_its_own_after_its_consumers(owner):
+    for _ in range(2):
+        owner.put_raw_group(THIS[:3])
+    calls = []
+    with owner.consumer() as consumer:
+        consumer.before_commit(lambda _: calls.append("consumer"))
+        groups = iter(consumer)
+        group = next(groups)
+        group.before_commit(lambda same: calls.append("group" if same is group else "another"))
+        process(group)
+        process(next(groups))
+    assert calls == ["consumer", "group"] * 2 + ["consumer"] * 2
+
+
 @pytest.mark.parametrize("at", [1, 2, 3])
 def test_an_exception_in_before_commit_backs_out(owner, at):
     owner.put_raw_group(THIS[:5])
