@@ -18,7 +18,7 @@ export PYTHON VENV MQ_CLIENT
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-short demo-cluster demo-cluster-short pipeline pipeline-short test test-container test-url test-ibmmq \
         stateful fuzz faults faults-short faults-spark faults-spark-short mutations bench bench-short compare compare-short load lint types \
-        distributions format clean
+        distributions release-check sbom format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -103,6 +103,12 @@ mutations: setup ## each safety of the library taken away in turn: the tests hav
 
 distributions: ## source distribution and wheels in dist/ (ARCHS="x86_64 aarch64"), checked with auditwheel
 	@bash tools/distributions.sh
+
+release-check: distributions ## dist/ installed into empty environments on each Python of this machine: smoke test and demo (PYTHONS)
+	@bash tools/release_check.sh
+
+sbom: ## build/sbom.cdx.json: what an installation of the wheel brings (CycloneDX)
+	@bash tools/sbom.sh
 
 lint: setup ## ruff: rules and format; compose and workflow files against their schemas
 	@$(RUN) -m ruff check .

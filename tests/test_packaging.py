@@ -49,3 +49,13 @@ def test_the_demo_leaves_a_directory_alone_that_holds_something(tmp_path):
 
 def test_the_standard_queues_are_at_hand():
     assert "DEFINE QMODEL('MQGROUPS.STATUS.MODEL')" in STANDARD_MQSC.read_text()
+
+
+def test_the_changelog_begins_with_the_version_that_would_be_released():
+    text = (ROOT / "CHANGELOG.md").read_text()
+    version, state = re.findall(r"^## \[(.+)\] - (.+)$", text, re.MULTILINE)[0]
+    assert version == PROJECT["version"]
+    assert state == "unreleased" or re.fullmatch(r"20\d\d-\d\d-\d\d", state)
+    # The kinds of changes of Keep a Changelog 1.1.0.
+    kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    assert set(re.findall(r"^### (.+)$", text, re.MULTILINE)) <= kinds
