@@ -149,6 +149,23 @@ def test_bytes_and_seconds_end_a_unit_of_work_with_an_answered_message(owner, cl
     assert is_whole(owner)
 
 
+def test_a_time_that_is_over_while_a_message_is_put_ends_the_unit_of_work_with_the_next_one(owner, clock):
+    qmgr = owner.connect()
+    recorded = responses(owner, qmgr)
+    put = connection_of(qmgr).binding.MQPUT
+
+    def slow(*arguments):
+        answer = put(*arguments)
+        clock.now_s += 30 * (recorded == ["S", "A", "A"])
+        return answer
+
+    owner.doctor(qmgr, MQPUT=slow)
+    with owner.producer(qmgr, commit_every=Every(seconds=10), **ASYNC) as producer:
+        put_all(producer)
+    assert "".join(recorded) == "SAASAAS"
+    assert is_whole(owner)
+
+
 @pytest.mark.parametrize("persistence", list(Persistence))
 @pytest.mark.parametrize("layout", ["classic", "segmented"])
 @pytest.mark.parametrize("messages", [1, 2, 7, 300])
