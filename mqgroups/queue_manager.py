@@ -11,6 +11,7 @@ from types import TracebackType
 
 from mqgroups.config import (
     STATUS_MODEL,
+    Codec,
     ConsumerSettings,
     ProducerSettings,
     checked_commit_every,
@@ -95,6 +96,7 @@ class QueueManager(ConnectionHolder):
         priority: int | None = None,
         segment_bytes: int | None = None,
         bind: Bind = "group",
+        codec: Codec | None = None,
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
     ) -> GroupProducer:
@@ -122,6 +124,8 @@ class QueueManager(ConnectionHolder):
                 for each group (MQOO_BIND_ON_GROUP). ``"open"``: one instance for all groups, until the producer is closed or
                 reconnects. ``"as queue"``: the queue's DEFBIND. ``"not fixed"``, or DEFBIND(NOTFIXED), is refused for a cluster
                 queue, because it would split groups. An interrupted group always goes on at the instance where it began.
+            codec: encodes the values of ``group.put_value``: ``mqgroups.codecs.json``, ``mqgroups.codecs.text``, or any object
+                with ``encode(value)``, which returns ``str`` or ``bytes``, and ``decode(data)``, which gets ``str`` for text.
             on_resume: called once, before this method returns, if an interrupted group was found. If it raises an error, this
                 method raises it too; the group stays as it was found.
             on_in_doubt: called once for each MQCMIT of messages that had no answer, as soon as the outcome is known. If it
@@ -135,6 +139,7 @@ class QueueManager(ConnectionHolder):
         """
         every = checked_commit_every(commit_every)
         settings = ProducerSettings(
+            codec=codec,
             queue=queue,
             name=name,
             commit_every=every,
@@ -168,6 +173,7 @@ class QueueManager(ConnectionHolder):
         stream: bool = False,
         poison: Poison = "halt",
         on_abandon: OnAbandon | None = None,
+        codec: Codec | None = None,
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
     ) -> GroupConsumer:
@@ -192,6 +198,9 @@ class QueueManager(ConnectionHolder):
                 only if the queue has a BOTHRESH: by its backout count, and by processing it in a unit of work of its own.
                 ``"halt"`` raises ``PoisonMessage``; ``"skip"`` moves the message to the queue's BOQNAME; ``"quarantine"`` moves
                 the rest of its group there and raises ``GroupQuarantined``; ``"ignore"`` does not look at backout counts.
+            codec: decodes each message to ``message.value``, as for a producer. A message that it cannot decode (ValueError) is
+                poison: ``"skip"`` and ``"quarantine"`` apply to it at once if the queue has BOTHRESH and BOQNAME; otherwise
+                ``PoisonMessage`` is raised, with the reason, and the messages before it are committed.
             on_abandon: called with the ``GroupAbandoned`` error of an abandoned group, before that group is committed and the
                 error is raised. Use it to undo durably the effects of the group's messages. If it raises an error, the group
                 comes again.
@@ -205,6 +214,7 @@ class QueueManager(ConnectionHolder):
         """
         every = checked_commit_every(commit_every)
         settings = ConsumerSettings(
+            codec=codec,
             queue=queue,
             name=name,
             commit_every=every,
@@ -241,6 +251,7 @@ class QueueManager(ConnectionHolder):
         priority: int | None = None,
         bind: Bind = "group",
         on_abandon: OnAbandon | None = None,
+        codec: Codec | None = None,
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
     ) -> GroupPipe:
@@ -256,6 +267,7 @@ class QueueManager(ConnectionHolder):
         every = with_room(checked_commit_every(commit_every), self._connection.max_uncommitted_msgs)
         segmented = segmented_status(status_layout, every, self)
         incoming = ConsumerSettings(
+            codec=codec,
             queue=source,
             name=name,
             commit_every=every,
@@ -270,6 +282,7 @@ class QueueManager(ConnectionHolder):
             hooks=Hooks(on_resume, on_in_doubt, on_abandon),
         )
         outgoing = ProducerSettings(
+            codec=codec,
             queue=target,
             name=name,
             commit_every=every,

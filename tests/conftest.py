@@ -38,6 +38,7 @@ LIBRARY_ON_BOTH = (
     "connection/test_connection.py",
     "test_pipe.py",
     "test_group_properties.py",
+    "test_codecs.py",
 )
 _HERE = Path(__file__).parent
 
