@@ -16,6 +16,7 @@ The package from the application downwards; each line imports only from the line
 
      workers/           several consumers or pipes at once, supervised
      queue_manager.py   connect, wrap: a connection that makes producers, consumers and pipes
+     codecs.py          text and JSON as message data
      pipe.py            a consumer and a producer in the same units of work       batch/  groups put by many short-lived attempts
      put/   puts a group                get/   gets a group
      operate/           operators' functions: show, repair, move
@@ -39,7 +40,7 @@ from __future__ import annotations
 
 import sys
 
-from mqgroups import errors, operate
+from mqgroups import codecs, errors, operate
 from mqgroups.core.model import GroupStatus, MsgFlag, Persistence
 from mqgroups.core.status import Checkpoint
 from mqgroups.core.unit_of_work import Every
@@ -77,6 +78,7 @@ __all__ = [
     "StopOnSignals",
     "WorkerStatus",
     "Workers",
+    "codecs",
     "connect",
     "errors",
     "operate",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.core import modes
@@ -31,6 +31,20 @@ _NOT_IN_MQ_NAMES = re.compile(r"[^A-Za-z0-9./_%]")
 _SMALL_UNIT_OF_WORK = 20
 
 
+class Codec(Protocol):
+    """What ``codec=`` accepts: turns values into message data, and back.
+
+    Text is a ``str`` on both sides: put as UTF-8 (MQSTR), and got, if the format is MQSTR, decoded by the message's CCSID. All
+    other data is ``bytes``.
+    """
+
+    def encode(self, value: Any, /) -> str | bytes:
+        """Return message data. ValueError and TypeError mean that there is none for this value."""
+
+    def decode(self, data: Any, /) -> Any:
+        """Return the value. ValueError means that the data is invalid; only the text of ``errors.NotDecoded`` is shown."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerSettings:
     """Settings that producers and consumers have in common."""
@@ -43,6 +57,7 @@ class OwnerSettings:
     segmented_status: bool
     owner_wait_s: float
     hooks: Hooks = NO_HOOKS
+    codec: Codec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +129,10 @@ class ConsumerSettings(OwnerSettings):
             raise ConfigurationError(
                 f"poison={self.poison!r} cannot be combined with stream=True, because it moves whole messages. Use poison='halt' "
                 "or poison='ignore'"
+            )
+        if self.stream and self.codec is not None:
+            raise ConfigurationError(
+                "codec= cannot be combined with stream=True, because a codec decodes whole messages"
             )
         return self
 

@@ -6,6 +6,7 @@
      │   ├─ ConfigurationError      a name, an option or an environment variable is not valid (also a ValueError)
      │   ├─ GroupUsage              a call came at the wrong moment
      │   ├─ ForeignSyncpoint        other code ended the unit of work of a shared connection
+     │   ├─ NotDecoded              a codec cannot decode the data of a message (also a ValueError)
      │   ├─ MessageRefused          a payload, a property, a format or a CorrelId is not valid (also a ValueError)
      │   ├─ EmptyGroup              a group was ended without its last message
      │   ├─ InputChanged            a repeated batch gave a group different messages than before
@@ -129,6 +130,13 @@ class ForeignSyncpoint(ApplicationError):
 
 class MessageRefused(ApplicationError, ValueError):
     """A payload, a property, a format name or a CorrelId is not valid for a message. Nothing of the message was put."""
+
+
+class NotDecoded(ApplicationError, ValueError):
+    """The data of a message is invalid. Codecs raise it with a text that does not show the data; consumers do not raise it.
+
+    A consumer treats the message as poison, with the text as the reason.
+    """
 
 
 class EmptyGroup(ApplicationError):
@@ -496,19 +504,35 @@ class GroupAbandoned(EnvironmentFailure):
 
 
 class PoisonMessage(EnvironmentFailure):
-    """A message failed when it was processed alone, and has reached the queue's backout threshold. It stays on the queue.
+    """A message cannot be decoded; or it failed when it was processed alone, and has reached BOTHRESH. It stays on the queue.
 
     Attributes:
         queue, group_id, msg_seq_number: the message.
-        backout_count, threshold: how often it was backed out, and BOTHRESH of the queue.
+        backout_count, threshold: how often it was backed out, and BOTHRESH of the queue; 0 if backout counts are ignored.
+        reason: why it cannot be decoded; empty if it fails when it is processed.
     """
 
-    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, backout_count: int, threshold: int) -> None:
-        super().__init__(
-            f"message {msg_seq_number} of group {group_id.hex()} on queue {queue} fails whenever it is processed: it was backed "
-            f"out {backout_count} times, the last time alone, and BOTHRESH is {threshold}. It stays on the queue. Correct the "
-            "program, or let the consumer move the message: poison='skip' or poison='quarantine'"
+    def __init__(
+        self,
+        queue: str,
+        group_id: bytes,
+        msg_seq_number: int,
+        backout_count: int,
+        threshold: int,
+        reason: str = "",
+    ) -> None:
+        how = (
+            f"cannot be decoded ({reason})"
+            if reason
+            else f"fails whenever it is processed: it was backed out {backout_count} times, the last time alone, and BOTHRESH is "
+            f"{threshold}"
         )
+        super().__init__(
+            f"message {msg_seq_number} of group {group_id.hex()} on queue {queue} {how}. It stays on the queue. Correct the "
+            "program, or let the consumer move the message: poison='skip' or poison='quarantine', for a queue with BOTHRESH and "
+            "BOQNAME"
+        )
+        self.reason = reason
         self.queue = queue
         self.group_id = group_id
         self.msg_seq_number = msg_seq_number
@@ -525,17 +549,20 @@ class GroupQuarantined(EnvironmentFailure):
         queue, group_id: the group, and the queue that it was on.
         msg_seq_number: of the first message that was moved.
         backout_queue: the queue that the messages were moved to.
+        reason: why the first one cannot be decoded; empty if it fails when it is processed, or is not known after a restart.
     """
 
-    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, backout_queue: str) -> None:
+    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, backout_queue: str, reason: str = "") -> None:
+        how = f"cannot be decoded ({reason})" if reason else "fails whenever it is processed"
         super().__init__(
             f"group {group_id.hex()} of queue {queue} was moved to {backout_queue} from message {msg_seq_number} on, because "
-            "that message fails whenever it is processed. The messages before it were consumed; iterate again for the next group"
+            f"that message {how}. The messages before it were consumed; iterate again for the next group"
         )
         self.queue = queue
         self.group_id = group_id
         self.msg_seq_number = msg_seq_number
         self.backout_queue = backout_queue
+        self.reason = reason
 
 
 class MQIError(EnvironmentFailure):

@@ -22,6 +22,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import TracebackType
+from typing import Any
 
 from mqgroups.config import SEGMENT_BYTES, ConsumerSettings, ProducerSettings
 from mqgroups.connection.connection import Connection
@@ -35,7 +36,17 @@ from mqgroups.get.consumer import Groups
 from mqgroups.get.getter import Getter
 from mqgroups.get.group import IncomingGroup
 from mqgroups.mqi.abc import PropertyValue
-from mqgroups.put.payload import BYTES, MessageKind, Payload, Unsent, abandonment, check_stream, data_and_kind, pieces
+from mqgroups.put.payload import (
+    BYTES,
+    MessageKind,
+    Payload,
+    Unsent,
+    abandonment,
+    check_stream,
+    data_and_kind,
+    encoded,
+    pieces,
+)
 from mqgroups.put.properties import group_properties, resumed_with, with_group_properties
 from mqgroups.put.putter import Putter
 from mqgroups.status.opening import check_apart
@@ -93,6 +104,23 @@ class PipedGroup:
             payload = b"".join(data for data, _ in pieces(payload, SEGMENT_BYTES, 0))
         properties = self._output.with_properties(properties)
         self._output.add(self, *data_and_kind(payload, format, correl_id, properties))
+
+    def put_value(
+        self,
+        value: Any,
+        *,
+        format: str | None = None,
+        correl_id: bytes | None = None,
+        properties: Mapping[str, PropertyValue] | None = None,
+    ) -> None:
+        """Put the next message of the group, with the data that the pipe's codec makes of ``value``; see ``put``.
+
+        Raises:
+            GroupUsage: the pipe has no codec; or as ``put``.
+            MessageRefused: the value cannot be encoded; or as ``put``.
+        """
+        payload = encoded(self._output.putter.settings.codec, value)
+        self.put(payload, format=format, correl_id=correl_id, properties=properties)
 
 
 class PipeOutput:

@@ -11,6 +11,7 @@ from types import TracebackType
 
 from mqgroups.config import (
     STATUS_MODEL,
+    Codec,
     ConsumerSettings,
     ProducerSettings,
     checked_commit_every,
@@ -96,6 +97,7 @@ class QueueManager(ConnectionHolder):
         segment_bytes: int | None = None,
         bind: Bind = "group",
         put_response: PutResponse = "sync",
+        codec: Codec | None = None,
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
     ) -> GroupProducer:
@@ -128,6 +130,8 @@ class QueueManager(ConnectionHolder):
                 synchronously, and no unit of work is committed before the queue manager has confirmed all its messages. After
                 a failure the unit of work is put again synchronously, so that errors are the same; but on a wrapped connection
                 the error is raised.
+            codec: encodes the values of ``group.put_value``: ``mqgroups.codecs.json``, ``mqgroups.codecs.text``, or any object
+                with ``encode(value)``, which returns ``str`` or ``bytes``, and ``decode(data)``, which gets ``str`` for text.
             on_resume: called once, before this method returns, if an interrupted group was found. If it raises an error, this
                 method raises it too; the group stays as it was found.
             on_in_doubt: called once for each MQCMIT of messages that had no answer, as soon as the outcome is known. If it
@@ -141,6 +145,7 @@ class QueueManager(ConnectionHolder):
         """
         every = checked_commit_every(commit_every)
         settings = ProducerSettings(
+            codec=codec,
             queue=queue,
             name=name,
             commit_every=every,
@@ -175,6 +180,7 @@ class QueueManager(ConnectionHolder):
         stream: bool = False,
         poison: Poison = "halt",
         on_abandon: OnAbandon | None = None,
+        codec: Codec | None = None,
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
     ) -> GroupConsumer:
@@ -199,6 +205,9 @@ class QueueManager(ConnectionHolder):
                 only if the queue has a BOTHRESH: by its backout count, and by processing it in a unit of work of its own.
                 ``"halt"`` raises ``PoisonMessage``; ``"skip"`` moves the message to the queue's BOQNAME; ``"quarantine"`` moves
                 the rest of its group there and raises ``GroupQuarantined``; ``"ignore"`` does not look at backout counts.
+            codec: decodes each message to ``message.value``, as for a producer. A message that it cannot decode (ValueError) is
+                poison: ``"skip"`` and ``"quarantine"`` apply to it at once if the queue has BOTHRESH and BOQNAME; otherwise
+                ``PoisonMessage`` is raised, with the reason, and the messages before it are committed.
             on_abandon: called with the ``GroupAbandoned`` error of an abandoned group, before that group is committed and the
                 error is raised. Use it to undo durably the effects of the group's messages. If it raises an error, the group
                 comes again.
@@ -212,6 +221,7 @@ class QueueManager(ConnectionHolder):
         """
         every = checked_commit_every(commit_every)
         settings = ConsumerSettings(
+            codec=codec,
             queue=queue,
             name=name,
             commit_every=every,
@@ -249,6 +259,7 @@ class QueueManager(ConnectionHolder):
         bind: Bind = "group",
         put_response: PutResponse = "sync",
         on_abandon: OnAbandon | None = None,
+        codec: Codec | None = None,
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
     ) -> GroupPipe:
@@ -264,6 +275,7 @@ class QueueManager(ConnectionHolder):
         every = with_room(checked_commit_every(commit_every), self._connection.max_uncommitted_msgs)
         segmented = segmented_status(status_layout, every, self)
         incoming = ConsumerSettings(
+            codec=codec,
             queue=source,
             name=name,
             commit_every=every,
@@ -278,6 +290,7 @@ class QueueManager(ConnectionHolder):
             hooks=Hooks(on_resume, on_in_doubt, on_abandon),
         )
         outgoing = ProducerSettings(
+            codec=codec,
             queue=target,
             name=name,
             commit_every=every,

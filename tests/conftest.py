@@ -41,6 +41,7 @@ LIBRARY_ON_BOTH = (
     "test_stopping.py",
     "test_group_properties.py",
     "workers/test_workers.py",
+    "test_codecs.py",
 )
 _HERE = Path(__file__).parent
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 import mqgroups
+from examples import orders_as_json
+from mqgroups import errors
+from tests.fix_examples import ROOT
 
 FILES = {name: [f"{name} line {number}" for number in range(lines)] for name, lines in (("b.csv", 350), ("c.csv", 100))}
 
@@ -38,3 +44,21 @@ def test_files_are_put_as_groups_with_their_names_whatever_kills_the_program(sup
     assert found[0][0] == "b.csv"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["put"]
     assert sorted(path.name for path in (tmp_path / "put").iterdir()) == ["a.csv", "b.csv", "c.csv", "empty.csv"]
+
+
+@pytest.mark.embedded
+def test_orders_are_put_and_got_as_objects():
+    program = [sys.executable, "examples/orders_as_json.py"]
+    command = [sys.executable, "-m", "mqgroups", "embedded", "exec", "--", *program]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "orders of today: 1000 pieces\n")
+
+
+def test_a_message_that_is_no_order_is_poison(connected):
+    with connected.group_producer("ORDERS", name="orders.test") as producer, producer.group() as group:
+        group.put('{"number": 1, "customer": "secret"}')
+    with pytest.raises(errors.PoisonMessage, match=r"it is not an order: number, customer, pieces") as caught:
+        orders_as_json.drain(connected)
+    assert "secret" not in str(caught.value)
+    with connected.group_consumer("ORDERS", name="orders.sink", wait_s=0) as consumer:
+        assert [len(list(group)) for group in consumer] == [1]

@@ -56,6 +56,7 @@ class Getter:
         group: the group that is being got; ``None`` between groups.
         turn: the connection's.
         before_commit: the application's function, called before each syncpoint.
+        decode: the codec's function; ``None`` if messages are not decoded.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Getter:
         self._alone = False
         self._partner = partner
         self.before_commit: Callable[[Any], None] | None = None
+        self.decode = settings.codec.decode if settings.codec is not None else None
         self.closed = False
         self.backout: BackoutQueue | None = None
         self._unreachable = UnreachableGroups(connection, settings.queue)
@@ -322,10 +324,12 @@ class Getter:
         if self._partner is not None:
             self._partner.committed()
 
-    def isolate(self, suspect: Suspect) -> None:
-        """Commit the messages processed before a suspect, and note the suspect, which goes back to the queue."""
-        before = self.owner.unit.note
-        processed, note = self._processed(), before._replace(suspect=suspect)
+    def isolate(self, suspect: Suspect | None) -> None:
+        """Commit the messages processed before the one got last, which goes back to the queue, and note the suspect."""
+        processed = self._processed()
+        if processed:
+            self._ask_application()
+        note = self.owner.unit.note._replace(suspect=suspect)
 
         def commit() -> None:
             if processed:

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import TracebackType
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from mqgroups.connection.turn import Turn
 from mqgroups.core.group import MessagePart
@@ -27,6 +27,7 @@ from mqgroups.put.payload import (
     Unsent,
     check_stream,
     data_and_kind,
+    encoded,
     pieces,
 )
 from mqgroups.put.properties import resumed_with, with_group_properties
@@ -157,6 +158,25 @@ class OutgoingGroup:
         """
         with self._turn:
             self._put_payload(payload, last, format, correl_id, properties)
+
+    def put_value(
+        self,
+        value: Any,
+        *,
+        last: bool | None = None,
+        format: str | None = None,
+        correl_id: bytes | None = None,
+        properties: Mapping[str, PropertyValue] | None = None,
+    ) -> None:
+        """Put the next message of the group, with the data that the producer's codec makes of ``value``; see ``put``.
+
+        Raises:
+            GroupUsage: the producer has no codec; or as ``put``.
+            MessageRefused: the value cannot be encoded; or as ``put``. Nothing of it is put, and the group goes on.
+            MQGroupsError: as ``put``.
+        """
+        payload = encoded(self._putter.settings.codec, value)
+        self.put(payload, last=last, format=format, correl_id=correl_id, properties=properties)
 
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Commit ``checkpoint`` (bytes or a JSON value) with the next message that is put.
