@@ -24,7 +24,7 @@ _STATUS_QUEUE = click.option("--status-queue", required=True, metavar="QUEUE", h
 
 
 def _with_connection(command: Command) -> Command:
-    return _STATUS_QUEUE(connection_options(command))
+    return _STATUS_QUEUE(connection_options()(command))
 
 
 @click.group()

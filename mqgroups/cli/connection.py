@@ -24,14 +24,17 @@ from mqgroups.errors import (
 from mqgroups.queue_manager import QueueManager, connect
 
 
-def connection_options(command: Command) -> Command:
-    """Add the options for connecting to a queue manager; each can also be set by an environment variable."""
+def connection_options(required: bool = True) -> Callable[[Command], Command]:
+    """Return a decorator that adds the options for connecting to a queue manager.
+
+    Each can also be set by an environment variable. ``required``: whether a queue manager must be named.
+    """
 
     def option(name: str, parameter: str, envvar: str, help_: str, **more: Any) -> Callable[[Command], Command]:
         return click.option(name, parameter, envvar=envvar, show_envvar=True, help=help_, **{"metavar": "NAME", **more})
 
     options: list[Callable[[Command], Command]] = [
-        option("--q-mgr", "q_mgr_name", "MQGROUPS_Q_MGR_NAME", "The queue manager.", required=True),
+        option("--q-mgr", "q_mgr_name", "MQGROUPS_Q_MGR_NAME", "The queue manager.", required=required),
         option(
             "--conn-name",
             "conn_name",
@@ -79,9 +82,13 @@ def connection_options(command: Command) -> Command:
             "The distinguished name that the queue manager's certificate must match.",
         ),
     ]
-    for each in reversed(options):
-        command = each(command)
-    return command
+
+    def add(command: Command) -> Command:
+        for each in reversed(options):
+            command = each(command)
+        return command
+
+    return add
 
 
 def open_q_mgr(

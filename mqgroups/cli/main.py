@@ -2,6 +2,7 @@
 
     mqgroups groups           show the groups on a queue: how complete, whose, since when nothing happens
     mqgroups doctor           check machine, connection, queues, authorities, records and groups, and say what mends them
+    mqgroups mqsc             print the MQSC definitions that an installation needs, or compare them with a queue manager
     mqgroups owners           show the producers and consumers with a status queue, and what they do
     mqgroups recover          inspect a producer's or consumer's status queue before it is started
     mqgroups salvage rebuild  write a lost status record again, from the messages of its group
@@ -32,6 +33,7 @@ from __future__ import annotations
 import click
 
 from mqgroups.cli.batches import batches
+from mqgroups.cli.definitions import definitions
 from mqgroups.cli.doctor import doctor
 from mqgroups.cli.embedded import embedded
 from mqgroups.cli.groups import groups
@@ -47,5 +49,5 @@ def main() -> None:
     """IBM MQ message groups that span several units of work."""
 
 
-for command in (batches, doctor, embedded, groups, owners, pipeline, recover, salvage):
+for command in (batches, definitions, doctor, embedded, groups, owners, pipeline, recover, salvage):
     main.add_command(command)

@@ -19,16 +19,7 @@ from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import DIRECTORY, FILE
 from mqgroups.cli.secrets import Command, passwords
-
-
-def default_mqsc() -> Path:
-    """Return the standard MQSC file that an embedded queue manager starts with: ``docker/20-mqgroups.mqsc`` of the sources.
-
-    An installed package has a copy in ``embedded/``; a checkout has the file itself.
-    """
-    package = Path(__file__).resolve().parents[1]
-    installed = package / "embedded" / "20-mqgroups.mqsc"
-    return installed if installed.exists() else package.parent / "docker" / "20-mqgroups.mqsc"
+from mqgroups.cli.templates import default_mqsc
 
 
 def _listen(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, int]:
