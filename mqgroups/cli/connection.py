@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import click
 
 from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.profiles import ConnectionOption, profile_option
+from mqgroups.cli.progress_line import ProgressLine
 from mqgroups.cli.report import Report
 from mqgroups.cli.secrets import Command, no_password, secret, secret_options
 from mqgroups.errors import (
@@ -27,13 +30,22 @@ from mqgroups.queue_manager import QueueManager, connect
 def connection_options(required: bool = True) -> Callable[[Command], Command]:
     """Return a decorator that adds the options for connecting to a queue manager.
 
-    Each can also be set by an environment variable. ``required``: whether a queue manager must be named.
+    Each can also be set by an environment variable, or in a profile. ``required``: whether a queue manager must be named.
     """
 
     def option(name: str, parameter: str, envvar: str, help_: str, **more: Any) -> Callable[[Command], Command]:
-        return click.option(name, parameter, envvar=envvar, show_envvar=True, help=help_, **{"metavar": "NAME", **more})
+        return click.option(
+            name,
+            parameter,
+            envvar=envvar,
+            show_envvar=True,
+            help=help_,
+            cls=ConnectionOption,
+            **{"metavar": "NAME", **more},
+        )
 
     options: list[Callable[[Command], Command]] = [
+        profile_option,
         option("--q-mgr", "q_mgr_name", "MQGROUPS_Q_MGR_NAME", "The queue manager.", required=required),
         option(
             "--conn-name",
@@ -120,6 +132,14 @@ def open_q_mgr(
         key_repository_password_file,
         wanted=settings["key_repository"] is not None,
     )
+    line = ProgressLine()
+    began_s = time.monotonic()
+
+    def sleep(seconds: float) -> None:
+        line.say(f"waiting for {settings['q_mgr_name']}: {time.monotonic() - began_s:.0f} s of {wait_s:.0f} s")
+        time.sleep(seconds)
+        line.clear()
+
     try:
         return connect(
             channel=channel if conn_name else None,
@@ -129,6 +149,7 @@ def open_q_mgr(
             key_repository_password=repository_password,
             connect_wait_s=wait_s,
             reconnect_wait_s=0,
+            sleep=sleep,
             **settings,
         )
     except ConfigurationError as error:
