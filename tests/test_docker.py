@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from mqgroups.config import STATUS_MODEL
-from mqgroups.embedded import STANDARD_MQSC
+from mqgroups.embedded import ROLES_MQSC, STANDARD_MQSC
 from mqgroups.embedded.admin.mqsc import Command, parse
 from mqgroups.embedded.serve.cluster_file import read
 
@@ -91,6 +91,7 @@ def test_user_app_may_use_every_queue(commands):
 
 def test_default_of_the_embedded_queue_manager_is_this_file():
     assert STANDARD_MQSC.read_text() == MQSC.read_text()
+    assert ROLES_MQSC.read_text() == (DOCKER / "roles.mqsc").read_text()
 
 
 # --- the cluster

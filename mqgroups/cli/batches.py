@@ -16,6 +16,7 @@ from mqgroups.cli.options import output_option
 from mqgroups.cli.report import Report
 from mqgroups.cli.secrets import Command
 from mqgroups.cli.table import Output
+from mqgroups.cli.words import number
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.claim import claim_values
 from mqgroups.core.status import StatusRecord
@@ -24,7 +25,7 @@ _STATUS_QUEUE = click.option("--status-queue", required=True, metavar="QUEUE", h
 
 
 def _with_connection(command: Command) -> Command:
-    return _STATUS_QUEUE(connection_options(command))
+    return _STATUS_QUEUE(connection_options()(command))
 
 
 @click.group()
@@ -80,8 +81,8 @@ def purge(
             connection_of(q_mgr), status_queue, sink, unfinished_groups=unfinished_groups, mark=high_water_mark
         )
     report.print(
-        f"purged: records of {purged.groups} groups, {purged.messages} messages of unfinished groups, "
-        f"{purged.marks} high-water marks"
+        f"purged: records of {number(purged.groups, 'group')}, {number(purged.messages, 'message')} of unfinished groups, "
+        f"{number(purged.marks, 'high-water mark')}"
     )
     report.end()
 
@@ -97,8 +98,9 @@ def _lines(found: SinkRecords) -> list[str]:
 
 def _group_line(record: StatusRecord) -> str:
     claim = claim_values(record.checkpoint)
+    committed = number(record.msg_seq_number, "message")
     return (
-        f"  batch {claim['batch']} group {claim['key']}: {record.state.value}, {record.msg_seq_number} messages committed, "
+        f"  batch {claim['batch']} group {claim['key']}: {record.state.value}, {committed} committed, "
         f"GroupId {record.group_id.hex()}, attempt {record.owner_id} (claim {record.epoch})"
     )
 

@@ -83,7 +83,7 @@ def _remedy(finding: Finding) -> str:
 @click.option("--apply", is_flag=True, help="With --fix: also run these commands.")
 @output_option
 @wait_option
-@connection_options
+@connection_options()
 def doctor(
     queue: str | None,
     name: str | None,
@@ -117,7 +117,7 @@ def doctor(
     if apply and not fix:
         raise click.UsageError("--apply needs --fix")
     report = Report(output, q_mgr_name=connection["q_mgr_name"])
-    shown = _Shown(report, fix=fix)
+    shown = ShownFindings(report, fix=fix)
     shown.add(machine_findings())
     try:
         q_mgr = open_q_mgr(wait_s, **connection)
@@ -186,10 +186,10 @@ def _groups(q_mgr: QueueManager, queue: str) -> Iterator[Finding]:
     yield ok(f"groups on {queue}", f"{number(left, 'group')} in order or at work")
 
 
-class _Shown:
+class ShownFindings:
     """Shows findings as they come, and remembers what mends them."""
 
-    def __init__(self, report: Report, *, fix: bool) -> None:
+    def __init__(self, report: Report, *, fix: bool = False) -> None:
         self._report = report
         self._fix = fix
         self._found: list[Finding] = []

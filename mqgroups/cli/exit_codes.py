@@ -19,6 +19,8 @@ class ExitCode(IntEnum):
     NO_CONNECTION = 6
     MISSING = 7
     DOUBLED = 8
+    # Ctrl-C, as in a shell.
+    CTRL_C = 130
     # Only ``embedded exec``; the same as a shell's. If signal n ended the program, the code is SIGNAL + n.
     NOT_STARTED = 125
     NOT_EXECUTABLE = 126

@@ -109,7 +109,7 @@ def places(_context: click.Context, _parameter: click.Parameter, values: Sequenc
 @limit_option
 @output_option
 @wait_option
-@connection_options
+@connection_options()
 def groups(
     queue: str,
     only: frozenset[GroupState],

@@ -40,7 +40,7 @@ _STYLES = {
 @limit_option
 @output_option
 @wait_option
-@connection_options
+@connection_options()
 def owners(
     names: Sequence[str],
     queue: str | None,

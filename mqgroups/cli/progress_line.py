@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import time
 from types import TracebackType
 
 import click
-
-from mqgroups.cli.console import console
 
 _TERMINAL_S = 0.1
 # A command that is quick prints nothing to a log.
@@ -18,8 +18,8 @@ class ProgressLine:
     """A line of progress, in a ``with`` statement; nothing is left of it at a terminal."""
 
     def __init__(self) -> None:
-        self._console = console(err=True)
-        self._next_s = time.monotonic() + (0.0 if self._console.is_terminal else _LOG_S)
+        self._is_terminal = sys.stderr.isatty()
+        self._next_s = time.monotonic() + (0.0 if self._is_terminal else _LOG_S)
         self._shown = False
 
     def say(self, sentence: str) -> None:
@@ -27,13 +27,19 @@ class ProgressLine:
         now_s = time.monotonic()
         if now_s < self._next_s:
             return
-        if self._console.is_terminal:
+        if self._is_terminal:
             self._next_s = now_s + _TERMINAL_S
             self._shown = True
-            click.echo(f"\r\x1b[K{sentence[: self._console.width - 1]}", err=True, nl=False)
+            click.echo(f"\r\x1b[K{sentence[: shutil.get_terminal_size().columns - 1]}", err=True, nl=False)
         else:
             self._next_s = now_s + _LOG_S
             click.echo(sentence, err=True)
+
+    def clear(self) -> None:
+        """Remove the line from a terminal."""
+        if self._shown:
+            click.echo("\r\x1b[K", err=True, nl=False)
+            self._shown = False
 
     def __enter__(self) -> ProgressLine:
         return self
@@ -41,5 +47,4 @@ class ProgressLine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._shown:
-            click.echo("\r\x1b[K", err=True, nl=False)
+        self.clear()

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     metavar="OTHER",
     help="Give NAME the interrupted group of OTHER, which will not come back; needs --role. NAME's next start resumes it.",
 )
-@connection_options
+@connection_options()
 @click.option(
     "--wait",
     "wait_s",

@@ -117,7 +117,7 @@ def salvage() -> None:
 )
 @status_model_option
 @_APPLY
-@connection_options
+@connection_options()
 @wait_option
 @output_option
 def rebuild(
@@ -213,7 +213,7 @@ def rebuild(
 )
 @_accept("in-use")
 @_APPLY
-@connection_options
+@connection_options()
 @wait_option
 @output_option
 def move(

@@ -105,7 +105,7 @@ def _check_settings(arguments: dict[str, Any]) -> None:
 @click.option(
     "--health-dir", type=DIRECTORY, help="Keep the files 'live' (touched every second) and 'ready' in this directory."
 )
-@connection_options
+@connection_options()
 @click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
 def work(
     handler: Callable[..., object],

@@ -23,10 +23,11 @@ from mqgroups.embedded.serve.cluster_file import ClusterFile, ClusterFileError
 from mqgroups.embedded.serve.cluster_launcher import EmbeddedCluster
 from mqgroups.embedded.serve.control import Control, ControlError
 from mqgroups.embedded.serve.faults import Fault, random_fault
-from mqgroups.embedded.serve.launcher import STANDARD_MQSC, EmbeddedQueueManager, EmbeddedQueueManagerError
+from mqgroups.embedded.serve.launcher import ROLES_MQSC, STANDARD_MQSC, EmbeddedQueueManager, EmbeddedQueueManagerError
 
 __all__ = [
     "READINGS",
+    "ROLES_MQSC",
     "STANDARD_MQSC",
     "ClusterFile",
     "ClusterFileError",

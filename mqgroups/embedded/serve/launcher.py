@@ -27,6 +27,8 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 _INSTALLED = _PACKAGE / "embedded" / "20-mqgroups.mqsc"
 # The queues of the examples, and the model of status queues. An installed package has a copy of the sources' file.
 STANDARD_MQSC = _INSTALLED if _INSTALLED.exists() else _PACKAGE.parent / "docker" / "20-mqgroups.mqsc"
+# The least authorities of each role, as SET AUTHREC commands.
+ROLES_MQSC = STANDARD_MQSC.with_name("roles.mqsc")
 
 
 class EmbeddedQueueManagerError(Exception):
