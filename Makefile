@@ -17,8 +17,8 @@ export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-short demo-cluster demo-cluster-short pipeline pipeline-short test test-container test-url test-ibmmq \
-        stateful fuzz faults faults-short faults-spark faults-spark-short mutations bench bench-short compare compare-short load lint types \
-        distributions release-check sbom format clean
+        stateful fuzz faults faults-short faults-spark faults-spark-short faults-workers faults-workers-short mutations bench \
+        bench-short compare compare-short load lint types distributions release-check sbom format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,12 @@ faults-short: setup ## a sample of the same in four minutes
 faults-spark: setup ## Spark queries killed at each point of their protocol, 120 kills and a zombie; the pipeline (FAULTS_ARGS="--seed 7")
 	@$(RUN) -m tests.faults.spark.campaign $(FAULTS_ARGS)
 	@MQGROUPS_PIPELINE_KILLS=all $(RUN) -m pytest tests/spark/test_pipeline_crash.py $(PYTEST_ARGS)
+
+faults-workers: setup ## workers killed, stopped and disconnected at every MQI call, 45 minutes (FAULTS_ARGS="--seed 7")
+	@$(RUN) -m tests.faults.workers $(FAULTS_ARGS)
+
+faults-workers-short: setup ## a sample of the same in two minutes
+	@$(RUN) -m tests.faults.workers --short $(FAULTS_ARGS)
 
 faults-spark-short: setup ## a sample of the same in a few minutes
 	@$(RUN) -m tests.faults.spark.campaign --short $(FAULTS_ARGS)

@@ -3,7 +3,7 @@
 A name that has no worker any more may have an interrupted group: there were more workers before. Therefore a worker looks at
 these names, now and then between two of its own groups. If one has an interrupted group, the worker opens a consumer or pipe of
 that name, handles this group, and closes it again. No record is moved, so this holds for the two records of a pipe as well, and a
-worker that dies meanwhile leaves a group that the next one finds in the same way.
+worker that dies meanwhile leaves a group that the next one finds in the same way. Records that are no longer needed are removed.
 
 Not here: processes and threads (``run.py``), and who starts a worker again (``supervisor.py``).
 """
@@ -141,7 +141,7 @@ class Worker:
     # --- groups of names that have no worker any more
 
     def _handle_what_is_left(self, q_mgr: QueueManager, own: GroupConsumer | GroupPipe, loop: asyncio.Runner) -> None:
-        for name in self._interrupted_without_worker(q_mgr):
+        for name in self._interrupted_without_worker(q_mgr, is_pipe=isinstance(own, GroupPipe)):
             _log.warning("%s handles the interrupted group of %s", self._job.name_of(self._number), name)
             try:
                 with self._job.open(q_mgr, name=name, wait_s=0) as other:
@@ -156,12 +156,14 @@ class Worker:
             if self._stopping:
                 return
 
-    def _interrupted_without_worker(self, q_mgr: QueueManager) -> Iterator[str]:
+    def _interrupted_without_worker(self, q_mgr: QueueManager, *, is_pipe: bool) -> Iterator[str]:
         """Yield names after the last worker's that have an interrupted group, up to the first that was never used."""
         for number in itertools.count(self._job.workers + 1):
             name = self._job.name_of(number)
             try:
-                state = inspect_owner(q_mgr, name, "get", status_model=None).state
+                state = inspect_owner(q_mgr, name, "get", status_model=None, tidy=True).state
+                if is_pipe and state is OwnerState.FREE:
+                    inspect_owner(q_mgr, name, "put", status_model=None, tidy=True)
             except (StatusError, MQIError) as error:
                 # If the connection is lost, this worker's own consumer or pipe finds that out, and reconnects.
                 if name not in self._told:
