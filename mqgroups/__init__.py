@@ -53,6 +53,7 @@ from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.producer import GroupProducer
 from mqgroups.queue_manager import QueueManager, connect, wrap
 from mqgroups.status.hooks import InDoubt, Resumed
+from mqgroups.stopping import StopOnSignals, stop_on_signals
 
 __all__ = [
     "Checkpoint",
@@ -72,10 +73,12 @@ __all__ = [
     "QueueManager",
     "Resumed",
     "Secret",
+    "StopOnSignals",
     "codecs",
     "connect",
     "errors",
     "operate",
+    "stop_on_signals",
     "wrap",
 ]
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.core import modes
 from mqgroups.core.model import Persistence, Role
-from mqgroups.core.modes import Bind, Poison, RoleName, StatusLayout
+from mqgroups.core.modes import Bind, Poison, PutResponse, RoleName, StatusLayout
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
@@ -68,6 +68,7 @@ class ProducerSettings(OwnerSettings):
     persistence: Persistence
     priority: int | None
     bind: Bind
+    put_response: PutResponse = "sync"
     segment_bytes: int | None = None
     owner_id: str | None = None
 
@@ -87,6 +88,7 @@ class ProducerSettings(OwnerSettings):
         if self.priority is not None and not 0 <= self.priority <= 9:
             raise ConfigurationError(f"priority must be 0 to 9, got {self.priority!r}")
         check_mode("bind", self.bind, Bind)
+        check_mode("put_response", self.put_response, PutResponse)
         if self.segment_bytes is not None:
             if self.segment_bytes < 1:
                 raise ConfigurationError(f"segment_bytes must be at least 1, got {self.segment_bytes!r}")

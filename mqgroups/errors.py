@@ -1,6 +1,7 @@
 """Every error this package raises, arranged by who has to act.
 
     MQGroupsError
+     ├─ Stopped                     nobody has to act: `stop()` was called in the middle of a group
      ├─ ApplicationError            the program made an invalid request
      │   ├─ ConfigurationError      a name, an option or an environment variable is not valid (also a ValueError)
      │   ├─ GroupUsage              a call came at the wrong moment
@@ -74,6 +75,30 @@ def _rebuild(cls: type[MQGroupsError], args: tuple[Any, ...], values: dict[str, 
     error = cls.__new__(cls, *args)
     error.__dict__.update(values)
     return error
+
+
+class Stopped(MQGroupsError):
+    """``stop()`` was called, so the program gets or puts no more of this group. Not a failure.
+
+    What was processed or put is committed. The next start of the name resumes the group, if anything of it is committed.
+
+    Attributes:
+        owner: role and name, such as ``"get ORDERS.SINK"``.
+        queue: the queue of the group.
+        group_id: the interrupted group; ``MQGI_NONE`` (24 zero bytes) if no group is interrupted.
+        msg_seq_number: of the last message that is committed completely; 0 if there is none.
+    """
+
+    def __init__(self, owner: str, queue: str, group_id: bytes, msg_seq_number: int) -> None:
+        stands = "No group is interrupted"
+        if any(group_id):
+            up_to = f"Group {group_id.hex()} is committed up to message {msg_seq_number}"
+            stands = f"{up_to}, and the next start of this name resumes it"
+        super().__init__(f"{owner} at queue {queue} was asked to stop. {stands}")
+        self.owner = owner
+        self.queue = queue
+        self.group_id = group_id
+        self.msg_seq_number = msg_seq_number
 
 
 class ApplicationError(MQGroupsError):
@@ -336,11 +361,7 @@ class BindingMissing(EnvironmentFailure, ImportError):
     """The binding (pymqi or ibmmq) or the MQ client library is not installed."""
 
     def __init__(self, binding: str, problem: str) -> None:
-        super().__init__(
-            f"{problem}. Install the IBM MQ client (redistributable) and `pip install mqgroups[pymqi]` or "
-            "`pip install mqgroups[ibmmq]` (MQGROUPS_MQI=pymqi|ibmmq chooses one). Without IBM MQ, run the program with "
-            "`mqgroups embedded exec -- ...`, which sets MQGROUPS_LIBMQM to the embedded client library"
-        )
+        super().__init__(problem)
         self.binding = binding
         self.problem = problem
 

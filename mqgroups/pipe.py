@@ -262,6 +262,15 @@ class GroupPipe:
         """Return the incoming groups as ``GroupConsumer`` does, each with the outgoing group to make from it."""
         return _Pairs(self._getter, self._output)
 
+    def stop(self) -> None:
+        """End the iteration at the next safe place, as ``GroupConsumer.stop`` does; what was put from it is committed with it."""
+        self._work.stopping = True
+
+    @property
+    def stopping(self) -> bool:
+        """Whether ``stop`` was called."""
+        return self._work.stopping
+
     def close(self) -> None:
         """Back out what is not committed, remove the records if no group is interrupted, and close. Idempotent."""
         with self._connection.turn:

@@ -26,7 +26,7 @@ from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.connection.retry import Patience, Sleep
 from mqgroups.connection.wrapping import refuse_ends
 from mqgroups.core.model import Persistence, Role
-from mqgroups.core.modes import Bind, Poison, StatusLayout, Trace
+from mqgroups.core.modes import Bind, Poison, PutResponse, StatusLayout, Trace
 from mqgroups.core.unit_of_work import Every
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.mqi import constants as mq
@@ -97,6 +97,7 @@ class QueueManager(ConnectionHolder):
         segment_bytes: int | None = None,
         bind: Bind = "group",
         codec: Codec | None = None,
+        put_response: PutResponse = "sync",
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
     ) -> GroupProducer:
@@ -126,6 +127,11 @@ class QueueManager(ConnectionHolder):
                 queue, because it would split groups. An interrupted group always goes on at the instance where it began.
             codec: encodes the values of ``group.put_value``: ``mqgroups.codecs.json``, ``mqgroups.codecs.text``, or any object
                 with ``encode(value)``, which returns ``str`` or ``bytes``, and ``decode(data)``, which gets ``str`` for text.
+            put_response: ``"async"`` puts messages without waiting for the queue manager (MQPMO_ASYNC_RESPONSE), which is faster
+                if a round trip takes long. The first message of a group and the last one of a unit of work are put
+                synchronously, and no unit of work is committed before the queue manager has confirmed all its messages. After
+                a failure the unit of work is put again synchronously, so that errors are the same; but on a wrapped connection
+                the error is raised.
             on_resume: called once, before this method returns, if an interrupted group was found. If it raises an error, this
                 method raises it too; the group stays as it was found.
             on_in_doubt: called once for each MQCMIT of messages that had no answer, as soon as the outcome is known. If it
@@ -152,6 +158,7 @@ class QueueManager(ConnectionHolder):
             priority=priority,
             segment_bytes=segment_bytes,
             bind=bind,
+            put_response=put_response,
             hooks=Hooks(on_resume, on_in_doubt),
         )
         return GroupProducer(self._connection, settings.checked(self))
@@ -250,6 +257,7 @@ class QueueManager(ConnectionHolder):
         persistence: Persistence = Persistence.PERSISTENT,
         priority: int | None = None,
         bind: Bind = "group",
+        put_response: PutResponse = "sync",
         on_abandon: OnAbandon | None = None,
         codec: Codec | None = None,
         on_resume: OnResume | None = None,
@@ -294,6 +302,7 @@ class QueueManager(ConnectionHolder):
             persistence=Persistence(persistence),
             priority=priority,
             bind=bind,
+            put_response=put_response,
         )
         return GroupPipe(self._connection, incoming.checked(), outgoing.checked(self))
 

@@ -34,9 +34,11 @@ MQI = {"mq", "binding"}
 # Where the contract tests of the library run on the second binding too, in every change; together they make all its calls.
 LIBRARY_ON_BOTH = (
     "put/test_producer.py",
+    "put/test_put_response.py",
     "get/test_consumer.py",
     "connection/test_connection.py",
     "test_pipe.py",
+    "test_stopping.py",
     "test_group_properties.py",
     "test_codecs.py",
 )

@@ -182,6 +182,27 @@ MUTATIONS = (
         "tests/operate/test_takeover.py -k answer",
     ),
     Mutation(
+        "a group that is stopped does not end as if it were whole",
+        "get/getter.py",
+        "            self._keep_processed()\n            raise self.owner.stopped()\n",
+        "            self.end_group()\n",
+        "tests/test_stopping.py -k consumer",
+    ),
+    Mutation(
+        "a stop commits what was processed",
+        "get/getter.py",
+        "            self._keep_processed()\n            raise self.owner.stopped()\n",
+        "            self.work.release()\n            raise self.owner.stopped()\n",
+        "tests/test_stopping.py -k consumer",
+    ),
+    Mutation(
+        "an iteration does not end while a group is interrupted",
+        "get/consumer.py",
+        "            raise owner.stopped()\n",
+        "            return None\n",
+        "tests/test_stopping.py -k interrupted",
+    ),
+    Mutation(
         "MQBACK comes before MQDISC",
         "connection/handle.py",
         '"MQBACK", self._binding.MQBACK(hconn)',
@@ -289,7 +310,7 @@ MUTATIONS = (
     Mutation(
         "where MQPUT says that a message is has to be where it was planned",
         "put/putter.py",
-        "if not follows(anchor, group_id, found - self._ahead, anchor.offset):",
+        "if not follows(anchor, group_id, found - self._ahead, offset):",
         "if False:",
         "tests/connection/test_turn.py -k somebody_else",
     ),

@@ -11,10 +11,10 @@ from typing import Any, cast
 import pytest
 import yaml
 
-from examples.flights.compare import differences
-from examples.flights.consumer import Files
-from examples.flights.source import Day, date_of
 from mqgroups.cli.recover import recover
+from mqgroups.demo.compare import differences
+from mqgroups.demo.consumer import Files
+from mqgroups.demo.source import Day, date_of
 
 ROOT = Path(__file__).resolve().parents[1]
 FLIGHTS = [f"2013,1,{day},{time},more" for day in (1, 2) for time in (517, 533, 542)]

@@ -84,9 +84,7 @@ def connection_options(command: Command) -> Command:
     return command
 
 
-@contextmanager
-def connected(
-    report: Report,
+def open_q_mgr(
     wait_s: float,
     *,
     conn_name: str | None,
@@ -98,10 +96,12 @@ def connected(
     key_repository_password_env: str,
     key_repository_password_file: str | None,
     **settings: Any,
-) -> Iterator[QueueManager]:
-    """Connect for the ``with`` block. An error while connecting or in the block ends the report, with the error's exit code.
+) -> QueueManager:
+    """Connect with the options of a command; ``settings`` are other arguments of ``connect``.
 
-    ``settings`` are other arguments of ``connect``.
+    Raises:
+        UsageError: options cannot be combined, or a secret is missing.
+        BindingMissing, MQIError: connecting failed.
     """
     user = settings["user"]
     password = secret("password", password_env, password_file, wanted=user is not None)
@@ -113,9 +113,8 @@ def connected(
         key_repository_password_file,
         wanted=settings["key_repository"] is not None,
     )
-    code = ExitCode.NO_CONNECTION
     try:
-        with connect(
+        return connect(
             channel=channel if conn_name else None,
             conn_name=conn_name or None,
             password=password,
@@ -124,7 +123,20 @@ def connected(
             connect_wait_s=wait_s,
             reconnect_wait_s=0,
             **settings,
-        ) as q_mgr:
+        )
+    except ConfigurationError as error:
+        raise click.UsageError(str(error)) from error
+
+
+@contextmanager
+def connected(report: Report, wait_s: float, **connection: Any) -> Iterator[QueueManager]:
+    """Connect for the ``with`` block. An error while connecting or in the block ends the report, with the error's exit code.
+
+    ``connection`` are the values of ``connection_options``.
+    """
+    code = ExitCode.NO_CONNECTION
+    try:
+        with open_q_mgr(wait_s, **connection) as q_mgr:
             code = ExitCode.FAILED
             yield q_mgr
     except ConfigurationError as error:

@@ -12,6 +12,8 @@ class ExitCode(IntEnum):
     FAILED = 1
     USAGE = 2
     INTERRUPTED = 3
+    # The same number: something needs attention, but not at once.
+    WARNING = 3
     OWNER_ACTIVE = 4
     DISARRAY = 5
     NO_CONNECTION = 6

@@ -1,7 +1,10 @@
 """The command ``mqgroups`` and its subcommands.
 
+    mqgroups demo             send flights while everything is killed
+    mqgroups groups           show the groups on a queue: how complete, whose, since when nothing happens
+    mqgroups doctor           check machine, connection, queues, authorities, records and groups, and say what mends them
+    mqgroups owners           show the producers and consumers with a status queue, and what they do
     mqgroups recover          inspect a producer's or consumer's status queue before it is started
-    mqgroups salvage look     show the groups on a queue, complete or not
     mqgroups salvage rebuild  write a lost status record again, from the messages of its group
     mqgroups salvage move     move the rest of a group to another queue
     mqgroups batches list     show the records that the Spark sink has left on a shared status queue
@@ -30,7 +33,11 @@ from __future__ import annotations
 import click
 
 from mqgroups.cli.batches import batches
+from mqgroups.cli.demo import demo
+from mqgroups.cli.doctor import doctor
 from mqgroups.cli.embedded import embedded
+from mqgroups.cli.groups import groups
+from mqgroups.cli.owners import owners
 from mqgroups.cli.pipeline import pipeline
 from mqgroups.cli.recover import recover
 from mqgroups.cli.salvage import salvage
@@ -42,5 +49,5 @@ def main() -> None:
     """IBM MQ message groups that span several units of work."""
 
 
-for command in (batches, embedded, pipeline, recover, salvage):
+for command in (batches, demo, doctor, embedded, groups, owners, pipeline, recover, salvage):
     main.add_command(command)

@@ -21,16 +21,6 @@ from mqgroups.cli.options import DIRECTORY, FILE
 from mqgroups.cli.secrets import Command, passwords
 
 
-def default_mqsc() -> Path:
-    """Return the standard MQSC file that an embedded queue manager starts with: ``docker/20-mqgroups.mqsc`` of the sources.
-
-    An installed package has a copy in ``embedded/``; a checkout has the file itself.
-    """
-    package = Path(__file__).resolve().parents[1]
-    installed = package / "embedded" / "20-mqgroups.mqsc"
-    return installed if installed.exists() else package.parent / "docker" / "20-mqgroups.mqsc"
-
-
 def _listen(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, int]:
     """Return host and port of ``HOST:PORT`` on loopback."""
     host, _, port = value.rpartition(":")
@@ -315,7 +305,9 @@ def _run_program(command: Sequence[str], environment: Mapping[str, str]) -> int:
 
 
 def _mqsc_files(files: Sequence[Path], *, bare: bool) -> list[Path]:
-    return [*([] if bare else [default_mqsc()]), *files]
+    from mqgroups.embedded import STANDARD_MQSC
+
+    return [*([] if bare else [STANDARD_MQSC]), *files]
 
 
 def _state_directory(name: str) -> Path:

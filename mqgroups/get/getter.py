@@ -19,7 +19,7 @@ from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import CommitOutcome
 from mqgroups.core.status import RecordState
-from mqgroups.errors import ConfigurationError, GroupStalled, MQGroupsError, MQIError
+from mqgroups.errors import ConfigurationError, GroupStalled, MQGroupsError, MQIError, Stopped
 from mqgroups.get.backout_queue import BackoutQueue
 from mqgroups.get.cursor import GroupCursor
 from mqgroups.get.unreachable import UnreachableGroups
@@ -154,9 +154,12 @@ class Getter:
         return found if found.threshold or self.owner.unit.note.quarantine else None
 
     def first(self) -> Message | None:
-        """Get the first message of the next group, waiting ``wait_s``; ``None`` if none came."""
+        """Get the first message of the next group, waiting ``wait_s``; ``None`` if none came, or after ``stop()``."""
         try:
             message = self._first()
+        except Stopped:
+            self.work.release()
+            return None
         except MQGroupsError as error:
             self.back_out(error)
             raise
@@ -167,9 +170,10 @@ class Getter:
 
     def _first(self) -> Message | None:
         while True:
+            self._stop_if_asked()
             try:
                 self.work.begin()
-                message = self.cursor.get(self.settings.wait_s)
+                message = self.cursor.get(self.settings.wait_s, self._stop_if_asked)
                 if message is not None:
                     self._begun(message)
                 return message
@@ -181,10 +185,12 @@ class Getter:
 
         Raises:
             GroupStalled: no message came. The processed messages are committed.
+            Stopped: the application has asked for the end. The processed messages are committed.
             GroupIncomplete: the message that came is not the next one.
             MQIError: a call failed.
         """
         while True:
+            self._stop_if_asked()
             try:
                 first = self.owner.unit.messages == 0
                 if first:
@@ -206,13 +212,11 @@ class Getter:
             self.owner.unit.set_properties(message.properties)
 
     def _wait_for_next(self) -> Message:
+        self._stop_if_asked()
         wait_s, cursor = self.settings.group_wait_s, self.cursor
         message = cursor.get_in_group(wait_s, self._while_waiting)
         if message is None:
-            if self.owner.unit.messages:
-                self.syncpoint()
-            else:
-                self.work.release()
+            self._keep_processed()
             position = cursor.position
             raise GroupStalled(
                 self.settings.queue, position.group_id, position.msg_seq_number + 1, wait_s, position.offset
@@ -220,9 +224,22 @@ class Getter:
         return message
 
     def _while_waiting(self) -> None:
+        self._stop_if_asked()
         if self.work.due():
             self.syncpoint()
             self.work.begin()
+
+    def _stop_if_asked(self) -> None:
+        if self.work.stopping:
+            self._keep_processed()
+            raise self.owner.stopped()
+
+    def _keep_processed(self) -> None:
+        """Commit the processed messages; without any, end the unit of work without a call."""
+        if self.owner.unit.messages:
+            self.syncpoint()
+        else:
+            self.work.release()
 
     def message_processed(self, message: Message) -> bool:
         """Count a message that the application has processed; commit if it was the group's last, or if a syncpoint is due.
@@ -266,7 +283,9 @@ class Getter:
         self._ask_application()
         self._commit(ended=True, failed_with=failed_with)
         self.cursor.group_ended()
-        self.group = None
+        ended, self.group = self.group, None
+        if ended is not None:
+            ended.has_ended = True
 
     def _ask_application(self) -> None:
         if self.before_commit is not None and self.group is not None:

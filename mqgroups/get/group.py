@@ -29,6 +29,7 @@ class IncomingGroup:
         group_id: 24 bytes; ``MQGI_NONE`` for a message in no group, which is returned as a group of one message.
         resume_from: how many messages of the group were consumed in committed units of work before this iteration.
         checkpoint: the application's checkpoint of the last commit in this group; ``None`` in a new group.
+        has_ended: whether its last message is processed and committed, or the group was abandoned or moved.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class IncomingGroup:
         self._properties = getter.owner.unit.note.properties if first is None else first.properties
         self._segment: Message | None = None
         self.started = False
+        self.has_ended = False
         self.group_id = group_id
         self.resume_from = resume_from
         self.checkpoint = checkpoint
@@ -82,6 +84,7 @@ class IncomingGroup:
 
         Raises:
             GroupStalled: the next message did not come within ``group_wait_s``. The processed messages are committed.
+            Stopped: ``stop`` was called, and the group has more messages. The processed messages are committed.
             GroupIncomplete: the message that came is not the next one.
             GroupUsage: the group was iterated over before, or the consumer is getting another one.
             MQGroupsError: any other failure. The unit of work is backed out; iterate over the consumer again.

@@ -145,6 +145,8 @@ class OutgoingGroup:
                 message also has the group's properties.
 
         Raises:
+            Stopped: ``GroupProducer.stop`` was called. What was put before is committed; this message and the one held back are
+                not put.
             QueueFull, QueueInhibited: the queue stayed full, or its puts inhibited, for ``full_wait_s``. The messages before this
                 one are committed.
             GroupUsage: the group has ended, or an earlier call failed.
@@ -286,10 +288,14 @@ class OutgoingGroup:
         putter = self._putter
         try:
             if not begun and isinstance(payload, bytes) and len(payload) <= putter.whole_bytes:
+                if not last:
+                    putter.stop_if_asked()
                 putter.put(Unsent(payload, kind, checkpoint, last, MessagePart.WHOLE))
                 return
             for data, part in pieces(payload, putter.segment_bytes(payload), begun):
                 ends = part is not MessagePart.SEGMENT
+                if not (ends and last):
+                    putter.stop_if_asked()
                 putter.put(Unsent(data, kind, checkpoint if ends else None, last, part))
         except BaseException as error:
             # Also after KeyboardInterrupt: it is not known whether the interrupted call put the message.

@@ -97,6 +97,7 @@ class GroupProducer:
                 them, also after a restart. Give values that say which group it is, not values of this attempt, such as a time.
 
         Raises:
+            Stopped: ``stop`` was called.
             GroupUsage: the producer is closed, or the previous group has not ended; or the interrupted group has another name
                 or other properties. Then ``group()`` without arguments resumes it.
             MessageRefused: a property is invalid, or together they are longer than 32 KiB.
@@ -108,8 +109,24 @@ class GroupProducer:
             given = group_properties(name, properties)
             self._let_go_of_group()
             self._putter.require_known()
+            if self.stopping:
+                raise self._putter.owner.stopped()
             self._group = OutgoingGroup(self._putter, self._connection.turn, given)
             return self._group
+
+    def stop(self) -> None:
+        """End the current group at the next safe place. For any thread, and for signal handlers; it returns at once, for good.
+
+        The next ``put`` of the application commits what was put before, puts nothing, and raises ``Stopped``; so does the next
+        ``group``. In a stream the place is between two segments. A group whose last message the application has given is
+        completed.
+        """
+        self._putter.work.stopping = True
+
+    @property
+    def stopping(self) -> bool:
+        """Whether ``stop`` was called."""
+        return self._putter.work.stopping
 
     def forget_checkpoint(self) -> None:
         """Remove the checkpoint from the status record, in a unit of work of its own. Call it between two groups.

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from mqgroups.config import CLAIM_MODEL, SHARED_STATUS_MODEL, checked_queue_name
 from mqgroups.core.model import Persistence
+from mqgroups.core.modes import PutResponse
 from mqgroups.errors import ConfigurationError
 from mqgroups.spark.errors import SparkOptionError
 
@@ -114,6 +115,7 @@ class SinkOptions:
     txn_version: int | None
     claim_timeout_ms: int
     persistence: Persistence
+    put_response: PutResponse
     priority: int | None
     format: str | None
 
@@ -491,6 +493,14 @@ OPTIONS: tuple[Option, ...] = (
         "persistent",
         Use.WRITE,
         "persistence of the messages",
+    ),
+    Option(
+        "putResponse",
+        "put_response",
+        _choice(*get_args(PutResponse)),
+        "sync",
+        Use.WRITE,
+        "`async` puts messages without waiting for each answer, which is faster if a round trip takes long",
     ),
     Option(
         "priority",

@@ -1,8 +1,8 @@
 """An owner: one name's side of the units of work. It knows where its group stands, and makes its next status record.
 
-The record on the status queue is the truth about a group. An owner's knowledge of that record is one value (``_Known``), which is
+The record on the status queue is the truth about a group. An owner's knowledge of that record is one value (``Known``), which is
 always replaced as a whole, as the last step. So if the program is interrupted, the value is either the old or the new one. Each
-commit is noted before MQCMIT is called (``_Ending``), and is in doubt until MQCMIT has answered or the record has been read. The
+commit is noted before MQCMIT is called (``Ending``), and is in doubt until MQCMIT has answered or the record has been read. The
 open unit of work is one value too (``OpenUnit``).
 
 A producer or a consumer is one owner, a pipe is two. Not here: when a unit of work begins and ends (``units_of_work.py``).
@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mqgroups.connection.connection import Connection
 from mqgroups.core.group import AT_START, GroupPosition, on_fresh_handle
@@ -22,41 +22,16 @@ from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import CommitOutcome, Expectations, RestartAction, commit_outcome, restart_action
 from mqgroups.core.status import Checkpoint, Mark, RecordState, StatusRecord
-from mqgroups.errors import OwnerActive, OwnershipLost, QueueMissing
+from mqgroups.errors import OwnerActive, OwnershipLost, QueueMissing, Stopped
 from mqgroups.status.hooks import Hooks, InDoubt, Resumed
 from mqgroups.status.keeper import RecordKeeper
+from mqgroups.status.known import Ending, Known, position_of
 from mqgroups.status.open_unit import Note, OpenUnit, note_of
 from mqgroups.status.records import foreign_record
 from mqgroups.telemetry import logs
 from mqgroups.telemetry.owner import OwnerTelemetry
 
 _log = logging.getLogger("mqgroups")
-
-
-@dataclass(frozen=True, slots=True)
-class _Ending:
-    """A commit that is under way.
-
-    Attributes:
-        record: the status record that it leaves; ``None`` if it removes the record.
-        committed: the position in the group after it.
-        messages: how many messages it commits.
-        in_doubt: MQCMIT's reason code if its answer was lost; else 0.
-    """
-
-    record: StatusRecord | None
-    committed: GroupPosition
-    messages: int
-    in_doubt: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """The record of the last known commit, the group's position by it, and the commit under way, if there is one."""
-
-    record: StatusRecord | None
-    committed: GroupPosition
-    ending: _Ending | None = None
 
 
 class Owner:
@@ -104,7 +79,7 @@ class Owner:
         self.epoch = record.epoch + 1 if record else 1
         self.resumed = record if decision.action is RestartAction.RESUME_GROUP else None
         committed = on_fresh_handle(position_of(self.resumed)) if self.resumed else AT_START
-        self._known = _Known(record, committed)
+        self._known = Known(record, committed)
         self._closing = False
         self.unit = OpenUnit(note_of(record))
         self.telemetry: OwnerTelemetry = OwnerTelemetry(
@@ -132,6 +107,17 @@ class Owner:
     def committed(self) -> GroupPosition:
         """The position of the last commit; ``AT_START`` between groups. It also says whether the queue handle retains it."""
         return self._known.committed
+
+    def stopped(self) -> Stopped:
+        """Return the error that ends a group after ``stop()``."""
+        return Stopped(self.name, self._expected.queue, self.committed.group_id, self.committed.msg_seq_number)
+
+    @property
+    def stands(self) -> str:
+        """What is committed of the group, as a sentence for an error text."""
+        if self.committed.at_start:
+            return "No message of the group is known to be committed"
+        return f"Message {self.committed.msg_seq_number} is the last of the group that is known to be committed"
 
     @property
     def committed_checkpoint(self) -> Checkpoint:
@@ -220,7 +206,7 @@ class Owner:
             own = replace(self.record(AT_START), state=RecordState.IDLE, unit_of_work=self.number - 1)
         own = replace(own, owner_id=self._owner_id, epoch=self.epoch)
         self.keeper.stage(own)
-        self._known = replace(self._known, ending=_Ending(own, self.committed, 0))
+        self._known = replace(self._known, ending=Ending(own, self.committed, 0))
 
     def stage(self, record: StatusRecord) -> None:
         """Put the record of a unit of work: ``IN_GROUP`` in the middle of a group, ``COMPLETED`` at its end."""
@@ -228,7 +214,7 @@ class Owner:
             record = replace(record, suspect=None, quarantine=False, properties=NO_PROPERTIES)
         goes_on = record.state is RecordState.IN_GROUP
         self._known = replace(
-            self._known, ending=_Ending(record, position_of(record) if goes_on else AT_START, self.unit.messages)
+            self._known, ending=Ending(record, position_of(record) if goes_on else AT_START, self.unit.messages)
         )
         # After noting the commit: on a wrapped connection the application may commit at any moment.
         self.keeper.stage(record)
@@ -242,7 +228,7 @@ class Owner:
         """Put the same record again with this unit of work's number, because the keeper has got it from the queue."""
         assert self._known.record is not None
         record = replace(self._known.record, unit_of_work=self.number)
-        self._known = replace(self._known, ending=_Ending(record, self.committed, 0))
+        self._known = replace(self._known, ending=Ending(record, self.committed, 0))
         self.keeper.stage(record)
 
     def stage_note(self, *, forget_checkpoint: bool = False) -> None:
@@ -253,13 +239,13 @@ class Owner:
         if forget_checkpoint:
             record = replace(record, checkpoint=None)
         self.keeper.stage(record)
-        self._known = replace(self._known, ending=_Ending(record, self.committed, 0))
+        self._known = replace(self._known, ending=Ending(record, self.committed, 0))
 
     def stage_end_of_chain(self) -> None:
         """Put the record once more so that ``stage_nothing`` can remove it in the next unit of work."""
         assert self._known.record is not None
         self.keeper.stage(self._known.record, last=True)
-        self._known = replace(self._known, ending=_Ending(self._known.record, AT_START, 0))
+        self._known = replace(self._known, ending=Ending(self._known.record, AT_START, 0))
 
     def is_closing(self) -> None:
         """Note that this owner ends: from now on it does no harm if another program removes the record."""
@@ -268,7 +254,7 @@ class Owner:
     def stage_nothing(self) -> None:
         """Remove the record."""
         self.keeper.remove()
-        self._known = replace(self._known, ending=_Ending(None, AT_START, 0))
+        self._known = replace(self._known, ending=Ending(None, AT_START, 0))
 
     def is_in_doubt(self, reason: int) -> None:
         """Note that the commit under way had no answer."""
@@ -369,7 +355,7 @@ class Owner:
             self.telemetry.ended(position_of(record), messages, group_name=self.unit.group_name)
             if messages and record.state is RecordState.COMPLETED:
                 self.telemetry.group_ended(record.msg_seq_number)
-        self._known = _Known(record, committed)
+        self._known = Known(record, committed)
         self.unit = OpenUnit(note_of(record))
 
     def _forget(self, why: BaseException | str) -> None:
@@ -378,7 +364,7 @@ class Owner:
         self.telemetry.ended(self.committed, self.unit.messages, why, is_lost=is_lost, group_name=self.unit.group_name)
         self.unit = OpenUnit(note_of(self._known.record))
 
-    def _in_doubt(self, ending: _Ending, outcome: CommitOutcome) -> InDoubt:
+    def _in_doubt(self, ending: Ending, outcome: CommitOutcome) -> InDoubt:
         expected = self._expected
         return InDoubt(
             role=expected.role.value,
@@ -431,11 +417,6 @@ class Owner:
 
     def __repr__(self) -> str:
         return f"<Owner {self.name} of {self._expected.queue} uow={self.number}>"
-
-
-def position_of(record: StatusRecord) -> GroupPosition:
-    """Return a record's position in its group."""
-    return GroupPosition(record.group_id, record.msg_seq_number, record.offset, record.in_last_message)
 
 
 def _mark(record: StatusRecord | None) -> Mark | None:

@@ -299,7 +299,7 @@ def test_a_group_without_its_first_message_is_a_warning_once(owner, caplog, alwa
             f"group {A.hex()} cannot be got, because its beginning is missing; 2 of its messages are on the queue"
             in line
         )
-        assert f"`mqgroups salvage look --queue {owner.queue}`" in line
+        assert f"`mqgroups groups --queue {owner.queue}`" in line
         put_parts(owner, B, 7)
         assert list(consumer) == []
         assert [B.hex() in line for line in warnings(caplog)] == [False, True]

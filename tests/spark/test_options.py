@@ -39,6 +39,7 @@ def test_the_defaults_are_those_of_the_documentation():
     sink = sink_options({**LEAST, "statusqueue": "S"}, Use.BATCH_WRITE)
     assert (sink.delivery, sink.status_queue, sink.messages_per_unit_of_work) == ("exactlyOnce", "S", 100)
     assert (sink.persistence, sink.priority, sink.txn_version) == (Persistence.PERSISTENT, None, None)
+    assert sink.put_response == "sync"
 
 
 def test_names_are_compared_without_regard_to_case():

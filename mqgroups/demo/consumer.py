@@ -18,9 +18,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from examples.flights.program import EVERY, QUEUE, Progress, arguments, connect, mark_done, run, sync_directory
-from examples.flights.source import SourceError, date_of
 from mqgroups import GroupConsumer, IncomingGroup, QueueManager
+from mqgroups.demo.program import EVERY, QUEUE, Progress, arguments, connect, mark_done, run, sync_directory
+from mqgroups.demo.source import SourceError, date_of
 
 NAME = "FLIGHTS.SINK"
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import mqgroups
-from examples.flights.source import SourceError
 from mqgroups.connection.holder import connection_of
+from mqgroups.demo.source import SourceError
 from mqgroups.errors import CommitOutcomeUnknown, ConnectionBroken, MessagesTaken, MQGroupsError
 
 QUEUE = "FLIGHTS"

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from examples.flights.program import EXIT_TRY_AGAIN
+from mqgroups.demo.program import EXIT_TRY_AGAIN
 
 
 class DemoFailed(Exception):

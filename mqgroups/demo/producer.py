@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from math import ceil
 from pathlib import Path
 
-from examples.flights.program import EVERY, QUEUE, Progress, arguments, connect, mark_done, run
-from examples.flights.source import DEFAULT_TABLE, Day, SourceError, days
 from mqgroups import GroupProducer, QueueManager
+from mqgroups.demo.program import EVERY, QUEUE, Progress, arguments, connect, mark_done, run
+from mqgroups.demo.source import DEFAULT_TABLE, Day, SourceError, days
 
 NAME = "FLIGHTS.LOADER"
 
