@@ -518,6 +518,48 @@ MUTATIONS = (
         "if False:",
         "tests/batch/test_batch_recovery.py -k without_a_status_queue",
     ),
+    Mutation(
+        "spark: groups of earlier micro-batches are not planned again",
+        "spark/manifests.py",
+        "return any(key in manifest.keys for manifest in self._manifests.values())",
+        "return False",
+        "tests/spark/test_stream_protocol.py -k however_often",
+    ),
+    Mutation(
+        "spark: what a commit was skipped for is removed with the next one",
+        "spark/manifests.py",
+        "for each in offset.manifests\n            if (found",
+        "for each in offset.manifests[-1:]\n            if (found",
+        "tests/spark/test_stream_protocol.py -k forgets",
+    ),
+    Mutation(
+        "spark: a group that is not found may come back",
+        "spark/manifests.py",
+        "if manifest.since or not keys & missed:",
+        "if True:",
+        "tests/spark/test_stream_protocol.py -k dead_driver",
+    ),
+    Mutation(
+        "spark: a manifest stays as long as Spark may begin with an offset that names it",
+        "spark/manifests.py",
+        "needed = {*offset.manifests, *(",
+        "needed = {offset.manifest, *(",
+        "tests/spark/test_manifests.py tests/spark/test_stream_protocol.py",
+    ),
+    Mutation(
+        "spark: a status queue that was emptied stops the query",
+        "spark/manifests.py",
+        "elif not found.expected or len(found.read) < found.expected:",
+        "elif False:",
+        "tests/spark/test_manifests.py -k missing",
+    ),
+    Mutation(
+        "spark: a group that is completed late is found",
+        "spark/arrivals.py",
+        "self._due_s = ended_s + _REST * self._took_s",
+        "self._due_s = float('inf')",
+        "tests/spark/test_arrivals.py",
+    ),
 )
 
 

@@ -2,7 +2,8 @@
 
 One run measures all loops in turns on one queue manager, client and server pinned to one core, and reports medians and
 ratios. The queue manager counts the MQI calls. Then single calls are measured without Python on the client's side, and what
-tracing and a restart cost; then groups on a cluster; and, but for the short form, Spark source and sink against loops by hand.
+tracing and a restart cost; then groups on a cluster; and, but for the short form, Spark source and sink against loops by hand,
+and the Spark source with up to 100,000 groups.
 """
 
 from __future__ import annotations
@@ -136,18 +137,21 @@ def main() -> None:
     parser.add_argument("--long", action="store_true", help="restarts of a group of a million messages too")
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--spark", action="store_true", help="only Spark source and sink")
+    only.add_argument("--groups", action="store_true", help="only the Spark source with many groups")
     only.add_argument("--cluster", action="store_true", help="only groups on a cluster")
     parser.add_argument("--json", type=Path, default=Path("build/bench.json"), help="where the figures go")
     arguments = parser.parse_args()
     load(build())
     console = Console(width=140)
     summary: dict[str, object] = {}
-    if not (arguments.spark or arguments.cluster):
+    if not (arguments.spark or arguments.groups or arguments.cluster):
         summary = _library(console, arguments)
-    if not arguments.spark:
+    if not (arguments.spark or arguments.groups):
         summary["cluster"] = _cluster(console, short=arguments.short)
-    if not (arguments.short or arguments.cluster):
+    if not (arguments.short or arguments.groups or arguments.cluster):
         summary["spark"] = _spark(console)
+    if arguments.groups or not (arguments.short or arguments.spark or arguments.cluster):
+        summary["groups"] = _groups(console, short=arguments.short)
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(json.dumps(summary, indent=2) + "\n")
     print(f"figures in {arguments.json}")
@@ -163,6 +167,20 @@ def _spark(console: Console) -> dict[str, object]:
     found = spark.measure(groups=20, messages=2_000, rounds=5)
     spark.report(console, found)
     return found
+
+
+def _groups(console: Console, *, short: bool) -> list[dict[str, object]]:
+    """Measure the Spark source with many groups; nothing where there is no Spark."""
+    if importlib.util.find_spec("pyspark") is None:
+        return []
+    from tests.bench import spark_groups
+
+    cases: list[tuple[int, int, float]] = [(1_000, 10, 0), (1_000, 10, 1)]
+    if not short:
+        cases += [(10_000, 10, 0), (100_000, 3, 0)]
+    found = [spark_groups.measure(*case) for case in cases]
+    spark_groups.report(console, found)
+    return spark_groups.as_json(found)
 
 
 def _cluster(console: Console, *, short: bool) -> dict[str, object]:

@@ -24,6 +24,7 @@ from mqgroups.errors import NotAuthorised, SalvageRefused
 from mqgroups.operate import GroupState, OwnerCondition
 from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.spark.browse import BrowsedQueue
+from mqgroups.spark.manifest_queue import ManifestQueue
 from mqgroups.spark.reservation import ReservedQueue
 from mqgroups.testing.under_test import MQSC
 from tests.fix_cli import run
@@ -37,6 +38,7 @@ STATUS_QUEUES = [
     f"MQGROUPS.GET.{NAME}",
     "MQGROUPS.SHARED.ROLES",
     "MQGROUPS.PUT.FEEDER",
+    "MQGROUPS.SOURCE.ORDERS",
 ]
 DATA_QUEUES = ["ORDERS", "INVOICES", "ORDERS.BACKOUT"]
 OBJECTS = "DEFINE QLOCAL('INVOICES') DEFPSIST(YES) REPLACE\nDEFINE QLOCAL('ORDERS.BACKOUT') DEFPSIST(YES) REPLACE\n"
@@ -222,7 +224,11 @@ def sparksource(q_mgr, administrator):
         (planned,) = queue.everything()
         assert len(list(queue.messages(planned))) == 3
     with ReservedQueue(connection, "ORDERS", exclusive=True, wait_s=0) as reserved:
+        manifests = ManifestQueue(connection, reserved, STATUS_QUEUES[4], "MQGROUPS.SHARED.STATUS.MODEL")
+        (manifest,) = manifests.change(b"S" * 24, [b"{}"], ())
         reserved.remove([planned.key], 100)
+        assert manifests.browse(b"S" * 24) == [(manifest, b"{}")]
+        manifests.change(b"S" * 24, (), [manifest])
 
 
 def sparksink(q_mgr, administrator):
