@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 PYTHONS=${PYTHONS:-python3.11 python3.12 python3.13 python3.14}
-EXTRAS=ibmmq,embedded
+EXTRAS=ibmmq,embedded,testing
 ROOT=$PWD
 
 say() { printf 'release-check: %s\n' "$*"; }
@@ -43,8 +43,9 @@ try() {
     library=$(bare "$here/env/bin" mqgroups embedded build --print-dir)
     [[ $library == "$here/env"/* ]] || fail "the client library is not the package's own: $library"
     bare "$here/env/bin" mqgroups demo --days 2 --kills 2 >"$here/demo.log" || fail "mqgroups demo: $(tail -5 "$here/demo.log")"
+    bare "$here/env/bin" python "$ROOT/tools/smoke_pytest.py" "$ROOT/mqgroups/testing/README.md"
     [[ -z $(ls -A "$here/home") ]] || fail "something was written into the home directory: $(find "$here/home")"
-    say "$python, ${distribution#dist/}: smoke test and demo passed"
+    say "$python, ${distribution#dist/}: smoke test, demo and the pytest plugin's first example passed"
 }
 
 tried=0
