@@ -16,8 +16,8 @@ export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-short demo-cluster demo-cluster-short pipeline pipeline-short test test-container test-url test-ibmmq \
-        stateful fuzz faults faults-short faults-spark faults-spark-short faults-workers faults-workers-short mutations bench bench-short compare compare-short load lint types \
-        format clean
+        stateful fuzz faults faults-short faults-spark faults-spark-short faults-workers faults-workers-short mutations bench \
+        bench-short compare compare-short load lint types format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
