@@ -48,7 +48,10 @@ def main(folder: Path) -> None:
     done.mkdir(exist_ok=True)
     with (
         connect() as q_mgr,
-        q_mgr.group_producer("ORDERS", name="files.loader", commit_every=100, on_resume=resumed) as producer,
+        mqgroups.ProgressBar() as bar,  # at a terminal only
+        q_mgr.group_producer(
+            "ORDERS", name="files.loader", commit_every=100, on_resume=resumed, on_progress=bar
+        ) as producer,
     ):
         for path in sorted(folder.glob("*.csv"), key=lambda path: (path.name not in interrupted, path.name)):
             put_file(producer, path)

@@ -16,7 +16,7 @@ The package from the application downwards; each line imports only from the line
 
      workers/           several consumers or pipes at once, supervised
      queue_manager.py   connect, wrap: a connection that makes producers, consumers and pipes
-     codecs.py          text and JSON as message data
+     codecs.py          text and JSON as message data       progress.py  a progress bar
      pipe.py            a consumer and a producer in the same units of work       batch/  groups put by many short-lived attempts
      put/   puts a group                get/   gets a group
      operate/           operators' functions: show, repair, move
@@ -50,10 +50,11 @@ from mqgroups.get.group import IncomingGroup
 from mqgroups.mqi.message import Message
 from mqgroups.mqi.secret import Secret
 from mqgroups.pipe import GroupPipe, PipedGroup
+from mqgroups.progress import ProgressBar
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.producer import GroupProducer
 from mqgroups.queue_manager import QueueManager, connect, wrap
-from mqgroups.status.hooks import InDoubt, Resumed
+from mqgroups.status.hooks import InDoubt, Progress, Resumed
 from mqgroups.stopping import StopOnSignals, stop_on_signals
 from mqgroups.workers import Workers, WorkerStatus
 
@@ -72,6 +73,8 @@ __all__ = [
     "OutgoingGroup",
     "Persistence",
     "PipedGroup",
+    "Progress",
+    "ProgressBar",
     "QueueManager",
     "Resumed",
     "Secret",

@@ -36,7 +36,7 @@ from mqgroups.mqi.secret import Secret
 from mqgroups.mqi.structures import LONGEST_MESSAGE_BYTES
 from mqgroups.pipe import GroupPipe, with_room
 from mqgroups.put.producer import GroupProducer
-from mqgroups.status.hooks import Hooks, OnAbandon, OnInDoubt, OnResume
+from mqgroups.status.hooks import Hooks, OnAbandon, OnInDoubt, OnProgress, OnResume
 from mqgroups.telemetry import context
 from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK, TelemetrySettings
 
@@ -100,6 +100,7 @@ class QueueManager(ConnectionHolder):
         codec: Codec | None = None,
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
+        on_progress: OnProgress | None = None,
     ) -> GroupProducer:
         """Return a producer that puts message groups to ``queue``.
 
@@ -136,6 +137,8 @@ class QueueManager(ConnectionHolder):
                 method raises it too; the group stays as it was found.
             on_in_doubt: called once for each MQCMIT of messages that had no answer, as soon as the outcome is known. If it
                 raises an error, so does the call during which this happened; ``group()`` goes on after the last commit.
+            on_progress: called after each commit of messages, with what is committed (``Progress``). It should return quickly.
+                If it raises an error, so does the call that committed; the commit stands.
 
         Raises:
             ConfigurationError: a setting is invalid.
@@ -159,7 +162,7 @@ class QueueManager(ConnectionHolder):
             segment_bytes=segment_bytes,
             bind=bind,
             put_response=put_response,
-            hooks=Hooks(on_resume, on_in_doubt),
+            hooks=Hooks(on_resume, on_in_doubt, on_progress=on_progress),
         )
         return GroupProducer(self._connection, settings.checked(self))
 
@@ -183,6 +186,7 @@ class QueueManager(ConnectionHolder):
         codec: Codec | None = None,
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
+        on_progress: OnProgress | None = None,
     ) -> GroupConsumer:
         """Return a consumer that gets message groups from ``queue``.
 
@@ -211,7 +215,7 @@ class QueueManager(ConnectionHolder):
             on_abandon: called with the ``GroupAbandoned`` error of an abandoned group, before that group is committed and the
                 error is raised. Use it to undo durably the effects of the group's messages. If it raises an error, the group
                 comes again.
-            on_resume, on_in_doubt: as for a producer.
+            on_resume, on_in_doubt, on_progress: as for a producer.
 
         Raises:
             ConfigurationError: a setting is invalid.
@@ -235,7 +239,7 @@ class QueueManager(ConnectionHolder):
             max_message_length=max_message_length,
             stream=stream,
             poison=poison,
-            hooks=Hooks(on_resume, on_in_doubt, on_abandon),
+            hooks=Hooks(on_resume, on_in_doubt, on_abandon, on_progress),
         )
         return GroupConsumer(self._connection, settings.checked())
 
@@ -262,6 +266,7 @@ class QueueManager(ConnectionHolder):
         codec: Codec | None = None,
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
+        on_progress: OnProgress | None = None,
     ) -> GroupPipe:
         """Return a pipe that gets groups from ``source`` and puts groups made from them to ``target``, exactly once.
 
@@ -287,7 +292,7 @@ class QueueManager(ConnectionHolder):
             group_wait_s=group_wait_s,
             complete_groups_only=complete_groups_only,
             poison=poison,
-            hooks=Hooks(on_resume, on_in_doubt, on_abandon),
+            hooks=Hooks(on_resume, on_in_doubt, on_abandon, on_progress),
         )
         outgoing = ProducerSettings(
             codec=codec,

@@ -35,8 +35,10 @@ ROOMS: dict[str, set[str]] = {
     "queue_manager": {"get", "pipe", "put"} | OWNERS,
     "codecs": {"errors"},
     "stopping": {"errors"},
+    "progress": {"errors", "status"},
     "workers": {"get", "operate", "pipe", "queue_manager"} | OWNERS,
-    "__init__": {"codecs", "get", "operate", "pipe", "put", "queue_manager", "stopping", "workers"} | OWNERS,
+    "__init__": {"codecs", "get", "operate", "pipe", "progress", "put", "queue_manager", "stopping", "workers"}
+    | OWNERS,
     "spark": {"batch", "queue_manager"} | OWNERS,
     "embedded": {"mqi.constants"},
     "testing": {"embedded", "mqi.constants"},

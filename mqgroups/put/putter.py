@@ -210,8 +210,7 @@ class Putter:
         try:
             self.work.back_out_after(error)
         finally:
-            self._run.clear()
-            self._stand_at_committed()
+            self.set_back()
 
     def close(self, *, delete_status: bool = False) -> None:
         """Close both queues."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.status import StatusRecord
+from mqgroups.status.open_unit import OpenUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +21,14 @@ class Ending:
         committed: the position in the group after it.
         messages: how many messages it commits.
         in_doubt: MQCMIT's reason code if its answer was lost; else 0.
+        unit: the unit of work, if it has messages.
     """
 
     record: StatusRecord | None
     committed: GroupPosition
     messages: int
     in_doubt: int = 0
+    unit: OpenUnit | None = None
 
 
 @dataclass(frozen=True, slots=True)

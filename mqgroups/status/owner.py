@@ -26,6 +26,7 @@ from mqgroups.errors import OwnerActive, OwnershipLost, QueueMissing, Stopped
 from mqgroups.status.hooks import Hooks, InDoubt, Resumed
 from mqgroups.status.keeper import RecordKeeper
 from mqgroups.status.known import Ending, Known, position_of
+from mqgroups.status.news import News
 from mqgroups.status.open_unit import Note, OpenUnit, note_of
 from mqgroups.status.records import foreign_record
 from mqgroups.telemetry import logs
@@ -44,6 +45,7 @@ class Owner:
         resumed: the record found at the start, if a group was interrupted; else ``None``.
         unit: its part of the open unit of work.
         telemetry: its spans and metrics.
+        news: what its hooks are to be told.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Owner:
         self.keeper = keeper
         self.hooks = hooks
         self._expected = Expectations(role, name, queue, connection.q_mgr_identifier)
+        self.news = News(hooks, self._expected)
         self._owner_id = owner_id or uuid.uuid4().hex
         record = keeper.read()
         decision = restart_action(record, self._expected)
@@ -214,7 +217,8 @@ class Owner:
             record = replace(record, suspect=None, quarantine=False, properties=NO_PROPERTIES)
         goes_on = record.state is RecordState.IN_GROUP
         self._known = replace(
-            self._known, ending=Ending(record, position_of(record) if goes_on else AT_START, self.unit.messages)
+            self._known,
+            ending=Ending(record, position_of(record) if goes_on else AT_START, self.unit.messages, unit=self.unit),
         )
         # After noting the commit: on a wrapped connection the application may commit at any moment.
         self.keeper.stage(record)
@@ -269,7 +273,7 @@ class Owner:
             self.unit = OpenUnit(note_of(self._known.record))
         else:
             self.keeper.ended(committed=True)
-            self._take_over(ending.record, ending.committed, ending.messages)
+            self._take_over(ending.record, ending)
 
     def is_backed_out(self, why: BaseException | str) -> None:
         """Note that the unit of work is backed out to the last commit. A commit in doubt stays in doubt."""
@@ -319,8 +323,8 @@ class Owner:
             raise self.lost_to(found)
         return outcome if ending is not None else CommitOutcome.BACKED_OUT
 
-    def conclude(self, found: StatusRecord | None, outcome: CommitOutcome) -> InDoubt | None:
-        """Accept the outcome; returns a value for the application if a commit of messages was in doubt."""
+    def conclude(self, found: StatusRecord | None, outcome: CommitOutcome) -> None:
+        """Accept the outcome; if a commit of messages was in doubt, it is news."""
         ending = self._known.ending
         in_doubt = ending is not None and bool(ending.in_doubt and ending.messages)
         self.telemetry.concluded(outcome.value, in_doubt=in_doubt)
@@ -328,14 +332,14 @@ class Owner:
         if told is not None:
             extra = self.log_fields(told.reason)
             _log.warning("%r: unit of work %d was %s", self, told.unit_of_work, told.outcome, extra=extra)
+            self.news.settled(told)
         if self._is_gone(found):
-            self._take_over(None, AT_START, 0)
+            self._take_over(None, None)
         elif ending is not None and outcome is CommitOutcome.COMMITTED:
-            self._take_over(found, ending.committed, ending.messages)
+            self._take_over(found, ending)
         else:
             self._known = replace(self._known, ending=None)
             self._forget("connection lost")
-        return told
 
     def lost_to(self, holder: StatusRecord | None) -> OwnershipLost:
         """Return the error for a name that another instance has taken over."""
@@ -350,12 +354,14 @@ class Owner:
         own = (known, ending.record if ending is not None else None)
         return self._closing and _mark(found) not in [record.mark for record in own if record is not None]
 
-    def _take_over(self, record: StatusRecord | None, committed: GroupPosition, messages: int) -> None:
-        if record:
-            self.telemetry.ended(position_of(record), messages, group_name=self.unit.group_name)
-            if messages and record.state is RecordState.COMPLETED:
+    def _take_over(self, record: StatusRecord | None, ending: Ending | None) -> None:
+        if record and ending:
+            self.telemetry.ended(position_of(record), ending.messages, group_name=self.unit.group_name)
+            if ending.messages and record.state is RecordState.COMPLETED:
                 self.telemetry.group_ended(record.msg_seq_number)
-        self._known = Known(record, committed)
+            if ending.messages and ending.unit:
+                self.news.committed(record, ending.unit)
+        self._known = Known(record, ending.committed if ending else AT_START)
         self.unit = OpenUnit(note_of(record))
 
     def _forget(self, why: BaseException | str) -> None:

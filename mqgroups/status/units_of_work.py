@@ -38,7 +38,6 @@ from mqgroups.errors import (
     OwnershipLost,
 )
 from mqgroups.mqi import constants as mq
-from mqgroups.status.hooks import InDoubt, OnInDoubt
 from mqgroups.status.owner import Owner
 from mqgroups.telemetry import semantic_conventions as sc
 
@@ -69,7 +68,6 @@ class UnitsOfWork:
         # Whether the keepers have got their records in the open unit of work.
         self._holds_records = False
         self._lost: OwnershipLost | None = None
-        self._outcomes_to_tell: list[tuple[OnInDoubt | None, InDoubt]] = []
 
     def add(self, owner: Owner) -> None:
         """Add an owner, before ``claim``: its record is put in these units of work."""
@@ -203,6 +201,8 @@ class UnitsOfWork:
         self._holds_records = False
         for owner in self.owners:
             owner.is_committed()
+        for owner in self.owners:
+            owner.news.tell_progress()
 
     def _check_committed(self) -> None:
         try:
@@ -346,7 +346,7 @@ class UnitsOfWork:
         finally:
             self.redoing = False
             # Only now: if the application's function raises an error, everything here must be finished.
-            self._tell_outcomes()
+            self._tell_news()
 
     @property
     def _in_doubt(self) -> bool:
@@ -377,7 +377,7 @@ class UnitsOfWork:
                 self.redo(error, again)
                 return
             finally:
-                self._tell_outcomes()
+                self._tell_news()
         if connection.can_go_on and (self._in_doubt or not connection.usable or is_stale):
             self.redo(connection.gone(), again)
 
@@ -423,9 +423,7 @@ class UnitsOfWork:
         except OwnershipLost as lost:
             raise self._is_lost(lost) from None
         for owner, record, outcome in outcomes:
-            told = owner.conclude(record, outcome)
-            if told is not None:
-                self._outcomes_to_tell.append((owner.hooks.on_in_doubt, told))
+            owner.conclude(record, outcome)
         is_committed = any(outcome is CommitOutcome.COMMITTED for _, _, outcome in outcomes)
         return CommitOutcome.COMMITTED if is_committed else CommitOutcome.BACKED_OUT
 
@@ -434,11 +432,9 @@ class UnitsOfWork:
         self._lost = lost
         return lost
 
-    def _tell_outcomes(self) -> None:
-        while self._outcomes_to_tell:
-            on_in_doubt, outcome = self._outcomes_to_tell.pop(0)
-            if on_in_doubt:
-                on_in_doubt(outcome)
+    def _tell_news(self) -> None:
+        for owner in self.owners:
+            owner.news.tell()
 
     def __repr__(self) -> str:
         names = ", ".join(owner.name for owner in self.owners)
