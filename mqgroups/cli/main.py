@@ -9,6 +9,7 @@
     mqgroups recover          inspect a producer's or consumer's status queue before it is started
     mqgroups salvage rebuild  write a lost status record again, from the messages of its group
     mqgroups salvage move     move the rest of a group to another queue
+    mqgroups watch            watch the groups and owners of a queue, with rates
     mqgroups batches list     show the records that the Spark sink has left on a shared status queue
     mqgroups batches purge    remove the records of a sink that does not come back
     mqgroups pipeline check   check a pipeline's file, and show what would be read
@@ -51,6 +52,7 @@ from mqgroups.cli.owners import owners
 from mqgroups.cli.pipeline import pipeline
 from mqgroups.cli.recover import recover
 from mqgroups.cli.salvage import salvage
+from mqgroups.cli.watch import watch
 
 
 class _Main(click.Group):
@@ -77,5 +79,18 @@ def main() -> None:
     """IBM MQ message groups that span several units of work."""
 
 
-for command in (batches, completion, definitions, doctor, embedded, groups, manual, owners, pipeline, recover, salvage):
+for command in (
+    batches,
+    completion,
+    definitions,
+    doctor,
+    embedded,
+    groups,
+    manual,
+    owners,
+    pipeline,
+    recover,
+    salvage,
+    watch,
+):
     main.add_command(command)
