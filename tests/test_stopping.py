@@ -380,7 +380,15 @@ def test_a_signal_ends_the_block_and_says_which_it_was(owner):
     assert owner.get_groups() == [THIS[2:]]
 
 
-def test_a_second_signal_does_what_it_did_before_the_block(owner):
+@pytest.fixture
+def ctrl_c():
+    """SIGINT raises KeyboardInterrupt, also where the tests were started in the background, with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_second_signal_does_what_it_did_before_the_block(owner, ctrl_c):
     owner.put_raw_group(THIS)
     with owner.consumer() as consumer, pytest.raises(KeyboardInterrupt), mqgroups.stop_on_signals(consumer):
         for _ in next(iter(consumer)):

@@ -11,6 +11,7 @@
     mqgroups recover          inspect a producer's or consumer's status queue before it is started
     mqgroups salvage rebuild  write a lost status record again, from the messages of its group
     mqgroups salvage move     move the rest of a group to another queue
+    mqgroups watch            watch the groups and owners of a queue, with rates
     mqgroups batches list     show the records that the Spark sink has left on a shared status queue
     mqgroups batches purge    remove the records of a sink that does not come back
     mqgroups pipeline check   check a pipeline's file, and show what would be read
@@ -54,6 +55,7 @@ from mqgroups.cli.owners import owners
 from mqgroups.cli.pipeline import pipeline
 from mqgroups.cli.recover import recover
 from mqgroups.cli.salvage import salvage
+from mqgroups.cli.watch import watch
 from mqgroups.cli.work import work
 
 
@@ -95,5 +97,6 @@ for command in (
     recover,
     salvage,
     work,
+    watch,
 ):
     main.add_command(command)

@@ -36,6 +36,12 @@ _OUTPUT = click.option(
 _JSON = click.option("--json", "output", flag_value="json", help="The same as --output json.")
 
 
+# For commands that print as long as they run.
+json_lines_option = click.option(
+    "--json", "output", flag_value="json", default="table", help="Print a line of JSON for each look."
+)
+
+
 def output_option(command: Command) -> Command:
     """Add --output and --json."""
     return _OUTPUT(_JSON(command))

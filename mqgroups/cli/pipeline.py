@@ -81,9 +81,9 @@ def check(config: Path, overrides: Sequence[str]) -> None:
             f"                 {left:,} more in incomplete groups, in segments or in open units of work, which are not read yet"
         )
     if waiting.readers:
+        readers = number(waiting.readers, "time")
         click.echo(
-            f"                 open for input {number(waiting.readers, 'time')}, so the pipeline, which opens it "
-            "exclusively, would wait"
+            f"                 open for input {readers}; the pipeline opens the queue exclusively, so it would wait"
         )
     for name, words in _outputs(found):
         click.echo(f"  {name:13}  {words}")

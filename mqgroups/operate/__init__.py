@@ -17,6 +17,7 @@ The first argument of each function is a connected queue manager (``mqgroups.con
 | Which messages of this group are there? | `messages_of_group` | `FoundGroupMessage` |
 | Which producers and consumers have a status queue, and what do they do? | `find_owners` | `SeenOwners` |
 | Is a group split over the instances of this cluster queue? | `inspect_cluster` | `ClusterInspection` |
+| What is wrong with this installation, and what mends it? | `examine` | `Finding` |
 | Give the interrupted group of a program that will not come back to another name | `take_over` | `Takeover` |
 | Write a lost status record again, from the messages of its group | `salvage_owner` | `Salvage` |
 | Move the rest of a group to another queue | `move_group` | `GroupMove` |
@@ -32,12 +33,14 @@ server for facts that the MQI does not return, and ``mqsc.py`` sends MQSC to it.
 from __future__ import annotations
 
 from mqgroups.core.cluster import ClusterInspection, GroupSplit, Instance
+from mqgroups.core.findings import Finding, Severity
 from mqgroups.core.group_state import GroupOwner, GroupState
 from mqgroups.core.inspection import GroupInspection, QueueInspection
 from mqgroups.core.owner_state import OwnerCondition
 from mqgroups.core.status import StatusRecord
 from mqgroups.operate.browse import inspect_queue
 from mqgroups.operate.cluster import inspect_cluster
+from mqgroups.operate.doctor import examine
 from mqgroups.operate.group_messages import FoundGroupMessage, messages_of_group
 from mqgroups.operate.groups import GroupList, ListedGroup, browse_groups
 from mqgroups.operate.move import GroupMove, move_group
@@ -48,6 +51,7 @@ from mqgroups.operate.takeover import Takeover, take_over
 
 __all__ = [
     "ClusterInspection",
+    "Finding",
     "FoundGroupMessage",
     "GroupInspection",
     "GroupList",
@@ -64,9 +68,11 @@ __all__ = [
     "Salvage",
     "SeenOwner",
     "SeenOwners",
+    "Severity",
     "StatusRecord",
     "Takeover",
     "browse_groups",
+    "examine",
     "find_owners",
     "inspect_cluster",
     "inspect_owner",

@@ -91,9 +91,10 @@ class GroupStore:
         if found is None:
             found = (self._unspilled(*key) if self._spilled else None) or self._new(message.group_id)
             self._counting[key] = found
-            if len(self._counting) > self._most:
-                self._spill()
         found[1].add(message)
+        # Only now: the group of this message may be among those that are written.
+        if len(self._counting) > self._most:
+            self._spill()
 
     def _new(self, group_id: bytes) -> tuple[int, GroupTally]:
         self._seen += 1

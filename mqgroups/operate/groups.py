@@ -56,6 +56,8 @@ class BrowsedInstance:
         depth: CURDEPTH before browsing; ``None`` if it could not be inquired.
         messages: how many messages were browsed so far.
         others: how many of them are in no group.
+        newest: the latest put time of a message: 16 digits, UTC; empty before the first message.
+        newer: how many messages were put after the time that the caller asked for.
         open_input, open_output: the numbers of open handles; ``None`` if they could not be inquired.
         hidden: how many messages are in uncommitted units of work; ``None`` if the command server could not be asked.
         unseen: what could not be seen, and for want of what: a sentence each.
@@ -66,6 +68,8 @@ class BrowsedInstance:
     depth: int | None = None
     messages: int = 0
     others: int = 0
+    newest: str = ""
+    newer: int = 0
     open_input: int | None = None
     open_output: int | None = None
     hidden: int | None = None
@@ -151,7 +155,11 @@ class GroupList:
 
 
 def browse_groups(
-    q_mgrs: Sequence[ConnectionHolder], queue: str, on_progress: OnProgress = lambda _: None
+    q_mgrs: Sequence[ConnectionHolder],
+    queue: str,
+    on_progress: OnProgress = lambda _: None,
+    *,
+    newer_than: str = "",
 ) -> GroupList:
     """Browse a queue on one queue manager, or all instances of a cluster queue, and count the messages of each group.
 
@@ -162,6 +170,7 @@ def browse_groups(
         q_mgrs: connected queue managers (``mqgroups.connect``, ``mqgroups.wrap``); several for a cluster queue.
         queue: a local queue, or an alias of one; the same name on each.
         on_progress: called after every 1000 messages, and at the end of each instance.
+        newer_than: count the messages that were put after this time: 16 digits, UTC.
 
     Raises:
         ConfigurationError: the name is not valid.
@@ -172,7 +181,7 @@ def browse_groups(
     store = GroupStore()
     try:
         for at, (q_mgr, instance) in enumerate(zip(q_mgrs, instances, strict=True)):
-            _browse(connection_of(q_mgr), at, instance, store, on_progress)
+            _browse(connection_of(q_mgr), at, instance, store, on_progress, newer_than)
     except BaseException:
         store.close()
         raise
@@ -180,7 +189,12 @@ def browse_groups(
 
 
 def _browse(
-    connection: Connection, at: int, instance: BrowsedInstance, store: GroupStore, on_progress: OnProgress
+    connection: Connection,
+    at: int,
+    instance: BrowsedInstance,
+    store: GroupStore,
+    on_progress: OnProgress,
+    newer_than: str,
 ) -> None:
     physical = connection.open_queue(instance.queue, mq.MQOO_BROWSE)
     try:
@@ -190,6 +204,8 @@ def _browse(
         on_progress(instance)
         for message in browsed_messages(physical):
             instance.messages += 1
+            instance.newer += message.put_time > newer_than
+            instance.newest = max(instance.newest, message.put_time)
             if message.in_group:
                 store.add(at, message)
             else:

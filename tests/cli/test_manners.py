@@ -136,7 +136,8 @@ def test_there_are_commands_that_connect():
 def test_ctrl_c_ends_a_command_with_one_sentence_and_130(owner, faults):
     faults.arm(Fault("answer", verb="MQCONNX", times=0, reason=2059))
     program = subprocess.Popen(
-        [*MQGROUPS, "owners", "--wait", "60"],
+        # Where the tests were started in the background SIGINT is ignored, and a program inherits that.
+        ["env", "--default-signal=INT", *MQGROUPS, "owners", "--wait", "60"],
         env={**os.environ, **owner.target.environment(), **environment(owner.target)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mqgroups import errors
@@ -39,6 +39,7 @@ MESSAGES = st.lists(
 
 
 @given(MESSAGES, st.integers(1, 4))
+@example([(1, message(0, 1, MIG | LAST)), (0, message(0, 1)), (1, message(0, 1))], 1)
 def test_groups_are_counted_the_same_however_few_fit_in_memory(messages, most):
     all_of_them: dict[tuple[int, bytes], list[Browsed]] = {}
     store = GroupStore(most)
