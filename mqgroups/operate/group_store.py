@@ -92,7 +92,7 @@ class GroupStore:
             found = (self._unspilled(*key) if self._spilled else None) or self._new(message.group_id)
             self._counting[key] = found
         found[1].add(message)
-        # Only now: the group of this message may be among those that are written.
+        # After the message is counted: the group that it belongs to may be written, too.
         if len(self._counting) > self._most:
             self._spill()
 
@@ -108,9 +108,10 @@ class GroupStore:
     def _spill(self) -> None:
         """Write complete groups to the database; and if most are not complete, those that were seen first."""
         keys = [key for key, (_, tally) in self._counting.items() if tally.is_complete]
-        if len(keys) < self._most // 2:
+        least = max(1, self._most // 2)
+        if len(keys) < least:
             chosen = set(keys)
-            keys += islice((key for key in self._counting if key not in chosen), self._most // 2)
+            keys += islice((key for key in self._counting if key not in chosen), least)
         self._write(keys)
 
     def _write(self, keys: list[tuple[int, bytes]]) -> None:
