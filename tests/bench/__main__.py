@@ -2,7 +2,8 @@
 
 One run measures all loops in turns on one queue manager, client and server pinned to one core, and reports medians and
 ratios. The queue manager counts the MQI calls. Then single calls are measured without Python on the client's side, and what
-tracing and a restart cost; then groups on a cluster; and, but for the short form, Spark source and sink against loops by hand.
+tracing and a restart cost; then groups on a cluster; and, but for the short form, several workers against one, and Spark source
+and sink against loops by hand.
 """
 
 from __future__ import annotations
@@ -137,16 +138,20 @@ def main() -> None:
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--spark", action="store_true", help="only Spark source and sink")
     only.add_argument("--cluster", action="store_true", help="only groups on a cluster")
+    only.add_argument("--workers", action="store_true", help="only several workers against one")
     parser.add_argument("--json", type=Path, default=Path("build/bench.json"), help="where the figures go")
     arguments = parser.parse_args()
     load(build())
     console = Console(width=140)
     summary: dict[str, object] = {}
-    if not (arguments.spark or arguments.cluster):
+    is_all = not (arguments.spark or arguments.cluster or arguments.workers)
+    if is_all:
         summary = _library(console, arguments)
-    if not arguments.spark:
+    if is_all or arguments.cluster:
         summary["cluster"] = _cluster(console, short=arguments.short)
-    if not (arguments.short or arguments.cluster):
+    if arguments.workers or (is_all and not arguments.short):
+        summary["workers"] = _workers(console, short=arguments.short)
+    if arguments.spark or (is_all and not arguments.short):
         summary["spark"] = _spark(console)
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(json.dumps(summary, indent=2) + "\n")
@@ -163,6 +168,17 @@ def _spark(console: Console) -> dict[str, object]:
     found = spark.measure(groups=20, messages=2_000, rounds=5)
     spark.report(console, found)
     return found
+
+
+def _workers(console: Console, *, short: bool) -> list[dict[str, float]]:
+    """Measure one, two and four workers on a slow line."""
+    from tests.bench import workers
+
+    rows = workers.summary(
+        workers.measure((1, 2, 4), groups=40 if short else 100, rounds=1 if short else 5, latency_ms=1)
+    )
+    workers.report(console, rows, latency_ms=1)
+    return rows
 
 
 def _cluster(console: Console, *, short: bool) -> dict[str, object]:
