@@ -87,7 +87,7 @@ faults-workers-short: setup ## a sample of the same in two minutes
 faults-spark-short: setup ## a sample of the same in a few minutes
 	@$(RUN) -m tests.faults.spark.campaign --short $(FAULTS_ARGS)
 
-bench: setup ## the library, clusters and Spark against hand-written loops, all embedded (BENCH_ARGS=--cluster or --spark)
+bench: setup ## the library, clusters and Spark against hand-written loops, all embedded (BENCH_ARGS=--cluster, --spark, --workers)
 	@$(RUN) -m tests.bench $(BENCH_ARGS)
 
 bench-short: setup ## the same in less time

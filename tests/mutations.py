@@ -203,6 +203,27 @@ MUTATIONS = (
         "tests/test_stopping.py -k interrupted",
     ),
     Mutation(
+        "a worker finishes the groups of names that have no worker",
+        "workers/worker.py",
+        "            if state is OwnerState.INTERRUPTED:\n                yield name\n",
+        "            del state\n",
+        "tests/workers/test_workers.py -k fewer",
+    ),
+    Mutation(
+        "a worker stops when its supervisor is killed",
+        "workers/run.py",
+        "        connection.wait([supervisor.sentinel])\n        worker.stop()\n",
+        "        connection.wait([supervisor.sentinel])\n",
+        "tests/workers/test_workers.py -k supervisor_is_killed",
+    ),
+    Mutation(
+        "a handler has to handle its group to the end",
+        "workers/worker.py",
+        "        if not group.has_ended and not self._stopping:\n",
+        "        if group is None:\n",
+        "tests/workers/test_workers.py -k to_the_end",
+    ),
+    Mutation(
         "MQBACK comes before MQDISC",
         "connection/handle.py",
         '"MQBACK", self._binding.MQBACK(hconn)',

@@ -2,8 +2,8 @@
 
 One run measures all loops in turns on one queue manager, client and server pinned to one core, and reports medians and
 ratios. The queue manager counts the MQI calls. Then single calls are measured without Python on the client's side, and what
-tracing and a restart cost; then groups on a cluster; and, but for the short form, Spark source and sink against loops by hand,
-and the Spark source with up to 100,000 groups.
+tracing and a restart cost; then groups on a cluster; and, but for the short form, several workers against one, Spark source and
+sink against loops by hand, and the Spark source with up to 100,000 groups.
 """
 
 from __future__ import annotations
@@ -139,18 +139,22 @@ def main() -> None:
     only.add_argument("--spark", action="store_true", help="only Spark source and sink")
     only.add_argument("--groups", action="store_true", help="only the Spark source with many groups")
     only.add_argument("--cluster", action="store_true", help="only groups on a cluster")
+    only.add_argument("--workers", action="store_true", help="only several workers against one")
     parser.add_argument("--json", type=Path, default=Path("build/bench.json"), help="where the figures go")
     arguments = parser.parse_args()
     load(build())
     console = Console(width=140)
     summary: dict[str, object] = {}
-    if not (arguments.spark or arguments.groups or arguments.cluster):
+    is_all = not (arguments.spark or arguments.groups or arguments.cluster or arguments.workers)
+    if is_all:
         summary = _library(console, arguments)
-    if not (arguments.spark or arguments.groups):
+    if is_all or arguments.cluster:
         summary["cluster"] = _cluster(console, short=arguments.short)
-    if not (arguments.short or arguments.groups or arguments.cluster):
+    if arguments.workers or (is_all and not arguments.short):
+        summary["workers"] = _workers(console, short=arguments.short)
+    if arguments.spark or (is_all and not arguments.short):
         summary["spark"] = _spark(console)
-    if arguments.groups or not (arguments.short or arguments.spark or arguments.cluster):
+    if arguments.groups or (is_all and not arguments.short):
         summary["groups"] = _groups(console, short=arguments.short)
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(json.dumps(summary, indent=2) + "\n")
@@ -181,6 +185,17 @@ def _groups(console: Console, *, short: bool) -> list[dict[str, object]]:
     found = [spark_groups.measure(*case) for case in cases]
     spark_groups.report(console, found)
     return spark_groups.as_json(found)
+
+
+def _workers(console: Console, *, short: bool) -> list[dict[str, float]]:
+    """Measure one, two and four workers on a slow line."""
+    from tests.bench import workers
+
+    rows = workers.summary(
+        workers.measure((1, 2, 4), groups=40 if short else 100, rounds=1 if short else 5, latency_ms=1)
+    )
+    workers.report(console, rows, latency_ms=1)
+    return rows
 
 
 def _cluster(console: Console, *, short: bool) -> dict[str, object]:
