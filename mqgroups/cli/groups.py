@@ -250,7 +250,8 @@ class _Counted:
 
 def _show_groups(report: Report, found: GroupList, sort: SortKey, limit: int, now: datetime) -> None:
     several = len(found.instances) > 1
-    report.rows("groups", group_listing(now, several=several), found.groups(sort), limit or None)
+    listing = group_listing(now, several=several)
+    report.rows("groups", listing, found.groups(sort), limit or None, found.listed)
     for instance in found.instances:
         for sentence in instance.unseen:
             report.note(f"not seen at {instance.q_mgr_name}: {sentence}")

@@ -66,8 +66,23 @@ class Report:
         if self._output != "json":
             complain(sentence)
 
-    def rows(self, name: str, listing: Listing[Row], rows: Iterable[Row], limit: int | None = None) -> None:
-        """Print rows, which are ``name`` in a JSON document. A table has at most ``limit`` rows; ``None``: all."""
+    def rows(
+        self,
+        name: str,
+        listing: Listing[Row],
+        rows: Iterable[Row],
+        limit: int | None = None,
+        total: int | None = None,
+    ) -> None:
+        """Print rows, which are ``name`` in a JSON document.
+
+        Args:
+            name: in a JSON document.
+            listing: how rows are shown.
+            rows: the rows.
+            limit: how many rows a table has at most; ``None``: all.
+            total: how many rows there are, if that is known without counting them.
+        """
         if self._output == "json":
             click.echo("{" if not self._has_rows else ",")
             click.echo(f"{json.dumps(name)}: [", nl=False)
@@ -81,8 +96,8 @@ class Report:
                 click.echo(line)
         else:
             rest = iter(rows)
-            listing.print_table(islice(rest, limit), wide=self._output == "wide")
-            more = sum(1 for _ in rest)
+            printed = listing.print_table(islice(rest, limit), wide=self._output == "wide")
+            more = sum(1 for _ in rest) if total is None else total - printed
             if more:
                 self.print(f"and {number(more, 'more row')}: --limit 0 shows all, --only and --older-than show fewer")
 

@@ -151,6 +151,11 @@ class GroupStore:
         self._database.executemany("REPLACE INTO judged VALUES (?, ?, ?, ?)", rows())
         self._database.execute("COMMIT")
 
+    def judged(self) -> int:
+        """Return how many groups ``all`` yields."""
+        (number,) = self._database.execute("SELECT count(*) FROM judged").fetchone()
+        return int(number)
+
     def all(self, sort: SortKey = "queue") -> Iterator[tuple[int, GroupInspection, GroupJudgement]]:
         """Yield the groups that were judged: instance, group, judgement."""
         query = f"SELECT at, rank, since, {_COLUMNS} FROM judged JOIN tally USING (group_id, at) ORDER BY {_SQL_ORDER[sort]}"

@@ -127,6 +127,11 @@ class GroupList:
 
         self._store.judge(judge)
 
+    @property
+    def listed(self) -> int:
+        """How many groups were chosen."""
+        return self._store.judged()
+
     def groups(self, sort: SortKey = "queue") -> Iterator[ListedGroup]:
         """Yield the chosen groups."""
         for at, group, verdict in self._store.all(sort):
