@@ -80,7 +80,8 @@ faults-spark: setup ## Spark queries killed at each point of their protocol, 120
 faults-spark-short: setup ## a sample of the same in a few minutes
 	@$(RUN) -m tests.faults.spark.campaign --short $(FAULTS_ARGS)
 
-bench: setup ## the library, clusters and Spark against hand-written loops, all embedded (BENCH_ARGS=--cluster or --spark)
+bench: ## figures with their goals, written to docs/measurements.md (BENCH_ARGS=client|latency|embedded|tracing|cluster|spark)
+	@bash tools/setup.sh compare
 	@$(RUN) -m tests.bench $(BENCH_ARGS)
 
 bench-short: setup ## the same in less time

@@ -119,7 +119,7 @@ class OutgoingGroup:
 
         Raises:
             QueueFull, QueueInhibited: the queue stayed full, or its puts inhibited, for ``full_wait_s``. The messages before this
-                one are committed.
+                one are committed. With ``put_response="async"`` the call for a later message may raise it.
             GroupUsage: the group has ended, or an earlier call failed.
             MessageRefused: the payload, a property, the format or the CorrelId is invalid. Nothing of this message is put, and
                 the group goes on with the next ``put``. Invalid data in a stream is found only while it is read; then the unit of
