@@ -87,7 +87,8 @@ faults-workers-short: setup ## a sample of the same in two minutes
 faults-spark-short: setup ## a sample of the same in a few minutes
 	@$(RUN) -m tests.faults.spark.campaign --short $(FAULTS_ARGS)
 
-bench: setup ## the library, clusters and Spark against hand-written loops, all embedded (BENCH_ARGS=--cluster, --spark, --workers)
+bench: ## figures with their goals, written to docs/measurements.md (BENCH_ARGS=client|latency|embedded|tracing|cluster|workers|spark|groups)
+	@bash tools/setup.sh compare
 	@$(RUN) -m tests.bench $(BENCH_ARGS)
 
 bench-short: setup ## the same in less time

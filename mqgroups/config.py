@@ -152,7 +152,9 @@ def _check_owner(settings: OwnerSettings) -> None:
         )
 
 
-def segmented_status(layout: StatusLayout, commit_every: Every, q_mgr: ConnectionHolder) -> bool:
+def segmented_status(
+    layout: StatusLayout, commit_every: Every, q_mgr: ConnectionHolder, put_response: PutResponse = "sync"
+) -> bool:
     """Return whether status records are put as segments of one message.
 
     Raises:
@@ -161,8 +163,10 @@ def segmented_status(layout: StatusLayout, commit_every: Every, q_mgr: Connectio
     check_mode("status_layout", layout, StatusLayout)
     if layout == "segmented":
         _refuse_on_zos(q_mgr, "status_layout='segmented'")
+    # With asynchronous puts that MQGET is one of five answers for which a unit of work waits, whatever its size.
     small = commit_every.messages is not None and commit_every.messages <= _SMALL_UNIT_OF_WORK
-    return layout == "segmented" or (layout == "auto" and small and q_mgr.platform != mq.MQPL_ZOS)
+    pays = small or put_response == "async"
+    return layout == "segmented" or (layout == "auto" and pays and q_mgr.platform != mq.MQPL_ZOS)
 
 
 def _refuse_on_zos(q_mgr: ConnectionHolder, setting: str) -> None:

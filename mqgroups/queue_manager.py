@@ -114,7 +114,7 @@ class QueueManager(ConnectionHolder):
             status_model: the model queue to make the status queue from if it does not exist.
             status_layout: ``"classic"`` gets the old record whenever it puts a new one; ``"segmented"`` puts records as segments
                 of one message, which saves that MQGET but is not available on z/OS; ``"auto"`` chooses ``"segmented"`` for small
-                units of work. The layout can be changed at any restart.
+                units of work, and with ``put_response="async"``. The layout can be changed at any restart.
             owner_wait_s: how long to wait for another owner of the same name to end, seconds.
             full_wait_s: how long to wait for room on a full queue, or until puts are no longer inhibited, seconds.
             persistence: of the messages. Messages that are not persistent are lost when the queue manager restarts, and
@@ -154,7 +154,7 @@ class QueueManager(ConnectionHolder):
             commit_every=every,
             status_queue=status_queue_name(Role.PUT, name, status_queue),
             status_model=status_model,
-            segmented_status=segmented_status(status_layout, every, self),
+            segmented_status=segmented_status(status_layout, every, self, put_response),
             owner_wait_s=owner_wait_s,
             full_wait_s=full_wait_s,
             persistence=Persistence(persistence),
@@ -278,7 +278,7 @@ class QueueManager(ConnectionHolder):
             ConfigurationError, StatusError, OwnerActive, MQIError: as for a consumer and a producer.
         """
         every = with_room(checked_commit_every(commit_every), self._connection.max_uncommitted_msgs)
-        segmented = segmented_status(status_layout, every, self)
+        segmented = segmented_status(status_layout, every, self, put_response)
         incoming = ConsumerSettings(
             codec=codec,
             queue=source,
