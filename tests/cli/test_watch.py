@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -64,6 +65,8 @@ class Terminal:
         if self.pid == 0:
             variables = {**os.environ, **target.environment(), **environment(target), "TERM": "xterm-256color"}
             variables.pop("COLUMNS", None)
+            # Where the tests were started in the background SIGINT is ignored, and a program inherits that.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.execvpe(MQGROUPS[0], [*MQGROUPS, *arguments], variables)
         fcntl.ioctl(self._end, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
         self.shown = ""

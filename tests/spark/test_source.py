@@ -224,7 +224,7 @@ def test_the_format_can_be_registered(spark, owner, batch):
             "option maxgroupspertriger of format 'ibmmq': there is no such option. The nearest is",
         ),
         ({"minPartitions": "none"}, "option minPartitions of format 'ibmmq': 'none' is not valid"),
-        ({"statusQueue": "S"}, "option statusQueue of format 'ibmmq': it is for write"),
+        ({"claimTimeoutMs": "5"}, "option claimTimeoutMs of format 'ibmmq': it is for write"),
     ],
 )
 def test_an_option_that_cannot_be_is_named(batch, options, sentence):
