@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import attrgetter
 
 from mqgroups.embedded.wire.verbs import STRUCTURE_LENGTHS
@@ -21,6 +22,7 @@ MD_V1 = struct.Struct("<4s7i8sii24s24si48s48s12s32s32si28s8s8s4s")
 MD_V2 = struct.Struct("<4s7i8sii24s24si48s48s12s32s32si28s8s8s4s24s4i")
 _MDE = struct.Struct("<4s4i8si24s4i")
 _I32 = struct.Struct("<i")
+_TWO_I32 = struct.Struct("<ii")
 _EXPIRY_OFFSET = 16
 _BACKOUT_COUNT_OFFSET = 96
 _MSG_FLAGS_OFFSET = 356
@@ -38,11 +40,13 @@ def text_field(raw: bytes) -> str:
     return raw.split(b"\0", 1)[0].decode("latin-1").rstrip(" ")
 
 
+@lru_cache(1024)
 def blank_padded(raw: bytes, length: int) -> bytes:
     """Return ``raw`` up to its first NUL, padded with blanks to ``length``."""
     return raw.split(b"\0", 1)[0].ljust(length)[:length]
 
 
+@lru_cache(1024)
 def name_field(name: str, length: int = 48) -> bytes:
     """Return a name as the character field of a structure."""
     return name.encode("latin-1").ljust(length)
@@ -142,15 +146,66 @@ _fields_behind_version = attrgetter(*MessageDescriptor.__slots__[2:])
 _MD_V2_DEFAULTS = struct.pack("<24s4i", NO_GROUP, 1, 0, mq.MQMF_NONE, mq.MQOL_UNDEFINED)
 
 
+class SearchDescriptor:
+    """MQMD as MQGET is given it: what a message may be selected by, and how its data is to be converted.
+
+    Fields are read when they are asked for, which most calls never do.
+    """
+
+    __slots__ = ("_raw", "version")
+
+    def __init__(self, raw: bytes) -> None:
+        """Take the structure; raises StructureError."""
+        self.version = version_of(raw, b"MD  ", "MQMD")
+        self._raw = raw if self.version > 1 else raw + _MD_V2_DEFAULTS
+
+    @property
+    def encoding_and_ccsid(self) -> tuple[int, int]:
+        """Encoding and CodedCharSetId."""
+        return describes_data(self._raw)
+
+    @property
+    def msg_id(self) -> bytes:
+        """MsgId, 24 bytes."""
+        return self._raw[48:72]
+
+    @property
+    def correl_id(self) -> bytes:
+        """CorrelId, 24 bytes."""
+        return self._raw[72:96]
+
+    @property
+    def group_id(self) -> bytes:
+        """GroupId, 24 bytes."""
+        return self._raw[324:348]
+
+    @property
+    def msg_seq_number(self) -> int:
+        """MsgSeqNumber."""
+        number: int = _I32.unpack_from(self._raw, 348)[0]
+        return number
+
+    @property
+    def offset(self) -> int:
+        """Offset."""
+        offset: int = _I32.unpack_from(self._raw, 352)[0]
+        return offset
+
+
 def delivered_descriptor(stored: bytes, backout_count: int, expiry: int | None = None) -> bytes:
-    """Return a stored version 2 descriptor with the backout count of this delivery and, if given, what is left of Expiry."""
+    """Return a stored version 2 descriptor with the backout count of this delivery and, if given, what is left of Expiry.
+
+    ``stored`` has backout count 0.
+    """
+    if not backout_count and expiry is None:
+        return stored
     md = stored[:_BACKOUT_COUNT_OFFSET] + _I32.pack(backout_count) + stored[_BACKOUT_COUNT_OFFSET + 4 :]
     return md if expiry is None else md[:_EXPIRY_OFFSET] + _I32.pack(expiry) + md[_EXPIRY_OFFSET + 4 :]
 
 
 def describes_data(stored: bytes) -> tuple[int, int]:
     """Return Encoding and CodedCharSetId of a packed descriptor."""
-    encoding, ccsid = struct.unpack_from("<ii", stored, 24)
+    encoding, ccsid = _TWO_I32.unpack_from(stored, 24)
     return encoding, ccsid
 
 
@@ -196,21 +251,30 @@ def take_extension(md: MessageDescriptor, data: bytes) -> bytes:
     return data[_MDE.size :]
 
 
+@dataclass(frozen=True, slots=True)
 class GetMessageOptions:
     """MQGMO (IBM MQ, topic "MQGMO"). A version 1 structure matches MsgId and CorrelId and gets no statuses back."""
 
-    __slots__ = ("match_options", "msg_handle", "msg_token", "options", "raw", "version", "wait_interval_ms")
+    raw: bytes
+    version: int
+    options: int
+    wait_interval_ms: int
+    match_options: int
+    msg_token: bytes
+    msg_handle: int
 
-    def __init__(self, raw: bytes) -> None:
-        """Read the structure; raises StructureError."""
-        self.version = version_of(raw, b"GMO ", "MQGMO")
-        self.raw = raw
-        self.options, self.wait_interval_ms = struct.unpack_from("<ii", raw, 8)
-        self.match_options = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID
-        if self.version >= 2:
-            (self.match_options,) = _I32.unpack_from(raw, 72)
-        self.msg_token = raw[80:96] if self.version >= 3 else b""
-        self.msg_handle = struct.unpack_from("<q", raw, 104)[0] if self.version >= 4 else 0
+    @classmethod
+    @lru_cache
+    def read(cls, raw: bytes) -> GetMessageOptions:
+        """Return the structure; one that was read before is not read again. Raises StructureError."""
+        version = version_of(raw, b"GMO ", "MQGMO")
+        options, wait_interval_ms = _TWO_I32.unpack_from(raw, 8)
+        match_options = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID
+        if version >= 2:
+            (match_options,) = _I32.unpack_from(raw, 72)
+        msg_handle = struct.unpack_from("<q", raw, 104)[0] if version >= 4 else 0
+        token = raw[80:96] if version >= 3 else b""
+        return cls(raw, version, options, wait_interval_ms, match_options, token, msg_handle)
 
     def answered(self, resolved_q_name: bytes, statuses: bytes, token: bytes, returned_length: int) -> bytes:
         """Return the structure with its output fields set; ``statuses`` is GroupStatus, SegmentStatus, Segmentation."""
@@ -223,32 +287,30 @@ class GetMessageOptions:
         return out + raw[len(out) :]
 
 
+@dataclass(frozen=True, slots=True)
 class PutMessageOptions:
     """MQPMO (IBM MQ, topic "MQPMO")."""
 
-    __slots__ = (
-        "action",
-        "context",
-        "new_msg_handle",
-        "options",
-        "original_msg_handle",
-        "pub_level",
-        "raw",
-        "recs_present",
-        "version",
-    )
+    raw: bytes
+    version: int
+    options: int
+    context: int
+    recs_present: int
+    original_msg_handle: int
+    new_msg_handle: int
+    action: int
+    pub_level: int
 
-    def __init__(self, raw: bytes) -> None:
-        """Read the structure; raises StructureError."""
-        self.version = version_of(raw, b"PMO ", "MQPMO")
-        self.raw = raw
-        (self.options,) = _I32.unpack_from(raw, 8)
-        (self.context,) = _I32.unpack_from(raw, 16)
-        self.recs_present = _I32.unpack_from(raw, 128)[0] if self.version >= 2 else 0
-        self.original_msg_handle, self.new_msg_handle, self.action = (
-            struct.unpack_from("<qqi", raw, 160) if self.version >= 3 else (0, 0, mq.MQACTP_NEW)
-        )
-        self.pub_level = _I32.unpack_from(raw, 180)[0] if self.version >= 3 else _HIGHEST_LEVEL
+    @classmethod
+    @lru_cache
+    def read(cls, raw: bytes) -> PutMessageOptions:
+        """Return the structure; one that was read before is not read again. Raises StructureError."""
+        version = version_of(raw, b"PMO ", "MQPMO")
+        options, _, context = struct.unpack_from("<iii", raw, 8)
+        recs_present = _I32.unpack_from(raw, 128)[0] if version >= 2 else 0
+        original, new, action = struct.unpack_from("<qqi", raw, 160) if version >= 3 else (0, 0, mq.MQACTP_NEW)
+        pub_level = _I32.unpack_from(raw, 180)[0] if version >= 3 else _HIGHEST_LEVEL
+        return cls(raw, version, options, context, recs_present, original, new, action, pub_level)
 
     def answered(self, resolved_q_name: bytes, resolved_q_mgr_name: bytes) -> bytes:
         """Return the structure with its output fields set: one known destination, and where the message went."""
