@@ -25,6 +25,8 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any, TypeAlias
 
+from mqgroups.core import group_properties
+from mqgroups.core.group_properties import GroupProperties
 from mqgroups.core.model import GROUP_ID_LENGTH, GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER, MAX_OFFSET, Persistence, Role
 from mqgroups.core.poison import Suspect
 
@@ -50,7 +52,7 @@ _LONGEST_SHOWN = 100
 # The length of the name of a queue or a queue manager, and of a queue manager's identifier.
 _MQ_NAME_LENGTH = 48
 # Fields that were added later; records without them are accepted.
-_CAME_LATER = frozenset({"traceparent"})
+_CAME_LATER = frozenset({"traceparent", "properties"})
 
 
 class RecordState(Enum):
@@ -102,6 +104,7 @@ class StatusRecord:
         persistence: of the group's messages.
         checkpoint: the application's checkpoint, committed with the messages.
         traceparent: the W3C trace context of the unit of work; empty if it was not traced.
+        properties: of the first message of an unfinished group; ``None`` if not known.
     """
 
     role: Role
@@ -123,6 +126,7 @@ class StatusRecord:
     quarantine: bool = False
     checkpoint: Checkpoint = None
     traceparent: str = ""
+    properties: GroupProperties = None
 
     @property
     def speaks(self) -> bool:
@@ -150,6 +154,7 @@ def encode(record: StatusRecord) -> bytes:
         "persistence": int(record.persistence),
         "suspect": _encode_suspect(record.suspect),
         "checkpoint": _encode_checkpoint(record.checkpoint),
+        "properties": group_properties.encoded(record.properties),
     }
     body = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")[1:]
     return _HEAD + hashlib.sha256(body).hexdigest().encode("ascii") + _NECK + body
@@ -384,6 +389,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "quarantine": _truth,
     "checkpoint": _checkpoint,
     "traceparent": _short(200),
+    "properties": group_properties.decoded,
 }
 
 

@@ -24,9 +24,10 @@ from mqgroups.core.group import GroupPosition, MessagePart, after_messages, afte
 from mqgroups.core.model import Role
 from mqgroups.core.restart import CommitOutcome
 from mqgroups.core.status import RecordState, StatusRecord
-from mqgroups.errors import ForeignSyncpoint, GroupUsage, MQIError, QueueFull, QueueInhibited
+from mqgroups.errors import GroupUsage, MQIError, QueueFull, QueueInhibited
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.put.answers import Answers
 from mqgroups.put.destination import Destination
 from mqgroups.put.payload import BYTES, MessageKind, Stream, Unsent, abandonment
 from mqgroups.status.keeper import RecordKeeper
@@ -95,7 +96,10 @@ class Putter:
         self._context = context.NONE
         self._carrying = mq.MQHM_NONE
         self._in_logical_order, self._in_physical_order = _IN_LOGICAL_ORDER, _IN_PHYSICAL_ORDER
-        self._room = retrying(Patience(settings.full_wait_s), NO_ROOM, connection.sleep)
+        self._answers = Answers(connection, settings, work)
+        self._room = retrying(
+            Patience(settings.full_wait_s), NO_ROOM, connection.sleep, until=lambda: self.work.stopping
+        )
         self.whole_bytes = settings.segment_bytes or sys.maxsize
         self._destination.check()
         self.owner = Owner(
@@ -148,6 +152,20 @@ class Putter:
         except MQIError as error:
             self.work.redo(error, self.redo)
 
+    def stop_if_asked(self) -> None:
+        """If the application has asked for the end, commit what is put, and raise Stopped.
+
+        After an asynchronous put, the next message is still put: synchronously, which proves the unit of work.
+        """
+        if not self.work.stopping or not self._answers.last_came:
+            return
+        try:
+            if self.owner.unit.messages:
+                self._syncpoint()
+        except MQIError as error:
+            self.work.redo(error, self.redo)
+        raise self.owner.stopped()
+
     def abandon(self, result: int, reason: str) -> None:
         """End a group without completing it; some of its messages must be committed."""
         try:
@@ -192,8 +210,7 @@ class Putter:
         try:
             self.work.back_out_after(error)
         finally:
-            self._run.clear()
-            self._stand_at_committed()
+            self.set_back()
 
     def close(self, *, delete_status: bool = False) -> None:
         """Close both queues."""
@@ -207,8 +224,13 @@ class Putter:
     def stage(self, messages: Sequence[Unsent]) -> None:
         """Put messages and their record in a unit of work that the getter commits. After ``settle`` it may be called again."""
         self.set_back()
-        for message in messages:
-            self._room(self._put_once, message)
+        for number, message in enumerate(messages, 1):
+            ends = number == len(messages)
+            if self._answers.are_missing:
+                # A full queue shows only at the last message, and those before it have to be put again, too.
+                self._put_once(message, ends=ends)
+            else:
+                self._put_when_room(message, ends=ends)
         if messages:
             self._stage_record(ended=messages[-1].last)
 
@@ -216,16 +238,18 @@ class Putter:
 
     def _put_and_commit(self, message: Unsent) -> None:
         try:
-            self._put_once(message)
+            self._put_once(message, ends=self._answers.ends_unit_of_work(message))
         except (QueueFull, QueueInhibited):
-            self._put_when_there_is_room(message)
+            if self._answers.are_missing:
+                raise
+            self._commit_and_wait_for_room(message)
         if message.checkpoint is not None:
             self.owner.set_checkpoint(message.checkpoint)
         if message.ends_group:
             self._commit(ended=True)
             self._unsent.clear()
             self._group_ended()
-        elif self.work.due():
+        elif self._answers.last_came and self.work.due():
             self._syncpoint()
 
     def _syncpoint(self) -> None:
@@ -245,10 +269,12 @@ class Putter:
     def _stage_record(self, *, ended: bool) -> None:
         if not ended and self._keeper.most_messages:
             self._destination.check_told()
+        self._answers.check()
         record = self._record()
         self.owner.stage(replace(record, state=RecordState.COMPLETED) if ended else record)
 
-    def _put_once(self, message: Unsent) -> None:
+    def _put_once(self, message: Unsent, *, ends: bool = True) -> None:
+        """Put a message; ``ends``: whether it is the last of its unit of work, or has to be answered in any case."""
         data, kind, _, last, part = message
         owner = self.owner
         if owner.unit.messages == 0:
@@ -260,6 +286,9 @@ class Putter:
             md, pmo = self._prepare(kind, last, part, data)
         else:
             pmo = self._in_logical_order
+        unanswered = not ends and self._answers.can_do_without(self.position)
+        if unanswered:
+            pmo = self._answers.do_without(pmo)
         try:
             md_out, pmo_out = self.queue.put(md, pmo, data)
         except MQIError as error:
@@ -270,18 +299,26 @@ class Putter:
                 raise
             self._connection.stop_propagating(str(error))
             self._carry()
-            self._put_once(message)
+            self._put_once(message, ends=ends)
             return
         if span is not None:
             span.end()
-        anchor, group_id = self._anchor, md_out[st.MD_GROUP_ID]
-        if anchor.at_start:
-            self._destination.begins(pmo_out)
+        anchor = self._anchor
+        if unanswered:
+            group_id = anchor.group_id
         else:
-            self._destination.went(pmo_out, md_out)
-        found = st.long_at(md_out, st.MD_MSG_SEQ_NUMBER)
-        if not follows(anchor, group_id, found - self._ahead, anchor.offset):
-            raise self._misplaced(group_id, found)
+            group_id = md_out[st.MD_GROUP_ID]
+            if anchor.at_start:
+                self._destination.begins(pmo_out)
+                if kind.properties:
+                    owner.unit.set_properties(dict(kind.properties))
+            else:
+                self._destination.went(pmo_out, md_out)
+            found = st.long_at(md_out, st.MD_MSG_SEQ_NUMBER)
+            offset = 0 if whole else st.long_at(md_out, st.MD_OFFSET)
+            if not follows(anchor, group_id, found - self._ahead, offset):
+                raise self._answers.misplaced(self.position, group_id, found)
+        self._answers.last_came = not unanswered
         if whole and anchor.msg_seq_number and not anchor.offset:
             self._ahead += 1
         else:
@@ -302,15 +339,6 @@ class Putter:
         if not self._each_message:
             self._carry()
         self._stand_at_committed()
-
-    def _misplaced(self, group_id: bytes, found: int) -> ForeignSyncpoint:
-        """Return the error for a message that got another sequence number or group than planned."""
-        position = self.position
-        expected = group_id if position.at_start else position.group_id
-        return ForeignSyncpoint(
-            f"a message was put to {self.settings.queue} as message {found} of group {group_id.hex()}, expected message "
-            f"{position.msg_seq_number + 1} of group {expected.hex()}"
-        )
 
     def _carry(self, span: MessageSpan | None = None) -> None:
         """Set the trace context of the next messages: that of ``span``, else of the unit of work; none if not propagated."""
@@ -365,12 +393,20 @@ class Putter:
             self._carry(span)
         return span
 
-    def _put_when_there_is_room(self, message: Unsent) -> None:
+    def _commit_and_wait_for_room(self, message: Unsent) -> None:
         # Commit first: consumers can then get these messages, which makes room.
         if self.owner.unit.messages:
             self._syncpoint()
         _log.info("%r waits for room on the queue", self, extra=self.owner.log_fields())
-        self._room(self._put_once, message)
+        self._put_when_room(message)
+
+    def _put_when_room(self, message: Unsent, *, ends: bool = True) -> None:
+        try:
+            self._room(self._put_once, message, ends=ends)
+        except (QueueFull, QueueInhibited):
+            if self.work.stopping:
+                raise self.owner.stopped() from None
+            raise
 
     def segment_bytes(self, payload: bytes | Stream) -> int | None:
         """Return the most bytes of a segment of this payload; ``None`` if it is not cut. Raises GroupUsage on z/OS."""
