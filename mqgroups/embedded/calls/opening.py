@@ -179,6 +179,8 @@ def open_queue(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor
         creates_dynamic=created,
         default_put_response=default_put_response,
     )
+    if created:
+        queue.created_by = handle.hobj
     if options & mq.MQOO_CO_OP:
         queue.marks.join(handle)
     return handle, queue
@@ -207,7 +209,7 @@ def _check_sharing(q_mgr: QueueManager, connection: Connection, queue: Queue, op
         _refuse(q_mgr.readings[BROWSING_EXCLUSIVE])
     is_temporary = queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC
     if is_temporary and not created and options & (INPUT | mq.MQOO_BROWSE):
-        own = any(handle.creates_dynamic and handle.queue is queue for handle in connection.handles.values())
+        own = queue.created_by in connection.handles
         _refuse(mq.MQRC_NONE if own else q_mgr.readings[ANOTHERS_TEMPORARY_QUEUE])
 
 

@@ -19,6 +19,7 @@ class Marks:
 
     def __init__(self) -> None:
         self._of_handles: dict[object, set[object]] = {}
+        self._by_handle: dict[object, dict[object, None]] = {}
         # When each was marked for all handles that co-operate, the oldest mark first.
         self.of_set: dict[object, float] = {}
         self._members: set[object] = set()
@@ -29,7 +30,7 @@ class Marks:
 
     def leave(self, handle: object) -> bool:
         """A handle was closed; returns whether messages lost a mark that others saw."""
-        for message in [message for message, handles in self._of_handles.items() if handle in handles]:
+        for message in list(self._by_handle.get(handle, ())):
             self.unmark(message, handle)
         if handle not in self._members:
             return False
@@ -42,14 +43,22 @@ class Marks:
     def mark(self, message: object, handle: object) -> None:
         """Mark a message for a handle."""
         self._of_handles.setdefault(message, set()).add(handle)
+        self._by_handle.setdefault(handle, {})[message] = None
 
     def unmark(self, message: object, handle: object) -> None:
         """Take the mark of a handle off a message, if there is one."""
-        handles = self._of_handles.get(message)
-        if handles is not None:
-            handles.discard(handle)
+        handles = self._of_handles.get(message, set())
+        if handle in handles:
+            handles.remove(handle)
             if not handles:
                 del self._of_handles[message]
+            self._forget(message, handle)
+
+    def _forget(self, message: object, handle: object) -> None:
+        marked = self._by_handle[handle]
+        del marked[message]
+        if not marked:
+            del self._by_handle[handle]
 
     def mark_for_set(self, message: object, now_s: float) -> None:
         """Mark a message for all handles that co-operate."""
@@ -83,5 +92,6 @@ class Marks:
 
     def forget(self, message: object) -> None:
         """A message left the queue."""
-        self._of_handles.pop(message, None)
+        for handle in self._of_handles.pop(message, ()):
+            self._forget(message, handle)
         self.of_set.pop(message, None)

@@ -38,6 +38,8 @@ _ORIGINAL_LENGTH_OFFSET = 360
 # Arrival positions count up from 1 for the whole queue manager; 56 bits last for 70 million years at a million a
 # second.
 _POSITION_BITS = 56
+# Below so many it is not worth it to look for what is gone.
+_FEW = 1000
 _POSITIONS = (1 << _POSITION_BITS) - 1
 
 
@@ -207,6 +209,8 @@ class Queue:
         self.definition_type = definition_type
         self.created = time.localtime()
         self.deleted = False
+        # The number of the handle that made it, if it is dynamic; no other handle has it.
+        self.created_by: int | None = None
         # Its managed subscription is gone; it goes as soon as nobody uses it.
         self.abandoned = False
         self.held = 0
@@ -295,7 +299,7 @@ class Queue:
             self.available[message.key] = message
             self.groups.add(message)
             if message.expires_at_s is not None:
-                heapq.heappush(self._expiring, (message.expires_at_s, message.key))
+                self._note_expiry(message.expires_at_s, message.key)
             if self._by_msg_id is not None:
                 self._by_msg_id.add(message.msg_id, message)
             if self._by_correl_id is not None and message.correl_id != NO_ID:
@@ -304,6 +308,13 @@ class Queue:
             self._let_look(messages)
         if self.on_arrival is not None:
             self.on_arrival()
+
+    def _note_expiry(self, expires_at_s: float, key: int) -> None:
+        heapq.heappush(self._expiring, (expires_at_s, key))
+        if len(self._expiring) > 2 * len(self.available) + _FEW:
+            # Most of these are got long before their time.
+            self._expiring = [each for each in self._expiring if each[1] in self.available]
+            heapq.heapify(self._expiring)
 
     def _let_look(self, arrived: Sequence[Message]) -> None:
         if len(self.waiting) <= len(arrived):
