@@ -195,7 +195,7 @@ class SharedStatusQueue:
         """Close the queue. Idempotent."""
         self._queue.close()
 
-    def _browse(self, md: bytearray, first: bytearray, following: bytearray) -> Iterator[FoundRecord]:
+    def _browse(self, md: memoryview, first: memoryview, following: memoryview) -> Iterator[FoundRecord]:
         options = first
         while (got := self._queue.get(md, options)) is not None:
             data, md_out, _ = got

@@ -42,9 +42,9 @@ class ForwardQueue:
         """Whether the connection was remade since the queue was opened; the queue must then be opened again."""
         return self.queue.is_stale
 
-    def take(self, md: bytes | bytearray, data: bytes) -> None:
+    def take(self, md: bytes, data: bytes) -> None:
         """Put a message with the MQMD that it was got with, in the caller's unit of work; raises MQIError."""
-        self.queue.put(bytearray(md), self._pmo, data)
+        self.queue.put(memoryview(md), self._pmo, data)
 
     def close(self) -> None:
         """Close the queue."""

@@ -80,21 +80,22 @@ class Queue:
             raise self._connection.gone()
         return self._hobj
 
-    def put(self, md: bytearray, pmo: bytearray, data: bytes) -> tuple[bytes, bytes]:
+    def put(self, md: memoryview, pmo: memoryview, data: bytes) -> tuple[bytes, bytes]:
         """MQPUT. Returns MQMD and MQPMO as the queue manager filled them; the templates ``md`` and ``pmo`` are not changed.
 
         Raises:
             MQIError: the message is not on the queue; or it is, with a warning that is not accepted (2241, 2242, 2185,
                 2245), and then the caller must back out the unit of work.
         """
-        hobj = self._usable_hobj()
-        md_out, pmo_out, comp, reason = self._mqput(self._hconn, hobj, bytes(md), bytes(pmo), data)
+        if self._generation != self._connection.generation or self._hobj is None:
+            raise self._connection.gone()
+        md_out, pmo_out, comp, reason = self._mqput(self._hconn, self._hobj, md.tobytes(), pmo.tobytes(), data)
         if comp and not (comp == mq.MQCC_WARNING and reason in _ACCEPTED_PUT_WARNINGS):
             raise self._connection.failed("MQPUT", f"queue {self.name}", comp, reason)
         return md_out, pmo_out
 
     def get(
-        self, md: bytearray, gmo: bytearray, accepted: frozenset[int] = frozenset()
+        self, md: memoryview, gmo: memoryview, accepted: frozenset[int] = frozenset()
     ) -> tuple[bytes, bytes, bytes] | None:
         """MQGET. Returns data, MQMD and MQGMO; ``None`` if there is no message. ``md`` and ``gmo`` are templates.
 
@@ -105,12 +106,13 @@ class Queue:
             MessageTooLong: the message is longer than this queue was opened for.
             MQIError: any other failure.
         """
-        hobj = self._usable_hobj()
+        if self._generation != self._connection.generation or self._hobj is None:
+            raise self._connection.gone()
         while True:
             data, md_out, gmo_out, length, comp, reason = self._mqget(
-                self._hconn, hobj, bytes(md), bytes(gmo), self._buffer_bytes
+                self._hconn, self._hobj, md.tobytes(), gmo.tobytes(), self._buffer_bytes
             )
-            if comp == mq.MQCC_OK or (comp == mq.MQCC_WARNING and reason in accepted):
+            if not comp or (comp == mq.MQCC_WARNING and reason in accepted):
                 return data, md_out, gmo_out
             if reason == mq.MQRC_NO_MSG_AVAILABLE:
                 return None
@@ -122,13 +124,14 @@ class Queue:
                 raise error
             self._buffer_bytes = length
 
-    def get_descriptor(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:
+    def get_descriptor(self, md: memoryview, gmo: memoryview) -> tuple[bytes, bytes, int] | None:
         """MQGET without the data. Returns MQMD, MQGMO and the length of the data; ``None`` if there is no message.
 
         ``gmo`` must have MQGMO_ACCEPT_TRUNCATED_MSG. A destructive get loses the data. Raises MQIError.
         """
-        hobj = self._usable_hobj()
-        _, md_out, gmo_out, length, comp, reason = self._mqget(self._hconn, hobj, bytes(md), bytes(gmo), _NO_DATA_BYTES)
+        _, md_out, gmo_out, length, comp, reason = self._mqget(
+            self._hconn, self._usable_hobj(), md.tobytes(), gmo.tobytes(), _NO_DATA_BYTES
+        )
         if comp == mq.MQCC_OK or (comp == mq.MQCC_WARNING and reason == mq.MQRC_TRUNCATED_MSG_ACCEPTED):
             return md_out, gmo_out, length
         if reason == mq.MQRC_NO_MSG_AVAILABLE:

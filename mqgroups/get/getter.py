@@ -221,14 +221,16 @@ class Getter:
         Returns:
             Whether it was the group's last.
         """
-        self.owner.count(len(message.data))
-        if message.is_last:
+        unit = self.owner.unit
+        unit.messages += 1
+        unit.data_bytes += len(message.data)
+        if not message.is_plain and message.is_last:
             self.end_group()
             return True
         if self._alone:
             self.owner.set_suspect(None)
             self.syncpoint()
-        elif self.work.due():
+        elif unit.messages >= self.work.soonest and self.work.due():
             self.syncpoint()
         return False
 

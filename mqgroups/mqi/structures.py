@@ -3,9 +3,9 @@
 Both bindings need structures of a fixed size (MQMD 364, MQPMO 184, MQGMO 112, MQOD 424 bytes), whatever their Version. The
 queue manager reads and writes only the fields of that Version.
 
-A template is a ``bytearray``; a call gets ``bytes(template)``. The copy is necessary: the C libraries write their outputs *into*
-the immutable object that they are given. Without the copy, MsgId, GroupId and resolved names of one call would be inputs of the
-next one.
+A template is a ``memoryview`` of a ``bytearray``; a call gets ``template.tobytes()``, which is the cheapest copy. The copy is
+necessary: the C libraries write their outputs *into* the immutable object that they are given. Without the copy, MsgId, GroupId
+and resolved names of one call would be inputs of the next one.
 
 Layouts: IBM MQ Developing applications reference, topics MQMD, MQPMO, MQGMO, MQOD; 64-bit, native byte order.
 """
@@ -13,6 +13,7 @@ Layouts: IBM MQ Developing applications reference, topics MQMD, MQPMO, MQGMO, MQ
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 from mqgroups.mqi import constants as mq
 
@@ -59,6 +60,13 @@ OD_OBJECT_NAME = slice(12, 60)
 OD_RESOLVED_Q_NAME = slice(248, 296)
 OD_RESOLVED_Q_MGR_NAME = slice(296, 344)
 
+# These two are the C functions themselves, because they are called for each message. ``group_place(md)`` returns GroupId and
+# MsgSeqNumber; ``got_fields(md)`` returns Format, MsgId, BackoutCount, GroupId, MsgSeqNumber and Offset.
+group_place: Callable[[bytes], tuple[bytes, int]] = struct.Struct("324x24si").unpack_from
+got_fields: Callable[[bytes], tuple[bytes, bytes, int, bytes, int, int]] = struct.Struct(
+    "32x8s8x24s24xi224x24s2i"
+).unpack_from
+
 
 def md(
     *,
@@ -75,12 +83,12 @@ def md(
     msg_type: int = mq.MQMT_DATAGRAM,
     feedback: int = mq.MQFB_NONE,
     expiry: int = mq.MQEI_UNLIMITED,
-) -> bytearray:
+) -> memoryview:
     """Return an MQMD of Version 2, because Version 1 has no groups; by default a datagram that never expires.
 
     ``expiry`` is in tenths of a second.
     """
-    return bytearray(
+    packed = bytearray(
         _MD.pack(
             b"MD  ",
             2,
@@ -113,17 +121,19 @@ def md(
             mq.MQOL_UNDEFINED,
         )
     )
+    return memoryview(packed)
 
 
-def pmo(options: int, msg_handle: int = mq.MQHM_NONE, *, context: int = 0) -> bytearray:
+def pmo(options: int, msg_handle: int = mq.MQHM_NONE, *, context: int = 0) -> memoryview:
     """Return an MQPMO with these MQPMO_* options, of Version 2, or of Version 3 with a message handle.
 
     ``context`` is the object handle of the queue whose message context MQPMO_PASS_*_CONTEXT passes on.
     """
     version = 2 if msg_handle == mq.MQHM_NONE else 3
-    return bytearray(
+    packed = bytearray(
         _PMO.pack(b"PMO ", version, options, -1, context, 0, 0, 0, b"", b"", 0, 0, 0, 0, 0, 0, msg_handle, 0, 0, 9)
     )
+    return memoryview(packed)
 
 
 def gmo(
@@ -132,18 +142,19 @@ def gmo(
     match_options: int = mq.MQMO_NONE,
     wait_interval_ms: int = 0,
     msg_handle: int = mq.MQHM_NONE,
-) -> bytearray:
+) -> memoryview:
     """Return an MQGMO of Version 2, the first with MatchOptions and GroupStatus, or of Version 4 with a message handle.
 
     ``match_options`` is always set. The MQI's default matches MsgId and CorrelId, and after a get these fields have the values
     of the message that was got.
     """
     version = 2 if msg_handle == mq.MQHM_NONE else 4
-    return bytearray(
+    packed = bytearray(
         _GMO.pack(
             b"GMO ", version, options, wait_interval_ms, 0, 0, b"", match_options, b"    ", bytes(16), -1, 0, msg_handle
         )
     )
+    return memoryview(packed)
 
 
 def od(

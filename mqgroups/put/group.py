@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 import weakref
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import TracebackType
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from mqgroups.connection.turn import Turn
 from mqgroups.core.group import MessagePart
@@ -32,6 +33,8 @@ from mqgroups.put.putter import Putter
 from mqgroups.status.keeper import check_can_be_kept
 
 _Leave: TypeAlias = Callable[[type[BaseException] | None, BaseException | None, TracebackType | None], None]
+# Looked up once: to look up a member of an enum takes long.
+_WHOLE = MessagePart.WHOLE
 
 
 class _Exit:
@@ -50,14 +53,6 @@ class _Exit:
         return leave
 
 
-class Held(NamedTuple):
-    """A payload that is held back until it is known whether it is the group's last message."""
-
-    payload: bytes
-    kind: MessageKind
-    checkpoint: Checkpoint
-
-
 class OutgoingGroup:
     """A message group being put: what ``with producer.group() as group`` returns.
 
@@ -73,9 +68,12 @@ class OutgoingGroup:
         self.is_begun = False
         self._putter = putter
         self._turn = turn
-        self._held: Held | None = None
+        # Held back until it is known whether it is the last message; only in a group that is open.
+        self._held: Unsent | None = None
         # The checkpoint of the message that is put next.
         self._checkpoint: Checkpoint = None
+        # Whether messages may be put in segments.
+        self._may_be_cut = putter.whole_bytes < sys.maxsize
         self._ended = False
         self._in_block: weakref.ref[_Leave] | None = None
         self._failure: str | None = None
@@ -128,7 +126,27 @@ class OutgoingGroup:
                 ``producer.group()`` goes on after the last commit.
         """
         with self._turn:
-            self._put_payload(payload, last, format, correl_id, properties)
+            held = self._held
+            if (
+                held is None
+                or type(payload) is not bytes
+                or last is not None
+                or format is not None
+                or correl_id is not None
+                or properties
+                or self._checkpoint is not None
+                or self._turn.interrupted
+                or self._may_be_cut
+            ):
+                self._put_payload(payload, last, format, correl_id, properties)
+                return
+            # Most payloads come here: the group is open, and there is nothing to decide.
+            self._held = payload, BYTES, None, False, _WHOLE
+            try:
+                self._putter.put(held)
+            except BaseException as error:
+                self._fail(error)
+                raise
 
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Commit ``checkpoint`` (bytes or a JSON value) with the next message that is put.
@@ -153,24 +171,25 @@ class OutgoingGroup:
         properties: Mapping[str, PropertyValue] | None,
     ) -> None:
         self._check_open()
-        kind = BYTES
+        data: bytes | Stream
         if isinstance(payload, (bytes, str, bytearray, memoryview)):
-            payload, kind = data_and_kind(payload, format, correl_id, properties)
+            data, kind = data_and_kind(payload, format, correl_id, properties)
+            if last is None and not self._begun:
+                checkpoint, self._checkpoint = self._checkpoint, None
+                held, self._held = self._held, (data, kind, checkpoint, False, _WHOLE)
+                if held is not None:
+                    self._put_held(held, last=False)
+                return
         else:
             check_stream(payload)
             last = self._known(last)
-            _, kind = data_and_kind(b"", format, correl_id, properties)
+            data, (_, kind) = payload, data_and_kind(b"", format, correl_id, properties)
         checkpoint, self._checkpoint = self._checkpoint, None
-        if last is None and not self._begun:
-            held, self._held = self._held, Held(payload, kind, checkpoint)  # type: ignore[arg-type]  # no stream
-            if held is not None:
-                self._put(*held, last=False)
-            return
         held, self._held = self._held, None
         if held is not None:
-            self._put(*held, last=False)
+            self._put_held(held, last=False)
         last = self._known(last)
-        self._put(payload, kind, checkpoint, last=last)
+        self._put(data, kind, checkpoint, last=last)
         if last:
             self._ended = True
 
@@ -232,25 +251,32 @@ class OutgoingGroup:
             )
         return last
 
+    def _put_held(self, held: Unsent, *, last: bool) -> None:
+        data, kind, checkpoint, _, _ = held
+        self._put(data, kind, checkpoint, last=last)
+
     def _put(self, payload: bytes | Stream, kind: MessageKind, checkpoint: Checkpoint, *, last: bool) -> None:
         begun, self._begun = self._begun, 0
         putter = self._putter
         try:
             if not begun and isinstance(payload, bytes) and len(payload) <= putter.whole_bytes:
-                putter.put(Unsent(payload, kind, checkpoint, last, MessagePart.WHOLE))
+                putter.put((payload, kind, checkpoint, last, _WHOLE))
                 return
             for data, part in pieces(payload, putter.segment_bytes(payload), begun):
                 ends = part is not MessagePart.SEGMENT
-                putter.put(Unsent(data, kind, checkpoint if ends else None, last, part))
+                putter.put((data, kind, checkpoint if ends else None, last, part))
         except BaseException as error:
-            # Also after KeyboardInterrupt: it is not known whether the interrupted call put the message.
-            self._failure = f"{type(error).__name__}: {error}"
-            putter.back_out(error)
+            self._fail(error)
             raise
+
+    def _fail(self, error: BaseException) -> None:
+        # Also after KeyboardInterrupt: it is not known whether the interrupted call put the message.
+        self._failure, self._held = f"{type(error).__name__}: {error}", None
+        self._putter.back_out(error)
 
     def _check_open(self) -> None:
         if self._turn.interrupted and self._failure is None:
-            self._failure = "a call that was interrupted"
+            self._failure, self._held = "a call that was interrupted", None
         if self._ended or self._failure is not None:
             raise self._not_open()
         self.is_begun = True
@@ -304,7 +330,7 @@ class OutgoingGroup:
                 "it before that put. The group can be resumed from its last commit"
             )
         held, self._held = self._held, None
-        self._put(*held, last=True)
+        self._put_held(held, last=True)
 
     def _empty(self) -> EmptyGroup:
         if self.resume_from == 0:

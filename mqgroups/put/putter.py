@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from mqgroups.config import SEGMENT_BYTES, ProducerSettings
 from mqgroups.connection.connection import Connection
@@ -27,9 +27,11 @@ from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import ForeignSyncpoint, GroupUsage, MQIError, QueueFull, QueueInhibited
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.mqi.structures import group_place
 from mqgroups.put.destination import Destination
 from mqgroups.put.payload import BYTES, MessageKind, Stream, Unsent, abandonment
 from mqgroups.status.keeper import RecordKeeper
+from mqgroups.status.open_unit import OpenUnit
 from mqgroups.status.opening import check_apart
 from mqgroups.status.owner import Owner
 from mqgroups.status.units_of_work import UnitsOfWork
@@ -41,8 +43,35 @@ _log = logging.getLogger("mqgroups.put")
 
 _IN_LOGICAL_ORDER = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER)
 _IN_PHYSICAL_ORDER = st.pmo(st.PUT_NEW_MESSAGE)
+# Looked up once: to look up a member of an enum takes long.
+_WHOLE, _SEGMENT = MessagePart.WHOLE, MessagePart.SEGMENT
+_RESOLVED_Q_MGR_NAME = st.PMO_RESOLVED_Q_MGR_NAME
 # The reason codes of a put that is refused because of its properties: they are longer than MAXPROPL, or the handle is not valid.
 _PROPERTIES_REFUSED = frozenset({mq.MQRC_PROPERTIES_TOO_BIG, mq.MQRC_HMSG_ERROR})
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run of like puts: whole messages of one kind, in one unit of work, none of them the group's last.
+
+    Attributes:
+        kind: of the messages.
+        md, pmo: the structures for each of them.
+        unit: the owner's part of the unit of work. While the run lasts, only the number of messages in it changes.
+        begun_with: the number of messages in the unit of work when the run began.
+        group_id: of the group.
+        number_less: each message's MsgSeqNumber, less the number of messages in the unit of work before it.
+        destination: the ResolvedQMgrName of each message.
+    """
+
+    kind: MessageKind
+    md: memoryview
+    pmo: memoryview
+    unit: OpenUnit
+    begun_with: int
+    group_id: bytes
+    number_less: int
+    destination: bytes
 
 
 class Putter:
@@ -90,7 +119,9 @@ class Putter:
         # The messages that are not committed yet, in order.
         self._unsent: list[Unsent] = []
         # MQMD templates by kind, for messages that are not the last, while the handle retains the group.
-        self._run: dict[MessageKind, bytearray] = {}
+        self._templates: dict[MessageKind, memoryview] = {}
+        # The run of like puts that the next message may continue. Most messages do.
+        self._run: _Run | None = None
         # MQPMO templates, in logical and physical order, with a message handle for the trace context if messages carry it.
         self._context = context.NONE
         self._carrying = mq.MQHM_NONE
@@ -107,9 +138,8 @@ class Putter:
             settings.hooks,
             owner_id=settings.owner_id,
         )
-        # The position in the group: ``_ahead`` messages after ``_anchor``. In a run of like puts only the number changes.
-        self._anchor = self.owner.committed
-        self._ahead = 0
+        # The position in the group before the run, or without one.
+        self._position = self.owner.committed
         self._each_message = self.owner.telemetry.each_message
         resumed = self.owner.resumed
         if resumed:
@@ -137,14 +167,39 @@ class Putter:
     @property
     def position(self) -> GroupPosition:
         """The position in the group after the last put."""
-        anchor = self._anchor
-        return after_messages(anchor, anchor.group_id, self._ahead) if self._ahead else anchor
+        run = self._run
+        ahead = run.unit.messages - run.begun_with if run is not None else 0
+        return after_messages(self._position, self._position.group_id, ahead) if ahead else self._position
 
     def put(self, message: Unsent) -> None:
         """Put a message; commit if a syncpoint is due or the group ends; redo the unit of work if the connection is lost."""
         self._unsent.append(message)
+        data, kind, checkpoint, last, part = message
+        run = self._run
         try:
-            self._put_and_commit(message)
+            if run is None or kind is not run.kind or checkpoint is not None or last or part is not _WHOLE:
+                self._put_and_commit(message)
+                return
+            # Most messages come here, so this does without all calls of ``_put_and_commit`` that would find nothing to do. As
+            # soon as anything is not the same as with the message before, it is called, or what it calls.
+            try:
+                md, pmo = self.queue.put(run.md, run.pmo, data)
+            except MQIError as error:
+                self._put_and_commit(message, error)
+                return
+            unit = run.unit
+            group_id, number = group_place(md)
+            if (
+                number == run.number_less + unit.messages
+                and group_id == run.group_id
+                and pmo[_RESOLVED_Q_MGR_NAME] == run.destination
+            ):
+                unit.messages += 1
+                unit.data_bytes += len(data)
+            else:
+                self._arrived(message, md, pmo)
+            if unit.messages >= self.work.soonest and self.work.due():
+                self._syncpoint()
         except MQIError as error:
             self.work.redo(error, self.redo)
 
@@ -152,7 +207,7 @@ class Putter:
         """End a group without completing it; some of its messages must be committed."""
         try:
             if self.owner.committed.offset:
-                self.put(Unsent(b"", BYTES, None, False, MessagePart.LAST_SEGMENT))
+                self.put((b"", BYTES, None, False, MessagePart.LAST_SEGMENT))
             self.put(abandonment(result, reason))
         except BaseException as error:
             self.back_out(error)
@@ -181,7 +236,7 @@ class Putter:
 
     def set_back(self) -> None:
         """Go to the position in the owner's record, after a commit or a backout."""
-        self._run.clear()
+        self._templates.clear()
         self._stand_at_committed()
         if self.owner.committed.at_start:
             self._group_ended()
@@ -192,7 +247,7 @@ class Putter:
         try:
             self.work.back_out_after(error)
         finally:
-            self._run.clear()
+            self._templates.clear()
             self._stand_at_committed()
 
     def close(self, *, delete_status: bool = False) -> None:
@@ -210,18 +265,24 @@ class Putter:
         for message in messages:
             self._room(self._put_once, message)
         if messages:
-            self._stage_record(ended=messages[-1].last)
+            *_, ended, _ = messages[-1]
+            self._stage_record(ended=ended)
 
     # --- parts
 
-    def _put_and_commit(self, message: Unsent) -> None:
+    def _put_and_commit(self, message: Unsent, refused: MQIError | None = None) -> None:
+        """Put a message, and commit if a syncpoint is due or the group ends; ``refused``: the error of a first try."""
+        _, _, checkpoint, last, part = message
         try:
-            self._put_once(message)
+            if refused is None:
+                self._put_once(message)
+            else:
+                self._put_without_context(message, refused)
         except (QueueFull, QueueInhibited):
             self._put_when_there_is_room(message)
-        if message.checkpoint is not None:
-            self.owner.set_checkpoint(message.checkpoint)
-        if message.ends_group:
+        if checkpoint is not None:
+            self.owner.set_checkpoint(checkpoint)
+        if last and part is not _SEGMENT:
             self._commit(ended=True)
             self._unsent.clear()
             self._group_ended()
@@ -240,7 +301,11 @@ class Putter:
         self._stand_at_committed()
 
     def _stand_at_committed(self) -> None:
-        self._anchor, self._ahead = self.owner.committed, 0
+        self._stand_at(self.owner.committed)
+
+    def _stand_at(self, position: GroupPosition) -> None:
+        self._run = None
+        self._position = position
 
     def _stage_record(self, *, ended: bool) -> None:
         if not ended and self._keeper.most_messages:
@@ -250,48 +315,58 @@ class Putter:
 
     def _put_once(self, message: Unsent) -> None:
         data, kind, _, last, part = message
-        owner = self.owner
-        if owner.unit.messages == 0:
+        if self.owner.unit.messages == 0:
             self._begin()
         span = self._creating() if self._each_message else None
-        whole = part is MessagePart.WHOLE
-        md = None if last or not whole else self._run.get(kind)
-        if md is None:
-            md, pmo = self._prepare(kind, last, part, data)
-        else:
-            pmo = self._in_logical_order
+        templates = self._prepare(kind, last, part, data)
         try:
-            md_out, pmo_out = self.queue.put(md, pmo, data)
+            md, pmo = self.queue.put(*templates, data)
         except MQIError as error:
             if span is not None:
                 span.why = error
                 span.end()
-            if error.reason not in _PROPERTIES_REFUSED or self._carrying == mq.MQHM_NONE:
-                raise
-            self._connection.stop_propagating(str(error))
-            self._carry()
-            self._put_once(message)
+            self._put_without_context(message, error)
             return
         if span is not None:
             span.end()
-        anchor, group_id = self._anchor, md_out[st.MD_GROUP_ID]
-        if anchor.at_start:
-            self._destination.begins(pmo_out)
+        self._arrived(message, md, pmo)
+
+    def _put_without_context(self, message: Unsent, error: MQIError) -> None:
+        """Put a message again without trace context, if ``error`` refused its properties; else raise the error."""
+        if error.reason not in _PROPERTIES_REFUSED or self._carrying == mq.MQHM_NONE:
+            raise error
+        self._connection.stop_propagating(str(error))
+        self._stand_at(self.position)
+        self._carry()
+        self._put_once(message)
+
+    def _arrived(self, message: Unsent, md: bytes, pmo: bytes) -> None:
+        """Check where a message went, by the MQMD and MQPMO that came back; move the position behind it, and count it.
+
+        Raises:
+            GroupWouldSplit: it went to another queue manager than the group's first message.
+            ForeignSyncpoint: it is not the next message of the group.
+        """
+        data, kind, _, last, part = message
+        position, (group_id, found) = self.position, group_place(md)
+        if position.at_start:
+            self._destination.begins(pmo)
         else:
-            self._destination.went(pmo_out, md_out)
-        found = st.long_at(md_out, st.MD_MSG_SEQ_NUMBER)
-        if not follows(anchor, group_id, found - self._ahead, anchor.offset):
+            self._destination.went(pmo, md)
+        if not follows(position, group_id, found, position.offset):
             raise self._misplaced(group_id, found)
-        if whole and anchor.msg_seq_number and not anchor.offset:
-            self._ahead += 1
-        else:
-            ends = part is not MessagePart.SEGMENT
-            position = self.position
-            self._anchor = (
-                after_messages(position, group_id) if ends else after_segment(position, group_id, len(data), last=last)
+        ends = part is not _SEGMENT
+        self._stand_at(
+            after_messages(position, group_id) if ends else after_segment(position, group_id, len(data), last=last)
+        )
+        self.owner.count(len(data))
+        template = self._templates.get(kind)
+        if template is not None and part is _WHOLE and not last and not self._each_message:
+            unit, destination = self.owner.unit, pmo[_RESOLVED_Q_MGR_NAME]
+            before = unit.messages
+            self._run = _Run(
+                kind, template, self._in_logical_order, unit, before, group_id, found + 1 - before, destination
             )
-            self._ahead = 0
-        owner.count(len(data))
 
     def _begin(self) -> None:
         """Begin the owner's part of a unit of work."""
@@ -322,8 +397,10 @@ class Putter:
             self._in_logical_order = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER, hmsg)
             self._in_physical_order = st.pmo(st.PUT_NEW_MESSAGE, hmsg)
 
-    def _prepare(self, kind: MessageKind, last: bool, part: MessagePart, data: bytes) -> tuple[bytearray, bytearray]:
+    def _prepare(self, kind: MessageKind, last: bool, part: MessagePart, data: bytes) -> tuple[memoryview, memoryview]:
         """Return MQMD and MQPMO by the core's plan; keep the MQMD if it also fits the messages that follow."""
+        if part is _WHOLE and not last and (template := self._templates.get(kind)) is not None:
+            return template, self._in_logical_order
         plan = next_put(self.position, last=last, part=part)
         md = st.md(
             format_name=kind.format_name,
@@ -343,24 +420,24 @@ class Putter:
         if kind.properties:
             options = st.PUT_NEW_MESSAGE | (mq.MQPMO_LOGICAL_ORDER if plan.logical_order else 0)
             properties = dict(kind.properties)
-            if part is MessagePart.WHOLE and TRACEPARENT not in properties:
+            if part is _WHOLE and TRACEPARENT not in properties:
                 properties.update(self._context.as_properties())
             return md, st.pmo(options, self._connection.message_handle(properties))
         own_header = kind.format_name == mq.MQFMT_RF_HEADER_2
-        if part is not MessagePart.WHOLE or (own_header and context.in_header(bytes(md), data)):
+        if part is not _WHOLE or (own_header and context.in_header(bytes(md), data)):
             # No trace context here. IBM's texts do not say whether a segment may have properties (2443 may apply; not tried on
             # IBM MQ), and context that the application has set itself is not replaced.
             return md, _IN_LOGICAL_ORDER if plan.logical_order else _IN_PHYSICAL_ORDER
         if not plan.logical_order:
             return md, self._in_physical_order
         if not last and kind.correl_id == mq.MQCI_NONE and not own_header:
-            self._run[kind] = md
+            self._templates[kind] = md
         return md, self._in_logical_order
 
     def _creating(self) -> MessageSpan:
         """Begin the span of a message; the message carries its context if propagation is on."""
         telemetry = self.owner.telemetry
-        span = telemetry.messages.begin(self._anchor.msg_seq_number + self._ahead + 1, telemetry.context)
+        span = telemetry.messages.begin(self._position.msg_seq_number + 1, telemetry.context)
         if self._connection.propagates or self._carrying != mq.MQHM_NONE:
             self._carry(span)
         return span
@@ -401,7 +478,7 @@ class Putter:
             # not here, because an MQOPEN can fail and the commit has already succeeded.
             self._pinned = False
             self.queue.close()
-        self._run.clear()
+        self._templates.clear()
 
     def _open(self) -> Queue:
         """Open the queue; for the rest of an interrupted group, open the instance that its beginning went to.

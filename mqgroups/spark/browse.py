@@ -290,14 +290,14 @@ class BrowsedQueue:
                 return message
             step = mq.MQGMO_BROWSE_NEXT
 
-    def _message(self, md: bytearray, gmo: bytearray) -> Got | None:
+    def _message(self, md: memoryview, gmo: memoryview) -> Got | None:
         try:
             found = self._looker.get(md, gmo, _NOT_CONVERTED)
         except MQIError as error:
             found = self._redone(error, lambda: self._looker.get(md, gmo, _NOT_CONVERTED))
         return None if found is None else Got(*found)
 
-    def _walk(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:
+    def _walk(self, md: memoryview, gmo: memoryview) -> tuple[bytes, bytes, int] | None:
         return self._again(lambda: self._walker.get_descriptor(md, gmo))
 
     def _length(self, key: Key, seq: int) -> int | None:
@@ -306,7 +306,7 @@ class BrowsedQueue:
         found = self._descriptor(md, gmo)
         return None if found is None else found[2]
 
-    def _descriptor(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:
+    def _descriptor(self, md: memoryview, gmo: memoryview) -> tuple[bytes, bytes, int] | None:
         return self._again(lambda: self._looker.get_descriptor(md, gmo))
 
     def _again(self, call: Callable[[], _T]) -> _T:

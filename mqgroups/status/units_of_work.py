@@ -54,6 +54,7 @@ class UnitsOfWork:
 
     Attributes:
         owners: the owners of the units of work. Logs and spans about all of them name the first one.
+        soonest: an owner that has fewer messages in the open unit of work need not ask whether it is ``due``.
     """
 
     def __init__(self, connection: Connection, every: Every) -> None:
@@ -61,6 +62,7 @@ class UnitsOfWork:
         self._connection = connection
         self._every = every
         self._most_to_put = 0
+        self.soonest = 1
         self.owners: list[Owner] = []
         self._clock = time.monotonic if every.seconds is not None else _no_clock
         self._began_s = 0.0
@@ -87,6 +89,9 @@ class UnitsOfWork:
             raise ConfigurationError(str(error)) from error
         # Half of the room: how many messages the application will add for the next incoming one is known only afterwards.
         self._most_to_put = (most - status_messages) // 2
+        every = self._every
+        if len(self.owners) == 1 and every.messages is not None and every.bytes is None and every.seconds is None:
+            self.soonest = every.messages
         self._begin()
         try:
             for owner in self.owners:
