@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mqgroups.config import SEGMENT_BYTES, ProducerSettings
 from mqgroups.connection.connection import Connection
@@ -23,7 +23,6 @@ from mqgroups.connection.retry import NO_ROOM, Patience, retrying
 from mqgroups.core.group import GroupPosition, MessagePart, after_messages, after_segment, follows, next_put
 from mqgroups.core.model import Role
 from mqgroups.core.restart import CommitOutcome
-from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import ForeignSyncpoint, GroupUsage, MQIError, QueueFull, QueueInhibited
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -50,7 +49,7 @@ _RESOLVED_Q_MGR_NAME = st.PMO_RESOLVED_Q_MGR_NAME
 _PROPERTIES_REFUSED = frozenset({mq.MQRC_PROPERTIES_TOO_BIG, mq.MQRC_HMSG_ERROR})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: it is made in each unit of work, and that takes three times as long
 class _Run:
     """A run of like puts: whole messages of one kind, in one unit of work, none of them the group's last.
 
@@ -310,8 +309,10 @@ class Putter:
     def _stage_record(self, *, ended: bool) -> None:
         if not ended and self._keeper.most_messages:
             self._destination.check_told()
-        record = self._record()
-        self.owner.stage(replace(record, state=RecordState.COMPLETED) if ended else record)
+        record = self.owner.record(
+            self.position, ended=ended, resolved=self._destination.resolved, persistence=self._persistence
+        )
+        self.owner.stage(record)
 
     def _put_once(self, message: Unsent) -> None:
         data, kind, _, last, part = message
@@ -460,15 +461,6 @@ class Putter:
                 "cannot be put. Put bytes"
             )
         return given or SEGMENT_BYTES
-
-    def _record(self) -> StatusRecord:
-        q_name, q_mgr_name = self._destination.resolved
-        return replace(
-            self.owner.record(self.position),
-            resolved_q_name=q_name,
-            resolved_q_mgr_name=q_mgr_name,
-            persistence=self._persistence,
-        )
 
     def _group_ended(self) -> None:
         self._persistence = self.settings.persistence

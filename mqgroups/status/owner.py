@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from mqgroups.connection.connection import Connection
 from mqgroups.core.group import AT_START, GroupPosition, on_fresh_handle
-from mqgroups.core.model import Role
+from mqgroups.core.model import Persistence, Role
 from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import CommitOutcome, Expectations, RestartAction, commit_outcome, restart_action
 from mqgroups.core.status import Checkpoint, Mark, RecordState, StatusRecord
@@ -30,6 +30,8 @@ from mqgroups.telemetry import logs
 from mqgroups.telemetry.owner import OwnerTelemetry
 
 _log = logging.getLogger("mqgroups")
+# Looked up once: to look up a member of an enum takes long.
+_IN_GROUP, _COMPLETED = RecordState.IN_GROUP, RecordState.COMPLETED
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,25 +159,42 @@ class Owner:
         """The record of the last known commit."""
         return self._known.record
 
-    def record(self, position: GroupPosition) -> StatusRecord:
-        """Return the record of a group at ``position``; a producer adds the destination of its messages."""
-        note = self.unit.note
+    def record(
+        self,
+        position: GroupPosition,
+        *,
+        ended: bool = False,
+        resolved: tuple[str, str] = ("", ""),
+        persistence: Persistence = Persistence.PERSISTENT,
+    ) -> StatusRecord:
+        """Return the record of a group at ``position``.
+
+        Args:
+            position: in the group.
+            ended: whether the group ends there.
+            resolved: the queue and the queue manager that a producer's messages are put to.
+            persistence: of a producer's messages.
+        """
+        expected, (checkpoint, suspect, quarantine) = self._expected, self.unit.note
         return StatusRecord(
-            role=self._expected.role,
-            name=self._expected.name,
-            state=RecordState.IN_GROUP,
+            role=expected.role,
+            name=expected.name,
+            state=_COMPLETED if ended else _IN_GROUP,
             owner_id=self._owner_id,
             epoch=self.epoch,
             unit_of_work=self.number,
-            queue=self._expected.queue,
+            queue=expected.queue,
             group_id=position.group_id,
             msg_seq_number=position.msg_seq_number,
             offset=position.offset,
             in_last_message=position.in_last_message,
-            suspect=note.suspect,
-            quarantine=note.quarantine,
-            q_mgr_identifier=self._expected.q_mgr_identifier,
-            checkpoint=note.checkpoint,
+            suspect=None if ended else suspect,
+            quarantine=quarantine and not ended,
+            resolved_q_name=resolved[0],
+            resolved_q_mgr_name=resolved[1],
+            q_mgr_identifier=expected.q_mgr_identifier,
+            persistence=persistence,
+            checkpoint=checkpoint,
             traceparent=self.telemetry.trace_context().traceparent,
         )
 
@@ -219,18 +238,19 @@ class Owner:
             own = replace(self.record(AT_START), state=RecordState.IDLE, unit_of_work=self.number - 1)
         own = replace(own, owner_id=self._owner_id, epoch=self.epoch)
         self.keeper.stage(own)
-        self._known = replace(self._known, ending=_Ending(own, self.committed, 0))
+        self._ends_with(own, self.committed, 0)
 
     def stage(self, record: StatusRecord) -> None:
         """Put the record of a unit of work: ``IN_GROUP`` in the middle of a group, ``COMPLETED`` at its end."""
-        if record.state is RecordState.COMPLETED:
-            record = replace(record, suspect=None, quarantine=False)
-        goes_on = record.state is RecordState.IN_GROUP
-        self._known = replace(
-            self._known, ending=_Ending(record, position_of(record) if goes_on else AT_START, self.unit.messages)
-        )
+        position = position_of(record) if record.state is _IN_GROUP else AT_START
+        self._ends_with(record, position, self.unit.messages)
         # After noting the commit: on a wrapped connection the application may commit at any moment.
         self.keeper.stage(record)
+
+    def _ends_with(self, record: StatusRecord | None, committed: GroupPosition, messages: int) -> None:
+        """Note the commit that comes next: the record that it leaves, the position after it, and its messages."""
+        known = self._known
+        self._known = _Known(known.record, known.committed, _Ending(record, committed, messages))
 
     @property
     def has_staged(self) -> bool:
@@ -241,7 +261,7 @@ class Owner:
         """Put the same record again with this unit of work's number, because the keeper has got it from the queue."""
         assert self._known.record is not None
         record = replace(self._known.record, unit_of_work=self.number)
-        self._known = replace(self._known, ending=_Ending(record, self.committed, 0))
+        self._ends_with(record, self.committed, 0)
         self.keeper.stage(record)
 
     def stage_note(self, *, forget_checkpoint: bool = False) -> None:
@@ -252,13 +272,13 @@ class Owner:
         if forget_checkpoint:
             record = replace(record, checkpoint=None)
         self.keeper.stage(record)
-        self._known = replace(self._known, ending=_Ending(record, self.committed, 0))
+        self._ends_with(record, self.committed, 0)
 
     def stage_end_of_chain(self) -> None:
         """Put the record once more so that ``stage_nothing`` can remove it in the next unit of work."""
         assert self._known.record is not None
         self.keeper.stage(self._known.record, last=True)
-        self._known = replace(self._known, ending=_Ending(self._known.record, AT_START, 0))
+        self._ends_with(self._known.record, AT_START, 0)
 
     def is_closing(self) -> None:
         """Note that this owner ends: from now on it does no harm if another program removes the record."""
@@ -267,7 +287,7 @@ class Owner:
     def stage_nothing(self) -> None:
         """Remove the record."""
         self.keeper.remove()
-        self._known = replace(self._known, ending=_Ending(None, AT_START, 0))
+        self._ends_with(None, AT_START, 0)
 
     def is_in_doubt(self, reason: int) -> None:
         """Note that the commit under way had no answer."""
