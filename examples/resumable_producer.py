@@ -5,9 +5,10 @@
 The checkpoint is the position in the file. It is committed with the lines before it, so every line is put once,
 whenever the program dies. When all lines are put, INPUT is renamed to INPUT.put, and then the checkpoint is cleared,
 so that the next INPUT is put from its first line. If INPUT does not exist at the start, the program was killed
-between these two steps, and only clears the checkpoint. systemd/ has a unit for it. It connects as `mqgroups recover`
-does, with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD. With MQGROUPS_PROPAGATE=true messages carry
-trace context.
+between these two steps, and only clears the checkpoint. SIGTERM and Ctrl-C end it between two lines, with exit code
+0; the next start resumes. systemd/ has a unit for it. It connects as `mqgroups recover` does, with
+MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD. With MQGROUPS_PROPAGATE=true messages carry trace
+context.
 
 Exit codes: 0 done; 75 restart it, and it resumes; 1 an operator must act.
 """
@@ -76,6 +77,7 @@ def main(path: Path) -> int:
             q_mgr.group_producer(
                 "ORDERS", name="lines.loader", commit_every=100, on_resume=resumed, on_in_doubt=in_doubt
             ) as producer,
+            mqgroups.stop_on_signals(producer),
         ):
             if path.exists():
                 put_lines(producer, path)

@@ -14,7 +14,9 @@
 
 The package from the application downwards; each line imports only from the lines below it:
 
+     workers/           several consumers or pipes at once, supervised
      queue_manager.py   connect, wrap: a connection that makes producers, consumers and pipes
+     codecs.py          text and JSON as message data       progress.py  a progress bar
      pipe.py            a consumer and a producer in the same units of work       batch/  groups put by many short-lived attempts
      put/   puts a group                get/   gets a group
      operate/           operators' functions: show, repair, move
@@ -38,7 +40,7 @@ from __future__ import annotations
 
 import sys
 
-from mqgroups import errors, operate
+from mqgroups import codecs, errors, operate
 from mqgroups.core.model import GroupStatus, MsgFlag, Persistence
 from mqgroups.core.status import Checkpoint
 from mqgroups.core.unit_of_work import Every
@@ -48,10 +50,13 @@ from mqgroups.get.group import IncomingGroup
 from mqgroups.mqi.message import Message
 from mqgroups.mqi.secret import Secret
 from mqgroups.pipe import GroupPipe, PipedGroup
+from mqgroups.progress import ProgressBar
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.producer import GroupProducer
 from mqgroups.queue_manager import QueueManager, connect, wrap
-from mqgroups.status.hooks import InDoubt, Resumed
+from mqgroups.status.hooks import InDoubt, Progress, Resumed
+from mqgroups.stopping import StopOnSignals, stop_on_signals
+from mqgroups.workers import Workers, WorkerStatus
 
 __all__ = [
     "Checkpoint",
@@ -68,12 +73,19 @@ __all__ = [
     "OutgoingGroup",
     "Persistence",
     "PipedGroup",
+    "Progress",
+    "ProgressBar",
     "QueueManager",
     "Resumed",
     "Secret",
+    "StopOnSignals",
+    "WorkerStatus",
+    "Workers",
+    "codecs",
     "connect",
     "errors",
     "operate",
+    "stop_on_signals",
     "wrap",
 ]
 

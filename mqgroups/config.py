@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.core import modes
 from mqgroups.core.model import Persistence, Role
-from mqgroups.core.modes import Bind, Poison, RoleName, StatusLayout
+from mqgroups.core.modes import Bind, Poison, PutResponse, RoleName, StatusLayout
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
@@ -31,6 +31,20 @@ _NOT_IN_MQ_NAMES = re.compile(r"[^A-Za-z0-9./_%]")
 _SMALL_UNIT_OF_WORK = 20
 
 
+class Codec(Protocol):
+    """What ``codec=`` accepts: turns values into message data, and back.
+
+    Text is a ``str`` on both sides: put as UTF-8 (MQSTR), and got, if the format is MQSTR, decoded by the message's CCSID. All
+    other data is ``bytes``.
+    """
+
+    def encode(self, value: Any, /) -> str | bytes:
+        """Return message data. ValueError and TypeError mean that there is none for this value."""
+
+    def decode(self, data: Any, /) -> Any:
+        """Return the value. ValueError means that the data is invalid; only the text of ``errors.NotDecoded`` is shown."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerSettings:
     """Settings that producers and consumers have in common."""
@@ -43,6 +57,7 @@ class OwnerSettings:
     segmented_status: bool
     owner_wait_s: float
     hooks: Hooks = NO_HOOKS
+    codec: Codec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +68,7 @@ class ProducerSettings(OwnerSettings):
     persistence: Persistence
     priority: int | None
     bind: Bind
+    put_response: PutResponse = "sync"
     segment_bytes: int | None = None
     owner_id: str | None = None
 
@@ -72,6 +88,7 @@ class ProducerSettings(OwnerSettings):
         if self.priority is not None and not 0 <= self.priority <= 9:
             raise ConfigurationError(f"priority must be 0 to 9, got {self.priority!r}")
         check_mode("bind", self.bind, Bind)
+        check_mode("put_response", self.put_response, PutResponse)
         if self.segment_bytes is not None:
             if self.segment_bytes < 1:
                 raise ConfigurationError(f"segment_bytes must be at least 1, got {self.segment_bytes!r}")
@@ -113,6 +130,10 @@ class ConsumerSettings(OwnerSettings):
                 f"poison={self.poison!r} cannot be combined with stream=True, because it moves whole messages. Use poison='halt' "
                 "or poison='ignore'"
             )
+        if self.stream and self.codec is not None:
+            raise ConfigurationError(
+                "codec= cannot be combined with stream=True, because a codec decodes whole messages"
+            )
         return self
 
 
@@ -131,7 +152,9 @@ def _check_owner(settings: OwnerSettings) -> None:
         )
 
 
-def segmented_status(layout: StatusLayout, commit_every: Every, q_mgr: ConnectionHolder) -> bool:
+def segmented_status(
+    layout: StatusLayout, commit_every: Every, q_mgr: ConnectionHolder, put_response: PutResponse = "sync"
+) -> bool:
     """Return whether status records are put as segments of one message.
 
     Raises:
@@ -140,8 +163,10 @@ def segmented_status(layout: StatusLayout, commit_every: Every, q_mgr: Connectio
     check_mode("status_layout", layout, StatusLayout)
     if layout == "segmented":
         _refuse_on_zos(q_mgr, "status_layout='segmented'")
+    # With asynchronous puts that MQGET is one of five answers for which a unit of work waits, whatever its size.
     small = commit_every.messages is not None and commit_every.messages <= _SMALL_UNIT_OF_WORK
-    return layout == "segmented" or (layout == "auto" and small and q_mgr.platform != mq.MQPL_ZOS)
+    pays = small or put_response == "async"
+    return layout == "segmented" or (layout == "auto" and pays and q_mgr.platform != mq.MQPL_ZOS)
 
 
 def _refuse_on_zos(q_mgr: ConnectionHolder, setting: str) -> None:

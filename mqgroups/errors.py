@@ -1,10 +1,12 @@
 """Every error this package raises, arranged by who has to act.
 
     MQGroupsError
+     ├─ Stopped                     nobody has to act: `stop()` was called in the middle of a group
      ├─ ApplicationError            the program made an invalid request
      │   ├─ ConfigurationError      a name, an option or an environment variable is not valid (also a ValueError)
      │   ├─ GroupUsage              a call came at the wrong moment
      │   ├─ ForeignSyncpoint        other code ended the unit of work of a shared connection
+     │   ├─ NotDecoded              a codec cannot decode the data of a message (also a ValueError)
      │   ├─ MessageRefused          a payload, a property, a format or a CorrelId is not valid (also a ValueError)
      │   ├─ EmptyGroup              a group was ended without its last message
      │   ├─ InputChanged            a repeated batch gave a group different messages than before
@@ -20,6 +22,7 @@
      │   ├─ StatusRecordsDisagree   the two records of a pipe are not from the same commit
      │   ├─ QueueManagerChanged     after a lost connection, a different queue manager answered
      │   ├─ GroupWouldSplit         a message went to another instance of a cluster queue than the first of its group
+     │   ├─ GroupPropertiesLost     the record of an interrupted group does not have its properties
      │   ├─ TakeoverRefused         an owner cannot take over another owner's group
      │   ├─ SalvageRefused          the messages on a queue do not show how far its owner got
      │   │   └─ GroupOwned          another owner's record names the group
@@ -74,6 +77,30 @@ def _rebuild(cls: type[MQGroupsError], args: tuple[Any, ...], values: dict[str, 
     return error
 
 
+class Stopped(MQGroupsError):
+    """``stop()`` was called, so the program gets or puts no more of this group. Not a failure.
+
+    What was processed or put is committed. The next start of the name resumes the group, if anything of it is committed.
+
+    Attributes:
+        owner: role and name, such as ``"get ORDERS.SINK"``.
+        queue: the queue of the group.
+        group_id: the interrupted group; ``MQGI_NONE`` (24 zero bytes) if no group is interrupted.
+        msg_seq_number: of the last message that is committed completely; 0 if there is none.
+    """
+
+    def __init__(self, owner: str, queue: str, group_id: bytes, msg_seq_number: int) -> None:
+        stands = "No group is interrupted"
+        if any(group_id):
+            up_to = f"Group {group_id.hex()} is committed up to message {msg_seq_number}"
+            stands = f"{up_to}, and the next start of this name resumes it"
+        super().__init__(f"{owner} at queue {queue} was asked to stop. {stands}")
+        self.owner = owner
+        self.queue = queue
+        self.group_id = group_id
+        self.msg_seq_number = msg_seq_number
+
+
 class ApplicationError(MQGroupsError):
     """The program made an invalid request."""
 
@@ -103,6 +130,13 @@ class ForeignSyncpoint(ApplicationError):
 
 class MessageRefused(ApplicationError, ValueError):
     """A payload, a property, a format name or a CorrelId is not valid for a message. Nothing of the message was put."""
+
+
+class NotDecoded(ApplicationError, ValueError):
+    """The data of a message is invalid. Codecs raise it with a text that does not show the data; consumers do not raise it.
+
+    A consumer treats the message as poison, with the text as the reason.
+    """
 
 
 class EmptyGroup(ApplicationError):
@@ -283,6 +317,25 @@ class GroupWouldSplit(StatusError):
         self.msg_seq_number = msg_seq_number
 
 
+class GroupPropertiesLost(StatusError):
+    """An interrupted group was resumed, and its status record does not have the properties of its first message.
+
+    The group itself can be resumed; only ``group.properties`` is not known.
+
+    Attributes:
+        group_id: 24 bytes.
+    """
+
+    def __init__(self, group_id: bytes, status_queue: str) -> None:
+        super().__init__(
+            f"the properties of group {group_id.hex()} are not known: its first message was committed before the group was "
+            f"interrupted, and the record on status queue {status_queue} does not have them. The record was rebuilt, or the "
+            "properties are longer than a record keeps. Identify the group by its GroupId or by a checkpoint",
+            status_queue=status_queue,
+        )
+        self.group_id = group_id
+
+
 class TakeoverRefused(StatusError):
     """An interrupted group cannot be given to another owner. Nothing was changed."""
 
@@ -308,11 +361,7 @@ class BindingMissing(EnvironmentFailure, ImportError):
     """The binding (pymqi or ibmmq) or the MQ client library is not installed."""
 
     def __init__(self, binding: str, problem: str) -> None:
-        super().__init__(
-            f"{problem}. Install the IBM MQ client (redistributable) and `pip install mqgroups[pymqi]` or "
-            "`pip install mqgroups[ibmmq]` (MQGROUPS_MQI=pymqi|ibmmq chooses one). Without IBM MQ, run the program with "
-            "`mqgroups embedded exec -- ...`, which sets MQGROUPS_LIBMQM to the embedded client library"
-        )
+        super().__init__(problem)
         self.binding = binding
         self.problem = problem
 
@@ -455,19 +504,35 @@ class GroupAbandoned(EnvironmentFailure):
 
 
 class PoisonMessage(EnvironmentFailure):
-    """A message failed when it was processed alone, and has reached the queue's backout threshold. It stays on the queue.
+    """A message cannot be decoded; or it failed when it was processed alone, and has reached BOTHRESH. It stays on the queue.
 
     Attributes:
         queue, group_id, msg_seq_number: the message.
-        backout_count, threshold: how often it was backed out, and BOTHRESH of the queue.
+        backout_count, threshold: how often it was backed out, and BOTHRESH of the queue; 0 if backout counts are ignored.
+        reason: why it cannot be decoded; empty if it fails when it is processed.
     """
 
-    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, backout_count: int, threshold: int) -> None:
-        super().__init__(
-            f"message {msg_seq_number} of group {group_id.hex()} on queue {queue} fails whenever it is processed: it was backed "
-            f"out {backout_count} times, the last time alone, and BOTHRESH is {threshold}. It stays on the queue. Correct the "
-            "program, or let the consumer move the message: poison='skip' or poison='quarantine'"
+    def __init__(
+        self,
+        queue: str,
+        group_id: bytes,
+        msg_seq_number: int,
+        backout_count: int,
+        threshold: int,
+        reason: str = "",
+    ) -> None:
+        how = (
+            f"cannot be decoded ({reason})"
+            if reason
+            else f"fails whenever it is processed: it was backed out {backout_count} times, the last time alone, and BOTHRESH is "
+            f"{threshold}"
         )
+        super().__init__(
+            f"message {msg_seq_number} of group {group_id.hex()} on queue {queue} {how}. It stays on the queue. Correct the "
+            "program, or let the consumer move the message: poison='skip' or poison='quarantine', for a queue with BOTHRESH and "
+            "BOQNAME"
+        )
+        self.reason = reason
         self.queue = queue
         self.group_id = group_id
         self.msg_seq_number = msg_seq_number
@@ -484,17 +549,20 @@ class GroupQuarantined(EnvironmentFailure):
         queue, group_id: the group, and the queue that it was on.
         msg_seq_number: of the first message that was moved.
         backout_queue: the queue that the messages were moved to.
+        reason: why the first one cannot be decoded; empty if it fails when it is processed, or is not known after a restart.
     """
 
-    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, backout_queue: str) -> None:
+    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, backout_queue: str, reason: str = "") -> None:
+        how = f"cannot be decoded ({reason})" if reason else "fails whenever it is processed"
         super().__init__(
             f"group {group_id.hex()} of queue {queue} was moved to {backout_queue} from message {msg_seq_number} on, because "
-            "that message fails whenever it is processed. The messages before it were consumed; iterate again for the next group"
+            f"that message {how}. The messages before it were consumed; iterate again for the next group"
         )
         self.queue = queue
         self.group_id = group_id
         self.msg_seq_number = msg_seq_number
         self.backout_queue = backout_queue
+        self.reason = reason
 
 
 class MQIError(EnvironmentFailure):

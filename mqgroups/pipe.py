@@ -22,11 +22,13 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import TracebackType
+from typing import Any
 
 from mqgroups.config import SEGMENT_BYTES, ConsumerSettings, ProducerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.turn import Turn
 from mqgroups.core.group import MessagePart
+from mqgroups.core.group_properties import NO_PROPERTIES
 from mqgroups.core.status_chain import MOST_SEGMENTS
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import SALVAGE, GroupUsage, StatusRecordsDisagree
@@ -34,7 +36,18 @@ from mqgroups.get.consumer import Groups
 from mqgroups.get.getter import Getter
 from mqgroups.get.group import IncomingGroup
 from mqgroups.mqi.abc import PropertyValue
-from mqgroups.put.payload import BYTES, MessageKind, Payload, Unsent, abandonment, check_stream, data_and_kind, pieces
+from mqgroups.put.payload import (
+    BYTES,
+    MessageKind,
+    Payload,
+    Unsent,
+    abandonment,
+    check_stream,
+    data_and_kind,
+    encoded,
+    pieces,
+)
+from mqgroups.put.properties import group_properties, resumed_with, with_group_properties
 from mqgroups.put.putter import Putter
 from mqgroups.status.opening import check_apart
 from mqgroups.status.queue import StatusQueue
@@ -55,6 +68,18 @@ class PipedGroup:
 
     def __init__(self, output: PipeOutput) -> None:
         self._output = output
+
+    def set_properties(self, properties: Mapping[str, PropertyValue] | None = None, *, name: str = "") -> None:
+        """Set the properties and the name of the outgoing group, as ``GroupProducer.group`` does. Call it before the first put.
+
+        A program that resumes a group may call it again with the same values.
+
+        Raises:
+            GroupUsage: something is put already, or was before the restart, and the group has other properties; or the pipe has
+                gone on to another group, or is closed.
+            MessageRefused: as for ``GroupProducer.group``.
+        """
+        self._output.set_properties(self, group_properties(name, properties))
 
     def put(
         self,
@@ -77,7 +102,25 @@ class PipedGroup:
         if not isinstance(payload, (bytes, str, bytearray, memoryview)):
             check_stream(payload)
             payload = b"".join(data for data, _ in pieces(payload, SEGMENT_BYTES, 0))
+        properties = self._output.with_properties(properties)
         self._output.add(self, *data_and_kind(payload, format, correl_id, properties))
+
+    def put_value(
+        self,
+        value: Any,
+        *,
+        format: str | None = None,
+        correl_id: bytes | None = None,
+        properties: Mapping[str, PropertyValue] | None = None,
+    ) -> None:
+        """Put the next message of the group, with the data that the pipe's codec makes of ``value``; see ``put``.
+
+        Raises:
+            GroupUsage: the pipe has no codec; or as ``put``.
+            MessageRefused: the value cannot be encoded; or as ``put``.
+        """
+        payload = encoded(self._output.putter.settings.codec, value)
+        self.put(payload, format=format, correl_id=correl_id, properties=properties)
 
 
 class PipeOutput:
@@ -95,15 +138,39 @@ class PipeOutput:
         self.group: PipedGroup | None = None
         self._turn = turn
         self._waiting: list[tuple[bytes, MessageKind]] = []
+        # Of the outgoing group, for its first message.
+        self._properties = NO_PROPERTIES
+
+    def set_properties(self, group: PipedGroup, properties: Mapping[str, PropertyValue]) -> None:
+        """Set the properties of the current group; raises GroupUsage if ``group`` is not the current one, or has other ones."""
+        with self._turn:
+            self._check_current(group)
+            if not self.putter.owner.committed.at_start:
+                resumed_with(properties, self.putter.owner)
+            elif self._waiting and properties != self._properties:
+                raise GroupUsage("the properties of an outgoing group must be set before its first message is put")
+            self._properties = properties
+
+    def with_properties(self, message: Mapping[str, PropertyValue] | None) -> Mapping[str, PropertyValue] | None:
+        """Return the properties of the next message: the group's are added to those of its first message."""
+        is_first = self._properties and not self._waiting and self.putter.owner.committed.at_start
+        return with_group_properties(self._properties, message) if is_first else message
+
+    def begin(self, group: PipedGroup) -> None:
+        """Accept messages of ``group`` from now on."""
+        self.group, self._properties = group, NO_PROPERTIES
+
+    def _check_current(self, group: PipedGroup) -> None:
+        if self.group is not group or self.getter.group is None or self._turn.interrupted:
+            raise GroupUsage(
+                "the pipe has gone on to another group, or is closed, or was interrupted in a call of this group. Put to the "
+                "outgoing group that the pipe returned last"
+            )
 
     def add(self, group: PipedGroup, data: bytes, kind: MessageKind) -> None:
         """Keep a message for the next commit; raises GroupUsage if ``group`` is not the current one."""
         with self._turn:
-            if self.group is not group or self.getter.group is None or self._turn.interrupted:
-                raise GroupUsage(
-                    "the pipe has gone on to another group, or is closed, or was interrupted in a call of this group. Put to the "
-                    "outgoing group that the pipe returned last"
-                )
+            self._check_current(group)
             self._waiting.append((data, kind))
             self.putter.owner.will_put(len(self._waiting))
 
@@ -195,6 +262,15 @@ class GroupPipe:
         """Return the incoming groups as ``GroupConsumer`` does, each with the outgoing group to make from it."""
         return _Pairs(self._getter, self._output)
 
+    def stop(self) -> None:
+        """End the iteration at the next safe place, as ``GroupConsumer.stop`` does; what was put from it is committed with it."""
+        self._work.stop()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether ``stop`` was called."""
+        return self._work.stopping
+
     def close(self) -> None:
         """Back out what is not committed, remove the records if no group is interrupted, and close. Idempotent."""
         with self._connection.turn:
@@ -257,5 +333,5 @@ class _Pairs:
     def __next__(self) -> tuple[IncomingGroup, PipedGroup]:
         incoming = next(self._groups)
         outgoing = PipedGroup(self._output)
-        self._output.group = outgoing
+        self._output.begin(outgoing)
         return incoming, outgoing

@@ -11,6 +11,7 @@ from types import TracebackType
 
 from mqgroups.config import (
     STATUS_MODEL,
+    Codec,
     ConsumerSettings,
     ProducerSettings,
     checked_commit_every,
@@ -25,7 +26,7 @@ from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.connection.retry import Patience, Sleep
 from mqgroups.connection.wrapping import refuse_ends
 from mqgroups.core.model import Persistence, Role
-from mqgroups.core.modes import Bind, Poison, StatusLayout, Trace
+from mqgroups.core.modes import Bind, Poison, PutResponse, StatusLayout, Trace
 from mqgroups.core.unit_of_work import Every
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.mqi import constants as mq
@@ -35,7 +36,7 @@ from mqgroups.mqi.secret import Secret
 from mqgroups.mqi.structures import LONGEST_MESSAGE_BYTES
 from mqgroups.pipe import GroupPipe, with_room
 from mqgroups.put.producer import GroupProducer
-from mqgroups.status.hooks import Hooks, OnAbandon, OnInDoubt, OnResume
+from mqgroups.status.hooks import Hooks, OnAbandon, OnInDoubt, OnProgress, OnResume
 from mqgroups.telemetry import context
 from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK, TelemetrySettings
 
@@ -95,8 +96,11 @@ class QueueManager(ConnectionHolder):
         priority: int | None = None,
         segment_bytes: int | None = None,
         bind: Bind = "group",
+        put_response: PutResponse = "sync",
+        codec: Codec | None = None,
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
+        on_progress: OnProgress | None = None,
     ) -> GroupProducer:
         """Return a producer that puts message groups to ``queue``.
 
@@ -110,7 +114,7 @@ class QueueManager(ConnectionHolder):
             status_model: the model queue to make the status queue from if it does not exist.
             status_layout: ``"classic"`` gets the old record whenever it puts a new one; ``"segmented"`` puts records as segments
                 of one message, which saves that MQGET but is not available on z/OS; ``"auto"`` chooses ``"segmented"`` for small
-                units of work. The layout can be changed at any restart.
+                units of work, and with ``put_response="async"``. The layout can be changed at any restart.
             owner_wait_s: how long to wait for another owner of the same name to end, seconds.
             full_wait_s: how long to wait for room on a full queue, or until puts are no longer inhibited, seconds.
             persistence: of the messages. Messages that are not persistent are lost when the queue manager restarts, and
@@ -122,10 +126,19 @@ class QueueManager(ConnectionHolder):
                 for each group (MQOO_BIND_ON_GROUP). ``"open"``: one instance for all groups, until the producer is closed or
                 reconnects. ``"as queue"``: the queue's DEFBIND. ``"not fixed"``, or DEFBIND(NOTFIXED), is refused for a cluster
                 queue, because it would split groups. An interrupted group always goes on at the instance where it began.
+            put_response: ``"async"`` puts messages without waiting for the queue manager (MQPMO_ASYNC_RESPONSE), which is faster
+                if a round trip takes long. The first message of a group and the last one of a unit of work are put
+                synchronously, and no unit of work is committed before the queue manager has confirmed all its messages. After
+                a failure the unit of work is put again synchronously, so that errors are the same; but on a wrapped connection
+                the error is raised.
+            codec: encodes the values of ``group.put_value``: ``mqgroups.codecs.json``, ``mqgroups.codecs.text``, or any object
+                with ``encode(value)``, which returns ``str`` or ``bytes``, and ``decode(data)``, which gets ``str`` for text.
             on_resume: called once, before this method returns, if an interrupted group was found. If it raises an error, this
                 method raises it too; the group stays as it was found.
             on_in_doubt: called once for each MQCMIT of messages that had no answer, as soon as the outcome is known. If it
                 raises an error, so does the call during which this happened; ``group()`` goes on after the last commit.
+            on_progress: called after each commit of messages, with what is committed (``Progress``). It should return quickly.
+                If it raises an error, so does the call that committed; the commit stands.
 
         Raises:
             ConfigurationError: a setting is invalid.
@@ -135,19 +148,21 @@ class QueueManager(ConnectionHolder):
         """
         every = checked_commit_every(commit_every)
         settings = ProducerSettings(
+            codec=codec,
             queue=queue,
             name=name,
             commit_every=every,
             status_queue=status_queue_name(Role.PUT, name, status_queue),
             status_model=status_model,
-            segmented_status=segmented_status(status_layout, every, self),
+            segmented_status=segmented_status(status_layout, every, self, put_response),
             owner_wait_s=owner_wait_s,
             full_wait_s=full_wait_s,
             persistence=Persistence(persistence),
             priority=priority,
             segment_bytes=segment_bytes,
             bind=bind,
-            hooks=Hooks(on_resume, on_in_doubt),
+            put_response=put_response,
+            hooks=Hooks(on_resume, on_in_doubt, on_progress=on_progress),
         )
         return GroupProducer(self._connection, settings.checked(self))
 
@@ -168,8 +183,10 @@ class QueueManager(ConnectionHolder):
         stream: bool = False,
         poison: Poison = "halt",
         on_abandon: OnAbandon | None = None,
+        codec: Codec | None = None,
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
+        on_progress: OnProgress | None = None,
     ) -> GroupConsumer:
         """Return a consumer that gets message groups from ``queue``.
 
@@ -192,10 +209,13 @@ class QueueManager(ConnectionHolder):
                 only if the queue has a BOTHRESH: by its backout count, and by processing it in a unit of work of its own.
                 ``"halt"`` raises ``PoisonMessage``; ``"skip"`` moves the message to the queue's BOQNAME; ``"quarantine"`` moves
                 the rest of its group there and raises ``GroupQuarantined``; ``"ignore"`` does not look at backout counts.
+            codec: decodes each message to ``message.value``, as for a producer. A message that it cannot decode (ValueError) is
+                poison: ``"skip"`` and ``"quarantine"`` apply to it at once if the queue has BOTHRESH and BOQNAME; otherwise
+                ``PoisonMessage`` is raised, with the reason, and the messages before it are committed.
             on_abandon: called with the ``GroupAbandoned`` error of an abandoned group, before that group is committed and the
                 error is raised. Use it to undo durably the effects of the group's messages. If it raises an error, the group
                 comes again.
-            on_resume, on_in_doubt: as for a producer.
+            on_resume, on_in_doubt, on_progress: as for a producer.
 
         Raises:
             ConfigurationError: a setting is invalid.
@@ -205,6 +225,7 @@ class QueueManager(ConnectionHolder):
         """
         every = checked_commit_every(commit_every)
         settings = ConsumerSettings(
+            codec=codec,
             queue=queue,
             name=name,
             commit_every=every,
@@ -218,7 +239,7 @@ class QueueManager(ConnectionHolder):
             max_message_length=max_message_length,
             stream=stream,
             poison=poison,
-            hooks=Hooks(on_resume, on_in_doubt, on_abandon),
+            hooks=Hooks(on_resume, on_in_doubt, on_abandon, on_progress),
         )
         return GroupConsumer(self._connection, settings.checked())
 
@@ -240,9 +261,12 @@ class QueueManager(ConnectionHolder):
         persistence: Persistence = Persistence.PERSISTENT,
         priority: int | None = None,
         bind: Bind = "group",
+        put_response: PutResponse = "sync",
         on_abandon: OnAbandon | None = None,
+        codec: Codec | None = None,
         on_resume: OnResume | None = None,
         on_in_doubt: OnInDoubt | None = None,
+        on_progress: OnProgress | None = None,
     ) -> GroupPipe:
         """Return a pipe that gets groups from ``source`` and puts groups made from them to ``target``, exactly once.
 
@@ -254,8 +278,9 @@ class QueueManager(ConnectionHolder):
             ConfigurationError, StatusError, OwnerActive, MQIError: as for a consumer and a producer.
         """
         every = with_room(checked_commit_every(commit_every), self._connection.max_uncommitted_msgs)
-        segmented = segmented_status(status_layout, every, self)
+        segmented = segmented_status(status_layout, every, self, put_response)
         incoming = ConsumerSettings(
+            codec=codec,
             queue=source,
             name=name,
             commit_every=every,
@@ -267,9 +292,10 @@ class QueueManager(ConnectionHolder):
             group_wait_s=group_wait_s,
             complete_groups_only=complete_groups_only,
             poison=poison,
-            hooks=Hooks(on_resume, on_in_doubt, on_abandon),
+            hooks=Hooks(on_resume, on_in_doubt, on_abandon, on_progress),
         )
         outgoing = ProducerSettings(
+            codec=codec,
             queue=target,
             name=name,
             commit_every=every,
@@ -281,6 +307,7 @@ class QueueManager(ConnectionHolder):
             persistence=Persistence(persistence),
             priority=priority,
             bind=bind,
+            put_response=put_response,
         )
         return GroupPipe(self._connection, incoming.checked(), outgoing.checked(self))
 

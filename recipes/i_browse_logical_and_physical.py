@@ -18,7 +18,7 @@ end of the group.
 A group without its first message is not visible in logical order, and is not found in this way: only a browse in
 physical order shows its messages.
 
-With mqgroups: ``mqgroups salvage look`` shows the groups on a queue, also those without their first message. If a
+With mqgroups: ``mqgroups groups`` shows the groups on a queue, also those without their first message. If a
 consumer finds a group incomplete, its error names the expected message.
 """
 

@@ -25,7 +25,7 @@ such a group the getter's StatusInfo is lost: it had the number before the first
 The STATUS queue is open exclusively during all this, so no putter can start. That alone does not prove that the unit
 of work of the dead putter is backed out.
 
-With mqgroups: ``mqgroups salvage look``, ``salvage rebuild`` for putters and getters, and ``salvage move``, which
+With mqgroups: ``mqgroups groups``, ``salvage rebuild`` for putters and getters, and ``salvage move``, which
 moves the rest of a group to another queue.
 
 To try it, let b_put_across_units_of_work.py die (DIE_AFTER=5), and clear the STATUS queue. After this program

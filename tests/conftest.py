@@ -16,6 +16,7 @@ pytest_plugins = [
     "tests.fix_groups",
     "tests.fix_batches",
     "tests.fix_cluster",
+    "tests.fix_examples",
     "tests.fix_findings",
     "tests.fix_telemetry",
 ]
@@ -31,7 +32,17 @@ MQI = {"mq", "binding"}
 
 
 # Where the contract tests of the library run on the second binding too, in every change; together they make all its calls.
-LIBRARY_ON_BOTH = ("put/test_producer.py", "get/test_consumer.py", "connection/test_connection.py", "test_pipe.py")
+LIBRARY_ON_BOTH = (
+    "put/test_producer.py",
+    "put/test_put_response.py",
+    "get/test_consumer.py",
+    "connection/test_connection.py",
+    "test_pipe.py",
+    "test_stopping.py",
+    "test_group_properties.py",
+    "workers/test_workers.py",
+    "test_codecs.py",
+)
 _HERE = Path(__file__).parent
 
 

@@ -133,9 +133,9 @@ class Owner:
         handle.close()
         return [Found(*answer.place[:2], answer.md.MsgFlags, answer.data, answer.md) for answer in answers]
 
-    def data(self) -> list[bytes]:
-        """Return the data of what is committed on the queue."""
-        return [found.data for found in self.on_queue()]
+    def data(self, queue: str | None = None) -> list[bytes]:
+        """Return the data of what is committed on a queue."""
+        return [found.data for found in self.on_queue(queue)]
 
     def status_queue(self, role: str) -> str:
         """Return the name of a status queue; ``role`` is put or get."""

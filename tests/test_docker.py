@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mqgroups.cli.serve import default_mqsc
 from mqgroups.config import STATUS_MODEL
+from mqgroups.embedded import ROLES_MQSC, STANDARD_MQSC
 from mqgroups.embedded.admin.mqsc import Command, parse
 from mqgroups.embedded.serve.cluster_file import read
 
@@ -90,7 +90,8 @@ def test_user_app_may_use_every_queue(commands):
 
 
 def test_default_of_the_embedded_queue_manager_is_this_file():
-    assert default_mqsc().read_text() == MQSC.read_text()
+    assert STANDARD_MQSC.read_text() == MQSC.read_text()
+    assert ROLES_MQSC.read_text() == (DOCKER / "roles.mqsc").read_text()
 
 
 # --- the cluster

@@ -11,11 +11,14 @@ from typing import Any, cast
 import pytest
 import yaml
 
-from examples.flights.compare import differences
-from examples.flights.consumer import Files
-from examples.flights.source import Day, date_of
 from mqgroups.cli.recover import recover
+from mqgroups.cli.work import work
+from mqgroups.demo.compare import differences
+from mqgroups.demo.consumer import Files
+from mqgroups.demo.source import Day, date_of
 from mqgroups.embedded import Fault
+from tests.fix_mqi import PATIENCE_S
+from tests.workers.conftest import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 FLIGHTS = [f"2013,1,{day},{time},more" for day in (1, 2) for time in (517, 533, 542)]
@@ -116,25 +119,6 @@ def test_quickstart_puts_and_gets_every_row():
 LINES = [f"line {number}" for number in range(1, 2351)]
 
 
-@pytest.fixture
-def supervised(faults, tmp_path):
-    """A function that starts an example again and again until it does not die of one of these kills at an MQCMIT."""
-    environment = {**os.environ, **faults.environment(), "MQGROUPS_CONN_NAME": faults.conn_name}
-
-    def run(program: str, *arguments: str, kills: list[tuple[str, int]]) -> list[str]:
-        command = [sys.executable, str(ROOT / "examples" / program), *arguments]
-        said: list[str] = []
-        for kill in [*kills, None]:
-            if kill is not None:
-                faults.arm(Fault("kill_client", kill[0], verb="MQCMIT", nth=kill[1]))
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
-            assert done.returncode == (0 if kill is None else -9), done.stderr
-            said += done.stderr.splitlines()
-        return said
-
-    return run
-
-
 @pytest.mark.embedded
 def test_resumable_programs_lose_and_repeat_nothing_whatever_kills_them(supervised, tmp_path):
     # Given a producer that dies in its first group, at the end of its second, and when all is committed
@@ -166,6 +150,48 @@ def test_resumable_programs_lose_and_repeat_nothing_whatever_kills_them(supervis
         supervised("resumable_consumer.py", str(output), "0", kills=[])
         (new,) = set(output.iterdir()) - taken
         assert new.read_text().splitlines() == LINES[:200]
+
+
+@pytest.mark.embedded
+def test_resumable_programs_stop_politely_and_resume(supervised, faults, tmp_path):
+    environment = {**os.environ, **faults.environment(), "MQGROUPS_CONN_NAME": faults.conn_name}
+
+    def stopped(program: str, *arguments: str, nth: int) -> None:
+        """Start an example and have it stopped by SIGTERM in its n-th commit."""
+        faults.arm(Fault("delay", verb="MQCMIT", nth=nth, delay_s=60))
+        command = [sys.executable, str(ROOT / "examples" / program), *arguments]
+        with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+            wait_until(lambda: bool(faults.faults_fired()))
+            process.terminate()
+            faults.clear_faults()
+            _, said = process.communicate(timeout=PATIENCE_S)
+        assert (process.returncode, said) == (0, "")
+
+    # Given a producer that is stopped in its first group, and is started again
+    source, output = tmp_path / "input", tmp_path / "output"
+    source.write_text("".join(f"{line}\n" for line in LINES))
+    stopped("resumable_producer.py", str(source), nth=4)
+    assert source.exists()
+    (said,) = supervised("resumable_producer.py", str(source), kills=[])
+    assert said.startswith("resumable_producer: resuming a group after message 300, ")
+    assert not source.exists()
+    # And a consumer likewise
+    output.mkdir()
+    stopped("resumable_consumer.py", str(output), nth=6)
+    (said,) = supervised("resumable_consumer.py", str(output), "0", kills=[])
+    assert said.startswith("resumable_consumer: resuming a group after message 50")
+    # Then every line came once, in order
+    files = [path.read_text().splitlines() for path in output.iterdir()]
+    assert sorted(files, key=lambda lines: LINES.index(lines[0])) == [LINES[:1000], LINES[1000:2000], LINES[2000:]]
+
+
+@pytest.mark.embedded
+def test_workers_of_the_example_share_ten_groups():
+    command = [sys.executable, "-m", "mqgroups", "embedded", "exec", "--", sys.executable, "examples/workers.py"]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    expected = [f"order {first} to order {first + 99}" for first in range(0, 1000, 100)]
+    assert sorted(done.stdout.splitlines(), key=lambda line: int(line.split()[1])) == expected
 
 
 @pytest.mark.parametrize("program", ["resumable_producer.py", "resumable_consumer.py"])
@@ -234,3 +260,54 @@ def test_the_init_container_asks_for_what_its_program_is():
     assert init["envFrom"] == container["envFrom"]
     assert {"configMapRef": {"name": config_map["metadata"]["name"]}} in init["envFrom"]
     assert stateful_set["spec"]["replicas"] == 1
+
+
+@pytest.fixture
+def workers_manifest() -> dict[str, Any]:
+    manifest = yaml.safe_load((ROOT / "examples" / "container" / "lines-workers.yaml").read_text())
+    assert manifest["spec"]["replicas"] == 1
+    return cast(dict[str, Any], manifest["spec"]["template"])
+
+
+def test_the_workers_of_the_container_are_probed_where_they_answer_and_have_time_to_stop(workers_manifest, monkeypatch):
+    pod = workers_manifest["spec"]
+    (container,) = pod["containers"]
+    monkeypatch.chdir(ROOT / "examples")
+    monkeypatch.setenv("MQGROUPS_Q_MGR_NAME", "QM1")
+    given = work.make_context("work", [*container["command"][2:], *container["args"]]).params
+    assert (given["queue"], given["name"], given["workers"]) == ("ORDERS", "lines.sink", 4)
+    assert given["handler"].__name__ == "handle"
+    (port,) = container["ports"]
+    assert given["http"][1] == port["containerPort"]
+    assert workers_manifest["metadata"]["annotations"]["prometheus.io/port"] == str(port["containerPort"])
+    probes = {name: container[name]["httpGet"] for name in ("livenessProbe", "readinessProbe")}
+    assert {probe["port"] for probe in probes.values()} == {port["name"]}
+    assert (probes["livenessProbe"]["path"], probes["readinessProbe"]["path"]) == ("/livez", "/readyz")
+    assert pod["terminationGracePeriodSeconds"] > given["grace_s"]
+
+
+@pytest.mark.embedded
+def test_what_the_container_of_workers_runs_runs(workers_manifest, faults, tmp_path):
+    (container,) = workers_manifest["spec"]["containers"]
+    environment = {**os.environ, **faults.environment(), "MQGROUPS_CONN_NAME": faults.conn_name}
+    environment |= {"MQGROUPS_Q_MGR_NAME": faults.q_mgr_name, "LINES": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", *container["command"], "--grace", "20"]
+    source = tmp_path / "input"
+    source.write_text("".join(f"{line}\n" for line in LINES))
+    putting = [sys.executable, str(ROOT / "examples" / "resumable_producer.py"), str(source)]
+    subprocess.run(putting, env=environment, check=True, timeout=60)
+    # A worker is killed before it commits the end of a group.
+    faults.arm(Fault("kill_client", "before", verb="MQCMIT", nth=15))
+    with subprocess.Popen(
+        command, env=environment, cwd=ROOT / "examples", stderr=subprocess.PIPE, text=True
+    ) as process:
+
+        def lines() -> list[list[str]]:
+            found = [path.read_text().splitlines() for path in tmp_path.iterdir() if len(path.name) == 48]
+            return sorted(found, key=lambda each: LINES.index(each[0]) if each else -1)
+
+        wait_until(lambda: lines() == [LINES[:1000], LINES[1000:2000], LINES[2000:]])
+        process.terminate()
+        _, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0
+    assert "ended (signal 9). It is started again" in " ".join(said.split())

@@ -393,3 +393,40 @@ def test_what_is_committed_before_a_suspect_goes_out_with_it(make_owner, make_qu
     with side.open(commit_every=100, owner_wait_s=30, poison="ignore") as pipe:
         run(pipe)
     assert side.found() == [whole([doubled(data) for data in THIS])]
+
+
+# --- asynchronous puts
+
+
+def test_a_pipe_whose_puts_are_not_all_answered_does_the_same(owner, side):
+    owner.put_raw_group(THIS)
+    owner.put_raw_group(THIS[:1])
+    with side.open(commit_every=3, put_response="async") as pipe:
+        assert run(pipe, lambda data: [data] * 4) == [*THIS, *THIS[:1]]
+    assert side.found() == [whole([data for data in THIS for _ in range(4)]), whole([b"0"] * 4)]
+    assert owner.data() == []
+    assert side.is_idle()
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("reason", [mq.MQRC_Q_FULL, mq.MQRC_BACKED_OUT])
+@pytest.mark.parametrize("number", range(1, 9))
+def test_whichever_put_of_a_pipe_fails_both_sides_are_done_again(owner, side, faults, number, reason):
+    owner.put_raw_group(THIS[:4])
+    with side.open(owner.connect(reconnect_wait_s=30), commit_every=100, put_response="async", full_wait_s=30) as pipe:
+        faults.arm(Fault("answer", verb="MQPUT", nth=number, reason=reason))
+        # The application sees each message once.
+        assert run(pipe, lambda data: [data] * 2) == THIS[:4]
+    assert faults.faults_fired() == 1
+    assert side.found() == [whole([data for data in THIS[:4] for _ in range(2)])]
+    assert owner.data() == []
+    assert side.is_idle()
+
+
+def test_a_pipe_whose_target_stays_full_is_the_same_error(owner, make_queue):
+    side = Side(owner, make_queue("TEST.SMALL.MODEL"))  # MAXDEPTH(3)
+    owner.put_raw_group(THIS)
+    with side.open(commit_every=100, put_response="async") as pipe, pytest.raises(errors.QueueFull):
+        run(pipe)
+    assert owner.data() == THIS
+    assert side.found() == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import signal
@@ -18,6 +17,7 @@ import tenacity
 
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mqi
+from tests.each_call import each_call
 
 ROOT = Path(__file__).resolve().parents[1]
 RECIPES = ROOT / "recipes"
@@ -71,7 +71,14 @@ class Kitchen:
         """Run a recipe that ends itself by SIGKILL; returns when the queue manager has noticed."""
         done = self.run(recipe, die_after=die_after)
         assert (done.returncode, done.stderr) == (-signal.SIGKILL, "")
-        # Whoever can open the status queue exclusively knows that the owner before is gone, and its unit of work too.
+        self.wait_until_gone()
+        return done.stdout.splitlines()
+
+    def wait_until_gone(self) -> None:
+        """Wait until the queue manager has noticed that a program is dead, and has backed out its unit of work.
+
+        Whoever can open the status queue exclusively knows that.
+        """
         q_mgr = self.mq.connect(self.pymqi)
         patience = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(self.pymqi.MQMIError),
@@ -81,7 +88,6 @@ class Kitchen:
         )
         patience(self.pymqi.Queue, q_mgr, self.status, mqi.MQOO_INPUT_EXCLUSIVE).close()
         q_mgr.disconnect()
-        return done.stdout.splitlines()
 
     def on_queue(self, queue: str | None = None) -> list[Any]:
         """Return (data, MD) of what is committed on a queue, in physical order."""
@@ -137,12 +143,6 @@ class Kitchen:
 @pytest.fixture
 def kitchen(mq, make_queue):
     return Kitchen(mq, make_queue)
-
-
-@pytest.fixture
-def kitchens(mq, make_queue):
-    """One after the other, for a case each."""
-    return lambda: Kitchen(mq, make_queue)
 
 
 def group(payloads: list[bytes]) -> list[tuple[bytes, int, int, int]]:
@@ -238,20 +238,21 @@ def test_who_finds_a_status_message_does_not_begin_a_new_group(kitchen, straight
 @pytest.mark.parametrize(
     ("first", "second", "whole"), [("b", "d", WHOLE), ("f", "f", WHOLE), ("g", "g", SEGMENTED)], ids="bfg"
 )
-def test_a_putter_killed_at_every_call_leaves_a_group_that_is_resumed(kitchens, faults, first, second, whole, when):
-    for nth in itertools.count(1):
-        kitchen = kitchens()
-        faults.clear_faults()
-        faults.arm(Fault("kill_client", when, nth))
-        code = kitchen.run(first).returncode
-        faults.clear_faults()
-        if not kitchen.is_done(whole):
-            assert code == -signal.SIGKILL
-            kitchen.lines(second)
-        assert kitchen.is_done(whole)
-        if code == 0:
-            assert nth > 15
-            return
+@each_call(least=15, most=24)
+def test_a_putter_killed_at_every_call_leaves_a_group_that_is_resumed(
+    kitchen, faults, first, second, whole, when, call
+):
+    faults.arm(Fault("kill_client", when, call.nth))
+    code = kitchen.run(first).returncode
+    faults.clear_faults()
+    if code:
+        assert code == -signal.SIGKILL
+        kitchen.wait_until_gone()
+    if not kitchen.is_done(whole):
+        assert code
+        kitchen.lines(second)
+    assert kitchen.is_done(whole)
+    call.check(code)
 
 
 def test_status_as_segments_is_cleared_with_one_get(kitchen):

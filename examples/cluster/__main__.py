@@ -19,13 +19,14 @@ from random import Random
 from rich.console import Console
 
 import mqgroups
+from examples import year
 from examples.cluster import airports, compare, disturbance, report
 from examples.cluster.disturbance import Disturber, Member
 from examples.cluster.program import QUEUE
-from examples.flights import source
-from examples.flights.compare import left_on_queues
-from examples.flights.program import PASSWORD_VARIABLE
-from examples.flights.supervisor import DemoFailed
+from mqgroups.demo import source
+from mqgroups.demo.compare import left_on_queues
+from mqgroups.demo.program import PASSWORD_VARIABLE
+from mqgroups.demo.supervisor import DemoFailed
 from mqgroups.embedded import (
     ClusterFile,
     ControlError,
@@ -62,7 +63,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="of everything that goes wrong; 3 unless given (--short: 1)")
     parser.add_argument("--consumers", type=int, default=2, help="at each instance; 2 unless given")
     parser.add_argument("--seed", type=int, help="of what goes wrong when; another one each time unless given")
-    parser.add_argument("--data", type=Path, default=source.DEFAULT_TABLE, help="flights.csv.zip, or one like it")
+    parser.add_argument("--data", type=Path, default=year.TABLE, help="flights.csv.zip, or one like it")
     parser.add_argument("--work", type=Path, help="an empty folder to work in; default: build/cluster, emptied first")
     options = parser.parse_args()
     if options.rounds is None:
@@ -78,8 +79,8 @@ def _options() -> argparse.Namespace:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    if options.data == source.DEFAULT_TABLE:
-        source.check(options.data)
+    if options.data == year.TABLE:
+        year.check(options.data)
     groups = airports.groups(options.data, options.days)
     total = sum(len(group.flights) for group in groups)
     _say(

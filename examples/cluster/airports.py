@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from examples.flights.source import date_of, days
+from mqgroups.demo.source import date_of, days
 
 AIRPORTS = ("EWR", "JFK", "LGA")
 _CARRIER, _ORIGIN = 9, 12

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from examples.cluster.program import CONNECT_WAIT_S, EVERY, QUEUE, GroupProgress
-from examples.flights.program import arguments, connect, mark_done, run, sync_directory
 from mqgroups import GroupConsumer, IncomingGroup
+from mqgroups.demo.program import arguments, connect, mark_done, run, sync_directory
 
 _WAIT_S = 0.5
 

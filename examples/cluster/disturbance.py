@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from examples.flights.supervisor import Program, Supervisor
+from mqgroups.demo.supervisor import Program, Supervisor
 from mqgroups.embedded import EmbeddedCluster
 
 _POLL_S = 0.1

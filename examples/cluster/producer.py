@@ -14,9 +14,9 @@ from pathlib import Path
 
 from examples.cluster import airports
 from examples.cluster.program import CONNECT_WAIT_S, EVERY, QUEUE, GroupProgress
-from examples.flights.program import arguments, connect, mark_done, run
-from examples.flights.source import DEFAULT_TABLE
+from examples.year import TABLE
 from mqgroups import GroupProducer
+from mqgroups.demo.program import arguments, connect, mark_done, run
 
 
 def load(producer: GroupProducer, groups: Sequence[airports.Group], progress: GroupProgress) -> None:
@@ -38,7 +38,7 @@ def main() -> None:
     """Run the program."""
     parser = arguments(f"Put the flights of an airport to queue {QUEUE}, a message group for each day and airline.")
     parser.add_argument("--airport", choices=airports.AIRPORTS, required=True)
-    parser.add_argument("--data", type=Path, default=DEFAULT_TABLE, help="flights.csv.zip")
+    parser.add_argument("--data", type=Path, default=TABLE, help="flights.csv.zip")
     parser.add_argument("--days", type=int, default=1, help="so many days")
     options = parser.parse_args()
     with connect(options, CONNECT_WAIT_S) as q_mgr:

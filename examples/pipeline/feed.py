@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from examples.flights import source
 from mqgroups import GroupProducer
+from mqgroups.demo import source
 
 QUEUE = "FLIGHTS"
 NAME = "FLIGHTS.FEED"

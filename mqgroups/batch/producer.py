@@ -27,6 +27,7 @@ from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
 from mqgroups.core.claim import Claim, MessagesDigest, RecordKind, Sink, claim_values
 from mqgroups.core.model import Persistence
+from mqgroups.core.modes import PutResponse
 from mqgroups.core.status import Checkpoint, StatusRecord
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import Fenced, InputChanged, OwnerActive, OwnershipLost
@@ -65,6 +66,7 @@ class BatchSettings:
             the queue manager needs to notice that a client is gone.
         full_wait_s: how long to wait for room on a full queue, or until puts are no longer inhibited, seconds.
         persistence: of the messages.
+        put_response: whether messages are put synchronously, as for a group producer.
         status_model, claim_model: the model queues for the status queue and for the locks.
     """
 
@@ -79,6 +81,7 @@ class BatchSettings:
     claim_wait_s: float = 60.0
     full_wait_s: float = 30.0
     persistence: Persistence = Persistence.PERSISTENT
+    put_response: PutResponse = "sync"
     status_model: str = SHARED_STATUS_MODEL
     claim_model: str = CLAIM_MODEL
 
@@ -173,7 +176,7 @@ class BatchProducer:
     def keeper(self, claim: Claim) -> RecordKeeper:
         """Return the keeper of one group's status record."""
         shared = self._reopened()
-        return NoStatus() if shared is None else ClaimedRecords(shared, claim)
+        return NoStatus(self.connection) if shared is None else ClaimedRecords(shared, claim)
 
     def _reopened(self) -> SharedStatusQueue | None:
         if self._shared is not None and self._shared.is_stale:
@@ -201,6 +204,7 @@ class BatchProducer:
             persistence=settings.persistence,
             priority=priority,
             bind="group",
+            put_response=settings.put_response,
             owner_id=settings.token,
         )
 

@@ -12,9 +12,11 @@ import click
 
 from mqgroups.batch.completion import SinkRecords, find_sinks, purge_sink
 from mqgroups.cli.connection import connected, connection_options
-from mqgroups.cli.options import json_option
+from mqgroups.cli.options import output_option
 from mqgroups.cli.report import Report
 from mqgroups.cli.secrets import Command
+from mqgroups.cli.table import Output
+from mqgroups.cli.words import number
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.claim import claim_values
 from mqgroups.core.status import StatusRecord
@@ -23,7 +25,7 @@ _STATUS_QUEUE = click.option("--status-queue", required=True, metavar="QUEUE", h
 
 
 def _with_connection(command: Command) -> Command:
-    return _STATUS_QUEUE(connection_options(command))
+    return _STATUS_QUEUE(connection_options()(command))
 
 
 @click.group()
@@ -43,10 +45,10 @@ def batches() -> None:
 @batches.command("list")
 @_with_connection
 @click.option("--sink", metavar="NAME", help="Only this sink: the id of a streaming query, or a txnAppId.")
-@json_option
-def list_(status_queue: str, sink: str | None, as_json: bool, **connection: Any) -> None:
+@output_option
+def list_(status_queue: str, sink: str | None, output: Output, **connection: Any) -> None:
     """List sinks, their last completed batch, and the groups of batches that are not completed."""
-    report = Report(as_json=as_json, q_mgr_name=connection["q_mgr_name"], status_queue=status_queue, sinks=[])
+    report = Report(output, "sinks", q_mgr_name=connection["q_mgr_name"], status_queue=status_queue, sinks=[])
     with connected(report, 0.0, **connection) as q_mgr:
         found = find_sinks(connection_of(q_mgr), status_queue, sink)
     report.add(sinks=[_values(each) for each in found])
@@ -73,14 +75,14 @@ def purge(
         click.confirm(
             f"Purge sink {sink} on {status_queue}? If its last batch is run again, groups are put twice", abort=True
         )
-    report = Report(as_json=False)
+    report = Report()
     with connected(report, 0.0, **connection) as q_mgr:
         purged = purge_sink(
             connection_of(q_mgr), status_queue, sink, unfinished_groups=unfinished_groups, mark=high_water_mark
         )
     report.print(
-        f"purged: records of {purged.groups} groups, {purged.messages} messages of unfinished groups, "
-        f"{purged.marks} high-water marks"
+        f"purged: records of {number(purged.groups, 'group')}, {number(purged.messages, 'message')} of unfinished groups, "
+        f"{number(purged.marks, 'high-water mark')}"
     )
     report.end()
 
@@ -96,8 +98,9 @@ def _lines(found: SinkRecords) -> list[str]:
 
 def _group_line(record: StatusRecord) -> str:
     claim = claim_values(record.checkpoint)
+    committed = number(record.msg_seq_number, "message")
     return (
-        f"  batch {claim['batch']} group {claim['key']}: {record.state.value}, {record.msg_seq_number} messages committed, "
+        f"  batch {claim['batch']} group {claim['key']}: {record.state.value}, {committed} committed, "
         f"GroupId {record.group_id.hex()}, attempt {record.owner_id} (claim {record.epoch})"
     )
 

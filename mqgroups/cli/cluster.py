@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import queue
 import signal
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,9 +34,10 @@ def serve_all(
     """
     from mqgroups.embedded import EmbeddedCluster
 
-    to_stop = threading.Event()
+    # A signal handler interrupts the thread that waits here, so the two must not share a lock; with threading.Event they do.
+    to_stop: queue.SimpleQueue[None] = queue.SimpleQueue()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: to_stop.set())
+        signal.signal(number, lambda *_: to_stop.put(None))
     with EmbeddedCluster(
         described, data=data, mqsc=mqsc, users=users, log_level=log_level, readings=readings
     ) as cluster:
@@ -44,10 +45,19 @@ def serve_all(
         for name, q_mgr in cluster.queue_managers.items():
             click.echo(f"  {name:12} {q_mgr.conn_name}, channel {q_mgr.channel}, data {q_mgr.data}")
         running = dict(cluster.queue_managers)
-        while not to_stop.wait(_WATCH_S):
+        while not _has_come(to_stop):
             for name in [name for name, q_mgr in running.items() if not q_mgr.is_running]:
                 code = running.pop(name).wait()
                 click.echo(f"  {name} has ended ({code}). Start it again with --qmgr {name} in another terminal")
+
+
+def _has_come(to_stop: queue.SimpleQueue[None]) -> bool:
+    """Wait a while; returns whether it is time to stop."""
+    try:
+        to_stop.get(timeout=_WATCH_S)
+    except queue.Empty:
+        return False
+    return True
 
 
 def serve_one(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import click
 
 from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.profiles import ConnectionOption, profile_option
+from mqgroups.cli.progress_line import ProgressLine
 from mqgroups.cli.report import Report
 from mqgroups.cli.secrets import Command, no_password, secret, secret_options
 from mqgroups.errors import (
@@ -24,14 +27,26 @@ from mqgroups.errors import (
 from mqgroups.queue_manager import QueueManager, connect
 
 
-def connection_options(command: Command) -> Command:
-    """Add the options for connecting to a queue manager; each can also be set by an environment variable."""
+def connection_options(required: bool = True) -> Callable[[Command], Command]:
+    """Return a decorator that adds the options for connecting to a queue manager.
+
+    Each can also be set by an environment variable, or in a profile. ``required``: whether a queue manager must be named.
+    """
 
     def option(name: str, parameter: str, envvar: str, help_: str, **more: Any) -> Callable[[Command], Command]:
-        return click.option(name, parameter, envvar=envvar, show_envvar=True, help=help_, **{"metavar": "NAME", **more})
+        return click.option(
+            name,
+            parameter,
+            envvar=envvar,
+            show_envvar=True,
+            help=help_,
+            cls=ConnectionOption,
+            **{"metavar": "NAME", **more},
+        )
 
     options: list[Callable[[Command], Command]] = [
-        option("--q-mgr", "q_mgr_name", "MQGROUPS_Q_MGR_NAME", "The queue manager.", required=True),
+        profile_option,
+        option("--q-mgr", "q_mgr_name", "MQGROUPS_Q_MGR_NAME", "The queue manager.", required=required),
         option(
             "--conn-name",
             "conn_name",
@@ -79,15 +94,16 @@ def connection_options(command: Command) -> Command:
             "The distinguished name that the queue manager's certificate must match.",
         ),
     ]
-    for each in reversed(options):
-        command = each(command)
-    return command
+
+    def add(command: Command) -> Command:
+        for each in reversed(options):
+            command = each(command)
+        return command
+
+    return add
 
 
-@contextmanager
-def connected(
-    report: Report,
-    wait_s: float,
+def connect_arguments(
     *,
     conn_name: str | None,
     channel: str,
@@ -98,11 +114,8 @@ def connected(
     key_repository_password_env: str,
     key_repository_password_file: str | None,
     **settings: Any,
-) -> Iterator[QueueManager]:
-    """Connect for the ``with`` block. An error while connecting or in the block ends the report, with the error's exit code.
-
-    ``settings`` are other arguments of ``connect``.
-    """
+) -> dict[str, Any]:
+    """Return arguments of ``connect`` for the options of ``connection_options``; ``settings`` are those of the same name."""
     user = settings["user"]
     password = secret("password", password_env, password_file, wanted=user is not None)
     if user is not None and password is None:
@@ -113,18 +126,47 @@ def connected(
         key_repository_password_file,
         wanted=settings["key_repository"] is not None,
     )
+    return {
+        **settings,
+        "channel": channel if conn_name else None,
+        "conn_name": conn_name or None,
+        "password": password,
+        "token": secret("token", token_env, token_file),
+        "key_repository_password": repository_password,
+    }
+
+
+def open_q_mgr(wait_s: float, **options: Any) -> QueueManager:
+    """Connect; ``options`` are those of ``connection_options``.
+
+    Raises:
+        UsageError: options cannot be combined, or a secret is missing.
+        BindingMissing, MQIError: connecting failed.
+    """
+    arguments = connect_arguments(**options)
+    line = ProgressLine()
+    began_s = time.monotonic()
+
+    def sleep(seconds: float) -> None:
+        line.say(f"waiting for {arguments['q_mgr_name']}: {time.monotonic() - began_s:.0f} s of {wait_s:.0f} s")
+        time.sleep(seconds)
+        line.clear()
+
+    try:
+        return connect(**arguments, connect_wait_s=wait_s, reconnect_wait_s=0, sleep=sleep)
+    except ConfigurationError as error:
+        raise click.UsageError(str(error)) from error
+
+
+@contextmanager
+def connected(report: Report, wait_s: float, **options: Any) -> Iterator[QueueManager]:
+    """Connect for the ``with`` block. An error while connecting or in the block ends the report, with the error's exit code.
+
+    ``options`` are those of ``connection_options``.
+    """
     code = ExitCode.NO_CONNECTION
     try:
-        with connect(
-            channel=channel if conn_name else None,
-            conn_name=conn_name or None,
-            password=password,
-            token=secret("token", token_env, token_file),
-            key_repository_password=repository_password,
-            connect_wait_s=wait_s,
-            reconnect_wait_s=0,
-            **settings,
-        ) as q_mgr:
+        with open_q_mgr(wait_s, **options) as q_mgr:
             code = ExitCode.FAILED
             yield q_mgr
     except ConfigurationError as error:

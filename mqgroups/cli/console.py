@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,30 @@ def console(*, err: bool = False) -> Console:
 
     made = Console(stderr=err, highlight=False, soft_wrap=True)
     return made if made.is_terminal else Console(stderr=err, highlight=False, soft_wrap=True, width=_WIDTH)
+
+
+class TableConsole:
+    """Where the lines of a table are printed.
+
+    Attributes:
+        width: how many characters fit in a line.
+    """
+
+    def __init__(self) -> None:
+        self._console = console()
+        self.width = self._console.width
+
+    def print_line(self, parts: Sequence[tuple[str, str]]) -> None:
+        """Print texts with their styles in one line, without blanks at its end."""
+        if not self._console.is_terminal:
+            # Much faster, and there are no styles.
+            click.echo("  ".join(text for text, _ in parts).rstrip())
+            return
+        from rich.text import Text
+
+        line = Text("  ").join(Text(text, style=style) for text, style in parts)
+        line.rstrip()
+        self._console.print(line)
 
 
 def complain(message: str) -> None:

@@ -12,11 +12,15 @@ class ExitCode(IntEnum):
     FAILED = 1
     USAGE = 2
     INTERRUPTED = 3
+    # The same number: something needs attention, but not at once.
+    WARNING = 3
     OWNER_ACTIVE = 4
     DISARRAY = 5
     NO_CONNECTION = 6
     MISSING = 7
     DOUBLED = 8
+    # Ctrl-C, as in a shell.
+    CTRL_C = 130
     # Only ``embedded exec``; the same as a shell's. If signal n ended the program, the code is SIGNAL + n.
     NOT_STARTED = 125
     NOT_EXECUTABLE = 126

@@ -1,167 +1,313 @@
-"""Formats the groups on a queue for ``mqgroups salvage``: as tables, and as values for JSON."""
+"""The command ``mqgroups groups``: which groups are on a queue, how complete, whose, and since when nothing happens."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from mqgroups.core.cluster import GroupSplit
-from mqgroups.core.inspection import GroupInspection, Place, QueueInspection
-from mqgroups.core.model import Persistence
+import click
 
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
+from mqgroups.cli.connection import connected, connection_options
+from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.group_rows import MESSAGES, SPLIT_PARTS, SPLITS, group_listing
+from mqgroups.cli.options import limit_option, output_option, status_queue_option, wait_option
+from mqgroups.cli.progress_line import ProgressLine
+from mqgroups.cli.report import Report
+from mqgroups.cli.table import Output
+from mqgroups.cli.words import Duration, age_s, number, put_time, size
+from mqgroups.core.group_state import GroupOwner, GroupState
+from mqgroups.core.model import GROUP_ID_LENGTH
+from mqgroups.operate.group_messages import messages_of_group
+from mqgroups.operate.group_store import SortKey
+from mqgroups.operate.groups import BrowsedInstance, GroupList, ListedGroup, browse_groups
+from mqgroups.operate.owners import find_owners, owners_of_groups
+from mqgroups.queue_manager import QueueManager
 
-_COLUMNS = (
-    "GroupId",
-    "state",
-    "messages",
-    "first",
-    "last",
-    "missing",
-    "persistent",
-    "put by",
-    "first put",
-    "last put",
-    "backed out",
+_INCOMPLETE = "incomplete"
+_STATES = {state.value.replace(" ", "-"): state for state in GroupState}
+_WHOLE_ID = 2 * GROUP_ID_LENGTH
+
+
+def _only(_context: click.Context, _parameter: click.Parameter, value: str | None) -> frozenset[GroupState]:
+    """Return the states of a list such as stalled,no-beginning; all if there is no list."""
+    found: set[GroupState] = set()
+    for word in (value or "").split(","):
+        name = word.strip().lower().replace(" ", "-")
+        if name == _INCOMPLETE:
+            found |= set(GroupState) - {GroupState.COMPLETE}
+        elif name in _STATES:
+            found.add(_STATES[name])
+        elif name:
+            raise click.BadParameter(f"{word!r} is not one of {', '.join([*_STATES, _INCOMPLETE])}")
+    return frozenset(found or GroupState)
+
+
+def _some_id(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    """Return the hexadecimal digits of a GroupId, or of its end."""
+    digits = value if value is None else value.lower()
+    if digits is not None and (not digits or len(digits) > _WHOLE_ID or digits.strip("0123456789abcdef")):
+        raise click.BadParameter(f"{value!r} is not up to {_WHOLE_ID} hexadecimal digits")
+    return digits
+
+
+def places(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> list[tuple[str, str]]:
+    """Return queue manager names and their conn_names."""
+    found = [(name, conn_name) for name, _, conn_name in (value.partition("=") for value in values)]
+    for value, place in zip(values, found, strict=True):
+        if not all(place):
+            raise click.BadParameter(f"{value!r} is not NAME=HOST(PORT)")
+    return found
+
+
+@click.command()
+@click.option("--queue", required=True, metavar="QUEUE", help="The queue to browse: a local queue, or an alias of one.")
+@click.option(
+    "--only",
+    callback=_only,
+    metavar="STATES",
+    help=f"Only groups in these states, separated by commas: {', '.join(_STATES)}; or {_INCOMPLETE}, which is all but complete.",
 )
-_PERSISTENT: dict[int, str] = {Persistence.NOT_PERSISTENT: "no", Persistence.PERSISTENT: "yes"}
+@click.option(
+    "--older-than", type=Duration(), metavar="TIME", help="Only groups whose first message is older: 90s, 15m, 1h, 2d."
+)
+@click.option(
+    "--stalled-after",
+    type=Duration(),
+    default="5m",
+    show_default=True,
+    metavar="TIME",
+    help="How long nothing may happen in an incomplete group before it counts as stalled.",
+)
+@click.option(
+    "--sort",
+    type=click.Choice(["state", "queue", "age", "changed", "messages", "bytes", "id"]),
+    default="state",
+    show_default=True,
+    metavar="ORDER",
+    help="state (what needs attention first), queue (as on it), age (oldest first), changed (longest quiet first), messages, "
+    "bytes (most first), or id.",
+)
+@click.option(
+    "--group",
+    "some_id",
+    callback=_some_id,
+    metavar="GROUPID",
+    help="Show the messages of this group; its last digits are enough.",
+)
+@click.option(
+    "--at",
+    "others",
+    multiple=True,
+    callback=places,
+    metavar="NAME=HOST(PORT)",
+    help="Another queue manager with an instance of this cluster queue; may be repeated.",
+)
+@status_queue_option
+@limit_option
+@output_option
+@wait_option
+@connection_options()
+def groups(
+    queue: str,
+    only: frozenset[GroupState],
+    older_than: timedelta | None,
+    stalled_after: timedelta,
+    sort: SortKey,
+    some_id: str | None,
+    others: Sequence[tuple[str, str]],
+    status_queues: Sequence[str],
+    limit: int,
+    output: Output,
+    wait_s: float,
+    **connection: Any,
+) -> None:
+    """Show the groups on a queue: how complete, whose, and since when nothing has happened.
+
+    The queue is browsed, and nothing is changed. Messages in uncommitted units of work are not visible to anybody.
+
+    \b
+    States:
+      complete      all messages are there
+      being put     the last message is not there yet
+      being got     a consumer has got the first message
+      stalled       incomplete, and nobody works on it; or --stalled-after is over
+      abandoned     its producer has ended it without completing it
+      no beginning  the first message is gone, and no record says who gets it
+      gap           messages are missing in the middle
+      inconsistent  messages after the last one, or of different persistence
+      doubled       a message is there twice: somebody else has put it too
+
+    With --at, the groups of all instances of a cluster queue are shown, and those that are at more than one. Channel, user and
+    password are the same for all queue managers.
+
+    Authorities: CONNECT and INQ on the queue manager, BROWSE and INQ on the queue. Status queues need BROWSE and INQ; to
+    find them, the command server is asked. What cannot be seen for want of an authority is named.
+
+    \b
+    Exit codes:
+      0  done
+      1  failed; standard error says why
+      2  the command line is wrong
+      5  with --at: groups are split over queue managers
+      6  a queue manager cannot be connected to
+      8  a group has messages twice
+    """
+    report = Report(output, q_mgr_name=connection["q_mgr_name"], queue=queue)
+    with ExitStack() as stack:
+        q_mgrs = [stack.enter_context(connected(report, wait_s, **connection))]
+        for name, conn_name in others:
+            there = {**connection, "q_mgr_name": name, "conn_name": conn_name}
+            q_mgrs.append(stack.enter_context(connected(report, wait_s, **there)))
+        if some_id is not None and len(some_id) == _WHOLE_ID:
+            _show_messages(report, q_mgrs, queue, bytes.fromhex(some_id), limit)
+            report.end()
+        found = stack.enter_context(browsed(q_mgrs, queue))
+        now = datetime.now(UTC)
+        owners = _owners(report, q_mgrs, status_queues)
+        oldest_s = older_than.total_seconds() if older_than else 0.0
+
+        def wanted(row: ListedGroup) -> bool:
+            if some_id is not None:
+                return row.group.group_id.hex().endswith(some_id)
+            age = age_s(row.group.first_put, now)
+            return row.state in only and (older_than is None or (age is not None and age >= oldest_s))
+
+        with ProgressLine() as line:
+            found.judge(owners, put_time(now - stalled_after), wanted, line.say)
+        if some_id is not None:
+            _show_messages(report, q_mgrs, queue, _the_id(found, some_id), limit)
+        else:
+            _show_groups(report, found, sort, limit, now)
+    report.end()
 
 
-def table(groups: Sequence[GroupInspection]) -> Table:
-    """Return a table with a row for each group: green if the group is complete, else yellow."""
-    made = _table(_COLUMNS)
-    for group in groups:
-        style = "green" if group.whole else "yellow"
-        made.add_row(
-            _text(group.group_id.hex(), style),
-            _text(_state(group), style),
-            str(group.messages),
-            _place(group.first),
-            _before(group.end),
-            ", ".join(f"{_place(gap.first)} to {_place(gap.end)}" for gap in group.gaps) or "-",
-            " and ".join(_PERSISTENT[each] for each in sorted(group.persistences)),
-            ", ".join(group.put_by),
-            _when(group.first_put),
-            _when(group.last_put),
-            str(group.backout_count),
+def browsed(q_mgrs: Sequence[QueueManager], queue: str) -> GroupList:
+    """Browse a queue and show the progress."""
+    began_s = time.monotonic()
+    with ProgressLine() as line:
+
+        def say(instance: BrowsedInstance) -> None:
+            of = f" of {instance.depth:,}" if instance.depth is not None else ""
+            rate = instance.messages / max(time.monotonic() - began_s, 0.001)
+            where = f" at {instance.q_mgr_name}" if len(q_mgrs) > 1 else ""
+            line.say(f"browsing {queue}{where}: {instance.messages:,}{of} messages, {rate:,.0f} a second")
+
+        return browse_groups(q_mgrs, queue, say)
+
+
+def _owners(
+    report: Report, q_mgrs: Sequence[QueueManager], status_queues: Sequence[str]
+) -> dict[bytes, tuple[GroupOwner, ...]]:
+    found: dict[bytes, tuple[GroupOwner, ...]] = {}
+    for q_mgr in q_mgrs:
+        seen = find_owners(q_mgr, status_queues=status_queues)
+        for sentence in seen.unseen:
+            report.note(f"not seen at {q_mgr.q_mgr_name}: {sentence}")
+        for group_id, owners in owners_of_groups(seen.owners).items():
+            found[group_id] = (*found.get(group_id, ()), *owners)
+    return found
+
+
+def _the_id(found: GroupList, some_id: str) -> bytes:
+    """Return the one GroupId that ends with these digits."""
+    ids = {row.group.group_id for row in found.groups("id")}
+    if len(ids) != 1:
+        seen = ", ".join(sorted(each.hex() for each in ids)[:5]) or "none"
+        raise click.BadParameter(
+            f"{number(len(ids), 'group')} on the queue end with {some_id}: {seen}", param_hint="'--group'"
         )
-    return made
+    return ids.pop()
 
 
-def table_of_splits(splits: Sequence[GroupSplit]) -> Table:
-    """Return a table with a row for each part of a split group, and whether the parts together are complete."""
-    made = _table(("GroupId", "queue manager", "messages", "together"))
-    for split in splits:
-        gaps = ", ".join(f"{_place(gap.first)} to {_place(gap.end)}" for gap in split.gaps)
-        together = (
-            "whole" if split.is_whole_together else "twice the same" if split.overlapping else f"missing {gaps or '-'}"
-        )
-        for part in split.parts:
-            runs = ", ".join(f"{_place(run.first)} to {_before(run.end)}" for run in part.group.runs)
-            made.add_row(_text(split.group_id.hex(), "red"), part.q_mgr_name, runs, together)
-    return made
+def _show_messages(report: Report, q_mgrs: Sequence[QueueManager], queue: str, group_id: bytes, limit: int) -> None:
+    report.add(group_id=group_id.hex())
+    if report.is_text:
+        report.print(f"group {group_id.hex()}")
+    for q_mgr in q_mgrs:
+        if len(q_mgrs) > 1:
+            report.print(f"at {q_mgr.q_mgr_name}:")
+        name = "messages" if len(q_mgrs) == 1 else f"messages at {q_mgr.q_mgr_name}"
+        counted = _Counted()
+        report.rows(name, MESSAGES, counted(messages_of_group(q_mgr, queue, group_id)), limit or None)
+        if not counted.number:
+            report.note(f"no message of group {group_id.hex()} is on queue {queue} at {q_mgr.q_mgr_name}")
 
 
-def _table(columns: Sequence[str]) -> Table:
-    from rich.table import Table
+class _Counted:
+    """Counts what it passes on."""
 
-    made = Table(box=None, pad_edge=False)
-    for column in columns:
-        made.add_column(column, overflow="fold", no_wrap=column == "GroupId")
-    return made
+    def __init__(self) -> None:
+        self.number = 0
 
-
-def _text(text: str, style: str) -> Text:
-    from rich.text import Text
-
-    return Text(text, style=style)
+    def __call__(self, rows: Iterator[Any]) -> Iterator[Any]:
+        for row in rows:
+            self.number += 1
+            yield row
 
 
-def sums(seen: QueueInspection) -> str:
-    """Return a summary of a queue in one line."""
-    return (
-        f"{len(seen.groups)} groups; {seen.others} messages not in groups; open handles: {seen.open_input} for input, "
-        f"{seen.open_output} for output; hidden: {seen.hidden or 'nothing'}"
+def _show_groups(report: Report, found: GroupList, sort: SortKey, limit: int, now: datetime) -> None:
+    several = len(found.instances) > 1
+    listing = group_listing(now, several=several)
+    report.rows("groups", listing, found.groups(sort), limit or None, found.listed)
+    for instance in found.instances:
+        for sentence in instance.unseen:
+            report.note(f"not seen at {instance.q_mgr_name}: {sentence}")
+    report.print(*summary(found))
+    if found.counts[GroupState.DOUBLED]:
+        report.at_least(ExitCode.DOUBLED)
+    if several:
+        _show_splits(report, found)
+    report.add(
+        instances=[_instance_values(each) for each in found.instances],
+        states={state.value: many for state, many in found.counts.items()},
+        data_bytes=found.data_bytes,
     )
 
 
-def _state(group: GroupInspection) -> str:
-    if group.whole:
-        return "whole"
-    wrong = {
-        "doubled": group.is_doubled,
-        "no beginning": not group.has_head,
-        "no end": not group.has_end,
-        "gap": bool(group.gaps),
-        "disarray": not group.is_consistent and not group.is_doubled,
-    }
-    return ", ".join(what for what, is_so in wrong.items() if is_so) or "not available"
+def _show_splits(report: Report, found: GroupList) -> None:
+    seen = _Counted()
+    splits = seen(found.splits())
+    if report.is_json:
+        report.rows("splits", SPLITS, splits)
+    elif report.is_text:
+        report.rows("splits", SPLIT_PARTS, ((split, part) for split in splits for part in split.parts))
+    else:
+        # CSV has rows of one kind: the groups. The exit code says whether some are split.
+        seen.number = sum(1 for _ in splits)
+    report.print(f"{number(seen.number, 'group is', 'groups are')} split over queue managers")
+    if seen.number:
+        report.at_least(ExitCode.DISARRAY)
 
 
-def _place(place: Place) -> str:
-    return f"{place.msg_seq_number}{_bytes(place)}"
+def summary(found: GroupList) -> list[str]:
+    """Return what there is, in a few lines."""
+    total = sum(found.counts.values())
+    states = ", ".join(f"{many:,} {state.value}" for state in GroupState if (many := found.counts[state]))
+    lines = [f"{number(total, 'group')}{': ' if states else ''}{states}; {size(found.data_bytes)}"]
+    for each in found.instances:
+        said = [f"{number(each.messages, 'message')}, {each.others:,} in no group"]
+        if each.open_input is not None and each.open_output is not None:
+            said.append(f"open handles: {each.open_input} for input, {each.open_output} for output")
+        said.append(
+            "hidden by units of work: not known"
+            if each.hidden is None
+            else f"hidden by units of work: {number(each.hidden, 'message')}"
+        )
+        lines.append(f"{each.queue} at {each.q_mgr_name}: " + "; ".join(said))
+    return lines
 
 
-def _before(end: Place) -> str:
-    """Return the last message before a place, and how many of its bytes if only a part is before it."""
-    return f"{end.msg_seq_number - (end.offset == 0)}{_bytes(end)}"
-
-
-def _bytes(place: Place) -> str:
-    return f" at byte {place.offset}" if place.offset else ""
-
-
-def _when(put_time: str) -> str:
-    """Return PutDate and PutTime in ISO form, to the second; unchanged if they are not a date and time."""
-    try:
-        return datetime.strptime(put_time[:14], "%Y%m%d%H%M%S").isoformat(sep=" ")
-    except ValueError:
-        return put_time
-
-
-def queue_values(seen: QueueInspection) -> dict[str, Any]:
-    """Return the groups and counts of a queue, for JSON."""
+def _instance_values(instance: BrowsedInstance) -> dict[str, Any]:
     return {
-        "groups": [group_values(group) for group in seen.groups],
-        "others": seen.others,
-        "open_input": seen.open_input,
-        "open_output": seen.open_output,
-        "uncommitted": seen.uncommitted,
-        "unasked": seen.unasked,
-    }
-
-
-def split_values(split: GroupSplit) -> dict[str, Any]:
-    """Return a split group, for JSON."""
-    return {
-        "group_id": split.group_id.hex(),
-        "parts": [{"q_mgr_name": part.q_mgr_name, **group_values(part.group)} for part in split.parts],
-        "whole_together": split.is_whole_together,
-        "overlapping": split.overlapping,
-        "gaps": [[list(gap.first), list(gap.end)] for gap in split.gaps],
-    }
-
-
-def group_values(group: GroupInspection) -> dict[str, Any]:
-    """Return the part of a group on one queue, for JSON."""
-    return {
-        "group_id": group.group_id.hex(),
-        "messages": group.messages,
-        "first": list(group.first),
-        "end": list(group.end),
-        "gaps": [[list(gap.first), list(gap.end)] for gap in group.gaps],
-        "last": group.last,
-        "has_head": group.has_head,
-        "has_end": group.has_end,
-        "whole": group.whole,
-        "doubled": group.is_doubled,
-        "overlapping": group.overlapping,
-        "persistences": sorted(group.persistences),
-        "backout_count": group.backout_count,
-        "put_by": list(group.put_by),
-        "first_put": group.first_put,
-        "last_put": group.last_put,
+        "q_mgr_name": instance.q_mgr_name,
+        "depth": instance.depth,
+        "messages": instance.messages,
+        "others": instance.others,
+        "open_input": instance.open_input,
+        "open_output": instance.open_output,
+        "hidden": instance.hidden,
+        "unseen": instance.unseen,
     }

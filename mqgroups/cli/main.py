@@ -1,9 +1,17 @@
 """The command ``mqgroups`` and its subcommands.
 
+    mqgroups demo             send flights while everything is killed
+    mqgroups groups           show the groups on a queue: how complete, whose, since when nothing happens
+    mqgroups doctor           check machine, connection, queues, authorities, records and groups, and say what mends them
+    mqgroups mqsc             print the MQSC definitions that an installation needs, or compare them with a queue manager
+    mqgroups owners           show the producers and consumers with a status queue, and what they do
+    mqgroups work             handle message groups by a function of yours, with several workers
+    mqgroups completion       print or install the completion of a shell
+    mqgroups manual           print or install the manual page
     mqgroups recover          inspect a producer's or consumer's status queue before it is started
-    mqgroups salvage look     show the groups on a queue, complete or not
     mqgroups salvage rebuild  write a lost status record again, from the messages of its group
     mqgroups salvage move     move the rest of a group to another queue
+    mqgroups watch            watch the groups and owners of a queue, with rates
     mqgroups batches list     show the records that the Spark sink has left on a shared status queue
     mqgroups batches purge    remove the records of a sink that does not come back
     mqgroups pipeline check   check a pipeline's file, and show what would be read
@@ -22,25 +30,73 @@ Each command, or each family of commands, has a module. All of them share the mo
 ``secrets.py``, ``options.py``), output (``report.py``, ``console.py``) and exit codes (``exit_codes.py``). Each turns an error
 into one message and an exit code.
 
-Exit codes: 0 done; 1 failed, and standard error says why; 2 the command line is wrong. The help of a command names any others.
+Exit codes: 0 done; 1 failed, and standard error says why; 2 the command line is wrong; 130 Ctrl-C. The help of a command names
+any others.
 """
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 import click
 
 from mqgroups.cli.batches import batches
+from mqgroups.cli.completion import completion
+from mqgroups.cli.console import complain
+from mqgroups.cli.definitions import definitions
+from mqgroups.cli.demo import demo
+from mqgroups.cli.doctor import doctor
 from mqgroups.cli.embedded import embedded
+from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.groups import groups
+from mqgroups.cli.manual import manual
+from mqgroups.cli.owners import owners
 from mqgroups.cli.pipeline import pipeline
 from mqgroups.cli.recover import recover
 from mqgroups.cli.salvage import salvage
+from mqgroups.cli.watch import watch
+from mqgroups.cli.work import work
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+class _Main(click.Group):
+    """The command; Ctrl-C, and files that cannot be used, end it with one sentence instead of a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As ``Group``."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            complain("interrupted with Ctrl-C; what is not committed is backed out")
+            sys.exit(ExitCode.CTRL_C)
+        except BrokenPipeError:
+            # The reader of the output has ended, such as head; click ends quietly.
+            raise
+        except OSError as error:
+            complain(str(error))
+            sys.exit(ExitCode.FAILED)
+
+
+@click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(package_name="mqgroups", message="mqgroups %(version)s")
 def main() -> None:
     """IBM MQ message groups that span several units of work."""
 
 
-for command in (batches, embedded, pipeline, recover, salvage):
+for command in (
+    batches,
+    completion,
+    definitions,
+    demo,
+    doctor,
+    embedded,
+    groups,
+    manual,
+    owners,
+    pipeline,
+    recover,
+    salvage,
+    work,
+    watch,
+):
     main.add_command(command)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from mqgroups.cli.secrets import Command
 from mqgroups.config import STATUS_MODEL
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -13,7 +14,39 @@ DIRECTORY = click.Path(file_okay=False, path_type=Path)
 # How long a command waits by default, seconds.
 WAIT_S = 30.0
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON to standard output.")
+
+def host_and_port(value: str) -> tuple[str, int]:
+    """Return host and port of ``HOST:PORT``."""
+    host, _, port = value.rpartition(":")
+    host = host.strip("[]")
+    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+        raise click.BadParameter(f"{value!r} is not HOST:PORT, such as 127.0.0.1:1414")
+    return host, int(port)
+
+
+_OUTPUT = click.option(
+    "--output",
+    "-o",
+    "output",
+    type=click.Choice(["table", "wide", "json", "csv"]),
+    default="table",
+    show_default=True,
+    help="A table that fits the terminal, a table with everything, JSON, or CSV.",
+)
+_JSON = click.option("--json", "output", flag_value="json", help="The same as --output json.")
+
+
+# For commands that print as long as they run.
+json_lines_option = click.option(
+    "--json", "output", flag_value="json", default="table", help="Print a line of JSON for each look."
+)
+
+
+def output_option(command: Command) -> Command:
+    """Add --output and --json."""
+    return _OUTPUT(_JSON(command))
+
+
 wait_option = click.option(
     "--wait",
     "wait_s",
@@ -33,4 +66,19 @@ status_model_option = click.option(
 )
 data_option = click.option(
     "--data", type=DIRECTORY, required=True, help="The data directory of a queue manager that runs on this machine."
+)
+status_queue_option = click.option(
+    "--status-queue",
+    "status_queues",
+    multiple=True,
+    metavar="QUEUE",
+    help="A status queue to look at besides those that the command server lists; may be repeated.",
+)
+limit_option = click.option(
+    "--limit",
+    type=click.IntRange(0),
+    default=1000,
+    show_default=True,
+    metavar="ROWS",
+    help="How many rows a table has at most; 0: all. JSON and CSV have all.",
 )

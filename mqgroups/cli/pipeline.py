@@ -20,6 +20,7 @@ import click
 from mqgroups.cli.console import one_message
 from mqgroups.cli.progress import JsonProgress, TextProgress
 from mqgroups.cli.secrets import Command
+from mqgroups.cli.words import number
 
 if TYPE_CHECKING:
     from mqgroups.spark.pipeline.config import PipelineConfig
@@ -70,16 +71,19 @@ def check(config: Path, overrides: Sequence[str]) -> None:
     left = waiting.depth - waiting.messages - waiting.ungrouped
     click.echo(f"pipeline {found.name}: {config} is valid")
     click.echo(f"  queue manager  {seen.q_mgr_name}")
-    click.echo(f"  reads          {found.source.queue}: {waiting.groups:,} groups, {waiting.messages:,} messages")
+    click.echo(
+        f"  reads          {found.source.queue}: {number(waiting.groups, 'group')}, {number(waiting.messages, 'message')}"
+    )
     if waiting.ungrouped:
-        click.echo(f"                 {waiting.ungrouped:,} messages in no group, which would be rejected")
+        click.echo(f"                 {number(waiting.ungrouped, 'message')} in no group, rejected if they are read")
     if left > 0:
         click.echo(
             f"                 {left:,} more in incomplete groups, in segments or in open units of work, which are not read yet"
         )
     if waiting.readers:
+        readers = number(waiting.readers, "time")
         click.echo(
-            f"                 open for input {waiting.readers} times; the pipeline opens the queue exclusively, so it would wait"
+            f"                 open for input {readers}; the pipeline opens the queue exclusively, so it would wait"
         )
     for name, words in _outputs(found):
         click.echo(f"  {name:13}  {words}")

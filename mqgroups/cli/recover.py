@@ -14,8 +14,10 @@ import click
 from mqgroups import operate
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import WAIT_S, json_option, name_option, status_model_option
+from mqgroups.cli.options import WAIT_S, name_option, output_option, status_model_option
 from mqgroups.cli.report import Report, error_values, record_values
+from mqgroups.cli.table import Output
+from mqgroups.cli.words import number
 from mqgroups.core.status import RecordState
 from mqgroups.errors import StatusError
 from mqgroups.operate.owner import OwnerState, OwnerStatus
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
     metavar="OTHER",
     help="Give NAME the interrupted group of OTHER, which will not come back; needs --role. NAME's next start resumes it.",
 )
-@connection_options
+@connection_options()
 @click.option(
     "--wait",
     "wait_s",
@@ -58,7 +60,7 @@ if TYPE_CHECKING:
     help="How long to wait for the queue manager, and for another instance of this name to end. "
     f"Default: {WAIT_S:g}, or 0 with --check.",
 )
-@json_option
+@output_option
 def recover(
     name: str,
     role: Literal["put", "get"] | None,
@@ -69,7 +71,7 @@ def recover(
     status_model: str,
     takeover: str | None,
     wait_s: float | None,
-    as_json: bool,
+    output: Output,
     **connection: Any,
 ) -> None:
     """Inspect the status queue of a producer or consumer before it is started.
@@ -98,7 +100,7 @@ def recover(
         raise click.UsageError("--takeover needs --role")
     if wait_s is None:
         wait_s = 0.0 if check else WAIT_S
-    report = _Report(name, connection["q_mgr_name"], check=check, as_json=as_json)
+    report = _Report(name, connection["q_mgr_name"], check=check, output=output)
     with connected(report, wait_s, **connection) as q_mgr:
         if takeover is not None and role is not None:
             _take_over(q_mgr, report, takeover, name, role, status_queue, status_model, wait_s, check=check)
@@ -156,8 +158,8 @@ def _take_over(
 class _Report(Report):
     """The findings for each role; the exit code is that of the worst one."""
 
-    def __init__(self, name: str, q_mgr_name: str, *, check: bool, as_json: bool) -> None:
-        super().__init__(as_json=as_json, name=name, q_mgr_name=q_mgr_name, owners=[])
+    def __init__(self, name: str, q_mgr_name: str, *, check: bool, output: Output) -> None:
+        super().__init__(output, "owners", name=name, q_mgr_name=q_mgr_name, owners=[])
         self._check = check
 
     def found(self, status: OwnerStatus) -> None:
@@ -239,7 +241,8 @@ def _lines(status: OwnerStatus) -> tuple[str, list[str]]:
         inside = f" and {record.offset} bytes of the next" if record.offset else ""
         lines += [
             f"group         {record.group_id.hex()} on queue {record.queue}",
-            f"committed     {record.msg_seq_number} messages{inside}",
+            f"committed     {number(record.msg_seq_number, 'message')}{inside}",
             f"checkpoint    {record.checkpoint!r}",
         ]
+        lines += [f"property      {name} = {value!r}" for name, value in (record.properties or {}).items()]
     return style, lines

@@ -1,20 +1,26 @@
-"""The findings of a command, printed line by line, or with --json as one document at the end."""
+"""The findings of a command: printed as text and tables, as one JSON document, or as CSV.
+
+A JSON document is complete only when the command ends. Rows are written to it as they come, so there may be any number of them.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from mqgroups.cli.console import complain, console
 from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.table import Listing, Output, Row
+from mqgroups.cli.words import number
 from mqgroups.core.status import StatusRecord, encode
 from mqgroups.errors import MQGroupsError
 
 if TYPE_CHECKING:
-    from rich.table import Table
     from rich.text import Text
 
 
@@ -22,24 +28,78 @@ class Report:
     """The findings of one command, and its exit code.
 
     Attributes:
-        values: what --json prints, besides the exit code.
+        values: what a JSON document says, besides rows and the exit code.
         code: the highest exit code of the findings.
     """
 
-    def __init__(self, *, as_json: bool, **values: Any) -> None:
+    def __init__(self, output: Output = "table", csv_of: str | None = None, **values: Any) -> None:
+        """Begin a report; without rows, CSV has a line for each of the values ``csv_of``, or one line for all values."""
         self.values = values
+        self._csv_of = csv_of
         self.code = ExitCode.DONE
-        self._as_json = as_json
+        self._output = output
+        self._has_rows = False
 
-    def print(self, *found: str | Text | Table) -> None:
-        """Print texts and tables, without empty tables. With --json nothing is printed."""
-        if self._as_json:
+    @property
+    def is_text(self) -> bool:
+        """Whether people read it: tables and sentences."""
+        return self._output in ("table", "wide")
+
+    @property
+    def is_json(self) -> bool:
+        """Whether it is a JSON document."""
+        return self._output == "json"
+
+    def print(self, *found: str | Text) -> None:
+        """Print texts. With JSON and CSV nothing is printed."""
+        if not self.is_text:
             return
         for each in found:
             if isinstance(each, str):
                 click.echo(each)
-            elif getattr(each, "row_count", True):
+            else:
                 console().print(each)
+
+    def note(self, sentence: str) -> None:
+        """Print a remark to standard error, and add it to the JSON document."""
+        self.values.setdefault("notes", []).append(sentence)
+        if self._output != "json":
+            complain(sentence)
+
+    def rows(
+        self,
+        name: str,
+        listing: Listing[Row],
+        rows: Iterable[Row],
+        limit: int | None = None,
+        total: int | None = None,
+    ) -> None:
+        """Print rows, which are ``name`` in a JSON document.
+
+        Args:
+            name: in a JSON document.
+            listing: how rows are shown.
+            rows: the rows.
+            limit: how many rows a table has at most; ``None``: all.
+            total: how many rows there are, if that is known without counting them.
+        """
+        if self._output == "json":
+            click.echo("{" if not self._has_rows else ",")
+            click.echo(f"{json.dumps(name)}: [", nl=False)
+            for count, line in enumerate(listing.json_lines(rows)):
+                click.echo(("," if count else "") + "\n" + line, nl=False)
+            click.echo("]", nl=False)
+            self._has_rows = True
+        elif self._output == "csv":
+            self._has_rows = True
+            for line in listing.csv_lines(rows):
+                click.echo(line)
+        else:
+            rest = iter(rows)
+            printed = listing.print_table(islice(rest, limit), wide=self._output == "wide")
+            more = sum(1 for _ in rest) if total is None else total - printed
+            if more:
+                self.print(f"and {number(more, 'more row')}: --limit 0 shows all, --only and --older-than show fewer")
 
     def add(self, **values: Any) -> None:
         """Add values to the JSON document."""
@@ -57,9 +117,14 @@ class Report:
         self.end()
 
     def end(self) -> NoReturn:
-        """Print the JSON document with --json, and exit."""
-        if self._as_json:
-            click.echo(json.dumps({**self.values, "exit_code": self.code}, indent=2))
+        """Print the JSON document, or the rest of it, and exit."""
+        if self._output == "json":
+            document = json.dumps({**self.values, "exit_code": self.code}, indent=2)
+            click.echo(",\n" + document.removeprefix("{\n") if self._has_rows else document)
+        elif self._output == "csv" and not self._has_rows:
+            plain: Listing[dict[str, Any]] = Listing((), lambda values: values)
+            for line in plain.csv_lines(self.values[self._csv_of] if self._csv_of else [self.values]):
+                click.echo(line)
         sys.exit(self.code)
 
 

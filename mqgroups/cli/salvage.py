@@ -1,30 +1,33 @@
 """The commands ``mqgroups salvage``: repairs for a status record that is lost or damaged while the group's messages remain.
 
-    look      show the groups on a queue; changes nothing
     rebuild   write the status record of a producer or consumer again, from the messages on its queue
     move      move the rest of a group to another queue
 
-The last two print what they would do, and do it only with --apply.
+Both print what they would do, and do it only with --apply. ``mqgroups groups`` shows what is on a queue before.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import click
 
 from mqgroups import operate
 from mqgroups.cli.connection import connected, connection_options
-from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.groups import group_values, queue_values, split_values, sums, table, table_of_splits
-from mqgroups.cli.options import json_option, name_option, status_model_option, wait_option
+from mqgroups.cli.group_rows import group_listing, group_values
+from mqgroups.cli.options import name_option, output_option, status_model_option, wait_option
 from mqgroups.cli.report import Report, record_values
-from mqgroups.core.inspection import QueueInspection
+from mqgroups.cli.table import Output
+from mqgroups.cli.words import number
+from mqgroups.core.group_state import judged
+from mqgroups.core.inspection import GroupInspection
 from mqgroups.core.model import GROUP_ID_LENGTH
 from mqgroups.core.modes import Accept
+from mqgroups.operate.groups import ListedGroup
+from mqgroups.queue_manager import QueueManager
 
 _QUEUE = click.option(
     "--queue", required=True, metavar="QUEUE", help="The queue that the messages of the group are on."
@@ -60,17 +63,8 @@ def _checkpoint(_context: click.Context, _parameter: click.Parameter, value: str
         raise click.BadParameter(f"{value!r} is not JSON ({error})") from error
 
 
-def _places(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> list[tuple[str, str]]:
-    """Return queue manager names and their conn_names."""
-    places = [(name, conn_name) for name, _, conn_name in (value.partition("=") for value in values)]
-    for value, place in zip(values, places, strict=True):
-        if not all(place):
-            raise click.BadParameter(f"{value!r} is not NAME=HOST(PORT)")
-    return places
-
-
-def _report(as_json: bool, connection: dict[str, Any], **values: Any) -> Report:
-    return Report(as_json=as_json, q_mgr_name=connection["q_mgr_name"], **values)
+def _report(output: Output, connection: dict[str, Any], **values: Any) -> Report:
+    return Report(output, q_mgr_name=connection["q_mgr_name"], **values)
 
 
 @click.group()
@@ -83,68 +77,9 @@ def salvage() -> None:
       1  failed; standard error says why
       2  the command line is wrong
       4  after --wait, this owner is still active, or another owner whose record may name the group
-      5  the messages do not prove the repair right; nothing was changed; look --at: groups are split
+      5  the messages do not prove the repair right; nothing was changed
       6  the queue manager cannot be connected to
-      8  look: a group has messages twice
     """
-
-
-@salvage.command()
-@_QUEUE
-@click.option(
-    "--at",
-    "others",
-    multiple=True,
-    callback=_places,
-    metavar="NAME=HOST(PORT)",
-    help="Another queue manager with an instance of this cluster queue; may be repeated.",
-)
-@connection_options
-@wait_option
-@json_option
-def look(queue: str, others: Sequence[tuple[str, str]], wait_s: float, as_json: bool, **connection: Any) -> None:
-    """Show the groups on a queue, complete or not. The queue is browsed, and nothing is changed.
-
-    A consumer that gets in logical order never gets a group without its beginning. Either another consumer has begun the group
-    and resumes it from its status record, or that record is lost. A group without its end is still being put, or its producer was
-    interrupted. A doubled group has messages twice: two producers put it, or another program did. Move it to another queue.
-
-    If this user may ask the command server, the output includes how many messages are hidden by units of work.
-
-    With --at, the command shows each instance of a cluster queue, and the groups that are on more than one instance. Channel,
-    user and password are the same for all queue managers.
-    """
-    report = _report(as_json, connection, queue=queue)
-    with connected(report, wait_s, **connection) as q_mgr:
-        if not others:
-            seen = operate.inspect_queue(q_mgr, queue)
-            _show(report, seen)
-            report.add(**queue_values(seen))
-        else:
-            with ExitStack() as stack:
-                q_mgrs = [q_mgr]
-                for name, conn_name in others:
-                    there = {**connection, "q_mgr_name": name, "conn_name": conn_name}
-                    q_mgrs.append(stack.enter_context(connected(report, wait_s, **there)))
-                found = operate.inspect_cluster(q_mgrs, queue)
-            for instance in found.instances:
-                _show(report, instance.seen, instance.q_mgr_name)
-            report.print(table_of_splits(found.splits), f"{len(found.splits)} groups are split over queue managers")
-            report.add(
-                instances=[{"q_mgr_name": one.q_mgr_name, **queue_values(one.seen)} for one in found.instances],
-                splits=[split_values(split) for split in found.splits],
-            )
-            if found.splits:
-                report.at_least(ExitCode.DISARRAY)
-    report.end()
-
-
-def _show(report: Report, seen: QueueInspection, q_mgr_name: str | None = None) -> None:
-    """Report the groups on a queue; ``q_mgr_name`` is given if there are several queue managers."""
-    if any(group.is_doubled for group in seen.groups):
-        report.at_least(ExitCode.DOUBLED)
-    said = sums(seen)
-    report.print(table(seen.groups), said if q_mgr_name is None else f"{q_mgr_name}: {said}\n")
 
 
 @salvage.command()
@@ -182,9 +117,9 @@ def _show(report: Report, seen: QueueInspection, q_mgr_name: str | None = None) 
 )
 @status_model_option
 @_APPLY
-@connection_options
+@connection_options()
 @wait_option
-@json_option
+@output_option
 def rebuild(
     name: str,
     role: Literal["put", "get"],
@@ -198,7 +133,7 @@ def rebuild(
     status_model: str,
     apply: bool,
     wait_s: float,
-    as_json: bool,
+    output: Output,
     **connection: Any,
 ) -> None:
     """Write the status record of a producer or consumer again, so that its next start resumes the group.
@@ -214,7 +149,7 @@ def rebuild(
       begun                a consumer got the first messages of this producer's group, in order
       nothing-interrupted  no group has to be resumed; only unreadable messages are moved away
     """
-    report = _report(as_json, connection, name=name, role=role, queue=queue)
+    report = _report(output, connection, name=name, role=role, queue=queue)
     with connected(report, wait_s, **connection) as q_mgr:
         done = operate.salvage_owner(
             q_mgr,
@@ -231,9 +166,9 @@ def rebuild(
             wait_s=wait_s,
             check=not apply,
         )
-    report.print(table([done.group] if done.group else []))
+    _show(report, q_mgr, done.group)
     if done.unreadable:
-        where = f"{done.unreadable} messages of {done.status_queue} to {done.unreadable_to}"
+        where = f"{number(done.unreadable, 'message')} of {done.status_queue} to {done.unreadable_to}"
         report.print(f"{_tense(apply, 'move')} {where}")
     if done.orphaned:
         report.print(f"{_tense(apply, 'remove')} an anchor from {done.status_queue}, whose record is lost")
@@ -241,7 +176,7 @@ def rebuild(
         inside = f" and {done.record.offset} bytes of the next" if done.record.offset else ""
         report.print(
             f"{_tense(apply, 'write')} a record to {done.status_queue}: group {done.record.group_id.hex()}, "
-            f"{done.record.msg_seq_number} messages{inside} committed"
+            f"{number(done.record.msg_seq_number, 'message')}{inside} committed"
         )
     if not (done.unreadable or done.orphaned or done.record):
         report.print("there is nothing to do")
@@ -278,9 +213,9 @@ def rebuild(
 )
 @_accept("in-use")
 @_APPLY
-@connection_options
+@connection_options()
 @wait_option
-@json_option
+@output_option
 def move(
     queue: str,
     group_id: bytes,
@@ -290,7 +225,7 @@ def move(
     accept: Sequence[Accept],
     apply: bool,
     wait_s: float,
-    as_json: bool,
+    output: Output,
     **connection: Any,
 ) -> None:
     """Move the rest of a group to another queue, unchanged. After a crash, run the command again to move the rest.
@@ -299,7 +234,7 @@ def move(
     --accept overrides a check. Use it only if you know that
       in-use    no other program uses this group, although others may have the queue open
     """
-    report = _report(as_json, connection, queue=queue)
+    report = _report(output, connection, queue=queue)
     with connected(report, wait_s, **connection) as q_mgr:
         done = operate.move_group(
             q_mgr,
@@ -311,9 +246,18 @@ def move(
             keep_context=not new_context,
             check=not apply,
         )
-    report.print(table([done.group]), f"{_tense(apply, 'move')} {done.group.messages} messages to {done.to}")
+    _show(report, q_mgr, done.group)
+    report.print(f"{_tense(apply, 'move')} {number(done.group.messages, 'message')} to {done.to}")
     report.add(group=group_values(done.group), to=done.to, done=done.done)
     report.end()
+
+
+def _show(report: Report, q_mgr: QueueManager, group: GroupInspection | None) -> None:
+    if group is not None and report.is_text:
+        # No record names it any more, so its messages alone say its state.
+        verdict = judged(group, (), group.last_put)
+        row = ListedGroup(q_mgr.q_mgr_name, group, verdict.state, verdict.since)
+        report.rows("group", group_listing(datetime.now(UTC)), [row])
 
 
 def _tense(apply: bool, verb: str) -> str:

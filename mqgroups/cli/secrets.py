@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from mqgroups.cli.profiles import ConnectionOption
 from mqgroups.mqi.secret import Secret
 
 Command = Callable[..., None]
@@ -26,6 +27,7 @@ def secret_options(name: str, what: str) -> list[Callable[[Command], Command]]:
             show_default=True,
             metavar="VARIABLE",
             help=f"The environment variable that holds {what}.",
+            cls=ConnectionOption,
         ),
         click.option(
             f"--{name}-file",
@@ -33,6 +35,7 @@ def secret_options(name: str, what: str) -> list[Callable[[Command], Command]]:
             show_envvar=True,
             metavar="FILE",
             help=f"A file that holds {what}; not with --{name}-env.",
+            cls=ConnectionOption,
         ),
     ]
 

@@ -17,32 +17,19 @@ import click
 from mqgroups.cli import cluster as clusters
 from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import DIRECTORY, FILE
+from mqgroups.cli.options import DIRECTORY, FILE, host_and_port
 from mqgroups.cli.secrets import Command, passwords
-
-
-def default_mqsc() -> Path:
-    """Return the standard MQSC file that an embedded queue manager starts with: ``docker/20-mqgroups.mqsc`` of the sources.
-
-    An installed package has a copy in ``embedded/``; a checkout has the file itself.
-    """
-    package = Path(__file__).resolve().parents[1]
-    installed = package / "embedded" / "20-mqgroups.mqsc"
-    return installed if installed.exists() else package.parent / "docker" / "20-mqgroups.mqsc"
 
 
 def _listen(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, int]:
     """Return host and port of ``HOST:PORT`` on loopback."""
-    host, _, port = value.rpartition(":")
-    host = host.strip("[]")
-    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
-        raise click.BadParameter(f"{value!r} is not HOST:PORT, such as 127.0.0.1:1414")
+    host, port = host_and_port(value)
     if not _is_loopback(host):
         raise click.BadParameter(
             f"{host} is not a loopback address. The embedded queue manager is for one machine: use 127.0.0.1, [::1] or "
             "localhost"
         )
-    return host, int(port)
+    return host, port
 
 
 def _is_loopback(host: str) -> bool:
@@ -315,7 +302,9 @@ def _run_program(command: Sequence[str], environment: Mapping[str, str]) -> int:
 
 
 def _mqsc_files(files: Sequence[Path], *, bare: bool) -> list[Path]:
-    return [*([] if bare else [default_mqsc()]), *files]
+    from mqgroups.embedded import STANDARD_MQSC
+
+    return [*([] if bare else [STANDARD_MQSC]), *files]
 
 
 def _state_directory(name: str) -> Path:

@@ -28,6 +28,7 @@ from mqgroups.connection.message_handles import MessageHandles
 from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import NEVER, REDO, Patience, Sleep, retrying
 from mqgroups.connection.turn import Turn
+from mqgroups.connection.unanswered import UnansweredPuts
 from mqgroups.errors import (
     CommitOutcomeUnknown,
     ConnectionBroken,
@@ -76,6 +77,7 @@ class Connection:
             status_queues: the owners of the status queues that are open on this connection, by queue name.
             propagates: whether messages are put with trace context, and consumers look for it in messages.
             message_handles: the message handles for trace context.
+            unanswered: the asynchronous puts whose outcome is not known yet.
         """
         self.binding = binding
         self._handle = handle if isinstance(handle, Handle) else None
@@ -99,6 +101,7 @@ class Connection:
         self.telemetry = telemetry
         self.propagates = telemetry.propagate
         self.message_handles = MessageHandles(self)
+        self.unanswered = UnansweredPuts(self)
         if self.propagates and context.is_instrumented(binding.MQPUT):
             self.stop_propagating("another instrumentation wraps MQPUT")
         try:
@@ -126,6 +129,9 @@ class Connection:
 
     def can_redo(self, error: MQIError) -> bool:
         """Whether a unit of work that failed with ``error`` can be redone, on this connection or after ``restore``."""
+        # Not on a shared connection: the application's own messages in the unit of work would be lost.
+        if self.unanswered.any and self.usable and not self.is_shared:
+            return True
         return self.can_go_on and self.reconnect.wait_s > 0 and error.reason in REDO
 
     def reopening(self, open_all: Callable[[], _T], reasons: frozenset[int] = REDO) -> _T:
@@ -195,7 +201,7 @@ class Connection:
         if found != identifier:
             raise QueueManagerChanged(self.q_mgr_name, found=found, expected=identifier)
         self._nothing_is_open()
-        self._broken = False
+        self.unanswered.any = self._broken = False
         _log.info("%r is connected again", self, extra=logs.fields(q_mgr_name=self.q_mgr_name))
 
     def _nothing_is_open(self) -> None:
@@ -263,6 +269,7 @@ class Connection:
         name: str,
         options: int,
         *,
+        object_type: int = mq.MQOT_Q,
         object_q_mgr_name: str = "",
         dynamic_q_name: str = "",
         max_message_length: int = st.LONGEST_MESSAGE_BYTES,
@@ -272,6 +279,7 @@ class Connection:
         Args:
             name: of the queue, or of the model queue from which to create ``dynamic_q_name``.
             options: MQOO_*; MQOO_FAIL_IF_QUIESCING is added.
+            object_type: MQOT_Q_MGR opens the queue manager itself, to inquire it; ``name`` is then empty.
             object_q_mgr_name: the queue manager of a cluster queue's instance; empty lets the queue manager choose.
             dynamic_q_name: the name of the queue to create.
             max_message_length: the longest message to get from the queue, in bytes.
@@ -280,7 +288,7 @@ class Connection:
             MQIError: it cannot be opened.
         """
         self._require_usable()
-        od = st.od(name, object_q_mgr_name=object_q_mgr_name, dynamic_q_name=dynamic_q_name)
+        od = st.od(name, object_type=object_type, object_q_mgr_name=object_q_mgr_name, dynamic_q_name=dynamic_q_name)
         shown = dynamic_q_name or name
         try:
             opened = self._open(od, options | mq.MQOO_FAIL_IF_QUIESCING, f"queue {name}")

@@ -70,6 +70,10 @@ NEVER = Patience(0)
 Say = Callable[[MQIError, float], None]
 
 
+def _never() -> bool:
+    return False
+
+
 class Again:
     """Calls a function until it succeeds, fails with an error that is not retried, or the time is over. Made by ``retrying``."""
 
@@ -84,12 +88,20 @@ class Again:
             raise error.with_traceback(_without_policy(error.__traceback__)) from error.__cause__
 
 
-def retrying(patience: Patience, reasons: frozenset[int], sleep: Sleep, say: Say | None = None) -> Again:
+def retrying(
+    patience: Patience,
+    reasons: frozenset[int],
+    sleep: Sleep,
+    say: Say | None = None,
+    until: Callable[[], bool] = _never,
+) -> Again:
     """Return a caller that retries on an ``MQIError`` with one of these reasons, and raises all other errors.
 
     ``say`` is called with the error and the coming pause in seconds, before the first pause and before each clearly longer one.
+    When ``until`` returns true, there are no more retries.
     """
     longest_s = 0.0
+    out_of_time = tenacity.stop_after_delay(patience.wait_s)
 
     def qualifies(error: BaseException) -> bool:
         return isinstance(error, MQIError) and error.reason in reasons
@@ -111,7 +123,7 @@ def retrying(patience: Patience, reasons: frozenset[int], sleep: Sleep, say: Say
         tenacity.Retrying(
             sleep=sleep,
             before_sleep=before_sleep,
-            stop=tenacity.stop_after_delay(patience.wait_s),
+            stop=lambda state: until() or out_of_time(state),
             wait=tenacity.wait_exponential(multiplier=patience.first_s, max=patience.longest_s)
             + tenacity.wait_random(0, patience.first_s),
             retry=tenacity.retry_if_exception(qualifies),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from mqgroups.core.inspection import HEAD, GroupInspection, Place, QueueInspection, Run, joined
+from mqgroups.core.inspection import HEAD, GroupInspection, Place, QueueInspection, Run, Runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +78,11 @@ def group_splits(instances: Sequence[Instance]) -> tuple[GroupSplit, ...]:
     for instance in instances:
         for group in instance.seen.groups:
             found.setdefault(group.group_id, []).append(GroupPart(instance.q_mgr_name, group))
-    return tuple(_split(group_id, parts) for group_id, parts in found.items() if len(parts) > 1)
+    return tuple(split_group(group_id, parts) for group_id, parts in found.items() if len(parts) > 1)
 
 
-def _split(group_id: bytes, parts: Sequence[GroupPart]) -> GroupSplit:
-    runs: tuple[Run, ...] = ()
-    overlapping = 0
-    for part in parts:
-        for run in part.group.runs:
-            together = joined(runs, run)
-            overlapping += together is None
-            runs = together or runs
-    return GroupSplit(group_id, tuple(parts), runs, overlapping)
+def split_group(group_id: bytes, parts: Sequence[GroupPart]) -> GroupSplit:
+    """Return a group with messages at several instances."""
+    together = Runs()
+    overlapping = sum(not together.add(*run) for part in parts for run in part.group.runs)
+    return GroupSplit(group_id, tuple(parts), together.all(), overlapping)

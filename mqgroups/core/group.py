@@ -120,6 +120,15 @@ def next_put(position: GroupPosition, *, last: bool, part: MessagePart = Message
     return PutPlan(False, flags, position.group_id, position.msg_seq_number + 1, position.offset)
 
 
+def may_go_unanswered(position: GroupPosition) -> bool:
+    """Return whether the message after ``position`` may be put asynchronously, if it does not end the unit of work.
+
+    The first message of a group, and the first one on a fresh handle, must be answered: only the answer says which GroupId the
+    group got, and to which instance of a cluster queue it goes. From then on the queue manager has both in the handle.
+    """
+    return position.retained and not position.at_start
+
+
 def next_get(position: GroupPosition, *, complete_groups_only: bool) -> GetPlan:
     """Return how to get the message that follows ``position``.
 

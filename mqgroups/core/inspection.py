@@ -3,18 +3,25 @@
 A physical message extends from its own place in the group to the place behind it: for a segment the next offset, for any other
 message the start of the next message. Adjoining messages are joined into runs, in whatever order they arrive. A group without
 gaps is therefore one run, however long it is, and each gap adds a run. Message data is not read.
+
+``GroupTally`` counts while a queue is browsed, and can be packed into a few values and unpacked again; ``GroupInspection`` is the
+result.
 """
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 from mqgroups.core.model import MsgFlag
 
 _IN_GROUP = MsgFlag.MSG_IN_GROUP | MsgFlag.LAST_MSG_IN_GROUP
+_SEGMENT, _LAST_SEGMENT = int(MsgFlag.SEGMENT), int(MsgFlag.LAST_SEGMENT)
+_LAST_MSG_IN_GROUP = int(MsgFlag.LAST_MSG_IN_GROUP)
+# Places as integers, which an array holds in 8 bytes.
+_PLACES = 1 << 31
 
 
 class Place(NamedTuple):
@@ -36,7 +43,11 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Browsed:
-    """A physical message, as its MQMD describes it. ``put_time`` is PutDate and PutTime: up to 16 digits, UTC."""
+    """A physical message, as its MQMD describes it.
+
+    ``put_time`` is PutDate and PutTime: up to 16 digits, UTC. ``abandons``: it is the empty last message that a producer puts
+    when it abandons a group.
+    """
 
     group_id: bytes
     msg_seq_number: int
@@ -47,6 +58,7 @@ class Browsed:
     backout_count: int
     put_appl_name: str
     put_time: str
+    abandons: bool = False
 
     @property
     def in_group(self) -> bool:
@@ -62,18 +74,22 @@ class GroupInspection:
         group_id: 24 bytes.
         runs: the messages that are there, ascending.
         messages: how many physical messages are there.
+        data_bytes: the length of their data.
         last: the number of the message that is marked as the group's last; 0 if none is.
         overlapping: how many messages occur twice, or are segments that overlap others.
         persistences: of the messages; one value if they were put as a group.
         backout_count: the highest backout count.
         put_by: the applications that put the messages, in order of first appearance.
         first_put, last_put: the earliest and latest PutDate and PutTime: 16 digits, UTC; empty if no message has them.
-        whole: whether the queue manager delivers it as a complete group, in logical order, and no message occurs twice.
+        abandoned: whether its producer has abandoned it.
+        whole: whether the queue manager delivers it as a complete group, in logical order, and no message occurs twice; ``False``
+            if it was not asked.
     """
 
     group_id: bytes
     runs: tuple[Run, ...] = ()
     messages: int = 0
+    data_bytes: int = 0
     last: int = 0
     overlapping: int = 0
     persistences: frozenset[int] = frozenset()
@@ -81,6 +97,7 @@ class GroupInspection:
     put_by: tuple[str, ...] = ()
     first_put: str = ""
     last_put: str = ""
+    abandoned: bool = False
     whole: bool = False
 
     @property
@@ -158,40 +175,140 @@ class QueueInspection:
         return f"{self.uncommitted} messages put or got in units of work" if self.uncommitted else ""
 
 
-def with_message(group: GroupInspection, message: Browsed) -> GroupInspection:
-    """Return the inspection with one more message of the group."""
-    begin = Place(message.msg_seq_number, message.offset)
-    flags = message.msg_flags
-    is_open = flags & MsgFlag.SEGMENT and not flags & MsgFlag.LAST_SEGMENT
-    end = Place(begin.msg_seq_number, begin.offset + message.length) if is_open else Place(begin.msg_seq_number + 1)
-    runs = joined(group.runs, Run(begin, end))
-    last = group.last
-    if flags & MsgFlag.LAST_MSG_IN_GROUP:
-        last = min(last or begin.msg_seq_number, begin.msg_seq_number)
-    by = group.put_by if message.put_appl_name in group.put_by else (*group.put_by, message.put_appl_name)
-    when = message.put_time
-    return replace(
-        group,
-        runs=runs or group.runs,
-        messages=group.messages + 1,
-        last=last,
-        overlapping=group.overlapping + (runs is None),
-        persistences=group.persistences | {message.persistence},
-        backout_count=max(group.backout_count, message.backout_count),
-        put_by=by,
-        first_put=min(group.first_put or when, when or group.first_put),
-        last_put=max(group.last_put, when),
-    )
+class Runs:
+    """Runs of messages, ascending; runs that meet are joined."""
+
+    __slots__ = ("_begins", "_ends")
+
+    def __init__(self, packed: bytes = b"") -> None:
+        """Begin without messages, or with those that ``packed`` returned."""
+        self._begins, self._ends = array("q"), array("q")
+        self._begins.frombytes(packed[: len(packed) // 2])
+        self._ends.frombytes(packed[len(packed) // 2 :])
+
+    def add(self, first: Place, end: Place) -> bool:
+        """Add a run; returns whether it was added. A run that overlaps another one is not."""
+        begins, ends = self._begins, self._ends
+        begin, behind = _number(first), _number(end)
+        at = bisect_left(begins, begin)
+        if (at and ends[at - 1] > begin) or (at < len(begins) and begins[at] < behind):
+            return False
+        meets_before = at > 0 and ends[at - 1] == begin
+        meets_after = at < len(begins) and begins[at] == behind
+        if meets_before and meets_after:
+            ends[at - 1] = ends[at]
+            del begins[at], ends[at]
+        elif meets_before:
+            ends[at - 1] = behind
+        elif meets_after:
+            begins[at] = begin
+        else:
+            begins.insert(at, begin)
+            ends.insert(at, behind)
+        return True
+
+    def all(self) -> tuple[Run, ...]:
+        """Return the runs."""
+        return tuple(Run(_place(one), _place(other)) for one, other in zip(self._begins, self._ends, strict=True))
+
+    def is_one_from(self, first: Place, end: Place) -> bool:
+        """Whether there is one run, from ``first`` to ``end``."""
+        return len(self._begins) == 1 and self._begins[0] == _number(first) and self._ends[0] == _number(end)
+
+    def packed(self) -> bytes:
+        """Return the runs as bytes: 16 for each."""
+        return self._begins.tobytes() + self._ends.tobytes()
 
 
-def joined(runs: Sequence[Run], new: Run) -> tuple[Run, ...] | None:
-    """Return the runs with ``new`` added, joined where they meet; ``None`` if it overlaps another one."""
-    at = bisect_left(runs, new)
-    before, after = tuple(runs[:at]), tuple(runs[at:])
-    if (before and before[-1].end > new.first) or (after and after[0].first < new.end):
-        return None
-    if before and before[-1].end == new.first:
-        new, before = Run(before[-1].first, new.end), before[:-1]
-    if after and after[0].first == new.end:
-        new, after = Run(new.first, after[0].end), after[1:]
-    return (*before, new, *after)
+def _number(place: Place) -> int:
+    return place[0] * _PLACES + place[1]
+
+
+def _place(number: int) -> Place:
+    return Place(*divmod(number, _PLACES))
+
+
+# The values of a tally, in the order of ``GroupTally.packed``.
+Packed: TypeAlias = tuple[bytes, bytes, int, int, int, int, int, int, str, str, str, int]
+
+
+class GroupTally:
+    """Counts the messages of one group while a queue is browsed, in whatever order they come."""
+
+    __slots__ = (
+        "_abandoned", "_backout_count", "_data_bytes", "_first_put", "_last", "_last_put", "_messages", "_overlapping",
+        "_persistences", "_put_by", "_runs", "group_id",
+    )  # fmt: skip
+
+    def __init__(self, group_id: bytes) -> None:
+        self.group_id = group_id
+        self._runs = Runs()
+        self._messages = self._data_bytes = self._last = self._overlapping = self._backout_count = 0
+        # A bit for each value of Persistence.
+        self._persistences = 0
+        self._put_by: tuple[str, ...] = ()
+        self._first_put = self._last_put = ""
+        self._abandoned = False
+
+    def add(self, message: Browsed) -> None:
+        """Add one message of the group."""
+        number = message.msg_seq_number
+        flags = int(message.msg_flags)
+        is_open = flags & _SEGMENT and not flags & _LAST_SEGMENT
+        end = Place(number, message.offset + message.length) if is_open else Place(number + 1)
+        self._overlapping += not self._runs.add(Place(number, message.offset), end)
+        self._messages += 1
+        self._data_bytes += message.length
+        if flags & _LAST_MSG_IN_GROUP:
+            self._last = min(self._last or number, number)
+        self._persistences |= 1 << message.persistence
+        self._backout_count = max(self._backout_count, message.backout_count)
+        if message.put_appl_name not in self._put_by:
+            self._put_by += (message.put_appl_name,)
+        when = message.put_time
+        self._first_put = min(self._first_put or when, when or self._first_put)
+        self._last_put = max(self._last_put, when)
+        self._abandoned = self._abandoned or message.abandons
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every message from the first to the last was added."""
+        return self._last > 0 and self._runs.is_one_from(HEAD, Place(self._last + 1))
+
+    def inspection(self, *, whole: bool = False) -> GroupInspection:
+        """Return the result; ``whole`` is the queue manager's own answer."""
+        return GroupInspection(
+            self.group_id,
+            self._runs.all(),
+            self._messages,
+            self._data_bytes,
+            self._last,
+            self._overlapping,
+            frozenset(each for each in (0, 1, 2) if self._persistences >> each & 1),
+            self._backout_count,
+            self._put_by,
+            self._first_put,
+            self._last_put,
+            self._abandoned,
+            whole,
+        )
+
+    def packed(self) -> Packed:
+        """Return the tally as values that a database holds."""
+        return (
+            self.group_id, self._runs.packed(), self._messages, self._data_bytes, self._last, self._overlapping,
+            self._persistences, self._backout_count, "\n".join(self._put_by), self._first_put, self._last_put,
+            int(self._abandoned),
+        )  # fmt: skip
+
+    @classmethod
+    def unpacked(cls, values: Packed) -> GroupTally:
+        """Return the tally that was packed."""
+        tally = cls(values[0])
+        tally._runs = Runs(values[1])
+        (tally._messages, tally._data_bytes, tally._last, tally._overlapping, tally._persistences,
+         tally._backout_count) = values[2:8]  # fmt: skip
+        tally._put_by = tuple(values[8].split("\n")) if tally._messages else ()
+        tally._first_put, tally._last_put = values[9:11]
+        tally._abandoned = bool(values[11])
+        return tally

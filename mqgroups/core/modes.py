@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 RoleName: TypeAlias = Literal["put", "get"]
 StatusLayout: TypeAlias = Literal["classic", "segmented", "auto"]
+PutResponse: TypeAlias = Literal["sync", "async"]
 Bind: TypeAlias = Literal["group", "open", "as queue", "not fixed"]
 Poison: TypeAlias = Literal["halt", "skip", "quarantine", "ignore"]
 Trace: TypeAlias = Literal["unit of work", "message", "off"]

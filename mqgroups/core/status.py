@@ -26,6 +26,8 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any, TypeAlias
 
+from mqgroups.core import group_properties
+from mqgroups.core.group_properties import GroupProperties
 from mqgroups.core.model import GROUP_ID_LENGTH, GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER, MAX_OFFSET, Persistence, Role
 from mqgroups.core.poison import Suspect
 
@@ -51,7 +53,7 @@ _LONGEST_SHOWN = 100
 # The length of the name of a queue or a queue manager, and of a queue manager's identifier.
 _MQ_NAME_LENGTH = 48
 # Fields that were added later; records without them are accepted.
-_CAME_LATER = frozenset({"traceparent"})
+_CAME_LATER = frozenset({"traceparent", "properties"})
 
 
 class RecordState(Enum):
@@ -103,6 +105,7 @@ class StatusRecord:
         persistence: of the group's messages.
         checkpoint: the application's checkpoint, committed with the messages.
         traceparent: the W3C trace context of the unit of work; empty if it was not traced.
+        properties: of the first message of an unfinished group; ``None`` if not known.
     """
 
     role: Role
@@ -124,6 +127,7 @@ class StatusRecord:
     quarantine: bool = False
     checkpoint: Checkpoint = None
     traceparent: str = ""
+    properties: GroupProperties = None
 
     @property
     def speaks(self) -> bool:
@@ -155,6 +159,7 @@ def encode(record: StatusRecord) -> bytes:
     values["persistence"] = int(record.persistence)
     values["suspect"] = _encode_suspect(record.suspect)
     values["checkpoint"] = _encode_checkpoint(record.checkpoint)
+    values["properties"] = group_properties.encoded(record.properties)
     body = _as_json(values).encode("ascii")[1:]
     return _HEAD + hashlib.sha256(body).hexdigest().encode("ascii") + _NECK + body
 
@@ -388,6 +393,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "quarantine": _truth,
     "checkpoint": _checkpoint,
     "traceparent": _short(200),
+    "properties": group_properties.decoded,
 }
 
 

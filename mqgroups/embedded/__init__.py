@@ -3,9 +3,9 @@
 It is for development, tests and demos, where no IBM MQ is at hand; it never stands in by itself for a real queue
 manager: somebody starts it by name, here or with ``mqgroups embedded run``::
 
-    from mqgroups.embedded import EmbeddedQueueManager
+    from mqgroups.embedded import STANDARD_MQSC, EmbeddedQueueManager
 
-    with EmbeddedQueueManager("QM1", mqsc=["docker/20-mqgroups.mqsc"]) as qmgr:
+    with EmbeddedQueueManager("QM1", mqsc=[STANDARD_MQSC]) as qmgr:
         ...  # connect to qmgr.conn_name with any MQ program
 
 The way of a call::
@@ -23,10 +23,12 @@ from mqgroups.embedded.serve.cluster_file import ClusterFile, ClusterFileError
 from mqgroups.embedded.serve.cluster_launcher import EmbeddedCluster
 from mqgroups.embedded.serve.control import Control, ControlError
 from mqgroups.embedded.serve.faults import Fault, random_fault
-from mqgroups.embedded.serve.launcher import EmbeddedQueueManager, EmbeddedQueueManagerError
+from mqgroups.embedded.serve.launcher import ROLES_MQSC, STANDARD_MQSC, EmbeddedQueueManager, EmbeddedQueueManagerError
 
 __all__ = [
     "READINGS",
+    "ROLES_MQSC",
+    "STANDARD_MQSC",
     "ClusterFile",
     "ClusterFileError",
     "Control",

@@ -162,7 +162,7 @@ class QueueManager:
             if known is None or not hmac.compare_digest(known.encode(), password.encode()):
                 _log.info("user %s is unknown or gave another password", user)
                 raise Failed(mq.MQRC_NOT_AUTHORIZED)
-        user = user or ADMINISTRATOR
+        user = user or self._user_of_channel(channel_name) or ADMINISTRATOR
         with self.lock:
             self.require(user, "QMGR", "", frozenset({"CONNECT"}))
         limit = self.max_msg_length()
@@ -190,6 +190,10 @@ class QueueManager:
         if missing:
             _log.warning("user %s has no %s for %s %s", user, ", ".join(sorted(missing)), object_type, profile)
             raise Failed(mq.MQRC_NOT_AUTHORIZED)
+
+    def _user_of_channel(self, channel_name: str) -> str:
+        """Return the channel's MCAUSER, under which an application works that gives no credentials (IBM MQ, "MCAUSER")."""
+        return str(self.catalogue.objects.of(Kind.CHANNEL)[channel_name].get(pcf.MQCACH_MCA_USER_ID, "")).strip()
 
     def _client_check(self) -> int:
         """Return CHCKCLNT of the authentication information that CONNAUTH names; MQCHK_NONE if it names none."""

@@ -86,11 +86,26 @@ class GroupConsumer:
         """Return the groups as they come, the interrupted one first. The iteration ends if none comes for ``wait_s``.
 
         Raises:
+            Stopped: ``stop`` was called, and a group is interrupted. If none is, the iteration ends.
             GroupUsage: the consumer is closed; or the application asks for the next group without iterating over this one,
                 which would then come again and again.
             MQGroupsError: any other failure.
         """
         return Groups(self._getter)
+
+    def stop(self) -> None:
+        """End the iteration at the next safe place. For any thread, and for signal handlers; it returns at once, for good.
+
+        Between two groups the iteration over the consumer ends. In a group, the message that is being processed is the last one:
+        when the application asks for the next, the processed messages are committed, and ``Stopped`` is raised. A consumer that
+        waits for a message notices after a second at most.
+        """
+        self._getter.work.stop()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether ``stop`` was called."""
+        return self._getter.work.stopping
 
     def forget_checkpoint(self) -> None:
         """Remove the checkpoint from the status record, in a unit of work of its own. Call it between two groups.
@@ -188,6 +203,8 @@ def _next_group(getter: Getter) -> IncomingGroup | None:
     getter.work.require_known(getter.settle)
     owner, committed = getter.owner, getter.owner.committed
     if not committed.at_start:
+        if getter.work.stopping:
+            raise owner.stopped()
         group = IncomingGroup(getter, committed.group_id, committed.msg_seq_number, owner.committed_checkpoint)
     elif (first := getter.first()) is not None:
         group = IncomingGroup(getter, first.group_id, first=first)

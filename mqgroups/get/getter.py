@@ -17,7 +17,7 @@ from mqgroups.connection.retry import OWNER_ACTIVE
 from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import CommitOutcome
-from mqgroups.errors import ConfigurationError, GroupStalled, MQGroupsError, MQIError
+from mqgroups.errors import ConfigurationError, GroupStalled, MQGroupsError, MQIError, Stopped
 from mqgroups.get.backout_queue import BackoutQueue
 from mqgroups.get.cursor import GroupCursor
 from mqgroups.get.unreachable import UnreachableGroups
@@ -54,6 +54,7 @@ class Getter:
         group: the group that is being got; ``None`` between groups.
         turn: the connection's.
         before_commit: the application's function, called before each syncpoint.
+        decode: the codec's function; ``None`` if messages are not decoded.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Getter:
         self._alone = False
         self._partner = partner
         self.before_commit: Callable[[Any], None] | None = None
+        self.decode = settings.codec.decode if settings.codec is not None else None
         self.closed = False
         self.backout: BackoutQueue | None = None
         self._unreachable = UnreachableGroups(connection, settings.queue)
@@ -150,9 +152,12 @@ class Getter:
         return found if found.threshold or self.owner.unit.note.quarantine else None
 
     def first(self) -> Message | None:
-        """Get the first message of the next group, waiting ``wait_s``; ``None`` if none came."""
+        """Get the first message of the next group, waiting ``wait_s``; ``None`` if none came, or after ``stop()``."""
         try:
             message = self._first()
+        except Stopped:
+            self.work.release()
+            return None
         except MQGroupsError as error:
             self.back_out(error)
             raise
@@ -163,11 +168,12 @@ class Getter:
 
     def _first(self) -> Message | None:
         while True:
+            self._stop_if_asked()
             try:
                 self.work.begin()
-                message = self.cursor.get(self.settings.wait_s)
+                message = self.cursor.get(self.settings.wait_s, self._stop_if_asked)
                 if message is not None:
-                    self.work.begun(self.owner)
+                    self._begun(message)
                 return message
             except MQIError as error:
                 self.work.redo(error, self.settle)
@@ -177,10 +183,12 @@ class Getter:
 
         Raises:
             GroupStalled: no message came. The processed messages are committed.
+            Stopped: the application has asked for the end. The processed messages are committed.
             GroupIncomplete: the message that came is not the next one.
             MQIError: a call failed.
         """
         while True:
+            self._stop_if_asked()
             try:
                 first = self.owner.unit.messages == 0
                 if first:
@@ -189,19 +197,24 @@ class Getter:
                 if message is None:
                     message = self._wait_for_next()
                 if first:
-                    self.work.begun(self.owner)
+                    self._begun(message)
                 return message
             except MQIError as error:
                 self._redo(error)
 
+    def _begun(self, message: Message) -> None:
+        """Begin the owner's part of a unit of work, with its first message."""
+        self.work.begun(self.owner)
+        # A group's first message is always the first of its unit of work.
+        if message.taken is not None and message.msg_seq_number == 1 and message.offset == 0:
+            self.owner.unit.set_properties(message.properties)
+
     def _wait_for_next(self) -> Message:
+        self._stop_if_asked()
         wait_s, cursor = self.settings.group_wait_s, self.cursor
         message = cursor.get_in_group(wait_s, self._while_waiting)
         if message is None:
-            if self.owner.unit.messages:
-                self.syncpoint()
-            else:
-                self.work.release()
+            self._keep_processed()
             position = cursor.position
             raise GroupStalled(
                 self.settings.queue, position.group_id, position.msg_seq_number + 1, wait_s, position.offset
@@ -209,9 +222,22 @@ class Getter:
         return message
 
     def _while_waiting(self) -> None:
+        self._stop_if_asked()
         if self.work.due():
             self.syncpoint()
             self.work.begin()
+
+    def _stop_if_asked(self) -> None:
+        if self.work.stopping:
+            self._keep_processed()
+            raise self.owner.stopped()
+
+    def _keep_processed(self) -> None:
+        """Commit the processed messages; without any, end the unit of work without a call."""
+        if self.owner.unit.messages:
+            self.syncpoint()
+        else:
+            self.work.release()
 
     def message_processed(self, message: Message) -> bool:
         """Count a message that the application has processed; commit if it was the group's last, or if a syncpoint is due.
@@ -257,12 +283,16 @@ class Getter:
         self._ask_application()
         self._commit(ended=True, failed_with=failed_with)
         self.cursor.group_ended()
-        self.group = None
+        ended, self.group = self.group, None
+        if ended is not None:
+            ended.has_ended = True
 
     def _ask_application(self) -> None:
-        if self.before_commit is not None and self.group is not None:
-            self.owner.telemetry.messages.step_out()
-            self.before_commit(self.group)
+        group = self.group
+        for function in (self.before_commit, group.asked_before_commit) if group is not None else ():
+            if function is not None:
+                self.owner.telemetry.messages.step_out()
+                function(group)
 
     def _commit(self, *, ended: bool, failed_with: int | None = None) -> None:
         """End the unit of work: put the messages that belong in it and the status record, then MQCMIT."""
@@ -294,10 +324,12 @@ class Getter:
         if self._partner is not None:
             self._partner.committed()
 
-    def isolate(self, suspect: Suspect) -> None:
-        """Commit the messages processed before a suspect, and note the suspect, which goes back to the queue."""
-        before = self.owner.unit.note
-        processed, note = self._processed(), Note(before.checkpoint, suspect, before.quarantine)
+    def isolate(self, suspect: Suspect | None) -> None:
+        """Commit the messages processed before the one got last, which goes back to the queue, and note the suspect."""
+        processed = self._processed()
+        if processed:
+            self._ask_application()
+        note = self.owner.unit.note._replace(suspect=suspect)
 
         def commit() -> None:
             if processed:

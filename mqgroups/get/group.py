@@ -6,16 +6,18 @@ Each message is checked before the application gets it: it may be the end of an 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from mqgroups.connection.turn import Turn
+from mqgroups.core.group_properties import name_of
 from mqgroups.core.poison import Suspect, Treatment, treatment
 from mqgroups.core.status import Checkpoint
-from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupUsage, PoisonMessage
+from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupUsage, NotDecoded, PoisonMessage
 from mqgroups.get.getter import Getter
+from mqgroups.mqi.abc import PropertyValue
 from mqgroups.mqi.message import Message
-from mqgroups.status.keeper import check_can_be_kept
+from mqgroups.status.keeper import check_can_be_kept, require_kept
 
 _log = logging.getLogger("mqgroups.get")
 
@@ -27,6 +29,7 @@ class IncomingGroup:
         group_id: 24 bytes; ``MQGI_NONE`` for a message in no group, which is returned as a group of one message.
         resume_from: how many messages of the group were consumed in committed units of work before this iteration.
         checkpoint: the application's checkpoint of the last commit in this group; ``None`` in a new group.
+        has_ended: whether its last message is processed and committed, or the group was abandoned or moved.
     """
 
     def __init__(
@@ -39,11 +42,28 @@ class IncomingGroup:
     ) -> None:
         self._getter = getter
         self._first = first
+        self._properties = getter.owner.unit.note.properties if first is None else first.properties
         self._segment: Message | None = None
+        self.asked_before_commit: BeforeCommit | None = None
         self.started = False
+        self.has_ended = False
         self.group_id = group_id
         self.resume_from = resume_from
         self.checkpoint = checkpoint
+
+    @property
+    def properties(self) -> Mapping[str, PropertyValue]:
+        """The properties of the group's first message, also if the group was interrupted after it.
+
+        Raises:
+            GroupPropertiesLost: the group was interrupted, and its status record does not have them.
+        """
+        return require_kept(self._properties, self.group_id, self._getter.status.name)
+
+    @property
+    def name(self) -> str:
+        """The name that the producer gave the group; empty if it gave none, or it is not known."""
+        return name_of(self._properties)
 
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Commit ``checkpoint`` (bytes or a JSON value) with the next syncpoint.
@@ -60,11 +80,20 @@ class IncomingGroup:
         check_can_be_kept(checkpoint)
         self._getter.owner.set_checkpoint(checkpoint)
 
+    def before_commit(self, function: BeforeCommit) -> BeforeCommit:
+        """Call ``function(group)`` before each syncpoint of this group, after the consumer's function. Usable as a decorator.
+
+        See ``GroupConsumer.before_commit``.
+        """
+        self.asked_before_commit = function
+        return function
+
     def __iter__(self) -> Iterator[Message]:
         """Return the remaining messages of the group, in sequence.
 
         Raises:
             GroupStalled: the next message did not come within ``group_wait_s``. The processed messages are committed.
+            Stopped: ``stop`` was called, and the group has more messages. The processed messages are committed.
             GroupIncomplete: the message that came is not the next one.
             GroupUsage: the group was iterated over before, or the consumer is getting another one.
             MQGroupsError: any other failure. The unit of work is backed out; iterate over the consumer again.
@@ -105,7 +134,11 @@ class IncomingGroup:
             if message is None:
                 message = getter.take()
             # Most messages need no check.
-            if not message.is_plain or (getter.backout is not None and owner.unit.note.quarantine):
+            if (
+                not message.is_plain
+                or getter.decode is not None
+                or (getter.backout is not None and owner.unit.note.quarantine)
+            ):
                 message = self._checked(message)
         except Exception as error:
             if self._is_current:
@@ -117,21 +150,24 @@ class IncomingGroup:
 
     def _checked(self, message: Message) -> Message | None:
         """Return the message if it is for the application, else the next one that is; ``None`` if the group has ended."""
-        getter, owner, backout = self._getter, self._getter.owner, self._getter.backout
+        getter, owner = self._getter, self._getter.owner
+        backout, decode = getter.backout, getter.decode
         while True:
             if (result := message.abandoned_with) is not None:
                 raise self._abandoned(message, result, message.abandoned_because)
             if owner.unit.note.quarantine:
                 raise self._quarantined(message)
-            if backout and message.backout_count >= backout.threshold and not self._is_kept(message):
-                if not self._is_current:
-                    return None
-                message = getter.take()
-                continue
-            if not message.is_last_segment:
-                message.followed_by(self._next_of_message)
-                self._segment = message
-            return message
+            if decode is not None and (reason := _why_not_decoded(message, decode)):
+                self._is_not_decoded(message, reason)
+            elif not backout or message.backout_count < backout.threshold or self._is_kept(message):
+                break
+            if not self._is_current:
+                return None
+            message = getter.take()
+        if not message.is_last_segment:
+            message.followed_by(self._next_of_message)
+            self._segment = message
+        return message
 
     def _check_current(self) -> None:
         if self._getter.turn.interrupted:
@@ -196,19 +232,43 @@ class IncomingGroup:
         if how is Treatment.ISOLATE:
             getter.isolate(Suspect(group_id, number, count + 1))
             return False
-        queue, policy = getter.settings.queue, getter.settings.poison
-        owner.telemetry.poison(number, count, "" if policy == "halt" else backout.name)
-        if policy == "halt":
-            raise PoisonMessage(queue, group_id, number, count, backout.threshold)
-        if policy == "quarantine":
-            raise self._quarantined(message)
+        self._put_aside(message, f"was backed out {count} times")
+        return False
+
+    def _is_not_decoded(self, message: Message, reason: str) -> None:
+        """Treat a message that the codec cannot decode. It is poison, whatever its backout count is."""
+        getter, owner = self._getter, self._getter.owner
+        if owner.unit.messages and not self._can_be_moved:
+            # Commit the messages before it, so that they do not come again with it.
+            getter.isolate(owner.unit.note.suspect)
+        self._put_aside(message, f"cannot be decoded ({reason})", reason)
+
+    @property
+    def _can_be_moved(self) -> bool:
+        getter = self._getter
+        return getter.backout is not None and getter.settings.poison in ("skip", "quarantine")
+
+    def _put_aside(self, message: Message, because: str, reason: str = "") -> None:
+        """Treat a poison message by the queue's rules. ``reason``: why it cannot be decoded.
+
+        Raises:
+            PoisonMessage, GroupQuarantined: by the consumer's policy; otherwise the message was moved, and that is committed.
+        """
+        getter, owner, backout = self._getter, self._getter.owner, self._getter.backout
+        queue, number, count = getter.settings.queue, message.msg_seq_number, message.backout_count
+        threshold, moves = backout.threshold if backout is not None else 0, self._can_be_moved
+        owner.telemetry.poison(number, count, backout.name if backout is not None and moves else "")
+        if backout is None or not moves:
+            raise PoisonMessage(queue, message.group_id, number, count, threshold, reason)
+        if getter.settings.poison == "quarantine":
+            raise self._quarantined(message, reason)
         getter.move(message)
         _log.warning(
-            "queue %s: message %d of group %s was backed out %d times, so it is moved to %s",
+            "queue %s: message %d of group %s %s, so it is moved to %s",
             queue,
             number,
-            group_id.hex(),
-            count,
+            message.group_id.hex(),
+            because,
             backout.name,
             extra=owner.log_fields(),
         )
@@ -217,9 +277,8 @@ class IncomingGroup:
             getter.end_group()
         else:
             getter.syncpoint()
-        return False
 
-    def _quarantined(self, message: Message) -> GroupQuarantined:
+    def _quarantined(self, message: Message, reason: str = "") -> GroupQuarantined:
         """Move the rest of the group to the backout queue; returns the error to raise."""
         getter, backout = self._getter, self._getter.backout
         assert backout is not None
@@ -234,7 +293,7 @@ class IncomingGroup:
                 getter.syncpoint()
             message = getter.take()
         getter.end_group(failed_with=0)
-        return GroupQuarantined(getter.settings.queue, self.group_id, first, backout.name)
+        return GroupQuarantined(getter.settings.queue, self.group_id, first, backout.name, reason)
 
 
 class _Messages:
@@ -261,6 +320,18 @@ class _Messages:
         if message is None:
             raise StopIteration
         return message
+
+
+def _why_not_decoded(message: Message, decode: Callable[[Any], Any]) -> str:
+    """Decode a message; returns the reason if its data is invalid, else an empty text."""
+    try:
+        message.decode(decode)
+    except NotDecoded as error:
+        return str(error)
+    except ValueError as error:
+        # Its text may show the data.
+        return type(error).__name__
+    return ""
 
 
 BeforeCommit: TypeAlias = Callable[[IncomingGroup], None]

@@ -83,7 +83,7 @@ class UnreachableGroups:
             missing = "its beginning" if not group.has_head else f"message {group.gaps[0].first.msg_seq_number}"
             _log.warning(
                 "queue %s: group %s cannot be got, because %s is missing; %d of its messages are on the queue. "
-                "`mqgroups salvage look --queue %s` shows them",
+                "`mqgroups groups --queue %s` shows them",
                 self._name,
                 group.group_id.hex(),
                 missing,

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager, PropertyValue
 from mqgroups.mqi.properties import type_of
+
+# (hconn, type, sts) -> (sts, comp, reason)
+Mqstat: TypeAlias = Callable[[int, int, bytes], tuple[bytes, int, int]]
 
 _UTF_8 = 1208
 # The first versions with TLS, a table's URL, and the password of a key repository.

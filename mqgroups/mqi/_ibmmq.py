@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi._c_layer import CLayer, text
+from mqgroups.mqi._c_layer import CLayer, Mqstat, text
 
 # Every character attribute that this package inquires is a name of this length. ibmmqc returns the whole buffer, filled or not,
 # so the buffer must not be longer than the attribute; a longer attribute gives a warning, MQRC_CHAR_ATTRS_TOO_SHORT.
@@ -20,6 +20,7 @@ class IbmmqBinding(CLayer):
         package = importlib.import_module("ibmmq")
         super().__init__("ibmmq", package, package.ibmmqc)
         self._mqinq = package.ibmmqc.MQINQ
+        self.MQSTAT: Mqstat = package.ibmmqc.MQSTAT
 
     def inquire(self, hconn: int, hobj: int, selector: int) -> tuple[int | str, int, int]:
         """MQINQ of one attribute. Returns (value, comp, reason); character values without padding."""

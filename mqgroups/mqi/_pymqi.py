@@ -1,12 +1,18 @@
-"""The adapter for pymqi: its C module ``pymqe``, whose MQINQ takes one selector and returns one value."""
+"""The adapter for pymqi: its C module ``pymqe``, whose MQINQ takes one selector and returns one value.
+
+``pymqe`` has no MQSTAT. It is called in the MQ client library that ``pymqe`` itself is linked with: the dynamic loader looks for
+the function in the dependencies of ``pymqe``. So the connection handle is known to that library, whichever it is.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import importlib
+from functools import cached_property
 from typing import Any
 
-from mqgroups.mqi._c_layer import CLayer, text
+from mqgroups.errors import ConfigurationError
+from mqgroups.mqi._c_layer import CLayer, Mqstat, text
 
 
 class PymqiBinding(CLayer):
@@ -16,6 +22,15 @@ class PymqiBinding(CLayer):
         package = importlib.import_module("pymqi")
         super().__init__("pymqi", package, package.pymqe)
         self._mqinq = package.pymqe.MQINQ
+
+    @cached_property
+    def MQSTAT(self) -> Mqstat:
+        """MQSTAT of the client library.
+
+        Raises:
+            ConfigurationError: the client library is older than MQSTAT (IBM MQ 7.0), or cannot be found.
+        """
+        return _mqstat(self._c.__file__)
 
     def inquire(self, hconn: int, hobj: int, selector: int) -> tuple[int | str, int, int]:
         """MQINQ of one attribute. Returns (value, comp, reason); character values without padding."""
@@ -30,3 +45,24 @@ class PymqiBinding(CLayer):
         memory = ctypes.create_string_buffer(name, len(name))
         cd.SSLPeerNamePtr, cd.SSLPeerNameLength = ctypes.addressof(memory), len(name)
         return memory
+
+
+def _mqstat(c_module: str) -> Mqstat:
+    try:
+        function = ctypes.CDLL(c_module).MQSTAT
+    except (AttributeError, OSError) as error:
+        raise ConfigurationError(
+            f"the MQ client library of pymqi has no MQSTAT ({error}), so the outcome of asynchronous puts cannot be found out. "
+            "Use put_response='sync', a newer MQ client, or ibmmq (MQGROUPS_MQI=ibmmq)"
+        ) from error
+    long_pointer = ctypes.POINTER(ctypes.c_int32)
+    function.argtypes = (ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p, long_pointer, long_pointer)
+    function.restype = None
+
+    def mqstat(hconn: int, kind: int, sts: bytes) -> tuple[bytes, int, int]:
+        filled = ctypes.create_string_buffer(sts, len(sts))
+        comp, reason = ctypes.c_int32(), ctypes.c_int32()
+        function(hconn, kind, filled, ctypes.byref(comp), ctypes.byref(reason))
+        return filled.raw, comp.value, reason.value
+
+    return mqstat

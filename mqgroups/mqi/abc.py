@@ -47,7 +47,7 @@ class ConnectArguments:
 class Binding(Protocol):
     """The MQI as the C layers of pymqi and ibmmq offer it; MQCONNX and MQINQ, in which they differ, are made equal.
 
-    ``md``, ``pmo``, ``gmo`` and ``od`` must be new objects in each call, because the C libraries write into them.
+    ``md``, ``pmo``, ``gmo``, ``od`` and ``sts`` must be new objects in each call, because the C libraries write into them.
     """
 
     @property
@@ -81,6 +81,10 @@ class Binding(Protocol):
     @property
     def MQDISC(self) -> Callable[[int], tuple[int, int]]:
         """(hconn) -> (comp, reason). It commits an open unit of work: call MQBACK first."""
+
+    @property
+    def MQSTAT(self) -> Callable[[int, int, bytes], tuple[bytes, int, int]]:
+        """(hconn, type, sts) -> (sts, comp, reason). ConfigurationError if the client library does not have it."""
 
     def connect(self, arguments: ConnectArguments, made: list[ConnectedQueueManager]) -> tuple[int, int, int]:
         """MQCONNX. Returns (hconn, comp, reason).

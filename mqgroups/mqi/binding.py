@@ -61,10 +61,17 @@ def _load(name: str) -> Binding:
         return _BINDINGS[name]()
     except ImportError as error:
         if not _installed(name):
-            raise BindingMissing(name, f"the Python package {name} is not installed") from error
+            others = [other for other in _BINDINGS if _installed(other)]
+            problem = f"{name} is not installed" if others else "neither pymqi nor ibmmq is installed"
+            cure = f"set MQGROUPS_MQI={others[0]}, or run" if others else "run"
+            package = name if others else "ibmmq"
+            raise BindingMissing(name, f"{problem}: {cure} `pip install 'mqgroups[{package}]'`") from error
         if error.name in _C_MODULES or any(module in str(error) for module in _C_MODULES):
             raise BindingMissing(
-                name, "the IBM MQ client library (libmqic_r.so or libmqm_r.so) cannot be loaded"
+                name,
+                f"{name} cannot load the IBM MQ client library (libmqic_r.so or libmqm_r.so): install IBM's redistributable "
+                "client, and name its lib64 in LD_LIBRARY_PATH; or run the program with `mqgroups embedded exec -- ...` on the "
+                "embedded queue manager",
             ) from error
         raise BindingMissing(name, f"importing {name} failed: {error}") from error
 

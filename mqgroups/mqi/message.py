@@ -8,7 +8,9 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from typing import Any
 
+from mqgroups.errors import GroupUsage, NotDecoded
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import property_folders
 from mqgroups.mqi import structures as st
@@ -33,7 +35,17 @@ _NOT_IN_GROUP = mq.MQGS_NOT_IN_GROUP
 class Message:
     """One logical message, as the queue manager returned it."""
 
-    __slots__ = ("_following", "_group_status", "_md", "_properties", "_segment_status", "data", "is_plain", "taken")
+    __slots__ = (
+        "_following",
+        "_group_status",
+        "_md",
+        "_properties",
+        "_segment_status",
+        "_value",
+        "data",
+        "is_plain",
+        "taken",
+    )
 
     def __init__(
         self,
@@ -119,6 +131,37 @@ class Message:
         name = _CODECS.get(ccsid, f"cp{ccsid:03d}")
         codecs.lookup(name)
         return self.data.decode(name)
+
+    @property
+    def value(self) -> Any:
+        """What the consumer's codec made of the data.
+
+        Raises:
+            GroupUsage: the consumer has no codec.
+        """
+        try:
+            return self._value
+        except AttributeError:
+            raise GroupUsage("the consumer has no codec, so its messages have no value. Make it with codec=") from None
+
+    def decode(self, codec: Callable[[Any], Any]) -> None:
+        """Decode the data; called by the group that the message belongs to.
+
+        ``codec`` gets text as ``str``, if the format says that it is text.
+
+        Raises:
+            ValueError: the data is invalid.
+        """
+        given: str | bytes = self.data
+        if self._md[st.MD_FORMAT] == mq.MQFMT_STRING:
+            try:
+                given = self.text
+            except LookupError:
+                raise NotDecoded(f"Python has no codec for its CCSID, {self.ccsid}") from None
+            except UnicodeDecodeError as error:
+                at = error.start
+                raise NotDecoded(f"the byte at position {at} is not text in its CCSID, {self.ccsid}") from None
+        self._value = codec(given)
 
     @property
     def is_last(self) -> bool:

@@ -1,13 +1,13 @@
-"""MQMD, MQPMO, MQGMO and MQOD: packed once into templates, copied for each call, read by offset.
+"""MQMD, MQPMO, MQGMO, MQOD and MQSTS: packed once into templates, copied for each call, read by offset.
 
-Both bindings need structures of a fixed size (MQMD 364, MQPMO 184, MQGMO 112, MQOD 424 bytes), whatever their Version. The
-queue manager reads and writes only the fields of that Version.
+Both bindings need structures of a fixed size (MQMD 364, MQPMO 184, MQGMO 112, MQOD 424, MQSTS 280 bytes), whatever their
+Version. The queue manager reads and writes only the fields of that Version.
 
 A template is a ``memoryview`` of a ``bytearray``; a call gets ``template.tobytes()``, which is the cheapest copy. The copy is
 necessary: the C libraries write their outputs *into* the immutable object that they are given. Without the copy, MsgId, GroupId
 and resolved names of one call would be inputs of the next one.
 
-Layouts: IBM MQ Developing applications reference, topics MQMD, MQPMO, MQGMO, MQOD; 64-bit, native byte order.
+Layouts: IBM MQ Developing applications reference, topics MQMD, MQPMO, MQGMO, MQOD, MQSTS; 64-bit, native byte order.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LONGEST_MESSAGE_BYTES = 104_857_600
 PUT_SAME_MESSAGE = mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_FAIL_IF_QUIESCING
 PUT_NEW_MESSAGE = PUT_SAME_MESSAGE | mq.MQPMO_NEW_MSG_ID
 
-MD_LENGTH, PMO_LENGTH, GMO_LENGTH, OD_LENGTH = 364, 184, 112, 424
+MD_LENGTH, PMO_LENGTH, GMO_LENGTH, OD_LENGTH, STS_LENGTH = 364, 184, 112, 424, 280
 
 _LONG = struct.Struct("i")
 _MD = struct.Struct("4s7i8s2i24s24si48s48s12s32s32si28s8s8s4s24s4i")
@@ -31,6 +31,7 @@ _PMO = struct.Struct("4s7i48s48s4iPPqqii")
 _GMO = struct.Struct("4s5i48si4s16siiq")
 _DESCRIBES = struct.Struct("ii8s")
 _OD = struct.Struct("4s2i48s48s48s12s6iPP40s48s48sP4iP4iP4ii4x")
+_STS = struct.Struct("4s7i48s48s48s48s")
 
 # Offsets of the fields that are read back or changed, in bytes.
 MD_MSG_TYPE = 12
@@ -52,6 +53,7 @@ MD_GROUP_ID = slice(324, 348)
 MD_MSG_SEQ_NUMBER = 348
 MD_OFFSET = 352
 MD_MSG_FLAGS = 356
+PMO_OPTIONS = 8
 PMO_RESOLVED_Q_NAME = slice(32, 80)
 PMO_RESOLVED_Q_MGR_NAME = slice(80, 128)
 GMO_GROUP_STATUS = 76
@@ -59,6 +61,11 @@ GMO_SEGMENT_STATUS = 77
 OD_OBJECT_NAME = slice(12, 60)
 OD_RESOLVED_Q_NAME = slice(248, 296)
 OD_RESOLVED_Q_MGR_NAME = slice(296, 344)
+STS_COMP_CODE = 8
+STS_REASON = 12
+STS_PUT_WARNING_COUNT = 20
+STS_PUT_FAILURE_COUNT = 24
+STS_OBJECT_NAME = slice(32, 80)
 
 # These two are the C functions themselves, because they are called for each message. ``group_place(md)`` returns GroupId and
 # MsgSeqNumber; ``got_fields(md)`` returns Format, MsgId, BackoutCount, GroupId, MsgSeqNumber and Offset.
@@ -136,6 +143,14 @@ def pmo(options: int, msg_handle: int = mq.MQHM_NONE, *, context: int = 0) -> me
     return memoryview(packed)
 
 
+def asynchronous(pmo: memoryview) -> memoryview:
+    """Return a copy of an MQPMO with MQPMO_ASYNC_RESPONSE instead of MQPMO_SYNC_RESPONSE."""
+    copy = memoryview(bytearray(pmo))
+    options = (long_at(pmo, PMO_OPTIONS) & ~mq.MQPMO_SYNC_RESPONSE) | mq.MQPMO_ASYNC_RESPONSE
+    _LONG.pack_into(copy, PMO_OPTIONS, options)
+    return copy
+
+
 def gmo(
     options: int,
     *,
@@ -183,12 +198,20 @@ def od(
     )
 
 
+def sts() -> bytes:
+    """Return an MQSTS of Version 1, in which the names of queues fit, as long as one of Version 2.
+
+    Version 1 has no pointers, so all its fields are at the same offsets on every platform.
+    """
+    return _STS.pack(b"STAT", 1, 0, 0, 0, 0, 0, mq.MQOT_Q, b"", b"", b"", b"").ljust(STS_LENGTH, b"\0")
+
+
 def describing(md: bytes, encoding: int, ccsid: int, format_name: bytes) -> bytes:
     """Return a copy of an MQMD with this description of its data."""
     return md[:MD_ENCODING] + _DESCRIBES.pack(encoding, ccsid, format_name) + md[MD_FORMAT.stop :]
 
 
-def long_at(structure: bytes, offset: int) -> int:
+def long_at(structure: bytes | memoryview, offset: int) -> int:
     """Return the 32-bit field at ``offset``."""
     value: int = _LONG.unpack_from(structure, offset)[0]
     return value

@@ -13,12 +13,16 @@ The first argument of each function is a connected queue manager (``mqgroups.con
 |---|---|---|
 | What would the next start of this producer or consumer find? | `inspect_owner` | `OwnerStatus` |
 | Which groups are on this queue, and are they whole? | `inspect_queue` | `QueueInspection` |
+| The same for a queue of any length; and who puts and gets each group? | `browse_groups` | `GroupList` |
+| Which messages of this group are there? | `messages_of_group` | `FoundGroupMessage` |
+| Which producers and consumers have a status queue, and what do they do? | `find_owners` | `SeenOwners` |
 | Is a group split over the instances of this cluster queue? | `inspect_cluster` | `ClusterInspection` |
+| What is wrong with this installation, and what mends it? | `examine` | `Finding` |
 | Give the interrupted group of a program that will not come back to another name | `take_over` | `Takeover` |
 | Write a lost status record again, from the messages of its group | `salvage_owner` | `Salvage` |
 | Move the rest of a group to another queue | `move_group` | `GroupMove` |
 
-The first three change nothing, except that ``inspect_owner`` with ``tidy=True`` removes a record that is no longer needed. The
+The questions change nothing, except that ``inspect_owner`` with ``tidy=True`` removes a record that is no longer needed. The
 others accept ``check=True``: then they return what they would do, and change nothing. They refuse a repair that cannot be proved
 right (``errors.StatusError``).
 
@@ -29,31 +33,53 @@ server for facts that the MQI does not return, and ``mqsc.py`` sends MQSC to it.
 from __future__ import annotations
 
 from mqgroups.core.cluster import ClusterInspection, GroupSplit, Instance
+from mqgroups.core.findings import Finding, Severity
+from mqgroups.core.group_state import GroupOwner, GroupState
 from mqgroups.core.inspection import GroupInspection, QueueInspection
+from mqgroups.core.owner_state import OwnerCondition
 from mqgroups.core.status import StatusRecord
 from mqgroups.operate.browse import inspect_queue
 from mqgroups.operate.cluster import inspect_cluster
+from mqgroups.operate.doctor import examine
+from mqgroups.operate.group_messages import FoundGroupMessage, messages_of_group
+from mqgroups.operate.groups import GroupList, ListedGroup, browse_groups
 from mqgroups.operate.move import GroupMove, move_group
 from mqgroups.operate.owner import OwnerState, OwnerStatus, inspect_owner
+from mqgroups.operate.owners import SeenOwner, SeenOwners, find_owners, owners_of_groups
 from mqgroups.operate.rebuild import Salvage, salvage_owner
 from mqgroups.operate.takeover import Takeover, take_over
 
 __all__ = [
     "ClusterInspection",
+    "Finding",
+    "FoundGroupMessage",
     "GroupInspection",
+    "GroupList",
     "GroupMove",
+    "GroupOwner",
     "GroupSplit",
+    "GroupState",
     "Instance",
+    "ListedGroup",
+    "OwnerCondition",
     "OwnerState",
     "OwnerStatus",
     "QueueInspection",
     "Salvage",
+    "SeenOwner",
+    "SeenOwners",
+    "Severity",
     "StatusRecord",
     "Takeover",
+    "browse_groups",
+    "examine",
+    "find_owners",
     "inspect_cluster",
     "inspect_owner",
     "inspect_queue",
+    "messages_of_group",
     "move_group",
+    "owners_of_groups",
     "salvage_owner",
     "take_over",
 ]

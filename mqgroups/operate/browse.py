@@ -12,13 +12,14 @@ command server is asked for their number, before and after. If it does not answe
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 
 from mqgroups.config import checked_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.queue import Queue
-from mqgroups.core.inspection import Browsed, GroupInspection, QueueInspection, with_message
+from mqgroups.core.inspection import Browsed, GroupInspection, GroupTally, QueueInspection
 from mqgroups.core.model import MsgFlag
 from mqgroups.errors import CommandRefused
 from mqgroups.mqi import constants as mq
@@ -69,9 +70,9 @@ def inspected(connection: Connection, queue: str) -> QueueInspection:
             # An alias has no handle counts.
             local = connection.open_queue(physical.resolved_q_name, mq.MQOO_INQUIRE)
             try:
-                before = _uncommitted(connection, local.name)
+                before = hidden_messages(connection, local.name)
                 seen = _inspect(queue, physical, logical, local)
-                hidden, unasked = before if before[0] is None else _uncommitted(connection, local.name)
+                hidden, unasked = before if before[0] is None else hidden_messages(connection, local.name)
                 if hidden is not None:
                     hidden = max(hidden, before[0] or 0)
                 return replace(seen, uncommitted=hidden, unasked=unasked)
@@ -108,20 +109,25 @@ def browsed_groups(physical: Queue, most: int = sys.maxsize) -> tuple[tuple[Grou
     Raises:
         MQIError: a call failed.
     """
-    groups: dict[bytes, GroupInspection] = {}
-    others, options = 0, _FIRST
-    for _ in range(most):
-        found = physical.get_descriptor(_ANY_MESSAGE, options)
-        if found is None:
-            break
-        options = _NEXT
-        message = _browsed(found[0], found[2])
+    tallies: dict[bytes, GroupTally] = {}
+    others = 0
+    for message in browsed_messages(physical, most):
         if not message.in_group:
             others += 1
             continue
-        group = groups.get(message.group_id) or GroupInspection(message.group_id)
-        groups[message.group_id] = with_message(group, message)
-    return tuple(groups.values()), others
+        tallies.setdefault(message.group_id, GroupTally(message.group_id)).add(message)
+    return tuple(tally.inspection() for tally in tallies.values()), others
+
+
+def browsed_messages(physical: Queue, most: int = sys.maxsize) -> Iterator[Browsed]:
+    """Browse in physical order, from the first message on; arguments and errors as for ``browsed_groups``."""
+    options = _FIRST
+    for _ in range(most):
+        found = physical.get_descriptor(_ANY_MESSAGE, options)
+        if found is None:
+            return
+        options = _NEXT
+        yield browsed_message(found[0], found[2])
 
 
 def _with_verdict(group: GroupInspection, logical: Queue) -> GroupInspection:
@@ -131,14 +137,17 @@ def _with_verdict(group: GroupInspection, logical: Queue) -> GroupInspection:
     return replace(group, whole=whole)
 
 
-def _uncommitted(connection: Connection, queue: str) -> tuple[int | None, str]:
+def hidden_messages(connection: Connection, queue: str) -> tuple[int | None, str]:
+    """Return how many messages of a local queue are in units of work; or ``None``, and why the command server was not asked."""
     try:
         return uncommitted(connection, queue), ""
     except CommandRefused as error:
         return None, str(error)
 
 
-def _browsed(md: bytes, length: int) -> Browsed:
+def browsed_message(md: bytes, length: int) -> Browsed:
+    """Return a message as its MQMD describes it; ``length`` is that of its data."""
+    feedback = st.long_at(md, st.MD_FEEDBACK)
     return Browsed(
         group_id=md[st.MD_GROUP_ID],
         msg_seq_number=st.long_at(md, st.MD_MSG_SEQ_NUMBER),
@@ -149,4 +158,6 @@ def _browsed(md: bytes, length: int) -> Browsed:
         backout_count=st.long_at(md, st.MD_BACKOUT_COUNT),
         put_appl_name=st.name_at(md, st.MD_PUT_APPL_NAME),
         put_time=st.name_at(md, st.MD_PUT_DATE) + st.name_at(md, st.MD_PUT_TIME),
+        # As ``Message.abandoned_with``.
+        abandons=length == 0 and feedback >= mq.MQFB_APPL_FIRST and st.long_at(md, st.MD_MSG_TYPE) == mq.MQMT_REPORT,
     )

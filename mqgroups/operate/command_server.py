@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from mqgroups.connection.connection import Connection
 from mqgroups.errors import CommandRefused, ConnectionBroken, MQIError
@@ -21,7 +22,9 @@ from mqgroups.mqi import structures as st
 _COMMAND_QUEUE = "SYSTEM.ADMIN.COMMAND.QUEUE"
 _REPLY_MODEL = "SYSTEM.DEFAULT.MODEL.QUEUE"
 _MD_MSG_TYPE = 12
-_PATIENCE_MS = 30_000
+# If no queue matches a pattern, the response is empty or has one of these reasons, depending on command and platform.
+_NOTHING_FOUND = frozenset({mq.MQRC_UNKNOWN_OBJECT_NAME, pcf.MQRCCF_Q_STATUS_NOT_FOUND})
+PATIENCE_MS = 30_000
 # For questions whose answer callers can do without.
 _QUESTION_MS = 5_000
 
@@ -29,7 +32,7 @@ _QUESTION_MS = 5_000
 class PCFClient:
     """Sends commands and collects the responses, on a temporary dynamic queue that is deleted with the connection."""
 
-    def __init__(self, connection: Connection, patience_ms: int = _PATIENCE_MS) -> None:
+    def __init__(self, connection: Connection, patience_ms: int = PATIENCE_MS) -> None:
         """Open the queues; raises MQIError. ``patience_ms``: how long to wait for each response message."""
         self._patience_ms = patience_ms
         self._commands = connection.open_queue(_COMMAND_QUEUE, mq.MQOO_OUTPUT)
@@ -124,7 +127,58 @@ def _asked(connection: Connection, command: int, parameters: Mapping[int, pcf.Va
     except MQIError as error:
         raise CommandRefused(f"{error.verb} for {error.object_name}: {error.reason} {error.reason_name}") from error
     for response in responses:
-        # If no queue matches the pattern, the list is empty or the reason is MQRC_UNKNOWN_OBJECT_NAME, depending on the platform.
-        if response.comp != mq.MQCC_OK and response.reason != mq.MQRC_UNKNOWN_OBJECT_NAME:
+        if response.comp != mq.MQCC_OK and response.reason not in _NOTHING_FOUND:
             raise CommandRefused(f"the command server refused command {command} with reason {response.reason}")
     return responses
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A program that has a queue open for input, as the queue manager knows it (Inquire Queue Status, topic q087890).
+
+    Attributes:
+        appl_name: the application's tag.
+        process_id: of the application, or of the channel that it is connected by.
+        conn_name: the address that it connects from; empty for a local program.
+        user, channel: as which user it is connected, and through which channel.
+    """
+
+    appl_name: str
+    process_id: int
+    conn_name: str
+    user: str
+    channel: str
+
+
+def holders(connection: Connection, pattern: str) -> dict[str, tuple[Holder, ...]]:
+    """Return who has the queues that match ``pattern`` open for input, by the name of the queue.
+
+    Raises:
+        CommandRefused: the command server cannot be asked.
+        ConnectionBroken: the connection is lost.
+    """
+    asked: dict[int, pcf.Value] = {
+        mq.MQCA_Q_NAME: pattern,
+        pcf.MQIACF_Q_STATUS_TYPE: pcf.MQIACF_Q_HANDLE,
+        pcf.MQIACF_OPEN_TYPE: pcf.MQQSOT_INPUT,
+    }
+    found: dict[str, tuple[Holder, ...]] = {}
+    for response in _asked(connection, pcf.MQCMD_INQUIRE_Q_STATUS, asked):
+        values = response.values
+        name = values.get(mq.MQCA_Q_NAME)
+        if isinstance(name, str) and name:
+            process = values.get(pcf.MQIACF_PROCESS_ID)
+            holder = Holder(
+                _text(values, pcf.MQCACF_APPL_TAG),
+                process if isinstance(process, int) else 0,
+                _text(values, pcf.MQCACH_CONNECTION_NAME),
+                _text(values, pcf.MQCACF_USER_IDENTIFIER),
+                _text(values, pcf.MQCACH_CHANNEL_NAME),
+            )
+            found[name] = (*found.get(name, ()), holder)
+    return found
+
+
+def _text(values: Mapping[int, pcf.Value], identifier: int) -> str:
+    value = values.get(identifier, "")
+    return value if isinstance(value, str) else ""

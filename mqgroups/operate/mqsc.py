@@ -1,4 +1,4 @@
-"""Sends MQSC commands to a queue manager's command server, as PCF Escape commands, for ``mqgroups embedded mqsc``.
+"""Sends MQSC commands to a queue manager's command server, as PCF Escape commands.
 
 Not here: what the commands mean (``embedded/admin/``), and how they are sent (``command_server.py``).
 """
@@ -8,15 +8,15 @@ from __future__ import annotations
 from mqgroups.connection.connection import Connection
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import pcf
-from mqgroups.operate.command_server import PCFClient
+from mqgroups.operate.command_server import PATIENCE_MS, PCFClient
 
 
 class MQSCClient:
     """Sends commands and collects the responses."""
 
-    def __init__(self, connection: Connection) -> None:
-        """Open the queues; raises MQIError."""
-        self._client = PCFClient(connection)
+    def __init__(self, connection: Connection, patience_ms: int = PATIENCE_MS) -> None:
+        """Open the queues; raises MQIError. ``patience_ms``: how long to wait for each response message."""
+        self._client = PCFClient(connection, patience_ms)
 
     def run(self, command: str) -> tuple[bool, list[str]]:
         """Run one command; returns whether it succeeded, and its output: one text for each object displayed.
@@ -28,3 +28,7 @@ class MQSCClient:
         responses = self._client.ask(pcf.MQCMD_ESCAPE, asked)
         texts = [each.values.get(pcf.MQCACF_ESCAPE_TEXT) for each in responses]
         return responses[-1].comp == mq.MQCC_OK, [text for text in texts if isinstance(text, str)]
+
+    def close(self) -> None:
+        """Close the queues."""
+        self._client.close()

@@ -17,38 +17,20 @@ it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from mqgroups.connection.connection import Connection
 from mqgroups.core.claim import RecordKind, claim_values, kind_of_record
 from mqgroups.core.model import MsgFlag, Role
 from mqgroups.core.salvage import Obstacle, doubt
 from mqgroups.core.status import RecordState, StatusRecord
-from mqgroups.errors import (
-    CommandRefused,
-    GroupOwned,
-    MessageTooLong,
-    MQIError,
-    OwnerActive,
-    QueueMissing,
-    StatusError,
-)
+from mqgroups.core.status_chain import FoundMessage
+from mqgroups.errors import CommandRefused, GroupOwned, MQIError, OwnerActive, QueueMissing
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi import structures as st
 from mqgroups.operate.command_server import queue_names
-from mqgroups.status.records import LONGEST_RECORD_BYTES, corrupt_record, decoded_record
+from mqgroups.operate.status_queues import look_at
 
 _PATTERNS = {Role.PUT: ("MQGROUPS.PUT.*", "MQGROUPS.SHARED.*"), Role.GET: ("MQGROUPS.GET.*",)}
 _UNREADABLE = frozenset({mq.MQRC_NOT_AUTHORIZED, mq.MQRC_OBJECT_IN_USE})
-_BROWSE = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """A record on a status queue. Segments of one chain have the same ``chain``."""
-
-    record: StatusRecord
-    chain: bytes
 
 
 def check_not_owned(
@@ -80,21 +62,25 @@ def check_not_owned(
     listed = _listed(connection, role, own, named, accepted)
     for name in sorted({*listed, *named} - {own}):
         try:
-            seen = _look(connection, name)
+            seen = look_at(connection, name)
         except QueueMissing:
             if name in named:
                 raise
             continue
-        except (StatusError, MQIError) as error:
+        except MQIError as error:
             # 2042 too: a queue manager may refuse to open a queue for browsing while its owner has it open.
-            if isinstance(error, MQIError) and error.reason not in _UNREADABLE:
+            if error.reason not in _UNREADABLE:
                 raise
             doubt(Obstacle.OTHER_OWNERS, accepted, f"that status queue {name} cannot be read ({error})", "its records")
             continue
-        for each in seen:
+        for each in seen.messages:
             if each.record.role is role and each.record.group_id == group_id:
                 raise GroupOwned(group_id, each.record.name, name, each.record.state.value)
-        if _hides(seen):
+        if seen.unreadable:
+            found = f"that status queue {name} cannot be read ({seen.why_unreadable})"
+            doubt(Obstacle.OTHER_OWNERS, accepted, found, "its records")
+            continue
+        if _hides(seen.messages):
             active = OwnerActive("MQGET", f"status queue {name}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
             active.context = f"A unit of work hides its record, which may name group {group_id.hex()}"
             raise active
@@ -117,22 +103,7 @@ def _listed(
     return names
 
 
-def _look(connection: Connection, name: str) -> list[_Seen]:
-    queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=LONGEST_RECORD_BYTES)
-    seen = []
-    try:
-        while (got := queue.get(st.md(), _BROWSE)) is not None:
-            data, md, _ = got
-            segment = st.long_at(md, st.MD_MSG_FLAGS) & MsgFlag.SEGMENT
-            seen.append(_Seen(decoded_record(name, data), md[st.MD_GROUP_ID] if segment else md[st.MD_MSG_ID]))
-    except MessageTooLong as error:
-        raise corrupt_record(name, str(error), f"at most {LONGEST_RECORD_BYTES} bytes") from error
-    finally:
-        queue.close()
-    return seen
-
-
-def _hides(seen: Iterable[_Seen]) -> bool:
+def _hides(seen: Iterable[FoundMessage]) -> bool:
     """Return whether a status queue has hidden records: an anchor, or on a shared queue an intent, lacks its record."""
     anchors, chains = 0, set()
     intents, statuses = set(), set()
@@ -145,7 +116,8 @@ def _hides(seen: Iterable[_Seen]) -> bool:
         elif kind is None and each.record.state is RecordState.ANCHOR:
             anchors += 1
         elif kind is None:
-            chains.add(each.chain)
+            # The segments of a chain have the same GroupId.
+            chains.add(each.group_id if each.msg_flags & MsgFlag.SEGMENT else each.msg_id)
     return len(chains) < anchors or bool(intents - statuses)
 
 

@@ -18,8 +18,8 @@ _REMEDIES = {
     Obstacle.RECORD_THERE: "The record is not lost, and the next start uses it. `mqgroups recover` shows it",
     Obstacle.NOTHING_INTERRUPTED: "All messages of the group may be consumed, or none may be put yet. If you know that the group "
     "is complete, override this check: then only unreadable messages are moved away, and the next start begins a new group",
-    Obstacle.GROUP_MISSING: "`mqgroups salvage look` shows the groups on the queue",
-    Obstacle.SEVERAL_GROUPS: "`mqgroups salvage look` shows who put each group and when. Give the GroupId of the right one",
+    Obstacle.GROUP_MISSING: "`mqgroups groups` shows the groups on the queue",
+    Obstacle.SEVERAL_GROUPS: "`mqgroups groups` shows who put each group and when. Give the GroupId of the right one",
     Obstacle.GROUP_COMPLETE: "The whole group was put, so its producer has nothing to resume",
     Obstacle.NOT_BEGUN: "No message of the group was consumed, so a consumer begins it without a record",
     Obstacle.DISARRAY: "Another program has put messages with the same GroupId. Move the group to another queue",

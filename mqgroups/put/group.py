@@ -11,10 +11,11 @@ import weakref
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import TracebackType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from mqgroups.connection.turn import Turn
 from mqgroups.core.group import MessagePart
+from mqgroups.core.group_properties import NO_PROPERTIES, name_of
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import EmptyGroup, GroupUsage
 from mqgroups.mqi.abc import PropertyValue
@@ -27,10 +28,12 @@ from mqgroups.put.payload import (
     Unsent,
     check_stream,
     data_and_kind,
+    encoded,
     pieces,
 )
+from mqgroups.put.properties import resumed_with, with_group_properties
 from mqgroups.put.putter import Putter
-from mqgroups.status.keeper import check_can_be_kept
+from mqgroups.status.keeper import check_can_be_kept, require_kept
 
 _Leave: TypeAlias = Callable[[type[BaseException] | None, BaseException | None, TracebackType | None], None]
 # Looked up once: to look up a member of an enum takes long.
@@ -63,7 +66,12 @@ class OutgoingGroup:
         checkpoint: the application's checkpoint of the last commit in this group; ``None`` in a new group.
     """
 
-    def __init__(self, putter: Putter, turn: Turn) -> None:
+    def __init__(self, putter: Putter, turn: Turn, given: Mapping[str, PropertyValue] = NO_PROPERTIES) -> None:
+        """Begin or resume a group; ``given``: its properties, checked.
+
+        Raises:
+            GroupUsage: the interrupted group has other properties.
+        """
         # Whether the application has used this group. If not, it may be dropped without being ended.
         self.is_begun = False
         self._putter = putter
@@ -83,6 +91,24 @@ class OutgoingGroup:
         self.resume_from = committed.msg_seq_number
         self.resume_offset = committed.offset
         self.checkpoint: Checkpoint = None if committed.at_start else putter.owner.committed_checkpoint
+        self._properties = given if committed.at_start else resumed_with(given, putter.owner)
+        # What the next message has to carry, if it is the group's first.
+        self._of_first = NO_PROPERTIES if committed.msg_seq_number else self._properties or NO_PROPERTIES
+
+    @property
+    def properties(self) -> Mapping[str, PropertyValue]:
+        """The group's properties: those given to ``producer.group()``; of an interrupted group, those of its first message.
+
+        Raises:
+            GroupPropertiesLost: the group was interrupted, and its status record does not have them.
+        """
+        owner = self._putter.owner
+        return require_kept(self._properties, owner.committed.group_id, owner.keeper.name)
+
+    @property
+    def name(self) -> str:
+        """The group's name; empty if it has none, or it is not known."""
+        return name_of(self._properties)
 
     @property
     def has_ended(self) -> bool:
@@ -113,11 +139,14 @@ class OutgoingGroup:
             format: the message's format name, up to 8 characters, instead of MQSTR or none.
             correl_id: the message's CorrelId, 24 bytes.
             properties: message properties by name: ``str``, ``int`` (MQTYPE_INT32, or MQTYPE_INT64 if it needs that),
-                ``bool``, ``float``, ``bytes`` or ``None``. A message in segments has them in each segment.
+                ``bool``, ``float``, ``bytes`` or ``None``. A message in segments has them in each segment. The group's first
+                message also has the group's properties.
 
         Raises:
+            Stopped: ``GroupProducer.stop`` was called. What was put before is committed; this message and the one held back are
+                not put.
             QueueFull, QueueInhibited: the queue stayed full, or its puts inhibited, for ``full_wait_s``. The messages before this
-                one are committed.
+                one are committed. With ``put_response="async"`` the call for a later message may raise it.
             GroupUsage: the group has ended, or an earlier call failed.
             MessageRefused: the payload, a property, the format or the CorrelId is invalid. Nothing of this message is put, and
                 the group goes on with the next ``put``. Invalid data in a stream is found only while it is read; then the unit of
@@ -148,6 +177,25 @@ class OutgoingGroup:
                 self._fail(error)
                 raise
 
+    def put_value(
+        self,
+        value: Any,
+        *,
+        last: bool | None = None,
+        format: str | None = None,
+        correl_id: bytes | None = None,
+        properties: Mapping[str, PropertyValue] | None = None,
+    ) -> None:
+        """Put the next message of the group, with the data that the producer's codec makes of ``value``; see ``put``.
+
+        Raises:
+            GroupUsage: the producer has no codec; or as ``put``.
+            MessageRefused: the value cannot be encoded; or as ``put``. Nothing of it is put, and the group goes on.
+            MQGroupsError: as ``put``.
+        """
+        payload = encoded(self._putter.settings.codec, value)
+        self.put(payload, last=last, format=format, correl_id=correl_id, properties=properties)
+
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Commit ``checkpoint`` (bytes or a JSON value) with the next message that is put.
 
@@ -171,20 +219,22 @@ class OutgoingGroup:
         properties: Mapping[str, PropertyValue] | None,
     ) -> None:
         self._check_open()
+        if self._of_first:
+            properties = with_group_properties(self._of_first, properties)
         data: bytes | Stream
         if isinstance(payload, (bytes, str, bytearray, memoryview)):
             data, kind = data_and_kind(payload, format, correl_id, properties)
-            if last is None and not self._begun:
-                checkpoint, self._checkpoint = self._checkpoint, None
-                held, self._held = self._held, (data, kind, checkpoint, False, _WHOLE)
-                if held is not None:
-                    self._put_held(held, last=False)
-                return
         else:
             check_stream(payload)
             last = self._known(last)
             data, (_, kind) = payload, data_and_kind(b"", format, correl_id, properties)
+        self._of_first = NO_PROPERTIES
         checkpoint, self._checkpoint = self._checkpoint, None
+        if last is None and not self._begun:
+            held, self._held = self._held, (data, kind, checkpoint, False, _WHOLE)  # type: ignore[assignment]  # no stream
+            if held is not None:
+                self._put_held(held, last=False)
+            return
         held, self._held = self._held, None
         if held is not None:
             self._put_held(held, last=False)

@@ -12,8 +12,9 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
+from mqgroups.config import Codec
 from mqgroups.core.group import MessagePart
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage, MessageRefused
@@ -84,6 +85,25 @@ def data_and_kind(
     if properties:
         kind = replace(kind, properties=message_properties.checked(properties))
     return payload, kind
+
+
+def encoded(codec: Codec | None, value: Any) -> str | bytes:
+    """Return the data that a codec makes of a value.
+
+    Raises:
+        GroupUsage: there is no codec.
+        MessageRefused: the value cannot be encoded.
+    """
+    if codec is None:
+        raise GroupUsage("put_value needs a codec. Make the producer or pipe with codec=, or put bytes or str")
+    try:
+        return codec.encode(value)
+    except MessageRefused:
+        raise
+    except (ValueError, TypeError) as error:
+        # Its text may show the value, and so may a chained error.
+        why = type(error).__name__
+    raise MessageRefused(f"the codec cannot encode a value of type {type(value).__name__}: {why}")
 
 
 def _encoded(text: str) -> bytes:

@@ -15,13 +15,16 @@ message is the group's last. So for a stream the application has to say it.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from types import TracebackType
 
 from mqgroups.config import ProducerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage
+from mqgroups.mqi.abc import PropertyValue
 from mqgroups.put.group import OutgoingGroup
+from mqgroups.put.properties import group_properties
 from mqgroups.put.putter import Putter
 from mqgroups.status.queue import StatusQueue
 from mqgroups.status.units_of_work import UnitsOfWork
@@ -81,23 +84,49 @@ class GroupProducer:
                 self._putter.require_known()
         return self._putter.owner.committed_checkpoint
 
-    def group(self) -> OutgoingGroup:
+    def group(self, *, name: str = "", properties: Mapping[str, PropertyValue] | None = None) -> OutgoingGroup:
         """Return the next group: the interrupted one, if there is one, else a new one. Use it in a ``with`` statement.
 
         Leaving the block puts the last message and commits. Leaving it by an exception backs out to the last commit;
         the next ``group()``, of this producer or after a restart, goes on from there.
 
+        Args:
+            name: says which group this is, in logs and spans, for operators and for consumers (``group.name``). It is put as
+                the property ``mqgroups.Name``.
+            properties: properties of the group: its first message carries them, and ``group.properties`` of a consumer has
+                them, also after a restart. Give values that say which group it is, not values of this attempt, such as a time.
+
         Raises:
-            GroupUsage: the producer is closed, or the previous group has not ended.
+            Stopped: ``stop`` was called.
+            GroupUsage: the producer is closed, or the previous group has not ended; or the interrupted group has another name
+                or other properties. Then ``group()`` without arguments resumes it.
+            MessageRefused: a property is invalid, or together they are longer than 32 KiB.
             OwnershipLost: another instance of the name has taken over.
         """
         with self._connection.turn:
             if self._closed:
                 raise GroupUsage(f"{self!r} is closed")
+            given = group_properties(name, properties)
             self._let_go_of_group()
             self._putter.require_known()
-            self._group = OutgoingGroup(self._putter, self._connection.turn)
+            if self.stopping:
+                raise self._putter.owner.stopped()
+            self._group = OutgoingGroup(self._putter, self._connection.turn, given)
             return self._group
+
+    def stop(self) -> None:
+        """End the current group at the next safe place. For any thread, and for signal handlers; it returns at once, for good.
+
+        The next ``put`` of the application commits what was put before, puts nothing, and raises ``Stopped``; so does the next
+        ``group``. In a stream the place is between two segments. A group whose last message the application has given is
+        completed.
+        """
+        self._putter.work.stop()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether ``stop`` was called."""
+        return self._putter.work.stopping
 
     def forget_checkpoint(self) -> None:
         """Remove the checkpoint from the status record, in a unit of work of its own. Call it between two groups.

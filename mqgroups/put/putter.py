@@ -23,10 +23,11 @@ from mqgroups.connection.retry import NO_ROOM, Patience, retrying
 from mqgroups.core.group import GroupPosition, MessagePart, after_messages, after_segment, follows, next_put
 from mqgroups.core.model import Role
 from mqgroups.core.restart import CommitOutcome
-from mqgroups.errors import ForeignSyncpoint, GroupUsage, MQIError, QueueFull, QueueInhibited
+from mqgroups.errors import GroupUsage, MQIError, QueueFull, QueueInhibited
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.structures import group_place
+from mqgroups.put.answers import Answers
 from mqgroups.put.destination import Destination
 from mqgroups.put.payload import BYTES, MessageKind, Stream, Unsent, abandonment
 from mqgroups.status.keeper import RecordKeeper
@@ -61,6 +62,7 @@ class _Run:
         group_id: of the group.
         number_less: each message's MsgSeqNumber, less the number of messages in the unit of work before it.
         destination: the ResolvedQMgrName of each message.
+        unanswered: whether they are put asynchronously, so that nothing is known of them yet.
     """
 
     kind: MessageKind
@@ -71,6 +73,7 @@ class _Run:
     group_id: bytes
     number_less: int
     destination: bytes
+    unanswered: bool
 
 
 class Putter:
@@ -125,7 +128,10 @@ class Putter:
         self._context = context.NONE
         self._carrying = mq.MQHM_NONE
         self._in_logical_order, self._in_physical_order = _IN_LOGICAL_ORDER, _IN_PHYSICAL_ORDER
-        self._room = retrying(Patience(settings.full_wait_s), NO_ROOM, connection.sleep)
+        self._answers = Answers(connection, settings, work)
+        self._room = retrying(
+            Patience(settings.full_wait_s), NO_ROOM, connection.sleep, until=lambda: self.work.stopping
+        )
         self.whole_bytes = settings.segment_bytes or sys.maxsize
         self._destination.check()
         self.owner = Owner(
@@ -171,43 +177,75 @@ class Putter:
         return after_messages(self._position, self._position.group_id, ahead) if ahead else self._position
 
     def put(self, message: Unsent) -> None:
-        """Put a message; commit if a syncpoint is due or the group ends; redo the unit of work if the connection is lost."""
-        self._unsent.append(message)
+        """Put a message; commit if a syncpoint is due or the group ends; redo the unit of work if the connection is lost.
+
+        Raises:
+            Stopped: the application has asked for the end before this message. What was put is committed.
+        """
         data, kind, checkpoint, last, part = message
         run = self._run
+        if (
+            run is None
+            or kind is not run.kind
+            or checkpoint is not None
+            or last
+            or part is not _WHOLE
+            or self.work.stopping
+        ):
+            if not last or part is _SEGMENT:
+                self._stop_if_asked()
+            self._put_or_redo(message)
+            return
+        # Most messages come here: only the number is not the same as with the message before. As soon as anything else is not the
+        # same, what is called by ``_put_or_redo`` is called here too.
+        self._unsent.append(message)
         try:
-            if run is None or kind is not run.kind or checkpoint is not None or last or part is not _WHOLE:
-                self._put_and_commit(message)
-                return
-            # Most messages come here, so this does without all calls of ``_put_and_commit`` that would find nothing to do. As
-            # soon as anything is not the same as with the message before, it is called, or what it calls.
             try:
                 md, pmo = self.queue.put(run.md, run.pmo, data)
             except MQIError as error:
                 self._put_and_commit(message, error)
                 return
             unit = run.unit
-            group_id, number = group_place(md)
-            if (
-                number == run.number_less + unit.messages
-                and group_id == run.group_id
+            if run.unanswered or (
+                group_place(md) == (run.group_id, run.number_less + unit.messages)
                 and pmo[_RESOLVED_Q_MGR_NAME] == run.destination
             ):
                 unit.messages += 1
                 unit.data_bytes += len(data)
             else:
-                self._arrived(message, md, pmo)
-            if unit.messages >= self.work.soonest and self.work.due():
+                self._arrived(message, md, pmo, unanswered=False)
+            if unit.messages + run.unanswered >= self.work.soonest:
+                self._may_be_due()
+        except MQIError as error:
+            self.work.redo(error, self.redo)
+
+    def _put_or_redo(self, message: Unsent) -> None:
+        self._unsent.append(message)
+        try:
+            self._put_and_commit(message)
+        except MQIError as error:
+            self.work.redo(error, self.redo)
+
+    def _stop_if_asked(self) -> None:
+        """If the application has asked for the end, commit what is put, and raise Stopped.
+
+        After an asynchronous put, the next message is still put: synchronously, which proves the unit of work.
+        """
+        if not self.work.stopping or not self._answers.last_came:
+            return
+        try:
+            if self.owner.unit.messages:
                 self._syncpoint()
         except MQIError as error:
             self.work.redo(error, self.redo)
+        raise self.owner.stopped()
 
     def abandon(self, result: int, reason: str) -> None:
         """End a group without completing it; some of its messages must be committed."""
         try:
             if self.owner.committed.offset:
-                self.put((b"", BYTES, None, False, MessagePart.LAST_SEGMENT))
-            self.put(abandonment(result, reason))
+                self._put_or_redo((b"", BYTES, None, False, MessagePart.LAST_SEGMENT))
+            self._put_or_redo(abandonment(result, reason))
         except BaseException as error:
             self.back_out(error)
             raise
@@ -246,8 +284,7 @@ class Putter:
         try:
             self.work.back_out_after(error)
         finally:
-            self._templates.clear()
-            self._stand_at_committed()
+            self.set_back()
 
     def close(self, *, delete_status: bool = False) -> None:
         """Close both queues."""
@@ -261,8 +298,13 @@ class Putter:
     def stage(self, messages: Sequence[Unsent]) -> None:
         """Put messages and their record in a unit of work that the getter commits. After ``settle`` it may be called again."""
         self.set_back()
-        for message in messages:
-            self._room(self._put_once, message)
+        for number, message in enumerate(messages, 1):
+            ends = number == len(messages)
+            if self._answers.are_missing:
+                # A full queue shows only at the last message, and those before it have to be put again, too.
+                self._put_once(message, ends=ends)
+            else:
+                self._put_when_room(message, ends=ends)
         if messages:
             *_, ended, _ = messages[-1]
             self._stage_record(ended=ended)
@@ -273,18 +315,29 @@ class Putter:
         """Put a message, and commit if a syncpoint is due or the group ends; ``refused``: the error of a first try."""
         _, _, checkpoint, last, part = message
         try:
+            ends = self._answers.ends_unit_of_work(message)
             if refused is None:
-                self._put_once(message)
+                self._put_once(message, ends=ends)
             else:
-                self._put_without_context(message, refused)
+                self._put_without_context(message, refused, ends=ends)
         except (QueueFull, QueueInhibited):
-            self._put_when_there_is_room(message)
+            if self._answers.are_missing:
+                raise
+            self._commit_and_wait_for_room(message)
         if checkpoint is not None:
             self.owner.set_checkpoint(checkpoint)
         if last and part is not _SEGMENT:
             self._commit(ended=True)
             self._unsent.clear()
             self._group_ended()
+        else:
+            self._may_be_due()
+
+    def _may_be_due(self) -> None:
+        """Commit if a syncpoint is due, unless the last message was not answered."""
+        if not self._answers.last_came:
+            # The next message may end the unit of work, and then has to be answered.
+            self._stand_at(self.position)
         elif self.work.due():
             self._syncpoint()
 
@@ -309,39 +362,57 @@ class Putter:
     def _stage_record(self, *, ended: bool) -> None:
         if not ended and self._keeper.most_messages:
             self._destination.check_told()
+        self._answers.check()
         record = self.owner.record(
             self.position, ended=ended, resolved=self._destination.resolved, persistence=self._persistence
         )
         self.owner.stage(record)
 
-    def _put_once(self, message: Unsent) -> None:
+    def _put_once(self, message: Unsent, *, ends: bool = True) -> None:
+        """Put a message; ``ends``: whether it is the last of its unit of work, or has to be answered in any case."""
         data, kind, _, last, part = message
         if self.owner.unit.messages == 0:
             self._begin()
         span = self._creating() if self._each_message else None
-        templates = self._prepare(kind, last, part, data)
+        md, pmo = self._prepare(kind, last, part, data)
+        unanswered = not ends and self._answers.can_do_without(self.position)
+        if unanswered:
+            pmo = self._answers.do_without(pmo)
         try:
-            md, pmo = self.queue.put(*templates, data)
+            md_out, pmo_out = self.queue.put(md, pmo, data)
         except MQIError as error:
             if span is not None:
                 span.why = error
                 span.end()
-            self._put_without_context(message, error)
+            self._put_without_context(message, error, ends=ends)
             return
         if span is not None:
             span.end()
-        self._arrived(message, md, pmo)
+        self._arrived(message, md_out, pmo_out, unanswered=unanswered)
+        if self._templates.get(kind) is md and unanswered is self._answers.are_asynchronous and not self._each_message:
+            position, unit = self._position, self.owner.unit
+            self._run = _Run(
+                kind,
+                md,
+                pmo,
+                unit,
+                unit.messages,
+                position.group_id,
+                position.msg_seq_number + 1 - unit.messages,
+                pmo_out[_RESOLVED_Q_MGR_NAME],
+                unanswered,
+            )
 
-    def _put_without_context(self, message: Unsent, error: MQIError) -> None:
+    def _put_without_context(self, message: Unsent, error: MQIError, *, ends: bool) -> None:
         """Put a message again without trace context, if ``error`` refused its properties; else raise the error."""
         if error.reason not in _PROPERTIES_REFUSED or self._carrying == mq.MQHM_NONE:
             raise error
         self._connection.stop_propagating(str(error))
         self._stand_at(self.position)
         self._carry()
-        self._put_once(message)
+        self._put_once(message, ends=ends)
 
-    def _arrived(self, message: Unsent, md: bytes, pmo: bytes) -> None:
+    def _arrived(self, message: Unsent, md: bytes, pmo: bytes, *, unanswered: bool) -> None:
         """Check where a message went, by the MQMD and MQPMO that came back; move the position behind it, and count it.
 
         Raises:
@@ -349,26 +420,25 @@ class Putter:
             ForeignSyncpoint: it is not the next message of the group.
         """
         data, kind, _, last, part = message
-        position, (group_id, found) = self.position, group_place(md)
-        if position.at_start:
-            self._destination.begins(pmo)
-        else:
-            self._destination.went(pmo, md)
-        if not follows(position, group_id, found, position.offset):
-            raise self._misplaced(group_id, found)
+        position = self.position
+        group_id = position.group_id
+        if not unanswered:
+            group_id, number = group_place(md)
+            if position.at_start:
+                self._destination.begins(pmo)
+                if kind.properties:
+                    self.owner.unit.set_properties(dict(kind.properties))
+            else:
+                self._destination.went(pmo, md)
+            offset = 0 if part is _WHOLE else st.long_at(md, st.MD_OFFSET)
+            if not follows(position, group_id, number, offset):
+                raise self._answers.misplaced(position, group_id, number)
+        self._answers.last_came = not unanswered
         ends = part is not _SEGMENT
         self._stand_at(
             after_messages(position, group_id) if ends else after_segment(position, group_id, len(data), last=last)
         )
         self.owner.count(len(data))
-        template = self._templates.get(kind)
-        if template is not None and part is _WHOLE and not last and not self._each_message:
-            unit, destination = self.owner.unit, pmo[_RESOLVED_Q_MGR_NAME]
-            before = unit.messages
-            self._run = _Run(
-                kind, template, self._in_logical_order, unit, before, group_id, found + 1 - before, destination
-            )
-
     def _begin(self) -> None:
         """Begin the owner's part of a unit of work."""
         self.work.begin()
@@ -378,15 +448,6 @@ class Putter:
         if not self._each_message:
             self._carry()
         self._stand_at_committed()
-
-    def _misplaced(self, group_id: bytes, found: int) -> ForeignSyncpoint:
-        """Return the error for a message that got another sequence number or group than planned."""
-        position = self.position
-        expected = group_id if position.at_start else position.group_id
-        return ForeignSyncpoint(
-            f"a message was put to {self.settings.queue} as message {found} of group {group_id.hex()}, expected message "
-            f"{position.msg_seq_number + 1} of group {expected.hex()}"
-        )
 
     def _carry(self, span: MessageSpan | None = None) -> None:
         """Set the trace context of the next messages: that of ``span``, else of the unit of work; none if not propagated."""
@@ -443,12 +504,20 @@ class Putter:
             self._carry(span)
         return span
 
-    def _put_when_there_is_room(self, message: Unsent) -> None:
+    def _commit_and_wait_for_room(self, message: Unsent) -> None:
         # Commit first: consumers can then get these messages, which makes room.
         if self.owner.unit.messages:
             self._syncpoint()
         _log.info("%r waits for room on the queue", self, extra=self.owner.log_fields())
-        self._room(self._put_once, message)
+        self._put_when_room(message)
+
+    def _put_when_room(self, message: Unsent, *, ends: bool = True) -> None:
+        try:
+            self._room(self._put_once, message, ends=ends)
+        except (QueueFull, QueueInhibited):
+            if self.work.stopping:
+                raise self.owner.stopped() from None
+            raise
 
     def segment_bytes(self, payload: bytes | Stream) -> int | None:
         """Return the most bytes of a segment of this payload; ``None`` if it is not cut. Raises GroupUsage on z/OS."""

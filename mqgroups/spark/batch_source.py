@@ -92,7 +92,7 @@ class GroupBatchReader(DataSourceReader):
         heads = queue.heads() if group_ids is None else filter(None, map(queue.head, sorted(group_ids)))
         messages = 1
         for head in heads:
-            planned = queue.planned(head, messages)
+            planned = queue.counted(head.planned, messages)
             messages = planned.messages
             yield planned
 

@@ -2,11 +2,11 @@
 
 A complete group, however long, is found by its first message: one browse for sequence number 1, in physical order with
 MQGMO_ALL_MSGS_AVAILABLE. The number of its messages is found by browsing for sequence numbers. If the group is as long as the one
-before, that takes two calls.
+before, that takes one call.
 
-A group is read in physical order, and one more call shows that it has no other messages. If its messages are not in sequence, or
-a lost connection has reset the cursor, the rest is read by sequence number. Before that, all places are checked: if two messages
-had the same number and offset, one would be read, but both removed.
+A group is read in physical order up to its last message, and one more call shows that it has no other messages. If its messages
+are not in sequence, or a lost connection has reset the cursor, the rest is read by sequence number. Before that, all places are
+checked: if two messages had the same number and offset, one would be read, but both removed.
 
 There are two handles, because each search moves a browse cursor: ``_walker`` goes from first message to first message, and
 ``_looker`` does everything else. The queue must be indexed by GroupId. IBM MQ does that by itself, except on z/OS, where it needs
@@ -18,8 +18,10 @@ on a deep queue is unverified.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from itertools import count
 from types import TracebackType
 from typing import NamedTuple, Self, TypeVar
 
@@ -63,6 +65,11 @@ class Head:
     is_whole: bool
     length: int
 
+    @property
+    def planned(self) -> Planned:
+        """The group, whose messages are counted only if it has one."""
+        return Planned(self.key, 1, self.length) if self.is_whole else Planned(self.key, 0)
+
 
 class Got(NamedTuple):
     """The result of MQGET: the data of one logical message, its MQMD and MQGMO."""
@@ -70,6 +77,19 @@ class Got(NamedTuple):
     data: bytes
     md: bytes
     gmo: bytes
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it is the last message of its group, or outside groups."""
+        return _ends_group(self.gmo)
+
+
+class Place(Enum):
+    """What is at a sequence number of a group: no message, a message, or the last message of the group."""
+
+    GONE = auto()
+    TAKEN = auto()
+    LAST = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +135,7 @@ class BrowsedQueue:
             st.gmo(step | self._read_options, match_options=_BY_GROUP_ID)
             for step in (mq.MQGMO_BROWSE_FIRST, mq.MQGMO_BROWSE_NEXT)
         )
+        self._pass = _Pass(connection.generation)
         connection.reopening(self._open)
 
     def _open(self) -> None:
@@ -140,17 +161,25 @@ class BrowsedQueue:
     # --- the groups
 
     def heads(self) -> Iterator[Head]:
-        """Yield all complete groups and messages outside groups, in physical order.
+        """Begin a pass over the queue: yield all complete groups and messages outside groups, in physical order.
 
         Raises:
             AmbiguousMessage: two have the same key.
             MQIError: a call failed.
         """
+        self._pass = _Pass(self._connection.generation)
         return self._heads(mq.MQGMO_BROWSE_FIRST, 0)
 
     def more_heads(self, wait_ms: int) -> Iterator[Head]:
-        """Yield the heads after the last one yielded; wait for the first of them. Raises the same errors as ``heads``."""
+        """Yield the heads after the last one yielded; wait for the first of them. Raises the same errors as ``heads``.
+
+        A group whose first message is before that one is not found by this, even if it was not complete then.
+        """
         return self._heads(mq.MQGMO_BROWSE_NEXT, wait_ms)
+
+    def forget(self, keys: Iterable[Key]) -> None:
+        """Expect that keys of this pass come again, because their messages were removed."""
+        self._pass.seen.difference_update(keys)
 
     def head(self, group_id: bytes) -> Head | None:
         """Return the first message of a group; ``None`` if the group is not complete. Raises MQIError."""
@@ -166,8 +195,7 @@ class BrowsedQueue:
         following = st.gmo(
             mq.MQGMO_BROWSE_NEXT | mq.MQGMO_ALL_MSGS_AVAILABLE | DESCRIPTOR_ONLY, match_options=self._head_match
         )
-        seen: set[Key] = set()
-        generation = self._connection.generation
+        seen = self._pass.seen
         while True:
             found = self._walk(md, gmo)
             if found is None:
@@ -177,21 +205,21 @@ class BrowsedQueue:
             if head.key not in seen:
                 seen.add(head.key)
                 yield head
-            elif self._connection.generation == generation:
+            elif self._connection.generation == self._pass.generation:
                 raise AmbiguousMessage(self.name, str(head.key))
             # Otherwise the connection was remade, and the cursor is back at the start of the queue.
 
-    def planned(self, head: Head, guess: int = 1) -> Planned:
+    def counted(self, planned: Planned, guess: int = 1) -> Planned:
         """Return a complete group with its number of logical messages; ``guess`` is a likely number. Raises MQIError."""
-        if head.is_whole:
-            return Planned(head.key, 1, head.length)
-        return Planned(head.key, last_present(lambda seq: self._length(head.key, seq) is not None, guess), 0)
+        if planned.messages:
+            return planned
+        return Planned(planned.key, last_taken(lambda seq: self._place(planned.key, seq), guess))
 
     def measured(self, head: Head) -> Planned:
         """Return a complete group with its number of logical messages and bytes: a call for each message. Raises MQIError."""
         messages, data_bytes = 1, head.length
-        while not head.is_whole and (length := self._length(head.key, messages + 1)) is not None:
-            messages, data_bytes = messages + 1, data_bytes + length
+        while not head.is_whole and (found := self._at(head.key, messages + 1)) is not None:
+            messages, data_bytes = messages + 1, data_bytes + found[2]
         return Planned(head.key, messages, data_bytes)
 
     def everything(self) -> list[Planned]:
@@ -199,7 +227,7 @@ class BrowsedQueue:
 
         Raises MQIError.
         """
-        return self._again(self._everything)
+        return self.again(self._everything)
 
     def _everything(self) -> list[Planned]:
         md = st.md()
@@ -216,6 +244,8 @@ class BrowsedQueue:
     def messages(self, planned: Planned, span: Span = WHOLE) -> Iterator[Got]:
         """Yield the logical messages of a complete group in sequence, or the message outside groups.
 
+        If the messages were not counted, the last one is known by MQGS_LAST_MSG_IN_GROUP.
+
         Raises:
             GroupGone: one of them is missing.
             AmbiguousGroup: two of them have the same number and offset.
@@ -228,32 +258,37 @@ class BrowsedQueue:
             if span.first == 1:
                 yield message
             return
-        last = min(span.last, planned.messages)
-        first = span.first
+        first, last = span.first, span.last
         if span == WHOLE:
-            first = yield from self._as_they_lie(planned)
+            first = yield from self._as_they_lie(planned.key)
+        if planned.messages:
+            last = min(last, planned.messages)
         for number in range(first, last + 1):
             message = self._by_seq_number(planned.key, number)
             if message is None:
                 raise GroupGone(self.name, str(planned.key), number - 1, planned.messages)
             yield message
+            if message.is_last:
+                return
 
-    def _as_they_lie(self, planned: Planned) -> Generator[Got, None, int]:
+    def _as_they_lie(self, key: Key) -> Generator[Got, None, int]:
         """Yield the messages of a group as long as they are in sequence; returns the sequence number to continue with."""
-        md = st.md(group_id=planned.key.identifier, ccsid=_UTF_8)
+        md = st.md(group_id=key.identifier, ccsid=_UTF_8)
         gmo, following = self._in_group_gmos
-        for seq in range(1, planned.messages + 1):
+        for seq in count(1):
             message = self._message(md, gmo)
             if message is None or st.long_at(message.md, st.MD_MSG_SEQ_NUMBER) != seq:
-                self._seq_numbers(planned.key)
+                self._seq_numbers(key)
                 return seq
             yield message
+            if message.is_last:
+                break
             gmo = following
         # After the last message there should be nothing; but its segments may follow, if browsing does not skip them.
         behind = st.gmo(mq.MQGMO_BROWSE_NEXT | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID)
         if self._descriptor(md, behind) is not None:
-            self._seq_numbers(planned.key)
-        return planned.messages + 1
+            self._seq_numbers(key)
+        return MAX_MSG_SEQ_NUMBER + 1
 
     def messages_there(self, key: Key, span: Span = WHOLE) -> Iterator[Got]:
         """Yield the messages of a group that are on the queue, in sequence; messages with missing segments are left out."""
@@ -298,18 +333,23 @@ class BrowsedQueue:
         return None if found is None else Got(*found)
 
     def _walk(self, md: memoryview, gmo: memoryview) -> tuple[bytes, bytes, int] | None:
-        return self._again(lambda: self._walker.get_descriptor(md, gmo))
+        return self.again(lambda: self._walker.get_descriptor(md, gmo))
 
-    def _length(self, key: Key, seq: int) -> int | None:
+    def _at(self, key: Key, seq: int) -> tuple[bytes, bytes, int] | None:
         md = st.md(group_id=key.identifier, msg_seq_number=seq)
         gmo = st.gmo(mq.MQGMO_BROWSE_FIRST | self._whole | DESCRIPTOR_ONLY, match_options=_BY_SEQ_NUMBER)
-        found = self._descriptor(md, gmo)
-        return None if found is None else found[2]
+        return self._descriptor(md, gmo)
+
+    def _place(self, key: Key, seq: int) -> Place:
+        found = self._at(key, seq)
+        if found is None:
+            return Place.GONE
+        return Place.LAST if _ends_group(found[1]) else Place.TAKEN
 
     def _descriptor(self, md: memoryview, gmo: memoryview) -> tuple[bytes, bytes, int] | None:
-        return self._again(lambda: self._looker.get_descriptor(md, gmo))
+        return self.again(lambda: self._looker.get_descriptor(md, gmo))
 
-    def _again(self, call: Callable[[], _T]) -> _T:
+    def again(self, call: Callable[[], _T]) -> _T:
         """Call ``call``. If the connection is lost, reconnect, open the queue and call it again, as long as settings allow."""
         try:
             return call()
@@ -329,34 +369,45 @@ class BrowsedQueue:
         return retrying(self._connection.reconnect, REDO, self._connection.sleep)(attempt)
 
 
-def last_present(is_there: Callable[[int], bool], guess: int) -> int:
-    """Return n if 1 to n are there and n + 1 is not. 1 must be there.
+def last_taken(place: Callable[[int], Place], guess: int) -> int:
+    """Return n if there are messages at 1 to n and none at n + 1. There must be one at 1.
 
-    ``is_there`` is called twice if ``guess`` is n, otherwise a small multiple of log2(n) times.
+    ``place`` is called once if ``guess`` is n, otherwise a small multiple of log2(n) times.
     """
-    there, gone = 1, 0
-    if guess > 1 and is_there(guess):
-        there = guess
-    elif guess > 1:
-        gone = guess
-    step = 1
-    while not gone:
-        if is_there(there + step):
-            there += step
+    taken, gone, step = 1, 0, 1
+    asked = max(guess, 2)
+    while True:
+        found = place(asked)
+        if found is Place.LAST:
+            return asked
+        if found is Place.TAKEN:
+            taken = asked
+        else:
+            gone = asked
+        if gone == taken + 1:
+            return taken
+        if gone:
+            asked = (taken + gone) // 2
+        else:
+            asked = taken + step
             step *= 2
-        else:
-            gone = there + step
-    while gone - there > 1:
-        middle = (there + gone) // 2
-        if is_there(middle):
-            there = middle
-        else:
-            gone = middle
-    return there
+
+
+@dataclass(slots=True)
+class _Pass:
+    """One way of the walker over the queue: the keys it has seen, and the connection on which it began."""
+
+    generation: int
+    seen: set[Key] = field(default_factory=set)
 
 
 def _head(md: bytes, gmo: bytes, length: int) -> Head:
-    return Head(key_of(md), gmo[st.GMO_GROUP_STATUS] != mq.MQGS_MSG_IN_GROUP, length)
+    return Head(key_of(md), _ends_group(gmo), length)
+
+
+def _ends_group(gmo: bytes) -> bool:
+    """Whether MQGET returned the last message of a group, or a message outside groups."""
+    return gmo[st.GMO_GROUP_STATUS] != mq.MQGS_MSG_IN_GROUP
 
 
 def key_of(md: bytes) -> Key:

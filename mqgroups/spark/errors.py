@@ -7,7 +7,9 @@
      ├─ RowRefused              a row cannot be written as a message
      └─ ModeRefused             the output mode is not possible for a queue
     StatusError
-     └─ OffsetUnreadable        the checkpoint has an offset that this version did not write
+     ├─ OffsetUnreadable        the checkpoint has an offset that this version did not write
+     ├─ ManifestUnreadable      the source's status queue has a message that this version did not write
+     └─ ManifestMissing         the list of a micro-batch's groups is not on the source's status queue
     EnvironmentFailure
      ├─ IdentityMissing         Spark does not name the task, query or batch
      ├─ JavaMissing             no Java that Spark can use was found
@@ -67,6 +69,40 @@ class OffsetUnreadable(StatusError):
     """This version of the source did not write the offset in the query's checkpoint."""
 
 
+class ManifestUnreadable(StatusError):
+    """A message on the source's status queue is not a manifest of this version."""
+
+    def __init__(self, status_queue: str, msg_id: bytes, found: str) -> None:
+        super().__init__(
+            f"status queue {status_queue} has a message (MsgId {msg_id.hex()}) that this version of format 'ibmmq' did not write "
+            f"({found}). Run the query with the version that wrote it, until its last micro-batch is done; or, if another "
+            "program put the message, remove it",
+            status_queue=status_queue,
+            found=found,
+        )
+
+
+class ManifestMissing(StatusError):
+    """A manifest that the checkpoint names is not on the source's status queue, or not all of its parts.
+
+    Attributes:
+        manifest: its identifier.
+    """
+
+    def __init__(self, status_queue: str, manifest: str, found: int, expected: int) -> None:
+        super().__init__(
+            f"manifest {manifest}, which the query's checkpoint names, is not on status queue {status_queue}"
+            + (f" (found {found} of its {expected} parts)" if expected else "")
+            + ". It lists the groups of a micro-batch, so these could be read twice. Either the status queue was emptied, or the "
+            "checkpoint is older than the queue: restore the one or the other. If the groups on the data queue may be processed "
+            "again, start the query with a new checkpoint",
+            status_queue=status_queue,
+            found=found,
+            expected=expected,
+        )
+        self.manifest = manifest
+
+
 class JavaMissing(EnvironmentFailure):
     """There is no Java 17 or newer."""
 
@@ -96,12 +132,13 @@ class GroupGone(EnvironmentFailure):
     Attributes:
         queue: the queue that it was on.
         key: the identifier of the group or message, as in offsets.
-        found, expected: numbers of logical messages.
+        found, expected: numbers of logical messages; ``expected`` is 0 if they were not counted.
     """
 
     def __init__(self, queue: str, key: str, found: int, expected: int) -> None:
+        planned = f"with {expected} messages" if expected else "as a complete group"
         super().__init__(
-            f"{key} on queue {queue} was planned with {expected} messages, but only {found} of them could be read. Messages "
+            f"{key} on queue {queue} was planned {planned}, but only {found} messages of it could be read. Messages "
             "expired, or another application or an administrator removed them. They cannot be read again; the option "
             "failOnDataLoss=false continues without them"
         )

@@ -1,23 +1,23 @@
-"""The offsets of the stream source: which groups a micro-batch has, and which groups can be removed.
+"""The offsets of the stream source, and the keys, limits and bundles of its micro-batches.
 
-An offset lists the groups of the micro-batch that ends there. Spark stores it in its write-ahead log before it reads the groups,
-so no other record of them is needed. As JSON, with ``[key, messages]`` for each group::
+An offset names the *manifest* of the micro-batch that ends there, which lists the groups (``manifests.py``). So offsets are
+small, however many groups there are. Spark stores them in its write-ahead log, and shows them in progress reports. As JSON::
 
-    {"v": 1, "seq": 7, "groups": [["G<base64>", 1000], ...], "pending": ["G<base64>", ...], "missed": [["G<base64>", 1797], ...]}
+    {"v": 2, "source": "<48 hex digits>", "seq": 7, "manifest": "<32 hex digits>", "groups": 1000, "messages": 25000,
+     "pending": [["<32 hex digits>", 0], ["<32 hex digits>", 1797]]}
+
+``source`` is made with the first manifest of a checkpoint, and is the CorrelId of all its manifests. ``messages`` is 0 if the
+messages were not counted.
 
 Spark asks the source to remove a micro-batch (``commit(end)``) when the next one is in the log. That is late. For the last
 micro-batch of a run it does not happen at all, nor if the driver dies between the log entry and the call. Therefore each offset
-also has the keys of earlier micro-batches that may still be on the queue (*pending*). These are not planned again, even if
-their removal stopped in the middle of a group, and they are removed together with the offset's own groups. The number
-``removed_to`` says what this process has removed: everything up to the offset with that ``seq``. It is -1 after every start.
-
-    planning after start    pending of the next = start's groups, and start's pending unless removed_to says they are gone
-    removing up to end      end's groups, and end's pending unless removed_to says they are gone
+also names the manifests of earlier micro-batches whose groups may still be on the queue (*pending*). Their groups are not planned
+again, even if their removal stopped in the middle of a group, and they are removed together with the offset's own groups.
 
 A group that was to be removed, but was not found completely, may be gone. Or the unit of work of a process that died while
-removing it may hide it; the queue manager will back that out, and the group reappears as a whole. Its key is *missed* from that
-time on (seconds since 1970). Each offset carries the missed keys, and they are not planned again. They are searched for once more
-when they have been missed for so long that they cannot reappear later.
+removing it may hide it; the queue manager will back that out, and the group reappears as a whole. Its micro-batch is *missed*
+from that time on (seconds since 1970, 0 if it is not missed), and stays pending. Its groups are searched for once more when they
+have been missed for so long that they cannot reappear later.
 
 Pure: no MQI, no clock, no pyspark.
 """
@@ -26,16 +26,17 @@ from __future__ import annotations
 
 import base64
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mqgroups.spark.errors import OffsetUnreadable
 
-_VERSION = 1
+_VERSION = 2
 _ID_LENGTH = 24
 _STAMP_LENGTH = 16
-NOTHING_REMOVED = -1
+_SOURCE_DIGITS = 48
+_MANIFEST_DIGITS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,12 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A group to be read, with its number of logical messages; and their bytes, or 0 if these were not measured."""
+    """A group to be read.
+
+    Attributes:
+        messages: its number of logical messages, or 0 if they were not counted.
+        data_bytes: their bytes, or 0 if these were not measured.
+    """
 
     key: Key
     messages: int
@@ -84,46 +90,55 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """The end of a micro-batch; see the module's docstring."""
+    """The end of a micro-batch; see the module's docstring.
 
+    Attributes:
+        source: of all manifests of the checkpoint, hexadecimal; empty at the beginning.
+        seq: the number of the micro-batch, from 1; 0 at the beginning.
+        manifest: the identifier of the manifest; empty at the beginning.
+        groups, messages: of the micro-batch.
+        pending: the manifests of earlier micro-batches that may have groups on the queue, and since when these are missed.
+    """
+
+    source: str = ""
     seq: int = 0
-    groups: tuple[Planned, ...] = ()
-    pending: tuple[Key, ...] = ()
-    missed: tuple[tuple[Key, int], ...] = ()
+    manifest: str = ""
+    groups: int = 0
+    messages: int = 0
+    pending: tuple[tuple[str, int], ...] = ()
 
     @property
-    def keys(self) -> tuple[Key, ...]:
-        """The keys of the offset's groups."""
-        return tuple(planned.key for planned in self.groups)
+    def manifests(self) -> tuple[str, ...]:
+        """The manifests that are needed as long as Spark may begin with this offset: the pending ones, and its own."""
+        own = (self.manifest,) if self.manifest else ()
+        return tuple(each for each, _ in self.pending) + own
 
-    def known(self) -> frozenset[Key]:
-        """Return the keys that must not be planned after this offset, without the missed ones."""
-        return frozenset(self.keys) | frozenset(self.pending)
+    def followed_by(
+        self, source: str, manifest: str, groups: Sequence[Planned], *, gone: Container[str], missed: Mapping[str, int]
+    ) -> Offset:
+        """Return the offset of the next micro-batch.
 
-    def followed_by(self, groups: Sequence[Planned], removed_to: int, missed: Mapping[Key, int]) -> Offset:
-        """Return the offset of the next micro-batch with these groups; ``missed`` are the missed keys and their times."""
-        if removed_to >= self.seq:
-            pending: tuple[Key, ...] = ()
-        elif removed_to == self.seq - 1:
-            pending = self.keys
-        else:
-            pending = self.pending + self.keys
-        return Offset(self.seq + 1, tuple(groups), pending, tuple(missed.items()))
-
-    def to_remove(self, removed_to: int) -> tuple[Key, ...]:
-        """Return the keys to remove so that everything up to this offset is gone."""
-        if removed_to >= self.seq:
-            return ()
-        return self.keys if removed_to == self.seq - 1 else self.pending + self.keys
+        Args:
+            source: the identifier of the source, if this offset has none.
+            manifest, groups: of the next micro-batch.
+            gone: the manifests whose groups are removed for certain.
+            missed: manifests whose groups are missed, and since when.
+        """
+        counts = [planned.messages for planned in groups]
+        pending = tuple((each, missed.get(each, 0)) for each in self.manifests if each not in gone)
+        messages = sum(counts) if all(counts) else 0
+        return Offset(self.source or source, self.seq + 1, manifest, len(groups), messages, pending)
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON that Spark stores."""
         return {
             "v": _VERSION,
+            "source": self.source,
             "seq": self.seq,
-            "groups": [[str(planned.key), planned.messages] for planned in self.groups],
-            "pending": [str(key) for key in self.pending],
-            "missed": [[str(key), since] for key, since in self.missed],
+            "manifest": self.manifest,
+            "groups": self.groups,
+            "messages": self.messages,
+            "pending": [list(each) for each in self.pending],
         }
 
     @classmethod
@@ -136,9 +151,13 @@ class Offset:
         try:
             if value["v"] != _VERSION:
                 raise ValueError(f"version {value['v']!r}")
-            groups = tuple(Planned(Key.from_text(key), int(messages)) for key, messages in value["groups"])
-            missed = tuple((Key.from_text(key), int(since)) for key, since in value["missed"])
-            return cls(int(value["seq"]), groups, tuple(map(Key.from_text, value["pending"])), missed)
+            seq, groups, messages = (int(value[name]) for name in ("seq", "groups", "messages"))
+            source, manifest = (
+                _hexadecimal(value[name], digits if seq else 0)
+                for name, digits in (("source", _SOURCE_DIGITS), ("manifest", _MANIFEST_DIGITS))
+            )
+            pending = tuple((_hexadecimal(each, _MANIFEST_DIGITS), int(since)) for each, since in value["pending"])
+            return cls(source, seq, manifest, groups, messages, pending)
         except (KeyError, TypeError, ValueError) as error:
             raise OffsetUnreadable(
                 f"the query's checkpoint has an offset that this version of format 'ibmmq' did not write ({error!r}), expected "
@@ -147,6 +166,13 @@ class Offset:
                 found=value,
                 expected=_VERSION,
             ) from error
+
+
+def _hexadecimal(text: str, digits: int) -> str:
+    if len(text) != digits:
+        raise ValueError(f"{text!r} does not have {digits} hexadecimal digits")
+    bytes.fromhex(text)
+    return text
 
 
 def admitted(candidates: Iterable[Planned], limits: Limits) -> list[Planned]:
@@ -168,12 +194,15 @@ def admitted(candidates: Iterable[Planned], limits: Limits) -> list[Planned]:
 
 
 def bundled(groups: Sequence[Planned], bundles: int) -> list[list[Planned]]:
-    """Return the groups in at most ``bundles`` bundles with similar numbers of messages; each bundle keeps the given order."""
+    """Return the groups in at most ``bundles`` bundles with similar numbers of messages; each bundle keeps the given order.
+
+    A group whose messages were not counted has the weight of one message.
+    """
     heap = [(0, number) for number in range(min(bundles, len(groups)))]
     shares: list[list[int]] = [[] for _ in heap]
     # The largest first, each to the smallest bundle so far. Sorting is stable, so the result depends on the arguments only.
     for index in sorted(range(len(groups)), key=lambda index: -groups[index].messages):
         messages, number = heapq.heappop(heap)
         shares[number].append(index)
-        heapq.heappush(heap, (messages + groups[index].messages, number))
+        heapq.heappush(heap, (messages + max(groups[index].messages, 1), number))
     return [[groups[index] for index in sorted(share)] for share in shares]

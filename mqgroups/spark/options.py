@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from mqgroups.config import CLAIM_MODEL, SHARED_STATUS_MODEL, checked_queue_name
 from mqgroups.core.model import Persistence
+from mqgroups.core.modes import PutResponse
 from mqgroups.errors import ConfigurationError
 from mqgroups.spark.errors import SparkOptionError
 
@@ -94,6 +95,8 @@ class SourceOptions:
     exclusive: bool
     reservation_timeout_ms: int
     messages_per_unit_of_work: int
+    status_queue: str
+    status_model: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,7 @@ class SinkOptions:
     txn_version: int | None
     claim_timeout_ms: int
     persistence: Persistence
+    put_response: PutResponse
     priority: int | None
     format: str | None
 
@@ -342,7 +346,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "maxGroupsPerTrigger",
         "max_groups_per_trigger",
-        _integer(1, 10_000),
+        _COUNT,
         "1000",
         Use.STREAM_READ,
         "maximum number of groups in a micro-batch; a message outside groups counts as one",
@@ -409,15 +413,16 @@ OPTIONS: tuple[Option, ...] = (
         "status_queue",
         _QUEUE,
         None,
-        Use.WRITE,
-        "queue for the sink's status records, on the same queue manager; sinks may share it, but separate queues are faster",
+        Use.STREAM_READ | Use.WRITE,
+        "status queue, on the same queue manager. For a stream read the default is `MQGROUPS.SOURCE.<queue>`; it must not be a "
+        "sink's. Sinks may share one, but separate queues are faster",
     ),
     Option(
         "statusModel",
         "status_model",
         _QUEUE,
         SHARED_STATUS_MODEL,
-        Use.WRITE,
+        Use.STREAM_READ | Use.WRITE,
         "model queue to create the status queue from",
     ),
     Option(
@@ -493,6 +498,14 @@ OPTIONS: tuple[Option, ...] = (
         "persistence of the messages",
     ),
     Option(
+        "putResponse",
+        "put_response",
+        _choice(*get_args(PutResponse)),
+        "sync",
+        Use.WRITE,
+        "`async` puts messages without waiting for each answer, which is faster if a round trip takes long",
+    ),
+    Option(
         "priority",
         "priority",
         _integer(0, 9),
@@ -509,6 +522,8 @@ OPTIONS: tuple[Option, ...] = (
 def source_options(given: Mapping[str, str], use: Use) -> SourceOptions:
     """Return the options of a read; raises SparkOptionError."""
     connection, values = _parsed(given, use, Use.READ)
+    if values["status_queue"] is None:
+        values["status_queue"] = _status_queue(values["queue"]) if use is Use.STREAM_READ else ""
     return SourceOptions(connection=connection, **values)
 
 
@@ -522,6 +537,16 @@ def sink_options(given: Mapping[str, str], use: Use) -> SinkOptions:
     if (values["txn_app_id"] is None) != (values["txn_version"] is None):
         raise SparkOptionError("txnAppId", "it belongs together with txnVersion; give both or neither")
     return SinkOptions(connection=connection, **values)
+
+
+def _status_queue(queue: str) -> str:
+    """Return the default status queue of a stream read."""
+    try:
+        return checked_queue_name("queue", f"MQGROUPS.SOURCE.{queue}")
+    except ConfigurationError as error:
+        raise SparkOptionError(
+            "statusQueue", f"it is required, because MQGROUPS.SOURCE.{queue} would be longer than a queue name can be"
+        ) from error
 
 
 def _parsed(given: Mapping[str, str], use: Use, side: Use) -> tuple[ConnectionOptions, dict[str, Any]]:

@@ -29,6 +29,7 @@ from mqgroups.mqi import structures as st
 from mqgroups.spark.browse import DESCRIPTOR_ONLY, BrowsedQueue, key_of
 from mqgroups.spark.errors import QueueReserved
 from mqgroups.spark.offsets import Key
+from mqgroups.status.opening import check_apart
 
 _REMOVE = mq.MQGMO_SYNCPOINT | DESCRIPTOR_ONLY
 
@@ -64,6 +65,10 @@ class ReservedQueue(BrowsedQueue):
     def _walker_options(self) -> int:
         return mq.MQOO_BROWSE | (mq.MQOO_INPUT_EXCLUSIVE if self._exclusive else mq.MQOO_INPUT_SHARED)
 
+    def check_apart(self, status_queue: str) -> None:
+        """Raise ConfigurationError if this is the queue ``status_queue``, also by an alias."""
+        check_apart(status_queue, self._walker)
+
     def remove(self, keys: Iterable[Key], every: int) -> frozenset[Key]:
         """Remove these groups and messages, with a commit after ``every`` physical messages.
 
@@ -76,7 +81,7 @@ class ReservedQueue(BrowsedQueue):
         removal = _Removal({key: _Got() for key in keys})
         waiting = retrying(Patience(self._wait_s), OWNER_ACTIVE, self._connection.sleep)
         try:
-            waiting(self._again, lambda: self._remove(removal, every))
+            waiting(self.again, lambda: self._remove(removal, every))
         except OwnerActive:
             # Messages that this process got have not reappeared in time. They are returned as missed.
             pass

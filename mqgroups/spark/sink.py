@@ -98,6 +98,7 @@ class _GroupWriter:
             commit_every=Every(options.messages_per_unit_of_work, options.bytes_per_unit_of_work),
             claim_wait_s=options.claim_timeout_ms / 1000,
             persistence=options.persistence,
+            put_response=options.put_response,
             status_model=options.status_model,
             claim_model=options.claim_model,
         )

@@ -1,11 +1,12 @@
 """The stream source: reads complete groups as they arrive, and removes them when Spark has processed them.
 
 Spark uses one object of this class in one process for as long as the query runs, and pickled copies in the tasks that read.
-``offsets.py`` decides; this module carries it out:
+Others decide: ``arrivals.py`` which groups are new, ``manifests.py`` which ones were planned and what can be removed,
+``offsets.py`` how many fit. This module carries it out:
 
-    latestOffset(start)     [remove start]  browse for groups that are not known yet  → the next offset, or start
-    partitions(start, end)  the groups of end, in bundles: from the offset alone
-    read(bundle)            browse each group                                          in tasks
+    latestOffset(start)     [remove start]  find new groups, put their manifest  → the next offset, or start
+    partitions(start, end)  the groups of end's manifest, in bundles
+    read(bundle)            browse each group                                    in tasks
     commit(end)             remove the groups of end
 
 A micro-batch that is repeated after a crash has the same ``end``, so it has the same groups. They are still on the queue, because
@@ -13,24 +14,28 @@ only groups of a finished micro-batch are removed. Spark calls ``latestOffset(st
 ``start`` is finished, so that call may remove it as well (``eagerCommit``). Under availableNow it does, because no later call
 would remove the last micro-batch.
 
-A group that was to be removed and is not found is remembered (``offsets.py``), because it may reappear. IBM does not document how
-long that can take: a queue manager begins to back out when it closes the handles of a dead connection, and this process has
-waited for that. ``_COMES_BACK_WITHIN_S`` is assumed to be longer.
+A group that was to be removed and is not found is remembered (``manifests.py``), because it may reappear. IBM does not document
+how long that can take: a queue manager begins to back out when it closes the handles of a dead connection, and this process has
+waited for that. ``COMES_BACK_WITHIN_S`` is assumed to be longer.
 """
 
 from __future__ import annotations
 
+import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
+from mqgroups.spark.arrivals import Arrivals
 from mqgroups.spark.batch_source import Bundle, bundles, read_bundle
 from mqgroups.spark.browse import Head
 from mqgroups.spark.connections import connected
-from mqgroups.spark.offsets import NOTHING_REMOVED, Key, Limits, Offset, Planned, admitted
+from mqgroups.spark.manifest_queue import ManifestQueue
+from mqgroups.spark.manifests import Manifests
+from mqgroups.spark.offsets import Limits, Offset, Planned, admitted
 from mqgroups.spark.options import SourceOptions
 from mqgroups.spark.reservation import ReservedQueue
 
@@ -39,8 +44,9 @@ if TYPE_CHECKING:
 
     from mqgroups.connection.connection import Connection
 
-
-_COMES_BACK_WITHIN_S = 600
+# Counting the messages of a group takes a call, or several. In a micro-batch with more groups their sizes even out.
+_MOST_COUNTED = 1000
+_SOURCE_BYTES, _MANIFEST_BYTES = 24, 16
 
 
 class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -49,13 +55,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._q_mgr: Connection | None = None
-        self._queue: ReservedQueue | None = None
-        self._removed_to = NOTHING_REMOVED
-        # The missed keys and their times, also from all offsets up to ``_learned_to``.
-        self._missed: dict[Key, int] = {}
-        self._learned_to = -1
-        # Under availableNow: the groups that were there when the query started and are not planned yet.
-        self._target: dict[Key, Head] | None = None
+        self._reservation: tuple[ReservedQueue, Manifests, Arrivals] | None = None
         # The number of messages of the last group, as a guess: groups often have the same size.
         self._messages = 1
 
@@ -70,29 +70,37 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """Note the groups that are on the queue; the query ends when it has read them."""
-        self._target = {head.key: head for head in self._reserved().heads()}
+        _, _, arrivals = self._reserved()
+        arrivals.find_all_and_close()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return the offset of the next micro-batch, or ``start`` if no group arrives within ``pollTimeoutMs``."""
+        _, manifests, arrivals = self._reserved()
         offset = Offset.from_json(start)
-        self._learn(offset)
-        # Taken before removal: a key that is searched for the last time may have been noted with the query's target.
-        known = offset.known() | self._missed.keys()
+        manifests.learn(offset)
+        if (offered := manifests.offered(offset)) is not None:
+            return offered.to_json()
         if self._is_eager:
             self._remove(offset)
-        groups = self._next_groups(known, self._limits(limit))
+        groups = self._next_groups(self._limits(limit))
         if not groups:
+            manifests.tidy(offset)
             return start
-        following = offset.followed_by(groups, self._removed_to, self._missed)
-        self._learned_to = following.seq
+        following = manifests.follow(
+            offset, secrets.token_hex(_SOURCE_BYTES), secrets.token_hex(_MANIFEST_BYTES), groups
+        )
+        arrivals.planned(planned.key for planned in groups)
         return following.to_json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Bundle]:
         """Return the bundles of the micro-batch that ends at ``end``; empty if it also begins there."""
         # When a query restarts with an unfinished micro-batch, Spark calls this first.
-        self._reserved()
+        _, manifests, _ = self._reserved()
         offset = Offset.from_json(end)
-        return [] if Offset.from_json(start).seq == offset.seq else bundles(offset.groups, self._options)
+        if Offset.from_json(start).seq == offset.seq:
+            return []
+        manifests.learn(offset)
+        return bundles(manifests.groups(offset), self._options)
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
         """Yield the rows of one bundle."""
@@ -106,12 +114,13 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Disconnect. Spark does not always call this; the end of the process has the same effect."""
         if self._q_mgr is not None:
             self._q_mgr.close()
-            self._q_mgr = self._queue = None
+            self._q_mgr = self._reservation = None
 
     @property
     def _is_eager(self) -> bool:
+        _, _, arrivals = self._reserved()
         choice = self._options.eager_commit
-        return choice == "true" or (choice == "auto" and self._target is not None)
+        return choice == "true" or (choice == "auto" and arrivals.is_closed)
 
     def _limits(self, limit: ReadLimit) -> Limits:
         """Return the limits of a micro-batch; no limits if Spark asks for everything."""
@@ -120,61 +129,53 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         options = self._options
         return Limits(limit.max_rows, options.max_messages_per_trigger, options.max_bytes_per_trigger)
 
-    def _next_groups(self, known: frozenset[Key], limits: Limits) -> list[Planned]:
-        queue = self._reserved()
-        if self._target is not None:
-            for key in known:
-                self._target.pop(key, None)
-            groups = admitted(self._sized(list(self._target.values()), limits), limits)
-            for planned in groups:
-                del self._target[planned.key]
-            return groups
+    def _next_groups(self, limits: Limits) -> Sequence[Planned]:
+        _, manifests, arrivals = self._reserved()
+        known, wait_ms = manifests.knows, self._options.poll_timeout_ms
+        sized = self._sized(limits)
+        groups = admitted(map(sized, arrivals.found(known)), limits) or admitted(
+            map(sized, arrivals.next_ones(known, wait_ms)), limits
+        )
+        return [self._counted(planned) for planned in groups] if len(groups) <= _MOST_COUNTED else groups
 
-        def unknown(heads: Iterable[Head]) -> Iterator[Planned]:
-            return self._sized((head for head in heads if head.key not in known), limits)
+    def _sized(self, limits: Limits) -> Callable[[Head], Planned]:
+        """Return a function that finds out as much of a group's size as the limits need."""
+        if limits.data_bytes is not None:
+            return self._reserved()[0].measured
+        if limits.messages is not None:
+            return lambda head: self._counted(head.planned)
+        return lambda head: head.planned
 
-        wait_ms = self._options.poll_timeout_ms
-        return admitted(unknown(queue.heads()), limits) or admitted(unknown(queue.more_heads(wait_ms)), limits)
-
-    def _sized(self, heads: Iterable[Head], limits: Limits) -> Iterator[Planned]:
-        queue = self._reserved()
-        for head in heads:
-            planned = queue.planned(head, self._messages) if limits.data_bytes is None else queue.measured(head)
-            self._messages = planned.messages
-            yield planned
+    def _counted(self, planned: Planned) -> Planned:
+        counted = self._reserved()[0].counted(planned, self._messages)
+        self._messages = counted.messages
+        return counted
 
     def _remove(self, offset: Offset) -> None:
-        self._learn(offset)
-        now_s = int(time.time())
-        keys = offset.to_remove(self._removed_to)
-        for_the_last_time = [key for key, since in self._missed.items() if now_s - since >= _COMES_BACK_WITHIN_S]
-        if keys or for_the_last_time:
-            queue = self._reserved()
-            missed = queue.remove([*for_the_last_time, *keys], self._options.messages_per_unit_of_work)
-            for key in for_the_last_time:
-                del self._missed[key]
-            since = int(time.time())
-            self._missed.update((key, since) for key in keys if key in missed)
-        self._removed_to = max(self._removed_to, offset.seq)
+        queue, manifests, arrivals = self._reserved()
+        manifests.learn(offset)
+        by_manifest = manifests.to_remove(offset, int(time.time()))
+        if by_manifest:
+            keys = [key for keys in by_manifest.values() for key in keys]
+            missed = queue.remove(keys, self._options.messages_per_unit_of_work)
+            manifests.removed(by_manifest, missed, int(time.time()))
+            arrivals.removed(keys)
 
-    def _learn(self, offset: Offset) -> None:
-        """Add the missed keys of an offset that another process wrote; those of this process are known already."""
-        if offset.seq > self._learned_to:
-            now_s = int(time.time())
-            for key, since in offset.missed:
-                self._missed.setdefault(key, min(since, now_s))
-            self._learned_to = offset.seq
-
-    def _reserved(self) -> ReservedQueue:
-        """Return the queue; connect and open it on first use."""
-        if self._queue is None:
-            options = self._options
-            q_mgr = connected(options.connection)
-            wait_s = options.reservation_timeout_ms / 1000
+    def _reserved(self) -> tuple[ReservedQueue, Manifests, Arrivals]:
+        """Return the queue with what is known of its groups; connect and open it on first use."""
+        if self._reservation is None:
+            q_mgr = connected(self._options.connection)
             try:
-                self._queue = ReservedQueue(q_mgr, options.queue, exclusive=options.exclusive, wait_s=wait_s)
+                self._reservation = self._opened(q_mgr)
             except BaseException:
                 q_mgr.close()
                 raise
             self._q_mgr = q_mgr
-        return self._queue
+        return self._reservation
+
+    def _opened(self, q_mgr: Connection) -> tuple[ReservedQueue, Manifests, Arrivals]:
+        options = self._options
+        wait_s = options.reservation_timeout_ms / 1000
+        queue = ReservedQueue(q_mgr, options.queue, exclusive=options.exclusive, wait_s=wait_s)
+        messages = ManifestQueue(q_mgr, queue, options.status_queue, options.status_model)
+        return queue, Manifests(messages), Arrivals(queue)

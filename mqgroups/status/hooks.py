@@ -30,6 +30,7 @@ class Resumed:
         checkpoint: the application's checkpoint at the last commit.
         epoch: the number of owners that this record has had, including this one.
         unit_of_work: the number of the last committed unit of work.
+        group_name: the name that the producer gave the group; empty if it has none.
     """
 
     role: RoleName
@@ -41,6 +42,7 @@ class Resumed:
     checkpoint: Checkpoint
     epoch: int
     unit_of_work: int
+    group_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,49 @@ class InDoubt:
     outcome: Literal["committed", "backed out"]
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A unit of work with messages is committed.
+
+    Attributes:
+        role, name, queue: of the producer or consumer; for a pipe, of its getting side.
+        group_id: 24 bytes.
+        group_name: the name that the producer gave the group; empty if it has none.
+        msg_seq_number: of the last message of the group that is committed completely.
+        offset: how many bytes of the next message are committed as segments.
+        group_ended: whether it was the group's last unit of work.
+        checkpoint: the application's checkpoint at this commit.
+        unit_of_work: its number.
+        messages, data_bytes: how many messages were put or got in it, and their data; a segment counts as one message.
+        total_messages, total_bytes: the same for all units of work since this producer or consumer was made.
+        total_seconds: the time since it was made.
+    """
+
+    role: RoleName
+    name: str
+    queue: str
+    group_id: bytes
+    group_name: str
+    msg_seq_number: int
+    offset: int
+    group_ended: bool
+    checkpoint: Checkpoint
+    unit_of_work: int
+    messages: int
+    data_bytes: int
+    total_messages: int
+    total_bytes: int
+    total_seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Messages per second since the producer or consumer was made."""
+        return self.total_messages / self.total_seconds if self.total_seconds else 0.0
+
+
 OnResume: TypeAlias = Callable[[Resumed], None]
 OnInDoubt: TypeAlias = Callable[[InDoubt], None]
+OnProgress: TypeAlias = Callable[[Progress], None]
 # Called before the end of the abandoned group is committed, so that the application can undo its processing of the messages.
 OnAbandon: TypeAlias = Callable[[GroupAbandoned], None]
 
@@ -77,6 +120,7 @@ class Hooks:
     on_resume: OnResume | None = None
     on_in_doubt: OnInDoubt | None = None
     on_abandon: OnAbandon | None = None
+    on_progress: OnProgress | None = None
 
 
 NO_HOOKS = Hooks()

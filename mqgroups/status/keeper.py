@@ -7,11 +7,13 @@ NoStatus          here                      no record is kept, so an interrupted
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from mqgroups.connection.connection import Connection
+from mqgroups.core.group_properties import GroupProperties, Value
 from mqgroups.core.status import Checkpoint, Mark, StatusRecord, check_checkpoint
-from mqgroups.errors import GroupNotResumable, GroupUsage
+from mqgroups.errors import GroupNotResumable, GroupPropertiesLost, GroupUsage
 
 
 class RecordKeeper(Protocol):
@@ -84,22 +86,30 @@ class NoStatus(RecordKeeper):
     name = "(none)"
     most_messages = 0
 
-    def __init__(self) -> None:
-        self._began = False
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._generation = connection.generation
+        self._staged: StatusRecord | None = None
+        self._committed: StatusRecord | None = None
 
-    def read(self, marks: Sequence[Mark] = ()) -> StatusRecord | None:  # noqa: ARG002 - nothing is kept
-        """Return ``None`` at the first call, the start.
+    def read(self, marks: Sequence[Mark] = ()) -> StatusRecord | None:  # noqa: ARG002 - nothing is on a queue
+        """Return the record of the last commit; ``None`` at the start.
 
         Raises:
-            GroupNotResumable: at a later call, because the connection was lost.
+            GroupNotResumable: the connection was lost since the start.
         """
-        if self._began:
+        if self._connection.generation != self._generation:
             raise GroupNotResumable
-        self._began = True
-        return None
+        return self._committed
 
-    def stage(self, record: StatusRecord, *, last: bool = False) -> None:
-        """Forget the record."""
+    def stage(self, record: StatusRecord, *, last: bool = False) -> None:  # noqa: ARG002 - there are no segments
+        """Keep the record in memory."""
+        self._staged = record
+
+    def ended(self, *, committed: bool) -> None:
+        """Take note that the unit of work was committed or backed out."""
+        if committed:
+            self._committed = self._staged
 
 
 def check_can_be_kept(checkpoint: Checkpoint) -> None:
@@ -110,3 +120,10 @@ def check_can_be_kept(checkpoint: Checkpoint) -> None:
         raise GroupUsage(
             f"the checkpoint ({type(checkpoint).__name__}) cannot be kept: it must be bytes or a JSON value ({error})"
         ) from error
+
+
+def require_kept(properties: GroupProperties, group_id: bytes, status_queue: str) -> Mapping[str, Value]:
+    """Return the properties of a group; raises GroupPropertiesLost if they are not known."""
+    if properties is None:
+        raise GroupPropertiesLost(group_id, status_queue)
+    return properties

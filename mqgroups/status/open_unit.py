@@ -6,11 +6,13 @@ same unit of work, even if the program is interrupted.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from mqgroups.core.group_properties import NO_PROPERTIES, GroupProperties, Value, kept, name_of
 from mqgroups.core.poison import Suspect
-from mqgroups.core.status import Checkpoint, StatusRecord
+from mqgroups.core.status import Checkpoint, RecordState, StatusRecord
 
 
 class Note(NamedTuple):
@@ -20,11 +22,13 @@ class Note(NamedTuple):
         checkpoint: the application's; ``None`` if it set none.
         suspect: the message that is processed alone, to see whether it is poison.
         quarantine: whether the rest of the group goes to the backout queue.
+        properties: of the group's first message; ``None`` if not known.
     """
 
     checkpoint: Checkpoint = None
     suspect: Suspect | None = None
     quarantine: bool = False
+    properties: GroupProperties = NO_PROPERTIES
 
 
 NO_NOTE = Note()
@@ -32,7 +36,10 @@ NO_NOTE = Note()
 
 def note_of(record: StatusRecord | None) -> Note:
     """Return a record's contents besides the position."""
-    return NO_NOTE if record is None else Note(record.checkpoint, record.suspect, record.quarantine)
+    if record is None:
+        return NO_NOTE
+    properties = record.properties if record.state is RecordState.IN_GROUP else NO_PROPERTIES
+    return Note(record.checkpoint, record.suspect, record.quarantine, properties)
 
 
 @dataclass(slots=True)
@@ -50,3 +57,12 @@ class OpenUnit:
     messages: int = 0
     data_bytes: int = 0
     to_put: int = 0
+
+    @property
+    def group_name(self) -> str:
+        """The name of the unit's group; empty if it has none, or is not begun."""
+        return name_of(self.note.properties)
+
+    def set_properties(self, properties: Mapping[str, Value]) -> None:
+        """Note the properties of the group's first message, which is in this unit of work."""
+        self.note = self.note._replace(properties=kept(properties))

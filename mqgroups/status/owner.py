@@ -1,8 +1,8 @@
 """An owner: one name's side of the units of work. It knows where its group stands, and makes its next status record.
 
-The record on the status queue is the truth about a group. An owner's knowledge of that record is one value (``_Known``), which is
+The record on the status queue is the truth about a group. An owner's knowledge of that record is one value (``Known``), which is
 always replaced as a whole, as the last step. So if the program is interrupted, the value is either the old or the new one. Each
-commit is noted before MQCMIT is called (``_Ending``), and is in doubt until MQCMIT has answered or the record has been read. The
+commit is noted before MQCMIT is called (``Ending``), and is in doubt until MQCMIT has answered or the record has been read. The
 open unit of work is one value too (``OpenUnit``).
 
 A producer or a consumer is one owner, a pipe is two. Not here: when a unit of work begins and ends (``units_of_work.py``).
@@ -13,17 +13,20 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mqgroups.connection.connection import Connection
 from mqgroups.core.group import AT_START, GroupPosition, on_fresh_handle
+from mqgroups.core.group_properties import NO_PROPERTIES, name_of
 from mqgroups.core.model import Persistence, Role
 from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import CommitOutcome, Expectations, RestartAction, commit_outcome, restart_action
 from mqgroups.core.status import Checkpoint, Mark, RecordState, StatusRecord
-from mqgroups.errors import OwnerActive, OwnershipLost, QueueMissing
+from mqgroups.errors import OwnerActive, OwnershipLost, QueueMissing, Stopped
 from mqgroups.status.hooks import Hooks, InDoubt, Resumed
 from mqgroups.status.keeper import RecordKeeper
+from mqgroups.status.known import Ending, Known, position_of
+from mqgroups.status.news import News
 from mqgroups.status.open_unit import Note, OpenUnit, note_of
 from mqgroups.status.records import foreign_record
 from mqgroups.telemetry import logs
@@ -32,32 +35,6 @@ from mqgroups.telemetry.owner import OwnerTelemetry
 _log = logging.getLogger("mqgroups")
 # Looked up once: to look up a member of an enum takes long.
 _IN_GROUP, _COMPLETED = RecordState.IN_GROUP, RecordState.COMPLETED
-
-
-@dataclass(frozen=True, slots=True)
-class _Ending:
-    """A commit that is under way.
-
-    Attributes:
-        record: the status record that it leaves; ``None`` if it removes the record.
-        committed: the position in the group after it.
-        messages: how many messages it commits.
-        in_doubt: MQCMIT's reason code if its answer was lost; else 0.
-    """
-
-    record: StatusRecord | None
-    committed: GroupPosition
-    messages: int
-    in_doubt: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """The record of the last known commit, the group's position by it, and the commit under way, if there is one."""
-
-    record: StatusRecord | None
-    committed: GroupPosition
-    ending: _Ending | None = None
 
 
 class Owner:
@@ -70,6 +47,7 @@ class Owner:
         resumed: the record found at the start, if a group was interrupted; else ``None``.
         unit: its part of the open unit of work.
         telemetry: its spans and metrics.
+        news: what its hooks are to be told.
     """
 
     def __init__(
@@ -97,6 +75,7 @@ class Owner:
         self.keeper = keeper
         self.hooks = hooks
         self._expected = Expectations(role, name, queue, connection.q_mgr_identifier)
+        self.news = News(hooks, self._expected)
         self._owner_id = owner_id or uuid.uuid4().hex
         record = keeper.read()
         decision = restart_action(record, self._expected)
@@ -105,7 +84,7 @@ class Owner:
         self.epoch = record.epoch + 1 if record else 1
         self.resumed = record if decision.action is RestartAction.RESUME_GROUP else None
         committed = on_fresh_handle(position_of(self.resumed)) if self.resumed else AT_START
-        self._known = _Known(record, committed)
+        self._known = Known(record, committed)
         self._closing = False
         self.unit = OpenUnit(note_of(record))
         self.telemetry: OwnerTelemetry = OwnerTelemetry(
@@ -133,6 +112,17 @@ class Owner:
     def committed(self) -> GroupPosition:
         """The position of the last commit; ``AT_START`` between groups. It also says whether the queue handle retains it."""
         return self._known.committed
+
+    def stopped(self) -> Stopped:
+        """Return the error that ends a group after ``stop()``."""
+        return Stopped(self.name, self._expected.queue, self.committed.group_id, self.committed.msg_seq_number)
+
+    @property
+    def stands(self) -> str:
+        """What is committed of the group, as a sentence for an error text."""
+        if self.committed.at_start:
+            return "No message of the group is known to be committed"
+        return f"Message {self.committed.msg_seq_number} is the last of the group that is known to be committed"
 
     @property
     def committed_checkpoint(self) -> Checkpoint:
@@ -175,7 +165,7 @@ class Owner:
             resolved: the queue and the queue manager that a producer's messages are put to.
             persistence: of a producer's messages.
         """
-        expected, (checkpoint, suspect, quarantine) = self._expected, self.unit.note
+        expected, (checkpoint, suspect, quarantine, properties) = self._expected, self.unit.note
         return StatusRecord(
             role=expected.role,
             name=expected.name,
@@ -196,6 +186,7 @@ class Owner:
             persistence=persistence,
             checkpoint=checkpoint,
             traceparent=self.telemetry.trace_context().traceparent,
+            properties=NO_PROPERTIES if ended else properties,
         )
 
     # --- the open unit of work
@@ -217,17 +208,16 @@ class Owner:
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Set the next record's checkpoint; ``None`` removes the one before."""
         note = self.unit.note
-        self.unit.note = Note(checkpoint, note.suspect, note.quarantine)
+        self.unit.note = Note(checkpoint, note.suspect, note.quarantine, note.properties)
 
     def set_suspect(self, suspect: Suspect | None) -> None:
         """Set the message that the next record names as processed alone; ``None`` removes it."""
         note = self.unit.note
-        self.unit.note = Note(note.checkpoint, suspect, note.quarantine)
+        self.unit.note = note._replace(suspect=suspect)
 
     def set_quarantine(self) -> None:
         """Note in the next record that the rest of the group goes to the backout queue."""
-        note = self.unit.note
-        self.unit.note = Note(note.checkpoint, note.suspect, quarantine=True)
+        self.unit.note = self.unit.note._replace(quarantine=True)
 
     # --- in a unit of work; the caller commits it or backs it out, and calls ``is_committed`` or ``is_backed_out``
 
@@ -243,14 +233,16 @@ class Owner:
     def stage(self, record: StatusRecord) -> None:
         """Put the record of a unit of work: ``IN_GROUP`` in the middle of a group, ``COMPLETED`` at its end."""
         position = position_of(record) if record.state is _IN_GROUP else AT_START
-        self._ends_with(record, position, self.unit.messages)
+        self._ends_with(record, position, self.unit.messages, self.unit)
         # After noting the commit: on a wrapped connection the application may commit at any moment.
         self.keeper.stage(record)
 
-    def _ends_with(self, record: StatusRecord | None, committed: GroupPosition, messages: int) -> None:
-        """Note the commit that comes next: the record that it leaves, the position after it, and its messages."""
+    def _ends_with(
+        self, record: StatusRecord | None, committed: GroupPosition, messages: int, unit: OpenUnit | None = None
+    ) -> None:
+        """Note the commit that comes next; see ``Ending``."""
         known = self._known
-        self._known = _Known(known.record, known.committed, _Ending(record, committed, messages))
+        self._known = Known(known.record, known.committed, Ending(record, committed, messages, unit=unit))
 
     @property
     def has_staged(self) -> bool:
@@ -302,7 +294,7 @@ class Owner:
             self.unit = OpenUnit(note_of(self._known.record))
         else:
             self.keeper.ended(committed=True)
-            self._take_over(ending.record, ending.committed, ending.messages)
+            self._take_over(ending.record, ending)
 
     def is_backed_out(self, why: BaseException | str) -> None:
         """Note that the unit of work is backed out to the last commit. A commit in doubt stays in doubt."""
@@ -352,8 +344,8 @@ class Owner:
             raise self.lost_to(found)
         return outcome if ending is not None else CommitOutcome.BACKED_OUT
 
-    def conclude(self, found: StatusRecord | None, outcome: CommitOutcome) -> InDoubt | None:
-        """Accept the outcome; returns a value for the application if a commit of messages was in doubt."""
+    def conclude(self, found: StatusRecord | None, outcome: CommitOutcome) -> None:
+        """Accept the outcome; if a commit of messages was in doubt, it is news."""
         ending = self._known.ending
         in_doubt = ending is not None and bool(ending.in_doubt and ending.messages)
         self.telemetry.concluded(outcome.value, in_doubt=in_doubt)
@@ -361,14 +353,14 @@ class Owner:
         if told is not None:
             extra = self.log_fields(told.reason)
             _log.warning("%r: unit of work %d was %s", self, told.unit_of_work, told.outcome, extra=extra)
+            self.news.settled(told)
         if self._is_gone(found):
-            self._take_over(None, AT_START, 0)
+            self._take_over(None, None)
         elif ending is not None and outcome is CommitOutcome.COMMITTED:
-            self._take_over(found, ending.committed, ending.messages)
+            self._take_over(found, ending)
         else:
             self._known = replace(self._known, ending=None)
             self._forget("connection lost")
-        return told
 
     def lost_to(self, holder: StatusRecord | None) -> OwnershipLost:
         """Return the error for a name that another instance has taken over."""
@@ -383,21 +375,23 @@ class Owner:
         own = (known, ending.record if ending is not None else None)
         return self._closing and _mark(found) not in [record.mark for record in own if record is not None]
 
-    def _take_over(self, record: StatusRecord | None, committed: GroupPosition, messages: int) -> None:
-        if record:
-            self.telemetry.ended(position_of(record), messages)
-            if messages and record.state is RecordState.COMPLETED:
+    def _take_over(self, record: StatusRecord | None, ending: Ending | None) -> None:
+        if record and ending:
+            self.telemetry.ended(position_of(record), ending.messages, group_name=self.unit.group_name)
+            if ending.messages and record.state is RecordState.COMPLETED:
                 self.telemetry.group_ended(record.msg_seq_number)
-        self._known = _Known(record, committed)
+            if ending.messages and ending.unit:
+                self.news.committed(record, ending.unit)
+        self._known = Known(record, ending.committed if ending else AT_START)
         self.unit = OpenUnit(note_of(record))
 
     def _forget(self, why: BaseException | str) -> None:
         # If one owner of a unit of work loses its name, all do; metrics count the loss for that one only.
         is_lost = isinstance(why, OwnershipLost) and why.status_queue == self.keeper.name
-        self.telemetry.ended(self.committed, self.unit.messages, why, is_lost=is_lost)
+        self.telemetry.ended(self.committed, self.unit.messages, why, is_lost=is_lost, group_name=self.unit.group_name)
         self.unit = OpenUnit(note_of(self._known.record))
 
-    def _in_doubt(self, ending: _Ending, outcome: CommitOutcome) -> InDoubt:
+    def _in_doubt(self, ending: Ending, outcome: CommitOutcome) -> InDoubt:
         expected = self._expected
         return InDoubt(
             role=expected.role.value,
@@ -426,6 +420,7 @@ class Owner:
                     msg_seq_number=found.msg_seq_number,
                     offset=found.offset,
                     checkpoint=found.checkpoint,
+                    group_name=name_of(found.properties),
                     epoch=self.epoch,
                     unit_of_work=found.unit_of_work,
                 )
@@ -440,6 +435,7 @@ class Owner:
             name=expected.name,
             queue=expected.queue,
             group_id=committed.group_id,
+            group_name=self.unit.group_name,
             msg_seq_number=committed.msg_seq_number,
             unit_of_work=self.number,
             reason=reason,
@@ -448,11 +444,6 @@ class Owner:
 
     def __repr__(self) -> str:
         return f"<Owner {self.name} of {self._expected.queue} uow={self.number}>"
-
-
-def position_of(record: StatusRecord) -> GroupPosition:
-    """Return a record's position in its group."""
-    return GroupPosition(record.group_id, record.msg_seq_number, record.offset, record.in_last_message)
 
 
 def _mark(record: StatusRecord | None) -> Mark | None:

@@ -8,11 +8,9 @@ status queue. The owners of a pipe commit together; if one loses its name, both 
     each with messages      messages, MQGET record, MQPUT record, MQCMIT
     the last, on closing    MQGET record and anchor,              MQCMIT
 
-So N messages in U units of work take N + 3U calls, and each owner six more. IBM's pattern takes 2 calls less for each group,
-because it has no record before a group's first commit and after its last. But then nothing on the queue shows whether the last
-unit of work of a group was committed, or the only one of a small group; nor whether another instance has come and gone while this
-one was cut off. With its own record on the queue from the first call to the last, an owner can always find this out and go on by
-itself (``settle``). The record stays after the last call if it has a checkpoint.
+So N messages in U units of work take N + 3U calls, and each owner six more. With its own record on the queue from the first call
+to the last, an owner can always find out whether a unit of work was committed, and whether another instance has come and gone
+(``settle``; decision 4 in ARCHITECTURE.md). The record stays after the last call if it has a checkpoint.
 
 On a wrapped connection (``mqgroups.wrap``) the application itself may commit or back out. Therefore the record is got before the
 first message, not before the commit, and two more calls detect a foreign backout. If it comes before the next record is put, the
@@ -40,7 +38,6 @@ from mqgroups.errors import (
     OwnershipLost,
 )
 from mqgroups.mqi import constants as mq
-from mqgroups.status.hooks import InDoubt, OnInDoubt
 from mqgroups.status.owner import Owner
 from mqgroups.telemetry import semantic_conventions as sc
 
@@ -55,6 +52,8 @@ class UnitsOfWork:
     Attributes:
         owners: the owners of the units of work. Logs and spans about all of them name the first one.
         soonest: an owner that has fewer messages in the open unit of work need not ask whether it is ``due``.
+        redoing: whether a unit of work is being redone. Its messages are put synchronously.
+        stopping: whether the application has asked for the end; ``stop`` sets it.
     """
 
     def __init__(self, connection: Connection, every: Every) -> None:
@@ -64,12 +63,13 @@ class UnitsOfWork:
         self._most_to_put = 0
         self.soonest = 1
         self.owners: list[Owner] = []
+        self.redoing = False
+        self.stopping = False
         self._clock = time.monotonic if every.seconds is not None else _no_clock
         self._began_s = 0.0
         # Whether the keepers have got their records in the open unit of work.
         self._holds_records = False
         self._lost: OwnershipLost | None = None
-        self._outcomes_to_tell: list[tuple[OnInDoubt | None, InDoubt]] = []
 
     def add(self, owner: Owner) -> None:
         """Add an owner, before ``claim``: its record is put in these units of work."""
@@ -100,6 +100,10 @@ class UnitsOfWork:
         except BaseException as error:
             self.back_out(error)
             raise
+
+    def stop(self) -> None:
+        """Note that the application has asked for the end. May be called from any thread, or from a signal handler in any call."""
+        self.stopping, self.soonest = True, 1
 
     def begin(self) -> None:
         """Claim the connection's unit of work. To be called before each owner's first message in it.
@@ -132,6 +136,7 @@ class UnitsOfWork:
         if any(owner.keeper.is_stale for owner in self.owners):
             self.release()
             raise self._connection.gone()
+        self._connection.unanswered.forget()
 
     def begun(self, owner: Owner) -> None:
         """Begin the span of ``owner``, at its first message in the unit of work.
@@ -166,17 +171,18 @@ class UnitsOfWork:
         """How many messages all owners have in the open unit of work."""
         return sum(owner.unit.messages for owner in self.owners)
 
-    def due(self) -> bool:
-        """Whether the open unit of work has to end now."""
-        messages = data_bytes = to_put = 0
+    def due(self, messages: int = 0, data_bytes: int = 0) -> bool:
+        """Whether the open unit of work has to end now, or with so many more ``messages`` of so many bytes."""
+        age_s = self._clock() - self._began_s if not messages or self.messages else 0.0
+        to_put = 0
         for owner in self.owners:
             unit = owner.unit
             messages += unit.messages
             data_bytes += unit.data_bytes
             to_put += unit.to_put
-        if to_put and to_put >= self._most_to_put:
+        if self.stopping or (to_put and to_put >= self._most_to_put):
             return messages > 0
-        return syncpoint_due(self._every, messages, data_bytes, self._clock() - self._began_s)
+        return syncpoint_due(self._every, messages, data_bytes, age_s)
 
     def settling(self) -> None:
         """Note for the span that the records are about to be put and committed."""
@@ -204,6 +210,8 @@ class UnitsOfWork:
         self._holds_records = False
         for owner in self.owners:
             owner.is_committed()
+        for owner in self.owners:
+            owner.news.tell_progress()
 
     def _check_committed(self) -> None:
         try:
@@ -242,11 +250,7 @@ class UnitsOfWork:
         """Back out because of ``error``, and add the position of the last commit to its text."""
         self.back_out(error)
         if isinstance(error, MQIError):
-            committed = self._first.committed
-            stands = "No message of the group is known to be committed"
-            if not committed.at_start:
-                stands = f"Message {committed.msg_seq_number} is the last of the group that is known to be committed"
-            error.context = ". ".join(part for part in (error.context, stands) if part)
+            error.context = ". ".join(part for part in (error.context, self._first.stands) if part)
 
     def forget_checkpoint(self, owner: Owner) -> None:
         """Commit the record without its checkpoint, if it has one. To be called between units of work.
@@ -276,11 +280,8 @@ class UnitsOfWork:
         if self._lost is not None or not self._connection.can_go_on:
             return
         if self._is_somebody_elses:
-            first = self._first
-            extra = first.log_fields()
-            _log.warning(
-                "%r leaves its record: another owner has messages in the connection's unit of work", first, extra=extra
-            )
+            first, why = self._first, "another owner has messages in the connection's unit of work"
+            _log.warning("%r leaves its record: %s", first, why, extra=first.log_fields())
             return
         try:
             self._finish()
@@ -312,7 +313,7 @@ class UnitsOfWork:
     # --- after a commit without an answer, a lost connection, or an interruption
 
     def redo(self, error: MQIError, again: Callable[[], object]) -> None:
-        """Redo the unit of work that ended in ``error``; retry within ``reconnect_wait_s``.
+        """Redo the unit of work that ended in ``error``; retry within ``reconnect_wait_s``, and after ``stop()`` only once.
 
         Args:
             error: is raised if the unit of work cannot be redone after it.
@@ -323,14 +324,14 @@ class UnitsOfWork:
             CommitOutcomeUnknown: a commit was under way, and the status record could not be read in time.
             MQIError: the last error, if no commit was under way.
         """
-        if not self._connection.can_redo(error):
+        first, connection = self._first, self._connection
+        if not connection.can_redo(error):
             raise error
-        first = self._first
         _log.warning(
             "%r: %s. Finding out what is committed, for at most %g s; `%s` shows its record",
             first,
             error,
-            self._connection.reconnect.wait_s,
+            connection.reconnect.wait_s,
             first.look_command,
             extra=first.log_fields(error.reason),
         )
@@ -341,7 +342,8 @@ class UnitsOfWork:
 
         first.telemetry.recovering(error, first.number)
         try:
-            retrying(self._connection.reconnect, REDO_LATER, self._connection.sleep, say)(again)
+            self.redoing = True
+            retrying(connection.reconnect, REDO_LATER, connection.sleep, say, lambda: self.stopping)(again)
             first.telemetry.recovered()
         except BaseException as last:
             first.telemetry.recovered(last)
@@ -351,8 +353,9 @@ class UnitsOfWork:
                 raise
             raise CommitOutcomeUnknown("MQCMIT", last.object_name, mq.MQCC_FAILED, error.reason, str(last)) from None
         finally:
+            self.redoing = False
             # Only now: if the application's function raises an error, everything here must be finished.
-            self._tell_outcomes()
+            self._tell_news()
 
     @property
     def _in_doubt(self) -> bool:
@@ -383,7 +386,7 @@ class UnitsOfWork:
                 self.redo(error, again)
                 return
             finally:
-                self._tell_outcomes()
+                self._tell_news()
         if connection.can_go_on and (self._in_doubt or not connection.usable or is_stale):
             self.redo(connection.gone(), again)
 
@@ -429,9 +432,7 @@ class UnitsOfWork:
         except OwnershipLost as lost:
             raise self._is_lost(lost) from None
         for owner, record, outcome in outcomes:
-            told = owner.conclude(record, outcome)
-            if told is not None:
-                self._outcomes_to_tell.append((owner.hooks.on_in_doubt, told))
+            owner.conclude(record, outcome)
         is_committed = any(outcome is CommitOutcome.COMMITTED for _, _, outcome in outcomes)
         return CommitOutcome.COMMITTED if is_committed else CommitOutcome.BACKED_OUT
 
@@ -440,11 +441,9 @@ class UnitsOfWork:
         self._lost = lost
         return lost
 
-    def _tell_outcomes(self) -> None:
-        while self._outcomes_to_tell:
-            on_in_doubt, outcome = self._outcomes_to_tell.pop(0)
-            if on_in_doubt:
-                on_in_doubt(outcome)
+    def _tell_news(self) -> None:
+        for owner in self.owners:
+            owner.news.tell()
 
     def __repr__(self) -> str:
         names = ", ".join(owner.name for owner in self.owners)

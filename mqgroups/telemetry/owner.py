@@ -25,6 +25,7 @@ from opentelemetry.trace import INVALID_SPAN, Link, Span, SpanKind
 from opentelemetry.util.types import AttributeValue
 
 from mqgroups.core.group import GroupPosition
+from mqgroups.core.group_properties import name_of
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import MQIError
 from mqgroups.mqi.message import Message
@@ -169,11 +170,17 @@ class OwnerTelemetry:
 
     @guarded
     def ended(
-        self, position: GroupPosition, messages: int, why: BaseException | str | None = None, *, is_lost: bool = False
+        self,
+        position: GroupPosition,
+        messages: int,
+        why: BaseException | str | None = None,
+        *,
+        is_lost: bool = False,
+        group_name: str = "",
     ) -> None:
         """Note that the unit of work has ended at ``position``, with ``messages``; ``why`` is the reason if it was backed out.
 
-        ``is_lost``: it was backed out because another instance has this owner's name.
+        ``is_lost``: it was backed out because another instance has this owner's name. ``group_name``: empty if it has none.
         """
         self.settled(why if isinstance(why, BaseException) else None)
         if why is not None:
@@ -193,6 +200,7 @@ class OwnerTelemetry:
                     sc.BATCH_MESSAGE_COUNT: messages,
                     sc.GROUP_ID: position.group_id.hex(),
                     sc.MSG_SEQ_NUMBER: position.msg_seq_number,
+                    **_named(group_name),
                 }
             )
         self._finish(unit, why)
@@ -261,6 +269,7 @@ class OwnerTelemetry:
                 sc.OFFSET: record.offset,
                 sc.UNIT_OF_WORK: record.unit_of_work,
                 sc.EPOCH: epoch,
+                **_named(name_of(record.properties)),
             },
             links=[found] if found is not None else None,
             start_time=began_ns,
@@ -351,3 +360,7 @@ class OwnerTelemetry:
     def _event(self, name: str, attributes: _Attributes) -> None:
         if self._unit is not None:
             self._unit.span.add_event(name, attributes)
+
+
+def _named(group: str) -> _Attributes:
+    return {sc.GROUP_NAME: group} if group else {}

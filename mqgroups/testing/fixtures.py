@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mqgroups.embedded import EmbeddedQueueManager
+from mqgroups.embedded import STANDARD_MQSC, EmbeddedQueueManager
 from mqgroups.embedded.libmqm.build import build, load
 from mqgroups.mqi import constants as mqi
 from mqgroups.testing import provision
@@ -146,7 +146,7 @@ def own_queue_manager(
 
     def start(name: str = "QM2", *, mqsc: Sequence[Path | str] = (), **more: Any) -> EmbeddedQueueManager:
         more.setdefault("readings", wanted(pytestconfig).readings)
-        queue_manager = EmbeddedQueueManager(name, mqsc=[MQSC, *mq_mqsc, *mqsc], **more)
+        queue_manager = EmbeddedQueueManager(name, mqsc=[STANDARD_MQSC, MQSC, *mq_mqsc, *mqsc], **more)
         started.append(queue_manager)
         queue_manager.start()
         return queue_manager

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mqgroups.embedded import EmbeddedQueueManager
-from mqgroups.testing.under_test import MQSC, NotGiven, QueueManagerUnderTest, given
+from mqgroups.embedded import STANDARD_MQSC, EmbeddedQueueManager
+from mqgroups.testing.under_test import EMBEDDED_MQSC, MQSC, NotGiven, QueueManagerUnderTest, given
 
 if TYPE_CHECKING:
     from mqgroups.testing.container import MQContainer
@@ -77,7 +77,7 @@ def check(wanted: Wanted) -> None:
 @contextmanager
 def running(wanted: Wanted, mqsc: Sequence[Path]) -> Iterator[QueueManagerUnderTest]:
     """Start the queue manager if necessary, and yield it. If it is started, it reads the command files in ``mqsc``."""
-    files = [MQSC, *mqsc]
+    files = [STANDARD_MQSC, MQSC, *mqsc]
     if wanted.kind == GIVEN:
         yield given(os.environ)
     elif wanted.is_container:
@@ -87,7 +87,7 @@ def running(wanted: Wanted, mqsc: Sequence[Path]) -> Iterator[QueueManagerUnderT
             yield _in_container(container)
     else:
         with EmbeddedQueueManager(
-            "QM1", mqsc=files, users={"app": "passw0rd"}, readings=wanted.readings
+            "QM1", mqsc=[*files, EMBEDDED_MQSC], users={"app": "passw0rd"}, readings=wanted.readings
         ) as queue_manager:
             yield QueueManagerUnderTest(
                 q_mgr_name=queue_manager.q_mgr_name,

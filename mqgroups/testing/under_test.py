@@ -18,6 +18,7 @@ from mqgroups.embedded.wire.verbs import table_digest
 from mqgroups.mqi import constants as mqi
 
 MQSC = Path(__file__).with_name("queues.mqsc")
+EMBEDDED_MQSC = Path(__file__).with_name("embedded.mqsc")
 MODEL = "MQGROUPS.TEST.MODEL"
 
 
@@ -50,8 +51,22 @@ class QueueManagerUnderTest:
         return self.queue_manager is not None or embedded_client()
 
     def environment(self) -> dict[str, str]:
-        """Return the environment variables with which other processes reach it, with any binding."""
-        return {} if self.queue_manager is None else self.queue_manager.environment()
+        """Return the environment variables with which other processes reach it as the user of the tests, with any binding.
+
+        ``MQGROUPS_Q_MGR_NAME``, ``_CHANNEL``, ``_CONN_NAME``, ``_USER`` and ``_PASSWORD`` are those that the command ``mqgroups``
+        reads; ``MQSERVER`` is IBM's. IBM MQ has no variable for credentials, so a program has to pass user and password itself.
+        One that does not is ``app`` on the embedded queue manager, and is refused by IBM's container.
+        """
+        given = {
+            "MQSERVER": f"{self.channel}/TCP/{self.conn_name}",
+            "MQGROUPS_Q_MGR_NAME": self.q_mgr_name,
+            "MQGROUPS_CHANNEL": self.channel,
+            "MQGROUPS_CONN_NAME": self.conn_name,
+            "MQGROUPS_USER": self.user or "",
+            "MQGROUPS_PASSWORD": self.password or "",
+        }
+        embedded = {} if self.queue_manager is None else self.queue_manager.environment()
+        return {**embedded, **{name: value for name, value in given.items() if value}}
 
     def connect(self, binding: Any) -> Any:
         """Return a connected ``QueueManager`` of the binding, which never disconnects by itself (MQDISC commits)."""

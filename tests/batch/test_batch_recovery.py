@@ -207,3 +207,32 @@ def test_the_rest_of_a_group_is_put_in_order_with_the_group_id_that_the_queue_ma
     assert [(found.group_id, found.msg_seq_number) for found in batches.owner.on_queue()] == [
         (group_id, number) for number in range(1, 6)
     ]
+
+
+# --- asynchronous puts
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("keeps", [True, False], ids=["with a status queue", "without one"])
+@pytest.mark.parametrize("reason", [mq.MQRC_Q_FULL, mq.MQRC_BACKED_OUT])
+def test_an_asynchronous_put_that_fails_has_its_unit_of_work_put_again(batches, faults, keeps, reason):
+    status_queue = {} if keeps else {"status_queue": None}
+    attempt = batches.attempt(every=4, put_response="async", full_wait_s=30, **status_queue)
+    for key in KEYS:
+        # In the first unit of work of A, and in the second one of B; those that are kept put records first.
+        faults.arm(Fault("answer", verb="MQPUT", nth=2 + 3 * keeps + 6 * (key == "B"), reason=reason))
+        assert attempt.put_group(key, messages(key, 9)) == 9
+    assert faults.faults_fired() == 2
+    assert batches.groups() == {key: [f"{key}:{n}".encode() for n in range(1, 10)] for key in KEYS}
+
+
+@pytest.mark.embedded
+@whenever
+@each_call(least=30, most=MOST_CALLS + 4)
+def test_asynchronous_puts_go_on_by_themselves_whatever_call_loses_the_connection(make_batches, faults, when, call):
+    def act(batches, arm):
+        qmgr = batches.owner.connect(reconnect_wait_s=30)
+        arm()
+        put_all(batches, qmgr, every=3, put_response="async", claim_wait_s=30)
+
+    call.check(disturbed(make_batches, faults, Fault("drop", when, nth=call.nth), act))

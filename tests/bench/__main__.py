@@ -1,217 +1,113 @@
-"""Compare the library with loops written by hand: ``python -m tests.bench [--short] [--cluster] …``, see ``--help``.
+"""The benchmark: ``python -m tests.bench [PART ...] [--short] [--long] [--json FILE]``; without a part, all of them.
 
-One run measures all loops in turns on one queue manager, client and server pinned to one core, and reports medians and
-ratios. The queue manager counts the MQI calls. Then single calls are measured without Python on the client's side, and what
-tracing and a restart cost; then groups on a cluster; and, but for the short form, Spark source and sink against loops by hand.
+Each part (``parts/``) takes at most five minutes, tells from the first second what it does, and prints tables of its own. At the
+end there is one table of all figures, with their goals. In its full form the benchmark also writes that table, the load of the
+machine, and the tables of putting and getting over a slow line into ``docs/``, and three lines into the README.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import importlib.util
 import json
-import os
-import statistics
-import tempfile
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from mqgroups.embedded import EmbeddedQueueManager
 from mqgroups.embedded.libmqm.build import build, load
-from tests.bench import restart, tracing, verbs
+from tests.bench import documents, machine, parts
+from tests.bench.figures import COLUMNS, Figure, not_met
+from tests.bench.parts import Bench
+from tests.bench.site import ROOT
+from tests.bench.tell import Tell
 
-MQSC = """
-DEFINE QLOCAL(BENCH) MAXDEPTH(999999999) DEFPSIST(YES) REPLACE
-DEFINE QLOCAL(BENCH.STATUS) MAXDEPTH(10) DEFPSIST(YES) NOSHARE DEFSOPT(EXCL) REPLACE
-"""
-
-
-@contextlib.contextmanager
-def _queue_manager() -> Iterator[EmbeddedQueueManager]:
-    with tempfile.TemporaryDirectory() as directory:
-        mqsc = Path(directory, "bench.mqsc")
-        mqsc.write_text(MQSC)
-        with EmbeddedQueueManager("BENCH", mqsc=[mqsc]) as qmgr:
-            # Client and server take turns, never work at the same time: on one core the way between them is shortest
-            # and, what counts more, always the same.
-            cores = os.sched_getaffinity(0)
-            os.sched_setaffinity(qmgr.pid, {min(cores)})
-            os.sched_setaffinity(0, {min(cores)})
-            yield qmgr
-            os.sched_setaffinity(0, cores)
-
-
-def _measure(qmgr: EmbeddedQueueManager, messages: int, every: int, rounds: int) -> dict[str, dict[str, list[float]]]:
-    """Return seconds of each round by direction and loop, and the calls of one put and one get by ``mqgroups``."""
-    from tests.bench.loops import LOOPS
-
-    payloads = [b"%099d" % number for number in range(messages)]
-    times: dict[str, dict[str, list[float]]] = {way: {loop.name: [] for loop in LOOPS} for way in ("put", "get")}
-    calls: dict[str, dict[str, list[float]]] = {way: {loop.name: [] for loop in LOOPS} for way in ("put", "get")}
-    for number in range(rounds + 1):
-        # Another order in every round, so that no loop always runs behind the same one.
-        order = LOOPS[number % len(LOOPS) :] + LOOPS[: number % len(LOOPS)]
-        for kind in order:
-            loop = kind(qmgr)
-            for way, argument in (("put", payloads), ("get", messages)):
-                with getattr(loop, way)(argument, every) as work:
-                    qmgr.clear_faults()
-                    began = time.perf_counter()
-                    work()
-                    took = time.perf_counter() - began
-                    made = sum(qmgr.calls().values())
-                if number:  # the first round warms up
-                    times[way][kind.name].append(took)
-                    calls[way][kind.name].append(made)
-            loop.close()
-    return {"put": times["put"], "get": times["get"], "put calls": calls["put"], "get calls": calls["get"]}
-
-
-def _report(
-    console: Console, results: dict[str, dict[str, list[float]]], messages: int, every: int
-) -> dict[str, object]:
-    units = -(-messages // every)
-    # The library keeps a record from an owner's first call to its last; IBM's pattern has none after a group's end.
-    by_hand = messages + 3 * units - 2
-    expected = {"mqgroups": messages + 3 * units, "raw loop": by_hand, "pymqi loop": by_hand}
-    table = Table(
-        title=f"{messages:,} messages of 100 bytes in {units} units of work, embedded queue manager (not IBM MQ), "
-        f"median of {len(next(iter(results['put'].values())))} rounds"
-    )
-    for column in (
-        "",
-        "loop",
-        "µs/message",
-        "range",
-        "÷ raw loop",
-        "÷ pymqi loop",
-        "MQI calls",
-        "expected",
-    ):
-        table.add_column(column, justify="left" if column in ("", "loop") else "right")
-    summary: dict[str, object] = {"messages": messages, "units_of_work": units}
-    for way in ("put", "get"):
-        medians = {name: statistics.median(values) for name, values in results[way].items()}
-        for name, values in results[way].items():
-            calls = int(statistics.median(results[f"{way} calls"][name]))
-            by_round = zip(values, results[way]["raw loop"], results[way]["pymqi loop"], strict=True)
-            ratios = [(mine / raw, mine / user) for mine, raw, user in by_round]
-            to_raw, to_user = (statistics.median(column) for column in zip(*ratios, strict=True))
-            per_message = [value / messages * 1e6 for value in values]
-            table.add_row(
-                way,
-                name,
-                f"{medians[name] / messages * 1e6:.1f}",
-                f"{min(per_message):.1f}-{max(per_message):.1f}",
-                f"{to_raw:.3f}",
-                f"{to_user:.3f}",
-                f"{calls:,}",
-                f"{expected[name]:,}",
-            )
-            summary[f"{way} {name}"] = {
-                "us_per_message": round(medians[name] / messages * 1e6, 2),
-                "ratio_to_raw_loop": round(to_raw, 4),
-                "ratio_to_pymqi_loop": round(to_user, 4),
-                "mqi_calls": calls,
-                "expected_calls": expected[name],
-                "rounds_s": [round(value, 4) for value in values],
-            }
-    console.print(table)
-    console.print(
-        "Ratios are medians of those within a round. Opening and closing are not timed. Expected: N + 3U calls of mqgroups, "
-        "N + 3U - 2 by hand."
-    )
-    return summary
+MEASUREMENTS = ROOT / "docs" / "measurements.md"
+PERFORMANCE = ROOT / "docs" / "performance.md"
+README = ROOT / "README.md"
+RUN_COLUMNS = ("part", "measured", "on", "load meanwhile")
 
 
 def main() -> None:
     """Run the benchmark; see the module's docstring."""
-    parser = argparse.ArgumentParser(description="Compare mqgroups with loops written by hand.")
-    parser.add_argument("--short", action="store_true", help="fewer messages and rounds")
+    there = parts.names()
+    parser = argparse.ArgumentParser(description="Measure mqgroups against loops written by hand, all embedded.")
+    parser.add_argument("part", nargs="*", help=f"which parts, by default all: {', '.join(there)}")
+    parser.add_argument("--short", action="store_true", help="fewer messages and rounds; no document is changed")
     parser.add_argument("--long", action="store_true", help="restarts of a group of a million messages too")
-    only = parser.add_mutually_exclusive_group()
-    only.add_argument("--spark", action="store_true", help="only Spark source and sink")
-    only.add_argument("--cluster", action="store_true", help="only groups on a cluster")
-    parser.add_argument("--json", type=Path, default=Path("build/bench.json"), help="where the figures go")
+    parser.add_argument("--json", type=Path, default=Path("build/bench.json"), help="where all figures go")
     arguments = parser.parse_args()
-    load(build())
+    unknown = [name for name in arguments.part if name not in there]
+    if unknown:
+        parser.error(f"there is no part {', '.join(unknown)}; there are {', '.join(there)}")
+    chosen = [name for name in there if not arguments.part or name in arguments.part]
     console = Console(width=140)
-    summary: dict[str, object] = {}
-    if not (arguments.spark or arguments.cluster):
-        summary = _library(console, arguments)
-    if not arguments.spark:
-        summary["cluster"] = _cluster(console, short=arguments.short)
-    if not (arguments.short or arguments.cluster):
-        summary["spark"] = _spark(console)
+    load(build())
+    figures: dict[str, list[Figure]] = {}
+    runs: documents.Rows = []
+    details: dict[str, object] = {}
+    texts: dict[str, str] = {}
+    tell = Tell(console)
+    for name in chosen:
+        part, meanwhile = parts.part(name), machine.Load()
+        bench = Bench(console, tell, arguments.short, arguments.long)
+        tell.begin(name, part.TITLE)
+        figures[name] = part.run(bench)
+        took_s = tell.end()
+        runs.append((name, f"{machine.today()}, {took_s:.0f} s", machine.described(), meanwhile.told()))
+        details[name] = bench.details
+        texts |= bench.documents
+    rows: documents.Rows = [figure.row(name) for name, found in figures.items() for figure in found]
+    _report(console, rows, runs)
+    if not arguments.short:
+        _write(rows, runs, texts, chosen)
+        _write_readme(figures)
+        console.print(f"tables in {MEASUREMENTS.relative_to(ROOT)} and {PERFORMANCE.relative_to(ROOT)}")
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
-    arguments.json.write_text(json.dumps(summary, indent=2) + "\n")
-    print(f"figures in {arguments.json}")
+    arguments.json.write_text(json.dumps({"runs": runs, "figures": rows, "details": details}, indent=2) + "\n")
+    console.print(f"all figures in {arguments.json}")
 
 
-def _spark(console: Console) -> dict[str, object]:
-    """Measure Spark; nothing where there is none."""
-    if importlib.util.find_spec("pyspark") is None:
-        console.print("Spark is left out: pyspark is not installed")
-        return {}
-    from tests.bench import spark
-
-    found = spark.measure(groups=20, messages=2_000, rounds=5)
-    spark.report(console, found)
-    return found
-
-
-def _cluster(console: Console, *, short: bool) -> dict[str, object]:
-    """Measure groups on a cluster: by instances and producers, by binding, by open groups."""
-    from tests.bench import bindings, instances
-    from tests.bench.cluster import bench
-    from tests.bench.costs import LIBRARY, ON_GROUP, Load, of_cases, of_cells
-    from tests.bench.producers import started
-
-    one_each = Load(groups=10 if short else 50, messages=20, every=10)
-    handles = (1, 10, 100) if short else (1, 10, 100, 1_000)
-    owners = (1, 10) if short else (1, 10, 100)
-    rounds = 2 if short else 7
-    found: dict[str, object] = {}
-    with bench() as cluster:
-        with started(cluster.gateway, max(instances.PRODUCERS)) as producers:
-            spent, arrived = instances.measure(cluster, producers, one_each, rounds)
-        grid = of_cells(one_each.groups, spent, arrived)
-        instances.report(console, grid, one_each)
-        found["instances"] = grid
-        for title, cases, load in (
-            ("Bindings", bindings.by_binding(), one_each),
-            # A unit of work is of many groups in any case, so that only the number of open ones is different.
-            ("Open groups by hand", bindings.by_open_groups(ON_GROUP, handles), Load(handles[-1], 4, 100)),
-            ("Open groups", bindings.by_open_groups(LIBRARY, owners), Load(owners[-1], 10, 5)),
-        ):
-            rows = of_cases(load, bindings.measure(cluster, cases, load, rounds))
-            bindings.report(console, title, load, rows)
-            found[title.lower()] = rows
-    return found
+def _report(console: Console, rows: documents.Rows, runs: documents.Rows) -> None:
+    table = Table(title="All figures, embedded queue manager (not IBM MQ)")
+    for column in COLUMNS:
+        table.add_column(column, justify="right" if column in ("goal", "now") else "left")
+    for row in rows:
+        table.add_row(*row[:-1], row[-1].replace("**no**", "[bold red]no"))
+    console.print(table)
+    for name, when, where, meanwhile in runs:
+        console.print(f"{name}: {when}; {where}; {meanwhile}", highlight=False)
+    missed = not_met(rows)
+    if missed:
+        console.print(f"[bold]{len(missed)} goals are not met:[/bold]")
+    for line in missed:
+        console.print(f"  {line}", highlight=False)
 
 
-def _library(console: Console, arguments: argparse.Namespace) -> dict[str, object]:
-    """Measure the library's own loops, single calls and restarts."""
-    # Many short rounds: what else runs on the machine changes from one second to the next, less so within a round.
-    messages, every, rounds = (1_000, 250, 21) if arguments.short else (2_000, 500, 61)
-    with _queue_manager() as qmgr:
-        results = _measure(qmgr, messages, every, rounds)
-        single = verbs.measure(qmgr, messages, 5 if arguments.short else 21)
-        sizes = [10**power for power in range(2, 6 + arguments.long)]
-        traced = tracing.measure(qmgr, messages, every, rounds // 2)
-        restarts = restart.measure(qmgr, sizes[:3] if arguments.short else sizes, 21)
-    summary = _report(console, results, messages, every)
-    verbs.report(console, single)
-    summary["verbs"] = single
-    summary["tracing"] = tracing.report(console, traced, messages, every)
-    restart.report(console, restarts)
-    summary["restarts"] = restarts
-    return summary
+def _write(rows: documents.Rows, runs: documents.Rows, texts: dict[str, str], chosen: list[str]) -> None:
+    """Write tables into the documents; those of parts that were not measured stay."""
+    for name, columns, new, right in (
+        ("figures", COLUMNS, rows, ("goal", "now")),
+        ("runs", RUN_COLUMNS, runs, ()),
+    ):
+        before = documents.rows_of(documents.read(MEASUREMENTS, name))
+        kept = documents.replaced(before, new, chosen, parts.ORDER)
+        documents.write(MEASUREMENTS, name, documents.markdown(columns, kept, right))
+    for name, text in texts.items():
+        documents.write(PERFORMANCE, name, text)
+
+
+def _write_readme(figures: dict[str, list[Figure]]) -> None:
+    """Replace the README's lines of the parts that were measured; a line names its part at its end."""
+    before = documents.read(README, "headlines").splitlines()
+    new = [
+        f"- {each.headline.format(each.now)} ({name})"
+        for name, found in figures.items()
+        for each in found
+        if each.headline
+    ]
+    kept = [line for line in before if line.rpartition("(")[2].rstrip(")") not in figures]
+    lines = [line for name in parts.ORDER for line in (*kept, *new) if line.endswith(f"({name})")]
+    documents.write(README, "headlines", "".join(f"{line}\n" for line in lines))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -67,12 +67,12 @@ class _Puts:
                         raise RuntimeError("MQCMIT")
 
 
-def measure(bench: Bench, cases: Sequence[Case], load: Load, rounds: int) -> dict[Case, list[Spent]]:
+def measure(bench: Bench, cases: Sequence[Case], load: Load, rounds: Iterable[int]) -> dict[Case, list[Spent]]:
     """Return what each case took, for each round."""
     spent: dict[Case, list[Spent]] = {case: [] for case in cases}
     with ExitStack() as opened:
         works = {case: opened.enter_context(_work(bench, case, load)) for case in cases}
-        for number in range(rounds + 1):
+        for number in rounds:
             first = number % len(cases)
             for case in (*cases[first:], *cases[:first]):
                 took = bench.spent(case.instances, works[case])

@@ -7,6 +7,7 @@ number of groups and take turns. Every message is accounted for.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console
@@ -21,12 +22,12 @@ _CELLS = [(instances, producers) for instances in INSTANCES for producers in PRO
 
 
 def measure(
-    bench: Bench, producers: Producers, load: Load, rounds: int
+    bench: Bench, producers: Producers, load: Load, rounds: Iterable[int]
 ) -> tuple[dict[tuple[int, int], list[Spent]], dict[tuple[int, int], list[int]]]:
     """Return by instances and producers what each round took, and the groups that each instance got in all rounds."""
     spent: dict[tuple[int, int], list[Spent]] = {cell: [] for cell in _CELLS}
     arrived = {cell: [0] * cell[0] for cell in _CELLS}
-    for number in range(rounds + 1):
+    for number in rounds:
         first = number % len(_CELLS)
         for cell in _CELLS[first:] + _CELLS[:first]:
             instances, processes = cell

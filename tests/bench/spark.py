@@ -15,7 +15,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -42,8 +42,11 @@ _PUT = CMQC.MQPMO_SYNCPOINT | CMQC.MQPMO_SYNC_RESPONSE | CMQC.MQPMO_NEW_MSG_ID |
 _BROWSE = CMQC.MQGMO_COMPLETE_MSG | CMQC.MQGMO_NO_PROPERTIES | CMQC.MQGMO_FAIL_IF_QUIESCING
 
 
-def measure(groups: int, messages: int, rounds: int) -> dict[str, Any]:
-    """Return rows in a second of each round, and shares of time, for so many groups of so many messages."""
+def measure(groups: int, messages: int, rounds: Callable[[str], Iterable[int]]) -> dict[str, Any]:
+    """Return rows in a second of each round, and shares of time, for so many groups of so many messages.
+
+    ``rounds`` returns the numbers of the rounds of source or sink.
+    """
     with tempfile.TemporaryDirectory() as directory:
         mqsc = Path(directory, "bench.mqsc")
         mqsc.write_text(MQSC)
@@ -67,16 +70,20 @@ def measure(groups: int, messages: int, rounds: int) -> dict[str, Any]:
             }
             found: dict[str, Any] = {"groups": groups, "messages": messages, "payload_bytes": len(_PAYLOAD)}
             for side, (by_hand, by_spark) in sides.items():
-                found[side] = _in_turns(qmgr, by_hand, by_spark, groups * messages, rounds)
+                found[side] = _in_turns(qmgr, by_hand, by_spark, groups * messages, rounds(side))
             return found
 
 
 def _in_turns(
-    qmgr: EmbeddedQueueManager, by_hand: Callable[[], Any], by_spark: Callable[[], Any], rows: int, rounds: int
+    qmgr: EmbeddedQueueManager,
+    by_hand: Callable[[], Any],
+    by_spark: Callable[[], Any],
+    rows: int,
+    rounds: Iterable[int],
 ) -> dict[str, Any]:
     reader = Reader(qmgr)
     figures: dict[str, list[float]] = {f"{who}_{what}": [] for who in ("raw", "spark") for what in ("rows_s", "share")}
-    for number in range(rounds + 1):
+    for number in rounds:
         for who, work in (("raw", by_hand), ("spark", by_spark)):
             began, used = time.perf_counter(), _cpu_s(qmgr.pid)
             took = work() or time.perf_counter() - began

@@ -10,6 +10,7 @@ import os
 import statistics
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from rich.console import Console
@@ -19,8 +20,8 @@ from mqgroups.embedded import EmbeddedQueueManager
 from mqgroups.embedded.libmqm.build import build
 
 
-def measure(qmgr: EmbeddedQueueManager, calls: int, rounds: int) -> dict[str, dict[str, float]]:
-    """Return for each kind of call the medians of ``rounds`` rounds: microseconds a call, in all, of client and server."""
+def measure(qmgr: EmbeddedQueueManager, calls: int, rounds: Iterable[int]) -> dict[str, dict[str, float]]:
+    """Return for each kind of call the medians of all rounds: microseconds a call, in all, of client and server."""
     client = build()
     lib = client / "lib64"
     found: dict[str, list[tuple[float, ...]]] = {}
@@ -31,7 +32,7 @@ def measure(qmgr: EmbeddedQueueManager, calls: int, rounds: int) -> dict[str, di
         subprocess.run([*compiler, f"-L{lib}", "-lmqic_r", f"-Wl,-rpath,{lib}"], check=True)
         environment = {**os.environ, "MQSERVER": f"{qmgr.channel}/TCP/{qmgr.conn_name}"}
         command = [program, str(qmgr.pid), str(calls)]
-        for number in range(rounds + 1):
+        for number in rounds:
             done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
             if number:  # the first round warms up
                 for line in done.stdout.splitlines():

@@ -68,7 +68,7 @@ def test_purge_takes_the_records_and_leaves_the_groups_and_the_mark(left, run):
 
 def test_purge_can_take_the_messages_of_unfinished_groups_and_the_mark(left, run):
     said = run("purge", "--sink", left.sink, "--yes", "--unfinished-groups", "--high-water-mark")
-    assert said.output == "purged: records of 2 groups, 2 messages of unfinished groups, 1 high-water marks\n"
+    assert said.output == "purged: records of 2 groups, 2 messages of unfinished groups, 1 high-water mark\n"
     assert left.kinds() == []
     assert left.depth() == 3 + 3
     assert set(left.groups()) == {"A", "B"}

@@ -37,7 +37,7 @@ def test_check_says_what_would_be_read_and_written(config, owner):
     owner.put_group([b"1", b"2"])
     result = invoke("check", config)
     assert result.exit_code == 0, result.output
-    assert f"{owner.queue}: 1 groups, 2 messages" in result.output
+    assert f"{owner.queue}: 1 group, 2 messages" in result.output
     assert "a group for each a" in result.output
     assert "MQGROUPS.SPARK.P, to be made" in result.output
 

@@ -209,6 +209,21 @@ def test_a_connection_that_is_lost_while_a_record_is_taken_away_does_no_harm(own
 # --- a group is interrupted
 
 
+def test_an_interrupted_group_is_shown_with_its_properties(owner, recover):
+    qmgr = owner.connect()
+    group = owner.producer(qmgr).group(name="orders 0815", properties={"lines": 1200})
+    for data in THIS:
+        group.put(data)
+    qmgr.close()
+    lines = recover().stdout.splitlines()
+    assert lines[5:8] == [
+        "  checkpoint    None",
+        "  property      lines = 1200",
+        "  property      mqgroups.Name = 'orders 0815'",
+    ]
+    assert json.loads(recover("--json").stdout)["owners"][0]["record"]["properties"]["lines"] == 1200
+
+
 @statuses
 def test_an_interrupted_group_is_left_for_the_start(owner, recover, status):
     owner.interrupt_put(THIS, checkpoints=range(7), status_layout=status)

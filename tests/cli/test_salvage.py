@@ -14,7 +14,7 @@ from tests.fix_cli import environment
 from tests.fix_mqi import OK
 
 THIS = [b"%d" % number for number in range(1, 8)]
-DONE, FAILED, USAGE, _, OWNER_ACTIVE, REFUSED, NO_CONNECTION, _, DOUBLED = range(9)
+DONE, FAILED, USAGE, _, OWNER_ACTIVE, REFUSED, NO_CONNECTION = range(7)
 A = b"A" * 24
 
 
@@ -41,80 +41,6 @@ def interrupted(owner):
     owner.interrupt_put(THIS[:6])
     owner.empty(owner.status_queue("put"))
     return owner.on_queue()[0].group_id
-
-
-def test_looking_shows_each_group_and_what_is_missing(owner, salvage):
-    owner.put_raw_group([b"one", b"two"])
-    for number in (4, 6):
-        owner.put_raw(b"x", GroupId=A, MsgSeqNumber=number, MsgFlags=mq.MQMF_MSG_IN_GROUP, Persistence=1)
-    whole = owner.on_queue()[0].group_id
-    result = salvage("look")
-    assert (result.exit_code, result.stderr) == (DONE, "")
-    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
-    assert lines[1].startswith(f"{whole.hex()} whole 2 1 2 - no ")
-    assert lines[2].startswith(f"{A.hex()} no beginning, no end, gap 2 4 6 5 to 6 yes ")
-    assert lines[3] == ("2 groups; 0 messages not in groups; open handles: 0 for input, 0 for output; hidden: nothing")
-
-
-def test_a_group_that_is_there_twice_is_doubled_and_has_an_exit_code_of_its_own(owner, salvage):
-    for number, flags in ((1, mq.MQMF_MSG_IN_GROUP), (2, mq.MQMF_MSG_IN_GROUP | mq.MQMF_LAST_MSG_IN_GROUP)):
-        for _ in range(2):
-            owner.put_raw(b"x", GroupId=A, MsgSeqNumber=number, MsgFlags=flags, Persistence=1)
-    result = salvage("look")
-    assert (result.exit_code, f"{A.hex()}  doubled" in result.stdout) == (DOUBLED, True)
-    said = json.loads(salvage("look", "--json").stdout)
-    (group,) = said["groups"]
-    assert (said["exit_code"], group["whole"], group["doubled"], group["overlapping"]) == (DOUBLED, False, True, 2)
-
-
-def test_what_units_of_work_hide_is_told(owner, salvage, monkeypatch):
-    owner.put_raw_group(THIS)
-    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
-    assert handle.get(mq.MQGMO_SYNCPOINT).code == OK
-    handle.close()
-    told = salvage("look").stdout
-    monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
-    unasked = salvage("look")
-    owner.eye.back_out()
-    assert "hidden: 1 messages put or got in units of work" in told
-    assert (
-        "hidden: an unknown number of messages in units of work (MQOPEN for queue NO.SUCH.QUEUE: 2085" in unasked.stdout
-    )
-    assert unasked.exit_code == DONE
-
-
-def test_looking_in_json_tells_the_same(owner, salvage, interrupted):
-    result = salvage("look", "--json")
-    said = json.loads(result.stdout)
-    (group,) = said.pop("groups")
-    assert said == {
-        "q_mgr_name": owner.target.q_mgr_name,
-        "queue": owner.queue,
-        "others": 0,
-        "open_input": 0,
-        "open_output": 0,
-        "uncommitted": 0,
-        "unasked": "",
-        "exit_code": DONE,
-    }
-    put_by, first_put, last_put = (group.pop(name) for name in ("put_by", "first_put", "last_put"))
-    assert len(put_by) == 1
-    assert len(first_put) == len(last_put) == 16
-    assert group == {
-        "group_id": interrupted.hex(),
-        "messages": 4,
-        "first": [1, 0],
-        "end": [5, 0],
-        "gaps": [],
-        "last": 0,
-        "has_head": True,
-        "has_end": False,
-        "whole": False,
-        "doubled": False,
-        "overlapping": 0,
-        "persistences": [mq.MQPER_PERSISTENT],
-        "backout_count": 0,
-    }
 
 
 def test_a_record_is_written_only_when_told_to(owner, rebuild, interrupted):
@@ -151,7 +77,7 @@ def test_a_damaged_record_is_moved_away_and_named(owner, rebuild, interrupted, m
     result = rebuild("--apply")
     assert (result.exit_code, "mqgroups salvage rebuild" in result.stderr) == (REFUSED, True)
     result = rebuild("--apply", "--unreadable-to", away)
-    assert f"moved 1 messages of {owner.status_queue('put')} to {away}" in result.stdout
+    assert f"moved 1 message of {owner.status_queue('put')} to {away}" in result.stdout
     assert [message.data for message in owner.on_queue(away)] == [b"damaged"]
 
 
@@ -216,7 +142,7 @@ def test_nowhere_to_move_a_group_to_is_misuse(salvage, interrupted):
     assert (result.exit_code, "no BOQNAME" in result.stderr) == (USAGE, True)
 
 
-@pytest.mark.parametrize("wrong", [("move", "--group", "12"), ("look", "--group", "12"), ("rebuild", "--role", "put")])
+@pytest.mark.parametrize("wrong", [("move", "--group", "12"), ("rebuild", "--role", "put")])
 def test_a_command_that_is_not_understood_ends_with_2(salvage, wrong):
     assert salvage(*wrong).exit_code == USAGE
 
@@ -226,5 +152,5 @@ def test_a_checkpoint_that_is_not_json_is_not_understood(rebuild, interrupted):
 
 
 def test_a_queue_manager_that_is_not_there_is_told(salvage):
-    result = salvage("look", MQGROUPS_CONN_NAME="localhost(1)")
+    result = salvage("move", "--group", "00" * 24, MQGROUPS_CONN_NAME="localhost(1)")
     assert (result.exit_code, result.stdout) == (NO_CONNECTION, "")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgroups.core.inspection import Browsed, GroupInspection, Place, QueueInspection, Run, with_message
+from mqgroups.core.inspection import Browsed, GroupTally, Place, QueueInspection, Run
 from mqgroups.core.model import MsgFlag, Role
 from mqgroups.core.salvage import DOUBTS, CannotSalvage, Obstacle, interrupted, interrupted_at, movable
 
@@ -25,10 +25,10 @@ def message(number, flags=MIG, offset=0, length=10, **more):
 
 def inspected(messages, group_id=G):
     """Return the inspection of a group after these messages."""
-    group = GroupInspection(group_id)
+    tally = GroupTally(group_id)
     for each in messages:
-        group = with_message(group, each)
-    return group
+        tally.add(each)
+    return tally.inspection()
 
 
 def on_queue(*groups, uncommitted=0, unasked="", open_input=0, open_output=0):
@@ -54,6 +54,18 @@ def test_a_group_is_whole_in_whatever_order_its_messages_are_browsed(messages):
     group = inspected(messages)
     assert group.runs == (Run(Place(1), Place(5)),)
     assert (group.messages, group.last, group.has_head, group.has_end, group.is_consistent) == (7, 4, True, True, True)
+
+
+@given(st.permutations([*WALK, WALK[2]]), st.integers(0, 8))
+def test_a_tally_that_is_packed_and_unpacked_in_the_middle_counts_the_same(messages, many):
+    tally, through = GroupTally(G), GroupTally(G)
+    for number, each in enumerate(messages):
+        if number == many:
+            through = GroupTally.unpacked(through.packed())
+        tally.add(each)
+        through.add(each)
+        assert through.is_complete == tally.is_complete
+    assert through.inspection() == tally.inspection()
 
 
 @given(st.permutations(WALK), st.integers(0, 7))

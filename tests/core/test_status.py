@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import fields, replace
 
 import pytest
@@ -42,6 +43,14 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
+property_values = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=20)
+    | st.binary(max_size=20)
+)
 records = st.builds(
     StatusRecord,
     role=st.sampled_from(Role),
@@ -60,6 +69,7 @@ records = st.builds(
     offset=st.integers(0, MAX_MSG_SEQ_NUMBER),
     checkpoint=st.binary(max_size=60) | json_values,
     traceparent=st.text(max_size=60),
+    properties=st.none() | st.dictionaries(st.text(max_size=9), property_values, max_size=3),
 )
 
 
@@ -133,6 +143,16 @@ def test_another_schema_version_is_told_from_damage(schema):
         {"checkpoint": {"yaml": 1}},
         {"checkpoint": 1},
         {"traceparent": None},
+        {"properties": []},
+        {"properties": {"file": ["a"]}},
+        {"properties": {"file": {"bytes": "?"}}},
+        {"properties": {"file": {"bytes": 5}}},
+        {"properties": {"file": {"float": "1.5"}}},
+        {"properties": {"file": {"float": []}}},
+        {"properties": {"file": {}}},
+        {"properties": {"file": 1 << 63}},
+        {"properties": {"file": "\udfff"}},
+        {"properties": {"\udfff": "file"}},
         {"role": ["put"]},
         {"epoch": True},
         {"epoch": 1.0},
@@ -252,11 +272,12 @@ def test_a_record_that_was_forged_is_a_good_one_or_rejected(data, record):
         return
     for field in fields(StatusRecord):
         kind = type(getattr(RECORD, field.name))
-        if field.name not in ("checkpoint", "suspect"):
+        if field.name not in ("checkpoint", "suspect", "properties"):
             assert type(getattr(found, field.name)) is kind
     again = decode(encode(found))
     assert again == found
     assert types_of(again.checkpoint) == types_of(found.checkpoint)
+    assert types_of(again.properties) == types_of(found.properties)
 
 
 @given(record=records, at=st.integers(0), new=st.binary(max_size=3), gone=st.integers(0, 3))
@@ -280,10 +301,18 @@ def test_a_missing_field_is_rejected():
             decode(sealed(values))
 
 
-def test_a_record_from_before_traces_is_read():
+@pytest.mark.parametrize("field", ["traceparent", "properties"])
+def test_a_record_from_before_a_field_existed_is_read(field):
     values = values_of(RECORD)
-    del values["traceparent"]
+    del values[field]
     assert decode(sealed(values)) == RECORD
+
+
+def test_properties_that_json_does_not_have_come_back():
+    found = decode(encode(replace(RECORD, properties={"not": math.nan, "more": math.inf, "bytes": b"\0"}))).properties
+    assert found is not None
+    assert repr(found["not"]) == "nan"
+    assert (found["more"], found["bytes"]) == (math.inf, b"\0")
 
 
 endless: list[object] = []

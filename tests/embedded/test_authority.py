@@ -217,6 +217,21 @@ def test_a_user_without_connect_cannot_connect(target, mqi):
     assert code == REFUSED
 
 
+CHANNEL_OF_FRED = "DEFINE CHANNEL('OF.FRED') CHLTYPE(SVRCONN) MCAUSER('fred') REPLACE"
+
+
+def test_who_gives_no_credentials_may_not_what_the_mcauser_of_the_channel_may_not(target, mqi, mqsc):
+    mqsc(CHANNEL_OF_FRED)
+    assert mqi.connect(target.q_mgr_name, "OF.FRED", target.conn_name)[0] == REFUSED
+    # Credentials that are given count more.
+    assert mqi.connect(target.q_mgr_name, "OF.FRED", target.conn_name, user="admin", password="pw")[0] == OK
+
+
+def test_who_gives_no_credentials_works_as_the_mcauser_of_the_channel(target, mqi, mqsc, grant):
+    mqsc(CHANNEL_OF_FRED)
+    assert mqi.connect(target.q_mgr_name, "OF.FRED", target.conn_name)[0] == OK
+
+
 def test_who_gives_no_credentials_and_who_is_in_group_mqm_may_everything(target, connect):
     for credentials in ({}, {"user": "admin", "password": "pw"}):
         connection = connect(to=target, **credentials)

@@ -174,3 +174,42 @@ def test_a_host_name_is_listened_on_only_where_it_means_loopback(monkeypatch, tm
     resolves_to("127.0.0.1")
     assert listening.listen("my.host", 0)[0] == "127.0.0.1"
     listening.stop()
+
+
+SIGNALLED = """
+import os, pathlib, signal, sys, threading
+from mqgroups.embedded.serve import process
+
+def run(nth, data):
+    # SIGTERM comes at the nth line that this thread executes once it is ready, or else soon after.
+    later = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM))
+    left = nth
+
+    def trace(frame, event, arg):
+        nonlocal left
+        left -= event == "line"
+        if not left:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return trace
+
+    def ready(*_):
+        later.start()
+        caller = sys._getframe(1)
+        caller.f_trace = trace
+        sys.settrace(trace)
+
+    process.run("QM1", "127.0.0.1", 0, data, ready=ready)
+    sys.settrace(None)
+    later.cancel()
+
+for nth in range(1, 26):
+    run(nth, pathlib.Path(sys.argv[1], str(nth)))
+    print(nth, flush=True)
+"""
+
+
+def test_a_signal_ends_it_between_any_two_lines_of_its_waiting(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNALLED, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout.split()) == (0, [str(nth) for nth in range(1, 26)]), done.stderr

@@ -681,6 +681,27 @@ def test_no_compiler_is_a_clear_error(monkeypatch: pytest.MonkeyPatch, tmp_path:
         build()
 
 
+def test_a_library_in_the_package_needs_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    packaged = build(tmp_path / "built")
+    monkeypatch.setattr(build_module, "_PACKAGED", packaged)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    assert build() == packaged
+
+
+def test_a_library_in_the_package_that_is_of_other_sources_is_not_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # Given a packaged library, and a table of verbs that has changed since
+    packaged = build(tmp_path / "built")
+    monkeypatch.setattr(build_module, "_PACKAGED", packaged)
+    monkeypatch.setenv("MQGROUPS_CACHE", str(tmp_path / "cache"))
+    header = build_module.verbs_header()
+    monkeypatch.setattr(build_module, "verbs_header", lambda: f"{header}/* changed */\n")
+    # When the library is asked for, then it is compiled
+    assert build().parent == tmp_path / "cache"
+
+
 @pytest.mark.parametrize("sanitizers", ["address,undefined", "thread"])
 def test_every_call_is_clean_under_the_sanitizers(tmp_path: Path, sanitizers: str) -> None:
     """AddressSanitizer (with leaks) and UndefinedBehaviorSanitizer, then ThreadSanitizer, on a real embedded queue manager."""

@@ -133,6 +133,8 @@ class Application:
                     if not self._goes_on():
                         raise
                 else:
+                    if getattr(owner, "stopping", False):
+                        return
                     # Before closing takes the record of the completed group away.
                     self.is_done()
             self.forget(owner)

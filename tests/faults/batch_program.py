@@ -68,6 +68,7 @@ class BatchProgram(Application):
             status_queue=self.status_queue,
             commit_every=Every(messages=self.pattern.every),
             claim_wait_s=self.patience_s,
+            put_response=self.pattern.put_response,
         )
         return BatchProducer(connection_of(connection), settings)
 

@@ -6,11 +6,12 @@ Phases, each in a module of its own:
 2. Double faults: a second one at each call of the recovery from the first.
 3. Zombies: each pattern stopped before each call, replaced by a successor, and let go on (``zombies.py``).
 4. Interruptions: an exception at each line of the library, and the application goes on (``interruptions.py``).
-5. Foreign ends of units of work, on connections that are shared with the application (``foreign_ends.py``).
-6. A second thread in what the first one has in hand (``intrusions.py``).
-7. SIGINT at any time (``signals.py``).
-8. Cases drawn from the seed: several faults, several programs on one queue, a queue manager that is killed (``randomly.py``).
-9. Single faults of the producers on clusters, with what keeps a group at one instance taken out: here groups have to split, or
+5. ``stop()`` at each MQI call, and a fault while the program stops (``stops.py``).
+6. Foreign ends of units of work, on connections that are shared with the application (``foreign_ends.py``).
+7. A second thread in what the first one has in hand (``intrusions.py``).
+8. SIGINT at any time (``signals.py``).
+9. Cases drawn from the seed: several faults, several programs on one queue, a queue manager that is killed (``randomly.py``).
+10. Single faults of the producers on clusters, with what keeps a group at one instance taken out: here groups have to split, or
    the campaign would not show anything about that.
 
 After each case the independent reader looks at what is there. Exit code 1 if anything was not as it should be; each failure
@@ -33,7 +34,7 @@ from typing import Any
 
 from rich.console import Console
 
-from tests.faults import call_faults, foreign_ends, interruptions, intrusions, pool, randomly, signals, zombies
+from tests.faults import call_faults, foreign_ends, interruptions, intrusions, pool, randomly, signals, stops, zombies
 from tests.faults.extents import FULL, GLIMPSE, LOOK, SHORT, Extent, Extents, Sample, Task
 from tests.faults.interrupter import Place
 from tests.faults.pattern import Pattern
@@ -49,6 +50,7 @@ PHASES = (
     call_faults.DOUBLE,
     zombies.PHASE,
     interruptions.PHASE,
+    stops.PHASE,
     foreign_ends.PHASE,
     intrusions.PHASE,
     signals.PHASE,
@@ -92,6 +94,7 @@ class Campaign:
             (call_faults.DOUBLE, lambda: call_faults.doubles(made, extents, sample)),
             (zombies.PHASE, lambda: zombies.tasks(calls, extents, sample)),
             (interruptions.PHASE, self._interruptions),
+            (stops.PHASE, lambda: stops.tasks(plain_calls, plain.stops, sample)),
             (foreign_ends.PHASE, lambda: foreign_ends.tasks(plain_calls, plain.foreign_ends, sample)),
             (intrusions.PHASE, lambda: intrusions.tasks(plain_calls, plain.intrusions, plain.races, sample)),
             (signals.PHASE, lambda: signals.tasks(plain.signals if self._plain else 0, sample)),

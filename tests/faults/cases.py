@@ -29,6 +29,7 @@ REFUSALS = {
     ),
     "MQGET": (mq.MQRC_SYNCPOINT_LIMIT_REACHED, mq.MQRC_BACKED_OUT),
     "MQCMIT": (mq.MQRC_BACKED_OUT,),
+    "MQSTAT": (mq.MQRC_RESOURCE_PROBLEM,),
 }
 LOST = ("drop-before", "drop-after")
 KILLED = ("kill_client-before", "kill_client-after")

@@ -36,6 +36,14 @@ class Harm:
         file = str(self._directory / f"{name}.{role}")
         return Job(role, qmgr.q_mgr_name, qmgr.channel, qmgr.conn_name, queue, name, messages, every, checkpoints, file)
 
+    def filled_job(self, role: str, *, messages: int, every: int, checkpoints: bool) -> Job:
+        """Return a job on a new queue, which has the group if the job is to get it. No fault is left over."""
+        self.qmgr.clear_faults()
+        job = self.job(role, messages=messages, every=every, checkpoints=checkpoints)
+        if role == "get":
+            self.fill(job)
+        return job
+
     def browse(self, queue: str) -> list[Seen]:
         """Browse everything that is committed on a queue, in physical order; nothing if there is no such queue."""
         found = self._reader.browse(queue)

@@ -29,6 +29,7 @@ class Extent:
         zombie_variants: for each of them, so many drawn more whose successor or whose own way is disturbed too.
         lines: interruptions at each line of the library; of its opcodes a tenth of that.
         pairs: so much of ``lines`` again with a second interruption in the recovery.
+        stops: at each call, alone and with a fault after it.
         foreign_ends: at each call, by each way to end a unit of work.
         intrusions: of a second thread at each call.
         signals, races: that come at any time.
@@ -43,6 +44,7 @@ class Extent:
     zombie_variants: float = 0
     lines: float = 0
     pairs: float = 0
+    stops: float = 0
     foreign_ends: float = 0
     intrusions: float = 0
     signals: int = 0
@@ -88,6 +90,7 @@ SHORT = Extents(
         zombie_variants=0.1,
         lines=0.005,
         pairs=0.001,
+        stops=0.02,
         foreign_ends=0.025,
         intrusions=0.03,
         signals=10,
@@ -111,6 +114,7 @@ GLIMPSE = Extents(
         zombie_variants=0.05,
         lines=0.001,
         pairs=0.0003,
+        stops=0.003,
         foreign_ends=0.006,
         intrusions=0.01,
         signals=1,
@@ -132,6 +136,7 @@ FULL = Extents(
         zombie_variants=2,
         lines=0.4,
         pairs=0.1,
+        stops=0.3,
         foreign_ends=0.3,
         intrusions=1,
         signals=300,
@@ -155,6 +160,7 @@ LOOK = Extents(
         zombie_variants=0.2,
         lines=0.006,
         pairs=0.001,
+        stops=0.02,
         foreign_ends=0.03,
         intrusions=0.05,
         signals=10,

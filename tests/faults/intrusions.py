@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from mqgroups.core.modes import PutResponse
 from mqgroups.errors import GroupUsage, MQGroupsError
 from tests.faults.extents import Sample, Task, split
 from tests.faults.going_on import PATIENCE_S
@@ -100,7 +101,9 @@ def run(site: Site, name: str, what: str) -> Result:
 def race(site: Site, seed: str) -> Result:
     """Run a case of a race."""
     machine, draw, result = site.single(), random.Random(seed), Result(runs=1, fired=1, starts=1)
-    pattern = Pattern("put", draw.choice(("classic", "segmented")), False, 1, draw.choice((1, 2, 7, 100)))
+    status, every = draw.choice(("classic", "segmented")), draw.choice((1, 2, 7, 100))
+    response: PutResponse = "async" if draw.random() < 0.5 else "sync"
+    pattern = Pattern("put", status, False, 1, every, put_response=response)
     program = machine.program(pattern)
     program.patience_s = PATIENCE_S
     with machine.prepared(program), machine.deadline(result):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from mqgroups.core.modes import PutResponse
 from tests.faults.reader import Seen, looks_whole, wrong_with_group
 
 SEGMENT_BYTES = 4
@@ -20,6 +21,7 @@ class Pattern:
         segmented: whether messages are longer than a segment.
         messages, groups: messages in each group, and how many groups.
         every: how often it takes a syncpoint.
+        put_response: whether its puts are all answered.
         stays: after an error the program goes on with the producer or consumer that it has, instead of ending.
     """
 
@@ -29,13 +31,15 @@ class Pattern:
     messages: int
     every: int
     groups: int = 1
+    put_response: PutResponse = "sync"
     stays: bool = False
 
     @property
     def name(self) -> str:
         """As it stands in tables and in the names of cases."""
         status = "one-unit-of-work" if self.every >= 100 else self.status
-        return f"{self.role}/{status}/{'segments' if self.segmented else 'plain'}"
+        response = "" if self.put_response == "sync" else f"/{self.put_response}"
+        return f"{self.role}/{status}/{'segments' if self.segmented else 'plain'}{response}"
 
     def payloads(self) -> list[bytes]:
         """Return the data of the messages; with segments two of three messages are longer than one."""

@@ -66,6 +66,24 @@ def _cluster_patterns() -> list[Pattern]:
     ]
 
 
-PATTERNS = {pattern.name: pattern for pattern in (*_patterns(), *_batch_patterns(), *_cluster_patterns())}
+def _asynchronous_patterns() -> list[Pattern]:
+    """Return those whose puts are not all answered: the first of each group and the last of each unit of work are."""
+    plain = [
+        Pattern("put", "classic", False, 4, 100, put_response="async"),
+        Pattern("put", "classic", False, 7, 3, put_response="async"),
+        Pattern("put", "classic", True, 3, 3, put_response="async"),
+        Pattern("put", "segmented", False, 7, 3, put_response="async"),
+        Pattern("pipe", "classic", False, 4, 100, put_response="async"),
+        Pattern("pipe", "segmented", False, 7, 4, put_response="async"),
+    ]
+    batch = Pattern("batch", "classic", False, 5, 4, groups=2, put_response="async")
+    cluster = Pattern("cluster-put", "classic", False, 5, 4, groups=3, put_response="async")
+    return [*plain, batch, cluster]
+
+
+PATTERNS = {
+    pattern.name: pattern
+    for pattern in (*_patterns(), *_batch_patterns(), *_cluster_patterns(), *_asynchronous_patterns())
+}
 # The three ways to use the library at one queue manager, in all their forms.
 PLAIN_ROLES = ("put", "get", "pipe")

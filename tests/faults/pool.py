@@ -15,7 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.faults import call_faults, foreign_ends, interruptions, intrusions, randomly, signals, zombies
+from tests.faults import call_faults, foreign_ends, interruptions, intrusions, randomly, signals, stops, zombies
 from tests.faults.extents import Task
 from tests.faults.interrupter import Place
 from tests.faults.patterns import PATTERNS
@@ -27,6 +27,7 @@ _PHASES: dict[str, Callable[..., Result]] = {
     "zombie": zombies.run,
     "interruption": interruptions.run,
     "foreign": foreign_ends.run,
+    "stop": stops.run,
     "intrusion": intrusions.run,
     "race": intrusions.race,
     "signal": signals.run,

@@ -45,7 +45,12 @@ class PutProgram(Application):
         segment_bytes = SEGMENT_BYTES if self.pattern.segmented else None
         settings = self._settings()
         return connection.group_producer(
-            self.queue, segment_bytes=segment_bytes, full_wait_s=_FULL_WAIT_S, bind=self.bind, **settings
+            self.queue,
+            segment_bytes=segment_bytes,
+            full_wait_s=_FULL_WAIT_S,
+            bind=self.bind,
+            put_response=self.pattern.put_response,
+            **settings,
         )
 
     def work(self, producer: Any) -> None:
@@ -143,6 +148,7 @@ class PipeProgram(GetProgram):
             wait_s=self.wait_s,
             group_wait_s=self.patience_s,
             full_wait_s=_FULL_WAIT_S,
+            put_response=self.pattern.put_response,
             **self._settings(),
         )
 

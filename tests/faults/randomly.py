@@ -71,6 +71,7 @@ def _pattern(draw: random.Random, roles: Sequence[str]) -> Pattern:
         every=draw.choice((1, 2, 3, 5, 100)),
         groups=draw.randint(1, 3),
         stays=draw.random() < 0.5,
+        put_response="async" if draw.random() < 0.3 else "sync",
     )
 
 

@@ -6,12 +6,12 @@ once, in order, and both status queues empty; and what the consumer handled must
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 
 import pytest
 
 from mqgroups.embedded import Fault
+from tests.each_call import Call, each_call
 from tests.faults import worker
 from tests.faults.conftest import Harm
 from tests.faults.reader import Reader, Seen, wrong_with_group
@@ -67,73 +67,57 @@ def _check(harm: Harm, job: Job) -> None:
     assert left == []
 
 
+@each_call(least=8, most=46)
 @pytest.mark.parametrize("checkpoints", [False, True], ids=["classic", "checkpoints"])
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("role", ["put", "get"])
 @pytest.mark.parametrize(("messages", "every"), SHAPES)
 def test_client_killed_at_every_mqi_call_loses_and_doubles_nothing(
-    harm: Harm, role: str, when: str, checkpoints: bool, messages: int, every: int
+    harm: Harm, role: str, when: str, checkpoints: bool, messages: int, every: int, call: Call
 ) -> None:
-    for nth in itertools.count(1):
-        job = harm.job(role, messages=messages, every=every, checkpoints=checkpoints)
-        if role == "get":
-            harm.fill(job)
-        harm.qmgr.clear_faults()
-        harm.qmgr.arm(Fault("kill_client", when, nth))
-        code = worker.run(job)
-        fired = harm.qmgr.faults_fired()
-        harm.qmgr.clear_faults()
-        assert code == (_KILLED if fired else 0)
-        if fired:
-            _until_done(harm, job)
-        _check(harm, job)
-        if not fired:
-            # Every call of an undisturbed run was somebody's last: connecting, opening, N + 3U and closing.
-            units = -(-messages // every)
-            assert nth > messages + 3 * units
-            return
+    job = harm.filled_job(role, messages=messages, every=every, checkpoints=checkpoints)
+    harm.qmgr.arm(Fault("kill_client", when, call.nth))
+    code = worker.run(job)
+    fired = harm.qmgr.faults_fired()
+    harm.qmgr.clear_faults()
+    assert code == (_KILLED if fired else 0)
+    if fired:
+        _until_done(harm, job)
+    _check(harm, job)
+    call.check(fired)
 
 
+@each_call(least=3, most=6)
 @pytest.mark.parametrize("checkpoints", [False, True], ids=["classic", "checkpoints"])
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("role", ["put", "get"])
 def test_queue_manager_killed_at_every_commit_loses_and_doubles_nothing(
-    harm: Harm, role: str, when: str, checkpoints: bool
+    harm: Harm, role: str, when: str, checkpoints: bool, call: Call
 ) -> None:
-    for nth in itertools.count(1):
-        job = harm.job(role, messages=5, every=2, checkpoints=checkpoints)
-        if role == "get":
-            harm.fill(job)
-        harm.qmgr.clear_faults()
-        harm.qmgr.arm(Fault("kill_server", when, nth, verb="MQCMIT"))
-        code = worker.run(job)
-        if code == 0:
-            assert nth > 3
-            harm.qmgr.clear_faults()
-            _check(harm, job)
-            return
+    job = harm.filled_job(role, messages=5, every=2, checkpoints=checkpoints)
+    harm.qmgr.arm(Fault("kill_server", when, call.nth, verb="MQCMIT"))
+    code = worker.run(job)
+    if code != 0:
         assert code == worker.ENVIRONMENT_FAILED
         assert harm.qmgr.wait() == _KILLED
         harm.qmgr.start()
         _until_done(harm, job)
-        _check(harm, job)
+    harm.qmgr.clear_faults()
+    _check(harm, job)
+    call.check(code)
 
 
+@each_call(least=14, most=46)
 @pytest.mark.parametrize("role", ["put", "get"])
-def test_lost_reply_of_every_call_loses_and_doubles_nothing(harm: Harm, role: str) -> None:
-    for nth in itertools.count(1):
-        job = harm.job(role, messages=5, every=2, checkpoints=True)
-        if role == "get":
-            harm.fill(job)
-        harm.qmgr.clear_faults()
-        harm.qmgr.arm(Fault("drop", "after", nth))
-        worker.run(job)
-        fired = harm.qmgr.faults_fired()
-        harm.qmgr.clear_faults()
-        _until_done(harm, job)
-        _check(harm, job)
-        if not fired:
-            return
+def test_lost_reply_of_every_call_loses_and_doubles_nothing(harm: Harm, role: str, call: Call) -> None:
+    job = harm.filled_job(role, messages=5, every=2, checkpoints=True)
+    harm.qmgr.arm(Fault("drop", "after", call.nth))
+    worker.run(job)
+    fired = harm.qmgr.faults_fired()
+    harm.qmgr.clear_faults()
+    _until_done(harm, job)
+    _check(harm, job)
+    call.check(fired)
 
 
 def test_the_reader_has_a_new_connection_after_the_queue_manager_was_killed(harm: Harm) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from mqgroups.mqi import constants as mq
 from tests.faults.reader import Seen
-from tests.faults.spark.look import wrong_with_output, wrong_with_status
+from tests.faults.spark.look import wrong_with_manifests, wrong_with_output, wrong_with_status
 
 IN_GROUP, LAST = mq.MQMF_MSG_IN_GROUP, mq.MQMF_LAST_MSG_IN_GROUP
 EXPECTED = {"000a": [b"000a:01", b"000a:03"]}
@@ -52,3 +52,32 @@ def test_only_one_high_water_mark_may_be_left():
     assert wrong_with_status([record("high-water mark"), record("intent")]) == [
         "on the status queue: {'high-water mark': 1, 'intent': 1}"
     ]
+
+
+SOURCE = b"S" * 24
+
+
+def manifest(number, source=SOURCE):
+    data = json.dumps({"manifest": f"{number:032x}"}).encode()
+    return Seen(bytes(24), 1, 0, 0, mq.MQPER_PERSISTENT, data, correl_id=source)
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    """A checkpoint whose last offset names the manifests 2 and 10."""
+    (tmp_path / "offsets").mkdir()
+    for number in (9, 10):
+        offset = {"source": SOURCE.hex(), "manifest": f"{number:032x}", "pending": [[f"{2:032x}", 0]]}
+        (tmp_path / "offsets" / str(number)).write_text(f"v1\n{{}}\n{json.dumps(offset)}")
+    return tmp_path
+
+
+def test_what_the_checkpoint_names_is_right_and_other_sources_do_not_matter(checkpoint):
+    seen = [manifest(2), manifest(10), manifest(10), manifest(1, b"T" * 24)]
+    assert wrong_with_manifests(seen, checkpoint) == []
+
+
+@pytest.mark.parametrize("numbers", [(), (2,), (10,), (2, 9, 10)])
+def test_manifests_that_are_missing_or_left_over_are_wrong(checkpoint, numbers):
+    (wrong,) = wrong_with_manifests(map(manifest, numbers), checkpoint)
+    assert wrong.startswith("on the source's status queue")

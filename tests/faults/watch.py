@@ -26,7 +26,7 @@ from mqgroups.status.units_of_work import UnitsOfWork
 from tests.faults.application import Program
 from tests.faults.reader import Reader, says_nothing
 
-_VERBS = ("MQOPEN", "MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK", "MQDISC")
+_VERBS = ("MQOPEN", "MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK", "MQDISC", "MQSTAT")
 _settle = UnitsOfWork.settle
 
 

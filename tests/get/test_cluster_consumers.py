@@ -208,7 +208,7 @@ def test_the_parts_of_a_split_group_can_be_moved_to_one_instance(owners, cluster
 
 @pytest.fixture
 def look(cluster, queue):
-    """A function that runs ``mqgroups salvage look`` at QM1, and at these others."""
+    """A function that runs ``mqgroups groups`` at QM1, and at these others."""
 
     def run(*arguments, at=("QM2", "QM3")):
         here = cluster["QM1"]
@@ -220,9 +220,7 @@ def look(cluster, queue):
             "MQGROUPS_PASSWORD": here.password,
         }
         others = [word for each in at for word in ("--at", f"{each}={cluster[each].conn_name}")]
-        return CliRunner(env=variables).invoke(
-            main, ["salvage", "look", "--queue", queue, "--wait", "0", *others, *arguments]
-        )
+        return CliRunner(env=variables).invoke(main, ["groups", "--queue", queue, "--wait", "0", *others, *arguments])
 
     return run
 
@@ -230,9 +228,9 @@ def look(cluster, queue):
 def test_looking_at_all_instances_ends_in_5_where_a_group_is_split(split_group, look):
     result = look()
     assert (result.exit_code, result.stderr) == (SPLIT, "")
-    assert "1 groups are split over queue managers" in result.stdout
-    lines = [line.split() for line in result.stdout.splitlines() if line.startswith(split_group.hex())]
-    assert [split_group.hex(), "QM2", "1", "to", "4", "whole"] in lines
+    assert "1 group is split over queue managers" in result.stdout
+    lines = [line.split() for line in result.stdout.splitlines() if line.startswith(split_group.hex()[-12:])]
+    assert [split_group.hex()[-12:], "QM2", "1", "to", "4", "whole"] in lines
     said = json.loads(look("--json").stdout)
     (split,) = said["splits"]
     assert (split["group_id"], split["whole_together"], said["exit_code"]) == (split_group.hex(), True, SPLIT)
@@ -243,7 +241,8 @@ def test_looking_at_all_instances_ends_in_0_where_none_is(owners, cluster, queue
     put_at_each(owners, cluster, queue, 1)
     result = look()
     assert (result.exit_code, "0 groups are split" in result.stdout) == (LOOKED, True)
-    assert [f"{name}: 1 groups; 0 messages not in groups" in result.stdout for name in ALL] == [True] * 3
+    assert [f"{queue} at {name}: 8 messages, 0 in no group" in result.stdout for name in ALL] == [True] * 3
+    assert "3 groups: 3 complete; " in result.stdout
 
 
 def test_looking_where_nothing_answers_or_nothing_was_named(look):

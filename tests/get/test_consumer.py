@@ -299,7 +299,7 @@ def test_a_group_without_its_first_message_is_a_warning_once(owner, caplog, alwa
             f"group {A.hex()} cannot be got, because its beginning is missing; 2 of its messages are on the queue"
             in line
         )
-        assert f"`mqgroups salvage look --queue {owner.queue}`" in line
+        assert f"`mqgroups groups --queue {owner.queue}`" in line
         put_parts(owner, B, 7)
         assert list(consumer) == []
         assert [B.hex() in line for line in warnings(caplog)] == [False, True]
@@ -574,6 +574,20 @@ def test_before_commit_is_called_before_each_syncpoint_and_may_set_the_checkpoin
         assert consumer.checkpoint == 4
     # The record is still that of the commit before.
     assert calls == [(True, 0), (True, 2), (True, 4), (False, 5)]
+
+
+def test_a_group_has_a_before_commit_of_its_own_after_its_consumers(owner):
+    for _ in range(2):
+        owner.put_raw_group(THIS[:3])
+    calls = []
+    with owner.consumer() as consumer:
+        consumer.before_commit(lambda _: calls.append("consumer"))
+        groups = iter(consumer)
+        group = next(groups)
+        group.before_commit(lambda same: calls.append("group" if same is group else "another"))
+        process(group)
+        process(next(groups))
+    assert calls == ["consumer", "group"] * 2 + ["consumer"] * 2
 
 
 @pytest.mark.parametrize("at", [1, 2, 3])

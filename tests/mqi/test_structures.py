@@ -1,4 +1,4 @@
-"""The structures' layouts, field by field at the offsets of IBM's topics MQMD, MQPMO, MQGMO and MQOD."""
+"""The structures' layouts, field by field at the offsets of IBM's topics MQMD, MQPMO, MQGMO, MQOD and MQSTS."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ GROUP = b"G" * 24
         (st.pmo(0), 184, b"PMO ", 2),
         (st.gmo(0), 112, b"GMO ", 2),
         (st.od("Q"), 424, b"OD  ", 3),
+        (st.sts(), 280, b"STAT", 1),
     ],
 )
 def test_length_identifier_and_version(structure, length, struc_id, version):
@@ -71,6 +72,23 @@ def test_every_field_of_a_pmo_and_an_od_is_where_it_belongs():
     assert [st.name_at(od, slice(at, at + 48)) for at in (12, 60, 108)] == ["MODEL", "QM2", "NEW"]
 
 
+def test_every_field_of_an_sts_that_is_read_is_where_it_belongs():
+    # Eight longs, counting StrucId, then four names: MQSTS of Version 1 is 224 bytes, on every platform.
+    sts = struct.pack("4s7i", b"STAT", 1, 2, 2053, 4, 5, 6, 1) + b"ORDERS".ljust(48) + bytes(144 + 56)
+    assert len(sts) == st.STS_LENGTH
+    fields = (st.STS_COMP_CODE, st.STS_REASON, st.STS_PUT_WARNING_COUNT, st.STS_PUT_FAILURE_COUNT)
+    assert [st.long_at(sts, field) for field in fields] == [2, 2053, 5, 6]
+    assert st.name_at(sts, st.STS_OBJECT_NAME) == "ORDERS"
+
+
+def test_the_asynchronous_copy_of_a_pmo_differs_in_the_response_only():
+    pmo = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER, 4711)
+    copy = st.asynchronous(pmo)
+    assert struct.unpack_from("i", pmo, 8)[0] ^ struct.unpack_from("i", copy, 8)[0] == 0x10000 | 0x20000
+    assert struct.unpack_from("i", copy, 8)[0] & 0x30000 == 0x10000
+    assert (copy[:8], copy[12:]) == (pmo[:8], pmo[12:])
+
+
 def test_reading_back_what_a_queue_manager_fills_in():
     pmo = bytearray(st.pmo(0))
     pmo[32:80] = b"ORDERS".ljust(48)
@@ -102,3 +120,6 @@ def test_the_layouts_are_the_binding_s(package):
     # pymqi gives PubLevel, a field of Version 3, another default.
     assert binding.PMO(Version=2, Options=0x8002).pack()[:180] == st.pmo(0x8002)[:180]
     assert len(binding.OD().pack()) == len(st.od("Q"))
+    if package == "ibmmq":
+        sts = binding.STS(Version=1).pack()
+        assert (len(sts), sts[:12]) == (st.STS_LENGTH, st.sts()[:12])

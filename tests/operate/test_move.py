@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import signal
 import subprocess
 
@@ -13,6 +12,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.browse import inspected
+from tests.each_call import each_call
 from tests.fix_mqi import EMPTY, OK, wait_until
 from tests.operate.lost_records import LAST, MIG, SEG, THIS, A, B, placed, put
 
@@ -135,28 +135,25 @@ mqgroups.operate.move_group(connect(), queue, bytes.fromhex(sys.argv[1]), to=sys
 
 @pytest.mark.embedded
 @pytest.mark.slow
+@each_call(least=20, most=66)
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_move_killed_at_every_call_leaves_each_message_once_and_is_finished_by_the_next(
-    owner, program, faults, make_queue, when
+    owner, program, faults, make_queue, when, call
 ):
-    for nth in itertools.count(1):
-        owner.put_raw_group(THIS)
-        was, away = owner.on_queue(), make_queue()
-        command = [*program.command(MOVE), was[0].group_id.hex(), away]
-        faults.clear_faults()
-        faults.arm(Fault("kill_client", when, nth=nth))
-        code = subprocess.run(command, env=program.environment, capture_output=True, check=False).returncode
-        faults.clear_faults()
-        there = owner.on_queue(away)
-        left = wait_for_backout(owner, len(was) - len(there))
-        assert placed(there) + placed(left) == placed(was), nth
-        if left:
-            assert code == -signal.SIGKILL
-            assert operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=away).done
-        assert (owner.on_queue(), placed(owner.on_queue(away))) == ([], placed(was))
-        if code == 0:
-            break
-    assert nth > 20
+    owner.put_raw_group(THIS)
+    was, away = owner.on_queue(), make_queue()
+    command = [*program.command(MOVE), was[0].group_id.hex(), away]
+    faults.arm(Fault("kill_client", when, nth=call.nth))
+    code = subprocess.run(command, env=program.environment, capture_output=True, check=False).returncode
+    faults.clear_faults()
+    there = owner.on_queue(away)
+    left = wait_for_backout(owner, len(was) - len(there))
+    assert placed(there) + placed(left) == placed(was)
+    if left:
+        assert code == -signal.SIGKILL
+        assert operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=away).done
+    assert (owner.on_queue(), placed(owner.on_queue(away))) == ([], placed(was))
+    call.check(code)
 
 
 def wait_for_backout(owner, number):
@@ -166,20 +163,16 @@ def wait_for_backout(owner, number):
 
 
 @pytest.mark.embedded
+@each_call(least=20, most=66)
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_move_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, faults, make_queue, when):
-    fired = nth = 1
-    while fired:
-        owner, away = make_owner(), make_queue()
-        owner.put_raw_group(THIS)
-        was = owner.on_queue()
-        qmgr = owner.connect(reconnect_wait_s=30)
-        faults.clear_faults()
-        faults.arm(Fault("drop", when, nth=nth))
-        operate.move_group(qmgr, owner.queue, was[0].group_id, to=away, commit_every=2)
-        fired = faults.faults_fired()
-        faults.clear_faults()
-        assert (owner.on_queue(), sorted(placed(owner.on_queue(away)))) == ([], sorted(placed(was))), nth
-        qmgr.close()
-        nth += 1
-    assert nth > 20
+def test_a_move_goes_on_by_itself_whatever_call_loses_the_connection(owner, faults, make_queue, when, call):
+    away = make_queue()
+    owner.put_raw_group(THIS)
+    was = owner.on_queue()
+    qmgr = owner.connect(reconnect_wait_s=30)
+    faults.arm(Fault("drop", when, nth=call.nth))
+    operate.move_group(qmgr, owner.queue, was[0].group_id, to=away, commit_every=2)
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    assert (owner.on_queue(), sorted(placed(owner.on_queue(away)))) == ([], sorted(placed(was)))
+    call.check(fired)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -20,10 +21,13 @@ from mqgroups.core.unit_of_work import Every
 from mqgroups.embedded import EmbeddedQueueManager
 from mqgroups.embedded.admin.mqsc import parse
 from mqgroups.errors import NotAuthorised, SalvageRefused
+from mqgroups.operate import GroupState, OwnerCondition
 from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.spark.browse import BrowsedQueue
+from mqgroups.spark.manifest_queue import ManifestQueue
 from mqgroups.spark.reservation import ReservedQueue
 from mqgroups.testing.under_test import MQSC
+from tests.fix_cli import run
 
 pytestmark = pytest.mark.embedded
 ROOT = Path(__file__).parents[2]
@@ -34,6 +38,7 @@ STATUS_QUEUES = [
     f"MQGROUPS.GET.{NAME}",
     "MQGROUPS.SHARED.ROLES",
     "MQGROUPS.PUT.FEEDER",
+    "MQGROUPS.SOURCE.ORDERS",
 ]
 DATA_QUEUES = ["ORDERS", "INVOICES", "ORDERS.BACKOUT"]
 OBJECTS = "DEFINE QLOCAL('INVOICES') DEFPSIST(YES) REPLACE\nDEFINE QLOCAL('ORDERS.BACKOUT') DEFPSIST(YES) REPLACE\n"
@@ -141,13 +146,12 @@ def put_group(q_mgr: mqgroups.QueueManager, name: str = "FEEDER") -> None:
 
 
 def interrupt_group(q_mgr: mqgroups.QueueManager) -> None:
-    """Commit two messages of a group and go, and lose the status record."""
+    """Commit two messages of a group and go."""
     with pytest.raises(Died), q_mgr.group_producer("ORDERS", name=NAME, commit_every=2) as producer:
         group = producer.group()
         for number in range(4):
             group.put(b"%d" % number)
         raise Died
-    MQSCClient(connection_of(q_mgr)).run(f"CLEAR QLOCAL('{STATUS_QUEUES[0]}')")
 
 
 def loader(q_mgr, _administrator):
@@ -176,7 +180,36 @@ def recoverer(q_mgr, _administrator):
     assert found.taken_away
 
 
-def operator(q_mgr, _administrator):
+def operator(q_mgr, administrator):
+    looked = look(q_mgr)
+    assert looked.states == {GroupState.STALLED}
+    assert looked.owners == {(NAME, OwnerCondition.INTERRUPTED)}
+    # It may not ask the command server, and is told so.
+    assert [sentence for sentence in looked.unseen if "the command server was not asked" not in sentence] == []
+
+
+class Looked(NamedTuple):
+    """What an operator has seen."""
+
+    states: set[GroupState]
+    owners: set[tuple[str, OwnerCondition]]
+    unseen: list[str]
+    held: set[str]
+
+
+def look(q_mgr, *, by_name: bool = True) -> Looked:
+    """Look at the groups on the queue, and at the owner by its name or as the command server lists it."""
+    seen = operate.find_owners(q_mgr, names=[NAME] if by_name else ())
+    with operate.browse_groups([q_mgr], "ORDERS") as found:
+        found.judge(operate.owners_of_groups(seen.owners), "0")
+        states = set(found.counts)
+        unseen = [*seen.unseen, *found.instances[0].unseen]
+    problems = [owner.problem for owner in seen.owners if owner.problem]
+    owners = {(owner.name, owner.condition) for owner in seen.owners}
+    return Looked(states, owners, [*unseen, *problems], {owner.name for owner in seen.owners if owner.holders})
+
+
+def repairer(q_mgr, _administrator):
     (group,) = operate.inspect_queue(q_mgr, "ORDERS").groups
     # It may not ask the command server, so it has to say what that would.
     accept: list[Accept] = ["in-use", "other-owners"]
@@ -191,7 +224,11 @@ def sparksource(q_mgr, administrator):
         (planned,) = queue.everything()
         assert len(list(queue.messages(planned))) == 3
     with ReservedQueue(connection, "ORDERS", exclusive=True, wait_s=0) as reserved:
+        manifests = ManifestQueue(connection, reserved, STATUS_QUEUES[4], "MQGROUPS.SHARED.STATUS.MODEL")
+        (manifest,) = manifests.change(b"S" * 24, [b"{}"], ())
         reserved.remove([planned.key], 100)
+        assert manifests.browse(b"S" * 24) == [(manifest, b"{}")]
+        manifests.change(b"S" * 24, (), [manifest])
 
 
 def sparksink(q_mgr, administrator):
@@ -207,12 +244,15 @@ def sparksink(q_mgr, administrator):
     complete_batch(connection, shared, NAME, "ORDERS", 0, "driver")
 
 
-WORK = {work.__name__: work for work in (loader, sink, pipe, recoverer, operator, sparksource, sparksink)}
+WORK = {work.__name__: work for work in (loader, sink, pipe, recoverer, operator, repairer, sparksource, sparksink)}
 
 
 def before(role: str, administrator: mqgroups.QueueManager) -> None:
     """Do what has to be there before a role comes."""
-    if role == "operator":
+    if role == "repairer":
+        interrupt_group(administrator)
+        MQSCClient(connection_of(administrator)).run(f"CLEAR QLOCAL('{STATUS_QUEUES[0]}')")
+    elif role == "operator":
         interrupt_group(administrator)
     elif role == "recoverer":
         # A producer that dies after its last commit leaves the record of a completed group.
@@ -222,7 +262,8 @@ def before(role: str, administrator: mqgroups.QueueManager) -> None:
             raise Died
 
 
-CASES = [(role, authority) for role, authorities in ROLES.items() for authority in authorities]
+# An operator without one of its authorities is told which one; the next test but one shows it.
+CASES = [(role, authority) for role, authorities in ROLES.items() for authority in authorities if role != "operator"]
 
 
 @pytest.mark.usefixtures("clean")
@@ -246,24 +287,135 @@ def test_each_of_them_is_needed(role, missing, as_role, administrator):
 
 
 @pytest.mark.usefixtures("clean")
-def test_an_operator_who_may_ask_the_command_server_has_nothing_to_accept(as_role, administrator, mqsc):
-    lines = [line.removeprefix("*ask ") for line in ROLES_FILE.read_text().splitlines() if line.startswith("*ask ")]
+@pytest.mark.parametrize("missing", ROLES["operator"], ids=str)
+def test_an_operator_works_without_any_of_its_authorities_and_is_told_which(missing, as_role, administrator):
     before("operator", administrator)
+    connect = as_role("operator", but=missing)
+    try:
+        with connect() as q_mgr:
+            told = " ".join(look(q_mgr).unseen)
+    except NotAuthorised as error:
+        # Without these there is nothing to look at.
+        assert (missing.object_type, missing.word) in (("QMGR", "CONNECT"), ("QMGR", "INQ"), ("QUEUE", "BROWSE"))
+        told = str(error)
+    assert missing.word in told
+    assert f"OBJTYPE({missing.object_type})" in told
+    assert missing.profile in ("", "ORDERS", "MQGROUPS.**")
+    if missing.profile:
+        assert f"PROFILE('{missing.profile if missing.profile == 'ORDERS' else STATUS_QUEUES[0]}')" in told
+
+
+def asking(role: str) -> list[str]:
+    """Return the commands for a role that may ask the command server."""
+    lines = [each.removeprefix("*ask ") for each in ROLES_FILE.read_text().splitlines() if each.startswith("*ask ")]
+    return [each for each in lines if f"PRINCIPAL('{role}')" in each]
+
+
+@pytest.fixture
+def may_ask(mqsc):
+    """A function that lets a role ask the command server, all commands ``but`` one."""
+    given = []
+
+    def let(role: str, but: str = "") -> None:
+        for each in asking(role):
+            if each != but:
+                given.append(each)
+                done, said = mqsc(each)
+                assert done, said
+
+    yield let
+    for each in given:
+        mqsc(each.replace("SET AUTHREC", "DELETE AUTHREC").split(" AUTHADD")[0])
+
+
+@pytest.fixture
+def at_work(clean, administrator):
+    """An interrupted producer, and another one that works."""
+    before("operator", administrator)
+    producer = administrator.group_producer("ORDERS", name="FEEDER", owner_wait_s=0)
+    yield producer
+    producer.close()
+
+
+def test_an_operator_who_may_ask_the_command_server_sees_everything(at_work, as_role, may_ask):
     connect = as_role("operator")
+    with connect() as q_mgr:
+        assert look(q_mgr, by_name=False).owners == set()
+    may_ask("operator")
+    with connect() as q_mgr:
+        looked = look(q_mgr, by_name=False)
+        assert looked.owners == {(NAME, OwnerCondition.INTERRUPTED), ("FEEDER", OwnerCondition.ACTIVE)}
+        assert (looked.unseen, looked.held) == ([], {"FEEDER"})
+        assert operate.browse_groups([q_mgr], "ORDERS").instances[0].hidden == 0
+
+
+@pytest.mark.parametrize("but", asking("operator"))
+def test_an_operator_needs_each_of_these_to_ask(but, at_work, as_role, may_ask):
+    connect = as_role("operator")
+    may_ask("operator", but)
+    with connect() as q_mgr:
+        looked = look(q_mgr, by_name=False)
+    assert looked.unseen or not looked.held
+
+
+@pytest.mark.usefixtures("clean")
+@pytest.mark.parametrize("mqi", ["pymqi", "ibmmq"])
+@pytest.mark.parametrize("command", ["groups", "owners", "doctor"])
+def test_an_operator_runs_the_commands_on_both_bindings(command, mqi, server, as_role, administrator):
+    before("operator", administrator)
+    as_role("operator")
+    what = {
+        "groups": ["--queue", "ORDERS", "--status-queue", STATUS_QUEUES[0]],
+        "owners": [NAME],
+        "doctor": ["--queue", "ORDERS"],
+    }[command]
+    done = run(
+        command, *what, "--json", "--wait", "0",
+        **server.environment(), MQGROUPS_MQI=mqi, MQGROUPS_CONN_NAME=server.conn_name, MQGROUPS_CHANNEL=server.channel,
+        MQGROUPS_USER="operator", MQGROUPS_PASSWORD="secret",
+    )  # fmt: skip
+    said = json.loads(done.stdout)
+    assert "Traceback" not in done.stderr
+    if command == "groups":
+        assert [each["state"] for each in said["groups"]] == ["stalled"]
+    elif command == "owners":
+        assert [(each["name"], each["state"]) for each in said["owners"]] == [(NAME, "interrupted")]
+    else:
+        found = {each["subject"]: each["severity"] for each in said["findings"]}
+        assert found["command server"] == "not seen"
+        assert found["connection"] == "ok"
+
+
+@pytest.mark.usefixtures("clean")
+@pytest.mark.parametrize(("role", "missing"), [("put", "PUT"), ("get", "GET"), ("get", "INQ")])
+def test_the_doctor_names_the_authority_that_a_program_lacks(role, missing, server, as_role):
+    user = {"put": "loader", "get": "sink"}[role]
+    (authority,) = (each for each in ROLES[user] if (each.profile, each.word) == ("ORDERS", missing))
+    as_role(user, but=authority)
+    done = run(
+        "doctor", "--queue", "ORDERS", "--role", role, "--name", NAME, "--skip-groups", "--json",
+        **server.environment(), MQGROUPS_CONN_NAME=server.conn_name, MQGROUPS_CHANNEL=server.channel,
+        MQGROUPS_USER=user, MQGROUPS_PASSWORD="secret",
+    )  # fmt: skip
+    found = {each["subject"]: each for each in json.loads(done.stdout)["findings"] if each["severity"] == "error"}
+    assert found[f"queue ORDERS: {missing}"]["mqsc"] == [
+        f"SET AUTHREC PROFILE('ORDERS') OBJTYPE(QUEUE) PRINCIPAL('{user}') AUTHADD({missing})"
+    ]
+    assert len(found) == 1
+
+
+@pytest.mark.usefixtures("clean")
+def test_a_repairer_who_may_ask_the_command_server_has_nothing_to_accept(as_role, administrator, may_ask):
+    before("repairer", administrator)
+    connect = as_role("repairer")
     with connect() as q_mgr, pytest.raises(SalvageRefused) as refused:
         operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS")
     assert refused.value.because == "in-use"
-    for line in lines:
-        done, said = mqsc(line)
-        assert done, said
-    try:
-        with connect() as q_mgr:
-            (group,) = operate.inspect_queue(q_mgr, "ORDERS").groups
-            assert operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS").done
-            assert operate.move_group(q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT").done
-    finally:
-        for line in lines:
-            mqsc(line.replace("SET AUTHREC", "DELETE AUTHREC").split(" AUTHADD")[0])
+    may_ask("repairer")
+    with connect() as q_mgr:
+        (group,) = operate.inspect_queue(q_mgr, "ORDERS").groups
+        assert operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS").done
+        assert operate.move_group(q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT").done
 
 
 def test_every_role_of_the_file_works():

@@ -13,6 +13,7 @@ from mqgroups import errors, operate
 from mqgroups.cli.main import main
 from mqgroups.core.status import RecordState, decode
 from mqgroups.embedded import Fault
+from tests.each_call import each_call
 from tests.fix_cli import environment
 from tests.status.test_ownership import ZOMBIE, Stopped
 
@@ -270,26 +271,23 @@ def test_to_check_a_takeover_removes_nothing(pair, recover):
 @statuses
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("verb", ["MQOPEN", "MQINQ", "MQGET", "MQPUT", "MQCMIT", "MQCLOSE"])
-def test_a_takeover_cut_off_at_any_call_leaves_the_group_with_one_of_the_two(pair, faults, verb, when, status):
+@each_call(least=1, most=8)
+def test_a_takeover_cut_off_at_any_call_leaves_the_group_with_one_of_the_two(pair, faults, verb, when, status, call):
     one, other = pair
     one.put_group(THIS)
     half(one, status_layout=status)
-    for nth in range(1, 30):
-        q_mgr = other.connect()
-        faults.arm(Fault("drop", when, nth, verb))
-        with contextlib.suppress(errors.MQIError):
-            operate.take_over(q_mgr, one.name, "get", by=other.name, wait_s=WAIT_S)
-        fired = faults.faults_fired()
-        faults.clear_faults()
-        q_mgr.close()
-        if not fired:
-            break
-    else:
-        pytest.fail("a takeover has fewer calls than that")
+    q_mgr = other.connect()
+    faults.arm(Fault("drop", when, call.nth, verb))
+    with contextlib.suppress(errors.MQIError):
+        operate.take_over(q_mgr, one.name, "get", by=other.name, wait_s=WAIT_S)
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    q_mgr.close()
     # What was done before the end is done; the rest of the group is got once, by the other.
     operate.take_over(other.connect(), one.name, "get", by=other.name, wait_s=WAIT_S)
     assert groups_of(other) == [(2, THIS[2:])]
     assert groups_of(one, owner_wait_s=WAIT_S) == []
+    call.check(fired)
 
 
 def test_a_name_cannot_take_over_from_itself_and_the_role_has_to_be_said(pair, recover):

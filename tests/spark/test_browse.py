@@ -9,7 +9,7 @@ import pytest
 from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mqi
-from mqgroups.spark.browse import BrowsedQueue, Head, Span, last_present
+from mqgroups.spark.browse import BrowsedQueue, Head, Place, Span, last_taken
 from mqgroups.spark.errors import AmbiguousGroup, AmbiguousMessage, GroupGone, QueueReserved
 from mqgroups.spark.offsets import Key, Planned
 from mqgroups.spark.reservation import ReservedQueue
@@ -79,7 +79,7 @@ def test_a_segmented_message_in_no_group_is_one_group_of_one(owner, browsed):
     handle.close()
     (head,) = browsed.heads()
     assert head == Head(group_key(owner.on_queue()[0]), True, 3)
-    assert data_of(browsed, browsed.planned(head)) == [b"abcde"]
+    assert data_of(browsed, browsed.counted(head.planned)) == [b"abcde"]
 
 
 def test_more_are_seen_behind_the_last_one_when_they_come(owner, browsed):
@@ -89,6 +89,22 @@ def test_more_are_seen_behind_the_last_one_when_they_come(owner, browsed):
     owner.put_raw(b"second")
     owner.put_raw(b"third")
     assert [head.length for head in browsed.more_heads(0)] == [6, 5]
+
+
+def test_a_group_that_is_put_again_after_it_was_removed_is_seen_again_in_the_same_pass(owner, browsed, reserve):
+    handle = owner.eye.open(owner.queue, mqi.MQOO_OUTPUT)
+
+    def put():
+        return handle.put(b"data", GroupId=b"G" * 24, MsgSeqNumber=1, MsgFlags=mqi.MQMF_LAST_MSG_IN_GROUP).code
+
+    assert put() == OK
+    (head,) = browsed.heads()
+    with reserve() as queue:
+        queue.remove([head.key], 100)
+    assert put() == OK
+    browsed.forget([head.key])
+    assert list(browsed.more_heads(0)) == [head]
+    handle.close()
 
 
 def test_it_is_waited_for_the_next_group(owner, browsed, background):
@@ -129,41 +145,47 @@ def test_one_group_is_found_by_its_group_id(owner, browsed):
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 9, 1000])
 @pytest.mark.parametrize("guess", [1, 2, 5, 9, 1000, 5000])
-def test_a_group_is_counted_whatever_is_guessed(count, guess):
-    assert last_present(lambda number: number <= count, guess) == count
+@pytest.mark.parametrize("knows_last", [True, False])
+def test_a_group_is_counted_whatever_is_guessed(count, guess, knows_last):
+    def place(number):
+        if number > count:
+            return Place.GONE
+        return Place.LAST if knows_last and number == count else Place.TAKEN
+
+    assert last_taken(place, guess) == count
 
 
-def test_a_right_guess_takes_two_questions():
+def test_a_right_guess_takes_one_question():
     asked = []
 
-    def is_there(number):
+    def place(number):
         asked.append(number)
-        return number <= 1000
+        return Place.LAST
 
-    assert last_present(is_there, 1000) == 1000
-    assert asked == [1000, 1001]
+    assert last_taken(place, 1000) == 1000
+    assert asked == [1000]
 
 
 def test_the_messages_of_a_group_are_counted_and_measured(owner, browsed):
     owner.put_raw_group([b"x" * length for length in (10, 20, 30)])
     owner.put_raw(b"single")
     group, single = browsed.heads()
-    assert browsed.planned(group) == Planned(group.key, 3)
-    assert browsed.planned(group, 7) == Planned(group.key, 3)
+    assert browsed.counted(group.planned) == Planned(group.key, 3)
+    assert browsed.counted(group.planned, 7) == Planned(group.key, 3)
     assert browsed.measured(group) == Planned(group.key, 3, 60)
-    assert browsed.planned(single) == browsed.measured(single) == Planned(single.key, 1, 6)
+    assert browsed.counted(single.planned) == browsed.measured(single) == Planned(single.key, 1, 6)
 
 
 @pytest.mark.embedded
-def test_looking_for_groups_takes_a_call_for_each_and_two_for_their_size(owner, browsed, count_calls):
+def test_looking_for_groups_takes_a_call_for_each_and_another_for_its_size(owner, browsed, count_calls):
     for _ in range(5):
         owner.put_raw_group([b"data"] * 20)
     count_calls()
     heads = list(browsed.heads())
     assert count_calls() == {"MQGET": 6}
     for head in heads:
-        assert browsed.planned(head, 20).messages == 20
-    assert count_calls() == {"MQGET": 10}
+        assert browsed.counted(head.planned, 20).messages == 20
+    assert count_calls() == {"MQGET": 5}
 
 
 # --- their messages
@@ -177,8 +199,8 @@ def test_messages_come_in_sequence_whatever_their_place_on_the_queue(owner, brow
         assert put.code == OK
     handle.close()
     (head,) = browsed.heads()
-    planned = browsed.planned(head)
-    assert data_of(browsed, planned) == [b"1", b"2", b"3"]
+    planned = browsed.counted(head.planned)
+    assert data_of(browsed, planned) == data_of(browsed, head.planned) == [b"1", b"2", b"3"]
     assert data_of(browsed, planned, Span(2)) == [b"2", b"3"]
     assert data_of(browsed, planned, Span(2, 2)) == [b"2"]
     assert len(owner.on_queue()) == 3
@@ -195,17 +217,32 @@ def test_a_number_that_two_messages_of_a_group_have_is_refused_and_nothing_is_ta
     handle.close()
     (head,) = browsed.heads()
     with pytest.raises(AmbiguousGroup) as refused:
-        data_of(browsed, browsed.planned(head))
+        data_of(browsed, browsed.counted(head.planned))
     assert (refused.value.msg_seq_number, refused.value.offset) == (copied, 0)
     assert "mqgroups salvage move" in str(refused.value)
     assert len(owner.on_queue()) == 4
+
+
+@pytest.mark.parametrize("missing", [1, 2, 3])
+def test_a_group_whose_messages_were_not_counted_is_read_to_its_last_one_or_not_at_all(owner, browsed, missing):
+    owner.put_raw_group([b"a1", b"a2", b"a3"])
+    (head,) = browsed.heads()
+    assert head.planned.messages == 0
+    assert data_of(browsed, head.planned) == [b"a1", b"a2", b"a3"]
+    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
+    gone = owner.on_queue()[missing - 1]
+    assert handle.get(match=mqi.MQMO_MATCH_MSG_ID, MsgId=gone.md.MsgId).code == OK
+    handle.close()
+    with pytest.raises(GroupGone, match="planned as a complete group") as refused:
+        data_of(browsed, head.planned)
+    assert (refused.value.found, refused.value.expected) == (missing - 1, 0)
 
 
 @pytest.mark.embedded
 def test_reading_a_group_takes_a_call_for_each_message_and_one_more(owner, browsed, count_calls):
     owner.put_raw_group([b"data"] * 20)
     (head,) = browsed.heads()
-    planned = browsed.planned(head)
+    planned = browsed.counted(head.planned)
     count_calls()
     assert len(data_of(browsed, planned)) == 20
     assert count_calls() == {"MQGET": 21}
@@ -218,14 +255,14 @@ def test_a_message_in_no_group_is_found_among_others_with_its_msg_id(owner, brow
         assert handle.put(data, mqi.MQPMO_SET_ALL_CONTEXT, **stamp).code == OK
     handle.close()
     old, new = browsed.heads()
-    assert data_of(browsed, browsed.planned(new)) == [b"new"]
-    assert data_of(browsed, browsed.planned(old)) == [b"old"]
+    assert data_of(browsed, browsed.counted(new.planned)) == [b"new"]
+    assert data_of(browsed, browsed.counted(old.planned)) == [b"old"]
 
 
 def test_segments_come_as_one_message(owner, browsed):
     owner.put_group([b"short", b"x" * 1000], segment_bytes=100)
     (head,) = browsed.heads()
-    planned = browsed.planned(head)
+    planned = browsed.counted(head.planned)
     assert planned.messages == 2
     assert data_of(browsed, planned) == [b"short", b"x" * 1000]
     assert browsed.measured(head) == Planned(head.key, 2, 1005)
@@ -234,7 +271,7 @@ def test_segments_come_as_one_message(owner, browsed):
 def test_a_group_that_is_gone_or_not_whole_is_named(owner, browsed):
     owner.put_raw_group([b"a1", b"a2", b"a3"])
     (head,) = browsed.heads()
-    planned = browsed.planned(head)
+    planned = browsed.counted(head.planned)
     handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
     second = owner.on_queue()[1]
     assert handle.get(match=mqi.MQMO_MATCH_MSG_ID, MsgId=second.md.MsgId).data == b"a2"
@@ -253,8 +290,8 @@ def test_a_message_in_no_group_that_is_gone_is_named(owner, browsed):
     handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
     assert handle.get().data == b"single"
     handle.close()
-    with pytest.raises(GroupGone, match="was planned with 1 messages, but only 0 of them could be read"):
-        list(browsed.messages(browsed.planned(head)))
+    with pytest.raises(GroupGone, match="was planned with 1 messages, but only 0 messages of it could be read"):
+        list(browsed.messages(browsed.counted(head.planned)))
     assert list(browsed.messages_there(head.key)) == []
 
 
@@ -266,7 +303,7 @@ def test_properties_come_only_when_asked_for(owner, browsed):
     assert handle.put(b"data", pmo=pmo).code == OK
     handle.close()
     (head,) = browsed.heads()
-    planned = browsed.planned(head)
+    planned = browsed.counted(head.planned)
     assert data_of(browsed, planned) == [b"data"]
     with BrowsedQueue(connection_of(owner.qmgr), owner.queue, headers=True) as with_headers:
         (data,) = data_of(with_headers, planned)
@@ -278,7 +315,7 @@ def test_properties_come_only_when_asked_for(owner, browsed):
 def test_data_is_converted_when_asked_for_and_comes_as_it_is_where_that_cannot_be(owner, browsed):
     owner.put_raw("grün".encode("latin-1"), Format=b"MQSTR   ", CodedCharSetId=819)
     owner.put_raw(b"\x01\x02", Format=b"UNKNOWN ", CodedCharSetId=819)
-    text, other = map(browsed.planned, browsed.heads())
+    text, other = (browsed.counted(head.planned) for head in browsed.heads())
     assert data_of(browsed, text) == ["grün".encode("latin-1")]
     with BrowsedQueue(connection_of(owner.qmgr), owner.queue, convert=True) as converting:
         assert data_of(converting, text) == ["grün".encode()]
@@ -295,7 +332,7 @@ def test_a_reserved_queue_is_refused_to_a_second_query_and_browsed_by_tasks(owne
             reserve()
         assert (refused.value.queue, refused.value.waited_s) == (owner.queue, 0)
         (head,) = browsed.heads()
-        assert data_of(browsed, browsed.planned(head)) == [b"single"]
+        assert data_of(browsed, browsed.counted(head.planned)) == [b"single"]
     reserve().close()
 
 
@@ -468,7 +505,7 @@ def test_reading_goes_on_when_the_connection_is_lost_at_any_call(owner, faults, 
     def read():
         q_mgr = owner.connect(reconnect_wait_s=30)
         with BrowsedQueue(connection_of(q_mgr), owner.queue) as queue:
-            return [data for head in list(queue.heads()) for data in data_of(queue, queue.planned(head))]
+            return [data for head in list(queue.heads()) for data in data_of(queue, queue.counted(head.planned))]
 
     count_calls()
     expected = read()

@@ -20,49 +20,55 @@ def planned(*numbers, messages=10, data_bytes=0):
     return tuple(Planned(key(number), messages, data_bytes) for number in numbers)
 
 
-KEYS = some.one_of(
-    some.builds(Key, some.binary(min_size=24, max_size=24)),
-    some.builds(Key, some.binary(min_size=24, max_size=24), some.text("0123456789 ", min_size=16, max_size=16)),
-)
+HEX = "0123456789abcdef"
+MANIFESTS = some.text(HEX, min_size=32, max_size=32)
 OFFSETS = some.builds(
     Offset,
-    some.integers(0, 2**31),
-    some.lists(some.builds(Planned, KEYS, some.integers(1, 10**9))).map(tuple),
-    some.lists(KEYS).map(tuple),
-    some.lists(some.tuples(KEYS, some.integers(0, 2**40))).map(tuple),
+    some.text(HEX, min_size=48, max_size=48),
+    some.integers(1, 2**31),
+    MANIFESTS,
+    some.integers(1, 10**9),
+    some.integers(0, 10**9),
+    some.lists(some.tuples(MANIFESTS, some.integers(0, 2**40))).map(tuple),
 )
+SOURCE, ONE, TWO, THREE = "a" * 48, "1" * 32, "2" * 32, "3" * 32
 
 
-@given(OFFSETS)
+@given(OFFSETS | some.just(Offset()))
 def test_an_offset_comes_back_from_json_as_it_was(offset):
     assert Offset.from_json(json.loads(json.dumps(offset.to_json()))) == offset
 
 
 def test_the_json_of_an_offset():
-    offset = Offset(
-        7, (Planned(key(0x41), 3), Planned(Key(b"M" * 24, "2026112113482001"), 1)), (key(0x42),), ((key(0x41), 1797),)
-    )
-    assert offset.to_json() == {
-        "v": 1,
+    assert Offset(SOURCE, 7, ONE, 1000, 25000, ((TWO, 1797), (THREE, 0))).to_json() == {
+        "v": 2,
+        "source": SOURCE,
         "seq": 7,
-        "groups": [["GQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFB", 3], ["MTU1NTU1NTU1NTU1NTU1NTU1NTU1NTU1N2026112113482001", 1]],
-        "pending": ["GQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJC"],
-        "missed": [["GQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFB", 1797]],
+        "manifest": ONE,
+        "groups": 1000,
+        "messages": 25000,
+        "pending": [[TWO, 1797], [THREE, 0]],
     }
+
+
+GOOD = Offset(SOURCE, 7, ONE, 1, 1, ((TWO, 0),)).to_json()
 
 
 @pytest.mark.parametrize(
     "value",
     [
         {},
-        {"v": 2, "seq": 1, "groups": [], "pending": [], "missed": []},
-        {"v": 1, "seq": 1, "groups": [["X" * 33, 1]], "pending": [], "missed": []},
-        {"v": 1, "seq": 1, "groups": [["G" + "Q" * 31, 1]], "pending": [], "missed": []},
-        {"v": 1, "seq": 1, "groups": [["M" + "Q" * 32, 1]], "pending": [], "missed": []},
-        {"v": 1, "seq": 1, "groups": ["G"], "pending": [], "missed": []},
-        {"v": 1, "seq": None, "groups": [], "pending": [], "missed": []},
-        {"v": 1, "seq": 1, "groups": [], "pending": []},
-        {"v": 1, "seq": 1, "groups": [], "pending": [], "missed": [["X" * 33, 1]]},
+        GOOD | {"v": 1},
+        {"v": 1, "seq": 1, "groups": [["G" + "Q" * 32, 1]], "pending": [], "missed": []},
+        GOOD | {"source": ""},
+        GOOD | {"manifest": "x" * 32},
+        GOOD | {"manifest": ONE[1:]},
+        GOOD | {"seq": 0},
+        GOOD | {"seq": None},
+        GOOD | {"groups": [1]},
+        GOOD | {"pending": [TWO]},
+        GOOD | {"pending": [["x", 0]]},
+        {name: value for name, value in GOOD.items() if name != "pending"},
     ],
 )
 def test_an_offset_of_something_else_is_refused(value):
@@ -70,27 +76,32 @@ def test_an_offset_of_something_else_is_refused(value):
         Offset.from_json(value)
 
 
+def test_an_offset_is_small_however_many_groups_it_has():
+    groups = [Planned(Key(number.to_bytes(24, "big")), 10) for number in range(100_000)]
+    offset = Offset().followed_by(SOURCE, ONE, groups, gone=(), missed={})
+    assert (offset.groups, offset.messages) == (100_000, 1_000_000)
+    assert len(json.dumps(offset.to_json())) < 250
+
+
 @pytest.mark.parametrize(
-    ("removed_to", "pending", "to_remove"),
+    ("gone", "missed", "pending"),
     [
-        (-1, (1, 2, 3, 4), (1, 2, 3, 4)),
-        (5, (1, 2, 3, 4), (1, 2, 3, 4)),
-        (6, (3, 4), (3, 4)),
-        (7, (), ()),
-        (8, (), ()),
+        ((), {}, ((TWO, 0), (ONE, 0))),
+        ({ONE}, {}, ((TWO, 0),)),
+        ({ONE, TWO}, {}, ()),
+        ({ONE}, {TWO: 1797}, ((TWO, 1797),)),
     ],
-    ids=["just started", "two before is gone", "the one before is gone", "all is gone", "more than that"],
+    ids=["nothing is removed", "the last one is gone", "all is gone", "an earlier one is missed"],
 )
-def test_what_is_pending_after_an_offset_and_what_is_removed_for_it(removed_to, pending, to_remove):
-    offset = Offset(7, planned(3, 4), (key(1), key(2)))
-    following = offset.followed_by(planned(5), removed_to, {key(9): 1797})
-    assert (following.seq, following.groups, following.missed) == (8, planned(5), ((key(9), 1797),))
-    assert following.pending == tuple(map(key, pending))
-    assert offset.to_remove(removed_to) == tuple(map(key, to_remove))
+def test_what_is_not_removed_is_pending_after_an_offset(gone, missed, pending):
+    offset = Offset(SOURCE, 7, ONE, 1, 1, ((TWO, 0),))
+    following = offset.followed_by("unused", THREE, planned(5), gone=gone, missed=missed)
+    assert following == Offset(SOURCE, 8, THREE, 1, 10, pending)
 
 
-def test_what_an_offset_knows_is_not_planned_again():
-    assert Offset(7, planned(3, 4), (key(1),)).known() == {key(1), key(3), key(4)}
+def test_messages_that_were_not_counted_are_not_told():
+    groups = (*planned(1), Planned(key(2), 0))
+    assert Offset().followed_by(SOURCE, ONE, groups, gone=(), missed={}).messages == 0
 
 
 @pytest.mark.parametrize(
@@ -128,6 +139,11 @@ def test_bundles_have_every_group_once_in_order_and_none_is_much_larger_than_nee
     # Largest first leaves no bundle larger than the mean and one more group.
     assert not totals or max(totals) <= sum(sizes) / len(bundles) + max(sizes)
     assert bundled(groups, count) == bundles
+
+
+def test_groups_that_were_not_counted_are_balanced_by_their_number():
+    groups = planned(1, 2, 3, 4, 5, messages=0)
+    assert [len(bundle) for bundle in bundled(groups, 2)] == [3, 2]
 
 
 def test_bundles_are_balanced_by_messages():

@@ -39,6 +39,7 @@ def test_the_defaults_are_those_of_the_documentation():
     sink = sink_options({**LEAST, "statusqueue": "S"}, Use.BATCH_WRITE)
     assert (sink.delivery, sink.status_queue, sink.messages_per_unit_of_work) == ("exactlyOnce", "S", 100)
     assert (sink.persistence, sink.priority, sink.txn_version) == (Persistence.PERSISTENT, None, None)
+    assert sink.put_response == "sync"
 
 
 def test_names_are_compared_without_regard_to_case():
@@ -64,11 +65,12 @@ def test_every_option_has_a_field_and_every_field_an_option():
             "there is no such option. The nearest is maxGroupsPerTrigger",
         ),
         ({"xyzzy": "7"}, "xyzzy", "there is no such option"),
-        ({"maxgroupspertrigger": "0"}, "maxGroupsPerTrigger", "'0' is not valid; expected integer, 1 to 10000"),
-        ({"maxgroupspertrigger": "many"}, "maxGroupsPerTrigger", "'many' is not valid; expected integer, 1 to 10000"),
+        ({"maxgroupspertrigger": "0"}, "maxGroupsPerTrigger", "'0' is not valid; expected integer, at least 1"),
+        ({"maxgroupspertrigger": "many"}, "maxGroupsPerTrigger", "'many' is not valid; expected integer, at least 1"),
         ({"exclusive": "perhaps"}, "exclusive", "'perhaps' is not valid; expected `true` or `false`"),
         ({"queue": "NO SUCH"}, "queue", "queue 'NO SUCH' has ' ' at position 3"),
-        ({"statusqueue": "S"}, "statusQueue", "it is for write, not for stream read"),
+        ({"txnappid": "S"}, "txnAppId", "it is for batch write, not for stream read"),
+        ({"queue": "Q" * 33}, "statusQueue", "it is required, because MQGROUPS.SOURCE.QQQ"),
         ({"pushfilters": "true"}, "pushFilters", "it is for batch read, not for stream read"),
         ({"mq.channel": "C"}, "mq.channel", "it belongs together with mq.connectionNameList"),
         ({"mq.passwordenv": "P"}, "mq.user", "a password needs a user"),

@@ -171,6 +171,12 @@ def test_columns_become_parts_of_the_message(spark, target):
     assert (second.data, second.md.Format) == (b"A:2", b"MYFMT   ")
 
 
+def test_puts_without_waiting_for_each_answer(spark, target):
+    frame = spark.createDataFrame(rows("A", "B"), SCHEMA).coalesce(1)
+    write(frame, target, putResponse="async", messagesPerUnitOfWork="3")
+    assert target.groups() == groups("A", "B")
+
+
 def test_at_least_once_needs_no_status_queue(spark, target):
     del target.options["statusQueue"]
     write(spark.createDataFrame(rows("A", "B"), SCHEMA).coalesce(1), target, delivery="atLeastOnce")

@@ -3,10 +3,14 @@
 The model is what a killed driver was seen to do with PySpark 4.3: the offset log is written before ``commit`` of the micro-batch
 before; a micro-batch without an entry in the commit log is planned again from the same two offsets, in a new process; a
 ``commit`` that was skipped is never made up for.
+
+The queue manager of the model has the data queue and the status queue of the manifests. A driver may die before or after any unit
+of work, or in the middle of one, which then is backed out or committed some calls later.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -14,7 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from mqgroups.mqi import constants as mqi
+from mqgroups.spark.arrivals import Arrivals
 from mqgroups.spark.browse import Head
+from mqgroups.spark.manifests import Manifests
 from mqgroups.spark.offsets import Key, Offset, Planned
 from mqgroups.spark.options import Use, source_options
 from tests.fix_mqi import OK
@@ -42,6 +48,7 @@ class Queue:
         self.hides_for = 0
         self.every = 3
         self._hidden = []
+        self._cursor = b""
 
     def put(self, size):
         key = Key(len(self.sizes).to_bytes(24, "big"))
@@ -70,14 +77,21 @@ class Queue:
             self.groups[key] = self.groups.get(key, 0) + 1
 
     def heads(self):
-        self._called()
-        return [Head(key, False, 0) for key in self.groups if self.is_whole(key)]
+        self._cursor = b""
+        return self.more_heads(0)
 
     def more_heads(self, _):
-        return []
+        self._called()
+        for key in sorted(self.groups, key=lambda key: key.identifier):
+            if key.identifier > self._cursor and self.is_whole(key):
+                self._cursor = key.identifier
+                yield Head(key, False, 0)
 
-    def planned(self, head, _):
-        return Planned(head.key, self.groups[head.key])
+    def forget(self, _):
+        pass
+
+    def counted(self, planned, _):
+        return Planned(planned.key, self.groups[planned.key])
 
     def remove(self, keys, _):
         self._called()
@@ -107,12 +121,71 @@ class Queue:
             raise DriverKilled
 
 
+class Status:
+    """The messages on the status queue. The ``die_in``-th change from now is the driver's last.
+
+    How it dies: before anything is done; with the change done and not known; or in doubt: what it deletes is hidden for so many
+    calls, and what it puts is not there yet, and then the change is committed, or backed out.
+    """
+
+    name = "STATUS"
+
+    def __init__(self):
+        self.data = {}
+        self.die_in = None
+        self.dies = "before"
+        self.hides_for = 0
+        self._hidden = []
+        self._numbers = itertools.count()
+
+    def browse(self, source):
+        self._called()
+        return [(msg_id, data) for msg_id, (owner, data) in self.data.items() if owner == source]
+
+    def change(self, source, put, delete):
+        self._called()
+        put = {b"%d" % next(self._numbers): (source, data) for data in put}
+        if self.die_in is not None:
+            self.die_in -= 1
+        if self.die_in != 0:
+            self._do(put, delete)
+            return list(put)
+        if self.dies == "after":
+            self._do(put, delete)
+        elif self.dies != "before":
+            got = {msg_id: self.data.pop(msg_id) for msg_id in delete if msg_id in self.data}
+            self._hidden.append([self.hides_for, put if self.dies == "committed later" else got])
+        raise DriverKilled
+
+    def _do(self, put, delete):
+        for msg_id in delete:
+            self.data.pop(msg_id, None)
+        self.data.update(put)
+
+    def _called(self):
+        for hidden in tuple(self._hidden):
+            hidden[0] -= 1
+            if hidden[0] < 0:
+                self._hidden.remove(hidden)
+                self.data.update(hidden[1])
+
+    def come_back(self):
+        for _, messages in self._hidden:
+            self.data.update(messages)
+        self._hidden.clear()
+
+    def of(self, source):
+        return {json.loads(data)["manifest"] for owner, data in self.data.values() if owner == source}
+
+
 class Spark:
     """The logs of a checkpoint, and drivers that go by them."""
 
     def __init__(self, queue, options):
         self.queue = queue
         self.options = options
+        self.status = Status()
+        self.now_s = 0
         self.offsets = []
         self.committed = 0
         self.delivered = []
@@ -121,7 +194,7 @@ class Spark:
         """Start a driver; it dies at its ``dies_at``-th step, or ends when there is no more. Returns whether it ended."""
         self.steps = dies_at
         reader = GroupStreamReader(source_options(self.options, Use.STREAM_READ))
-        reader._queue = self.queue
+        reader._reservation = self.queue, Manifests(self.status), Arrivals(self.queue, self._clock_s)
         try:
             if available_now:
                 reader.prepareForTriggerAvailableNow()
@@ -129,6 +202,11 @@ class Spark:
         except DriverKilled:
             return False
         return True
+
+    def _clock_s(self):
+        # The clock goes on with each look at it, so a pass over the queue takes time and the next one is not due at once.
+        self.now_s += 1
+        return self.now_s
 
     def _step(self):
         if self.steps == 0:
@@ -178,6 +256,8 @@ LIVES = some.lists(
         some.lists(some.integers(1, 4), max_size=4),  # groups that come before the driver starts
         some.integers(0, 20),  # at which step it dies
         some.one_of(some.none(), some.integers(0, 12)),  # after how many messages removed it dies
+        some.one_of(some.none(), some.integers(1, 4)),  # at which change of the status queue it dies
+        some.sampled_from(["before", "after", "committed later", "backed out later"]),  # and how
         some.booleans(),  # whether it runs with availableNow
     ),
     max_size=12,
@@ -192,14 +272,17 @@ def test_every_group_is_in_one_micro_batch_however_often_the_driver_dies(eager, 
     spark = Spark(queue, options)
     with pytest.MonkeyPatch.context() as patch:
         clock = patch_time(patch)
-        for hides_for, groups, dies_at, kill_in, available_now in lives:
+        for hides_for, groups, dies_at, kill_in, die_in, dies, available_now in lives:
             for size in groups:
                 queue.put(size)
             queue.kill_in, queue.hides_for = kill_in, hides_for
+            status = spark.status
+            status.die_in, status.dies, status.hides_for = die_in, dies, hides_for
             spark.run(dies_at, available_now)
             clock.now_s += 60
-        queue.kill_in = None
+        queue.kill_in = spark.status.die_in = None
         queue.come_back()
+        spark.status.come_back()
         assert spark.run(-1, True)
         clock.now_s += 600
         assert spark.run(-1, True)
@@ -207,8 +290,13 @@ def test_every_group_is_in_one_micro_batch_however_often_the_driver_dies(eager, 
     assert sorted(counted, key=lambda key: key.identifier) == list(queue.sizes)
     # Without eager removal the last micro-batch stays, and one before it whose removal a dead driver skipped.
     last = Offset.from_json(spark.offsets[-1]) if spark.offsets else Offset()
-    left = last.known() | {key for key, _ in last.missed}
-    assert set(queue.groups) <= (left if eager == "false" else set())
+    source = bytes.fromhex(last.source)
+    manifests = Manifests(spark.status)
+    manifests.learn(last)
+    assert all(manifests.knows(key) for key in queue.groups)
+    assert eager == "false" or not queue.groups
+    # On the status queue is what the last offset names, and nothing else of this source.
+    assert spark.status.of(source) == set(last.manifests)
 
 
 class Time:
@@ -324,4 +412,4 @@ def test_groups_that_come_back_behind_the_next_driver_are_removed_and_not_read_a
     assert owner.data() == [b"d1", b"d2"]
     owner.put_raw_group([b"e1"])
     five = Offset.from_json(third.latestOffset(four, limit))
-    assert group.key not in {key for key, _ in five.missed} | five.known()
+    assert len(five.manifests) == (1 if eager == "true" else 2)

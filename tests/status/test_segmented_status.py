@@ -147,6 +147,14 @@ def test_auto_puts_segments_where_units_of_work_are_small(owner, count_calls, ev
 
 
 @pytest.mark.embedded
+def test_auto_puts_segments_where_puts_are_asynchronous(owner, count_calls):
+    with owner.producer(commit_every=100, status_layout="auto", put_response="async") as producer:
+        count_calls()
+        put_groups(producer, 1, 1)
+        assert "MQGET" not in count_calls()
+
+
+@pytest.mark.embedded
 def test_on_zos_segments_are_refused_by_name_and_auto_does_without(make_owner, own_queue_manager):
     owner = make_owner(own_queue_manager("QMZ", platform="zos", mqsc=[]), "ORDERS")
     qmgr = owner.connect()

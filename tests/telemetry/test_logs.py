@@ -24,6 +24,7 @@ FIELDS = {
     "messaging.ibmmq.unit_of_work",
     "messaging.ibmmq.reason_code",
     "mqgroups.role",
+    "mqgroups.group.name",
     "trace_id",
     "span_id",
 }
@@ -45,7 +46,11 @@ def fields(record):
 
 
 def test_a_resumed_group_is_a_line_that_says_where_it_stands(owner, lines):
-    owner.interrupt_put(THIS[:6])
+    qmgr = owner.connect()
+    group = owner.producer(qmgr).group(name="orders 0815")
+    for data in THIS[:6]:
+        group.put(data)
+    qmgr.close()
     group_id = owner.on_queue()[0].group_id.hex()
     with owner.producer():
         (line,) = (record for record in lines() if "resumes" in record.getMessage())
@@ -60,6 +65,7 @@ def test_a_resumed_group_is_a_line_that_says_where_it_stands(owner, lines):
         "messaging.ibmmq.unit_of_work": 3,
         "messaging.ibmmq.reason_code": 0,
         "mqgroups.role": "put",
+        "mqgroups.group.name": "orders 0815",
         "trace_id": "",
         "span_id": "",
     }

@@ -76,6 +76,23 @@ def test_a_unit_of_work_that_is_put_is_a_span_above_its_commit(owner, spans):
     assert len({ids(put)[0] for put in puts}) == 3
 
 
+def test_the_units_of_work_of_a_group_with_a_name_have_it_also_after_a_restart(owner, spans):
+    with owner.producer() as producer:
+        with producer.group(name="orders 0815") as group:
+            for data in THIS:
+                group.put(data)
+        with producer.group() as group:
+            group.put(b"")
+    interrupt_get(owner)
+    assert [len(data) for data in owner.get_groups()] == [3, 1]
+    named = [(span.name.split()[0], span.attributes.get("mqgroups.group.name")) for span in spans()]
+    named = [each for each in named if each[0] != "commit"]
+    mine, none = "orders 0815", None
+    puts, gets = [("put", mine)] * 4 + [("put", none)], [("get", mine)] * 2
+    assert named[:7] == puts + gets
+    assert named[-4:] == [("recover", mine), ("get", mine), ("get", mine), ("get", none)]
+
+
 def test_a_unit_of_work_that_is_got_is_a_span_above_its_commit(owner, spans):
     owner.put_raw_group(THIS)
     group_id = owner.on_queue()[0].group_id.hex()

@@ -7,6 +7,7 @@ import importlib.metadata
 import importlib.util
 import re
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -71,9 +72,36 @@ def test_a_test_of_somebody_elses_runs_on_the_embedded_queue_manager_with_each_b
 def test_the_examples_of_the_readme_run(project):
     readme = (ROOT / "mqgroups" / "testing" / "README.md").read_text()
     _, tests = re.findall("```python\n(.*?)```", readme, re.DOTALL)[:2]
-    project.ini(f"[pytest]\nmq_mqsc = {ROOT / 'docker' / '20-mqgroups.mqsc'}\n")
     project.file(test_it=tests)
-    project.run().assert_outcomes(passed=1 + len(INSTALLED))
+    project.run().assert_outcomes(passed=2 + len(INSTALLED))
+
+
+def test_a_child_process_works_as_the_user_of_the_tests_and_not_as_the_administrator(project):
+    # SYSTEM.ADMIN.COMMAND.QUEUE is for administrators: app may not put there (2035), mqm may.
+    child = """
+        import os, sys, {binding} as binding
+        q_mgr = binding.QueueManager(None)
+        q_mgr.connect_with_options(os.environ["MQGROUPS_Q_MGR_NAME"], {credentials}opts=0)
+        try:
+            q_mgr.put1("SYSTEM.ADMIN.COMMAND.QUEUE", b"hello")
+        except binding.MQMIError as error:
+            print("reason", error.reason)
+    """
+    given = "user=os.environ['MQGROUPS_USER'], password=os.environ['MQGROUPS_PASSWORD'], "
+    (project.path / "with_credentials.py").write_text(dedent(child.format(binding=INSTALLED[0], credentials=given)))
+    (project.path / "without.py").write_text(dedent(child.format(binding=INSTALLED[0], credentials="")))
+    project.file(
+        test_it="""
+            import os, subprocess, sys
+            import pytest
+            @pytest.mark.parametrize("program", ["with_credentials.py", "without.py"])
+            def test_it(mq, program):
+                environment = {**os.environ, **mq.environment()}
+                done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True)
+                assert (done.stdout, done.stderr) == ("reason 2035\\n", "")
+        """
+    )
+    project.run().assert_outcomes(passed=2)
 
 
 def test_one_binding_can_be_asked_for(project):
@@ -169,8 +197,9 @@ def test_the_container_is_started_once_with_the_model_of_test_queues_and_removed
     project.file(test_it=tests)
     result = project.run("--mq=container", *([how] if how != "environment" else []), inprocess=True)
     result.assert_outcomes(passed=2)
-    assert engine.files["/etc/mqm/30-00-queues.mqsc"][0] == MQSC.read_text()
-    assert engine.files["/etc/mqm/30-01-mine.mqsc"][0] == "DEFINE QLOCAL(MINE) REPLACE\n"
+    assert "QMODEL('MQGROUPS.STATUS.MODEL')" in engine.files["/etc/mqm/30-00-20-mqgroups.mqsc"][0]
+    assert engine.files["/etc/mqm/30-01-queues.mqsc"][0] == MQSC.read_text()
+    assert engine.files["/etc/mqm/30-02-mine.mqsc"][0] == "DEFINE QLOCAL(MINE) REPLACE\n"
     assert engine.executed.count(["dspmqver", "-b", "-f", "2"]) == 1
     assert engine.removed
 

@@ -23,7 +23,7 @@ from mqgroups.embedded.callbacks.consumption import Callback, Consumption, Conte
 from mqgroups.embedded.calls.get_call import Get
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.queue import Message, Queue
-from mqgroups.embedded.messages.waiting import Turn, WaitingCall
+from mqgroups.embedded.messages.waiting import Turn, WaitingCall, Wanted
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.mqi import constants as mq
 
@@ -81,7 +81,7 @@ def next_callback(q_mgr: QueueManager, connection: Connection, asked: int) -> An
                 if found is None:
                     # Under the same lock, so that nothing arrives between looking and waiting.
                     waiting = WaitingCall(Turn.GENERAL, partial(_look, q_mgr, connection), waiter.wake)
-                    watched = _watch(connection, waiting)
+                    watched = _watch(q_mgr, connection, waiting)
             if found is not None:
                 return found.answer()
             waiter.wait(_shortest_wait_s(consumption))
@@ -115,13 +115,21 @@ def _call(hobj: int, cbc: bytes = b"", md: object = b"", gmo: object = b"", data
     return mq.MQCC_OK, mq.MQRC_NONE, [hobj, cbc, md, gmo, data]
 
 
-def _watch(connection: Connection, waiting: WaitingCall[_Next]) -> set[Queue]:
-    """Let a call wait at all queues that are consumed."""
-    handles = [connection.handle(one.hobj) for one in Consumption.of(connection).consumers if one.active]
-    queues = {handle.queue for handle in handles if handle.queue is not None}
-    for queue in queues:
-        queue.waiting.add(waiting)
-    return queues
+def _watch(q_mgr: QueueManager, connection: Connection, waiting: WaitingCall[_Next]) -> set[Queue]:
+    """Let a call wait at all queues that are consumed.
+
+    A consumer that is suspended takes no messages; it waits for the change that ends that.
+    """
+    wanted: dict[Queue, list[Wanted]] = {}
+    for one in Consumption.of(connection).consumers:
+        if one.active:
+            call = get_for(q_mgr, connection, one)
+            of_queue = wanted.setdefault(call.queue, [])
+            if one.state == mq.MQCS_NONE:
+                of_queue.append(call.wanted(Turn.GENERAL))
+    for queue, of_queue in wanted.items():
+        queue.waiting.add(waiting, *of_queue)
+    return set(wanted)
 
 
 def _stop_watching(queues: set[Queue], waiting: WaitingCall[_Next]) -> None:

@@ -13,21 +13,20 @@ from mqgroups.embedded.answer import Answer, Failed
 from mqgroups.embedded.calls.conversion import alike, converted_message
 from mqgroups.embedded.calls.get_options import (
     BROWSES,
-    FOR_CO_OP,
-    MATCHES,
     MOVES_CURSOR,
     UNDER_CURSOR,
     WHOLE_LOGICAL_MESSAGE,
-    check_get_options,
+    check_get,
 )
 from mqgroups.embedded.calls.md_fields import HIGHEST_NUMBER
 from mqgroups.embedded.calls.property_transfer import properties_wanted
 from mqgroups.embedded.connection import Connection
+from mqgroups.embedded.messages.groups import View, Whole
 from mqgroups.embedded.messages.handle import Direction
 from mqgroups.embedded.messages.logical_order import IS_SEGMENT, Identity, after, departure, next_to_get, statuses
 from mqgroups.embedded.messages.queue import Match, Message
-from mqgroups.embedded.messages.waiting import Turn, WaitingCall
-from mqgroups.embedded.platform import NEEDS_GROUP_INDEX, Platform
+from mqgroups.embedded.messages.waiting import Turn, WaitingCall, Wanted
+from mqgroups.embedded.platform import Platform
 from mqgroups.embedded.properties.control import present
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.readings import PRECEDENCE
@@ -88,32 +87,17 @@ class Get:
 
     def _check(self) -> None:
         """Raise Failed for what MQGET refuses before it looks at messages."""
-        options, handle = self.options, self.handle
-        check_get_options(options)
-        if self.gmo.match_options & ~MATCHES:
-            raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
-        if self.gmo.match_options & mq.MQMO_MATCH_OFFSET and options & mq.MQGMO_COMPLETE_MSG:
-            # "Any of the MQMO options but this" is documented; which reason it gets is not: unverified.
-            raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
-        if self._matches_by(mq.MQMO_MATCH_MSG_SEQ_NUMBER) and not 1 <= self.md.msg_seq_number <= HIGHEST_NUMBER:
-            raise Failed(mq.MQRC_MSG_SEQ_NUMBER_ERROR)
-        self._check_token()
-        if options & FOR_CO_OP and not handle.options & mq.MQOO_CO_OP:
-            raise Failed(mq.MQRC_OPTIONS_ERROR)
-        if (
-            self.q_mgr.platform is Platform.ZOS
-            and options & NEEDS_GROUP_INDEX
-            and self.queue.values[mq.MQIA_INDEX_TYPE] != mq.MQIT_GROUP_ID
-        ):
-            raise Failed(mq.MQRC_Q_INDEX_TYPE_ERROR)
-        if self.logical_order and self.gmo.version < 2:
-            raise Failed(mq.MQRC_WRONG_GMO_VERSION)
-        if self.logical_order and self.md.version < 2:
-            raise Failed(mq.MQRC_WRONG_MD_VERSION)
-        if options & (BROWSES | mq.MQGMO_MSG_UNDER_CURSOR) and not handle.options & mq.MQOO_BROWSE:
-            raise Failed(mq.MQRC_NOT_OPEN_FOR_BROWSE)
-        if not self.browses and not handle.for_input:
-            raise Failed(mq.MQRC_NOT_OPEN_FOR_INPUT)
+        options, handle, zos = self.options, self.handle, self.q_mgr.platform is Platform.ZOS
+        # Under the cursor the number is no criterion.
+        by_number = self.gmo.match_options & mq.MQMO_MATCH_MSG_SEQ_NUMBER and not options & UNDER_CURSOR
+        check_get(
+            options,
+            self.gmo.match_options,
+            (self.gmo.version, self.md.version),
+            handle.options,
+            has_number=not by_number or 1 <= self.md.msg_seq_number <= HIGHEST_NUMBER,
+            has_index=not zos or self.queue.values[mq.MQIA_INDEX_TYPE] == mq.MQIT_GROUP_ID,
+        )
         if self.buffer_length < 0:
             raise Failed(mq.MQRC_BUFFER_LENGTH_ERROR)
         if self.buffer_length > self.connection.max_msg_length:
@@ -124,18 +108,6 @@ class Get:
             raise Failed(mq.MQRC_WAIT_INTERVAL_ERROR)
         if options & mq.MQGMO_BROWSE_NEXT and handle.browsed_in_logical_order not in (None, self.logical_order):
             raise Failed(mq.MQRC_INCONSISTENT_BROWSE)
-
-    def _matches_by(self, option: int) -> bool:
-        """Whether a match option is given and holds: under the cursor none does."""
-        return bool(self.gmo.match_options & option) and not self.options & UNDER_CURSOR
-
-    def _check_token(self) -> None:
-        """Raise Failed if the message token cannot be a criterion (topic q096770). It is none under the cursor."""
-        if self._matches_by(mq.MQMO_MATCH_MSG_TOKEN):
-            if self.gmo.version < 3:
-                raise Failed(mq.MQRC_WRONG_GMO_VERSION)
-            if self.options & mq.MQGMO_WAIT:
-                raise Failed(mq.MQRC_MSG_TOKEN_ERROR)
 
     def _match(self) -> Match:
         """Return what the match options select; MQMI_NONE, MQCI_NONE and MQGI_NONE match anything (topic q096750)."""
@@ -150,8 +122,8 @@ class Get:
         )
 
     def begin_wait(self, waiting: WaitingCall[Found]) -> None:
-        """Let the queue know who waits."""
-        self.queue.waiting.add(waiting)
+        """Let the queue know that this call waits, and for what."""
+        self.queue.waiting.add(waiting, self.wanted(self.turn()))
         self.handle.waits = True
 
     def end_wait(self, waiting: WaitingCall[Found]) -> None:
@@ -163,8 +135,29 @@ class Get:
         """Return when this call looks among those that wait; one that locks is none that browses (q096780)."""
         if self.browses and not self.options & mq.MQGMO_LOCK:
             return Turn.BROWSE
-        continues = self.logical_order and next_to_get(self.handle.states[self.direction]) is not None
-        return Turn.SPECIFIC if continues or self.match != Match() else Turn.GENERAL
+        return Turn.SPECIFIC if self._goes_on_with() is not None or self.match != Match() else Turn.GENERAL
+
+    def wanted(self, turn: Turn) -> Wanted:
+        """Return what this call waits for."""
+        goes_on_with, identifier, cursor = self._goes_on_with(), self.match.identifier, None
+        whole = bool(self.options & WHOLE_LOGICAL_MESSAGE)
+        if goes_on_with is not None:
+            identifier = ("group_id", goes_on_with.group_id)
+            # Inside a logical message the rest of it need not be there.
+            whole = whole and not self.handle.states[self.direction].current_logical_message
+        elif self.options & mq.MQGMO_BROWSE_NEXT:
+            cursor = self._cursor()
+        return Wanted(turn, identifier, whole, (self.options, self.match, goes_on_with, cursor))
+
+    def _goes_on_with(self) -> Identity | None:
+        """Return what continues the current group or logical message, where this call has to go on with one."""
+        if not self.logical_order or self.options & mq.MQGMO_BROWSE_FIRST:
+            return None
+        return next_to_get(self.handle.states[self.direction])
+
+    def _cursor(self) -> int | None:
+        """Return the place behind which MQGMO_BROWSE_NEXT goes on."""
+        return self.handle.logical_cursor if self.logical_order else self.handle.cursor
 
     def next_expiry_of_marks_s(self) -> float:
         """Return when the time alone can make a message retrievable; infinity if that cannot be."""
@@ -199,7 +192,10 @@ class Get:
             return None
         # What is not returned is not the call's: it stays on the queue.
         parts, unlike = alike(parts)
-        return parts, self._deliver(parts, unlike)
+        answer = self._deliver(parts, unlike)
+        if not self.browses:
+            self.queue.let_look_behind(parts)
+        return parts, answer
 
     def finish(self, found: Found) -> Answer:
         """Make a removal outside syncpoint durable, without the lock, before it is answered."""
@@ -235,22 +231,20 @@ class Get:
         options, handle = self.options, self.handle
         if options & UNDER_CURSOR:
             return self._under_cursor()
-        fresh = bool(options & mq.MQGMO_BROWSE_FIRST)
-        if self.logical_order:
-            wanted = None if fresh else next_to_get(handle.states[self.direction])
-            if wanted is not None:
-                return self._continue(wanted)
-            position = None if fresh or not self.browses else handle.logical_cursor
-            of_whole_groups = bool(options & mq.MQGMO_ALL_MSGS_AVAILABLE)
-            found = self.queue.heads(self.match, position, of_whole_groups=of_whole_groups)
-        else:
-            position = None if fresh or not self.browses else handle.cursor
-            found = self.queue.candidates(self.match, position)
+        goes_on_with = self._goes_on_with()
+        if goes_on_with is not None:
+            return self._continue(goes_on_with)
+        after_key = self._cursor() if options & mq.MQGMO_BROWSE_NEXT else None
+        found = self.queue.candidates(self.match, after_key, View(self.logical_order, self._whole()))
         if options & mq.MQGMO_UNMARKED_BROWSE_MSG:
             found = (message for message in found if not self.queue.marks.is_marked_for(message, handle))
-        if options & mq.MQGMO_ALL_MSGS_AVAILABLE:
-            found = filter(self.queue.group_is_available, found)
         return next(filter(None, map(self._retrievable, found)), None)
+
+    def _whole(self) -> Whole:
+        """Return what has to be there before a message may be returned."""
+        if self.options & mq.MQGMO_ALL_MSGS_AVAILABLE:
+            return Whole.GROUP
+        return Whole.LOGICAL_MESSAGE if self.options & WHOLE_LOGICAL_MESSAGE else Whole.MESSAGE
 
     def _under_cursor(self) -> list[Message]:
         """Return what the browse cursor points at, whatever the match options say."""
@@ -271,7 +265,7 @@ class Get:
         """Return the next of the current group or logical message, and of no other."""
         if not self.browses and not self.options & mq.MQGMO_SYNCPOINT_IF_PERSISTENT:
             self._check_unit_of_work(bool(self.options & mq.MQGMO_SYNCPOINT))
-        group = self.queue.group(wanted.group_id)
+        group = self.queue.groups.get(wanted.group_id)
         message = group.find(wanted.msg_seq_number, wanted.offset) if group is not None else None
         if message is None:
             return None
@@ -295,12 +289,12 @@ class Get:
             return [message]
         if self.options & mq.MQGMO_COMPLETE_MSG:
             # A logical message stands where its first segment stands.
-            parts = self.queue.logical_message(message) if not message.offset else []
+            parts = self.queue.groups.logical_message(message) if not message.offset else []
             return parts if parts and parts[0] is message and self._may_see_all(parts) else None
-        if not self.queue.has_all_segments(message):
+        if not self.queue.groups.has_all_segments(message):
             return None
         locked = self.queue.locking - {self.handle}
-        return [message] if not locked or self._may_see_all(self.queue.all_segments(message)) else None
+        return [message] if not locked or self._may_see_all(self.queue.groups.all_segments(message)) else None
 
     def _may_see_all(self, messages: list[Message]) -> bool:
         return all(map(self._may_see, messages))

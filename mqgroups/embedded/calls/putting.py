@@ -154,7 +154,7 @@ def _make_visible(q_mgr: QueueManager, messages: list[Message]) -> None:
         raise
     with q_mgr.lock:
         for queue, together in itertools.groupby(messages, lambda message: message.queue):
-            queue.make_available(together)
+            queue.make_available(tuple(together))
 
 
 def _answer(
@@ -291,7 +291,7 @@ def _put(
 
 def _is_there(queue: Queue, identity: Identity, msg_flags: int) -> bool:
     """Whether a message with this GroupId, number and offset can be got from the queue."""
-    group = queue.group(identity.group_id) if msg_flags & (IN_GROUP | IS_SEGMENT) else None
+    group = queue.groups.get(identity.group_id) if msg_flags & (IN_GROUP | IS_SEGMENT) else None
     return group is not None and group.find(identity.msg_seq_number, identity.offset) is not None
 
 

@@ -1,5 +1,8 @@
 """Building the C library: generate ``verbs.h`` from the verb table, compile, cache by content.
 
+A wheel for Linux carries the library (``built/`` beside this file, made by ``hatch_build.py``), so a machine needs no compiler.
+It is used if it was compiled from exactly these sources; otherwise the library is compiled into the cache.
+
 The result is a directory laid out as IBM's client is, so that the unmodified pymqi builds against it
 (``MQ_FILE_PATH=<directory> pip install pymqi``) and IBM's ibmmq runs on it::
 
@@ -37,13 +40,16 @@ from mqgroups.embedded.wire.verbs import (
 )
 
 _SOURCES = Path(__file__).parent
+# Where a wheel carries the library, and in it the digest of what it was compiled from.
+_PACKAGED = _SOURCES / "built"
+_DIGEST = "digest"
 _FLAGS = "-std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -pthread".split()
 # What the dynamic loader knows the libraries by; both bindings name these.
 CLIENT_LIBRARY = "libmqic_r.so"
 SERVER_LIBRARY = "libmqm_r.so"
 # Names by which IBM's client and server libraries are linked to as well; the last two are those of unthreaded programs.
 _OTHER_NAMES = (SERVER_LIBRARY, "libmqic.so", "libmqm.so")
-# Under this prefix the code's verbs are known to the other libraries, which have their plain names themselves.
+# The code's verbs have this prefix. A function with the plain name jumps into each, in every library.
 _PREFIX = "mqgroups_"
 
 
@@ -55,15 +61,18 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
     """Compile the library unless it is there already, and return its directory.
 
     Args:
-        target: where to; by default a directory of the cache (``$MQGROUPS_CACHE``, else ``$XDG_CACHE_HOME/mqgroups``, else
-            ``~/.cache/mqgroups``) named after the content of all sources, the compiler and its flags.
+        target: where to; by default the package's own, if the wheel brought one, else a directory of the cache
+            (``$MQGROUPS_CACHE``, else ``$XDG_CACHE_HOME/mqgroups``, else ``~/.cache/mqgroups``) named after the content of all
+            sources, the compiler and its flags.
         extra_flags: more compiler flags, for a build with a sanitizer.
 
     Raises:
         BuildError: there is no C compiler, or it failed; or the cache could be another user's work.
     """
-    compiler = _compiler()
     header = verbs_header()
+    if target is None and not extra_flags and _is_packaged(header):
+        return _PACKAGED
+    compiler = _compiler()
     cached = target is None
     if target is None:
         target = _cache() / f"libmqm-{_digest(compiler, header, extra_flags)}"
@@ -86,6 +95,7 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
         generated.mkdir()
         (generated / "verbs.h").write_text(header)
         _compile(compiler, made, generated, extra_flags)
+        (made / _DIGEST).write_text(_digest_of_sources(header))
         if cached:
             for path in (made, *made.rglob("*")):
                 path.chmod(0o755 if path.is_dir() else 0o644)
@@ -131,12 +141,24 @@ def _compiler() -> list[str]:
     )
 
 
+def _is_packaged(header: str) -> bool:
+    try:
+        return (_PACKAGED / _DIGEST).read_text() == _digest_of_sources(header)
+    except OSError:
+        return False
+
+
 def _digest(compiler: list[str], header: str, extra_flags: Sequence[str]) -> str:
     version = subprocess.run([*compiler, "--version"], capture_output=True, check=False).stdout
-    content = hashlib.sha256(header.encode() + version + shlex.join([*compiler, *_FLAGS, *extra_flags]).encode())
+    content = _digest_of_sources(header).encode() + version + shlex.join([*compiler, *_FLAGS, *extra_flags]).encode()
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _digest_of_sources(header: str) -> str:
+    content = hashlib.sha256(header.encode() + _forwarder(_declared_verbs()).encode())
     for path in sorted([*_SOURCES.glob("*.[ch]"), *_SOURCES.glob("inc/*.h")]):
         content.update(path.name.encode() + b"\0" + path.read_bytes())
-    return content.hexdigest()[:16]
+    return content.hexdigest()
 
 
 def _compile(compiler: list[str], made: Path, generated: Path, extra_flags: Sequence[str]) -> None:
@@ -145,12 +167,14 @@ def _compile(compiler: list[str], made: Path, generated: Path, extra_flags: Sequ
     lib = made / "lib64"
     common = [*compiler, *_FLAGS, *extra_flags, *includes]
     verbs = _declared_verbs()
-    second_names = [f"-Wl,--defsym={_PREFIX}{name}={name}" for name in verbs]
-    _run([*common, f"-Wl,-soname,{CLIENT_LIBRARY}", *second_names, *sources, "-o", str(lib / CLIENT_LIBRARY)])
     forwarder = generated / "forwarder.c"
     forwarder.write_text(_forwarder(verbs))
+    # In the code each verb has its prefixed name: a plain one could be bound to a forwarder that is loaded already.
+    prefixed = [f"-D{name}={_PREFIX}{name}" for name in verbs]
+    client = str(lib / CLIENT_LIBRARY)
+    _run([*common, *prefixed, f"-Wl,-soname,{CLIENT_LIBRARY}", *sources, str(forwarder), "-o", client])
     for other in _OTHER_NAMES:
-        linked = [f"-Wl,-soname,{other}", f"-L{lib}", f"-l:{CLIENT_LIBRARY}", "-Wl,-rpath,$ORIGIN"]
+        linked = [f"-Wl,-soname,{other}", client, "-Wl,-rpath,$ORIGIN"]
         _run([*common, str(forwarder), *linked, "-o", str(lib / other)])
 
 
@@ -161,7 +185,7 @@ def _declared_verbs() -> dict[str, str]:
 
 
 def _forwarder(verbs: dict[str, str]) -> str:
-    lines = ["#include <cmqc.h>", ""]
+    lines = [*(f"#undef {name}" for name in verbs), "#include <cmqc.h>", ""]
     for name, parameters in verbs.items():
         arguments = ", ".join(parameter.split()[-1] for parameter in parameters.split(","))
         lines += [

@@ -10,20 +10,23 @@ from typing import Generic
 
 from sortedcontainers import SortedDict
 
+from mqgroups.embedded.messages.index import Index
 from mqgroups.embedded.messages.logical_order import IS_SEGMENT
 from mqgroups.embedded.messages.segments import ANY_REPORT, NO_REPORT, P, Segments, key_of
 from mqgroups.mqi import constants as mq
+
+_OF_ANY_TYPE = (NO_REPORT, ANY_REPORT)
 
 
 class Group(Generic[P]):
     """The available messages that carry one GroupId, and whether they are all there."""
 
-    __slots__ = ("_complete", "_last", "_last_seqs", "_segmented", "_sum_of_seqs", "_whole", "members", "readiness")
+    __slots__ = ("_complete", "_last", "_last_seqs", "_segmented", "_sum_of_seqs", "_whole", "members")
 
     def __init__(self) -> None:
         self.members: SortedDict[int, P] = SortedDict()
-        # By MsgSeqNumber: messages that are no segments, and those that are.
-        self._whole: dict[int, list[P]] = {}
+        # By MsgSeqNumber: messages that are no segments, whose offset is 0, and those that are.
+        self._whole: Index[int, P] = Index()
         self._segmented: dict[int, Segments[P]] = {}
         # How many logical messages are there with all their segments, and the sum of their numbers.
         self._complete = 0
@@ -31,15 +34,13 @@ class Group(Generic[P]):
         # How many messages of a number are flagged as last of the group, and the highest such number, 0 if there is none.
         self._last_seqs: dict[int, int] = {}
         self._last = 0
-        # What the queue has last heard of ``may_start``.
-        self.readiness = (False, False)
 
     def add(self, message: P) -> None:
         seq = message.msg_seq_number
         self.members[message.key] = message
         was = self.has_logical_message(seq)
         if not message.msg_flags & IS_SEGMENT:
-            self._whole.setdefault(seq, []).append(message)
+            self._whole.add(seq, message)
         else:
             if seq not in self._segmented:
                 self._segmented[seq] = Segments()
@@ -54,10 +55,7 @@ class Group(Generic[P]):
         del self.members[message.key]
         was = self.has_logical_message(seq)
         if not message.msg_flags & IS_SEGMENT:
-            whole = self._whole[seq]
-            whole.remove(message)
-            if not whole:
-                del self._whole[seq]
+            self._whole.remove(seq, message)
         else:
             segments = self._segmented[seq]
             segments.remove(message)
@@ -78,27 +76,42 @@ class Group(Generic[P]):
 
     def find(self, msg_seq_number: int, offset: int) -> P | None:
         """Return the first in delivery order with this sequence number and offset. Duplicates are legal on a queue."""
-        return next(iter(self.with_offset(msg_seq_number, offset)), None)
+        found = [] if offset else [self._whole.first(msg_seq_number)]
+        segments = self._segmented.get(msg_seq_number)
+        if segments is not None:
+            found += segments.first_at(offset)
+        return min((one for one in found if one is not None), key=key_of, default=None)
 
-    def with_offset(self, msg_seq_number: int, offset: int) -> list[P]:
+    def with_offset(self, msg_seq_number: int, offset: int) -> SortedDict[int, P] | Sequence[P]:
         """Return the physical messages with this sequence number and offset, in delivery order."""
-        found = [message for message in self._whole.get(msg_seq_number, ()) if message.offset == offset]
-        if msg_seq_number in self._segmented:
-            found += self._segmented[msg_seq_number].at(offset)
-        return sorted(found, key=key_of)
+        segments = self._segmented.get(msg_seq_number)
+        if segments is None:
+            return () if offset else self._whole.bucket(msg_seq_number)
+        return sorted([*(() if offset else self._whole.all(msg_seq_number)), *segments.at(offset)], key=key_of)
 
     def with_number(self, msg_seq_number: int) -> SortedDict[int, P] | Sequence[P]:
         """Return the physical messages with this sequence number, in delivery order."""
-        whole = self._whole.get(msg_seq_number, [])
         segments = self._segmented.get(msg_seq_number)
-        if segments is not None and not whole:
+        if segments is None:
+            return self._whole.bucket(msg_seq_number)
+        if msg_seq_number not in self._whole:
             return segments.in_order
-        return sorted([*whole, *(segments.in_order.values() if segments is not None else ())], key=key_of)
+        return sorted([*self._whole.all(msg_seq_number), *segments.in_order.values()], key=key_of)
+
+    def wholeness(self, msg_seq_number: int) -> tuple[bool, bool, frozenset[int]]:
+        """Return what decides whether all is there that belongs to a message with this number.
+
+        Returns:
+            Whether the group is complete; whether the logical message is there; for which Feedback its segments are.
+        """
+        segments = self._segmented.get(msg_seq_number)
+        complete = frozenset[int]() if segments is None else segments.complete
+        return self.is_complete(), msg_seq_number in self._whole or not complete.isdisjoint(_OF_ANY_TYPE), complete
 
     def has_logical_message(self, msg_seq_number: int) -> bool:
         """Whether all segments of a logical message, or of reports on it, are there (or it has none and is there)."""
         return msg_seq_number in self._whole or any(
-            self.has_all_segments(msg_seq_number, feedback) for feedback in (NO_REPORT, ANY_REPORT)
+            self.has_all_segments(msg_seq_number, feedback) for feedback in _OF_ANY_TYPE
         )
 
     def has_all_segments(self, msg_seq_number: int, feedback: int) -> bool:
@@ -113,13 +126,6 @@ class Group(Generic[P]):
         """
         segments = self._segmented.get(msg_seq_number)
         return [] if segments is None else segments.joined(feedback)
-
-    def may_start(self) -> tuple[bool, bool]:
-        """Return whether all that belongs to the first logical message may be there: if it is in the group, if it is in none.
-
-        That the first is true is necessary and cheap to find out; ``is_complete`` tells.
-        """
-        return bool(self._last) and self._complete >= self._last, self.has_logical_message(1)
 
     def is_complete(self) -> bool:
         """Whether every logical message from 1 to the one flagged as last is there, with all its segments."""

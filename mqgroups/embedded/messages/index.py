@@ -1,8 +1,8 @@
-"""Messages of a queue by an identifier, so that one of a million is found at once."""
+"""Messages of a queue by an identifier, or by a number, so that one of a million is found at once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from sortedcontainers import SortedDict
@@ -16,26 +16,37 @@ class Placed(Protocol):
 
 
 M = TypeVar("M", bound=Placed)
+K = TypeVar("K", bound=Hashable)
 
 
-class Index(Generic[M]):
-    """Messages by an identifier, those with the same one in delivery order. Most have one of their own: it gets no bucket."""
+class Index(Generic[K, M]):
+    """Messages by an identifier. Messages with the same identifier are in delivery order.
+
+    Most identifiers have one message, which is kept without a dictionary of its own.
+    """
 
     __slots__ = ("_buckets",)
 
     def __init__(self) -> None:
-        self._buckets: dict[bytes, M | SortedDict[int, M]] = {}
+        self._buckets: dict[K, M | SortedDict[int, M]] = {}
 
-    def add(self, identifier: bytes, message: M) -> None:
-        held = self._buckets.get(identifier)
-        if held is None:
-            self._buckets[identifier] = message
-        elif not isinstance(held, SortedDict):
-            self._buckets[identifier] = SortedDict({held.key: held, message.key: message})
-        else:
-            held[message.key] = message
+    def __bool__(self) -> bool:
+        return bool(self._buckets)
 
-    def remove(self, identifier: bytes, message: M) -> None:
+    def __contains__(self, identifier: object) -> bool:
+        return identifier in self._buckets
+
+    def add(self, identifier: K, message: M) -> None:
+        """Add a message."""
+        held = self._buckets.setdefault(identifier, message)
+        if held is message:
+            return
+        if not isinstance(held, SortedDict):
+            held = self._buckets[identifier] = SortedDict({held.key: held})
+        held[message.key] = message
+
+    def remove(self, identifier: K, message: M) -> None:
+        """Remove a message that was added."""
         held = self._buckets[identifier]
         if isinstance(held, SortedDict):
             del held[message.key]
@@ -43,8 +54,22 @@ class Index(Generic[M]):
                 return
         del self._buckets[identifier]
 
-    def bucket(self, identifier: bytes) -> SortedDict[int, M] | Sequence[M]:
+    def first(self, identifier: K) -> M | None:
+        """Return the first message with this identifier in delivery order, or None."""
+        held = self._buckets.get(identifier)
+        if isinstance(held, SortedDict):
+            found: M = held.peekitem(0)[1]
+            return found
+        return held
+
+    def all(self, identifier: K) -> Collection[M]:
+        """Return the messages with this identifier in delivery order."""
+        bucket = self.bucket(identifier)
+        return bucket.values() if isinstance(bucket, SortedDict) else bucket
+
+    def bucket(self, identifier: K) -> SortedDict[int, M] | Sequence[M]:
+        """Return the messages with this identifier in delivery order: many by their keys, a few as a sequence."""
         held = self._buckets.get(identifier)
         if held is None:
             return ()
-        return (held,) if not isinstance(held, SortedDict) else held
+        return held if isinstance(held, SortedDict) else (held,)

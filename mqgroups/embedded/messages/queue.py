@@ -12,22 +12,24 @@ called under the queue manager's lock.
 from __future__ import annotations
 
 import heapq
+import itertools
 import struct
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import TypeAlias
 
 from sortedcontainers import SortedDict
 
-from mqgroups.embedded.messages.group import Group
+from mqgroups.embedded.messages.groups import ALL, Groups, View, Whole
 from mqgroups.embedded.messages.index import Index
-from mqgroups.embedded.messages.logical_order import IN_GROUP, IS_SEGMENT
+from mqgroups.embedded.messages.logical_order import IS_SEGMENT
 from mqgroups.embedded.messages.marks import Marks
-from mqgroups.embedded.messages.segments import ANY_REPORT, NO_REPORT
-from mqgroups.embedded.messages.waiting import WaitingCalls
+from mqgroups.embedded.messages.segments import NO_REPORT
+from mqgroups.embedded.messages.waiting import Identifier, WaitingCalls
 from mqgroups.embedded.objects.attributes import LOCAL, Value
-from mqgroups.embedded.wire.structures import NO_GROUP, NO_ID
+from mqgroups.embedded.wire.structures import NO_ID
 from mqgroups.mqi import constants as mq
 
 _MSG_TYPE_AND_FEEDBACK = struct.Struct("<i4xi")
@@ -114,6 +116,11 @@ class Message:
         return self.msg_seq_number == 1 and self.offset == 0
 
     @property
+    def identifiers(self) -> tuple[Identifier, ...]:
+        """What an MQGET may select it by; see ``Match.identifier``."""
+        return tuple((name, getattr(self, name)) for name in _SELECTED_BY)
+
+    @property
     def feedback(self) -> int:
         """Feedback of a report message, NO_REPORT for any other."""
         msg_type, feedback = _MSG_TYPE_AND_FEEDBACK.unpack_from(self.md, _MSG_TYPE_OFFSET)
@@ -141,6 +148,12 @@ class Match:
     position: int | None = None
 
     @property
+    def identifier(self) -> Identifier | None:
+        """The one of its values that fewest messages have, None if it has none."""
+        values = ((name, getattr(self, name)) for name in _SELECTED_BY)
+        return next(((name, value) for name, value in values if value is not None), None)
+
+    @property
     def is_specific(self) -> bool:
         """Whether it selects certain messages by an identifier."""
         return (self.msg_id, self.correl_id, self.group_id, self.position) != (None, None, None, None)
@@ -157,13 +170,12 @@ class Match:
         )
 
 
+# Fields of a message that an MQGET selects by, the one that fewest messages share first.
+_SELECTED_BY = ("msg_id", "group_id", "correl_id", "msg_seq_number", "offset")
 # Messages in delivery order: all there are by their keys, or a few, for which making a dictionary would take longer than
 # looking at each.
 InOrder: TypeAlias = "SortedDict[int, Message] | Sequence[Message]"
-
-
-def _key(message: Message) -> int:
-    return message.key
+_key = attrgetter("key")
 
 
 class Queue:
@@ -198,14 +210,10 @@ class Queue:
         self.open_output_count = 0
         self.exclusive_input_count = 0
         self.available: SortedDict[int, Message] = SortedDict()
-        # Messages that start in logical order: those without a GroupId, those with one, and of these the ones of which
-        # all the rest may be there as well.
-        self._alone: SortedDict[int, Message] = SortedDict()
-        self._heads: SortedDict[int, Message] = SortedDict()
-        self._ready: SortedDict[int, Message] = SortedDict()
-        self._by_msg_id: Index[Message] = Index()
-        self._by_correl_id: Index[Message] = Index()
-        self._groups: dict[bytes, Group[Message]] = {}
+        self.groups: Groups[Message] = Groups(self.available)
+        # Made when they are first needed; most queues are read from the front only.
+        self._by_msg_id: Index[bytes, Message] | None = None
+        self._by_correl_id: Index[bytes, Message] | None = None
         # When available messages expire, with their keys; those that are gone meanwhile are passed over.
         self._expiring: list[tuple[float, int]] = []
         self.waiting = WaitingCalls()
@@ -271,60 +279,50 @@ class Queue:
         fifo = self.values[mq.MQIA_MSG_DELIVERY_SEQUENCE] == mq.MQMDS_FIFO
         return self.integer(mq.MQIA_DEF_PRIORITY) if fifo else priority
 
-    def make_available(self, messages: Iterable[Message]) -> None:
-        """Let MQGET find these messages, each at its own place, and wake who waits."""
+    def make_available(self, messages: Sequence[Message]) -> None:
+        """Let MQGET find these messages, each at its own place, and let waiting calls look that could get one of them."""
         for message in messages:
             self.available[message.key] = message
-            if message.starts_in_logical_order:
-                (self._alone if message.group_id == NO_GROUP else self._heads)[message.key] = message
+            self.groups.add(message)
             if message.expires_at_s is not None:
                 heapq.heappush(self._expiring, (message.expires_at_s, message.key))
-            self._by_msg_id.add(message.msg_id, message)
-            if message.correl_id != NO_ID:
+            if self._by_msg_id is not None:
+                self._by_msg_id.add(message.msg_id, message)
+            if self._by_correl_id is not None and message.correl_id != NO_ID:
                 self._by_correl_id.add(message.correl_id, message)
-            if message.group_id != NO_GROUP:
-                group = self._groups.get(message.group_id)
-                if group is None:
-                    group = self._groups[message.group_id] = Group()
-                group.add(message)
-                self._note_heads(group, message)
-        self.wake()
+        if self.waiting:
+            self._let_look(messages)
         if self.on_arrival is not None:
             self.on_arrival()
+
+    def _let_look(self, arrived: Sequence[Message]) -> None:
+        if len(self.waiting) <= len(arrived):
+            # To find out which of the few calls are concerned would take longer.
+            self.waiting.look_again()
+            return
+        whole = map(self.groups.made_whole_by, arrived if self.waiting.want_whole else ())
+        self.waiting.look_for(_identifiers(arrived), _identifiers(itertools.chain.from_iterable(whole)))
+
+    def let_look_behind(self, gone: Iterable[Message]) -> None:
+        """Let waiting calls look that could get something because these messages are gone.
+
+        There may be several segments with the same offset, and the first one counts. When it is gone, the next one may be what
+        makes a logical message whole.
+        """
+        if self.waiting.want_whole:
+            whole = map(self.groups.made_whole_by, gone)
+            self.waiting.look_for((), _identifiers(itertools.chain.from_iterable(whole)))
 
     def withdraw(self, message: Message) -> None:
         """Take an available message out of what MQGET finds. It still counts in ``held``."""
         del self.available[message.key]
         message.locked_by = None
         self.marks.forget(message)
-        if message.starts_in_logical_order:
-            del (self._alone if message.group_id == NO_GROUP else self._heads)[message.key]
-            self._ready.pop(message.key, None)
-        self._by_msg_id.remove(message.msg_id, message)
-        if message.correl_id != NO_ID:
+        self.groups.remove(message)
+        if self._by_msg_id is not None:
+            self._by_msg_id.remove(message.msg_id, message)
+        if self._by_correl_id is not None and message.correl_id != NO_ID:
             self._by_correl_id.remove(message.correl_id, message)
-        if message.group_id != NO_GROUP:
-            group = self._groups[message.group_id]
-            group.remove(message)
-            if group.members:
-                self._note_heads(group)
-            else:
-                del self._groups[message.group_id]
-
-    def _note_heads(self, group: Group[Message], arrived: Message | None = None) -> None:
-        """Know again which messages that start in logical order may have all the rest behind them; one may have arrived."""
-        whole_group, whole_message = group.may_start()
-        heads: Sequence[Message] = ()
-        if (whole_group, whole_message) != group.readiness:
-            group.readiness = whole_group, whole_message
-            heads = group.with_offset(1, 0)
-        elif arrived is not None and arrived.starts_in_logical_order:
-            heads = (arrived,)
-        for head in heads:
-            if whole_group if head.msg_flags & IN_GROUP else whole_message:
-                self._ready[head.key] = head
-            else:
-                self._ready.pop(head.key, None)
 
     def expire(self, now_s: float) -> list[Message]:
         """Take the messages whose time is over off the queue and return them.
@@ -339,90 +337,61 @@ class Queue:
                 self.withdraw(message)
                 expired.append(message)
         self.held -= len(expired)
+        self.let_look_behind(expired)
         return expired
 
     def wake(self) -> None:
         """Let the MQGETs that wait look again, each in its turn: something changed that could satisfy or end a wait."""
         self.waiting.look_again()
 
-    def group(self, group_id: bytes) -> Group[Message] | None:
-        """Return the available messages of a group."""
-        return self._groups.get(group_id)
-
-    def candidates(self, match: Match, after_key: int | None = None) -> Iterator[Message]:
-        """Yield the available messages that match, in physical order, those behind ``after_key`` only."""
+    def candidates(self, match: Match, after_key: int | None = None, view: View = ALL) -> Iterator[Message]:
+        """Yield the available messages of a view that match, in delivery order, those behind ``after_key`` only."""
         if match.msg_seq_number == 1 and match.offset == 0:
-            return self.heads(match, after_key)
-        return self._select(self._narrowest(match), match, after_key)
+            view = View(True, view.whole)
+        if not match.is_specific:
+            return _select(self.groups.view(view), match, after_key)
+        found = _select(self._narrowest(match, view), match, after_key)
+        if view.starts:
+            found = (message for message in found if message.starts_in_logical_order)
+        if view.whole is not Whole.MESSAGE:
+            found = (message for message in found if self.groups.has(view.whole, message))
+        return found
 
-    def heads(self, match: Match, after_key: int | None = None, *, of_whole_groups: bool = False) -> Iterator[Message]:
-        """Yield what an MQGET in logical order may start with, in order: sequence number 1 and offset 0, matching.
-
-        ``of_whole_groups`` leaves out most of those for which ``group_is_available`` is not true, without a look at each.
-        """
-        if match.is_specific:
-            source = self._narrowest(replace(match, msg_seq_number=1, offset=0))
-            return (m for m in self._select(source, match, after_key) if m.starts_in_logical_order)
-        in_groups = self._ready if of_whole_groups else self._heads
-        sources = [self._select(source, match, after_key) for source in (self._alone, in_groups) if source]
-        return sources[0] if len(sources) == 1 else heapq.merge(*sources, key=_key)
-
-    def _narrowest(self, match: Match) -> InOrder:
+    def _narrowest(self, match: Match, view: View) -> InOrder:
         if match.position is not None:
             keys = (order_key(priority, match.position) for priority in range(10))
             return sorted((self.available[key] for key in keys if key in self.available), key=_key)
         if match.msg_id is not None:
+            if self._by_msg_id is None:
+                self._by_msg_id = self._indexed(lambda message: message.msg_id)
             return self._by_msg_id.bucket(match.msg_id)
-        if match.group_id is not None and match.group_id != NO_GROUP:
-            group = self._groups.get(match.group_id)
+        if match.group_id is not None:
+            group = self.groups.get(match.group_id)
             if group is None:
                 return ()
-            if match.msg_seq_number is not None and match.offset is not None:
-                return group.with_offset(match.msg_seq_number, match.offset)
-            if match.msg_seq_number is not None:
-                return group.with_number(match.msg_seq_number)
-            return group.members
-        if match.correl_id is not None and match.correl_id != NO_ID:
-            return self._by_correl_id.bucket(match.correl_id)
-        return self.available
+            seq, offset = (1, 0) if view.starts else (match.msg_seq_number, match.offset)
+            if seq is None:
+                return group.members
+            return group.with_number(seq) if offset is None else group.with_offset(seq, offset)
+        assert match.correl_id is not None
+        if self._by_correl_id is None:
+            self._by_correl_id = self._indexed(lambda message: message.correl_id)
+        return self._by_correl_id.bucket(match.correl_id)
 
-    @staticmethod
-    def _select(source: InOrder, match: Match, after_key: int | None) -> Iterator[Message]:
-        if not isinstance(source, SortedDict):
-            return (m for m in source if (after_key is None or m.key > after_key) and match.accepts(m))
-        keys: Iterable[int] = source if after_key is None else source.irange(after_key, inclusive=(False, True))
-        return (source[key] for key in keys if match.accepts(source[key]))
-
-    def group_is_available(self, head: Message) -> bool:
-        """Whether everything that belongs to the group of this message is there; true for one that is in no group."""
-        group = self._groups.get(head.group_id)
-        if group is None:
-            return True
-        if not head.msg_flags & IN_GROUP:
-            return group.has_logical_message(head.msg_seq_number)
-        return group.is_complete()
-
-    def has_all_segments(self, message: Message) -> bool:
-        """Whether the logical message that this one belongs to is there, for a report one for each segment, of whatever type."""
-        if not message.msg_flags & IS_SEGMENT:
-            return True
-        group = self._groups.get(message.group_id)
-        return group is not None and group.has_all_segments(message.msg_seq_number, _whatever_type(message))
-
-    def all_segments(self, message: Message) -> list[Message]:
-        """Return what ``has_all_segments`` looks for, by ascending offset, or nothing."""
-        return self._segments(message, _whatever_type(message))
-
-    def logical_message(self, message: Message) -> list[Message]:
-        """Return the segments that can be joined with this one, or nothing if one is not there; reports have one Feedback."""
-        return self._segments(message, message.feedback)
-
-    def _segments(self, message: Message, feedback: int) -> list[Message]:
-        if not message.msg_flags & IS_SEGMENT:
-            return [message]
-        group = self._groups.get(message.group_id)
-        return group.segments(message.msg_seq_number, feedback) if group is not None else []
+    def _indexed(self, identifier: Callable[[Message], bytes]) -> Index[bytes, Message]:
+        index: Index[bytes, Message] = Index()
+        for message in self.available.values():
+            if identifier(message) != NO_ID:
+                index.add(identifier(message), message)
+        return index
 
 
-def _whatever_type(message: Message) -> int:
-    return NO_REPORT if message.feedback == NO_REPORT else ANY_REPORT
+def _select(source: InOrder, match: Match, after_key: int | None) -> Iterator[Message]:
+    if not isinstance(source, SortedDict):
+        return (m for m in source if (after_key is None or m.key > after_key) and match.accepts(m))
+    keys: Iterable[int] = source if after_key is None else source.irange(after_key, inclusive=(False, True))
+    return (source[key] for key in keys if match.accepts(source[key]))
+
+
+def _identifiers(messages: Iterable[Message]) -> Iterable[Identifier]:
+    return itertools.chain.from_iterable(message.identifiers for message in messages)

@@ -12,11 +12,12 @@ Not here: groups (``group.py``), what a report says (``reports/``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Generic, Protocol, TypeVar
 
 from sortedcontainers import SortedDict
 
+from mqgroups.embedded.messages.index import Index
 from mqgroups.mqi import constants as mq
 
 # In place of a Feedback, which has 32 bits: that of no report, and that of any.
@@ -58,7 +59,7 @@ class Chain(Generic[P]):
     __slots__ = ("_by_offset", "_end", "_ended", "_run")
 
     def __init__(self) -> None:
-        self._by_offset: dict[int, list[P]] = {}
+        self._by_offset: Index[int, P] = Index()
         # By offset, in ascending order; it goes on at ``_end``, unless its last one is the last segment.
         self._run: dict[int, P] = {}
         self._end = 0
@@ -76,26 +77,24 @@ class Chain(Generic[P]):
         """Return the segments of the complete message by ascending offset, nothing if one of them is not there."""
         return list(self._run.values()) if self._ended else []
 
-    def at(self, offset: int) -> Sequence[P]:
+    def at(self, offset: int) -> Collection[P]:
         """Return those with this offset, in delivery order."""
-        return self._by_offset.get(offset, ())
+        return self._by_offset.all(offset)
+
+    def first_at(self, offset: int) -> P | None:
+        """Return the one of these that counts."""
+        return self._by_offset.first(offset)
 
     def add(self, segment: P) -> None:
         """Add a segment."""
-        same = self._by_offset.setdefault(segment.offset, [])
-        same.append(segment)
-        if len(same) > 1:
-            same.sort(key=key_of)
-        if same[0] is segment:
+        self._by_offset.add(segment.offset, segment)
+        if self._by_offset.first(segment.offset) is segment:
             self._follow_from(segment.offset)
 
     def remove(self, segment: P) -> None:
         """Take a segment away."""
-        same = self._by_offset[segment.offset]
-        was_first = same[0] is segment
-        same.remove(segment)
-        if not same:
-            del self._by_offset[segment.offset]
+        was_first = self._by_offset.first(segment.offset) is segment
+        self._by_offset.remove(segment.offset, segment)
         if was_first:
             self._follow_from(segment.offset)
 
@@ -106,8 +105,7 @@ class Chain(Generic[P]):
             self._ended = False
         if offset != self._end:
             return
-        while not self._ended and self._end in self._by_offset:
-            segment = self._by_offset[self._end][0]
+        while not self._ended and (segment := self._by_offset.first(self._end)) is not None:
             if segment.msg_flags & mq.MQMF_LAST_SEGMENT:
                 self._ended = True
             elif not segment.extent:
@@ -148,6 +146,15 @@ class Segments(Generic[P]):
         """Return those with this offset, in no particular order."""
         chains = [self._chains[which] for which in (NO_REPORT, ANY_REPORT) if which in self._chains]
         return [segment for chain in chains for segment in chain.at(offset)]
+
+    def first_at(self, offset: int) -> list[P | None]:
+        """Return the first with this offset in delivery order of the message itself, and of the reports."""
+        return [self._chains[which].first_at(offset) for which in (NO_REPORT, ANY_REPORT) if which in self._chains]
+
+    @property
+    def complete(self) -> frozenset[int]:
+        """For which Feedback the whole logical message is there; see ``joined``."""
+        return frozenset(which for which, chain in self._chains.items() if chain.is_complete)
 
     def are_complete(self, feedback: int) -> bool:
         """Whether there are segments of this Feedback for the whole logical message; see ``joined``."""

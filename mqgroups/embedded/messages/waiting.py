@@ -1,23 +1,33 @@
 """The MQGETs that wait for messages of one queue: which of them gets what arrives.
 
-Who waits does not look for itself. Whatever changes the queue lets each waiting call look in its turn, in the thread that made
-the change and under the queue manager's lock; a call that finds something has its outcome and is woken, all others sleep on. So a
-message goes to one call, and no call is woken for a message of somebody else's.
+A waiting call does not look for itself. Whatever changes the queue lets waiting calls look in their turns, in the thread that
+made the change and under the queue manager's lock. A call that finds something has its outcome and is woken; the others sleep on.
+So a message goes to one call, and no call is woken for a message that it does not get.
 
-The turns: all that browse without a lock, who share what they find; then those that wait for certain messages; then those that
-take any. Within each the one that waits longest comes first. IBM MQ promises the order of the last two ("attempts to give
-priority") and within them none (topic "MQGMO options", q096780); browsers first is one of the orders it leaves open.
+The turns: first all calls that browse without a lock, which share what they find; then calls for certain messages; then calls
+that take any. Within each turn the call that waits longest comes first. IBM MQ promises the order of the last two ("attempts to
+give priority") and no order within them (topic "MQGMO options", q096780). Browsers first is one of the orders that it leaves
+open.
 
-Not here: what a call looks for (``calls/getting.py``), how a connection sleeps (``answer.Waiter``).
+Messages that arrive do not concern every call. Each call says what it waits for (``Wanted``), and only calls that could get one
+of the new messages look. Of calls that want the same the first one looks; if it finds nothing, the others would not either.
+
+Not here: what a call looks for (``calls/get_call.py``), how a connection sleeps (``answer.Waiter``).
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+import heapq
+import itertools
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
 
 Found = TypeVar("Found")
+# The name of a field and its value.
+Identifier: TypeAlias = "tuple[str, Hashable]"
+_numbers = itertools.count()
 
 
 class Turn(enum.IntEnum):
@@ -28,52 +38,125 @@ class Turn(enum.IntEnum):
     GENERAL = 2
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a call waits for. Calls with equal values find the same: which of them looks makes no difference.
+
+    Attributes:
+        turn: when the call looks.
+        identifier: a field that every message has which the call may get, None for a call that may get any.
+        whole: whether all of a group or logical message has to be there.
+        what: everything else that decides what the call finds.
+    """
+
+    turn: Turn
+    identifier: Identifier | None = None
+    whole: bool = False
+    what: Hashable = None
+
+
 class WaitingCall(Generic[Found]):
     """One call that waits.
 
     ``look`` returns what was found, or None, or raises; ``wake`` is called once there is an outcome. The outcome is what was
-    found or the exception, and stays.
+    found or the exception, and stays. ``rank`` orders calls by turn, and within a turn by how long they wait.
     """
 
-    __slots__ = ("_look", "_wake", "outcome", "turn")
+    __slots__ = ("_look", "_looks", "_wake", "outcome", "rank")
 
     def __init__(self, turn: Turn, look: Callable[[], Found | None], wake: Callable[[], None]) -> None:
-        self.turn = turn
+        self.rank = (turn, next(_numbers))
         self._look = look
         self._wake = wake
+        self._looks = False
         self.outcome: Found | Exception | None = None
 
     def look_again(self) -> None:
-        """Look once more, unless there is an outcome already."""
-        if self.outcome is not None:
+        """Look once more, unless there is an outcome already, or this is because of what it does while it looks."""
+        if self.outcome is not None or self._looks:
             return
+        self._looks = True
         try:
             self.outcome = self._look()
         except Exception as error:
             # It is the waiting call that fails with it, not the one that changed the queue.
             self.outcome = error
+        finally:
+            self._looks = False
         if self.outcome is not None:
             self._wake()
+
+
+# Calls that want the same, the one that waits longest first.
+_Alike: TypeAlias = "dict[WaitingCall[Any], None]"
 
 
 class WaitingCalls:
     """The calls that wait at one queue. All methods are called under the queue manager's lock."""
 
     def __init__(self) -> None:
-        self._by_turn: tuple[dict[WaitingCall[Any], None], ...] = tuple({} for _ in Turn)
+        self._calls: dict[WaitingCall[Any], tuple[Wanted, ...]] = {}
+        self._alike: dict[tuple[bool, Identifier | None], dict[Wanted, _Alike]] = {}
+        self._wanting_whole = 0
 
-    def add(self, call: WaitingCall[Any]) -> None:
-        """Let a call wait, behind those of the same turn."""
-        self._by_turn[call.turn][call] = None
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    @property
+    def want_whole(self) -> bool:
+        """Whether one of them waits for a whole group or logical message."""
+        return self._wanting_whole > 0
+
+    def add(self, call: WaitingCall[Any], *wanted: Wanted) -> None:
+        """Let a call wait for any of the things that it wants."""
+        self._calls[call] = wanted
+        for each in wanted:
+            self._alike.setdefault((each.whole, each.identifier), {}).setdefault(each, {})[call] = None
+            self._wanting_whole += each.whole
 
     def discard(self, call: WaitingCall[Any]) -> None:
         """A call has ended."""
-        self._by_turn[call.turn].pop(call, None)
+        for each in self._calls.pop(call, ()):
+            place = (each.whole, each.identifier)
+            self._wanting_whole -= each.whole
+            alike = self._alike[place][each]
+            del alike[call]
+            if not alike:
+                del self._alike[place][each]
+                if not self._alike[place]:
+                    del self._alike[place]
 
     def look_again(self) -> None:
-        """Something changed: let each call look in its turn."""
-        for calls in self._by_turn:
-            for call in tuple(calls):
-                call.look_again()
-                if call.outcome is not None:
-                    self.discard(call)
+        """Something changed that may concern any call: let each call look in its turn."""
+        for call in sorted(self._calls, key=lambda call: call.rank):
+            call.look_again()
+            if call.outcome is not None:
+                self.discard(call)
+
+    def look_for(self, identifiers: Iterable[Identifier], of_whole: Iterable[Identifier] = ()) -> None:
+        """Messages became available: let the calls look, in their turns, that could get one of them.
+
+        Args:
+            identifiers: those of the new messages.
+            of_whole: those of messages whose group or logical message is there now.
+        """
+        places: set[tuple[bool, Identifier | None]] = {(False, one) for one in identifiers}
+        places.update((True, one) for one in of_whole)
+        # Whatever it is, calls for any message may get it.
+        places.update({(whole, None) for whole, _ in places})
+        turns: list[tuple[tuple[Turn, int], int, WaitingCall[Any], _Alike]] = []
+        for place in self._alike.keys() & places:
+            for alike in self._alike[place].values():
+                first = next(iter(alike))
+                turns.append((first.rank, len(turns), first, alike))
+        heapq.heapify(turns)
+        while turns:
+            _, number, call, alike = heapq.heappop(turns)
+            call.look_again()
+            if call.outcome is None:
+                # Those behind it want the same.
+                continue
+            self.discard(call)
+            following = next(iter(alike), None)
+            if following is not None:
+                heapq.heappush(turns, (following.rank, number, following, alike))

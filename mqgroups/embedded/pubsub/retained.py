@@ -71,7 +71,7 @@ def _retained_queue(q_mgr: QueueManager) -> Queue | None:
 def _latest(q_mgr: QueueManager, queue: Queue, key: bytes) -> Message | None:
     """Return the retained publication of a topic; those it replaced are deleted, under the lock: they must not come back."""
     expired = queue.expire(time.time())
-    group = queue.group(key)
+    group = queue.groups.get(key)
     found = sorted(group.members.values(), key=lambda message: message.position) if group is not None else []
     replaced = found[:-1]
     q_mgr.write_now((), [*expired, *replaced])

@@ -23,6 +23,12 @@ from mqgroups.embedded.serve.control import Control
 from mqgroups.embedded.serve.faults import Fault
 
 DEFAULT_CHANNEL = "DEV.APP.SVRCONN"
+_PACKAGE = Path(__file__).resolve().parents[2]
+_INSTALLED = _PACKAGE / "embedded" / "20-mqgroups.mqsc"
+# The queues of the examples, and the model of status queues. An installed package has a copy of the sources' file.
+STANDARD_MQSC = _INSTALLED if _INSTALLED.exists() else _PACKAGE.parent / "docker" / "20-mqgroups.mqsc"
+# The least authorities of each role, as SET AUTHREC commands.
+ROLES_MQSC = STANDARD_MQSC.with_name("roles.mqsc")
 
 
 class EmbeddedQueueManagerError(Exception):
@@ -35,7 +41,7 @@ class EmbeddedQueueManager:
     As a context manager it starts on entry and stops on exit. ``kill`` is SIGKILL; ``start`` after it (or after
     ``stop``) starts it again on the same data and the same port::
 
-        with EmbeddedQueueManager("QM1", mqsc=["docker/20-mqgroups.mqsc"]) as qmgr:
+        with EmbeddedQueueManager("QM1", mqsc=[STANDARD_MQSC]) as qmgr:
             connection = mqgroups.connect(qmgr.q_mgr_name, qmgr.channel, qmgr.conn_name)
     """
 

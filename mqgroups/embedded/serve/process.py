@@ -99,16 +99,16 @@ def run(
             server.command_server.start()
         if_it_fails.pop_all()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: server.to_stop.set())
+        signal.signal(number, lambda *_: server.to_stop.put(None))
     if until is not None:
-        until(server.to_stop.set)
+        until(lambda: server.to_stop.put(None))
     accepting = threading.Thread(target=server.serve, daemon=True)
     accepting.start()
     Control(bound_host, bound_port, server.token).write(data)
     q_mgr.cluster.start(bound_host, bound_port, server.token)
     if ready is not None:
         ready(bound_host, bound_port, server)
-    server.to_stop.wait()
+    server.to_stop.get()
     server.stop()
 
 

@@ -13,6 +13,7 @@ import contextlib
 import ipaddress
 import json
 import logging
+import queue
 import secrets
 import socket
 import threading
@@ -94,8 +95,9 @@ class Server:
         self._stopping = False
         # The process at the other end of each connection.
         self._connected: dict[socket.socket, int] = {}
-        # Set when it is time to stop: a signal came, or it quiesced and the last application is gone.
-        self.to_stop = threading.Event()
+        # Something is put here when it is time to stop: a signal came, or it quiesced and the last application is gone. A signal
+        # handler interrupts the thread that waits, so the two must not share a lock; with threading.Event they do.
+        self.to_stop: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def listen(self, host: str, port: int) -> tuple[str, int]:
         """Bind to a loopback address; returns it with the port in use. Raises ValueError for any other address."""
@@ -169,7 +171,7 @@ class Server:
     def _stop_when_idle(self) -> None:
         with self._lock:
             if self.q_mgr.quiescing and not self._connected:
-                self.to_stop.set()
+                self.to_stop.put(None)
 
     def stop(self) -> None:
         """Drop all connections, which backs their units of work out, and close the store."""

@@ -3,7 +3,8 @@
 A case is one query, drawn from its seed: groups come to its input queue, the query is started from its checkpoint, and killed
 at a point of the protocol (``points.py``) or after some number of MQI calls, again and again; in between single processes of
 Python are killed, and connections lost. Then it is left to finish, and the independent reader looks: each key one whole group on
-the output queue, each row once and in order, the input queue empty, one high-water mark on the status queue.
+the output queue, each row once and in order, the input queue empty, one high-water mark on the sink's status queue, and on the
+source's status queue what the checkpoint names.
 
 The full form ends with a zombie: an executor of a local cluster is stopped in the middle of a group, given up by Spark and
 replaced, and then goes on. Exit code 1 if anything was not as it should be; ``--case`` runs the case of a failure again.
@@ -34,7 +35,7 @@ from mqgroups.embedded import EmbeddedQueueManager, Fault
 from mqgroups.spark.java import java_home
 from tests.faults.application import MODEL
 from tests.faults.reader import Reader
-from tests.faults.spark.look import wrong_with_output, wrong_with_status
+from tests.faults.spark.look import wrong_with_manifests, wrong_with_output, wrong_with_status
 from tests.faults.spark.points import (
     DRIVER,
     PAUSE,
@@ -205,7 +206,9 @@ class Query:
         self._directory = directory
         self._expected: dict[str, list[bytes]] = {}
         name = f"S{next(machine.numbers)}"
-        self._in, self._out, self._status = (f"{name}.{part}" for part in ("IN", "OUT", "STATUS"))
+        self._in, self._out, self._status, self._manifests = (
+            f"{name}.{part}" for part in ("IN", "OUT", "STATUS", "MANIFESTS")
+        )
         self.result = Result(cases=1)
 
     def run(self) -> Result:
@@ -218,7 +221,7 @@ class Query:
         if self._case.starts[-1].ends_driver:
             self._start(len(self._case.starts), Start(1), eager=True)
         self._look()
-        for name in (self._in, self._out, self._status):
+        for name in (self._in, self._out, self._status, self._manifests):
             reader.delete(name)
         self.result.groups = len(self._expected)
         self.result.wrong = [f"case {self._case.seed}: {wrong}" for wrong in self.result.wrong]
@@ -248,13 +251,14 @@ class Query:
             "source": {
                 **connection,
                 "queue": self._in,
+                "statusQueue": self._manifests,
                 "maxGroupsPerTrigger": "2",
                 "messagesPerUnitOfWork": "6",
                 "eagerCommit": "true" if eager else "false",
             },
             "sink": {**connection, "queue": self._out, "statusQueue": self._status, "messagesPerUnitOfWork": "2"},
             "checkpoint": str(self._directory / "checkpoint"),
-            "queues": {self._in: "in", self._out: "out", self._status: "status"},
+            "queues": {self._in: "in", self._out: "out", self._status: "status", self._manifests: "manifests"},
             "kills": [asdict(kill) for kill in start.kills],
             "fired": str(fired),
         }
@@ -353,6 +357,7 @@ class Query:
         reader, wrong = self._machine.reader, self.result.wrong
         wrong += wrong_with_output(reader.browse(self._out), self._expected)
         wrong += wrong_with_status(reader.browse(self._status))
+        wrong += wrong_with_manifests(reader.browse(self._manifests), self._directory / "checkpoint")
         left = reader.browse(self._in)
         if left:
             wrong.append(f"{len(left)} messages left on the input queue")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from tests.faults.reader import Seen, wrong_with_group
 
@@ -33,3 +34,23 @@ def wrong_with_status(seen: Sequence[Seen]) -> list[str]:
     """Say what is on the status queue besides one high-water mark."""
     kinds = Counter(json.loads(message.data)["checkpoint"]["json"]["kind"] for message in seen)
     return [] if kinds == {_HIGH_WATER_MARK: 1} else [f"on the status queue: {dict(kinds)}"]
+
+
+def wrong_with_manifests(seen: Iterable[Seen], checkpoint: Path) -> list[str]:
+    """Say what is on the source's status queue besides the manifests, or their marks, that the checkpoint's last offset names.
+
+    A driver that died before the first offset was logged leaves a manifest of a source that nobody knows.
+    """
+    last = json.loads(_last_log(checkpoint / "offsets").read_text().splitlines()[-1])
+    named = {last["manifest"], *(each for each, _ in last["pending"])}
+    source = bytes.fromhex(last["source"])
+    there = {json.loads(message.data)["manifest"] for message in seen if message.correl_id == source}
+    return (
+        []
+        if there == named
+        else [f"on the source's status queue: {sorted(there)}, the checkpoint names {sorted(named)}"]
+    )
+
+
+def _last_log(folder: Path) -> Path:
+    return max(folder.glob("[0-9]*"), key=lambda file: int(file.name))

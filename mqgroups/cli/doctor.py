@@ -1,0 +1,270 @@
+"""The command ``mqgroups doctor``: from this machine to the messages on a queue, what is wrong and what mends it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal, NoReturn
+
+import click
+
+from mqgroups.cli.connection import connection_options, open_q_mgr
+from mqgroups.cli.console import TableConsole
+from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.groups import browsed
+from mqgroups.cli.options import output_option, wait_option
+from mqgroups.cli.report import Report
+from mqgroups.cli.table import Column, Listing, Output
+from mqgroups.cli.words import number, put_time
+from mqgroups.connection.holder import connection_of
+from mqgroups.core.findings import Finding, Severity, connect_finding, ok
+from mqgroups.core.group_state import GroupState
+from mqgroups.core.model import Role
+from mqgroups.errors import BindingMissing, CommandRefused, ConnectionBroken, MQIError
+from mqgroups.operate.doctor import examine
+from mqgroups.operate.machine import machine_findings
+from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.operate.owners import find_owners, owners_of_groups
+from mqgroups.queue_manager import QueueManager
+
+_STYLES = {Severity.OK: "green", Severity.UNSEEN: "cyan", Severity.WARNING: "yellow", Severity.ERROR: "red"}
+_WIDEST = 110
+_LABEL = max(len(each.value) for each in Severity)
+# What is found, and why it matters.
+_WRONG = {
+    GroupState.DOUBLED: ("with messages twice", "a consumer gets messages twice, or stops at them"),
+    GroupState.INCONSISTENT: ("inconsistent", "another program has put messages with the same GroupId"),
+    GroupState.GAP: ("with a gap", "messages are missing in the middle, so nobody gets these groups"),
+    GroupState.NO_BEGINNING: (
+        "without a beginning",
+        "no consumer gets these groups: a status record was lost, or a message expired",
+    ),
+}
+
+FINDINGS: Listing[Finding] = Listing(
+    (
+        Column("result", lambda row: row.severity.value, style=lambda row: _STYLES[row.severity]),
+        Column("subject", lambda row: row.subject, may_cut=True),
+        Column("found", lambda row: row.found, may_cut=True),
+        Column("why", lambda row: row.why, rank=5, may_cut=True),
+        Column("remedy", lambda row: _remedy(row), rank=5, may_cut=True),
+    ),
+    lambda row: {
+        "severity": row.severity.value,
+        "subject": row.subject,
+        "found": row.found,
+        "why": row.why,
+        "remedy": row.remedy,
+        "mqsc": list(row.mqsc),
+    },
+)
+
+
+def _remedy(finding: Finding) -> str:
+    return "; ".join([*finding.mqsc, *([finding.remedy] if finding.remedy else [])])
+
+
+@click.command()
+@click.option("--queue", metavar="QUEUE", help="A queue for groups, to check with its groups.")
+@click.option("--name", metavar="NAME", help="A producer or consumer, to check its status queue; needs --role.")
+@click.option(
+    "--role",
+    type=click.Choice(["put", "get"]),
+    help="What --user wants to do: the user's authorities are checked for it.",
+)
+@click.option(
+    "--status-queue", metavar="QUEUE", help="Its status queue. Default: MQGROUPS.PUT.NAME or MQGROUPS.GET.NAME."
+)
+@click.option("--skip-groups", is_flag=True, help="Do not browse the groups on the queue, which may take long.")
+@click.option(
+    "--fix", is_flag=True, help="Print the MQSC commands that mend what was found, and the findings as comments."
+)
+@click.option("--apply", is_flag=True, help="With --fix: also run these commands.")
+@output_option
+@wait_option
+@connection_options()
+def doctor(
+    queue: str | None,
+    name: str | None,
+    role: Literal["put", "get"] | None,
+    status_queue: str | None,
+    skip_groups: bool,
+    fix: bool,
+    apply: bool,
+    output: Output,
+    wait_s: float,
+    **connection: Any,
+) -> None:
+    """Check an installation: this machine, the connection, queues and their attributes, authorities, records, groups.
+
+    Each finding says what was found, why it matters, and what mends it. Nothing is changed without --apply, except that with
+    --name and --role, and if there is no status queue yet, one is made and deleted again, as a start would make it.
+
+    With --fix, standard output is an MQSC file, as for: mqgroups doctor --queue ORDERS --fix | runmqsc QM1
+
+    \b
+    Exit codes:
+      0  nothing is wrong
+      1  failed; standard error says why
+      2  the command line is wrong
+      3  there are warnings
+      5  there are errors
+      6  the queue manager cannot be connected to
+    """
+    if (name is None) != (role is None) and name is not None:
+        raise click.UsageError("--name needs --role")
+    if apply and not fix:
+        raise click.UsageError("--apply needs --fix")
+    report = Report(output, q_mgr_name=connection["q_mgr_name"])
+    shown = ShownFindings(report, fix=fix)
+    shown.add(machine_findings())
+    try:
+        q_mgr = open_q_mgr(wait_s, **connection)
+    except (MQIError, BindingMissing) as error:
+        shown.add([connect_finding(error.reason if isinstance(error, MQIError) else 0, str(error))])
+        report.at_least(ExitCode.NO_CONNECTION)
+        shown.end()
+    with q_mgr:
+        try:
+            shown.add(_encryption(connection))
+            findings = examine(
+                q_mgr,
+                queue=queue,
+                name=name,
+                role=Role(role) if role else None,
+                status_queue=status_queue,
+                channel=connection["channel"] if connection["conn_name"] else None,
+                principal=connection["user"],
+            )
+            shown.add(findings)
+            if queue is not None and not skip_groups:
+                shown.add(_groups(q_mgr, queue))
+            if apply:
+                shown.apply(q_mgr)
+        except ConnectionBroken as error:
+            report.fail(ExitCode.NO_CONNECTION, error)
+    shown.end()
+
+
+def _encryption(connection: dict[str, Any]) -> Iterator[Finding]:
+    conn_name = connection["conn_name"] or ""
+    local = not conn_name or conn_name.startswith(("localhost", "127.", "[::1]"))
+    if connection["cipher_spec"] is None and connection["ccdt_url"] is None and not local:
+        found = f"no CipherSpec to {conn_name}"
+        why = "messages, user and password can be read on the network"
+        yield Finding("TLS", Severity.WARNING, found, why, "--cipher-spec and --key-repository; SSLCIPH of the channel")
+    else:
+        yield ok(
+            "TLS",
+            connection["cipher_spec"] or ("as the CCDT says" if connection["ccdt_url"] else "none, on this machine"),
+        )
+    who = connection["user"] or "the user of this process, without a password"
+    yield ok("user", who)
+
+
+def _groups(q_mgr: QueueManager, queue: str) -> Iterator[Finding]:
+    """Yield what is wrong with the groups on the queue."""
+    try:
+        with browsed([q_mgr], queue) as found:
+            owners = owners_of_groups(find_owners(q_mgr).owners)
+            now = datetime.now(UTC)
+            found.judge(owners, put_time(now), lambda _: False)
+            counts = found.counts
+    except ConnectionBroken:
+        raise
+    except MQIError as error:
+        yield Finding(f"groups on {queue}", Severity.UNSEEN, str(error), "groups without a beginning cannot be found")
+        return
+    for state, (what, why) in _WRONG.items():
+        if counts[state]:
+            only = state.value.replace(" ", "-")
+            remedy = f"mqgroups groups --queue {queue} --only {only}; mqgroups salvage move"
+            said = f"{number(counts[state], 'group')} {what}"
+            yield Finding(f"groups on {queue}", Severity.ERROR, said, why, remedy)
+    left = sum(counts.values()) - sum(counts[state] for state in _WRONG)
+    yield ok(f"groups on {queue}", f"{number(left, 'group')} in order or at work")
+
+
+class ShownFindings:
+    """Shows findings as they come, and remembers what mends them."""
+
+    def __init__(self, report: Report, *, fix: bool = False) -> None:
+        self._report = report
+        self._fix = fix
+        self._found: list[Finding] = []
+        self._console = TableConsole()
+        self._applied: list[dict[str, Any]] = []
+
+    def add(self, findings: Iterator[Finding] | Sequence[Finding]) -> None:
+        """Show findings."""
+        for finding in findings:
+            self._found.append(finding)
+            if finding.severity is Severity.WARNING:
+                self._report.at_least(ExitCode.WARNING)
+            elif finding.severity is Severity.ERROR:
+                self._report.at_least(ExitCode.DISARRAY)
+            if self._fix:
+                self._show_mqsc(finding)
+            elif self._report.is_text:
+                self._show(finding)
+
+    def _show(self, finding: Finding) -> None:
+        width = min(self._console.width, _WIDEST)
+        severity = finding.severity
+        said = textwrap.wrap(f"{finding.subject}: {finding.found}", max(20, width - 11), break_on_hyphens=False)
+        self._console.print_line([(severity.value.ljust(_LABEL), _STYLES[severity]), (said[0], "")])
+        lines = [("", each) for each in said[1:]]
+        for label, text in (("why: ", finding.why), *(("do:  ", each) for each in (*finding.mqsc, finding.remedy))):
+            wrapped = textwrap.wrap(text, max(20, width - 16), break_on_hyphens=False)
+            lines += [(label if count == 0 else " " * len(label), line) for count, line in enumerate(wrapped)]
+        for label, line in lines:
+            self._report.print(" " * (_LABEL + 2) + label + line)
+
+    def _show_mqsc(self, finding: Finding) -> None:
+        if finding.severity is Severity.OK or not self._report.is_text:
+            return
+        said = f"{finding.severity.value}: {finding.subject}: {finding.found}" + (
+            f": {finding.why}" if finding.why else ""
+        )
+        for line in textwrap.wrap(said, 100, break_on_hyphens=False):
+            self._report.print(f"* {line}")
+        if finding.remedy:
+            self._report.print(f"* do: {finding.remedy}")
+        self._report.print(*finding.mqsc)
+
+    def apply(self, q_mgr: QueueManager) -> None:
+        """Run the MQSC commands."""
+        commands = list(dict.fromkeys(command for finding in self._found for command in finding.mqsc))
+        if not commands:
+            self._report.print("* nothing to apply")
+            return
+        try:
+            client = MQSCClient(connection_of(q_mgr))
+            for command in commands:
+                done, texts = client.run(command)
+                self._applied.append({"mqsc": command, "done": done, "response": texts})
+                self._report.print(f"* {'done' if done else 'refused'}: {command}")
+                if not done:
+                    self._report.print(*(f"*   {text}" for text in texts))
+                    self._report.at_least(ExitCode.DISARRAY)
+        except (MQIError, CommandRefused) as error:
+            if isinstance(error, ConnectionBroken):
+                raise
+            self._report.fail(ExitCode.FAILED, error)
+
+    def end(self) -> NoReturn:
+        """Show the sum, and end the command."""
+        counts = {each: sum(found.severity is each for found in self._found) for each in Severity}
+        plural = {Severity.WARNING: "warnings", Severity.ERROR: "errors"}
+        said = ", ".join(
+            number(many, severity.value, plural.get(severity, severity.value))
+            for severity, many in counts.items()
+            if many
+        )
+        self._report.print(f"{'* ' if self._fix else ''}{number(len(self._found), 'check')}: {said}")
+        if not self._report.is_text:
+            self._report.rows("findings", FINDINGS, self._found)
+        if self._applied:
+            self._report.add(applied=self._applied)
+        self._report.end()

@@ -1,0 +1,232 @@
+"""Groups, parts of split groups and messages as rows: for ``mqgroups groups``, ``salvage`` and ``watch``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from mqgroups.cli.table import Column, Listing
+from mqgroups.cli.words import age, age_s, size, timestamp
+from mqgroups.core.cluster import GroupPart, GroupSplit
+from mqgroups.core.group_state import GroupState
+from mqgroups.core.inspection import Browsed, GroupInspection, Place
+from mqgroups.core.model import MsgFlag, Persistence, Role
+from mqgroups.operate.group_messages import FoundGroupMessage
+from mqgroups.operate.groups import ListedGroup
+
+_PERSISTENT: dict[int, str] = {Persistence.NOT_PERSISTENT: "no", Persistence.PERSISTENT: "yes"}
+_STYLES = {
+    GroupState.COMPLETE: "green",
+    GroupState.BEING_PUT: "cyan",
+    GroupState.BEING_GOT: "cyan",
+    GroupState.STALLED: "yellow",
+    GroupState.ABANDONED: "yellow",
+}
+# The digits of a GroupId that differ between the groups of one queue manager.
+_SHORT = 12
+
+
+def short_id(group_id: bytes) -> str:
+    """Return the last digits of a GroupId."""
+    return group_id.hex()[-_SHORT:]
+
+
+def group_listing(now: datetime, *, several: bool = False) -> Listing[ListedGroup]:
+    """Return how groups are shown. ``now`` is compared with put times; ``several``: there are several queue managers."""
+    at: tuple[Column[ListedGroup], ...] = (Column("at", lambda row: row.q_mgr_name, may_cut=True),)
+    columns: tuple[Column[ListedGroup], ...] = (
+        Column("GroupId", lambda row: short_id(row.group.group_id), wide=lambda row: row.group.group_id.hex()),
+        *(at if several else ()),
+        Column("state", lambda row: row.state.value, style=_style),
+        Column("quiet", lambda row: age(row.since, now), rank=1, right=True),
+        Column("msgs", lambda row: f"{row.group.messages:,}", right=True),
+        Column("size", lambda row: size(row.group.data_bytes), rank=2, right=True),
+        Column("first", lambda row: _place(row.group.first), rank=5, right=True),
+        Column("last", lambda row: _last(row.group), rank=5, right=True),
+        Column("missing", lambda row: missing(row.group), rank=6, may_cut=True),
+        Column("age", lambda row: age(row.group.first_put, now), rank=3, right=True),
+        Column("put by", lambda row: put_by(row), rank=2, may_cut=True),
+        Column("got by", lambda row: got_by(row), rank=4, may_cut=True),
+        Column("persistent", lambda row: _persistence(row.group), rank=8),
+        Column("backed out", lambda row: str(row.group.backout_count), rank=9, right=True),
+        Column("first put", lambda row: timestamp(row.group.first_put), rank=10),
+        Column("last put", lambda row: timestamp(row.group.last_put), rank=10),
+    )
+    return Listing(columns, lambda row: listed_values(row, now))
+
+
+def _style(row: ListedGroup) -> str:
+    return _STYLES.get(row.state, "red")
+
+
+def put_by(row: ListedGroup) -> str:
+    """Return the producer whose record names the group, else the application that has put its messages."""
+    return _owner(row, Role.PUT) or ", ".join(row.group.put_by)
+
+
+def got_by(row: ListedGroup) -> str:
+    """Return the consumer whose record names the group."""
+    return _owner(row, Role.GET)
+
+
+def _owner(row: ListedGroup, role: Role) -> str:
+    return ", ".join(owner.name for owner in row.owners if owner.role is role)
+
+
+def missing(group: GroupInspection) -> str:
+    """Return the messages that are missing between others."""
+    gaps = group.gaps
+    shown = ", ".join(f"{_place(gap.first)} to {_before(gap.end)}" for gap in gaps[:3])
+    return shown + (f" and {len(gaps) - 3:,} more" if len(gaps) > 3 else "")
+
+
+def _persistence(group: GroupInspection) -> str:
+    return " and ".join(_PERSISTENT.get(each, "?") for each in sorted(group.persistences))
+
+
+def _place(place: Place) -> str:
+    return f"{place.msg_seq_number}{_bytes(place)}"
+
+
+def _last(group: GroupInspection) -> str:
+    """Return the last message there, and the group's last message if that is another one."""
+    behind = f" of {group.last}" if group.last and group.last != group.last_msg_seq_number else ""
+    return _before(group.end) + behind
+
+
+def _before(end: Place) -> str:
+    """Return the last message before a place, and how many of its bytes if only a part is before it."""
+    return f"{end.msg_seq_number - (end.offset == 0)}{_bytes(end)}"
+
+
+def _bytes(place: Place) -> str:
+    return f" at byte {place.offset}" if place.offset else ""
+
+
+def group_values(group: GroupInspection) -> dict[str, Any]:
+    """Return the part of a group on one queue, for JSON."""
+    return {
+        "group_id": group.group_id.hex(),
+        "messages": group.messages,
+        "data_bytes": group.data_bytes,
+        "first": list(group.first),
+        "end": list(group.end),
+        "gaps": [[list(gap.first), list(gap.end)] for gap in group.gaps],
+        "last": group.last,
+        "has_head": group.has_head,
+        "has_end": group.has_end,
+        "doubled": group.is_doubled,
+        "overlapping": group.overlapping,
+        "persistences": sorted(group.persistences),
+        "backout_count": group.backout_count,
+        "put_by": list(group.put_by),
+        "first_put": group.first_put,
+        "last_put": group.last_put,
+        "abandoned": group.abandoned,
+    }
+
+
+def listed_values(row: ListedGroup, now: datetime) -> dict[str, Any]:
+    """Return a group with its state and owners, for JSON."""
+    return {
+        "q_mgr_name": row.q_mgr_name,
+        "state": row.state.value,
+        "since": row.since,
+        "age_s": age_s(row.group.first_put, now),
+        **group_values(row.group),
+        "owners": [
+            {
+                "role": owner.role.value,
+                "name": owner.name,
+                "status_queue": owner.status_queue,
+                "active": owner.is_active,
+                "committed_at": owner.committed_at,
+            }
+            for owner in row.owners
+        ],
+    }
+
+
+SPLIT_PARTS: Listing[tuple[GroupSplit, GroupPart]] = Listing(
+    (
+        Column("GroupId", lambda row: short_id(row[0].group_id), wide=lambda row: row[0].group_id.hex()),
+        Column("at", lambda row: row[1].q_mgr_name),
+        Column("messages", lambda row: _runs(row[1].group), may_cut=True),
+        Column("together", lambda row: _together(row[0]), style=lambda _: "red"),
+    ),
+    lambda row: split_values(row[0]),
+)
+
+
+def split_values(split: GroupSplit) -> dict[str, Any]:
+    """Return a split group, for JSON."""
+    return {
+        "group_id": split.group_id.hex(),
+        "parts": [{"q_mgr_name": part.q_mgr_name, **group_values(part.group)} for part in split.parts],
+        "whole_together": split.is_whole_together,
+        "overlapping": split.overlapping,
+        "gaps": [[list(gap.first), list(gap.end)] for gap in split.gaps],
+    }
+
+
+# Split groups as values; a table has a row for each part.
+SPLITS: Listing[GroupSplit] = Listing((), split_values)
+
+
+def _runs(group: GroupInspection) -> str:
+    shown = ", ".join(f"{_place(run.first)} to {_before(run.end)}" for run in group.runs[:3])
+    return shown + (f" and {len(group.runs) - 3:,} more" if len(group.runs) > 3 else "")
+
+
+def _together(split: GroupSplit) -> str:
+    if split.is_whole_together:
+        return "whole"
+    if split.overlapping:
+        return "twice the same"
+    gaps = ", ".join(f"{_place(gap.first)} to {_before(gap.end)}" for gap in split.gaps[:3])
+    return f"missing {gaps}" if gaps else "no beginning or no end"
+
+
+MESSAGES: Listing[FoundGroupMessage] = Listing(
+    (
+        Column("number", lambda row: str(row.browsed.msg_seq_number), right=True),
+        Column("offset", lambda row: str(row.browsed.offset), rank=2, right=True),
+        Column("bytes", lambda row: f"{row.browsed.length:,}", right=True),
+        Column("flags", lambda row: flags(row.browsed), may_cut=True, rank=1),
+        Column("put", lambda row: timestamp(row.browsed.put_time)),
+        Column("put by", lambda row: row.browsed.put_appl_name, rank=3, may_cut=True),
+        Column("persistent", lambda row: _PERSISTENT.get(row.browsed.persistence, "?"), rank=5),
+        Column("backed out", lambda row: str(row.browsed.backout_count), rank=4, right=True),
+        Column("MsgId", lambda row: row.msg_id.hex(), rank=6),
+    ),
+    lambda row: message_values(row),
+)
+
+
+def flags(message: Browsed) -> str:
+    """Return what the flags of a message say of its place."""
+    names: Mapping[MsgFlag, str] = {
+        MsgFlag.SEGMENT: "segment",
+        MsgFlag.LAST_SEGMENT: "last segment",
+        MsgFlag.LAST_MSG_IN_GROUP: "last in group",
+    }
+    found = [name for flag, name in names.items() if message.msg_flags & flag]
+    return ", ".join([*found, *(["abandons the group"] if message.abandons else [])])
+
+
+def message_values(row: FoundGroupMessage) -> dict[str, Any]:
+    """Return a message of a group, for JSON."""
+    message = row.browsed
+    return {
+        "msg_id": row.msg_id.hex(),
+        "msg_seq_number": message.msg_seq_number,
+        "offset": message.offset,
+        "length": message.length,
+        "msg_flags": int(message.msg_flags),
+        "persistence": message.persistence,
+        "backout_count": message.backout_count,
+        "put_by": message.put_appl_name,
+        "put_time": message.put_time,
+        "abandons": message.abandons,
+    }

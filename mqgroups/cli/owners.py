@@ -1,0 +1,186 @@
+"""The command ``mqgroups owners``: every producer and consumer with a status queue, and what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from mqgroups.cli.connection import connected, connection_options
+from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.group_rows import short_id
+from mqgroups.cli.options import limit_option, output_option, status_queue_option, wait_option
+from mqgroups.cli.report import Report, record_values
+from mqgroups.cli.table import Column, Listing, Output
+from mqgroups.cli.words import age, number, timestamp
+from mqgroups.core.model import GROUP_ID_NONE
+from mqgroups.core.owner_state import DISARRAY, OwnerCondition
+from mqgroups.core.status import RecordState
+from mqgroups.operate.command_server import Holder
+from mqgroups.operate.owners import SeenOwner, find_owners
+
+_STYLES = {
+    OwnerCondition.ACTIVE: "green",
+    OwnerCondition.CLEAN: "green",
+    OwnerCondition.CHECKPOINT: "green",
+    OwnerCondition.INTERRUPTED: "yellow",
+    OwnerCondition.HIDDEN: "yellow",
+    OwnerCondition.UNSEEN: "yellow",
+    OwnerCondition.LEFT_OVER: "cyan",
+}
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--queue", metavar="QUEUE", help="Only owners whose record names this queue, and those without a record.")
+@click.option("--show-checkpoint", is_flag=True, help="Show checkpoints, which are the applications' own data.")
+@status_queue_option
+@limit_option
+@output_option
+@wait_option
+@connection_options()
+def owners(
+    names: Sequence[str],
+    queue: str | None,
+    show_checkpoint: bool,
+    status_queues: Sequence[str],
+    limit: int,
+    output: Output,
+    wait_s: float,
+    **connection: Any,
+) -> None:
+    """Show the producers and consumers that have a status queue, or those of these NAMEs: what they do, and how far they are.
+
+    Status queues are browsed, so running programs are not disturbed, and nothing is changed. The command server lists the status
+    queues MQGROUPS.PUT.*, .GET.* and .SHARED.*, and says who has them open. Without it, give NAMEs or --status-queue.
+
+    \b
+    States:
+      active           a program works under this name
+      interrupted      its group is interrupted, and its next start resumes it
+      checkpoint kept  no group is interrupted; its checkpoint is kept
+      left over        a record that nobody needs; the next start removes it
+      clean            no group is interrupted
+      hidden           a unit of work hides the record, or it is lost
+      two records      two programs have used the status queue: look at it
+      unreadable       a message there is not a record: look at it
+      not seen         the status queue could not be browsed
+
+    Authorities: CONNECT and INQ on the queue manager, BROWSE and INQ on the status queues. To ask the command server: PUT on
+    SYSTEM.ADMIN.COMMAND.QUEUE, DSP and GET on SYSTEM.DEFAULT.MODEL.QUEUE, DSP on the status queues.
+
+    \b
+    Exit codes:
+      0  done
+      1  failed; standard error says why
+      2  the command line is wrong
+      5  a status queue is in disarray: two records, or one that cannot be read
+      6  the queue manager cannot be connected to
+      7  none of the NAMEs has a status queue
+    """
+    report = Report(output, q_mgr_name=connection["q_mgr_name"])
+    with connected(report, wait_s, **connection) as q_mgr:
+        seen = find_owners(q_mgr, names=names, status_queues=status_queues, queue=queue)
+    listing = owner_listing(datetime.now(UTC), show_checkpoint=show_checkpoint)
+    report.rows("owners", listing, seen.owners, limit or None)
+    for sentence in seen.unseen:
+        report.note(f"not seen: {sentence}")
+    report.print(summary(seen.owners))
+    if any(each.condition in DISARRAY for each in seen.owners):
+        report.at_least(ExitCode.DISARRAY)
+    if names and not seen.owners:
+        report.note(f"{' and '.join(names)}: there is no status queue")
+        report.at_least(ExitCode.MISSING)
+    report.end()
+
+
+def summary(found: Sequence[SeenOwner]) -> str:
+    """Return how many owners there are, by condition."""
+    counts = {each: sum(owner.condition is each for owner in found) for each in OwnerCondition}
+    said = ", ".join(f"{many:,} {condition.value}" for condition, many in counts.items() if many)
+    return f"{number(len(found), 'owner')}{': ' if said else ''}{said}"
+
+
+def owner_listing(now: datetime, *, show_checkpoint: bool = False) -> Listing[SeenOwner]:
+    """Return how owners are shown. ``now`` is compared with put times."""
+    checkpoint: tuple[Column[SeenOwner], ...] = (Column("checkpoint", _checkpoint, may_cut=True),)
+    columns: tuple[Column[SeenOwner], ...] = (
+        Column("role", lambda row: row.role or "?"),
+        Column("name", lambda row: row.name, may_cut=True),
+        Column("state", lambda row: row.condition.value, style=lambda row: _STYLES.get(row.condition, "red")),
+        Column("queue", lambda row: row.record.queue if row.record else "", rank=3, may_cut=True),
+        Column("GroupId", lambda row: _group(row, short=True), rank=2, wide=lambda row: _group(row, short=False)),
+        Column("committed", _position, rank=1, right=True),
+        Column("ago", lambda row: age(row.committed_at, now), rank=1, right=True),
+        Column("epoch", lambda row: str(row.record.epoch) if row.record else "", rank=6, right=True),
+        Column("held by", lambda row: _holders(row.holders), rank=4, may_cut=True),
+        *(checkpoint if show_checkpoint else ()),
+        Column("last commit", lambda row: timestamp(row.committed_at), rank=7),
+        Column("status queue", lambda row: row.status_queue, rank=8),
+        Column("problem", _problem, rank=5, may_cut=True),
+    )
+    return Listing(columns, lambda row: owner_values(row, show_checkpoint=show_checkpoint))
+
+
+def _group(row: SeenOwner, *, short: bool) -> str:
+    if row.record is None or row.record.group_id == GROUP_ID_NONE:
+        return ""
+    return short_id(row.record.group_id) if short else row.record.group_id.hex()
+
+
+def _position(row: SeenOwner) -> str:
+    record = row.record
+    if record is None or record.state is RecordState.IDLE:
+        return ""
+    inside = f" at byte {record.offset}" if record.offset else ""
+    return f"{record.msg_seq_number:,}{inside}"
+
+
+def _holders(found: Sequence[Holder]) -> str:
+    return ", ".join(
+        f"{each.appl_name or 'a program'}{f' ({each.process_id})' if each.process_id else ''}"
+        f"{f' at {each.conn_name}' if each.conn_name else ''}"
+        for each in found
+    )
+
+
+def _problem(row: SeenOwner) -> str:
+    said = [number(row.leftovers, "leftover record")] if row.leftovers else []
+    if row.unreadable:
+        said.append(number(row.unreadable, "unreadable message"))
+    return "; ".join([*said, *([row.problem] if row.problem else [])])
+
+
+def _checkpoint(row: SeenOwner) -> str:
+    return "" if row.record is None or row.record.checkpoint is None else repr(row.record.checkpoint)
+
+
+def owner_values(row: SeenOwner, *, show_checkpoint: bool) -> dict[str, Any]:
+    """Return an owner, for JSON."""
+    record = record_values(row.record)
+    if record is not None and not show_checkpoint:
+        record["checkpoint"] = None if record["checkpoint"] is None else "kept; --show-checkpoint shows it"
+    return {
+        "role": row.role,
+        "name": row.name,
+        "status_queue": row.status_queue,
+        "state": row.condition.value,
+        "committed_at": row.committed_at,
+        "holders": [
+            {
+                "appl_name": each.appl_name,
+                "process_id": each.process_id,
+                "conn_name": each.conn_name,
+                "user": each.user,
+                "channel": each.channel,
+            }
+            for each in row.holders
+        ],
+        "leftovers": row.leftovers,
+        "unreadable": row.unreadable,
+        "problem": row.problem,
+        "shared": row.is_shared,
+        "record": record,
+    }

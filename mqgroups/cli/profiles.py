@@ -1,0 +1,130 @@
+"""Named profiles of connections: ``~/.config/mqgroups/config.toml``, and the option --profile.
+
+    default_profile = "test"
+
+    [profiles.test]
+    q_mgr = "QM1"
+    conn_name = "localhost(1414)"
+
+    [profiles.production]
+    q_mgr = "PROD1"
+    ccdt_url = "file:///etc/mq/ccdt.json"
+    user = "night"
+    password_file = "/run/secrets/night"
+
+A profile has the names of the connection options. It has no passwords: it says in which file or variable they are. With
+--profile, environment variables of the connection are ignored, so that none of them leads to another queue manager. With the
+default profile, they come first.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+_CHOSEN = "mqgroups.profile"
+_SECRETS = ("password", "token", "key_repository_password")
+# Where a secret is; these may come from the environment, too.
+_WHERE = frozenset(f"{name}_{where}" for name in _SECRETS for where in ("file", "env"))
+KEYS = frozenset(
+    "q_mgr conn_name channel ccdt_url user cipher_spec key_repository certificate_label peer_name".split()
+) | _WHERE  # fmt: skip
+
+
+def config_file() -> Path:
+    """Return the path of the configuration file, whether it exists or not."""
+    directory = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(directory) / "mqgroups" / "config.toml"
+
+
+def read_profiles(path: Path) -> tuple[str | None, dict[str, dict[str, Any]]]:
+    """Return the name of the default profile, and the profiles; none if there is no file.
+
+    Raises:
+        UsageError: the file cannot be read, or has something that it may not have.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None, {}
+    except (OSError, ValueError) as error:
+        raise click.UsageError(f"{path} cannot be read: {error}") from error
+    profiles = content.pop("profiles", {})
+    default = content.pop("default_profile", None)
+    if content or not isinstance(profiles, dict) or not all(isinstance(each, dict) for each in profiles.values()):
+        raise click.UsageError(
+            f"{path} may have default_profile and [profiles.NAME], got {', '.join(content) or 'profiles'}"
+        )
+    for name, values in profiles.items():
+        _check(f"{path}, profile {name}", values)
+    if default is not None and default not in profiles:
+        raise click.UsageError(f"{path}: default_profile {default!r} is not a profile of this file")
+    return default, profiles
+
+
+def _check(where: str, values: Mapping[str, Any]) -> None:
+    for key, value in values.items():
+        if key in _SECRETS:
+            raise click.UsageError(
+                f"{where}: {key} may not be in this file, because it would be copied and read with it. Put it into a file that "
+                f'only you can read, and name that file: {key}_file = "..."; or name a variable: {key}_env'
+            )
+        if key not in KEYS:
+            raise click.UsageError(f"{where}: {key} is not known. It may have {', '.join(sorted(KEYS))}")
+        if not isinstance(value, str) or not value:
+            raise click.UsageError(f"{where}: {key} must be a text in quotes, got {value!r}")
+
+
+def _choose(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    if context.resilient_parsing:
+        return
+    path = config_file()
+    default, profiles = read_profiles(path)
+    name = value or default
+    if name is None:
+        return
+    if name not in profiles:
+        known = f"has {', '.join(profiles)}" if profiles else "has none, or does not exist"
+        raise click.BadParameter(f"{name!r} is not a profile: {path} {known}", context, parameter)
+    values = {("q_mgr_name" if key == "q_mgr" else key): value for key, value in profiles[name].items()}
+    context.default_map = {**(context.default_map or {}), **values}
+    if context.get_parameter_source(parameter.name or "") is click.core.ParameterSource.COMMANDLINE:
+        context.meta[_CHOSEN] = values
+
+
+def _names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    try:
+        names = read_profiles(config_file())[1]
+    except click.UsageError:
+        return []
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+profile_option = click.option(
+    "--profile",
+    envvar="MQGROUPS_PROFILE",
+    show_envvar=True,
+    metavar="NAME",
+    is_eager=True,
+    expose_value=False,
+    callback=_choose,
+    shell_complete=_names,
+    help="A profile of ~/.config/mqgroups/config.toml, for the options below.",
+)
+
+
+class ConnectionOption(click.Option):
+    """An option of a connection: its environment variable is ignored with --profile on the command line."""
+
+    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        """As ``Option``."""
+        chosen = ctx.meta.get(_CHOSEN)
+        if chosen is not None and (self.name in chosen or self.name not in _WHERE):
+            return None
+        return super().resolve_envvar_value(ctx)

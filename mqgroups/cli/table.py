@@ -1,0 +1,153 @@
+"""Rows as a table that fits its terminal, as CSV, and as JSON.
+
+A table shows the columns that fit. If they do not all fit, the least important ones are left out, and then long texts are cut.
+``wide`` shows all columns, uncut. CSV and JSON have all values, whatever the table shows. Rows are printed as they come; only the
+first ones of a table are collected, to find its widths.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any, Generic, Literal, TypeVar
+
+from mqgroups.cli.console import TableConsole
+
+Row = TypeVar("Row")
+Output = Literal["table", "wide", "json", "csv"]
+
+_BETWEEN = "  "
+# A column whose texts may be cut has at least this width.
+_LEAST = 10
+# A column with this rank or a higher one is a detail.
+_DETAIL = 5
+# Widths are found from so many rows; later rows with longer texts are cut.
+_SAMPLE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[Row]):
+    """A column of a table.
+
+    Attributes:
+        header: its title.
+        text: what a row shows in it.
+        rank: 0 if the column is always there; otherwise a column with a higher rank is left out before those with a lower one.
+        right: whether it is aligned to the right, as numbers are.
+        may_cut: whether its texts may be cut.
+        style: the colour of a row's text; empty for none.
+        wide: what a row shows in it with ``wide``; by default the same.
+    """
+
+    header: str
+    text: Callable[[Row], str]
+    rank: int = 0
+    right: bool = False
+    may_cut: bool = False
+    style: Callable[[Row], str] = lambda _: ""
+    wide: Callable[[Row], str] | None = None
+
+    def shown(self, row: Row, *, wide: bool) -> str:
+        """Return the text of a row."""
+        text = (self.wide if wide and self.wide else self.text)(row)
+        # Names on a queue are somebody else's text, and might contain a terminal's control characters.
+        return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[Row]):
+    """How rows of one kind are shown: the columns of the table, and the values for CSV and JSON."""
+
+    columns: Sequence[Column[Row]]
+    values: Callable[[Row], dict[str, Any]]
+
+    def print_table(self, rows: Iterable[Row], *, wide: bool) -> int:
+        """Print a table; nothing if there are no rows. Returns the number of rows."""
+        rest = iter(rows)
+        sample = list(islice(rest, _SAMPLE))
+        if not sample:
+            return 0
+        console = TableConsole()
+        number = -1
+        for line in self.lines(chain(sample, rest), sample, width=None if wide else console.width):
+            console.print_line(line)
+            number += 1
+        return number
+
+    def lines(
+        self, rows: Iterable[Row], sample: Sequence[Row], *, width: int | None
+    ) -> Iterator[list[tuple[str, str]]]:
+        """Yield the lines of a table: texts with their styles, padded. ``width``: of the terminal; ``None`` shows everything."""
+        wide = width is None
+        chosen = [
+            (column, max(len(column.header), *(len(column.shown(row, wide=wide)) for row in sample)))
+            for column in self.columns
+        ]
+        if width is not None:
+            chosen = _fitting(chosen, width)
+        yield [(_padded(column.header, most, column.right), "bold") for column, most in chosen]
+        for row in rows:
+            texts = [(column, column.shown(row, wide=wide), most) for column, most in chosen]
+            yield [
+                (_padded(text if wide else _cut(text, most), most, column.right), column.style(row))
+                for column, text, most in texts
+            ]
+
+    def csv_lines(self, rows: Iterable[Row]) -> Iterator[str]:
+        """Yield the lines of a CSV file, with a line of titles if there are rows. Lists and objects are written as JSON."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="")
+        for number, row in enumerate(rows):
+            values = self.values(row)
+            for line in ([*values] if number == 0 else None, [_plain(value) for value in values.values()]):
+                if line is not None:
+                    writer.writerow(line)
+                    yield out.getvalue()
+                    out.seek(0)
+                    out.truncate()
+
+    def json_lines(self, rows: Iterable[Row]) -> Iterator[str]:
+        """Yield each row as JSON."""
+        return (json.dumps(self.values(row)) for row in rows)
+
+
+def _plain(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, (list, dict, bool)) else value
+
+
+def _fitting(columns: list[tuple[Column[Row], int]], width: int) -> list[tuple[Column[Row], int]]:
+    """Return the columns that fit, with their widths."""
+    chosen = list(columns)
+
+    def too_long() -> int:
+        return sum(most for _, most in chosen) + len(_BETWEEN) * (len(chosen) - 1) - width
+
+    def cuttable() -> int:
+        return sum(max(0, most - _LEAST) for column, most in chosen if column.may_cut)
+
+    while too_long() > 0:
+        last = max(chosen, key=lambda each: each[0].rank)
+        # Details are left out before anything is cut; other columns only if cutting is not enough.
+        if last[0].rank < _DETAIL and (last[0].rank == 0 or too_long() <= cuttable()):
+            break
+        chosen.remove(last)
+    while (over := too_long()) > 0 and cuttable():
+        at = max(
+            (index for index, (column, most) in enumerate(chosen) if column.may_cut and most > _LEAST),
+            key=lambda index: chosen[index][1],
+        )
+        column, most = chosen[at]
+        chosen[at] = (column, max(_LEAST, most - min(over, 1)))
+    return chosen
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _padded(text: str, most: int, right: bool) -> str:
+    return text.rjust(most) if right else text.ljust(most)

@@ -1,0 +1,83 @@
+"""How commands write numbers, sizes, times and durations for people, and read durations."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import click
+
+_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_SIZES = ("B", "KB", "MB", "GB", "TB")
+
+
+def number(many: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: ``1 group``, ``2,000 groups``."""
+    return f"{many:,} {noun if many == 1 else plural or noun + 's'}"
+
+
+def size(data_bytes: int) -> str:
+    """Return a number of bytes: ``812 B``, ``1.5 MB`` (1 KB is 1000 B)."""
+    value, unit = float(data_bytes), 0
+    while value >= 999.95 and unit < len(_SIZES) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{data_bytes} B" if unit == 0 else f"{value:.1f} {_SIZES[unit]}"
+
+
+def span(seconds: float) -> str:
+    """Return a duration with at most two units: ``45 s``, ``1 h 12 m``, ``3 d 4 h``."""
+    whole = max(0, int(seconds))
+    parts = [(whole // 86_400, "d"), (whole // 3600 % 24, "h"), (whole // 60 % 60, "m"), (whole % 60, "s")]
+    while len(parts) > 1 and parts[0][0] == 0:
+        parts.pop(0)
+    return " ".join(f"{many} {unit}" for many, unit in parts[:2] if many or len(parts) == 1)
+
+
+def moment(put_time: str) -> datetime | None:
+    """Return PutDate and PutTime (UTC) as a time; ``None`` if they are not a date and time."""
+    try:
+        return datetime.strptime(put_time[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def put_time(when: datetime) -> str:
+    """Return a time as PutDate and PutTime: 16 digits, UTC."""
+    return when.astimezone(UTC).strftime("%Y%m%d%H%M%S") + f"{when.microsecond // 10_000:02}"
+
+
+def timestamp(text: str) -> str:
+    """Return PutDate and PutTime in ISO form, to the second, UTC; unchanged if they are not a date and time."""
+    when = moment(text)
+    return when.strftime("%Y-%m-%d %H:%M:%S") if when else text
+
+
+def age_s(text: str, now: datetime) -> float | None:
+    """Return how many seconds before ``now`` a message was put; ``None`` if its put time is not known."""
+    when = moment(text)
+    return max(0.0, (now - when).total_seconds()) if when else None
+
+
+def age(text: str, now: datetime) -> str:
+    """Return how long ago a message was put, for people; ``-`` if its put time is not known."""
+    seconds = age_s(text, now)
+    return "-" if seconds is None else span(seconds)
+
+
+class Duration(click.ParamType[timedelta]):
+    """A duration on the command line: a number of seconds, or a number with s, m, h or d."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        """As ``ParamType``."""
+        if isinstance(value, timedelta):
+            return value
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", str(value).strip())
+        if found is None:
+            self.fail(f"{value!r} is not a duration such as 90s, 15m, 1h or 2d", param, ctx)
+        try:
+            return timedelta(seconds=float(found[1]) * _UNITS_S[found[2] or "s"])
+        except OverflowError:
+            self.fail(f"{value!r} is too long", param, ctx)

@@ -1,0 +1,174 @@
+"""The command ``mqgroups work``: calls a function of the user's for each message group, with several workers."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import logging
+import operator
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from mqgroups.cli.connection import connect_arguments, connection_options
+from mqgroups.cli.console import log, one_message
+from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.options import DIRECTORY, WAIT_S, host_and_port
+from mqgroups.core.modes import Poison
+from mqgroups.errors import MQIError
+from mqgroups.queue_manager import QueueManager, connect
+from mqgroups.stopping import stop_on_signals
+from mqgroups.workers import Workers
+
+_log = logging.getLogger("mqgroups.workers")
+
+
+def _function(_context: click.Context, _parameter: click.Parameter, value: str) -> Callable[..., object]:
+    """Return the function ``MODULE:FUNCTION``, which may be in a module of the working directory."""
+    module, _, name = value.partition(":")
+    if not module or not name:
+        raise click.BadParameter(f"{value!r} is not MODULE:FUNCTION, such as orders:handle")
+    sys.path.insert(0, os.getcwd())  # noqa: PTH109 - sys.path has strings
+    try:
+        found: Callable[..., object] = operator.attrgetter(name)(importlib.import_module(module))
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # a module that the user's own imports
+        raise click.BadParameter(
+            f"there is no module {error.name} in the working directory or on PYTHONPATH"
+        ) from error
+    except AttributeError as error:
+        raise click.BadParameter(f"module {module} has no {name}") from error
+    if not callable(found):
+        raise click.BadParameter(f"{value} is not a function")
+    return found
+
+
+def _address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, int] | None:
+    return None if value is None else host_and_port(value)
+
+
+def _check_settings(arguments: dict[str, Any]) -> None:
+    """Connect once, so that settings which cannot work end the command. Workers go on trying if it fails otherwise."""
+    try:
+        connect(**arguments).close()
+    except MQIError as error:
+        _log.warning("%s. The workers go on trying", error)
+
+
+@click.command()
+@click.argument("handler", metavar="MODULE:FUNCTION", callback=_function)
+@click.option("--queue", required=True, metavar="QUEUE", help="The queue to get groups from.")
+@click.option(
+    "--target", metavar="QUEUE", help="Workers are pipes: the queue to put a group to, for each group that is got."
+)
+@click.option(
+    "--name", required=True, metavar="NAME", help="The workers are NAME.1, NAME.2 and so on, each with a status queue."
+)
+@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="How many.")
+@click.option("--threads", is_flag=True, help="Threads instead of processes, for functions that mostly wait.")
+@click.option(
+    "--commit-every",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    metavar="MESSAGES",
+    help="How many messages a unit of work has.",
+)
+@click.option(
+    "--poison",
+    type=click.Choice(get_args(Poison)),
+    default="halt",
+    show_default=True,
+    help="What happens to a message that fails whenever it is processed.",
+)
+@click.option(
+    "--grace",
+    "grace_s",
+    type=click.FloatRange(0),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long workers may take to stop before they are killed.",
+)
+@click.option(
+    "--http",
+    callback=_address,
+    metavar="HOST:PORT",
+    help="Serve /livez, /readyz and /metrics (for Prometheus) at this address.",
+)
+@click.option(
+    "--health-dir", type=DIRECTORY, help="Keep the files 'live' (touched every second) and 'ready' in this directory."
+)
+@connection_options()
+@click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
+def work(
+    handler: Callable[..., object],
+    queue: str,
+    target: str | None,
+    name: str,
+    workers: int,
+    threads: bool,
+    commit_every: int,
+    poison: Poison,
+    grace_s: float,
+    http: tuple[str, int] | None,
+    health_dir: Path | None,
+    verbose: bool,
+    **connection: Any,
+) -> None:
+    """Call FUNCTION of MODULE for each message group, with several workers at once, until SIGTERM or Ctrl-C.
+
+    \b
+        def handle(group):              or async def handle(group)
+            for message in group:
+                ...
+
+    With --target it is called with two groups, and what it puts to the second one is committed together with the messages of the
+    first. Each group goes whole to one worker. A worker that fails is started again after a pause, and resumes its group.
+
+    On SIGTERM each worker commits what it has processed, and ends. With fewer workers than before, the groups that the others
+    have interrupted are finished too.
+
+    \b
+    Exit codes:
+      0  stopped in order
+      1  a worker did not stop in time, or failed meanwhile; its group is resumed at the next start
+      2  the command line is wrong
+    """
+    log(verbose)
+    groups = 1 if target is None else 2
+    try:
+        inspect.signature(handler).bind(*[None] * groups)
+    except TypeError as error:
+        needed = "two arguments, because of --target" if groups == 2 else "one argument; with --target it gets two"
+        raise click.UsageError(f"the function must accept {needed}: {error}") from error
+    settings: dict[str, Any] = {"commit_every": commit_every, "poison": poison}
+    opens: Any = (
+        partial(QueueManager.group_consumer, queue=queue, **settings)
+        if target is None
+        else partial(QueueManager.group_pipe, source=queue, target=target, **settings)
+    )
+    arguments = connect_arguments(**connection)
+    connecting = partial(connect, **arguments, connect_wait_s=WAIT_S)
+    with one_message():
+        supervised = Workers(
+            handler,
+            connect=connecting,
+            open=opens,
+            name=name,
+            workers=workers,
+            threads=threads,
+            grace_s=grace_s,
+            setup=partial(log, verbose),
+        )
+        _check_settings(arguments)
+        with stop_on_signals(supervised):
+            in_order = supervised.run(http=http, health_directory=health_dir)
+    if not in_order:
+        sys.exit(ExitCode.FAILED)

@@ -1,0 +1,69 @@
+"""Codecs: an application's values as message data, and back.
+
+    qmgr.group_producer("ORDERS", name="LOADER", codec=mqgroups.codecs.json)      group.put_value({"order": 815})
+    qmgr.group_consumer("ORDERS", name="SINK", codec=mqgroups.codecs.json)        message.value == {"order": 815}
+
+``text`` and ``json`` are here. Every other object with the same two methods is a codec too (``mqgroups.config.Codec``).
+"""
+
+from __future__ import annotations
+
+import json as _json
+from typing import Any
+
+from mqgroups.errors import MessageRefused, NotDecoded
+
+
+class Text:
+    """``str`` as text: UTF-8 when it is put; when it is got, whatever the message's CCSID says."""
+
+    def encode(self, value: str) -> str:
+        """Return the text itself; raises MessageRefused if it is no text."""
+        if not isinstance(value, str):
+            raise MessageRefused(f"codecs.text encodes str, got {type(value).__name__}")
+        return value
+
+    def decode(self, data: str | bytes) -> str:
+        """Return text; data of a message that is not text must be UTF-8. Raises NotDecoded if it is not."""
+        if isinstance(data, str):
+            return data
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            at = error.start
+        raise NotDecoded(f"the byte at position {at} is not UTF-8")
+
+
+class JSON:
+    """JSON values as text. Only what JSON defines: no NaN, and keys are ``str``. A message without data is ``None``."""
+
+    def encode(self, value: Any) -> str:
+        """Return JSON text; raises MessageRefused if JSON has no such value."""
+        try:
+            return _json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            why = str(error)
+        raise MessageRefused(f"codecs.json cannot encode the value: {why}")
+
+    def decode(self, data: str | bytes) -> Any:
+        """Return the value; raises NotDecoded if the data is not JSON."""
+        if not data:
+            # For example the message that ends a pipe's group if nothing more is put.
+            return None
+        try:
+            return _json.loads(text.decode(data), parse_constant=_refuse)
+        except _json.JSONDecodeError as error:
+            why = f"{error.msg} at position {error.pos}"
+        except (ValueError, RecursionError) as error:
+            why = str(error)
+        raise NotDecoded(f"it is not JSON: {why}")
+
+
+def _refuse(word: str) -> None:
+    raise ValueError(f"{word} is not defined in JSON")
+
+
+text = Text()
+json = JSON()
+
+__all__ = ["json", "text"]

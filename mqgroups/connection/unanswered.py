@@ -1,0 +1,77 @@
+"""The asynchronous puts of a connection, and what became of them: calls MQSTAT.
+
+MQPUT with MQPMO_ASYNC_RESPONSE does not wait for the queue manager, so MQCC_OK says nothing about the message. MQSTAT tells how
+many of these puts had a warning or failed, with the first reason code. What it tells belongs to the connection, outlives MQBACK,
+and is reset by each MQSTAT (IBM MQ, topics q027340, q101920). So it is also asked when a unit of work begins after one that was
+backed out.
+
+Not here: which puts are asynchronous (``core/group.py``), and what happens after a failure (``status/units_of_work.py``).
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from mqgroups.errors import MQIError
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+from mqgroups.mqi.abc import Binding
+
+
+class _Connection(Protocol):
+    """The part of a connection that this module uses."""
+
+    binding: Binding
+    hconn: int
+    q_mgr_name: str
+
+    def failed(self, verb: str, object_name: str, comp: int, reason: int, /) -> MQIError: ...
+
+
+class UnansweredPuts:
+    """The asynchronous puts of a connection that are not known to have succeeded.
+
+    Attributes:
+        any: whether there are such puts. Set it before the first one.
+    """
+
+    def __init__(self, connection: _Connection) -> None:
+        self._connection = connection
+        self.any = False
+
+    def check(self) -> None:
+        """Find out what became of the puts, if there are any.
+
+        Raises:
+            MQIError: a put had a warning or failed; the caller must back out. Or MQSTAT failed.
+        """
+        if not self.any:
+            return
+        sts = self._ask()
+        comp = st.long_at(sts, st.STS_COMP_CODE)
+        if comp or st.long_at(sts, st.STS_PUT_WARNING_COUNT) or st.long_at(sts, st.STS_PUT_FAILURE_COUNT):
+            queue, reason = st.name_at(sts, st.STS_OBJECT_NAME), st.long_at(sts, st.STS_REASON)
+            raise self._connection.failed("MQPUT", f"queue {queue}", comp or mq.MQCC_FAILED, reason)
+        self.any = False
+
+    def forget(self) -> None:
+        """Reset what MQSTAT tells, if it may be of puts that were backed out; raises MQIError."""
+        if self.any:
+            self.reset()
+
+    def reset(self) -> None:
+        """Reset what MQSTAT tells.
+
+        Raises:
+            ConfigurationError: the MQ client library does not have MQSTAT.
+            MQIError: MQSTAT failed.
+        """
+        self._ask()
+        self.any = False
+
+    def _ask(self) -> bytes:
+        connection = self._connection
+        sts, comp, reason = connection.binding.MQSTAT(connection.hconn, mq.MQSTAT_TYPE_ASYNC_ERROR, st.sts())
+        if comp:
+            raise connection.failed("MQSTAT", f"queue manager {connection.q_mgr_name}", comp, reason)
+        return sts

@@ -1,0 +1,167 @@
+"""The MQSC definitions that an installation needs, made from two template files for the names of an installation.
+
+The templates are files that queue managers read (``docker/20-mqgroups.mqsc``, ``docker/roles.mqsc``), so they are tested as they
+are. Here their names are replaced, and what a queue manager displays is compared with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mqgroups.core.findings import Finding, Severity, ok
+from mqgroups.core.mqsc_text import MQSCCommand, attributes, commands
+
+# The names in the templates.
+_QUEUE, _TARGET, _BACKOUT, _NAME = "ORDERS", "INVOICES", "ORDERS.BACKOUT", "ORDERS.LOADER"
+_STATUS_MODEL = "MQGROUPS.STATUS.MODEL"
+_SPARK_MODELS = ("MQGROUPS.SHARED.STATUS.MODEL", "MQGROUPS.CLAIM.MODEL")
+# Commands that let a role ask the command server are comments in the template.
+_ASK = "*ask "
+# They say how a definition is made, and not what it is.
+_NOT_COMPARED = frozenset({"DESCR"})
+_NO_ATTRIBUTES = frozenset({"DEFINE", "REPLACE", "NOREPLACE", "SET", "AUTHREC"})
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names of an installation.
+
+    Attributes:
+        queue: the data queue.
+        target: the queue that a pipe puts to.
+        backout: the backout queue.
+        name: of a producer or consumer; empty for none.
+        users: the user of each role; with none given, each role is its user.
+        ask: whether roles may ask the command server.
+    """
+
+    queue: str = _QUEUE
+    target: str = _TARGET
+    backout: str = ""
+    name: str = ""
+    users: Mapping[str, str] = field(default_factory=dict)
+    ask: bool = False
+
+
+def status_definitions(template: str, names: Names) -> list[MQSCCommand]:
+    """Return the model of status queues, the data queue, and the status queues of ``names.name`` if they are to be predefined."""
+    found = [_named(template, "QMODEL", _STATUS_MODEL)]
+    found.append(_renamed_queue(_named(template, "QLOCAL", _QUEUE), names.queue))
+    found += [
+        MQSCCommand(
+            f"DEFINE QLOCAL('MQGROUPS.{role}.{names.name}') DEFPSIST(YES) NOSHARE DEFSOPT(EXCL) MSGDLVSQ(FIFO) NOREPLACE",
+            ("A predefined status queue, for users who may not make one from the model",),
+        )
+        for role in (("PUT", "GET") if names.name else ())
+    ]
+    return found
+
+
+def spark_definitions(template: str) -> list[MQSCCommand]:
+    """Return the models that the Spark sink needs."""
+    return [_named(template, "QMODEL", name) for name in _SPARK_MODELS]
+
+
+def role_definitions(template: str, names: Names) -> list[MQSCCommand]:
+    """Return the authorities of the roles: of all, or of those with a user."""
+    text = template.replace(_ASK, "") if names.ask else template
+    found = []
+    for command in commands(text):
+        role = command.attributes["PRINCIPAL"]
+        if names.users and role not in names.users:
+            continue
+        given = names.users.get(role, role)
+        line = command.text.replace(f"PRINCIPAL('{role}')", f"PRINCIPAL('{given}')")
+        found.append(MQSCCommand(_renamed_profile(line, names), command.comments))
+    return found
+
+
+def roles(template: str) -> list[str]:
+    """Return the roles of the template, in its order."""
+    return list(dict.fromkeys(command.attributes["PRINCIPAL"] for command in commands(template)))
+
+
+def _named(template: str, kind: str, name: str) -> MQSCCommand:
+    return next(command for command in commands(template) if command.attributes.get(kind) == name)
+
+
+def _renamed_queue(command: MQSCCommand, queue: str) -> MQSCCommand:
+    # NOREPLACE: the attributes of a queue that exists are its owner's.
+    text = command.text.replace(f"QLOCAL('{_QUEUE}')", f"QLOCAL('{queue}')").replace(" REPLACE", " NOREPLACE")
+    return MQSCCommand(text.replace(f"DESCR('{command.attributes['DESCR']}') ", ""), ("A queue for groups",))
+
+
+def _renamed_profile(line: str, names: Names) -> str:
+    profiles = {
+        _QUEUE: names.queue,
+        _TARGET: names.target,
+        _BACKOUT: names.backout or f"{names.queue}.BACKOUT",
+        f"MQGROUPS.PUT.{_NAME}": f"MQGROUPS.PUT.{names.name or _NAME}",
+    }
+    found = attributes(line).get("PROFILE", "")
+    return line.replace(f"PROFILE('{found}')", f"PROFILE('{profiles.get(found, found)}')")
+
+
+def as_text(found: Sequence[MQSCCommand]) -> Iterator[str]:
+    """Yield the lines of an MQSC file."""
+    for number, command in enumerate(found):
+        if command.comments:
+            if number:
+                yield ""
+            yield from (f"* {line}" for line in command.comments)
+        yield command.text
+
+
+def display_command(command: MQSCCommand) -> str:
+    """Return the DISPLAY command that shows what ``command`` defines."""
+    given = command.attributes
+    if "AUTHADD" in given:
+        where = f"PROFILE('{given['PROFILE']}') " if "PROFILE" in given else ""
+        return f"DISPLAY AUTHREC {where}OBJTYPE({given['OBJTYPE']}) PRINCIPAL('{given['PRINCIPAL']}')"
+    kind = "QMODEL" if "QMODEL" in given else "QLOCAL"
+    return f"DISPLAY {kind}('{given[kind]}') ALL"
+
+
+def compared(command: MQSCCommand, shown: Sequence[str]) -> Finding:
+    """Return whether a queue manager has what ``command`` defines.
+
+    Args:
+        command: a DEFINE or SET AUTHREC command.
+        shown: the texts that ``display_command`` returned; none if it found nothing.
+    """
+    given = command.attributes
+    if "AUTHADD" in given:
+        subject = f"authorities of {given['PRINCIPAL']} for {given.get('PROFILE', 'the queue manager')}"
+        there = {word for text in shown for word in attributes(text).get("AUTHLIST", "").split(",")}
+        lacks = sorted(set(given["AUTHADD"].split(",")) - there)
+        if not lacks:
+            return ok(subject, given["AUTHADD"])
+        found = f"no record gives {', '.join(lacks)}"
+        why = "its programs fail with 2035, unless a group of the user has them: groups are not looked at"
+        return Finding(subject, Severity.ERROR, found, why, mqsc=(command.text,))
+    kind = "QMODEL" if "QMODEL" in given else "QLOCAL"
+    subject = f"{'model queue' if kind == 'QMODEL' else 'queue'} {given[kind]}"
+    if not shown:
+        why = "status queues are made from it" if kind == "QMODEL" else "programs cannot open it"
+        return Finding(subject, Severity.ERROR, "it does not exist", why, mqsc=(command.text,))
+    differs = _differences(command, shown[0])
+    if not differs:
+        return ok(subject, "as defined")
+    found = ", ".join(f"{is_} and not {should}" for should, is_ in differs)
+    alter = f"ALTER {kind}('{given[kind]}') " + " ".join(should for should, _ in differs)
+    return Finding(subject, Severity.WARNING, found, "mqgroups is tested with the definition it prints", mqsc=(alter,))
+
+
+def _differences(command: MQSCCommand, shown: str) -> list[tuple[str, str]]:
+    """Return what should be and what is, for each attribute that differs."""
+    there, there_words = attributes(shown), shown.split()
+    found = []
+    for name, value in command.attributes.items():
+        if name in there and name not in _NOT_COMPARED and there[name] != value:
+            found.append((f"{name}({value})", f"{name}({there[name]})"))
+    for word in command.words:
+        other = word.removeprefix("NO") if word.startswith("NO") else f"NO{word}"
+        if word not in _NO_ATTRIBUTES and other in there_words:
+            found.append((word, other))
+    return found

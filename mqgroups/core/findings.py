@@ -1,0 +1,380 @@
+"""What a health check of an installation says: rules from facts to findings, each with its reason and its remedy.
+
+Facts are attributes by their MQSC names, as MQINQ or DISPLAY returned them; a fact that could not be seen is not there. A rule
+without its facts says nothing: whoever collects facts names what could not be seen.
+
+Not here: how facts are collected (``operate/doctor.py``, ``operate/machine.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from mqgroups.core.model import Role
+from mqgroups.core.status_chain import MOST_BYTES
+
+Facts: TypeAlias = Mapping[str, "int | str"]
+
+
+class Severity(Enum):
+    """How bad a finding is. ``UNSEEN``: something could not be checked, and the finding says for want of what."""
+
+    OK = "ok"
+    UNSEEN = "not seen"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding.
+
+    Attributes:
+        subject: what was looked at.
+        severity: how bad it is.
+        found: what was found.
+        why: why it matters; empty if it is in order.
+        remedy: the command, or what else to do; empty if nothing is to be done.
+        mqsc: the MQSC commands that mend it; empty if none does.
+    """
+
+    subject: str
+    severity: Severity
+    found: str
+    why: str = ""
+    remedy: str = ""
+    mqsc: tuple[str, ...] = ()
+
+
+def ok(subject: str, found: str) -> Finding:
+    """Return a finding that something is in order."""
+    return Finding(subject, Severity.OK, found)
+
+
+# A share of MAXDEPTH above which a queue is nearly full.
+_NEARLY_FULL = 0.8
+# A dead client is noticed after about twice the heartbeat interval; until then its status queue is open.
+_LONG_HBINT_S = 300
+_FEW_UNCOMMITTED = 1000
+_ZOS = "MQPL_ZOS"
+
+
+def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Iterator[Finding]:
+    """Yield findings on a data queue.
+
+    Args:
+        name: of the local queue.
+        facts: CURDEPTH, MAXDEPTH, GET, PUT, BOTHRESH, BOQNAME, MSGDLVSQ, INDXTYPE, SHARE, DEFPSIST, PROPCTL, CLUSTER, DEFBIND,
+            CAPEXPRY; of the queue manager PLATFORM; as words of MQSC, numbers as ``int``.
+        roles: what the programs do with it: put, get, or both.
+    """
+    subject = f"queue {name}"
+    alter = f"ALTER QLOCAL('{name}')"
+    yield from _inhibition(subject, alter, facts, roles)
+    yield from _depth(subject, alter, facts)
+    if facts.get("PLATFORM") == _ZOS and "INDXTYPE" in facts and Role.GET in roles:
+        yield _either(
+            facts["INDXTYPE"] == "GROUPID",
+            Finding(
+                f"{subject}: INDXTYPE",
+                Severity.ERROR,
+                f"INDXTYPE({facts['INDXTYPE']})",
+                "z/OS delivers groups in logical order only from a queue with this index (2394)",
+                mqsc=(f"{alter} INDXTYPE(GROUPID)",),
+            ),
+        )
+    if Role.GET in roles:
+        yield from _backout(subject, alter, facts)
+    if "SHARE" in facts and Role.GET in roles:
+        yield _either(
+            facts["SHARE"] == "YES",
+            Finding(
+                f"{subject}: SHARE",
+                Severity.WARNING,
+                "NOSHARE",
+                "only one consumer at a time can open it",
+                mqsc=(f"{alter} SHARE DEFSOPT(SHARED)",),
+            ),
+            "SHARE",
+        )
+    if "CAPEXPRY" in facts:
+        limited = facts["CAPEXPRY"] not in ("NOLIMIT", "")
+        yield _either(
+            not limited,
+            Finding(
+                f"{subject}: CAPEXPRY",
+                Severity.WARNING,
+                f"CAPEXPRY({facts['CAPEXPRY']})",
+                "messages of a group expire one by one, so the rest of a group can stay without its beginning",
+                mqsc=(f"{alter} CAPEXPRY(NOLIMIT)",),
+            ),
+            "no limit on the expiry of messages",
+        )
+    if "DEFPSIST" in facts:
+        yield ok(
+            f"{subject}: DEFPSIST, PROPCTL, MSGDLVSQ",
+            f"DEFPSIST({facts['DEFPSIST']}) PROPCTL({facts.get('PROPCTL', '?')}) MSGDLVSQ({facts.get('MSGDLVSQ', '?')}): this "
+            "package sets persistence and asks for properties itself, and gets in logical order",
+        )
+    if facts.get("CLUSTER") and Role.PUT in roles and "DEFBIND" in facts:
+        yield _either(
+            facts["DEFBIND"] != "NOTFIXED",
+            Finding(
+                f"{subject}: DEFBIND",
+                Severity.WARNING,
+                "DEFBIND(NOTFIXED)",
+                "a program that binds as the queue says would split its groups over the instances",
+                mqsc=(f"{alter} DEFBIND(GROUP)",),
+            ),
+            f"DEFBIND({facts['DEFBIND']})",
+        )
+
+
+def _either(is_right: bool, finding: Finding, found: str = "") -> Finding:
+    return ok(finding.subject, found or finding.found) if is_right else finding
+
+
+def _inhibition(subject: str, alter: str, facts: Facts, roles: Collection[Role]) -> Iterator[Finding]:
+    for role, attribute in ((Role.PUT, "PUT"), (Role.GET, "GET")):
+        if role in roles and attribute in facts:
+            yield _either(
+                facts[attribute] == "ENABLED",
+                Finding(
+                    f"{subject}: {attribute}",
+                    Severity.ERROR,
+                    f"{attribute}(DISABLED)",
+                    f"nobody can {role.value}; programs wait, and then fail",
+                    mqsc=(f"{alter} {attribute}(ENABLED)",),
+                ),
+                f"{attribute}(ENABLED)",
+            )
+
+
+def _depth(subject: str, alter: str, facts: Facts) -> Iterator[Finding]:
+    depth, most = facts.get("CURDEPTH"), facts.get("MAXDEPTH")
+    if not isinstance(depth, int) or not isinstance(most, int):
+        return
+    found = f"{depth:,} of MAXDEPTH({most})"
+    about = f"{subject}: depth"
+    if depth >= most:
+        why = "it is full: producers wait, and a group that waits for room keeps its consumer waiting too"
+        yield Finding(about, Severity.ERROR, found, why, mqsc=(f"{alter} MAXDEPTH({10 * most})",))
+    elif depth > _NEARLY_FULL * most:
+        why = "a group that does not fit can be neither completed nor consumed"
+        yield Finding(about, Severity.WARNING, found, why, mqsc=(f"{alter} MAXDEPTH({10 * most})",))
+    else:
+        yield ok(about, found)
+
+
+def _backout(subject: str, alter: str, facts: Facts) -> Iterator[Finding]:
+    threshold, target = facts.get("BOTHRESH"), facts.get("BOQNAME")
+    if threshold is None or target is None:
+        return
+    about = f"{subject}: BOTHRESH, BOQNAME"
+    if not threshold:
+        why = "a message that fails every time is not recognised as poison, and stops its consumer again and again"
+        yield Finding(about, Severity.WARNING, "BOTHRESH(0)", why, mqsc=(f"{alter} BOTHRESH(3)",))
+    elif not target:
+        why = 'poison="skip" and poison="quarantine" have nowhere to move messages to'
+        remedy = f"{alter} BOQNAME('...') with a queue of yours"
+        yield Finding(about, Severity.WARNING, f"BOTHRESH({threshold}) without BOQNAME", why, remedy)
+    else:
+        yield ok(about, f"BOTHRESH({threshold}) BOQNAME({target})")
+
+
+def q_mgr_findings(name: str, facts: Facts) -> Iterator[Finding]:
+    """Yield findings on a queue manager. Facts: MAXUMSGS, MAXMSGL, DEADQ; of a data queue Q.MAXMSGL."""
+    if isinstance(most := facts.get("MAXUMSGS"), int):
+        yield _either(
+            most >= _FEW_UNCOMMITTED,
+            Finding(
+                f"queue manager {name}: MAXUMSGS",
+                Severity.WARNING,
+                f"MAXUMSGS({most})",
+                "units of work end after so many messages at most; more make it faster",
+                mqsc=("ALTER QMGR MAXUMSGS(10000)",),
+            ),
+        )
+    longest, of_queue = facts.get("MAXMSGL"), facts.get("Q.MAXMSGL")
+    if isinstance(longest, int) and isinstance(of_queue, int):
+        yield _either(
+            of_queue <= longest,
+            Finding(
+                f"queue manager {name}: MAXMSGL",
+                Severity.WARNING,
+                f"MAXMSGL({longest}), and the queue's is {of_queue}",
+                "messages that fit the queue are refused (2031)",
+                mqsc=(f"ALTER QMGR MAXMSGL({of_queue})",),
+            ),
+            f"MAXMSGL({longest})",
+        )
+    if "DEADQ" in facts:
+        yield _either(
+            bool(facts["DEADQ"]),
+            Finding(
+                f"queue manager {name}: DEADQ",
+                Severity.WARNING,
+                "no dead-letter queue",
+                "in a cluster, one message that cannot be delivered stops its channel, and all groups behind it",
+                "ALTER QMGR DEADQ('...') with a queue of yours",
+            ),
+            f"DEADQ({facts['DEADQ']})",
+        )
+
+
+def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
+    """Yield findings on a server-connection channel. Facts: HBINT, SHARECNV, MAXMSGL; of a data queue Q.MAXMSGL."""
+    alter = f"ALTER CHANNEL('{name}') CHLTYPE(SVRCONN)"
+    interval = facts.get("HBINT")
+    if isinstance(interval, int):
+        late = (
+            "a client that dies is noticed only by TCP"
+            if not interval
+            else f"a client that dies is noticed after {interval} s or more"
+        )
+        yield _either(
+            0 < interval <= _LONG_HBINT_S,
+            Finding(
+                f"channel {name}: HBINT",
+                Severity.WARNING,
+                f"HBINT({interval})",
+                f"{late}; until then its name and its group stay locked",
+                mqsc=(f"{alter} HBINT(60)",),
+            ),
+            f"HBINT({interval}): {late}",
+        )
+    if isinstance(sharing := facts.get("SHARECNV"), int):
+        yield _either(
+            sharing > 0,
+            Finding(
+                f"channel {name}: SHARECNV",
+                Severity.WARNING,
+                "SHARECNV(0)",
+                "there are no heartbeats while a consumer waits, so a dead connection is noticed late",
+                mqsc=(f"{alter} SHARECNV(1)",),
+            ),
+            f"SHARECNV({sharing})",
+        )
+    longest, of_queue = facts.get("MAXMSGL"), facts.get("Q.MAXMSGL")
+    if isinstance(longest, int) and isinstance(of_queue, int):
+        yield _either(
+            not longest or of_queue <= longest,
+            Finding(
+                f"channel {name}: MAXMSGL",
+                Severity.WARNING,
+                f"MAXMSGL({longest}), and the queue's is {of_queue}",
+                "messages that fit the queue cannot be put or got through this channel (2010)",
+                mqsc=(f"{alter} MAXMSGL({of_queue})",),
+            ),
+            f"MAXMSGL({longest})",
+        )
+
+
+def status_queue_findings(name: str, kind: str, facts: Facts, *, shared: bool = False) -> Iterator[Finding]:
+    """Yield findings on a status queue, or on the model of status queues.
+
+    Args:
+        name: of the queue.
+        kind: ``"QLOCAL"`` or ``"QMODEL"``.
+        facts: DEFTYPE, DEFPSIST, SHARE, MAXMSGL, MAXDEPTH, CLUSTER, GET, PUT, MSGDLVSQ.
+        shared: whether many owners share it.
+    """
+    subject = f"{'model queue' if kind == 'QMODEL' else 'status queue'} {name}"
+    alter = f"ALTER {kind}('{name}')"
+    yield from _inhibition(subject, alter, facts, (Role.PUT, Role.GET))
+    if kind == "QMODEL" and "DEFTYPE" in facts:
+        yield _either(
+            facts["DEFTYPE"] == "PERMDYN",
+            Finding(
+                f"{subject}: DEFTYPE",
+                Severity.ERROR,
+                f"DEFTYPE({facts['DEFTYPE']})",
+                "a status queue made from it is deleted with its connection, and its record with it",
+                mqsc=(f"{alter} DEFTYPE(PERMDYN)",),
+            ),
+        )
+    elif facts.get("DEFTYPE") == "TEMPDYN":
+        why = "it is deleted with its connection, and its record with it"
+        yield Finding(
+            f"{subject}: DEFTYPE", Severity.ERROR, "a temporary dynamic queue", why, "make it from another model queue"
+        )
+    if facts.get("CLUSTER"):
+        why = "its records could go to another instance"
+        yield Finding(
+            f"{subject}: CLUSTER",
+            Severity.ERROR,
+            f"in cluster {facts['CLUSTER']}",
+            why,
+            mqsc=(f"{alter} CLUSTER(' ') CLUSNL(' ')",),
+        )
+    if shared and facts.get("SHARE") == "NO":
+        why = "many attempts have to open it at the same time"
+        yield Finding(f"{subject}: SHARE", Severity.ERROR, "NOSHARE", why, mqsc=(f"{alter} SHARE DEFSOPT(SHARED)",))
+    if isinstance(longest := facts.get("MAXMSGL"), int):
+        yield _either(
+            longest >= MOST_BYTES,
+            Finding(
+                f"{subject}: MAXMSGL",
+                Severity.WARNING,
+                f"MAXMSGL({longest})",
+                f"a record with its checkpoint can be longer; segments of records may need {MOST_BYTES} bytes together",
+                mqsc=(f"{alter} MAXMSGL({4_194_304})",),
+            ),
+        )
+    if "MSGDLVSQ" in facts:
+        yield _either(
+            facts["MSGDLVSQ"] == "FIFO",
+            Finding(
+                f"{subject}: MSGDLVSQ",
+                Severity.WARNING,
+                f"MSGDLVSQ({facts['MSGDLVSQ']})",
+                "records are found in any order, but FIFO needs no sorting by priority",
+                mqsc=(f"{alter} MSGDLVSQ(FIFO)",),
+            ),
+        )
+
+
+def client_file_findings(path: str, facts: Facts) -> Iterator[Finding]:
+    """Yield findings on an mqclient.ini. Facts: DEFRECON."""
+    reconnects = str(facts.get("DEFRECON", "NO")).upper()
+    yield _either(
+        reconnects in ("NO", "DISABLED"),
+        Finding(
+            f"{path}: DefRecon",
+            Severity.WARNING,
+            f"DefRecon={facts.get('DEFRECON')}",
+            "on a reconnectable connection MQPUT in logical order is refused (2547). mqgroups.connect switches it off for its "
+            "own connections; a connection that an application makes itself (mqgroups.wrap) needs MQCNO_RECONNECT_DISABLED",
+            "DefRecon=NO in the stanza Channels",
+        ),
+        "no automatic reconnection by default",
+    )
+
+
+# What to do if MQCONNX fails, by reason code (IBM MQ, topics of the reason codes).
+_CONNECT_REMEDIES = {
+    2009: "the connection broke while it was made: look at the queue manager's and the channel's error logs",
+    2035: "check user and password, CHLAUTH and CONNAUTH (the queue manager's error log says which), and "
+    "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('...') AUTHADD(CONNECT,INQ)",
+    2058: "the queue manager at this address has another name: check --q-mgr",
+    2059: "the queue manager does not run, or its listener does not: strmqm, START LISTENER",
+    2063: "the password could not be checked: look at the queue manager's error log",
+    2161: "the queue manager is being ended: wait until it is started again",
+    2278: "the channel's definition is not valid: check --channel and --conn-name",
+    2381: "the key repository is missing: check --key-repository",
+    2393: "TLS failed: compare --cipher-spec with SSLCIPH of the channel, and check the certificates",
+    2397: "TLS failed: the details are in the client's error log",
+    2537: "the channel has no free instance, or it is stopped: MAXINST, MAXINSTC, START CHANNEL",
+    2538: "nothing listens at this address: check --conn-name, the network, and the listener",
+    2539: "the channel refused the connection: compare its definition with the client's",
+    2540: "there is no such server-connection channel: check --channel",
+}
+
+
+def connect_finding(reason: int, found: str) -> Finding:
+    """Return the finding that MQCONNX has failed with ``reason``."""
+    remedy = _CONNECT_REMEDIES.get(reason, "look the reason code up, and read the queue manager's error log")
+    return Finding("connection", Severity.ERROR, found, "nothing works without a connection", remedy)

@@ -1,0 +1,58 @@
+"""Reads MQSC as text: the commands of a file, and the attributes that a command sets or a DISPLAY shows.
+
+Only what this package writes and shows is read: ``NAME(VALUE)`` and words. Not here: what commands mean.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+# A value is in quotes, in which a quote is doubled, or it ends with its parenthesis; it may have parentheses itself.
+_ATTRIBUTE = re.compile(r"\b([A-Z][A-Z0-9]*)\(\s*('(?:[^']|'')*'|(?:[^()]|\([^()]*\))*?)\s*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class MQSCCommand:
+    """A command: its text in one line, and the comment lines before it, without their asterisk."""
+
+    text: str
+    comments: tuple[str, ...] = ()
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The attributes with values, by name."""
+        return attributes(self.text)
+
+    @property
+    def words(self) -> list[str]:
+        """The words without values: the verb, and attributes such as NOSHARE."""
+        return _ATTRIBUTE.sub(" ", self.text).split()
+
+
+def attributes(text: str) -> dict[str, str]:
+    """Return ``NAME(VALUE)`` pairs, without quotes and blanks around the values."""
+    return {name: value.strip().strip("'").replace("''", "'").strip() for name, value in _ATTRIBUTE.findall(text)}
+
+
+def commands(text: str) -> Iterator[MQSCCommand]:
+    """Yield the commands of an MQSC file; a line that ends with ``+`` or ``-`` continues in the next one (IBM MQ, "runmqsc").
+
+    Comments before a blank line belong to no command.
+    """
+    comments: list[str] = []
+    begun = ""
+    for line in text.splitlines():
+        stripped = line.strip()
+        if not begun and not stripped:
+            comments.clear()
+        elif not begun and stripped.startswith("*"):
+            comments.append(stripped[1:].strip())
+        elif stripped:
+            if stripped.endswith(("+", "-")):
+                begun += stripped[:-1].rstrip() + " "
+                continue
+            yield MQSCCommand(begun + stripped, tuple(comments))
+            begun = ""
+            comments.clear()

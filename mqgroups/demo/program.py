@@ -1,0 +1,119 @@
+"""The common parts of the producer and the consumer program: arguments, lines of progress, exit codes.
+
+Exit codes: 0 done; 75 restart the program, and it resumes (the queue manager is not available, or another consumer
+got messages that were backed out); 1 any other failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import mqgroups
+from mqgroups.connection.holder import connection_of
+from mqgroups.demo.source import SourceError
+from mqgroups.errors import CommitOutcomeUnknown, ConnectionBroken, MessagesTaken, MQGroupsError
+
+QUEUE = "FLIGHTS"
+EVERY = 500
+EXIT_TRY_AGAIN = 75
+PASSWORD_VARIABLE = "FLIGHTS_PASSWORD"
+_REPORT_EVERY = 25
+
+
+class Progress:
+    """Says on standard output how far this program is, a line each time.
+
+    at 1500 1                   messages done, of which the last may not be committed yet; how often it has connected again
+    resumed 2013-01-02 500      the work of an earlier instance is resumed from there
+    finished 73                 everything is committed, in so many units of work
+
+    A program that has more to say uses ``say``.
+    """
+
+    def __init__(self, connection: mqgroups.QueueManager, position: int = 0) -> None:
+        self.position = position
+        self._connection = connection
+
+    def step(self) -> None:
+        """One message more."""
+        self.position += 1
+        if self.position % _REPORT_EVERY == 0:
+            self.report()
+
+    def report(self) -> None:
+        """Say the position now."""
+        self.say(f"at {self.position} {connection_of(self._connection).generation}")
+
+    def resumed(self, where: str) -> None:
+        """Report that the work of an earlier instance is resumed."""
+        self.say(f"resumed {where}")
+        self.report()
+
+    def finished(self, units_of_work: int) -> None:
+        """Say that everything is committed."""
+        self.report()
+        self.say(f"finished {units_of_work}")
+
+    def say(self, line: str) -> None:
+        """Say something: a word for what it is, and the rest."""
+        # In one write, without buffering, because the reader may kill this process at this line.
+        os.write(sys.stdout.fileno(), f"{line}\n".encode())
+
+
+def arguments(description: str) -> argparse.ArgumentParser:
+    """Return a parser of the arguments that both programs take."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--qmgr", default="QM1", help="queue manager")
+    parser.add_argument("--conn-name", required=True, help="host(port)")
+    parser.add_argument("--channel", default="DEV.APP.SVRCONN")
+    parser.add_argument("--user", default="app", help=f"its password is taken from {PASSWORD_VARIABLE}")
+    parser.add_argument("--done", type=Path, required=True, help="file to make when everything is done")
+    return parser
+
+
+def connect(options: argparse.Namespace, connect_wait_s: float = 0.0) -> mqgroups.QueueManager:
+    """Connect as the arguments say, waiting so long for the queue manager."""
+    password = os.environ.get(PASSWORD_VARIABLE)
+    return mqgroups.connect(
+        options.qmgr,
+        options.channel,
+        options.conn_name,
+        user=options.user if password else None,
+        password=password,
+        connect_wait_s=connect_wait_s,
+    )
+
+
+def mark_done(path: Path) -> None:
+    """Make a file that survives whatever comes next."""
+    with path.open("wb") as file:
+        os.fsync(file.fileno())
+    sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Make the entries of a directory durable."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def run(program: Callable[[], None]) -> None:
+    """Run a program, and end the process with one line on standard error if it fails."""
+    try:
+        program()
+    except (ConnectionBroken, CommitOutcomeUnknown, MessagesTaken) as error:
+        _end(EXIT_TRY_AGAIN, error)
+    except (MQGroupsError, SourceError) as error:
+        _end(1, error)
+
+
+def _end(code: int, error: Exception) -> None:
+    print(f"{type(error).__name__}: {error}", file=sys.stderr)
+    sys.exit(code)

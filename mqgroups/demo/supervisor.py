@@ -1,0 +1,244 @@
+"""Restart programs until they are done, and kill them meanwhile.
+
+``Supervisor`` restarts programs that die for any reason. ``Killer`` is a supervisor that kills each program when its
+progress reaches a number drawn beforehand. The program continues to work until the signal arrives, so it is killed
+somewhat later than that number. There are no sleeps: everything is triggered by lines of progress and by processes
+that end.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from mqgroups.demo.program import EXIT_TRY_AGAIN
+
+
+class DemoFailed(Exception):
+    """The demo cannot continue; the message says why."""
+
+
+@dataclass
+class Program:
+    """One program, with the numbers of its life.
+
+    Attributes:
+        name: ``producer`` or ``consumer``.
+        command: how to start it.
+        log: file for its standard error.
+        total: the number of messages to process; 0 if unknown.
+        kill_at: progress at which it is killed, ascending.
+    """
+
+    name: str
+    command: Sequence[str]
+    log: Path
+    total: int = 0
+    kill_at: list[int] = field(default_factory=list)
+    position: int = 0
+    starts: int = 0
+    kills: int = 0
+    resumes: int = 0
+    generation: int = 0
+    went_on: int = 0
+    units_of_work: int = 0
+    done: bool = False
+    dying: bool = False
+    process: subprocess.Popen[bytes] | None = None
+    _unread: bytes = field(default=b"", repr=False)
+
+    def start(self, environment: dict[str, str]) -> IO[bytes]:
+        """Start it; return its standard output."""
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=log, env=environment)
+        self.starts += 1
+        self.dying = False
+        self.generation = 0
+        self._unread = b""
+        assert self.process.stdout is not None
+        return self.process.stdout
+
+    def kill(self) -> None:
+        """SIGKILL. What it has said before is still to be read."""
+        assert self.process is not None
+        self.dying = True
+        self.process.kill()
+
+    def end(self) -> int:
+        """Wait for it after its output ended; return its exit code."""
+        assert self.process is not None
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        code = self.process.wait()
+        self.process = None
+        return code
+
+    def lines(self, data: bytes) -> list[list[str]]:
+        """Return the words of each line of progress that is complete with ``data``."""
+        *complete, self._unread = (self._unread + data).split(b"\n")
+        return [line.decode().split(maxsplit=1) for line in complete]
+
+    def last_words(self) -> str:
+        """Return the last line of its log."""
+        return (self.log.read_text().strip().splitlines() or ["nothing on standard error"])[-1]
+
+
+class Supervisor:
+    """Keeps programs going, through their own deaths."""
+
+    def __init__(
+        self,
+        programs: Sequence[Program],
+        *,
+        environment: dict[str, str],
+        tell: Callable[[str], None],
+        silence_s: float = 120.0,
+    ) -> None:
+        """Take what to keep going.
+
+        Args:
+            programs: to be run until all are done.
+            environment: of the programs.
+            tell: is called with a sentence for each event.
+            silence_s: give up when nothing at all happens for so long, seconds.
+        """
+        self._programs = programs
+        self._environment = environment
+        self._tell = tell
+        self._silence_s = silence_s
+        self._heard_s = 0.0
+        self._selector = selectors.DefaultSelector()
+
+    def run(self) -> None:
+        """Return when all programs are done.
+
+        Raises:
+            DemoFailed: a program failed, or there is no more progress.
+        """
+        self._heard_s = time.monotonic()
+        try:
+            for program in self._programs:
+                self._start(program)
+            while not all(program.done for program in self._programs):
+                self._step()
+        finally:
+            for program in self._programs:
+                if program.process is not None:
+                    program.kill()
+                    program.end()
+            self._selector.close()
+
+    def _step(self) -> None:
+        """Do what is to be done now, or wait for it."""
+        self._listen(self._silence_s)
+
+    def _moved(self, program: Program) -> None:
+        """Take note of progress."""
+
+    def _start(self, program: Program) -> None:
+        self._selector.register(program.start(self._environment), selectors.EVENT_READ, program)
+
+    def _listen(self, timeout_s: float) -> None:
+        """Hear what programs say, waiting for so long."""
+        ready = self._selector.select(timeout_s)
+        if ready:
+            self._heard_s = time.monotonic()
+        elif time.monotonic() - self._heard_s >= self._silence_s:
+            where = ", ".join(f"{program.name} at {program.position:,}" for program in self._programs)
+            raise DemoFailed(f"nothing has moved for {self._silence_s:g} s: {where}")
+        for key, _ in ready:
+            self._read(key.data, key.fd)
+
+    def _read(self, program: Program, descriptor: int) -> None:
+        data = os.read(descriptor, 65536)
+        if not data:
+            self._ended(program)
+            return
+        for word, rest in program.lines(data):
+            self._said(program, word, rest)
+
+    def _said(self, program: Program, word: str, rest: str) -> None:
+        """Take note of a line of progress."""
+        if word == "at":
+            position, generation = map(int, rest.split())
+            program.position = position
+            if generation > program.generation:
+                program.generation = generation
+                program.went_on += 1
+                self._tell(f"{program.name} has reconnected")
+            self._moved(program)
+        elif word == "resumed":
+            program.resumes += 1
+            self._tell(f"{program.name} resumes from {rest}")
+        elif word == "finished":
+            program.units_of_work = int(rest)
+
+    def _ended(self, program: Program) -> None:
+        assert program.process is not None
+        assert program.process.stdout is not None
+        self._selector.unregister(program.process.stdout)
+        code = program.end()
+        if code == 0:
+            program.done = True
+            self._tell(f"{program.name} is done")
+        elif code == EXIT_TRY_AGAIN:
+            self._tell(f"{program.name} ended: {program.last_words()}")
+        elif code == -signal.SIGKILL:
+            program.kills += 1
+        else:
+            raise DemoFailed(f"{program.name} ended with exit code {code}: {program.last_words()}")
+        if not program.done:
+            self._start(program)
+
+
+class Killer(Supervisor):
+    """Keeps programs going, kills them, and once the queue manager between them."""
+
+    def __init__(
+        self,
+        programs: Sequence[Program],
+        *,
+        environment: dict[str, str],
+        kill_q_mgr: Callable[[], None],
+        start_q_mgr: Callable[[], None],
+        kill_q_mgr_at: int,
+        tell: Callable[[str], None],
+        moved: Callable[[Program], None],
+    ) -> None:
+        """Take what to keep going, and what to kill.
+
+        Args:
+            programs: the last of them decides when the queue manager is killed.
+            environment, tell: see ``Supervisor``.
+            kill_q_mgr, start_q_mgr: end the queue manager with SIGKILL, and start it again.
+            kill_q_mgr_at: progress of the last program at which that happens.
+            moved: is called with progress.
+        """
+        super().__init__(programs, environment=environment, tell=tell)
+        self._kill_q_mgr, self._start_q_mgr = kill_q_mgr, start_q_mgr
+        self._kill_q_mgr_at = kill_q_mgr_at
+        self._tell_moved = moved
+        self.q_mgr_kills = 0
+
+    def _moved(self, program: Program) -> None:
+        self._tell_moved(program)
+        if program.dying:
+            return
+        if program.kill_at and program.position >= program.kill_at[0]:
+            program.kill_at.pop(0)
+            self._tell(f"kill -9 {program.name}, at about message {program.position:,}")
+            program.kill()
+        elif program is self._programs[-1] and not self.q_mgr_kills and program.position >= self._kill_q_mgr_at:
+            self.q_mgr_kills += 1
+            self._tell("kill -9 queue manager")
+            self._kill_q_mgr()
+            began_s = time.monotonic()
+            self._start_q_mgr()
+            self._tell(f"queue manager started again, in {time.monotonic() - began_s:.2f} s")

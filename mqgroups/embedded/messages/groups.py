@@ -1,0 +1,188 @@
+"""The groups on a queue, and which of its messages may be got when all that belongs to them has to be there.
+
+MQGMO_ALL_MSGS_AVAILABLE wants a whole group, MQGMO_COMPLETE_MSG and MQGMO_ALL_SEGMENTS_AVAILABLE want a whole logical message. A
+``View`` is such a selection of the available messages. The first call that needs a view makes it, and from then on it is kept up
+to date: an MQGET never walks past messages that it may not get. A queue where nobody asks for views does not pay for them.
+
+Not here: one group (``group.py``), indexes by identifier (``index.py``).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from sortedcontainers import SortedDict
+
+from mqgroups.embedded.messages.group import Group
+from mqgroups.embedded.messages.logical_order import IN_GROUP, IS_SEGMENT
+from mqgroups.embedded.messages.segments import ANY_REPORT, NO_REPORT, PhysicalMessage
+from mqgroups.embedded.wire.structures import NO_GROUP
+
+
+class GroupedMessage(PhysicalMessage, Protocol):
+    """A message that may be in a group."""
+
+    @property
+    def group_id(self) -> bytes: ...
+
+
+P = TypeVar("P", bound=GroupedMessage)
+
+
+class Whole(enum.Enum):
+    """What has to be there before an MQGET may return a message."""
+
+    MESSAGE = "the message"
+    LOGICAL_MESSAGE = "its logical message"
+    GROUP = "its group"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A selection of available messages.
+
+    Attributes:
+        starts: only those that an MQGET in logical order may start with: sequence number 1, offset 0.
+        whole: what of each has to be there.
+    """
+
+    starts: bool
+    whole: Whole
+
+
+ALL = View(False, Whole.MESSAGE)
+
+
+class Groups(Generic[P]):
+    """The available messages of a queue by their groups. ``available`` has all of them, in delivery order, and is the queue's."""
+
+    def __init__(self, available: SortedDict[int, P]) -> None:
+        self._groups: dict[bytes, Group[P]] = {}
+        self._views: dict[View, SortedDict[int, P]] = {}
+        self._available = available
+
+    def get(self, group_id: bytes) -> Group[P] | None:
+        """Return the messages of a group."""
+        return self._groups.get(group_id)
+
+    def add(self, message: P) -> None:
+        """Add a message that has just become available."""
+        if message.group_id == NO_GROUP:
+            for view, shown in self._views.items():
+                if self._is_in(view, message):
+                    shown[message.key] = message
+            return
+        group = self._groups.get(message.group_id)
+        if group is None:
+            group = self._groups[message.group_id] = Group()
+        if not self._views:
+            group.add(message)
+            return
+        before = group.wholeness(message.msg_seq_number)
+        group.add(message)
+        self._update(group, message, before)
+
+    def remove(self, message: P) -> None:
+        """Remove a message that is not available any more."""
+        for view in self._views.values():
+            view.pop(message.key, None)
+        if message.group_id == NO_GROUP:
+            return
+        group = self._groups[message.group_id]
+        before = group.wholeness(message.msg_seq_number) if self._views else None
+        group.remove(message)
+        if not group.members:
+            del self._groups[message.group_id]
+        elif before is not None:
+            self._update(group, message, before)
+
+    def _update(self, group: Group[P], changed: P, before: tuple[bool, bool, frozenset[int]]) -> None:
+        """Note in the views what came or went with a message; ``before`` is what ``wholeness`` was."""
+        seq = changed.msg_seq_number
+        after = group.wholeness(seq)
+        arrived = (changed,) if changed.key in group.members else ()
+        for view, shown in self._views.items():
+            others: Iterable[P] = ()
+            if view.whole is Whole.GROUP and after[0] != before[0]:
+                others = _messages(group.with_offset(1, 0) if view.starts else group.members)
+            elif view.whole is not Whole.MESSAGE and after[1:] != before[1:]:
+                others = _messages(group.with_offset(seq, 0) if view.starts else group.with_number(seq))
+            for message in (*arrived, *others):
+                if self._is_in(view, message):
+                    shown[message.key] = message
+                else:
+                    shown.pop(message.key, None)
+
+    def view(self, view: View) -> SortedDict[int, P]:
+        """Return the messages of a view, in delivery order by their keys."""
+        if view == ALL:
+            return self._available
+        shown = self._views.get(view)
+        if shown is None:
+            found = {key: message for key, message in self._available.items() if self._is_in(view, message)}
+            shown = self._views[view] = SortedDict(found)
+        return shown
+
+    def _is_in(self, view: View, message: P) -> bool:
+        starts = message.msg_seq_number == 1 and message.offset == 0
+        return (starts or not view.starts) and self.has(view.whole, message)
+
+    def has(self, whole: Whole, message: P) -> bool:
+        """Whether what has to be there of an available message is there."""
+        group = self._groups.get(message.group_id)
+        if whole is Whole.MESSAGE or group is None:
+            return True
+        if whole is Whole.GROUP:
+            if message.msg_flags & IN_GROUP:
+                return group.is_complete()
+            return group.has_logical_message(message.msg_seq_number)
+        if not message.msg_flags & IS_SEGMENT:
+            return True
+        wanted = {message.feedback, _whatever_type(message)}
+        return any(group.has_all_segments(message.msg_seq_number, feedback) for feedback in wanted)
+
+    def made_whole_by(self, message: P) -> Collection[P]:
+        """Return the messages that a call which wants whole messages or groups may get now that this one has come or gone."""
+        group = self._groups.get(message.group_id)
+        if group is None:
+            return (message,)
+        if group.is_complete():
+            return _messages(group.members)
+        if group.has_logical_message(message.msg_seq_number) or self.has(Whole.LOGICAL_MESSAGE, message):
+            return _messages(group.with_number(message.msg_seq_number))
+        return ()
+
+    def has_all_segments(self, message: P) -> bool:
+        """Whether the logical message that this one belongs to is there, for a report one for each segment, of whatever type."""
+        if not message.msg_flags & IS_SEGMENT:
+            return True
+        group = self._groups.get(message.group_id)
+        return group is not None and group.has_all_segments(message.msg_seq_number, _whatever_type(message))
+
+    def all_segments(self, message: P) -> list[P]:
+        """Return what ``has_all_segments`` looks for, by ascending offset, or nothing."""
+        return self._segments(message, _whatever_type(message))
+
+    def logical_message(self, message: P) -> list[P]:
+        """Return the segments that can be joined with this one, or nothing if one is not there; reports have one Feedback."""
+        return self._segments(message, message.feedback)
+
+    def _segments(self, message: P, feedback: int) -> list[P]:
+        if not message.msg_flags & IS_SEGMENT:
+            return [message]
+        group = self._groups.get(message.group_id)
+        return group.segments(message.msg_seq_number, feedback) if group is not None else []
+
+
+def _whatever_type(message: P) -> int:
+    return NO_REPORT if message.feedback == NO_REPORT else ANY_REPORT
+
+
+def _messages(found: SortedDict[int, P] | Sequence[P]) -> Collection[P]:
+    if not isinstance(found, SortedDict):
+        return found
+    values: Collection[P] = found.values()
+    return values

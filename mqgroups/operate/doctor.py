@@ -1,0 +1,416 @@
+"""Checks a queue manager, a queue and the status queue of an owner: what is wrong, why it matters, and what mends it.
+
+Facts come from MQINQ and from opening queues with one option each, as the connected user; from the command server what the MQI
+does not tell. ``core.findings`` has the rules. Nothing is changed, except that for an owner without a status queue one is made
+and deleted again, as its start would make it.
+
+Not here: what is on this machine (``machine.py``), and carrying out a remedy (``mqsc.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from mqgroups.config import STATUS_MODEL, checked_name, checked_queue_name, status_queue_name
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.holder import ConnectionHolder, connection_of
+from mqgroups.connection.queue import Queue
+from mqgroups.core.findings import (
+    Facts,
+    Finding,
+    Severity,
+    channel_findings,
+    data_queue_findings,
+    ok,
+    q_mgr_findings,
+    status_queue_findings,
+)
+from mqgroups.core.model import Role
+from mqgroups.core.mqsc_text import attributes
+from mqgroups.core.owner_state import DISARRAY, OwnerCondition
+from mqgroups.errors import (
+    CommandRefused,
+    ConnectionBroken,
+    MQIError,
+    NotAuthorised,
+    OwnerActive,
+    QueueMissing,
+    StatusError,
+)
+from mqgroups.mqi import constants as mq
+from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.operate.owner import OwnerState, inspect_owner
+from mqgroups.operate.owners import SeenOwner, find_owners
+
+# Attributes by selector, and the words of MQSC for their values.
+_WORDS: dict[str, tuple[int, dict[int, str]]] = {
+    "PUT": (mq.MQIA_INHIBIT_PUT, {0: "ENABLED", 1: "DISABLED"}),
+    "GET": (mq.MQIA_INHIBIT_GET, {0: "ENABLED", 1: "DISABLED"}),
+    "MSGDLVSQ": (mq.MQIA_MSG_DELIVERY_SEQUENCE, {mq.MQMDS_PRIORITY: "PRIORITY", mq.MQMDS_FIFO: "FIFO"}),
+    "INDXTYPE": (mq.MQIA_INDEX_TYPE, {mq.MQIT_GROUP_ID: "GROUPID", mq.MQIT_NONE: "NONE"}),
+    "SHARE": (mq.MQIA_SHAREABILITY, {0: "NO", 1: "YES"}),
+    "DEFPSIST": (mq.MQIA_DEF_PERSISTENCE, {0: "NO", 1: "YES"}),
+    "DEFBIND": (
+        mq.MQIA_DEF_BIND,
+        {mq.MQBND_BIND_ON_OPEN: "OPEN", mq.MQBND_BIND_NOT_FIXED: "NOTFIXED", mq.MQBND_BIND_ON_GROUP: "GROUP"},
+    ),
+    "DEFTYPE": (
+        mq.MQIA_DEFINITION_TYPE,
+        {
+            mq.MQQDT_PREDEFINED: "PREDEFINED",
+            mq.MQQDT_PERMANENT_DYNAMIC: "PERMDYN",
+            mq.MQQDT_TEMPORARY_DYNAMIC: "TEMPDYN",
+        },
+    ),
+    "PROPCTL": (
+        mq.MQIA_PROPERTY_CONTROL,
+        {0: "COMPAT", 1: "NONE", 2: "ALL", 3: "FORCE", 4: "V6COMPAT"},
+    ),
+    "PLATFORM": (mq.MQIA_PLATFORM, {mq.MQPL_ZOS: "MQPL_ZOS", mq.MQPL_UNIX: "MQPL_UNIX"}),
+}
+_NUMBERS = {
+    "CURDEPTH": mq.MQIA_CURRENT_Q_DEPTH,
+    "MAXDEPTH": mq.MQIA_MAX_Q_DEPTH,
+    "MAXMSGL": mq.MQIA_MAX_MSG_LENGTH,
+    "BOTHRESH": mq.MQIA_BACKOUT_THRESHOLD,
+    "MAXUMSGS": mq.MQIA_MAX_UNCOMMITTED_MSGS,
+}
+_NAMES = {"BOQNAME": mq.MQCA_BACKOUT_REQ_Q_NAME, "CLUSTER": mq.MQCA_CLUSTER_NAME, "DEADQ": mq.MQCA_DEAD_LETTER_Q_NAME}
+_DATA_QUEUE = (
+    "CURDEPTH", "MAXDEPTH", "MAXMSGL", "GET", "PUT", "BOTHRESH", "BOQNAME", "MSGDLVSQ", "INDXTYPE", "SHARE", "DEFPSIST",
+    "PROPCTL", "CLUSTER", "DEFBIND",
+)  # fmt: skip
+_STATUS_QUEUE = ("DEFTYPE", "SHARE", "MAXMSGL", "CLUSTER", "GET", "PUT", "MSGDLVSQ")
+_Q_MGR = ("MAXUMSGS", "MAXMSGL", "DEADQ", "PLATFORM")
+
+# What each role opens: the option that shows whether an authority is there, the authority, and what it is for.
+_DATA_AUTHORITIES = {
+    Role.PUT: ((mq.MQOO_OUTPUT, "PUT", "to put groups"),),
+    Role.GET: (
+        (mq.MQOO_INPUT_SHARED, "GET", "to get groups"),
+        (mq.MQOO_INQUIRE, "INQ", "to inquire BOTHRESH and BOQNAME"),
+    ),
+}
+_STATUS_AUTHORITIES = (
+    (mq.MQOO_BROWSE, "BROWSE", "to read its record"),
+    (mq.MQOO_OUTPUT, "PUT", "to put its record"),
+    (mq.MQOO_INQUIRE, "INQ", "to check its kind"),
+)
+_GET_STATUS = (mq.MQOO_INPUT_EXCLUSIVE, "GET", "to replace its record")
+_BACKOUT_AUTHORITIES = (
+    (mq.MQOO_OUTPUT, "PUT", "to move poison messages there"),
+    (mq.MQOO_OUTPUT | mq.MQOO_PASS_ALL_CONTEXT, "PASSALL", "to keep their origin"),
+)
+_MODEL_AUTHORITIES = "BROWSE,DSP,GET,INQ,PUT"
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What to check. ``roles``: those of the programs that use the queue."""
+
+    queue: str | None
+    name: str | None
+    role: Role | None
+    status_queue: str | None
+    channel: str | None
+    principal: str | None
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        return (self.role,) if self.role else tuple(Role)
+
+
+def examine(
+    q_mgr: ConnectionHolder,
+    *,
+    queue: str | None = None,
+    name: str | None = None,
+    role: Role | None = None,
+    status_queue: str | None = None,
+    channel: str | None = None,
+    principal: str | None = None,
+) -> Iterator[Finding]:
+    """Yield findings on the queue manager, and on the queue and the owner that are named.
+
+    Args:
+        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
+        queue: a queue for groups.
+        name: the name of a producer or consumer; with its ``role``.
+        role: what this user wants to do; with it, this user's authorities are checked.
+        status_queue: its status queue; by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
+        channel: the server-connection channel of this connection.
+        principal: this user's name, for the SET AUTHREC commands of the findings.
+
+    Raises:
+        ConfigurationError: a name is not valid.
+        ConnectionBroken: the connection is lost.
+    """
+    if queue is not None:
+        checked_queue_name("queue", queue)
+    if name is not None:
+        checked_name(name)
+    connection = connection_of(q_mgr)
+    asked = _Asked(queue, name, role, status_queue, channel, principal)
+    data = _inquired(connection, queue, _DATA_QUEUE)[0] if queue else {}
+    of_queue: Facts = {"Q.MAXMSGL": data["MAXMSGL"]} if "MAXMSGL" in data else {}
+    yield ok("connection", f"queue manager {connection.q_mgr_name}, identifier {connection.q_mgr_identifier}")
+    yield from _q_mgr(connection, of_queue)
+    yield from _told_by_command_server(connection, asked, of_queue)
+    if queue is not None:
+        yield from _data_queue(connection, queue, asked)
+    if name is not None and role is not None:
+        yield from _owner(q_mgr, connection, asked, name, role)
+    yield from _owners(q_mgr, asked)
+
+
+def _q_mgr(connection: Connection, of_queue: Facts) -> Iterator[Finding]:
+    facts, _ = _inquired(connection, "", _Q_MGR, mq.MQOT_Q_MGR)
+    yield from q_mgr_findings(connection.q_mgr_name, {**facts, **of_queue})
+
+
+def _told_by_command_server(connection: Connection, asked: _Asked, of_queue: Facts) -> Iterator[Finding]:
+    """Yield what only the command server tells: channel, model queue, expiry."""
+    why = "who holds a status queue, what units of work hide, and channel and model queue cannot be shown"
+    try:
+        client = MQSCClient(connection, patience_ms=5_000)
+    except ConnectionBroken:
+        raise
+    except MQIError as error:
+        yield Finding("command server", Severity.UNSEEN, str(error), why, _ask_authorities(asked.principal))
+        return
+    try:
+        if asked.channel:
+            shown = _displayed(client, f"DISPLAY CHANNEL('{asked.channel}') HBINT SHARECNV MAXMSGL SSLCIPH")
+            yield from channel_findings(asked.channel, {**shown, **of_queue})
+        model = _displayed(client, f"DISPLAY QMODEL('{STATUS_MODEL}') ALL")
+        if model:
+            yield from status_queue_findings(STATUS_MODEL, "QMODEL", model)
+        else:
+            found = "there is none, or this user may not display it"
+            remedy = "mqgroups mqsc status prints its definition"
+            yield Finding(
+                f"model queue {STATUS_MODEL}", Severity.UNSEEN, found, "status queues are made from it", remedy
+            )
+        if asked.queue:
+            shown = _displayed(client, f"DISPLAY QLOCAL('{asked.queue}') ALL")
+            if "CAPEXPRY" in shown or "CAPEXPRY" in str(shown.get("CUSTOM", "")):
+                limit = shown.get("CAPEXPRY") or shown["CUSTOM"]
+                yield from data_queue_findings(asked.queue, {"CAPEXPRY": limit}, ())
+        yield ok("command server", "it answers this user")
+    except CommandRefused as error:
+        yield Finding("command server", Severity.UNSEEN, str(error), why, "START CMDSERV, or strmqcsv")
+    finally:
+        client.close()
+
+
+def _ask_authorities(principal: str | None) -> str:
+    user = principal or "..."
+    return (
+        f"SET AUTHREC PROFILE('SYSTEM.ADMIN.COMMAND.QUEUE') OBJTYPE(QUEUE) PRINCIPAL('{user}') AUTHADD(PUT); "
+        f"SET AUTHREC PROFILE('SYSTEM.DEFAULT.MODEL.QUEUE') OBJTYPE(QUEUE) PRINCIPAL('{user}') AUTHADD(DSP,GET); "
+        f"SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('{user}') AUTHADD(DSP)"
+    )
+
+
+def _displayed(client: MQSCClient, command: str) -> dict[str, int | str]:
+    """Return the attributes of the one object that is displayed; none if there is none."""
+    done, texts = client.run(command)
+    found = attributes(texts[0]) if done and texts else {}
+    # DISPLAY writes these two without a value.
+    if "TYPE" in found:
+        found["SHARE"] = "NO" if "NOSHARE" in texts[0].split() else "YES"
+    return {name: int(value) if value.isdecimal() else value for name, value in found.items()}
+
+
+def _inquired(
+    connection: Connection, name: str, wanted: Collection[str], object_type: int = mq.MQOT_Q
+) -> tuple[dict[str, int | str], str]:
+    """Return the attributes of an object that MQINQ returns; and why there are none, if it cannot be inquired."""
+    try:
+        queue = connection.open_queue(name, mq.MQOO_INQUIRE, object_type=object_type)
+    except ConnectionBroken:
+        raise
+    except MQIError as error:
+        return {}, str(error)
+    try:
+        found: dict[str, int | str] = {}
+        for attribute in wanted:
+            value = _attribute(queue, attribute)
+            if value is not None:
+                found[attribute] = value
+        return found, ""
+    finally:
+        queue.close()
+
+
+def _attribute(queue: Queue, attribute: str) -> int | str | None:
+    """Return an attribute, in the words of MQSC; ``None`` if the object has none of this name."""
+    try:
+        if attribute in _WORDS:
+            selector, words = _WORDS[attribute]
+            value = int(queue.inquire(selector))
+            return words.get(value, str(value))
+        return queue.inquire(_NUMBERS[attribute] if attribute in _NUMBERS else _NAMES[attribute])
+    except ConnectionBroken:
+        raise
+    except MQIError:
+        return None
+
+
+def _data_queue(connection: Connection, name: str, asked: _Asked) -> Iterator[Finding]:
+    facts, problem = _inquired(connection, name, _DATA_QUEUE)
+    if problem:
+        missing = f"SET AUTHREC PROFILE('{name}') OBJTYPE(QUEUE) PRINCIPAL('{asked.principal or '...'}') AUTHADD(INQ)"
+        remedy = missing if "2035" in problem else ""
+        severity = Severity.UNSEEN if "2035" in problem else Severity.ERROR
+        yield Finding(f"queue {name}: attributes", severity, problem, "its attributes can break or slow groups", remedy)
+    facts |= _inquired(connection, "", ("PLATFORM",), mq.MQOT_Q_MGR)[0]
+    yield from data_queue_findings(name, facts, asked.roles)
+    if asked.role is not None:
+        yield from _authorities(connection, f"queue {name}", name, _DATA_AUTHORITIES[asked.role], asked.principal)
+    backout = facts.get("BOQNAME")
+    if isinstance(backout, str) and backout and Role.GET in asked.roles:
+        yield from _backout_queue(connection, backout, asked)
+
+
+def _backout_queue(connection: Connection, name: str, asked: _Asked) -> Iterator[Finding]:
+    subject = f"backout queue {name}"
+    facts, problem = _inquired(connection, name, ("PUT", "CURDEPTH", "MAXDEPTH"))
+    if "2085" in problem:
+        why = "messages cannot be moved there, so a poison message stops its consumer"
+        yield Finding(
+            subject, Severity.ERROR, "it does not exist", why, mqsc=(f"DEFINE QLOCAL('{name}') DEFPSIST(YES)",)
+        )
+        return
+    yield from data_queue_findings(name, facts, (Role.PUT,))
+    if asked.role is Role.GET:
+        yield from _authorities(connection, subject, name, _BACKOUT_AUTHORITIES, asked.principal)
+
+
+def _authorities(
+    connection: Connection, subject: str, name: str, wanted: Collection[tuple[int, str, str]], principal: str | None
+) -> Iterator[Finding]:
+    """Open a queue with one option at a time."""
+    there = []
+    for options, authority, purpose in wanted:
+        try:
+            connection.open_queue(name, options).close()
+        except ConnectionBroken:
+            raise
+        except NotAuthorised:
+            yield _not_authorised(subject, name, authority, purpose, principal)
+            continue
+        except QueueMissing as error:
+            yield Finding(subject, Severity.ERROR, str(error), "programs cannot open it", f"DEFINE QLOCAL('{name}')")
+            return
+        except MQIError as error:
+            # In use by another program: this user may open it.
+            if error.reason != mq.MQRC_OBJECT_IN_USE:
+                yield Finding(f"{subject}: {authority}", Severity.UNSEEN, str(error))
+                continue
+        there.append(authority)
+    if there:
+        yield ok(f"{subject}: authorities", ", ".join(there))
+
+
+def _not_authorised(subject: str, name: str, authority: str, purpose: str, principal: str | None) -> Finding:
+    line = f"SET AUTHREC PROFILE('{name}') OBJTYPE(QUEUE) PRINCIPAL('{principal or '...'}') AUTHADD({authority})"
+    found = f"{principal or 'this user'} lacks {authority}"
+    why = f"it is needed {purpose}"
+    if principal is None:
+        return Finding(f"{subject}: {authority}", Severity.ERROR, found, why, line)
+    return Finding(f"{subject}: {authority}", Severity.ERROR, found, why, mqsc=(line,))
+
+
+def _owner(q_mgr: ConnectionHolder, connection: Connection, asked: _Asked, name: str, role: Role) -> Iterator[Finding]:
+    own = status_queue_name(role, name, asked.status_queue)
+    facts, problem = _inquired(connection, own, _STATUS_QUEUE)
+    exists = not problem or "2085" not in problem
+    if exists:
+        yield from status_queue_findings(own, "QLOCAL", facts)
+        wanted = _STATUS_AUTHORITIES if _is_open(connection, own) else (*_STATUS_AUTHORITIES, _GET_STATUS)
+        yield from _authorities(connection, f"status queue {own}", own, wanted, asked.principal)
+    try:
+        found = inspect_owner(q_mgr, name, role.value, queue=asked.queue, status_queue=asked.status_queue)
+    except NotAuthorised as error:
+        if not exists:
+            yield _model_not_authorised(asked.principal, error)
+        return
+    except OwnerActive as error:
+        yield Finding(f"status queue {own}", Severity.WARNING, str(error), "a start would wait for it")
+        return
+    except (StatusError, MQIError) as error:
+        if isinstance(error, ConnectionBroken):
+            raise
+        why = "a start of this owner would be refused"
+        yield Finding(
+            f"status queue {own}", Severity.ERROR, str(error), why, "mqgroups owners, mqgroups salvage rebuild"
+        )
+        return
+    words = {
+        OwnerState.UNKNOWN: f"there is none yet; a start makes {own} from {STATUS_MODEL}, and this user may do that",
+        OwnerState.FREE: "no group is interrupted",
+        OwnerState.INTERRUPTED: "a group is interrupted, and the next start resumes it",
+        OwnerState.ACTIVE: "a program works under this name",
+    }
+    yield ok(f"status queue {own}", words[found.state])
+
+
+def _model_not_authorised(principal: str | None, error: NotAuthorised) -> Finding:
+    line = f"SET AUTHREC PROFILE('{STATUS_MODEL}') OBJTYPE(QUEUE) PRINCIPAL('{principal or '...'}') AUTHADD({_MODEL_AUTHORITIES})"
+    why = "without it the user's programs cannot make their status queues"
+    subject = f"model queue {STATUS_MODEL}: authorities"
+    if principal is None:
+        return Finding(subject, Severity.ERROR, str(error), why, line)
+    return Finding(subject, Severity.ERROR, str(error), why, mqsc=(line,))
+
+
+def _is_open(connection: Connection, name: str) -> bool:
+    try:
+        queue = connection.open_queue(name, mq.MQOO_INQUIRE)
+    except ConnectionBroken:
+        raise
+    except MQIError:
+        return True
+    try:
+        return int(queue.inquire(mq.MQIA_OPEN_INPUT_COUNT)) > 0
+    finally:
+        queue.close()
+
+
+def _owners(q_mgr: ConnectionHolder, asked: _Asked) -> Iterator[Finding]:
+    """Yield the owners whose status queues are in disarray, or whose records are hidden or left over."""
+    own = [asked.status_queue] if asked.status_queue else []
+    seen = find_owners(q_mgr, queue=asked.queue, status_queues=own)
+    words: dict[OwnerCondition, Callable[[SeenOwner], Finding]] = {
+        OwnerCondition.HIDDEN: lambda owner: Finding(
+            f"status queue {owner.status_queue}",
+            Severity.WARNING,
+            "a unit of work hides the record, or it is lost",
+            "the owner waits for it at its start",
+            f"mqgroups salvage rebuild --name {owner.name} --role {owner.role}",
+        ),
+        OwnerCondition.LEFT_OVER: lambda owner: Finding(
+            f"status queue {owner.status_queue}",
+            Severity.OK if owner.is_shared else Severity.WARNING,
+            "a record that nobody needs",
+            "its program ended without closing; it does no harm",
+            f"mqgroups recover --name {owner.name} --role {owner.role}",
+        ),
+    }
+    problems = 0
+    for owner in seen.owners:
+        if owner.condition in DISARRAY:
+            problems += 1
+            found = f"{owner.condition.value}: {owner.problem or 'two programs have used it'}"
+            why = "its owner refuses to start"
+            remedy = f"mqgroups recover --name {owner.name} --role {owner.role} --check says what to do"
+            yield Finding(f"status queue {owner.status_queue}", Severity.ERROR, found, why, remedy)
+        elif owner.condition in words:
+            problems += 1
+            yield words[owner.condition](owner)
+    for sentence in seen.unseen:
+        yield Finding("status queues", Severity.UNSEEN, sentence)
+    if not problems:
+        yield ok("status queues", f"{len(seen.owners)} seen, none in disarray")

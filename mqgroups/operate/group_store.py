@@ -1,0 +1,167 @@
+"""Keeps the groups of a browsed queue: a few in memory, the others in a temporary database, however many there are.
+
+The database is SQLite's: a file without a name that is gone when it is closed, and that is only written if the groups do not fit
+its cache. It has no message data: identifiers, numbers, counts, times, and the names of applications.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Literal, TypeAlias
+
+from mqgroups.core.group_state import GroupJudgement, GroupState
+from mqgroups.core.inspection import Browsed, GroupInspection, GroupTally
+
+# What groups can be sorted by, as SQL. The names of columns are our own, so no text of a caller is in a statement.
+SortKey: TypeAlias = Literal["queue", "age", "changed", "messages", "bytes", "state", "id"]
+_SQL_ORDER: dict[SortKey, str] = {
+    "queue": "at, seen",
+    "age": "first_put, seen",
+    "changed": "since, seen",
+    "messages": "messages DESC, seen",
+    "bytes": "data_bytes DESC, seen",
+    "state": "rank, since, seen",
+    "id": "group_id, at",
+}
+# The states that an operator looks for come first.
+_RANKS = {
+    state: rank
+    for rank, state in enumerate(
+        (
+            GroupState.STALLED,
+            GroupState.DOUBLED,
+            GroupState.INCONSISTENT,
+            GroupState.GAP,
+            GroupState.NO_BEGINNING,
+            GroupState.ABANDONED,
+            GroupState.BEING_PUT,
+            GroupState.BEING_GOT,
+            GroupState.COMPLETE,
+        )
+    )
+}
+_STATES = {rank: state for state, rank in _RANKS.items()}
+_TABLES = """
+CREATE TABLE tally (
+    seen INTEGER NOT NULL, at INTEGER NOT NULL, group_id BLOB NOT NULL, runs BLOB, messages INTEGER, data_bytes INTEGER,
+    last INTEGER, overlapping INTEGER, persistences INTEGER, backout_count INTEGER, put_by TEXT, first_put TEXT, last_put TEXT,
+    abandoned INTEGER, PRIMARY KEY (group_id, at)
+) WITHOUT ROWID;
+CREATE TABLE judged (group_id BLOB NOT NULL, at INTEGER NOT NULL, rank INTEGER, since TEXT, PRIMARY KEY (group_id, at))
+WITHOUT ROWID;
+"""
+_COLUMNS = (
+    "group_id, runs, messages, data_bytes, last, overlapping, persistences, backout_count, "
+    "put_by, first_put, last_put, abandoned"
+)
+# How many groups are in memory; one takes less than a kilobyte.
+_MOST_IN_MEMORY = 20_000
+_CACHE_KIB = 16_384
+
+
+class GroupStore:
+    """The groups at one or more instances of a queue, counted while they are browsed."""
+
+    def __init__(self, most_in_memory: int = _MOST_IN_MEMORY) -> None:
+        self._most = most_in_memory
+        # The number under which a group was first seen, and its tally.
+        self._counting: dict[tuple[int, bytes], tuple[int, GroupTally]] = {}
+        self._seen = 0
+        self._spilled = False
+        # An empty name makes a temporary file (SQLite, "Temporary Databases").
+        self._database = sqlite3.connect("", isolation_level=None)
+        self._database.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        self._database.execute("PRAGMA synchronous = OFF")
+        self._database.execute("PRAGMA journal_mode = OFF")
+        # Sorting takes place in a file too.
+        self._database.execute("PRAGMA temp_store = FILE")
+        self._database.executescript(_TABLES)
+
+    @property
+    def groups(self) -> int:
+        """How many groups were seen; one that is at several instances is counted at each."""
+        return self._seen
+
+    def add(self, at: int, message: Browsed) -> None:
+        """Count a message of a group at instance ``at``."""
+        key = (at, message.group_id)
+        found = self._counting.get(key)
+        if found is None:
+            found = (self._unspilled(*key) if self._spilled else None) or self._new(message.group_id)
+            self._counting[key] = found
+        found[1].add(message)
+        # After the message is counted: the group that it belongs to may be written, too.
+        if len(self._counting) > self._most:
+            self._spill()
+
+    def _new(self, group_id: bytes) -> tuple[int, GroupTally]:
+        self._seen += 1
+        return self._seen, GroupTally(group_id)
+
+    def _unspilled(self, at: int, group_id: bytes) -> tuple[int, GroupTally] | None:
+        query = f"SELECT seen, {_COLUMNS} FROM tally WHERE group_id = ? AND at = ?"
+        row = self._database.execute(query, (group_id, at)).fetchone()
+        return (row[0], GroupTally.unpacked(row[1:])) if row else None
+
+    def _spill(self) -> None:
+        """Write complete groups to the database; and if most are not complete, those that were seen first."""
+        keys = [key for key, (_, tally) in self._counting.items() if tally.is_complete]
+        least = max(1, self._most // 2)
+        if len(keys) < least:
+            chosen = set(keys)
+            keys += islice((key for key in self._counting if key not in chosen), least)
+        self._write(keys)
+
+    def _write(self, keys: list[tuple[int, bytes]]) -> None:
+        self._spilled = True
+        marks = ", ".join("?" * (2 + _COLUMNS.count(",") + 1))
+        rows = ((*self._position(key), *self._counting[key][1].packed()) for key in keys)
+        self._database.execute("BEGIN")
+        self._database.executemany(f"REPLACE INTO tally (seen, at, {_COLUMNS}) VALUES ({marks})", rows)
+        self._database.execute("COMMIT")
+        for key in keys:
+            del self._counting[key]
+
+    def _position(self, key: tuple[int, bytes]) -> tuple[int, int]:
+        return self._counting[key][0], key[0]
+
+    def split(self) -> Iterator[tuple[bytes, tuple[tuple[int, GroupInspection], ...]]]:
+        """Yield the groups at more than one instance: GroupId, and each instance with the messages there."""
+        self._write(list(self._counting))
+        query = "SELECT group_id FROM tally GROUP BY group_id HAVING count(*) > 1 ORDER BY min(seen)"
+        for (group_id,) in self._database.execute(query):
+            rows = self._database.execute(
+                f"SELECT at, {_COLUMNS} FROM tally WHERE group_id = ? ORDER BY at", (group_id,)
+            )
+            yield group_id, tuple((row[0], GroupTally.unpacked(row[1:]).inspection()) for row in rows)
+
+    def judge(self, judge: Callable[[int, GroupInspection], GroupJudgement | None]) -> None:
+        """Judge every group; ``None`` leaves it out of ``all``."""
+        self._write(list(self._counting))
+
+        def rows() -> Iterator[tuple[bytes, int, int, str]]:
+            for row in self._database.execute(f"SELECT at, {_COLUMNS} FROM tally"):
+                verdict = judge(row[0], GroupTally.unpacked(row[1:]).inspection())
+                if verdict is not None:
+                    yield row[1], row[0], _RANKS[verdict.state], verdict.since
+
+        self._database.execute("BEGIN")
+        self._database.executemany("REPLACE INTO judged VALUES (?, ?, ?, ?)", rows())
+        self._database.execute("COMMIT")
+
+    def judged(self) -> int:
+        """Return how many groups ``all`` yields."""
+        (number,) = self._database.execute("SELECT count(*) FROM judged").fetchone()
+        return int(number)
+
+    def all(self, sort: SortKey = "queue") -> Iterator[tuple[int, GroupInspection, GroupJudgement]]:
+        """Yield the groups that were judged: instance, group, judgement."""
+        query = f"SELECT at, rank, since, {_COLUMNS} FROM judged JOIN tally USING (group_id, at) ORDER BY {_SQL_ORDER[sort]}"
+        for row in self._database.execute(query):
+            yield row[0], GroupTally.unpacked(row[3:]).inspection(), GroupJudgement(_STATES[row[1]], row[2])
+
+    def close(self) -> None:
+        """Delete the database."""
+        self._database.close()

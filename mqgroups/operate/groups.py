@@ -1,0 +1,248 @@
+"""Lists the groups on a queue with their states, for queues of any length: in a bounded amount of memory, by browsing only.
+
+One handle browses in physical order, without message data, from the first message to the last (``browse.py``). Groups are counted
+in a ``GroupStore``. The status records say who puts and gets a group (``owners.py``). Whether a group is complete follows from
+its messages; the queue manager is not asked for each group, because that would take a search of the queue each time.
+
+Messages in uncommitted units of work cannot be browsed; the command server is asked how many there are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+
+from mqgroups.config import checked_queue_name
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.holder import ConnectionHolder, connection_of
+from mqgroups.core.cluster import GroupPart, GroupSplit, split_group
+from mqgroups.core.group_state import GroupJudgement, GroupOwner, GroupState, judged
+from mqgroups.core.inspection import GroupInspection
+from mqgroups.errors import ConnectionBroken, NotAuthorised
+from mqgroups.mqi import constants as mq
+from mqgroups.operate.browse import browsed_messages, hidden_messages
+from mqgroups.operate.group_store import GroupStore, SortKey
+
+# How often progress is reported, in messages.
+_STEP = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ListedGroup:
+    """A group on a queue.
+
+    Attributes:
+        q_mgr_name: the queue manager that has these messages of it.
+        group: the messages.
+        state, since: its state, and the time of the last message or commit known of it: 16 digits, UTC.
+        owners: the owners whose records name it as unfinished.
+    """
+
+    q_mgr_name: str
+    group: GroupInspection
+    state: GroupState
+    since: str
+    owners: tuple[GroupOwner, ...] = ()
+
+
+@dataclass(slots=True)
+class BrowsedInstance:
+    """What was seen of a queue, besides its groups.
+
+    Attributes:
+        q_mgr_name, queue: where it is, and its name.
+        depth: CURDEPTH before browsing; ``None`` if it could not be inquired.
+        messages: how many messages were browsed so far.
+        others: how many of them are in no group.
+        newest: the latest put time of a message: 16 digits, UTC; empty before the first message.
+        newer: how many messages were put after the time that the caller asked for.
+        open_input, open_output: the numbers of open handles; ``None`` if they could not be inquired.
+        hidden: how many messages are in uncommitted units of work; ``None`` if the command server could not be asked.
+        unseen: what could not be seen, and for want of what: a sentence each.
+    """
+
+    q_mgr_name: str
+    queue: str
+    depth: int | None = None
+    messages: int = 0
+    others: int = 0
+    newest: str = ""
+    newer: int = 0
+    open_input: int | None = None
+    open_output: int | None = None
+    hidden: int | None = None
+    unseen: list[str] = field(default_factory=list)
+
+
+OnProgress = Callable[[BrowsedInstance], None]
+
+
+class GroupList:
+    """The groups on a queue, or on all instances of a cluster queue. Use it in a ``with`` statement.
+
+    Attributes:
+        instances: what was browsed, in the order of the connections.
+        counts: how many groups there are, by state.
+        data_bytes: the length of the data of all messages in groups.
+    """
+
+    def __init__(self, store: GroupStore, instances: Sequence[BrowsedInstance]) -> None:
+        self._store = store
+        self._owners: Mapping[bytes, tuple[GroupOwner, ...]] = {}
+        self.instances = tuple(instances)
+        self.counts: Counter[GroupState] = Counter()
+        self.data_bytes = 0
+
+    def judge(
+        self,
+        owners: Mapping[bytes, tuple[GroupOwner, ...]],
+        quiet_since: str,
+        wanted: Callable[[ListedGroup], bool] = lambda _: True,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Judge all groups, and choose those to list.
+
+        Args:
+            owners: the owners whose records name a group, by GroupId (``owners_of_groups``).
+            quiet_since: a group in which nothing has happened since this time is stalled; 16 digits, UTC.
+            wanted: whether to list a group.
+            say: called now and then with a text on how far it is.
+        """
+        self._owners = owners
+        self.counts.clear()
+        self.data_bytes = 0
+        done = 0
+
+        def judge(at: int, group: GroupInspection) -> GroupJudgement | None:
+            nonlocal done
+            done += 1
+            if done % _STEP == 0:
+                say(f"{done:,} of {self._store.groups:,} groups looked at")
+            verdict = judged(group, owners.get(group.group_id, ()), quiet_since)
+            self.counts[verdict.state] += 1
+            self.data_bytes += group.data_bytes
+            return verdict if wanted(self._listed(at, group, verdict)) else None
+
+        self._store.judge(judge)
+
+    @property
+    def listed(self) -> int:
+        """How many groups were chosen."""
+        return self._store.judged()
+
+    def groups(self, sort: SortKey = "queue") -> Iterator[ListedGroup]:
+        """Yield the chosen groups."""
+        for at, group, verdict in self._store.all(sort):
+            yield self._listed(at, group, verdict)
+
+    def splits(self) -> Iterator[GroupSplit]:
+        """Yield the groups whose messages are at more than one instance."""
+        for group_id, parts in self._store.split():
+            yield split_group(group_id, [GroupPart(self.instances[at].q_mgr_name, group) for at, group in parts])
+
+    def _listed(self, at: int, group: GroupInspection, verdict: GroupJudgement) -> ListedGroup:
+        owners = self._owners.get(group.group_id, ())
+        return ListedGroup(self.instances[at].q_mgr_name, group, verdict.state, verdict.since, owners)
+
+    def close(self) -> None:
+        """Forget the groups."""
+        self._store.close()
+
+    def __enter__(self) -> GroupList:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def browse_groups(
+    q_mgrs: Sequence[ConnectionHolder],
+    queue: str,
+    on_progress: OnProgress = lambda _: None,
+    *,
+    newer_than: str = "",
+) -> GroupList:
+    """Browse a queue on one queue manager, or all instances of a cluster queue, and count the messages of each group.
+
+    The queue is browsed in physical order; messages that are put or got meanwhile may be missed. Call ``judge`` on the result
+    before listing its groups.
+
+    Args:
+        q_mgrs: connected queue managers (``mqgroups.connect``, ``mqgroups.wrap``); several for a cluster queue.
+        queue: a local queue, or an alias of one; the same name on each.
+        on_progress: called after every 1000 messages, and at the end of each instance.
+        newer_than: count the messages that were put after this time: 16 digits, UTC.
+
+    Raises:
+        ConfigurationError: the name is not valid.
+        MQIError: the queue cannot be opened or browsed.
+    """
+    checked_queue_name("queue", queue)
+    instances = [BrowsedInstance(q_mgr.q_mgr_name, queue) for q_mgr in q_mgrs]
+    store = GroupStore()
+    try:
+        for at, (q_mgr, instance) in enumerate(zip(q_mgrs, instances, strict=True)):
+            _browse(connection_of(q_mgr), at, instance, store, on_progress, newer_than)
+    except BaseException:
+        store.close()
+        raise
+    return GroupList(store, instances)
+
+
+def _browse(
+    connection: Connection,
+    at: int,
+    instance: BrowsedInstance,
+    store: GroupStore,
+    on_progress: OnProgress,
+    newer_than: str,
+) -> None:
+    physical = connection.open_queue(instance.queue, mq.MQOO_BROWSE)
+    try:
+        local = physical.resolved_q_name
+        _inquire(connection, local, instance)
+        before, unasked = hidden_messages(connection, local)
+        on_progress(instance)
+        for message in browsed_messages(physical):
+            instance.messages += 1
+            instance.newer += message.put_time > newer_than
+            instance.newest = max(instance.newest, message.put_time)
+            if message.in_group:
+                store.add(at, message)
+            else:
+                instance.others += 1
+            if instance.messages % _STEP == 0:
+                on_progress(instance)
+        on_progress(instance)
+        after = before
+        if before is not None:
+            after, unasked = hidden_messages(connection, local)
+        if after is None:
+            instance.unseen.append(
+                f"how many messages units of work hide: the command server was not asked ({unasked})"
+            )
+        else:
+            instance.hidden = max(after, before or 0)
+    finally:
+        physical.close()
+
+
+def _inquire(connection: Connection, local: str, instance: BrowsedInstance) -> None:
+    """Inquire the queue itself: an alias has neither depth nor handle counts."""
+    try:
+        queue = connection.open_queue(local, mq.MQOO_INQUIRE)
+    except ConnectionBroken:
+        raise
+    except NotAuthorised as error:
+        instance.unseen.append(f"the depth of queue {local} and its open handles: {error}")
+        return
+    try:
+        instance.depth = int(queue.inquire(mq.MQIA_CURRENT_Q_DEPTH))
+        instance.open_input = int(queue.inquire(mq.MQIA_OPEN_INPUT_COUNT))
+        instance.open_output = int(queue.inquire(mq.MQIA_OPEN_OUTPUT_COUNT))
+    finally:
+        queue.close()

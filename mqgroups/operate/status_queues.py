@@ -1,0 +1,76 @@
+"""Browses status queues as an onlooker: all messages, readable or not, with the times at which they were put.
+
+It opens a queue for browsing only, so it neither waits for an owner nor keeps one from starting. An owner reads its own status
+queue in another way (``status/``), and stops at the first message that it cannot read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mqgroups.connection.connection import Connection
+from mqgroups.core.model import MsgFlag
+from mqgroups.core.status import RecordRejected, decode
+from mqgroups.core.status_chain import FoundMessage
+from mqgroups.errors import MessageTooLong
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+from mqgroups.status.records import LONGEST_RECORD_BYTES
+
+_BROWSE = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
+
+
+@dataclass(frozen=True, slots=True)
+class StatusQueueLook:
+    """The messages on a status queue.
+
+    Attributes:
+        name: of the queue.
+        messages: the records and anchors, in physical order.
+        put_times: PutDate and PutTime of each: 16 digits, UTC.
+        unreadable, why_unreadable: how many other messages there are, and why the first of them is not a record.
+    """
+
+    name: str
+    messages: tuple[FoundMessage, ...]
+    put_times: tuple[str, ...]
+    unreadable: int = 0
+    why_unreadable: str = ""
+
+    def put_time(self, message: FoundMessage) -> str:
+        """Return when one of the messages was put."""
+        return self.put_times[self.messages.index(message)]
+
+
+def look_at(connection: Connection, name: str) -> StatusQueueLook:
+    """Browse a status queue; raises MQIError."""
+    queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=LONGEST_RECORD_BYTES)
+    messages: list[FoundMessage] = []
+    put_times: list[str] = []
+    unreadable, why = 0, ""
+    try:
+        while (got := queue.get(st.md(), _BROWSE)) is not None:
+            data, md, _ = got
+            try:
+                record = decode(data)
+            except RecordRejected as error:
+                unreadable, why = unreadable + 1, why or str(error)
+                continue
+            messages.append(
+                FoundMessage(
+                    md[st.MD_MSG_ID],
+                    md[st.MD_CORREL_ID],
+                    md[st.MD_GROUP_ID],
+                    st.long_at(md, st.MD_OFFSET),
+                    len(data),
+                    MsgFlag(st.long_at(md, st.MD_MSG_FLAGS)),
+                    record,
+                )
+            )
+            put_times.append(st.name_at(md, st.MD_PUT_DATE) + st.name_at(md, st.MD_PUT_TIME))
+    except MessageTooLong as error:
+        # The cursor cannot pass it, so what is behind it stays unseen.
+        unreadable, why = unreadable + 1, why or str(error)
+    finally:
+        queue.close()
+    return StatusQueueLook(name, tuple(messages), tuple(put_times), unreadable, why)

@@ -1,0 +1,96 @@
+"""A progress bar for programs at a terminal, made of what ``on_progress`` is told.
+
+    with mqgroups.ProgressBar(total=len(rows)) as bar:
+        with qmgr.group_producer("ORDERS", name="ORDERS.LOADER", on_progress=bar) as producer:
+            ...
+
+    ORDERS.LOADER orders-0815.csv ━━━━━━━━━━━━━━╸━━━━━━━━━  1,200 messages  3.1 MB  412/s  0:00:03
+
+The bar is drawn on standard error, and only if that is a terminal. Otherwise nothing is written, and rich is not needed.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from mqgroups.errors import ConfigurationError
+from mqgroups.status.hooks import Progress
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+
+class ProgressBar:
+    """One line for each producer and consumer that has it as ``on_progress``. Several threads may use it."""
+
+    def __init__(self, total: int | None = None) -> None:
+        """``total``: how many messages each of them is expected to commit; ``None`` if that is not known."""
+        self._total = total
+        self._bars: Bars | None = None
+        self._lines: dict[tuple[str, str], TaskID] = {}
+
+    def __enter__(self) -> ProgressBar:
+        """Begin to draw, if standard error is a terminal.
+
+        Raises:
+            ConfigurationError: it is one, and rich is not installed.
+        """
+        if sys.stderr.isatty():
+            self._bars = _bars()
+            self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        bars, self._bars = self._bars, None
+        if bars is not None:
+            bars.stop()
+
+    def __call__(self, progress: Progress) -> None:
+        """Draw what is committed. Given as ``on_progress=`` of a producer, consumer or pipe."""
+        bars, owner = self._bars, (progress.role, progress.name)
+        if bars is None:
+            return
+        text = f"{progress.name} {progress.group_name or progress.group_id.hex()[-12:]}"
+        fields: dict[str, Any] = {
+            "messages": f"{progress.total_messages:,} messages",
+            "data": short_size(progress.total_bytes),
+            "rate": f"{progress.rate:,.0f}/s",
+        }
+        if owner not in self._lines:
+            self._lines[owner] = bars.add_task(text, total=self._total, **fields)
+        bars.update(self._lines[owner], completed=progress.total_messages, description=text, **fields)
+
+
+def _bars() -> Bars:
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bars
+    except ImportError as error:
+        raise ConfigurationError("a progress bar needs rich: pip install 'mqgroups[cli]'") from error
+    texts = [TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("messages", "data", "rate")]
+    description = TextColumn("{task.description}", markup=False)
+    # What the program prints goes above the bar, but stays where it was sent if that is no terminal.
+    return Bars(
+        description,
+        BarColumn(),
+        *texts,
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        redirect_stdout=sys.stdout.isatty(),
+    )
+
+
+def short_size(data_bytes: int) -> str:
+    """Return a number of bytes with a decimal unit."""
+    size, unit = float(data_bytes), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if size < 1000:
+            break
+        size, unit = size / 1000, larger
+    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

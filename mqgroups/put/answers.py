@@ -1,0 +1,84 @@
+"""Which of a producer's puts the queue manager answers, and what became of those that it does not answer.
+
+With ``put_response="async"`` most messages are put with MQPMO_ASYNC_RESPONSE. Three kinds are answered all the same:
+
+    the first of a group            returns its GroupId, and the instance of a cluster queue that it goes to
+    the first on a fresh handle     is put without logical order; all later ones rely on the handle's place in the group
+    the last of a unit of work      proves the unit of work
+
+The queue manager numbers the messages of a group on this handle, and gives no number to a message that it refused, or that was
+backed out. So if the last message of a unit of work has the expected GroupId, number and offset, all messages before it are in
+the unit of work. Its answer also says where the group goes, which the handle keeps for the whole group. Before the status record
+MQSTAT is asked, which tells warnings too. If anything is wrong, ``UnitsOfWork.redo`` redoes the unit of work, and all its puts
+are answered then. That a refused message gets no number is known from reading only (IBM MQ, topic q023060); MQSTAT does not
+depend on it.
+"""
+
+from __future__ import annotations
+
+from mqgroups.config import ProducerSettings
+from mqgroups.connection.connection import Connection
+from mqgroups.core.group import GroupPosition, MessagePart, may_go_unanswered
+from mqgroups.errors import ForeignSyncpoint
+from mqgroups.mqi import structures as st
+from mqgroups.put.payload import Unsent
+from mqgroups.status.units_of_work import UnitsOfWork
+
+
+class Answers:
+    """The answers that one producer waits for.
+
+    Attributes:
+        are_asynchronous: whether messages may go unanswered at all.
+        last_came: whether the last put was answered. Only then may a unit of work end.
+    """
+
+    def __init__(self, connection: Connection, settings: ProducerSettings, work: UnitsOfWork) -> None:
+        """Raises MQIError or ConfigurationError if the puts may be asynchronous, and MQSTAT cannot be called."""
+        self._unanswered = connection.unanswered
+        self._work = work
+        self._queue = settings.queue
+        self.are_asynchronous = settings.put_response == "async"
+        self.last_came = True
+        # An MQPMO and its asynchronous copy; those of a unit of work are mostly the same.
+        self._copy = (memoryview(b""), memoryview(b""))
+        if self.are_asynchronous:
+            self._unanswered.reset()
+
+    @property
+    def are_missing(self) -> bool:
+        """Whether the open unit of work has messages that were not answered."""
+        return self._unanswered.any
+
+    def ends_unit_of_work(self, message: Unsent) -> bool:
+        """Whether the unit of work will end with ``message``; true for all messages if all are answered."""
+        data, _, _, last, part = message
+        return not self.are_asynchronous or (last and part is not MessagePart.SEGMENT) or self._work.due(1, len(data))
+
+    def can_do_without(self, position: GroupPosition) -> bool:
+        """Whether the message after ``position`` may go unanswered, if it does not end the unit of work."""
+        return self.are_asynchronous and not self._work.redoing and may_go_unanswered(position)
+
+    def do_without(self, pmo: memoryview) -> memoryview:
+        """Return the MQPMO for a message that goes unanswered."""
+        self._unanswered.any = True
+        if self._copy[0] is not pmo:
+            self._copy = (pmo, st.asynchronous(pmo))
+        return self._copy[1]
+
+    def check(self) -> None:
+        """Find out whether all messages that were not answered are put; raises MQIError for the first warning or failure."""
+        self._unanswered.check()
+
+    def misplaced(self, position: GroupPosition, group_id: bytes, found: int) -> ForeignSyncpoint:
+        """Return the error for a message after ``position`` that got another number, offset or group than planned.
+
+        Raises:
+            MQIError: a message before it was not put, which explains it.
+        """
+        self.check()
+        expected = group_id if position.at_start else position.group_id
+        return ForeignSyncpoint(
+            f"a message was put to {self._queue} as message {found} of group {group_id.hex()}, expected message "
+            f"{position.msg_seq_number + 1} of group {expected.hex()}"
+        )

@@ -1,0 +1,103 @@
+"""The status queue of the stream source, open: browses and changes the messages of ``manifests.py``, which decides.
+
+It is on the connection of the process that has the data queue open for exclusive input, and is used through ``ReservedQueue``: if
+the connection is lost, both queues are opened again before anything else is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import Queue
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+from mqgroups.spark.reservation import ReservedQueue
+from mqgroups.status.opening import check_kind, open_or_make
+
+_OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
+_PUT = st.pmo(st.PUT_NEW_MESSAGE)
+_NOW = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_NO_PROPERTIES
+_BROWSE = tuple(
+    st.gmo(_NOW | step, match_options=mq.MQMO_MATCH_CORREL_ID) for step in (mq.MQGMO_BROWSE_FIRST, mq.MQGMO_BROWSE_NEXT)
+)
+_DELETE = st.gmo(
+    _NOW | mq.MQGMO_SYNCPOINT | mq.MQGMO_ACCEPT_TRUNCATED_MSG,
+    match_options=mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID,
+)
+
+
+class ManifestQueue:
+    """A status queue for the manifests of sources."""
+
+    def __init__(self, connection: Connection, reserved: ReservedQueue, name: str, model: str) -> None:
+        """Open the queue, or make it from the model queue if it does not exist.
+
+        Args:
+            connection: the connection of ``reserved``.
+            reserved: the data queue.
+            name: of the status queue.
+            model: a model queue, DEFTYPE(PERMDYN) SHARE.
+
+        Raises:
+            ConfigurationError: it is the data queue itself.
+            StatusQueueUnusable: neither the queue nor the model queue exists; or it is an alias, temporary, or in a cluster.
+            MQIError: the queue cannot be opened.
+        """
+        self.name = name
+        self._connection = connection
+        self._reserved = reserved
+        self._model = model
+        reserved.check_apart(name)
+        self._queue = reserved.again(self._open)
+
+    def _open(self) -> Queue:
+        queue = open_or_make(self._open_as, self.name, self._model, "SHARE DEFSOPT(SHARED)")[0]
+        try:
+            check_kind(queue)
+        except BaseException:
+            queue.close()
+            raise
+        return queue
+
+    def _open_as(self, name: str, dynamic_q_name: str = "") -> Queue:
+        return self._connection.open_queue(name, _OPEN_OPTIONS, dynamic_q_name=dynamic_q_name)
+
+    def browse(self, source: bytes) -> list[tuple[bytes, bytes]]:
+        """Return MsgId and data of all messages with this CorrelId. Raises MQIError."""
+        return self._reserved.again(lambda: self._browse(source))
+
+    def _browse(self, source: bytes) -> list[tuple[bytes, bytes]]:
+        queue, md = self._opened(), st.md(correl_id=source)
+        found = []
+        gmo, following = _BROWSE
+        while (got := queue.get(md, gmo)) is not None:
+            data, md_out, _ = got
+            found.append((md_out[st.MD_MSG_ID], data))
+            gmo = following
+        return found
+
+    def change(self, source: bytes, put: Sequence[bytes], delete: Iterable[bytes]) -> list[bytes]:
+        """Put messages with this CorrelId, and delete those with these MsgIds, in one unit of work.
+
+        If it is not known whether it was committed, it is done again: a message may then be on the queue twice.
+
+        Returns: the MsgIds of the messages that were put.
+
+        Raises:
+            MQIError: a call failed.
+        """
+        return self._reserved.again(lambda: self._change(source, put, tuple(delete)))
+
+    def _change(self, source: bytes, put: Sequence[bytes], delete: Iterable[bytes]) -> list[bytes]:
+        queue = self._opened()
+        md = st.md(format_name=mq.MQFMT_STRING, ccsid=1208, correl_id=source)
+        with self._connection.unit_of_work(self):
+            for msg_id in delete:
+                queue.get_descriptor(st.md(msg_id=msg_id, correl_id=source), _DELETE)
+            return [queue.put(md, _PUT, data)[0][st.MD_MSG_ID] for data in put]
+
+    def _opened(self) -> Queue:
+        if self._queue.is_stale:
+            self._queue = self._open()
+        return self._queue

@@ -1,0 +1,257 @@
+"""The manifests of the stream source: which groups each micro-batch has, and which of them may still be on the queue.
+
+A manifest is on the source's status queue, as one or more messages of JSON with the source's identifier as CorrelId::
+
+    {"v": 1, "manifest": "<32 hex digits>", "seq": 7, "part": 1, "parts": 2, "groups": [["G<base64>", 1000], ...]}
+    {"v": 1, "manifest": "<32 hex digits>", "removed": true}
+
+The life of a manifest, with the calls of Spark::
+
+    latestOffset(N - 1)   put and committed; then the offset that names it is returned, and Spark writes it to its log
+    partitions, commit    read, by this process or after a restart
+    commit(N)             groups removed and committed; then its *mark* is put, the second form above, in its own unit of work
+    latestOffset(M)       deleted, in the unit of work that puts the next manifest: what offset M does not name, and the parts of
+                          manifests that have a mark
+
+A manifest is never changed. A process that dies while it removes groups hides some of these, but neither the manifest nor, once
+it is visible, the mark. So for each manifest that Spark's log names, either all parts or the mark are visible at any time. If
+neither is, the status queue was emptied or replaced, and the source stops: it would read processed groups again.
+
+If Spark does not write the offset (the driver died), no offset names the manifest; the next process deletes it. A process that
+plans from the beginning makes a new identifier, so it never touches the manifests of other checkpoints.
+
+``Manifests`` decides, and asks ``Messages`` for the two things that need the queue. No clock, no pyspark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from mqgroups.spark.errors import ManifestMissing, ManifestUnreadable
+from mqgroups.spark.offsets import Key, Offset, Planned
+
+_VERSION = 1
+# A part has at most 0.7 MB, well below the MAXMSGL of a queue (4 MB by default).
+_GROUPS_IN_A_PART = 10_000
+# A key that was missed for so many seconds does not reappear later. See ``stream_source.py``.
+COMES_BACK_WITHIN_S = 600
+
+
+class Messages(Protocol):
+    """The messages on the status queue, for one source: a CorrelId of 24 bytes."""
+
+    @property
+    def name(self) -> str:
+        """The name of the queue, for error texts."""
+
+    def browse(self, source: bytes) -> list[tuple[bytes, bytes]]:
+        """Return MsgId and data of all messages of the source."""
+
+    def change(self, source: bytes, put: Sequence[bytes], delete: Iterable[bytes]) -> list[bytes]:
+        """Put messages and delete those with these MsgIds, in one unit of work; returns the MsgIds of those put."""
+
+
+@dataclass(slots=True)
+class _Manifest:
+    """What this process knows of a manifest.
+
+    Attributes:
+        groups: of its micro-batch; ``None`` if they are no longer needed.
+        keys: those that must not be planned: of all groups, or of the missed ones.
+        since: when they were missed, in seconds since 1970; 0 if they are not missed.
+    """
+
+    groups: tuple[Planned, ...] | None
+    keys: frozenset[Key]
+    since: int = 0
+
+
+@dataclass(slots=True)
+class _OnQueue:
+    """The messages of a manifest: MsgIds of its parts and of its mark, and the data of the parts by number, as far as read."""
+
+    parts: list[bytes] = field(default_factory=list)
+    marks: list[bytes] = field(default_factory=list)
+    read: dict[int, Sequence[Planned]] = field(default_factory=dict)
+    expected: int = 0
+
+
+class Manifests:
+    """The manifests of one query, as its source knows them."""
+
+    def __init__(self, messages: Messages) -> None:
+        self._messages = messages
+        self._source = ""
+        self._on_queue: dict[str, _OnQueue] = {}
+        self._manifests: dict[str, _Manifest] = {}
+        # Manifests whose groups are removed for certain.
+        self._gone: set[str] = set()
+        # The offset that was made last, and the one before it. Until Spark begins with it, only this process knows its manifest.
+        self._made: tuple[Offset, Offset] | None = None
+
+    # --- what is known
+
+    def learn(self, offset: Offset) -> None:
+        """Read the manifests that an offset names, unless this process knows them.
+
+        Raises:
+            ManifestMissing: one of them is not on the status queue.
+            ManifestUnreadable: this version did not write it.
+            MQIError: a call failed.
+        """
+        unknown = [each for each in offset.manifests if each not in self._manifests and each not in self._gone]
+        if not unknown:
+            return
+        self._source = offset.source
+        self._on_queue = self._browsed(offset.source)
+        missed = dict(offset.pending)
+        for each in unknown:
+            found = self._on_queue.get(each, _OnQueue())
+            if found.marks:
+                self._gone.add(each)
+            elif not found.expected or len(found.read) < found.expected:
+                raise ManifestMissing(self._messages.name, each, len(found.read), found.expected)
+            else:
+                groups = tuple(planned for part in sorted(found.read) for planned in found.read[part])
+                keys = frozenset(planned.key for planned in groups)
+                self._manifests[each] = _Manifest(groups, keys, missed.get(each, 0))
+        for found in self._on_queue.values():
+            found.read.clear()
+
+    def knows(self, key: Key) -> bool:
+        """Whether a group must not be planned, because it belongs to an earlier micro-batch."""
+        return any(key in manifest.keys for manifest in self._manifests.values())
+
+    def groups(self, offset: Offset) -> tuple[Planned, ...]:
+        """Return the groups of the micro-batch that ends at ``offset``, which must be known.
+
+        Raises:
+            ManifestMissing: its groups were removed, so it cannot be read again.
+        """
+        manifest = self._manifests.get(offset.manifest)
+        if manifest is None or manifest.groups is None:
+            raise ManifestMissing(self._messages.name, offset.manifest, 0, 0)
+        return manifest.groups
+
+    # --- the next micro-batch
+
+    def offered(self, offset: Offset) -> Offset | None:
+        """Return the offset that was made to follow ``offset``, if Spark asks again without having begun with it."""
+        return self._made[1] if self._made is not None and self._made[0] == offset else None
+
+    def follow(self, offset: Offset, source: str, manifest: str, groups: Sequence[Planned]) -> Offset:
+        """Put the manifest of the next micro-batch, and return the offset that names it.
+
+        Args:
+            offset: the end of the micro-batch before, with which Spark has begun.
+            source: an identifier for the source, 48 hexadecimal digits, if it has none yet.
+            manifest: a new identifier, 32 hexadecimal digits.
+            groups: of the micro-batch.
+
+        Raises:
+            MQIError: a call failed.
+        """
+        missed = {name: each.since for name, each in self._manifests.items() if each.since}
+        following = offset.followed_by(source, manifest, groups, gone=self._gone, missed=missed)
+        self._source = following.source
+        parts = list(_parts(following, groups))
+        self._on_queue[manifest] = _OnQueue(self._change(parts, self._not_needed(offset)))
+        self._manifests[manifest] = _Manifest(tuple(groups), frozenset(planned.key for planned in groups))
+        self._made = offset, following
+        return following
+
+    def tidy(self, offset: Offset) -> None:
+        """Delete what nobody needs any more, if Spark begins with ``offset``. Raises MQIError."""
+        if self._source and (messages := self._not_needed(offset)):
+            self._change((), messages)
+
+    # --- removal
+
+    def to_remove(self, offset: Offset, now_s: int) -> dict[str, frozenset[Key]]:
+        """Return the keys to remove so that everything up to ``offset`` is gone, by manifest.
+
+        Missed keys are among them only if they have been missed for so long that they cannot reappear later.
+        """
+        return {
+            each: found.keys
+            for each in offset.manifests
+            if (found := self._manifests.get(each)) is not None
+            and (not found.since or now_s - found.since >= COMES_BACK_WITHIN_S)
+        }
+
+    def removed(self, manifests: Mapping[str, frozenset[Key]], missed: frozenset[Key], now_s: int) -> None:
+        """Note that the keys of these manifests were removed, except the missed ones; and mark what is gone for certain.
+
+        Raises:
+            MQIError: a call failed; the removal can be repeated.
+        """
+        gone = []
+        for each, keys in manifests.items():
+            manifest = self._manifests[each]
+            if manifest.since or not keys & missed:
+                gone.append(each)
+            else:
+                self._manifests[each] = _Manifest(None, keys & missed, now_s)
+        marks = [json.dumps({"v": _VERSION, "manifest": each, "removed": True}).encode() for each in gone]
+        for each, msg_id in zip(gone, self._change(marks, ()) if gone else (), strict=True):
+            self._on_queue[each].marks.append(msg_id)
+            del self._manifests[each]
+            self._gone.add(each)
+
+    # --- messages
+
+    def _not_needed(self, offset: Offset) -> list[bytes]:
+        """Return the MsgIds of the messages that can be deleted if Spark begins with ``offset``; forget their manifests."""
+        needed = {*offset.manifests, *(self._made[1].manifests if self._made is not None else ())}
+        found: list[bytes] = []
+        for name, each in tuple(self._on_queue.items()):
+            if name not in needed:
+                found += each.parts + each.marks
+                del self._on_queue[name]
+                self._gone.discard(name)
+            elif each.marks:
+                found += each.parts
+                each.parts.clear()
+        return found
+
+    def _change(self, put: Sequence[bytes], delete: Iterable[bytes]) -> list[bytes]:
+        return self._messages.change(bytes.fromhex(self._source), put, delete)
+
+    def _browsed(self, source: str) -> dict[str, _OnQueue]:
+        on_queue: dict[str, _OnQueue] = {}
+        for msg_id, data in self._messages.browse(bytes.fromhex(source)):
+            try:
+                self._read(on_queue, msg_id, json.loads(data))
+            except (KeyError, TypeError, ValueError) as error:
+                raise ManifestUnreadable(self._messages.name, msg_id, repr(error)) from error
+        return on_queue
+
+    @staticmethod
+    def _read(on_queue: dict[str, _OnQueue], msg_id: bytes, value: Any) -> None:
+        if value["v"] != _VERSION:
+            raise ValueError(f"version {value['v']!r}")
+        found = on_queue.setdefault(str(value["manifest"]), _OnQueue())
+        if value.get("removed"):
+            found.marks.append(msg_id)
+            return
+        found.parts.append(msg_id)
+        found.expected = int(value["parts"])
+        # If the connection was lost during a commit, a part may be there twice.
+        found.read[int(value["part"])] = [Planned(Key.from_text(key), int(count)) for key, count in value["groups"]]
+
+
+def _parts(offset: Offset, groups: Sequence[Planned]) -> Iterator[bytes]:
+    starts = range(0, len(groups), _GROUPS_IN_A_PART)
+    for part, start in enumerate(starts, 1):
+        value = {
+            "v": _VERSION,
+            "manifest": offset.manifest,
+            "seq": offset.seq,
+            "part": part,
+            "parts": len(starts),
+            "groups": [[str(each.key), each.messages] for each in groups[start : start + _GROUPS_IN_A_PART]],
+        }
+        yield json.dumps(value, separators=(",", ":")).encode()

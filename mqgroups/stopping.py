@@ -1,0 +1,94 @@
+"""Stops producers, consumers and pipes when the process gets a signal, and ends the block in which they work.
+
+    with (
+        mqgroups.connect(...) as q_mgr,
+        q_mgr.group_consumer("ORDERS", name="ORDERS.SINK") as consumer,
+        mqgroups.stop_on_signals(consumer) as stopping,
+    ):
+        for group in consumer:
+            ...
+    print(stopping.signal)        # SIGTERM, SIGINT, or None
+
+A signal handler runs between two instructions of the main thread, also in the middle of a call of this package. So it only sets
+what ``stop()`` sets. The call notices at the next safe place; what is safe is decided where messages are put and got.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from types import FrameType, TracebackType
+from typing import Any, Protocol
+
+from mqgroups.errors import GroupUsage, Stopped
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class Stoppable(Protocol):
+    """What can be stopped: a producer, a consumer, a pipe, or workers."""
+
+    def stop(self) -> None:
+        """Ask for the end. It must be possible to call this in a signal handler: no lock, no call on a connection."""
+
+
+class StopOnSignals:
+    """A block that a signal ends; see ``stop_on_signals``.
+
+    Attributes:
+        signal: the signal that came; ``None`` if none did.
+    """
+
+    def __init__(self, owners: Sequence[Stoppable], signals: Sequence[signal.Signals]) -> None:
+        self.signal: signal.Signals | None = None
+        self._owners = tuple(owners)
+        self._signals = tuple(signals)
+        # What handled the signals before; ``None`` for a handler that was not installed from Python.
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> StopOnSignals:
+        for number in self._signals:
+            self._before[number] = signal.getsignal(number)
+            try:
+                signal.signal(number, self._stop)
+            except ValueError as error:
+                raise GroupUsage(
+                    "stop_on_signals must be used in the main thread, because only there Python can handle signals. In another "
+                    "thread, call stop()"
+                ) from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        self._restore()
+        return isinstance(error, Stopped)
+
+    def _stop(self, number: int, _frame: FrameType | None) -> None:
+        self.signal = signal.Signals(number)
+        # A second signal does what it would do without this block.
+        self._restore()
+        for owner in self._owners:
+            owner.stop()
+
+    def _restore(self) -> None:
+        for number, before in self._before.items():
+            if before is not None:
+                signal.signal(number, before)
+
+
+def stop_on_signals(*owners: Stoppable, signals: Sequence[signal.Signals] = _SIGNALS) -> StopOnSignals:
+    """Return a context manager: while its block runs, a signal calls ``stop()`` of all ``owners``.
+
+    A ``Stopped`` error ends the block and goes no further. So what must not happen after a stop belongs in the block: renaming
+    the input, forgetting a checkpoint. A second signal has the effect that it had before the block: SIGTERM ends the process,
+    SIGINT raises KeyboardInterrupt. Both leave the group resumable.
+
+    Args:
+        owners: producers, consumers, pipes and workers. They may work in other threads.
+        signals: which signals; by default SIGTERM and SIGINT.
+
+    Raises:
+        GroupUsage: on entering the block in a thread that is not the main thread.
+    """
+    return StopOnSignals(owners, signals)

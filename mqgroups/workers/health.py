@@ -1,0 +1,151 @@
+"""Whether workers are alive and ready, for a supervisor of the supervisor: Kubernetes, a load balancer, a person.
+
+By HTTP:
+
+    /livez      200 if the supervisor is at work, else 503. It starts workers again itself, so a worker that fails is no reason
+                to start all of them again.
+    /readyz     200 if all workers have opened their queues, else 503
+    /metrics    figures of each worker, in Prometheus' text format
+
+By files, where a probe runs a command:
+
+    live        touched every second while /livez would answer 200
+    ready       exists while /readyz would answer 200
+
+The figures are written here and not by prometheus_client: they are six lines for each worker, the names of workers need no
+escaping, and the counters are in shared memory, where prometheus_client does not look for them. What units of work and groups do
+is in the metrics of OpenTelemetry (``mqgroups.telemetry``).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from socket import AF_INET, AF_INET6
+from types import TracebackType
+from typing import Protocol
+
+from mqgroups.workers.status import WorkerStatus
+
+_log = logging.getLogger("mqgroups.workers")
+_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+_EVERY_S = 1.0
+
+
+class Supervised(Protocol):
+    """What is asked here of ``Workers``."""
+
+    @property
+    def is_live(self) -> bool: ...
+    @property
+    def is_ready(self) -> bool: ...
+    def status(self) -> tuple[WorkerStatus, ...]: ...
+
+
+class Health:
+    """Serves HTTP and keeps files for the ``with`` block."""
+
+    def __init__(self, workers: Supervised, http: tuple[str, int] | None, directory: Path | str | None) -> None:
+        self._workers = workers
+        self._directory = Path(directory) if directory is not None else None
+        self._server = _Server(http, workers) if http is not None else None
+        self._ended = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> Health:
+        if self._directory is not None:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            self._keep_files(self._directory)
+            self._threads.append(threading.Thread(target=self._watch, args=(self._directory,), daemon=True))
+        if self._server is not None:
+            host, port = self._server.server_address[:2]
+            _log.info("health and metrics of workers are served at %s, port %s", host, port)
+            self._threads.append(threading.Thread(target=self._server.serve_forever, daemon=True))
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+        for thread in self._threads:
+            thread.join()
+        if self._directory is not None:
+            for name in ("live", "ready"):
+                (self._directory / name).unlink(missing_ok=True)
+
+    def _watch(self, directory: Path) -> None:
+        while not self._ended.wait(_EVERY_S):
+            self._keep_files(directory)
+
+    def _keep_files(self, directory: Path) -> None:
+        if self._workers.is_live:
+            (directory / "live").touch()
+        if self._workers.is_ready:
+            (directory / "ready").touch()
+        else:
+            (directory / "ready").unlink(missing_ok=True)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], workers: Supervised) -> None:
+        self.address_family = AF_INET6 if ":" in address[0] else AF_INET
+        self.workers = workers
+        super().__init__(address, _Answers)
+
+
+class _Answers(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_GET(self) -> None:
+        """Answer a probe or a scrape."""
+        workers = self.server.workers
+        if self.path == "/metrics":
+            self._answer(HTTPStatus.OK, prometheus(workers.status()), _PROMETHEUS)
+        elif self.path in ("/livez", "/readyz"):
+            good = workers.is_live if self.path == "/livez" else workers.is_ready
+            self._answer(HTTPStatus.OK if good else HTTPStatus.SERVICE_UNAVAILABLE, "ok\n" if good else "not yet\n")
+        else:
+            self._answer(HTTPStatus.NOT_FOUND, "there are /livez, /readyz and /metrics\n")
+
+    def _answer(self, status: HTTPStatus, text: str, content_type: str = "text/plain; charset=utf-8") -> None:
+        body = text.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Log nothing: probes come every few seconds."""
+
+
+def prometheus(workers: Iterable[WorkerStatus]) -> str:
+    """Return the figures of workers in Prometheus' text format, version 0.0.4."""
+    every = list(workers)
+    lines = []
+    for name, kind, text, figure in (
+        ("up", "gauge", "Whether the worker runs.", lambda one: int(one.running)),
+        ("ready", "gauge", "Whether the worker has opened its queues.", lambda one: int(one.ready)),
+        ("groups_total", "counter", "Groups that were handled to their end.", lambda one: one.groups),
+        (
+            "group_seconds",
+            "gauge",
+            "How long the handler has had its present group; 0 between groups.",
+            lambda one: one.group_s,
+        ),
+        ("restarts_total", "counter", "How often the worker was started again.", lambda one: one.restarts),
+    ):
+        lines += [f"# HELP mqgroups_worker_{name} {text}", f"# TYPE mqgroups_worker_{name} {kind}"]
+        lines += [f'mqgroups_worker_{name}{{worker="{one.name}"}} {figure(one)}' for one in every]
+    return "\n".join(lines) + "\n"

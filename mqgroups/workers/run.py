@@ -1,0 +1,151 @@
+"""One start of a worker, in a process or in a thread of its own.
+
+A worker in a process is asked to stop by SIGTERM. It ignores SIGINT, because Ctrl-C in a terminal reaches the supervisor too. If
+the supervisor dies, the worker stops as well: another supervisor would start workers of the same names.
+
+A thread cannot be killed. If it does not end in time, it ends with the process, and the queue manager backs out.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from multiprocessing import connection
+from types import FrameType
+from typing import NoReturn, Protocol
+
+from mqgroups.workers.status import Board
+from mqgroups.workers.worker import Job, Worker
+
+_log = logging.getLogger("mqgroups.workers")
+# A forked process would inherit connection handles that are not valid in it.
+_context = multiprocessing.get_context("spawn")
+
+
+class Run(Protocol):
+    """One start of a worker."""
+
+    @property
+    def sentinel(self) -> int:
+        """A file descriptor that becomes readable when the worker has ended."""
+
+    @property
+    def ended(self) -> str:
+        """How the worker ended, in words; empty if it runs."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended in another way than after ``stop``."""
+
+    def stop(self) -> None:
+        """Ask it to stop."""
+
+    def kill(self) -> None:
+        """End it at once, if that is possible."""
+
+    def close(self) -> None:
+        """Let go of what belongs to it; it must have ended or been killed."""
+
+
+class ProcessRun:
+    """A worker in a process."""
+
+    def __init__(self, job: Job, number: int, board: Board) -> None:
+        name = job.name_of(number)
+        self._process = _context.Process(target=_work, args=(job, number, board), name=name)
+        self._process.start()
+        self.sentinel = self._process.sentinel
+
+    @property
+    def ended(self) -> str:
+        code = self._process.exitcode
+        if code is None:
+            return ""
+        return f"exit code {code}" if code >= 0 else f"signal {-code}"
+
+    @property
+    def failed(self) -> bool:
+        # Before the worker handles SIGTERM, the signal ends the process; it has not begun to work then.
+        return self._process.exitcode not in (0, -signal.SIGTERM)
+
+    def stop(self) -> None:
+        self._process.terminate()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.join()
+
+    def close(self) -> None:
+        self._process.close()
+
+
+class ThreadRun:
+    """A worker in a thread of this process."""
+
+    def __init__(self, job: Job, number: int, board: Board) -> None:
+        self.sentinel, self._end = os.pipe()
+        self._error: BaseException | None = None
+        self._worker = Worker(job, number, board)
+        self._thread = threading.Thread(target=self._work, name=job.name_of(number), daemon=True)
+        self._thread.start()
+
+    def _work(self) -> None:
+        try:
+            self._worker.run()
+        except BaseException as error:
+            self._error = error
+            _log.error("worker %s failed", self._thread.name, exc_info=error)
+        finally:
+            os.close(self._end)
+
+    @property
+    def ended(self) -> str:
+        if self._thread.is_alive():
+            return ""
+        return f"{type(self._error).__name__}" if self._error is not None else "in order"
+
+    @property
+    def failed(self) -> bool:
+        return self._thread.is_alive() or self._error is not None
+
+    def stop(self) -> None:
+        self._worker.stop()
+
+    def kill(self) -> None:
+        return
+
+    def close(self) -> None:
+        os.close(self.sentinel)
+
+
+def _work(job: Job, number: int, board: Board) -> None:
+    """The main function of a worker's process."""
+    worker = Worker(job, number, board)
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        worker.stop()
+        if not worker.has_begun:
+            # It may be waiting for a queue manager, or for the last owner of its name. Nothing has begun that could be lost.
+            _leave()
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, stop)
+    threading.Thread(target=_stop_without_supervisor, args=(worker,), daemon=True).start()
+    if job.setup is not None:
+        job.setup()
+    worker.run()
+
+
+def _leave() -> NoReturn:
+    sys.exit(0)
+
+
+def _stop_without_supervisor(worker: Worker) -> None:
+    supervisor = multiprocessing.parent_process()
+    if supervisor is not None:
+        connection.wait([supervisor.sentinel])
+        worker.stop()

@@ -1,0 +1,74 @@
+"""What is known of a worker from outside: numbers that the worker writes into shared memory, and the supervisor reads.
+
+A worker may be a process that is killed at any moment. So there is no message to be sent and nothing to be waited for.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from multiprocessing.sharedctypes import RawArray
+
+_READY, _GROUPS, _SINCE_NS = range(3)
+
+
+class Board:
+    """The numbers of one worker. It can be given to a process that is started."""
+
+    def __init__(self) -> None:
+        # 64-bit integers, each written by the worker only and in one piece.
+        self._numbers = RawArray("q", 3)
+
+    def clear(self) -> None:
+        """Note that no worker runs."""
+        self._numbers[_READY] = self._numbers[_SINCE_NS] = 0
+
+    def is_ready(self) -> None:
+        """Note that the worker has opened its queues, so that the name is its own."""
+        self._numbers[_READY] = 1
+
+    def begins(self) -> None:
+        """Note that the handler has a group."""
+        self._numbers[_SINCE_NS] = time.monotonic_ns()
+
+    def ends(self, *, whole: bool) -> None:
+        """Note that the handler has returned, or failed; ``whole``: whether the group has come to its end."""
+        self._numbers[_SINCE_NS] = 0
+        self._numbers[_GROUPS] += whole
+
+    @property
+    def ready(self) -> bool:
+        """Whether the worker has opened its queues."""
+        return bool(self._numbers[_READY])
+
+    @property
+    def groups(self) -> int:
+        """How many groups have come to their end, in all starts of the worker."""
+        return int(self._numbers[_GROUPS])
+
+    @property
+    def group_s(self) -> float:
+        """How long the handler has had its group, seconds; 0 if it has none."""
+        since_ns = self._numbers[_SINCE_NS]
+        return (time.monotonic_ns() - since_ns) / 1e9 if since_ns else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStatus:
+    """One worker, as its supervisor sees it.
+
+    Attributes:
+        name: of its consumer or pipe.
+        running: whether its process or thread runs.
+        ready: whether it has opened its queues.
+        groups: how many groups it has handled to their end, in all its starts.
+        group_s: how long the handler has had its present group, seconds; 0 between groups.
+        restarts: how often it was started again.
+    """
+
+    name: str
+    running: bool
+    ready: bool
+    groups: int
+    group_s: float
+    restarts: int

@@ -1,0 +1,278 @@
+"""Workers: starts each worker, starts it again when it ends, after pauses that grow, and stops all of them.
+
+One thread does all of it, the one that calls ``run``. It waits until a worker ends, a pause is over, or it is asked to stop.
+There is never more than one worker of a name: the next is started only when the one before has ended. If another supervisor has
+workers of the same names, the status queues keep them apart.
+
+Not here: what a worker does (``worker.py``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import time
+from collections.abc import Callable
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import overload
+
+import tenacity
+
+from mqgroups.config import checked_name, checked_seconds
+from mqgroups.errors import ConfigurationError
+from mqgroups.get.group import IncomingGroup
+from mqgroups.pipe import PipedGroup
+from mqgroups.queue_manager import QueueManager
+from mqgroups.workers.health import Health
+from mqgroups.workers.run import ProcessRun, Run, ThreadRun
+from mqgroups.workers.status import Board, WorkerStatus
+from mqgroups.workers.worker import Job, OpenConsumer, OpenPipe
+
+_log = logging.getLogger("mqgroups.workers")
+# Pauses before a worker is started again: the first one, each twice as long, at most a minute; and a random part, so that workers
+# that have failed together do not come back together.
+_FIRST_PAUSE_S = 0.5
+_LONGEST_PAUSE_S = 60.0
+_pauses = tenacity.wait_exponential(multiplier=_FIRST_PAUSE_S, max=_LONGEST_PAUSE_S) + tenacity.wait_random(
+    0, _FIRST_PAUSE_S
+)
+# The supervisor looks around at least so often, and counts as dead if it has not for much longer, seconds.
+_TURN_S = 1.0
+_DEAD_S = 15.0
+
+
+class Workers:
+    """Consumers or pipes that work at once, each under a name of its own; see ``mqgroups.workers``."""
+
+    @overload
+    def __init__(
+        self,
+        handler: Callable[[IncomingGroup], object],
+        *,
+        connect: Callable[[], QueueManager],
+        open: OpenConsumer,
+        name: str,
+        workers: int = ...,
+        threads: bool = ...,
+        grace_s: float = ...,
+        setup: Callable[[], object] | None = ...,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        handler: Callable[[IncomingGroup, PipedGroup], object],
+        *,
+        connect: Callable[[], QueueManager],
+        open: OpenPipe,
+        name: str,
+        workers: int = ...,
+        threads: bool = ...,
+        grace_s: float = ...,
+        setup: Callable[[], object] | None = ...,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        handler: Callable[..., object],
+        *,
+        connect: Callable[[], QueueManager],
+        open: OpenConsumer | OpenPipe,
+        name: str,
+        workers: int = 2,
+        threads: bool = False,
+        grace_s: float = 30.0,
+        setup: Callable[[], object] | None = None,
+    ) -> None:
+        """Take note of what to do. ``run`` does it.
+
+        If workers are processes, ``handler``, ``connect``, ``open`` and ``setup`` are pickled: functions of a module, or
+        ``functools.partial`` of one. The main module must then have ``if __name__ == "__main__":``.
+
+        Args:
+            handler: called with each group; for pipes with the incoming and the outgoing group. It must iterate over all
+                messages. It may be an ``async def`` function; each worker has an event loop. If it raises, its worker is started
+                again, and resumes the group after its last commit. ``GroupAbandoned`` and ``GroupQuarantined`` are only logged.
+            connect: makes the connection of a worker.
+            open: makes the consumer or pipe of a worker, with the ``name`` and ``wait_s`` that it is given, and the default
+                status queues.
+            name: the workers are named ``<name>.1`` and so on.
+            workers: how many. If it is smaller than before, groups that the other names have interrupted are handled too.
+            threads: threads instead of processes, for handlers that mostly wait.
+            grace_s: how long workers may take to stop, seconds, before they are killed.
+            setup: called first in each worker's process, for example to configure logging.
+
+        Raises:
+            ConfigurationError: a setting is invalid.
+        """
+        if workers < 1:
+            raise ConfigurationError(f"workers must be at least 1, got {workers!r}")
+        checked_name(f"{name}.{workers}")
+        self._grace_s = checked_seconds("grace_s", grace_s)
+        self._job = Job(handler, connect, open, name, workers, setup)
+        self._kind = ThreadRun if threads else ProcessRun
+        self._slots = [_Slot(self._job, number, self._kind) for number in range(1, workers + 1)]
+        self._turned_s = float("-inf")
+        self.stopping = False
+        # What wakes the supervisor: a byte in a pipe, because a signal handler must not touch a lock.
+        self._woken, self._wake = os.pipe()
+        os.set_blocking(self._wake, False)
+
+    def __del__(self) -> None:
+        for each in (getattr(self, "_woken", None), getattr(self, "_wake", None)):
+            if each is not None:
+                os.close(each)
+
+    def stop(self) -> None:
+        """Stop all workers at their next safe places. For any thread, and for signal handlers; it returns at once, for good."""
+        self.stopping = True
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._wake, b"\0")
+
+    def run(self, *, http: tuple[str, int] | None = None, health_directory: Path | str | None = None) -> bool:
+        """Work until ``stop`` is called. Then the workers have ``grace_s`` to stop; those that take longer are killed.
+
+        Args:
+            http: host and port to serve ``/livez``, ``/readyz`` and ``/metrics`` at.
+            health_directory: where to keep the files ``live`` and ``ready``.
+
+        Returns:
+            Whether all workers have stopped by themselves and in order.
+
+        Raises:
+            OSError: the address or the directory cannot be used.
+            Exception: workers are processes, and what they are given cannot be pickled.
+        """
+        with contextlib.ExitStack() as health:
+            if http is not None or health_directory is not None:
+                health.enter_context(Health(self, http, health_directory))
+            try:
+                while not self.stopping:
+                    self._turned_s = time.monotonic()
+                    for slot in self._slots:
+                        slot.begin_if_due()
+                    self._wait(min(slot.pause_s for slot in self._slots))
+                    for slot in self._slots:
+                        slot.look()
+            finally:
+                in_order = self._end()
+        return in_order
+
+    def status(self) -> tuple[WorkerStatus, ...]:
+        """Return what is known of each worker; for any thread."""
+        return tuple(slot.status() for slot in self._slots)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all workers have opened their queues, and none was asked to stop."""
+        return not self.stopping and all(slot.status().ready for slot in self._slots)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the supervisor is at work; it sees to the workers itself."""
+        return time.monotonic() - self._turned_s < _DEAD_S
+
+    def _end(self) -> bool:
+        """Stop all workers; returns whether all of them have stopped in order and in time."""
+        self.stopping = True
+        deadline_s = time.monotonic() + self._grace_s
+        for slot in self._slots:
+            slot.stop()
+        while any(slot.is_running for slot in self._slots) and (left_s := deadline_s - time.monotonic()) > 0:
+            self._turned_s = time.monotonic()
+            self._wait(left_s)
+        ends = [slot.end() for slot in self._slots]
+        return all(ends)
+
+    def _wait(self, at_most_s: float) -> None:
+        sentinels = [slot.run.sentinel for slot in self._slots if slot.run is not None and slot.is_running]
+        if self._woken in wait([self._woken, *sentinels], min(at_most_s, _TURN_S)):
+            os.read(self._woken, 4096)
+
+
+class _Slot:
+    """A worker's place: its name, its present run, and when to start it again. For one thread, but for ``status``."""
+
+    def __init__(self, job: Job, number: int, kind: Callable[[Job, int, Board], Run]) -> None:
+        self._job = job
+        self._number = number
+        self._kind = kind
+        self._board = Board()
+        self._starts = 0
+        self._failures = 0
+        self._groups_before = 0
+        self._due_s = float("-inf")
+        self._runs = False
+        self.run: Run | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the worker runs."""
+        return self.run is not None and not self.run.ended
+
+    @property
+    def pause_s(self) -> float:
+        """How long it is until the worker is started, seconds; much if it was."""
+        return _TURN_S if self.run is not None else max(0.0, self._due_s - time.monotonic())
+
+    def begin_if_due(self) -> None:
+        """Start the worker if it does not run and its pause is over."""
+        if self.pause_s == 0:
+            self._groups_before = self._board.groups
+            self.run = self._kind(self._job, self._number, self._board)
+            self._runs = True
+            self._starts += 1
+
+    def look(self) -> None:
+        """If the worker has ended, plan its next start."""
+        if self.run is None or not self.run.ended:
+            return
+        ended = self.run.ended
+        self._let_go()
+        # A worker that has handled a group since its start is not one that fails again and again.
+        self._failures = 1 if self._board.groups > self._groups_before else self._failures + 1
+        pause_s = _pause_s(self._failures)
+        self._due_s = time.monotonic() + pause_s
+        name = self._job.name_of(self._number)
+        _log.warning("worker %s ended (%s). It is started again in %.2g s", name, ended, pause_s)
+
+    def stop(self) -> None:
+        """Ask the worker to stop."""
+        if self.run is not None:
+            self.run.stop()
+
+    def end(self) -> bool:
+        """Kill the worker if it still runs; returns whether it had ended in order."""
+        if self.run is None:
+            return True
+        name, ended, failed = self._job.name_of(self._number), self.run.ended, self.run.failed
+        if not ended:
+            _log.error("worker %s did not stop in time. Its group is resumed at the next start", name)
+            self.run.kill()
+        elif failed:
+            _log.error("worker %s failed while it stopped (%s). Its group is resumed at the next start", name, ended)
+        if self.run.ended:
+            self._let_go()
+        return not failed
+
+    def status(self) -> WorkerStatus:
+        """Return what is known of the worker; for any thread."""
+        board, runs = self._board, self._runs
+        name, restarts = self._job.name_of(self._number), max(0, self._starts - 1)
+        return WorkerStatus(name, runs, runs and board.ready, board.groups, board.group_s, restarts)
+
+    def _let_go(self) -> None:
+        run, self.run = self.run, None
+        self._runs = False
+        self._board.clear()
+        if run is not None:
+            run.close()
+
+
+def _pause_s(failures: int) -> float:
+    """Return the pause after so many failures in a row, seconds."""
+    state = tenacity.RetryCallState(tenacity.Retrying(), None, (), {})
+    state.attempt_number = failures
+    return _pauses(state)

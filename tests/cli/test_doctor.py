@@ -1,0 +1,167 @@
+"""``mqgroups doctor``: from the machine to the messages, what is wrong, and what mends it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import mqgroups.operate.doctor
+from mqgroups.mqi import constants as mq
+from mqgroups.operate.machine import client_file, machine_findings
+from tests.fix_cli import environment, invoke
+from tests.operate.lost_records import A, put
+
+THIS = [b"%d" % number for number in range(1, 8)]
+DONE, USAGE, WARNING, ERROR, NO_CONNECTION = 0, 2, 3, 5, 6
+
+
+@pytest.fixture
+def doctor(owner):
+    """A function that runs the command on the owner's queue, and returns its result and what it found."""
+
+    def run(*arguments, queue=None, **variables):
+        command = ["doctor", "--json", "--queue", queue or owner.queue, "--wait", "0", *arguments]
+        result = invoke(*command, **{**environment(owner.target), **variables})
+        found = json.loads(result.stdout)["findings"] if result.stdout else []
+        return result, found
+
+    return run
+
+
+def problems(found, severity="error"):
+    return {each["subject"] for each in found if each["severity"] == severity}
+
+
+def test_a_queue_and_an_owner_in_order_have_no_errors(owner, doctor):
+    owner.put_group(THIS)
+    for role in ("put", "get"):
+        result, found = doctor("--name", owner.name, "--role", role)
+        assert problems(found) == set(), result.stdout
+        subjects = {each["subject"] for each in found}
+        assert {
+            "versions",
+            "binding",
+            "client library",
+            "connection",
+            "TLS",
+            "status queues",
+            f"groups on {owner.queue}",
+        } <= subjects
+        assert f"queue {owner.queue}: authorities" in subjects
+    # Test queues have no BOTHRESH, which matters to a consumer.
+    assert (result.exit_code, problems(found, "warning")) == (WARNING, {f"queue {owner.queue}: BOTHRESH, BOQNAME"})
+
+
+def test_what_is_wrong_has_a_reason_and_a_remedy_as_text(owner):
+    put(owner, A, 2)
+    result = invoke("doctor", "--queue", owner.queue, "--wait", "0", **environment(owner.target))
+    lines = result.stdout.splitlines()
+    at = next(number for number, line in enumerate(lines) if "without a beginning" in line)
+    assert lines[at].startswith(f"error     groups on {owner.queue}: 1 group without a beginning")
+    assert lines[at + 1].strip().startswith("why: no consumer gets these groups")
+    assert lines[at + 2].strip().startswith(f"do:  mqgroups groups --queue {owner.queue} --only no-beginning")
+    assert lines[-1].endswith("1 error")
+    assert result.exit_code == ERROR
+
+
+def test_an_inhibited_queue_is_an_error_and_fix_prints_what_mends_it(owner, doctor):
+    owner.set_attribute(mq.MQIA_INHIBIT_PUT, 1)
+    _, found = doctor()
+    assert problems(found) == {f"queue {owner.queue}: PUT"}
+    result = invoke("doctor", "--queue", owner.queue, "--fix", "--wait", "0", **environment(owner.target))
+    lines = result.stdout.splitlines()
+    assert f"ALTER QLOCAL('{owner.queue}') PUT(ENABLED)" in lines
+    assert all(line.startswith(("*", "ALTER ")) for line in lines)
+    assert result.exit_code == ERROR
+    owner.set_attribute(mq.MQIA_INHIBIT_PUT, 0)
+
+
+def test_only_apply_changes_something(owner, doctor):
+    owner.set_attribute(mq.MQIA_INHIBIT_PUT, 1)
+    doctor("--fix")
+    assert problems(doctor()[1]) == {f"queue {owner.queue}: PUT"}
+    result, _ = doctor("--fix", "--apply")
+    applied = json.loads(result.stdout)["applied"]
+    assert {"mqsc": f"ALTER QLOCAL('{owner.queue}') PUT(ENABLED)", "done": True} in [
+        {name: each[name] for name in ("mqsc", "done")} for each in applied
+    ]
+    assert problems(doctor()[1]) == set()
+
+
+def test_a_status_queue_in_disarray_is_an_error(owner, doctor):
+    owner.interrupt_put(THIS[:4])
+    owner.put_raw(b"damaged", owner.status_queue("put"))
+    result, found = doctor("--name", owner.name, "--role", "put")
+    assert (result.exit_code, problems(found)) == (ERROR, {f"status queue {owner.status_queue('put')}"})
+    assert owner.on_queue(owner.status_queue("put"))[-1].data == b"damaged"
+
+
+def test_a_running_owner_is_not_disturbed(owner, doctor):
+    group = owner.producer().group()
+    for data in THIS[:5]:
+        group.put(data)
+    _, found = doctor("--name", owner.name, "--role", "put")
+    assert problems(found) == set()
+    for data in THIS[5:]:
+        group.put(data)
+    group.__exit__(None, None, None)
+    assert owner.data() == THIS
+
+
+def test_a_queue_that_does_not_exist_is_an_error(doctor):
+    _, found = doctor("--role", "put", queue="NO.SUCH.QUEUE")
+    assert problems(found) == {"queue NO.SUCH.QUEUE", "queue NO.SUCH.QUEUE: attributes"}
+
+
+def test_a_user_who_may_not_ask_the_command_server_is_told_what_is_missing(owner, doctor, monkeypatch):
+    monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
+    _, found = doctor()
+    (unseen,) = (each for each in found if each["subject"] == "command server")
+    assert unseen["severity"] == "not seen"
+    assert "SYSTEM.ADMIN.COMMAND.QUEUE" in unseen["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "remedy"),
+    [
+        ({"MQGROUPS_CONN_NAME": "127.0.0.1(1)"}, "check --conn-name"),
+        ({"MQGROUPS_Q_MGR_NAME": "NOBODY"}, "check --q-mgr"),
+        ({"MQGROUPS_CHANNEL": "NO.SUCH.CHANNEL"}, "check --channel"),
+    ],
+)
+def test_a_connection_that_fails_is_a_finding_after_those_on_this_machine(doctor, variables, remedy):
+    result, found = doctor(**variables)
+    assert (result.exit_code, found[-1]["subject"]) == (NO_CONNECTION, "connection")
+    assert remedy in found[-1]["remedy"]
+    assert {"binding", "client library"} <= {each["subject"] for each in found}
+
+
+def test_options_that_make_no_sense_together_are_refused(doctor):
+    assert doctor("--name", "N")[0].exit_code == USAGE
+    assert doctor("--apply")[0].exit_code == USAGE
+
+
+def test_the_mq_clients_file_is_found_where_the_client_finds_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    home, data = tmp_path / "home", tmp_path / "data"
+    for directory in (home, data):
+        directory.mkdir()
+    variables = {"HOME": str(home), "MQ_OVERRIDE_DATA_PATH": str(data)}
+    assert client_file(variables) is None
+    for place in (home, data, tmp_path):
+        (place / "mqclient.ini").write_text("CHANNELS:\n   DefRecon=YES\n   # a comment\nTCP:\n   KeepAlive=Yes\n")
+        assert client_file(variables) == place / "mqclient.ini"
+    named = tmp_path / "other.ini"
+    named.write_text("")
+    assert client_file({**variables, "MQCLNTCF": str(named)}) == named
+
+
+def test_automatic_reconnection_in_the_mq_clients_file_is_a_warning(tmp_path, monkeypatch):
+    path = tmp_path / "mqclient.ini"
+    path.write_text("CHANNELS:\n   DefRecon=YES\nTCP:\n   KeepAlive=Yes\n")
+    found = {each.subject: each for each in machine_findings({"MQCLNTCF": str(path)})}
+    assert found[f"{path}: DefRecon"].severity.value == "warning"
+    assert "MQCLNTCF=" in found["MQ variables"].found
+    (missing,) = (each for each in machine_findings({"MQCLNTCF": "/no/such"}) if each.subject == "mqclient.ini")
+    assert missing.severity.value == "not seen"

@@ -1,0 +1,231 @@
+"""``mqgroups groups``: what it shows of each group, in every form, and what it leaves out when asked to."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+import mqgroups.operate.command_server
+from mqgroups.mqi import constants as mq
+from tests.fix_cli import environment, invoke
+from tests.fix_mqi import OK
+from tests.operate.lost_records import LAST, MIG, interrupt_get, put
+
+THIS = [b"%d" % number for number in range(1, 8)]
+DONE, FAILED, USAGE, _, _, _, NO_CONNECTION, _, DOUBLED = range(9)
+A, B, C = b"A" * 24, b"B" * 24, b"C" * 24
+
+
+@pytest.fixture
+def groups(owner):
+    """A function that runs the command on the owner's queue, and waits for nothing."""
+
+    def run(*arguments, **variables):
+        command = ["groups", "--queue", owner.queue, "--wait", "0", *arguments]
+        return invoke(*command, **{**environment(owner.target), **variables})
+
+    return run
+
+
+@pytest.fixture
+def states(groups):
+    """A function that returns the states of the groups, by the last digits of their identifiers."""
+
+    def run(*arguments):
+        found = json.loads(groups("--json", *arguments).stdout)["groups"]
+        return {each["group_id"]: each["state"] for each in found}
+
+    return run
+
+
+def rows(text):
+    """Return the lines of a table without padding and without ages."""
+    return [" ".join(re.sub(r"\b\d+ s\b", "", line).split()) for line in text.splitlines()]
+
+
+def test_each_group_is_shown_with_its_state_and_what_is_missing(owner, groups):
+    owner.put_raw_group([b"one", b"two"])
+    put(owner, A, 4, 6)
+    owner.put_raw(b"in no group")
+    whole = owner.on_queue()[0].group_id
+    result = groups("--sort", "queue")
+    assert (result.exit_code, result.stderr) == (DONE, "")
+    lines = rows(result.stdout)
+    assert lines[1].startswith(f"{whole.hex()[-12:]} complete 2 6 B 1 2 ")
+    assert lines[2].startswith(f"{A.hex()[-12:]} gap 2 2 B 4 6 5 to 5 ")
+    assert lines[3] == "2 groups: 1 complete, 1 gap; 8 B"
+    assert lines[4].endswith(
+        "5 messages, 1 in no group; open handles: 0 for input, 0 for output; hidden by units of work: 0 messages"
+    )
+
+
+def test_what_an_owner_of_a_group_does_decides_its_state(owner, make_owner, states):
+    getter, putter, at_work = (make_owner(queue=owner.queue) for _ in range(3))
+    putter.put_group(THIS)
+    interrupt_get(getter)
+    (got,) = {each.group_id.hex() for each in owner.on_queue()}
+    assert states() == {got: "stalled"}
+    putter.interrupt_put(THIS[:5])
+    (left,) = {each.group_id.hex() for each in owner.on_queue()} - {got}
+    group = at_work.producer().group()
+    for data in THIS[:5]:
+        group.put(data)
+    (active,) = {each.group_id.hex() for each in owner.on_queue()} - {got, left}
+    assert states() == {got: "stalled", left: "stalled", active: "being put"}
+    assert states("--stalled-after", "0s") == {got: "stalled", left: "stalled", active: "stalled"}
+    getter.producer(name=f"{getter.name}.2").close()
+
+
+def test_a_group_that_is_got_by_a_running_consumer_is_being_got(owner, states):
+    owner.put_raw_group(THIS)
+    (this,) = {each.group_id.hex() for each in owner.on_queue()}
+    messages = iter(next(iter(owner.consumer())))
+    for _ in range(4):
+        next(messages)
+    assert states() == {this: "being got"}
+
+
+def test_an_abandoned_group_is_shown_as_such(owner, groups):
+    with owner.producer() as producer:
+        group = producer.group()
+        for data in THIS[:4]:
+            group.put(data)
+        group.abandon(3, "no more input")
+    said = json.loads(groups("--json").stdout)
+    assert [(each["state"], each["abandoned"]) for each in said["groups"]] == [("abandoned", True)]
+
+
+def test_a_group_that_is_there_twice_is_doubled_and_has_an_exit_code_of_its_own(owner, groups):
+    for number, flags in ((1, MIG), (2, LAST)):
+        put(owner, A, number, number, flags=flags)
+    result = groups()
+    assert (result.exit_code, rows(result.stdout)[1].split()[:2]) == (DOUBLED, [A.hex()[-12:], "doubled"])
+    said = json.loads(groups("--json").stdout)
+    (group,) = said["groups"]
+    assert (said["exit_code"], group["doubled"], group["overlapping"]) == (DOUBLED, True, 2)
+
+
+def test_what_units_of_work_hide_is_told(owner, groups, monkeypatch):
+    owner.put_raw_group(THIS)
+    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+    assert handle.get(mq.MQGMO_SYNCPOINT).code == OK
+    handle.close()
+    told = groups()
+    monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
+    unasked = groups()
+    owner.eye.back_out()
+    assert "hidden by units of work: 1 message" in told.stdout
+    assert "hidden by units of work: not known" in unasked.stdout
+    assert "how many messages units of work hide: the command server was not asked" in unasked.stderr
+    assert "NO.SUCH.QUEUE: 2085" in unasked.stderr
+    assert unasked.exit_code == DONE
+
+
+def test_only_groups_in_these_states_are_shown_and_all_are_counted(owner, groups, states):
+    owner.put_raw_group(THIS)
+    put(owner, A, 2)
+    put(owner, B, 1, 3)
+    assert set(states("--only", "incomplete")) == {A.hex(), B.hex()}
+    assert states("--only", "no-beginning, gap") == {A.hex(): "no beginning", B.hex(): "gap"}
+    assert states("--only", "stalled") == {}
+    assert "3 groups: 1 complete, 1 no beginning, 1 gap" in groups("--only", "gap").stdout
+    wrong = groups("--only", "broken")
+    assert (wrong.exit_code, "'broken' is not one of complete, being-put" in wrong.stderr) == (USAGE, True)
+
+
+def test_only_groups_older_than_that_are_shown(owner, states, groups):
+    owner.put_raw_group(THIS)
+    assert len(states("--older-than", "0s")) == 1
+    assert states("--older-than", "1h") == {}
+    wrong = groups("--older-than", "soon")
+    assert (wrong.exit_code, "'soon' is not a duration" in wrong.stderr) == (USAGE, True)
+
+
+def test_groups_are_sorted(owner, states):
+    put(owner, B, 1, 2, flags=MIG)
+    put(owner, C, 1, flags=LAST)
+    put(owner, A, *range(1, 5))
+    for sort, expected in {
+        "queue": [B, C, A],
+        "id": [A, B, C],
+        "messages": [A, B, C],
+        "bytes": [A, B, C],
+        "age": [B, C, A],
+        "state": [B, A, C],
+    }.items():
+        assert list(states("--sort", sort)) == [each.hex() for each in expected], sort
+
+
+def test_the_messages_of_one_group_are_shown_by_the_end_of_its_identifier(owner, groups):
+    owner.put_raw_group(THIS[:3])
+    put(owner, A, 2)
+    whole = owner.on_queue()[0].group_id.hex()
+    for some in (whole, whole[-12:], whole[-6:].upper()):
+        said = json.loads(groups("--json", "--group", some).stdout)
+        assert said["group_id"] == whole
+        assert [(each["msg_seq_number"], each["length"]) for each in said["messages"]] == [(1, 1), (2, 1), (3, 1)]
+    shown = groups("--group", whole[-12:])
+    assert (shown.exit_code, shown.stdout.splitlines()[0]) == (DONE, f"group {whole}")
+    assert rows(shown.stdout)[4].startswith("3 0 1 last in group ")
+
+
+@pytest.mark.parametrize(
+    ("some", "said"), [("41", "2 groups on the queue end with 41"), ("ff", "0 groups"), ("xy", "hexadecimal")]
+)
+def test_a_group_that_is_not_the_only_one_is_asked_for_again(owner, groups, some, said):
+    put(owner, A, 1)
+    put(owner, b"B" * 23 + b"A", 1)
+    result = groups("--group", some)
+    assert (result.exit_code, said in result.stderr) == (USAGE, True)
+
+
+def test_a_table_has_so_many_rows_and_says_how_many_more_there_are(owner, groups):
+    for number in range(5):
+        put(owner, b"%024d" % number, 1)
+    lines = rows(groups("--limit", "3", "--sort", "queue").stdout)
+    assert [line[:12] for line in lines[1:4]] == [(b"%024d" % number).hex()[-12:] for number in range(3)]
+    assert lines[4].startswith("and 2 more rows: --limit 0 shows all")
+    assert len(json.loads(groups("--limit", "3", "--json").stdout)["groups"]) == 5
+
+
+def test_csv_has_a_line_of_titles_and_a_line_for_each_group(owner, groups):
+    put(owner, A, 1, 3)
+    put(owner, B, 1, flags=LAST)
+    found = list(csv.DictReader(io.StringIO(groups("--output", "csv").stdout)))
+    assert [(each["group_id"], each["state"], each["gaps"]) for each in found] == [
+        (A.hex(), "gap", "[[[2, 0], [3, 0]]]"),
+        (B.hex(), "complete", "[]"),
+    ]
+
+
+def test_a_queue_without_messages_has_no_groups(groups):
+    result = groups()
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (DONE, "0 groups; 0 B")
+    assert json.loads(groups("--json").stdout)["groups"] == []
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_a_table_fits_its_terminal(owner, groups, width, monkeypatch):
+    from mqgroups.cli import console
+
+    owner.put_raw_group(THIS)
+    put(owner, A, 1, 3)
+    made = console.console
+    monkeypatch.setattr(console, "_WIDTH", width)
+    assert made().width == width
+    lines = groups().stdout.splitlines()
+    assert max(map(len, lines[:3])) <= width
+    assert lines[0].split()[:2] == ["GroupId", "state"]
+    wide = groups("--output", "wide").stdout.splitlines()
+    assert A.hex() in wide[1]
+    assert "last put" in wide[0]
+
+
+def test_a_queue_that_does_not_exist_ends_1_and_a_wrong_address_6(owner, groups):
+    result = invoke("groups", "--queue", "NO.SUCH.QUEUE", "--wait", "0", **environment(owner.target))
+    assert (result.exit_code, "2085" in result.stderr) == (FAILED, True)
+    assert groups(MQGROUPS_CONN_NAME="127.0.0.1(1)").exit_code == NO_CONNECTION

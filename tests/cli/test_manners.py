@@ -1,0 +1,205 @@
+"""What all commands have in common: profiles, Ctrl-C, completion, the manual page, and no traceback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import click
+import pytest
+
+from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.main import main
+from mqgroups.cli.profiles import KEYS, config_file
+from mqgroups.embedded import Fault
+from tests.cli.test_main import commands
+from tests.fix_cli import MQGROUPS, environment, invoke
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    """A function that writes the configuration file."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+    def write(text):
+        path = config_file()
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def profile(owner, name, tmp_path, **more):
+    """Return a profile of the queue manager under test."""
+    password = tmp_path / "password"
+    password.write_text(owner.target.password or "")
+    values = {
+        "q_mgr": owner.target.q_mgr_name,
+        "conn_name": owner.target.conn_name,
+        "channel": owner.target.channel,
+        **({"user": owner.target.user, "password_file": str(password)} if owner.target.user else {}),
+        **more,
+    }
+    return f"[profiles.{name}]\n" + "".join(f'{key} = "{value}"\n' for key, value in values.items())
+
+
+def test_a_profile_is_as_good_as_options(owner, config, tmp_path):
+    config(profile(owner, "here", tmp_path) + profile(owner, "nowhere", tmp_path, conn_name="127.0.0.1(1)"))
+    assert invoke("owners", "--profile", "here", "--wait", "0").exit_code == ExitCode.DONE
+    assert invoke("owners", "--profile", "nowhere", "--wait", "0").exit_code == ExitCode.NO_CONNECTION
+    options = ("--profile", "nowhere", "--conn-name", owner.target.conn_name)
+    assert invoke("owners", *options, "--wait", "0").exit_code == ExitCode.DONE
+
+
+def test_a_profile_that_is_named_comes_before_the_environment_and_the_default_profile_after_it(owner, config, tmp_path):
+    config('default_profile = "here"\n' + profile(owner, "here", tmp_path))
+    assert invoke("owners", "--wait", "0").exit_code == ExitCode.DONE
+    elsewhere = {
+        "MQGROUPS_CONN_NAME": "127.0.0.1(1)",
+        "MQGROUPS_Q_MGR_NAME": "OTHER",
+        "MQGROUPS_PASSWORD_FILE": "/no/such",
+    }
+    assert invoke("owners", "--wait", "0", **elsewhere).exit_code != ExitCode.DONE
+    assert invoke("owners", "--profile", "here", "--wait", "0", **elsewhere).exit_code == ExitCode.DONE
+    by_variable = invoke("owners", "--wait", "0", MQGROUPS_PROFILE="here", MQGROUPS_CONN_NAME="127.0.0.1(1)")
+    assert by_variable.exit_code == ExitCode.NO_CONNECTION
+
+
+@pytest.mark.parametrize("secret", ["password", "token", "key_repository_password"])
+def test_a_profile_has_no_secrets(config, secret):
+    path = config(f'[profiles.p]\nq_mgr = "QM1"\n{secret} = "geheim"\n')
+    result = invoke("owners", "--profile", "p")
+    said = " ".join(result.stderr.split())
+    assert result.exit_code == ExitCode.USAGE
+    assert f"{path}, profile p: {secret} may not be in this file" in said
+    assert f"{secret}_file" in said
+    assert "geheim" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('[profiles.p]\nqueue = "Q"\n', "queue is not known"),
+        ("[profiles.p]\nq_mgr = 1\n", "q_mgr must be a text in quotes"),
+        ("[profiles.p\n", "cannot be read"),
+        ('colour = "red"\n', "may have default_profile and [profiles.NAME]"),
+        ('default_profile = "x"\n', "default_profile 'x' is not a profile of this file"),
+        ("", "'p' is not a profile"),
+        ('[profiles.q]\nq_mgr = "QM1"\n', "'p' is not a profile"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_one_sentence(config, text, sentence):
+    config(text)
+    result = invoke("owners", "--profile", "p")
+    assert (result.exit_code, sentence in " ".join(result.stderr.split())) == (ExitCode.USAGE, True)
+
+
+def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    config_file().mkdir(parents=True)
+    result = invoke("owners", "--profile", "p")
+    assert (result.exit_code, "cannot be read" in result.stderr) == (ExitCode.USAGE, True)
+
+
+def with_connection():
+    for path, command in commands():
+        names = {each.name for each in command.params}
+        if "conn_name" in names:
+            yield path, command
+
+
+@pytest.mark.parametrize(("path", "command"), [pytest.param(*each, id=" ".join(each[0])) for each in with_connection()])
+def test_every_command_that_connects_has_the_same_options(path, command):
+    names = {each.name for each in command.params}
+    expected = {("q_mgr_name" if key == "q_mgr" else key) for key in KEYS} | {"profile"}
+    assert expected <= names
+    if path[-1] not in ("purge", "work"):
+        assert "output" in names
+
+
+def test_there_are_commands_that_connect():
+    assert {path[0] for path, _ in with_connection()} >= {
+        "groups",
+        "owners",
+        "doctor",
+        "mqsc",
+        "recover",
+        "salvage",
+        "batches",
+    }
+
+
+@pytest.mark.embedded
+def test_ctrl_c_ends_a_command_with_one_sentence_and_130(owner, faults):
+    faults.arm(Fault("answer", verb="MQCONNX", times=0, reason=2059))
+    program = subprocess.Popen(
+        # Where the tests were started in the background SIGINT is ignored, and a program inherits that.
+        ["env", "--default-signal=INT", *MQGROUPS, "owners", "--wait", "60"],
+        env={**os.environ, **owner.target.environment(), **environment(owner.target)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not faults.faults_fired():
+        assert program.poll() is None
+    program.send_signal(signal.SIGINT)
+    out, said = program.communicate(timeout=60)
+    assert (program.returncode, out) == (ExitCode.CTRL_C, "")
+    assert said == "mqgroups: interrupted with Ctrl-C; what is not committed is backed out\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_printed_and_installed(shell, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    printed = invoke("completion", shell)
+    assert printed.exit_code == ExitCode.DONE
+    assert "_MQGROUPS_COMPLETE" in printed.stdout
+    installed = invoke("completion", "--install", SHELL=f"/bin/{shell}")
+    path = Path(installed.stdout.partition(" written")[0])
+    assert path.is_relative_to(tmp_path)
+    assert path.read_text().strip() == printed.stdout.strip()
+
+
+def test_a_shell_that_is_not_known_is_one_sentence():
+    result = invoke("completion", SHELL="/bin/tcsh")
+    assert (result.exit_code, "tcsh is not one of bash, zsh, fish" in result.stderr) == (ExitCode.USAGE, True)
+
+
+def test_profiles_are_completed(config):
+    config('[profiles.production]\nq_mgr = "P"\n[profiles.test]\nq_mgr = "T"\n')
+    words = {"_MQGROUPS_COMPLETE": "bash_complete", "COMP_WORDS": "mqgroups owners --profile p", "COMP_CWORD": "3"}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in words.items():
+            patch.setenv(name, value)
+        from click.testing import CliRunner
+
+        result = CliRunner().invoke(main, prog_name="mqgroups")
+    assert result.output.split() == ["plain,production"]
+
+
+def test_the_manual_has_every_command_and_option(tmp_path, monkeypatch):
+    page = invoke("manual").stdout.replace("\\-", "-").replace("\\&", "")
+    for path, command in commands():
+        if path:
+            assert f".SS mqgroups {' '.join(path)} " in page
+        for option in command.params:
+            if isinstance(option, click.Option):
+                assert all(name in page for name in option.opts), option.opts
+    assert ".SH CONNECTION OPTIONS" in page
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    installed = invoke("manual", "--install")
+    assert (tmp_path / "man" / "man1" / "mqgroups.1").is_file()
+    assert "man mqgroups shows it" in installed.stdout
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    result = invoke("manual", "--install", XDG_DATA_HOME=str(blocked))
+    assert result.exit_code == ExitCode.FAILED
+    assert result.stderr.startswith("mqgroups: ")
+    assert "Traceback" not in result.output

@@ -1,0 +1,162 @@
+"""``mqgroups watch``: lines when its output is no terminal, a screen when it is, rates, and q to leave."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+import threading
+
+import pytest
+
+from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.embedded import Fault
+from mqgroups.mqi import constants as mq
+from tests.fix_cli import MQGROUPS, environment, invoke
+from tests.operate.lost_records import A, put
+
+THIS = [b"%d" % number for number in range(1, 8)]
+PATIENCE_S = 60
+
+
+@pytest.fixture
+def watch(owner):
+    """A function that runs the command on the owner's queue; it looks again at once."""
+
+    def run(*arguments):
+        return invoke("watch", "--queue", owner.queue, "--every", "0s", *arguments, **environment(owner.target))
+
+    return run
+
+
+def test_a_line_for_each_look_says_what_there_is(owner, watch):
+    owner.put_raw_group(THIS)
+    put(owner, A, 2)
+    result = watch("--count", "2")
+    assert (result.exit_code, result.stderr) == (ExitCode.DONE, "")
+    first, second = result.stdout.splitlines()
+    assert f"{owner.queue}: 8 messages, 8 B; 2 groups: 1 complete, 1 no beginning; " in first
+    assert "messages 0.0/s in, 0.0/s out" in first
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", second)
+
+
+def test_a_line_of_json_has_the_groups_that_need_attention_and_all_owners(owner, watch):
+    owner.put_raw_group(THIS)
+    owner.interrupt_put(THIS[:4])
+    (seen,) = map(json.loads, watch("--count", "1", "--json").stdout.splitlines())
+    assert seen["states"] == {"complete": 1, "stalled": 1}
+    assert [each["state"] for each in seen["groups"]] == ["stalled"]
+    assert (owner.name, "interrupted") in [(each["name"], each["state"]) for each in seen["owners"]]
+    assert set(seen["rates"]) == {"messages_in", "messages_out", "groups_in", "groups_out", "commits"}
+
+
+class Terminal:
+    """A program at a terminal of its own."""
+
+    def __init__(self, target, *arguments, width, height):
+        self.pid, self._end = pty.fork()
+        if self.pid == 0:
+            variables = {**os.environ, **target.environment(), **environment(target), "TERM": "xterm-256color"}
+            variables.pop("COLUMNS", None)
+            os.execvpe(MQGROUPS[0], [*MQGROUPS, *arguments], variables)
+        fcntl.ioctl(self._end, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+        self.shown = ""
+
+    def until(self, text):
+        """Read until the screen shows this."""
+        while text not in self.shown:
+            assert select.select([self._end], [], [], PATIENCE_S)[0], self.shown
+            try:
+                self.shown += os.read(self._end, 65536).decode("utf-8", "replace")
+            except OSError:
+                raise AssertionError(f"it has ended: {self.shown}") from None
+
+    def press(self, key):
+        os.write(self._end, key)
+
+    def ended(self):
+        """Return its exit code."""
+        reader = threading.Thread(target=self._drain, daemon=True)
+        reader.start()
+        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        reader.join(PATIENCE_S)
+        os.close(self._end)
+        return code
+
+    def _drain(self):
+        try:
+            while os.read(self._end, 65536):
+                pass
+        except OSError:
+            pass
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (200, 50)])
+def test_at_a_terminal_there_is_a_screen_and_q_leaves_it(owner, width, height):
+    owner.put_raw_group(THIS)
+    owner.interrupt_put(THIS[:4])
+    terminal = Terminal(owner.target, "watch", "--queue", owner.queue, "--every", "60s", width=width, height=height)
+    terminal.until("q quits")
+    for said in (owner.queue, "stalled", "complete", "interrupted", "commits/s"):
+        assert said in terminal.shown, terminal.shown
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.shown).replace("\r", "").split("\n")
+    assert max(map(len, lines)) <= width
+    terminal.press(b"q")
+    assert terminal.ended() == ExitCode.DONE
+
+
+def test_ctrl_c_at_a_terminal_ends_with_130(owner):
+    terminal = Terminal(owner.target, "watch", "--queue", owner.queue, "--every", "60s", width=80, height=24)
+    terminal.until("q quits")
+    terminal.press(b"\x03")
+    assert terminal.ended() == ExitCode.CTRL_C
+
+
+@pytest.mark.embedded
+def test_a_lost_connection_is_told_and_made_again(owner, watch, faults):
+    owner.put_raw_group(THIS)
+    faults.arm(Fault("drop", "before", verb="MQGET", nth=5))
+    lost, again = map(json.loads, watch("--count", "2", "--json").stdout.splitlines())
+    assert "connection lost: " in lost["problem"]
+    assert again["messages"] == 7
+
+
+def test_rates_are_those_since_the_last_look(owner):
+    program = subprocess.Popen(
+        [*MQGROUPS, "watch", "--queue", owner.queue, "--every", "1s", "--json"],
+        env={**os.environ, **owner.target.environment(), **environment(owner.target), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert program.stdout is not None
+    assert json.loads(program.stdout.readline())["messages"] == 0
+    owner.put_group(THIS)
+    came = out = 0.0
+    for line in program.stdout:
+        seen = json.loads(line)
+        came, out = came + seen["rates"]["messages_in"], out + seen["rates"]["messages_out"]
+        if seen["messages"] == 7:
+            break
+    assert came > 0
+    owner.empty()
+    for line in program.stdout:
+        seen = json.loads(line)
+        if seen["messages"] == 0:
+            break
+    assert seen["rates"]["messages_out"] > 0
+    program.terminate()
+    program.wait(PATIENCE_S)
+    program.stdout.close()
+
+
+def test_a_queue_that_does_not_exist_ends_1_and_a_wrong_address_6(owner, watch):
+    wrong = invoke("watch", "--queue", "NO.SUCH.QUEUE", **environment(owner.target))
+    assert (wrong.exit_code, str(mq.MQRC_UNKNOWN_OBJECT_NAME) in wrong.stderr) == (ExitCode.FAILED, True)
+    nowhere = invoke("watch", "--queue", "Q", **{**environment(owner.target), "MQGROUPS_CONN_NAME": "127.0.0.1(1)"})
+    assert nowhere.exit_code == ExitCode.NO_CONNECTION

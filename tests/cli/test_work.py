@@ -1,0 +1,173 @@
+"""``mqgroups work``: groups handled by a function of a module, until a signal comes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import urllib.request
+
+import pytest
+
+from mqgroups.cli.exit_codes import ExitCode
+from tests.fix_cli import MQGROUPS, environment, invoke
+from tests.fix_mqi import PATIENCE_S
+from tests.workers.conftest import wait_until
+
+HANDLERS = """
+import os, pathlib, time
+
+def handle(group):
+    with open(group.group_id.hex(), "wb") as file:
+        for message in group:
+            file.write(message.data + b" ")
+
+async def forward(group, out):
+    for message in group:
+        out.put(message.data.upper())
+
+def hang(group):
+    pathlib.Path("hangs").touch()
+    time.sleep(600)
+
+class Handler:
+    @staticmethod
+    def method(group):
+        handle(group)
+
+value = 7
+"""
+# Nothing listens at this address, so a command line that is not refused is noticed as well.
+OPTIONS = ("--queue", "ORDERS", "--name", "N", "--q-mgr", "QM1", "--conn-name", "127.0.0.1(1)")
+
+
+@pytest.fixture
+def in_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_handlers.py").write_text(HANDLERS)
+    (tmp_path / "my_broken.py").write_text("import no_such_module_at_all\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("my_handlers",), "is not MODULE:FUNCTION"),
+        (("my_handlers:",), "is not MODULE:FUNCTION"),
+        (("no_such_handlers:handle",), "there is no module no_such_handlers"),
+        (("my_handlers:no_such",), "module my_handlers has no no_such"),
+        (("my_handlers:value",), "is not a function"),
+        (("my_handlers:forward",), "must accept one argument; with --target it gets two"),
+        (("my_handlers:handle", "--target", "OUT"), "must accept two arguments, because of --target"),
+        (("my_handlers:handle", "--http", "8080"), "is not HOST:PORT"),
+        (("my_handlers:handle", "--workers", "0"), "0 is not in the range"),
+        (("my_handlers:handle", "--name", "X Y"), "MQ names may contain only"),
+    ],
+)
+def test_a_command_line_that_cannot_be_is_refused(in_directory, words, said):
+    result = invoke("work", *OPTIONS, *words)
+    assert (result.exit_code, said in " ".join(result.output.split())) == (ExitCode.USAGE, True), result.output
+
+
+def test_a_bug_in_the_users_module_keeps_its_traceback(in_directory):
+    result = invoke("work", *OPTIONS, "my_broken:handle")
+    assert isinstance(result.exception, ModuleNotFoundError)
+    assert "no_such_module_at_all" in str(result.exception)
+
+
+@pytest.fixture
+def work(owner, in_directory, binding):
+    """A function that starts the command; what still runs afterwards is killed."""
+    started = []
+
+    def start(*words: object) -> subprocess.Popen[str]:
+        command = [*MQGROUPS, "work", "--name", owner.name, "--queue", owner.queue, *map(str, words)]
+        given = {
+            **os.environ,
+            **owner.target.environment(),
+            **environment(owner.target),
+            "MQGROUPS_MQI": binding.__name__,
+        }
+        process = subprocess.Popen(command, env=given, cwd=in_directory, stderr=subprocess.PIPE, text=True)
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_settings_that_cannot_work_are_refused_before_a_worker_is_started(owner, work):
+    process = work("my_handlers:handle", "--user", "app", "--password-env", "NO_SUCH_VARIABLE")
+    _, said = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, "NO_SUCH_VARIABLE is not set" in said) == (ExitCode.USAGE, True), said
+
+
+def test_workers_wait_for_a_queue_manager_that_is_not_there(owner, work, in_directory):
+    process = work("my_handlers:handle", "--conn-name", "127.0.0.1(1)", "--health-dir", "health")
+    wait_until((in_directory / "health" / "live").exists)
+    assert not (in_directory / "health" / "ready").exists()
+    process.terminate()
+    _, said = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, "The workers go on trying" in said) == (0, True), said
+
+
+def handled(directory):
+    return sorted(path.read_text() for path in directory.iterdir() if len(path.name) == 48)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", [(), ("--threads",)], ids=["processes", "threads"])
+def test_groups_are_handled_until_a_signal_comes(owner, work, in_directory, how, number):
+    for group in range(4):
+        owner.put_group([b"%d-%d" % (group, each) for each in range(3)])
+    process = work("my_handlers:Handler.method", "--workers", 2, *how)
+    wait_until(lambda: not owner.data())
+    process.send_signal(number)
+    _, said = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, said) == (0, "")
+    assert handled(in_directory) == [f"{group}-0 {group}-1 {group}-2 " for group in range(4)]
+    assert [owner.on_queue(f"MQGROUPS.GET.{owner.name}.{each}") for each in (1, 2)] == [[], []]
+
+
+def test_with_a_target_workers_are_pipes(owner, work, make_queue):
+    target = make_queue()
+    owner.put_group([b"a", b"b"])
+    process = work("my_handlers:forward", "--target", target, "--commit-every", 1)
+    wait_until(lambda: len(owner.data(target)) == 2)
+    process.terminate()
+    _, said = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, said) == (0, "")
+    assert [(found.data, found.is_last) for found in owner.on_queue(target)] == [(b"A", False), (b"B", True)]
+
+
+def test_a_worker_that_does_not_stop_in_time_is_told_by_the_exit_code(owner, work, in_directory):
+    owner.put_group([b"a", b"b"])
+    process = work("my_handlers:hang", "--grace", "0.2", "--workers", 1)
+    wait_until((in_directory / "hangs").exists)
+    process.terminate()
+    _, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == ExitCode.FAILED
+    assert f"worker {owner.name}.1 did not stop in time" in said
+    wait_until(lambda: owner.data() == [b"a", b"b"])
+
+
+def test_probes_and_files_are_there_while_workers_work(owner, work, in_directory, unused_port):
+    process = work("my_handlers:handle", "--http", f"127.0.0.1:{unused_port}", "--health-dir", "health")
+    wait_until((in_directory / "health" / "ready").exists)
+    with urllib.request.urlopen(f"http://127.0.0.1:{unused_port}/metrics", timeout=10) as answer:
+        assert f'mqgroups_worker_ready{{worker="{owner.name}.2"}} 1' in answer.read().decode()
+    process.terminate()
+    assert process.wait(PATIENCE_S) == 0
+    assert not any((in_directory / "health").iterdir())
+
+
+@pytest.fixture
+def unused_port():
+    import socket
+
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]

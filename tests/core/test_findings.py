@@ -1,0 +1,164 @@
+"""The rules of ``mqgroups doctor``: each attribute that breaks or slows groups is found, and the usual values are in order."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqgroups.core.findings import (
+    Severity,
+    channel_findings,
+    client_file_findings,
+    connect_finding,
+    data_queue_findings,
+    q_mgr_findings,
+    status_queue_findings,
+)
+from mqgroups.core.model import Role
+
+OK, WARNING, ERROR = Severity.OK, Severity.WARNING, Severity.ERROR
+# As DEFINE QLOCAL makes a queue, with a backout queue.
+DATA: dict[str, int | str] = {
+    "CURDEPTH": 0, "MAXDEPTH": 5000, "GET": "ENABLED", "PUT": "ENABLED", "BOTHRESH": 3, "BOQNAME": "B", "MSGDLVSQ": "PRIORITY",
+    "SHARE": "YES", "DEFPSIST": "NO", "PROPCTL": "COMPAT", "CLUSTER": "", "DEFBIND": "OPEN", "PLATFORM": "MQPL_UNIX",
+}  # fmt: skip
+STATUS: dict[str, int | str] = {
+    "DEFTYPE": "PERMDYN",
+    "SHARE": "NO",
+    "MAXMSGL": 4_194_304,
+    "CLUSTER": "",
+    "GET": "ENABLED",
+    "PUT": "ENABLED",
+    "MSGDLVSQ": "FIFO",
+}
+BOTH = (Role.PUT, Role.GET)
+
+
+def wrong(findings):
+    """Return severity, attribute and first command of what is not in order."""
+    return [
+        (each.severity, each.subject.partition(": ")[2], each.mqsc[:1]) for each in findings if each.severity is not OK
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "roles", "expected"),
+    [
+        ({}, BOTH, []),
+        ({"PUT": "DISABLED"}, BOTH, [(ERROR, "PUT", ("ALTER QLOCAL('Q') PUT(ENABLED)",))]),
+        ({"PUT": "DISABLED"}, (Role.GET,), []),
+        ({"GET": "DISABLED"}, (Role.PUT,), []),
+        ({"GET": "DISABLED"}, BOTH, [(ERROR, "GET", ("ALTER QLOCAL('Q') GET(ENABLED)",))]),
+        ({"CURDEPTH": 5000}, BOTH, [(ERROR, "depth", ("ALTER QLOCAL('Q') MAXDEPTH(50000)",))]),
+        ({"CURDEPTH": 4001}, BOTH, [(WARNING, "depth", ("ALTER QLOCAL('Q') MAXDEPTH(50000)",))]),
+        ({"CURDEPTH": 4000}, BOTH, []),
+        ({"BOTHRESH": 0}, BOTH, [(WARNING, "BOTHRESH, BOQNAME", ("ALTER QLOCAL('Q') BOTHRESH(3)",))]),
+        ({"BOTHRESH": 0}, (Role.PUT,), []),
+        ({"BOQNAME": ""}, BOTH, [(WARNING, "BOTHRESH, BOQNAME", ())]),
+        ({"SHARE": "NO"}, BOTH, [(WARNING, "SHARE", ("ALTER QLOCAL('Q') SHARE DEFSOPT(SHARED)",))]),
+        ({"INDXTYPE": "NONE"}, BOTH, []),
+        (
+            {"INDXTYPE": "NONE", "PLATFORM": "MQPL_ZOS"},
+            BOTH,
+            [(ERROR, "INDXTYPE", ("ALTER QLOCAL('Q') INDXTYPE(GROUPID)",))],
+        ),
+        ({"INDXTYPE": "GROUPID", "PLATFORM": "MQPL_ZOS"}, BOTH, []),
+        ({"CAPEXPRY": "NOLIMIT"}, BOTH, []),
+        ({"CAPEXPRY": 600}, BOTH, [(WARNING, "CAPEXPRY", ("ALTER QLOCAL('Q') CAPEXPRY(NOLIMIT)",))]),
+        ({"DEFBIND": "NOTFIXED"}, BOTH, []),
+        (
+            {"DEFBIND": "NOTFIXED", "CLUSTER": "C"},
+            BOTH,
+            [(WARNING, "DEFBIND", ("ALTER QLOCAL('Q') DEFBIND(GROUP)",))],
+        ),
+    ],
+)
+def test_attributes_of_a_data_queue(change, roles, expected):
+    assert wrong(data_queue_findings("Q", {**DATA, **change}, roles)) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "expected"),
+    [
+        ("QMODEL", {}, []),
+        ("QLOCAL", {"DEFTYPE": "PREDEFINED"}, []),
+        ("QMODEL", {"DEFTYPE": "TEMPDYN"}, [(ERROR, "DEFTYPE", ("ALTER QMODEL('S') DEFTYPE(PERMDYN)",))]),
+        ("QLOCAL", {"DEFTYPE": "TEMPDYN"}, [(ERROR, "DEFTYPE", ())]),
+        ("QLOCAL", {"CLUSTER": "C"}, [(ERROR, "CLUSTER", ("ALTER QLOCAL('S') CLUSTER(' ') CLUSNL(' ')",))]),
+        ("QLOCAL", {"PUT": "DISABLED"}, [(ERROR, "PUT", ("ALTER QLOCAL('S') PUT(ENABLED)",))]),
+        ("QLOCAL", {"MAXMSGL": 1000}, [(WARNING, "MAXMSGL", ("ALTER QLOCAL('S') MAXMSGL(4194304)",))]),
+        ("QLOCAL", {"MSGDLVSQ": "PRIORITY"}, [(WARNING, "MSGDLVSQ", ("ALTER QLOCAL('S') MSGDLVSQ(FIFO)",))]),
+    ],
+)
+def test_attributes_of_a_status_queue(kind, change, expected):
+    assert wrong(status_queue_findings("S", kind, {**STATUS, **change})) == expected
+
+
+def test_a_shared_status_queue_has_to_be_shared():
+    assert wrong(status_queue_findings("S", "QLOCAL", STATUS, shared=True)) == [
+        (ERROR, "SHARE", ("ALTER QLOCAL('S') SHARE DEFSOPT(SHARED)",))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"HBINT": 300, "SHARECNV": 10, "MAXMSGL": 4_194_304, "Q.MAXMSGL": 4_194_304}, []),
+        ({"HBINT": 0}, [(WARNING, "HBINT", ("ALTER CHANNEL('C') CHLTYPE(SVRCONN) HBINT(60)",))]),
+        ({"HBINT": 301}, [(WARNING, "HBINT", ("ALTER CHANNEL('C') CHLTYPE(SVRCONN) HBINT(60)",))]),
+        ({"SHARECNV": 0}, [(WARNING, "SHARECNV", ("ALTER CHANNEL('C') CHLTYPE(SVRCONN) SHARECNV(1)",))]),
+        (
+            {"MAXMSGL": 1000, "Q.MAXMSGL": 2000},
+            [(WARNING, "MAXMSGL", ("ALTER CHANNEL('C') CHLTYPE(SVRCONN) MAXMSGL(2000)",))],
+        ),
+        # 0: as the queue manager's.
+        ({"MAXMSGL": 0, "Q.MAXMSGL": 2000}, []),
+    ],
+)
+def test_attributes_of_a_channel(facts, expected):
+    assert wrong(channel_findings("C", facts)) == expected
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"MAXUMSGS": 10_000, "MAXMSGL": 4_194_304, "Q.MAXMSGL": 4_194_304, "DEADQ": "D"}, []),
+        ({"MAXUMSGS": 100}, [(WARNING, "MAXUMSGS", ("ALTER QMGR MAXUMSGS(10000)",))]),
+        ({"MAXMSGL": 100, "Q.MAXMSGL": 200}, [(WARNING, "MAXMSGL", ("ALTER QMGR MAXMSGL(200)",))]),
+        ({"DEADQ": ""}, [(WARNING, "DEADQ", ())]),
+    ],
+)
+def test_attributes_of_a_queue_manager(facts, expected):
+    assert wrong(q_mgr_findings("QM1", facts)) == expected
+
+
+@pytest.mark.parametrize(
+    ("facts", "is_right"),
+    [
+        ({}, True),
+        ({"DEFRECON": "no"}, True),
+        ({"DEFRECON": "DISABLED"}, True),
+        ({"DEFRECON": "YES"}, False),
+        ({"DEFRECON": "QMGR"}, False),
+    ],
+)
+def test_automatic_reconnection_of_the_client_is_noticed(facts, is_right):
+    (found,) = client_file_findings("mqclient.ini", facts)
+    assert (found.severity is OK) == is_right
+
+
+def test_what_could_not_be_seen_is_no_finding():
+    assert list(data_queue_findings("Q", {}, BOTH)) == []
+    assert list(status_queue_findings("S", "QLOCAL", {})) == list(channel_findings("C", {})) == []
+
+
+def test_every_problem_has_a_reason_and_a_remedy():
+    bad: dict[str, int | str] = {
+        **DATA, "CURDEPTH": 5000, "GET": "DISABLED", "PUT": "DISABLED", "BOTHRESH": 0, "SHARE": "NO", "CLUSTER": "C",
+        "DEFBIND": "NOTFIXED", "CAPEXPRY": 1, "INDXTYPE": "NONE", "PLATFORM": "MQPL_ZOS",
+    }  # fmt: skip
+    found = [each for each in data_queue_findings("Q", bad, BOTH) if each.severity is not OK]
+    found += [connect_finding(reason, "MQCONNX failed") for reason in (2035, 2538, 2393, 9999)]
+    assert len(found) == 12
+    for each in found:
+        assert each.why
+        assert each.mqsc or each.remedy

@@ -1,0 +1,31 @@
+"""MQSC as text."""
+
+from __future__ import annotations
+
+from mqgroups.core.mqsc_text import attributes, commands
+
+FILE = """* About the file
+
+* About the queue
+* and its use
+DEFINE QLOCAL('A.B') +
+       DESCR('it''s (so)') NOSHARE +
+       MAXDEPTH(5000) REPLACE
+SET AUTHREC PROFILE('A.**') OBJTYPE(QUEUE) PRINCIPAL('u') AUTHADD(PUT,GET)
+"""
+
+
+def test_commands_are_joined_and_have_the_comments_before_them():
+    define, authority = commands(FILE)
+    assert define.comments == ("About the queue", "and its use")
+    assert define.attributes == {"QLOCAL": "A.B", "DESCR": "it's (so)", "MAXDEPTH": "5000"}
+    assert define.words == ["DEFINE", "NOSHARE", "REPLACE"]
+    assert authority.comments == ()
+    assert authority.attributes["AUTHADD"] == "PUT,GET"
+
+
+def test_what_display_shows_is_read():
+    shown = (
+        "AMQ8409I: Details\n   QUEUE(A)      TYPE(QLOCAL)\n   CLUSTER( )    CONNAME(host(1414))  BOQNAME( )\n   SHARE"
+    )
+    assert attributes(shown) == {"QUEUE": "A", "TYPE": "QLOCAL", "CLUSTER": "", "CONNAME": "host(1414)", "BOQNAME": ""}

@@ -1,0 +1,109 @@
+"""Groups of a queue of any length: the same whether they are in memory or in the temporary database."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mqgroups import errors
+from mqgroups.core.group_state import GroupState, judged
+from mqgroups.core.inspection import Browsed
+from mqgroups.operate.group_messages import messages_of_group
+from mqgroups.operate.group_store import GroupStore
+from mqgroups.operate.groups import browse_groups
+from tests.core.test_inspection import LAST, MIG, inspected
+from tests.operate.lost_records import A, put
+
+QUIET = "2026010112000000"
+
+
+def message(group, number, flags=MIG, when="2026010112000000"):
+    return Browsed(b"%024d" % group, number, 0, 10, flags, 1, 0, "app", when)
+
+
+def listed(store, sort="queue"):
+    store.judge(lambda _at, group: judged(group, (), QUIET))
+    return [(at, group) for at, group, _ in store.all(sort)]
+
+
+MESSAGES = st.lists(
+    st.tuples(
+        st.integers(0, 1),
+        st.builds(message, st.integers(0, 6), st.integers(1, 4), st.sampled_from([MIG, LAST])),
+    ),
+    max_size=40,
+)
+
+
+@given(MESSAGES, st.integers(1, 4))
+@example([(1, message(0, 1, MIG | LAST)), (0, message(0, 1)), (1, message(0, 1))], 1)
+def test_groups_are_counted_the_same_however_few_fit_in_memory(messages, most):
+    all_of_them: dict[tuple[int, bytes], list[Browsed]] = {}
+    store = GroupStore(most)
+    for at, each in messages:
+        store.add(at, each)
+        all_of_them.setdefault((at, each.group_id), []).append(each)
+    found = listed(store)
+    assert sorted(found, key=lambda each: (each[0], each[1].group_id)) == [
+        (at, inspected(many, group_id)) for (at, group_id), many in sorted(all_of_them.items())
+    ]
+    assert store.groups == len(all_of_them)
+    at_both = {group_id for at, group_id in all_of_them if (1 - at, group_id) in all_of_them}
+    assert {group_id for group_id, _ in store.split()} == at_both
+    store.close()
+
+
+@given(MESSAGES)
+def test_groups_come_in_the_order_of_their_first_message_on_the_queue(messages):
+    store = GroupStore(2)
+    for _, each in messages:
+        store.add(0, each)
+    assert [group.group_id for _, group in listed(store)] == list(dict.fromkeys(each.group_id for _, each in messages))
+    store.close()
+
+
+def test_the_memory_for_groups_does_not_grow_with_their_number():
+    def peak(groups):
+        tracemalloc.start()
+        store = GroupStore(500)
+        for number in range(groups):
+            store.add(0, message(number, 1, LAST))
+        store.judge(lambda _at, group: judged(group, (), QUIET))
+        assert sum(1 for _ in store.all("state")) == groups
+        store.close()
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    peak(100)
+    assert peak(20_000) < 2 * peak(2_000)
+
+
+def test_progress_is_told_and_an_alias_is_followed(owner):
+    for number in range(3):
+        put(owner, A, number + 1)
+    told = []
+    with browse_groups(
+        [owner.qmgr], owner.queue, lambda instance: told.append((instance.messages, instance.depth))
+    ) as found:
+        found.judge({}, "0")
+        (group,) = found.groups()
+        assert (group.group.messages, group.state, group.q_mgr_name) == (
+            3,
+            GroupState.BEING_PUT,
+            owner.target.q_mgr_name,
+        )
+    assert told == [(0, 3), (3, 3)]
+    assert [each.browsed.msg_seq_number for each in messages_of_group(owner.qmgr, owner.queue, A)] == [1, 2, 3]
+
+
+def test_a_name_or_an_identifier_that_is_not_valid_is_refused(owner):
+    with pytest.raises(errors.ConfigurationError):
+        browse_groups([owner.qmgr], "not a name")
+    with pytest.raises(errors.ConfigurationError):
+        next(messages_of_group(owner.qmgr, owner.queue, b"short"))
+    with pytest.raises(errors.QueueMissing):
+        browse_groups([owner.qmgr], "NO.SUCH.QUEUE")

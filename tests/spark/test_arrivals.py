@@ -1,0 +1,196 @@
+"""The groups that are new on a queue: each is found once, at a cost that depends on what is new; none is overlooked for long."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as some
+
+from mqgroups.spark.arrivals import Arrivals
+from mqgroups.spark.browse import Head
+from mqgroups.spark.offsets import Key
+
+
+class Queue:
+    """First messages in physical order, of which those in ``complete`` can be seen; each that is seen takes a second."""
+
+    def __init__(self):
+        self.order = []
+        self.complete = set()
+        self.now_s = 0.0
+        self.calls = 0
+        self._cursor = None
+        self.forgotten = []
+
+    def put(self, *keys, complete=True):
+        self.order += keys
+        self.complete.update(keys if complete else ())
+
+    def remove(self, key):
+        if self._cursor == key:
+            # The cursor stays where the message was.
+            self._cursor = self.order[self.order.index(key) - 1] if self.order.index(key) else None
+        self.order.remove(key)
+
+    def heads(self):
+        self._cursor = None
+        return self.more_heads(0)
+
+    def more_heads(self, _):
+        while True:
+            at = self.order.index(self._cursor) + 1 if self._cursor is not None else 0
+            self.calls += 1
+            self.now_s += 1
+            following = next((key for key in self.order[at:] if key in self.complete), None)
+            if following is None:
+                return
+            self._cursor = following
+            yield Head(following, False, 0)
+
+    def forget(self, keys):
+        self.forgotten += keys
+
+
+def key(number):
+    return Key(bytes([number]) * 24)
+
+
+def found(arrivals, known=(), most=None):
+    keys = []
+    for head in arrivals.found(lambda key: key in known):
+        keys.append(head.key)
+        if len(keys) == most:
+            break
+    arrivals.planned(keys)
+    return [each.identifier[0] for each in keys]
+
+
+def start(*numbers):
+    queue = Queue()
+    queue.put(*map(key, numbers))
+    return queue, Arrivals(queue, lambda: queue.now_s)
+
+
+def test_a_group_is_found_once_and_the_next_ones_cost_what_they_are():
+    queue, arrivals = start(*range(50))
+    known = list(map(key, range(50)))
+    assert found(arrivals) == list(range(50))
+    queue.put(key(100), key(101))
+    queue.calls = 0
+    assert found(arrivals, known) == [100, 101]
+    # Two groups, and the call that finds no more.
+    assert queue.calls == 3
+
+
+def test_what_does_not_fit_waits_and_is_not_looked_for_again():
+    queue, arrivals = start(1, 2, 3, 4)
+    assert found(arrivals, most=2) == [1, 2]
+    queue.calls = 0
+    assert found(arrivals, [key(1), key(2)], most=1) == [3]
+    assert queue.calls == 1
+    unused = iter(arrivals.found(lambda _: False))
+    assert next(unused).key == key(4)
+    assert arrivals.waiting == 1
+    queue.calls = 0
+    assert found(arrivals) == [4]
+
+
+def test_a_group_that_is_completed_behind_the_cursor_is_found_by_the_next_pass():
+    queue, arrivals = start()
+    queue.put(key(1), complete=False)
+    queue.put(*map(key, range(10, 20)))
+    assert found(arrivals) == list(range(10, 20))
+    known = list(map(key, range(10, 20)))
+    queue.complete.add(key(1))
+    # The first pass took eleven seconds: the next one is due 44 seconds later.
+    assert found(arrivals, known) == []
+    queue.now_s = 54
+    assert found(arrivals, known) == []
+    queue.now_s = 55
+    assert found(arrivals, known) == [1]
+
+
+def test_a_pass_goes_on_where_a_micro_batch_was_full():
+    queue, arrivals = start(*range(30))
+    known: list[Key] = []
+    for _ in range(3):
+        known += map(key, found(arrivals, known, most=10))
+    assert len(known) == 30
+    # Each group was seen once, and the end of the queue not yet.
+    assert queue.calls == 30
+    assert found(arrivals, known) == []
+    assert queue.calls == 31
+
+
+def test_only_what_was_there_is_found_when_it_is_closed():
+    queue, arrivals = start(1, 2)
+    arrivals.find_all_and_close()
+    queue.put(key(3))
+    assert (arrivals.waiting, arrivals.is_closed) == (2, True)
+    assert found(arrivals, [key(1)]) == [2]
+    assert arrivals.waiting == 0
+    assert list(arrivals.next_ones(lambda _: False, 10)) == []
+
+
+def test_what_is_removed_does_not_wait_any_more():
+    queue, arrivals = start(1, 2)
+    arrivals.find_all_and_close()
+    arrivals.removed([key(1)])
+    assert found(arrivals) == [2]
+    assert queue.forgotten == [key(1)]
+
+
+STEPS = some.lists(
+    some.one_of(
+        some.tuples(some.just("put"), some.integers(1, 5), some.booleans()),
+        some.tuples(some.just("complete"), some.integers(0, 50), some.just(True)),
+        some.tuples(some.just("plan"), some.integers(1, 4), some.just(True)),
+        some.tuples(some.just("remove"), some.integers(0, 50), some.just(True)),
+        some.tuples(some.just("later"), some.integers(0, 100), some.just(True)),
+    ),
+    max_size=30,
+)
+
+
+@given(STEPS)
+def test_every_group_is_found_once_whatever_happens_in_between(steps):
+    queue, arrivals = start()
+    planned: list[Key] = []
+    removed: list[Key] = []
+    number = 0
+
+    def known(key):
+        return key in planned and key not in removed
+
+    for step, value, flag in steps:
+        if step == "put":
+            for _ in range(value):
+                number += 1
+                queue.put(Key(number.to_bytes(24, "big")), complete=flag)
+        elif step == "complete" and queue.order:
+            queue.complete.add(queue.order[value % len(queue.order)])
+        elif step == "remove" and planned:
+            each = planned[value % len(planned)]
+            if each not in removed:
+                queue.remove(each)
+                arrivals.removed([each])
+                removed.append(each)
+        elif step == "later":
+            queue.now_s += value
+        elif step == "plan":
+            heads = []
+            for head in arrivals.found(known):
+                heads.append(head.key)
+                if len(heads) == value:
+                    break
+            arrivals.planned(heads)
+            assert not set(heads) & set(planned)
+            planned += heads
+    queue.now_s += 1_000_000
+    while heads := [head.key for head in arrivals.found(known)]:
+        arrivals.planned(heads)
+        planned += heads
+    queue.now_s += 1_000_000
+    heads = [head.key for head in arrivals.found(known)]
+    assert sorted([*planned, *heads], key=lambda each: each.identifier) == sorted(
+        {*removed, *(each for each in queue.order if each in queue.complete)}, key=lambda each: each.identifier
+    )

@@ -1,0 +1,315 @@
+"""The manifests of a source: what they list, how long they stay, and what is refused; on the queue manager under test too."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mqgroups.connection.holder import connection_of
+from mqgroups.embedded import Fault
+from mqgroups.errors import ConfigurationError, StatusQueueUnusable
+from mqgroups.mqi import constants as mqi
+from mqgroups.spark.errors import ManifestMissing, ManifestUnreadable
+from mqgroups.spark.manifest_queue import ManifestQueue
+from mqgroups.spark.manifests import Manifests
+from mqgroups.spark.offsets import Key, Offset, Planned
+from mqgroups.spark.reservation import ReservedQueue
+from tests.fix_mqi import OK
+
+SOURCE = "ab" * 24
+MODEL = "MQGROUPS.SHARED.STATUS.MODEL"
+
+
+class Messages:
+    """The messages on a status queue, by MsgId."""
+
+    name = "STATUS"
+
+    def __init__(self):
+        self.data = {}
+        self.units_of_work = 0
+        self.source = bytes.fromhex(SOURCE)
+
+    def browse(self, source):
+        assert source == self.source
+        return list(self.data.items())
+
+    def change(self, source, put, delete):
+        assert source == self.source
+        self.units_of_work += 1
+        for msg_id in delete:
+            del self.data[msg_id]
+        msg_ids = [b"%d-%d" % (self.units_of_work, number) for number in range(len(put))]
+        self.data.update(zip(msg_ids, put, strict=True))
+        return msg_ids
+
+    def values(self):
+        return [json.loads(data) for data in self.data.values()]
+
+    def kinds(self):
+        """Manifest and kind of each message: the number of a part, or 0 for a mark."""
+        return [(value["manifest"][0], value.get("part", 0)) for value in self.values()]
+
+
+def key(number):
+    return Key(number.to_bytes(24, "big"))
+
+
+def planned(*numbers):
+    return tuple(Planned(key(number), 10) for number in numbers)
+
+
+def named(digit):
+    return digit * 32
+
+
+def followed(manifests, offset, digit, *numbers):
+    return manifests.follow(offset, SOURCE, named(digit), planned(*numbers))
+
+
+def remove(manifests, offset, missed=(), now_s=1000):
+    by_manifest = manifests.to_remove(offset, now_s)
+    manifests.removed(by_manifest, frozenset(map(key, missed)), now_s)
+    return {each for keys in by_manifest.values() for each in keys}
+
+
+def test_a_manifest_is_put_and_another_process_reads_it():
+    messages = Messages()
+    one = followed(Manifests(messages), Offset(), "1", 1, 2)
+    assert messages.values() == [
+        {
+            "v": 1,
+            "manifest": named("1"),
+            "seq": 1,
+            "part": 1,
+            "parts": 1,
+            "groups": [[str(key(1)), 10], [str(key(2)), 10]],
+        }
+    ]
+    other = Manifests(messages)
+    other.learn(one)
+    assert other.groups(one) == planned(1, 2)
+    assert [other.knows(key(number)) for number in (1, 2, 3)] == [True, True, False]
+
+
+def test_a_hundred_thousand_groups_are_in_parts_that_fit_a_queue():
+    messages = Messages()
+    groups = [Planned(Key(number.to_bytes(24, "big"), "2026112113482001"), 10**9) for number in range(100_000)]
+    offset = Manifests(messages).follow(Offset(), SOURCE, named("1"), groups)
+    assert len(messages.data) == 10
+    assert max(map(len, messages.data.values())) < 1_000_000
+    other = Manifests(messages)
+    other.learn(offset)
+    assert list(other.groups(offset)) == groups
+
+
+def test_a_manifest_stays_until_no_offset_that_spark_begins_with_names_it():
+    messages = Messages()
+    manifests = Manifests(messages)
+    one = followed(manifests, Offset(), "1", 1)
+    two = followed(manifests, one, "2", 2)
+    assert two.pending == ((named("1"), 0),)
+    assert remove(manifests, one) == {key(1)}
+    # The log has ``two``, which names both: the mark says that the first is gone.
+    assert messages.kinds() == [("1", 1), ("2", 1), ("1", 0)]
+    three = followed(manifests, two, "3", 3)
+    assert messages.kinds() == [("2", 1), ("1", 0), ("3", 1)]
+    assert three.pending == ((named("2"), 0),)
+    assert remove(manifests, three) == {key(2), key(3)}
+    manifests.tidy(three)
+    assert messages.kinds() == [("2", 0), ("3", 0)]
+    other = Manifests(messages)
+    other.learn(three)
+    assert not any(other.knows(key(number)) for number in (1, 2, 3))
+    four = followed(other, three, "4", 4)
+    other.tidy(four)
+    assert messages.kinds() == [("4", 1)]
+    assert four.pending == ()
+
+
+def test_nothing_is_changed_for_nothing():
+    messages = Messages()
+    manifests = Manifests(messages)
+    manifests.tidy(Offset())
+    one = followed(manifests, Offset(), "1", 1)
+    manifests.learn(one)
+    manifests.tidy(one)
+    remove(manifests, one)
+    remove(manifests, one)
+    manifests.tidy(one)
+    manifests.tidy(one)
+    # The manifest, its mark, and the end of its part.
+    assert messages.units_of_work == 3
+
+
+def test_a_manifest_that_no_offset_names_is_deleted_by_the_next_process():
+    messages = Messages()
+    first = Manifests(messages)
+    one = followed(first, Offset(), "1", 1)
+    followed(first, one, "2", 2)
+    # The driver died before the log had the second offset.
+    other = Manifests(messages)
+    other.learn(one)
+    assert not other.knows(key(2))
+    again = followed(other, one, "3", 2, 3)
+    assert messages.kinds() == [("1", 1), ("3", 1)]
+    assert (again.seq, again.pending) == (2, ((named("1"), 0),))
+
+
+def test_an_offset_that_spark_did_not_begin_with_is_offered_again():
+    messages = Messages()
+    manifests = Manifests(messages)
+    assert manifests.offered(Offset()) is None
+    one = followed(manifests, Offset(), "1", 1)
+    assert manifests.offered(Offset()) == one
+    manifests.tidy(Offset())
+    assert messages.kinds() == [("1", 1)]
+    assert manifests.offered(one) is None
+    two = followed(manifests, one, "2", 2)
+    assert (manifests.offered(Offset()), manifests.offered(one)) == (None, two)
+
+
+def test_what_was_missed_stays_known_and_is_removed_for_the_last_time_after_ten_minutes():
+    messages = Messages()
+    manifests = Manifests(messages)
+    one = followed(manifests, Offset(), "1", 1, 2)
+    assert remove(manifests, one, missed=[2]) == {key(1), key(2)}
+    assert [manifests.knows(key(number)) for number in (1, 2)] == [False, True]
+    assert messages.kinds() == [("1", 1)]
+    two = followed(manifests, one, "2", 3)
+    assert two.pending == ((named("1"), 1000),)
+    assert remove(manifests, two, now_s=1599) == {key(3)}
+
+    other = Manifests(messages)
+    other.learn(two)
+    # It does not know which ones were missed.
+    assert [other.knows(key(number)) for number in (1, 2, 3)] == [True, True, False]
+    assert remove(other, two, now_s=1599) == set()
+    assert remove(other, two, missed=[1, 2], now_s=1600) == {key(1), key(2)}
+    assert followed(other, two, "3", 4).pending == ()
+
+
+@pytest.mark.parametrize("groups", [1, 10_001])
+def test_a_manifest_that_is_missing_in_part_or_whole_stops_the_query(groups):
+    messages = Messages()
+    numbers = [Planned(key(number), 1) for number in range(groups)]
+    one = Manifests(messages).follow(Offset(), SOURCE, named("1"), numbers)
+    del messages.data[next(iter(messages.data))]
+    with pytest.raises(ManifestMissing, match="is not on status queue STATUS") as refused:
+        Manifests(messages).learn(one)
+    assert (refused.value.manifest, refused.value.found, refused.value.expected) == (
+        named("1"),
+        *((0, 0) if groups == 1 else (1, 2)),
+    )
+
+
+def test_a_micro_batch_that_was_removed_cannot_be_read_again():
+    messages = Messages()
+    manifests = Manifests(messages)
+    one = followed(manifests, Offset(), "1", 1)
+    remove(manifests, one)
+    for each in (manifests, Manifests(messages)):
+        each.learn(one)
+        with pytest.raises(ManifestMissing):
+            each.groups(one)
+
+
+def test_a_part_that_is_there_twice_counts_once():
+    messages = Messages()
+    one = followed(Manifests(messages), Offset(), "1", 1, 2)
+    messages.data[b"again"] = next(iter(messages.data.values()))
+    other = Manifests(messages)
+    other.learn(one)
+    assert other.groups(one) == planned(1, 2)
+    two = followed(other, one, "2", 3)
+    remove(other, two)
+    other.tidy(two)
+    assert messages.kinds() == [("1", 0), ("2", 0)]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{}", b"[]", b"\xff", b'{"v": 2, "manifest": "1"}', b'{"v": 1, "manifest": "1", "part": 1, "parts": 1}'],
+)
+def test_what_is_no_manifest_is_refused_by_its_msg_id(data):
+    messages = Messages()
+    messages.data[b"\x01\x02"] = data
+    with pytest.raises(ManifestUnreadable, match="MsgId 0102"):
+        Manifests(messages).learn(Offset(SOURCE, 1, named("1")))
+
+
+# --- the status queue itself, on the queue manager under test
+
+
+@pytest.fixture
+def opened(owner, make_queue):
+    """A function that opens the owner's queue, and a status queue for it, as a source does."""
+
+    def open_queue(name=None, model=MODEL, **connection):
+        q_mgr = connection_of(owner.connect(**connection))
+        reserved = ReservedQueue(q_mgr, owner.queue, exclusive=False, wait_s=0)
+        return ManifestQueue(q_mgr, reserved, name or make_queue(), model)
+
+    return open_queue
+
+
+def test_messages_are_put_and_deleted_together_and_those_of_other_sources_are_not_seen(opened):
+    queue = opened()
+    source, other = b"S" * 24, b"O" * 24
+    (unseen,) = queue.change(other, [b"other"], ())
+    one, two = queue.change(source, [b"one", b"two"], ())
+    assert queue.browse(source) == [(one, b"one"), (two, b"two")]
+    (three,) = queue.change(source, [b"three" * 100_000], [one, b"not there" + bytes(15)])
+    assert queue.browse(source) == [(two, b"two"), (three, b"three" * 100_000)]
+    assert queue.change(source, (), [two, three, unseen]) == []
+    assert queue.browse(source) == []
+    assert queue.browse(other) == [(unseen, b"other")]
+
+
+def test_messages_are_persistent_text_and_never_expire(owner, opened, make_queue):
+    name = make_queue()
+    opened(name).change(b"S" * 24, [b"{}"], ())
+    handle = owner.eye.open(name, mqi.MQOO_BROWSE)
+    got = handle.get(mqi.MQGMO_BROWSE_FIRST)
+    handle.close()
+    md = got.md
+    assert (got.code, got.data, md.Format, md.CodedCharSetId) == (OK, b"{}", b"MQSTR   ", 1208)
+    assert (md.Persistence, md.Expiry, md.CorrelId) == (mqi.MQPER_PERSISTENT, mqi.MQEI_UNLIMITED, b"S" * 24)
+
+
+def test_the_status_queue_is_made_from_its_model(owner, opened):
+    name = "MQGROUPS.SOURCE.MADE"
+    opened(name).change(b"S" * 24, [b"{}"], ())
+    handle = owner.eye.open(name, mqi.MQOO_INPUT_SHARED)
+    assert handle.get().data == b"{}"
+    assert handle.close(mqi.MQCO_DELETE) == OK
+
+
+def test_the_data_queue_is_not_a_status_queue(owner, opened):
+    with pytest.raises(ConfigurationError, match="is also the data queue"):
+        opened(owner.queue)
+
+
+def test_a_status_queue_that_ends_with_its_connection_is_refused(opened):
+    with pytest.raises(StatusQueueUnusable, match="temporary dynamic"):
+        opened("MQGROUPS.SOURCE.TEMPORARY", "MQGROUPS.CLAIM.MODEL")
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(("verb", "calls"), [("MQGET", 3), ("MQPUT", 2), ("MQCMIT", 1)])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_change_is_made_when_the_connection_is_lost_at_any_call(opened, faults, verb, calls, when):
+    queue = opened(reconnect_wait_s=30)
+    source = b"S" * 24
+    for number in range(1, calls + 1):
+        old = queue.change(source, [b"old 1", b"old 2", b"old 3"], ())
+        faults.arm(Fault("drop", when, number, verb))
+        new = queue.change(source, [b"new 1", b"new 2"], old)
+        assert faults.faults_fired() == 1
+        faults.clear_faults()
+        there = queue.browse(source)
+        # A commit whose reply was lost is done again: then everything that was put is there twice.
+        assert [data for _, data in there] == [b"new 1", b"new 2"] * (2 if (verb, when) == ("MQCMIT", "after") else 1)
+        assert [msg_id for msg_id, _ in there][-2:] == new
+        queue.change(source, (), [msg_id for msg_id, _ in there])

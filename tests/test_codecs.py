@@ -1,0 +1,336 @@
+"""Codecs: values instead of bytes, on both sides; and a message that cannot be decoded is poison, by the queue's rules."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+import struct
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mqgroups import codecs, errors
+from mqgroups.embedded import Fault
+from mqgroups.mqi import constants as mq
+from tests.each_call import each_call
+from tests.fix_mqi import OK
+from tests.get.test_poison import empty
+
+VALUES = [{"order": 815, "lines": [1, 2.5, None, True]}, "Grüße", [], 0, None]
+BACKOUT = "TEST.BACKOUT"
+GOOD = [b"1", b"[2]", b'"3"', b"4", b"null"]
+SECRET = b"{secret"
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+NUMBER = SimpleNamespace(
+    encode=lambda value: struct.pack(">i", value), decode=lambda data: struct.unpack(">i", data)[0]
+)
+
+
+def put_values(owner, values, **more):
+    """Put a group of values."""
+    with owner.producer(**more) as producer, producer.group() as group:
+        for value in values:
+            group.put_value(value)
+
+
+def values(owner, **more):
+    """Get all groups of values."""
+    with owner.consumer(**more) as consumer:
+        return [[message.value for message in group] for group in consumer]
+
+
+@pytest.fixture
+def poisoned(make_owner):
+    """An owner whose queue has BOTHRESH(2) and a backout queue, which is empty afterwards; a bad message is the third of six."""
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    owner.put_raw_group([*GOOD[:2], SECRET, *GOOD[2:]])
+    yield owner
+    empty(owner, BACKOUT)
+
+
+# --- the codecs
+
+
+@given(json_values)
+def test_a_json_value_comes_back(value):
+    assert codecs.json.decode(codecs.json.encode(value)) == value
+
+
+@given(st.text())
+def test_text_comes_back(value):
+    assert codecs.text.decode(codecs.text.encode(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("codec", "value", "why"),
+    [
+        (codecs.json, float("nan"), "not JSON compliant"),
+        (codecs.json, {"inner": object()}, "Object of type object is not JSON serializable"),
+        (codecs.json, {1, 2}, "set"),
+        (codecs.text, b"bytes", "codecs.text encodes str, got bytes"),
+    ],
+    ids=["nan", "object", "set", "bytes"],
+)
+def test_a_value_that_has_no_such_data_is_refused_and_the_group_goes_on(owner, codec, value, why):
+    with owner.producer(codec=codec) as producer, producer.group() as group:
+        with pytest.raises(errors.MessageRefused, match=why):
+            group.put_value(value)
+        group.put_value("good")
+    assert values(owner, codec=codec) == [["good"]]
+
+
+@pytest.mark.parametrize(
+    ("codec", "data", "why"),
+    [
+        (codecs.json, b"{secret", "it is not JSON: Expecting property name enclosed in double quotes at position 1"),
+        (codecs.json, b"NaN", "it is not JSON: NaN is not defined in JSON"),
+        (codecs.json, b"[" * 100_000, "it is not JSON: .*recursion"),
+        (codecs.json, b"\xff", "it is not JSON: the byte at position 0 is not UTF-8"),
+        (codecs.text, b"ab\xff", "the byte at position 2 is not UTF-8"),
+    ],
+    ids=["json", "nan", "deep", "no text", "text"],
+)
+def test_data_that_is_no_such_value_is_not_decoded_and_not_shown(codec, data, why):
+    with pytest.raises(errors.NotDecoded, match=why) as caught:
+        codec.decode(data)
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+    assert "secret" not in str(caught.value)
+
+
+# --- through a queue
+
+
+@pytest.mark.parametrize("every", [1, 2, 100])
+def test_values_are_put_as_text_and_got_as_they_were(owner, every):
+    put_values(owner, VALUES, codec=codecs.json, commit_every=every)
+    found = owner.on_queue()
+    assert [json.loads(one.data) for one in found] == VALUES
+    assert {(one.md.Format, one.md.CodedCharSetId) for one in found} == {(b"MQSTR   ", 1208)}
+    assert values(owner, codec=codecs.json, commit_every=every) == [VALUES]
+
+
+def test_every_object_with_encode_and_decode_is_a_codec(owner):
+    put_values(owner, [1, -2], codec=NUMBER)
+    assert [(one.data, one.md.Format) for one in owner.on_queue()] == [
+        (b"\0\0\0\1", b"        "),
+        (b"\xff\xff\xff\xfe", b"        "),
+    ]
+    assert values(owner, codec=NUMBER) == [[1, -2]]
+
+
+def test_bytes_and_text_can_be_put_beside_values(owner):
+    with owner.producer(codec=codecs.json) as producer, producer.group(properties={"file": "a"}) as group:
+        group.put_value(1, properties={"row": 1}, correl_id=b"c" * 24)
+        group.put(b"2")
+        group.put_value(3, format="MQSTR")
+        group.put_value(4, last=True)
+    with owner.consumer(codec=codecs.json) as consumer:
+        for group in consumer:
+            first, *others = list(group)
+    assert (first.value, dict(first.properties), first.correl_id) == (1, {"file": "a", "row": 1}, b"c" * 24)
+    assert [message.value for message in others] == [2, 3, 4]
+
+
+def test_text_in_another_ccsid_is_decoded_by_it(owner):
+    owner.put_raw('{"käse": 1}'.encode("cp500"), Format=mq.MQFMT_STRING, CodedCharSetId=500)
+    assert values(owner, codec=codecs.json) == [[{"käse": 1}]]
+
+
+def test_a_value_without_a_codec_is_an_error_of_the_program(owner):
+    with owner.producer() as producer, producer.group() as group:
+        with pytest.raises(errors.GroupUsage, match="put_value needs a codec"):
+            group.put_value(1)
+        group.put(b"1")
+    with owner.consumer() as consumer:
+        for group in consumer:
+            for message in group:
+                with pytest.raises(errors.GroupUsage, match="the consumer has no codec"):
+                    _ = message.value
+
+
+def test_a_codec_decodes_no_streams(owner):
+    with pytest.raises(errors.ConfigurationError, match="cannot be combined with stream=True"):
+        owner.consumer(codec=codecs.json, stream=True)
+
+
+def test_a_pipe_decodes_and_encodes(owner, make_queue):
+    put_values(owner, [1, 2, 3, 4, 5], codec=codecs.json)
+    target = make_queue()
+    settings = {"name": owner.name, "commit_every": 2, "owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0}
+    with owner.qmgr.group_pipe(owner.queue, target, codec=codecs.json, **settings) as pipe:
+        for incoming, outgoing in pipe:
+            for message in incoming:
+                if message.value < 5:
+                    outgoing.put_value({"twice": message.value * 2})
+    # The last message, for which nothing was put, ends the group without data.
+    assert values(owner, queue=target, codec=codecs.json) == [[{"twice": number} for number in (2, 4, 6, 8)] + [None]]
+
+
+# --- what cannot be decoded
+
+
+def run(owner, **more):
+    """Get everything with a checkpoint; returns what was handled, also in runs that fail, and what was flushed."""
+    handled: list[object] = []
+    flushed: list[object] = []
+    with owner.consumer(codec=codecs.json, **more) as consumer:
+
+        @consumer.before_commit
+        def flush(group):
+            flushed[:] = handled
+
+        try:
+            for group in consumer:
+                for message in group:
+                    handled.append(message.value)
+        except errors.MQGroupsError as error:
+            return handled, flushed, error
+    return handled, flushed, None
+
+
+@pytest.mark.parametrize("policy", ["halt", "ignore"])
+@pytest.mark.parametrize("every", [1, 2, 3, 100])
+def test_a_message_that_does_not_decode_halts_its_consumer_which_commits_those_before_it(poisoned, policy, every):
+    before, flushed, error = run(poisoned, commit_every=every, poison=policy)
+    assert (before, flushed) == ([1, [2]], [1, [2]])
+    assert isinstance(error, errors.PoisonMessage)
+    assert (error.msg_seq_number, error.backout_count) == (3, 0)
+    assert error.reason == "it is not JSON: Expecting property name enclosed in double quotes at position 1"
+    assert "secret" not in str(error)
+    assert pickle.loads(pickle.dumps(error)).reason == error.reason
+    # It stays, whatever its backout count has become, and the rest comes once it can be decoded.
+    for _ in range(4):
+        again, _, error = run(poisoned, commit_every=every, poison=policy)
+        assert (again, error.reason.startswith("it is not JSON")) == ([], True)
+    assert poisoned.data() == [SECRET, *GOOD[2:]]
+    assert poisoned.get_groups(poison="ignore") == [[SECRET, *GOOD[2:]]]
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 100])
+def test_a_message_that_does_not_decode_is_moved_away_and_its_group_goes_on(poisoned, every, caplog):
+    caplog.set_level(logging.WARNING, logger="mqgroups")
+    handled, flushed, error = run(poisoned, commit_every=every, poison="skip")
+    assert (handled, error) == ([1, [2], "3", 4, None], None)
+    assert flushed == handled
+    assert [found.data for found in poisoned.on_queue(BACKOUT)] == [SECRET]
+    (line,) = (record.getMessage() for record in caplog.records)
+    assert "message 3 of group" in line
+    assert "cannot be decoded (it is not JSON" in line
+    assert poisoned.records("get") == []
+
+
+@pytest.mark.parametrize("payloads", [[SECRET], [SECRET, b"1"], [b"1", SECRET], [SECRET, SECRET]], ids=str)
+def test_the_first_and_the_last_message_may_be_moved_too(make_owner, payloads):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    owner.put_raw_group(payloads)
+    owner.put_raw_group([b"9"])
+    handled, _, error = run(owner, poison="skip")
+    assert (handled, error) == ([1] * payloads.count(b"1") + [9], None)
+    assert [found.data for found in owner.on_queue(BACKOUT)] == [SECRET] * payloads.count(SECRET)
+    empty(owner, BACKOUT)
+
+
+def test_the_rest_of_its_group_may_be_moved_away(poisoned):
+    handled, flushed, error = run(poisoned, commit_every=100, poison="quarantine")
+    assert (handled, flushed) == ([1, [2]], [1, [2]])
+    assert isinstance(error, errors.GroupQuarantined)
+    assert (error.msg_seq_number, error.reason[:14]) == (3, "it is not JSON")
+    assert [found.data for found in poisoned.on_queue(BACKOUT)] == [SECRET, *GOOD[2:]]
+
+
+def test_where_the_queue_has_no_bothresh_nothing_is_moved(owner):
+    owner.put_raw_group([b"1", SECRET])
+    handled, _, error = run(owner, poison="skip")
+    assert (handled, type(error), error.threshold) == ([1], errors.PoisonMessage, 0)
+    assert owner.data() == [SECRET]
+    owner.get_groups()
+
+
+def test_text_in_a_ccsid_that_python_does_not_know_is_not_decoded(owner):
+    owner.put_raw(b"1", Format=mq.MQFMT_STRING, CodedCharSetId=4971)
+    _, _, error = run(owner)
+    assert error.reason == "Python has no codec for its CCSID, 4971"
+    owner.get_groups()
+
+
+def test_a_codec_of_ones_own_does_not_show_data_by_its_errors(owner):
+    owner.put_raw_group([b"secret"])
+
+    def decode(data):
+        raise UnicodeDecodeError("x", data, 0, 1, data.decode())
+
+    with owner.consumer(codec=SimpleNamespace(encode=None, decode=decode)) as consumer:
+        with pytest.raises(errors.PoisonMessage, match=r"cannot be decoded \(UnicodeDecodeError\)") as caught:
+            [list(group) for group in consumer]
+        assert "secret" not in repr(caught.value)
+        assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+    owner.get_groups()
+
+
+def test_another_failure_of_a_codec_is_the_programs_own_and_the_group_goes_on(owner):
+    put_values(owner, [1, 2, 3, 4, 5], codec=codecs.json)
+    failures = iter([False, False, False, True])
+
+    def decode(data):
+        if next(failures, False):
+            raise ConnectionError("the schema registry does not answer")
+        return json.loads(data)
+
+    codec = SimpleNamespace(encode=None, decode=decode)
+    with owner.consumer(codec=codec) as consumer:
+        with pytest.raises(ConnectionError):
+            [list(group) for group in consumer]
+        assert [[message.value for message in group] for group in consumer] == [[3, 4, 5]]
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("when", ["before", "after"])
+@each_call(least=20, most=44)
+def test_it_is_moved_away_once_whatever_call_loses_the_connection(make_owner, faults, when, call):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    owner.put_raw_group([*GOOD[:2], SECRET, *GOOD[2:]])
+    connection = owner.connect(reconnect_wait_s=30)
+    faults.clear_faults()
+    faults.arm(Fault("drop", when, nth=call.nth))
+    handled, _, error = run(owner, qmgr=connection, commit_every=3, poison="skip")
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    assert (handled, error) == ([1, [2], "3", 4, None], None)
+    assert [found.data for found in owner.on_queue(BACKOUT)] == [SECRET]
+    empty(owner, BACKOUT)
+    connection.close()
+    call.check(fired)
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("when", ["before", "after"])
+@each_call(least=20, most=44)
+def test_those_before_it_are_committed_once_whatever_call_loses_the_connection(make_owner, faults, when, call):
+    owner = make_owner()
+    owner.put_raw_group([*GOOD[:2], SECRET, *GOOD[2:]])
+    connection = owner.connect(reconnect_wait_s=30)
+    faults.clear_faults()
+    faults.arm(Fault("drop", when, nth=call.nth))
+    handled, flushed, error = run(owner, qmgr=connection, commit_every=100)
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    assert (handled, flushed, type(error)) == ([1, [2]], [1, [2]], errors.PoisonMessage)
+    assert owner.get_groups() == [[SECRET, *GOOD[2:]]]
+    connection.close()
+    call.check(fired)
+
+
+def test_a_message_that_is_in_no_group_is_halted_at_too(owner):
+    handle = owner.eye.open(owner.queue, mq.MQOO_OUTPUT)
+    assert handle.put(SECRET).code == OK
+    handle.close()
+    handled, _, error = run(owner)
+    assert (handled, error.msg_seq_number) == ([], 1)
+    owner.get_groups()

@@ -1,0 +1,244 @@
+"""Progress: a hook is told of each commit once, whatever is lost; and a bar is drawn at a terminal only."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import pty
+import re
+import subprocess
+import sys
+
+import pytest
+
+import mqgroups
+from mqgroups import errors
+from mqgroups.embedded import Fault
+from mqgroups.progress import short_size
+from tests.each_call import each_call
+
+THIS = [b"%d" % number for number in range(7)]
+RECONNECTS = {"reconnect_wait_s": 30}
+
+
+def put(owner, told, connection=None, **more):
+    """Put one group with a name."""
+    with owner.producer(connection, on_progress=told, **more) as producer, producer.group(name="file") as group:
+        for number, data in enumerate(THIS[group.resume_from :], group.resume_from + 1):
+            group.set_checkpoint(number)
+            group.put(data)
+
+
+def get(owner, told, connection=None, **more):
+    """Get all groups."""
+    with owner.consumer(connection, on_progress=told, **more) as consumer:
+        return [[message.data for message in group] for group in consumer]
+
+
+def places(told):
+    return [(one.unit_of_work, one.messages, one.msg_seq_number, one.group_ended) for one in told]
+
+
+def test_each_commit_of_a_producer_is_told(owner):
+    told: list[mqgroups.Progress] = []
+    put(owner, told.append, commit_every=3)
+    (group_id,) = {found.group_id for found in owner.on_queue()}
+    assert places(told) == [(1, 3, 3, False), (2, 3, 6, False), (3, 1, 7, True)]
+    assert {(one.role, one.name, one.queue) for one in told} == {("put", owner.name, owner.queue)}
+    assert {(one.group_id, one.group_name) for one in told} == {(group_id, "file")}
+    assert [one.checkpoint for one in told] == [3, 6, 7]
+    assert [(one.data_bytes, one.total_bytes, one.total_messages) for one in told] == [(3, 3, 3), (3, 6, 6), (1, 7, 7)]
+    last = told[-1]
+    assert 0 < last.rate == last.total_messages / last.total_seconds
+    assert pickle.loads(pickle.dumps(last)) == last
+
+
+def test_each_commit_of_a_consumer_is_told_and_counted_from_its_start(owner):
+    put(owner, None)
+    qmgr = owner.connect()
+    for message in next(iter(owner.consumer(qmgr))):
+        if message.msg_seq_number == 5:
+            break
+    qmgr.close()
+    told: list[mqgroups.Progress] = []
+    assert get(owner, told.append) == [THIS[4:]]
+    assert places(told) == [(3, 2, 6, False), (4, 1, 7, True)]
+    assert [(one.role, one.total_messages, one.group_name) for one in told] == [("get", 2, "file"), ("get", 3, "file")]
+
+
+def test_what_was_backed_out_is_not_told(owner):
+    told: list[mqgroups.Progress] = []
+    with owner.producer(on_progress=told.append) as producer:
+        with pytest.raises(ZeroDivisionError), producer.group() as group:  # noqa: PT012 - the block is left by it
+            for data in THIS[:6]:
+                group.put(data)
+            raise ZeroDivisionError
+        assert sum(one.messages for one in told) == 4
+        with producer.group() as group:
+            for data in THIS[group.resume_from :]:
+                group.put(data)
+    assert [one.total_messages for one in told] == [2, 4, 6, 7]
+
+
+def test_units_of_work_without_messages_are_not_told(owner):
+    told: list[mqgroups.Progress] = []
+    with owner.producer(on_progress=told.append):
+        pass
+    assert get(owner, told.append) == told == []
+
+
+def test_a_pipe_tells_of_its_getting_side(owner, make_queue):
+    owner.put_group(THIS)
+    told: list[mqgroups.Progress] = []
+    settings = {"name": owner.name, "commit_every": 3, "owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0}
+    with owner.qmgr.group_pipe(owner.queue, make_queue(), on_progress=told.append, **settings) as pipe:
+        for incoming, outgoing in pipe:
+            for message in incoming:
+                outgoing.put(message.data * 3)
+    assert [(one.role, *place) for one, place in zip(told, places(told), strict=True)] == [
+        ("get", 1, 3, 3, False),
+        ("get", 2, 3, 6, False),
+        ("get", 3, 1, 7, True),
+    ]
+
+
+class Full(errors.MQGroupsError):
+    """An error of a hook that looks like one of the library's own."""
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, Full])
+@pytest.mark.parametrize("nth", [1, 2, 4])
+def test_a_commit_stands_if_the_hook_fails_and_the_same_objects_go_on(owner, error, nth):
+    def fail(progress):
+        told.append(progress)
+        if len(told) == nth:
+            raise error
+
+    told: list[mqgroups.Progress] = []
+    with owner.producer(on_progress=fail) as producer:
+        with pytest.raises(error), producer.group() as group:  # noqa: PT012 - the block is left by it
+            for data in THIS:
+                group.put(data)
+        rest = THIS[told[-1].msg_seq_number :] or [b"8"]
+        with producer.group() as group:
+            assert group.resume_from == (told[-1].msg_seq_number if nth < 4 else 0)
+            for data in rest:
+                group.put(data)
+    assert owner.data() == [*THIS, *([b"8"] if nth == 4 else [])]
+    assert [one.unit_of_work for one in told] == list(range(1, len(told) + 1))
+    told.clear()
+    handled: list[bytes] = []
+    with owner.consumer(on_progress=fail) as consumer:
+        for _ in range(2):
+            try:
+                for got in consumer:
+                    for message in got:
+                        handled.append(message.data)
+            except error:
+                pass
+    assert owner.data() == []
+    # The commit stands, so the message before it does not come again.
+    assert handled == [*THIS, *([b"8"] if nth == 4 else [])]
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("when", ["before", "after"])
+@each_call(least=20, most=32)
+def test_a_producers_commits_are_told_once_whatever_call_loses_the_connection(make_owner, faults, when, call):
+    owner = make_owner()
+    told: list[mqgroups.Progress] = []
+    connection = owner.connect(**RECONNECTS)
+    faults.clear_faults()
+    faults.arm(Fault("drop", when, nth=call.nth))
+    put(owner, told.append, connection)
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    assert places(told) == [(1, 2, 2, False), (2, 2, 4, False), (3, 2, 6, False), (4, 1, 7, True)]
+    assert [one.total_bytes for one in told] == [2, 4, 6, 7]
+    assert {one.group_name for one in told} == {"file"}
+    connection.close()
+    call.check(fired)
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("when", ["before", "after"])
+@each_call(least=20, most=44)
+def test_a_consumers_commits_are_told_once_whatever_call_loses_the_connection(make_owner, faults, when, call):
+    owner = make_owner()
+    told: list[mqgroups.Progress] = []
+    put(owner, None)
+    connection = owner.connect(**RECONNECTS)
+    faults.clear_faults()
+    faults.arm(Fault("drop", when, nth=call.nth))
+    assert get(owner, told.append, connection) == [THIS]
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    assert places(told) == [(1, 2, 2, False), (2, 2, 4, False), (3, 2, 6, False), (4, 1, 7, True)]
+    connection.close()
+    call.check(fired)
+
+
+# --- the bar
+
+PROGRAM = """
+with connect() as qmgr, mqgroups.ProgressBar(total=7) as bar:
+    with qmgr.group_producer(queue, name=name, commit_every=2, on_progress=bar) as producer:
+        with producer.group(name="[file]") as group:
+            for number in range(7):
+                group.put(b"x" * 1000)
+    print("printed")
+"""
+
+
+def at_a_terminal(command, environment):
+    """Run a command with a terminal as standard error; returns what it wrote there, and to standard output."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        drawn = b""
+        while True:
+            try:
+                more = os.read(ours, 65_536)
+            except OSError:
+                break
+            if not more:
+                break
+            drawn += more
+        assert process.stdout is not None
+        printed = process.stdout.read()
+    os.close(ours)
+    assert process.returncode == 0, drawn
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", drawn.decode()), printed.decode()
+
+
+def test_at_a_terminal_the_bar_shows_what_is_committed(owner, program):
+    drawn, printed = at_a_terminal(program.command(PROGRAM), {**program.environment, "TERM": "xterm", "COLUMNS": "120"})
+    last = drawn.rstrip().splitlines()[-1]
+    for words in (f"{owner.name} [file]", "7 messages", "7.0 kB", "/s"):
+        assert words in last
+    assert printed == "printed\n"
+
+
+def test_without_a_terminal_nothing_is_drawn(owner, program):
+    done = program.run(PROGRAM)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "printed\n", "")
+
+
+def test_without_a_terminal_rich_is_not_needed(owner, program):
+    done = program.run("sys.modules['rich'] = None\n" + PROGRAM)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "printed\n", "")
+
+
+def test_at_a_terminal_a_missing_rich_is_named_with_its_remedy(monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    with pytest.raises(errors.ConfigurationError, match=r"pip install 'mqgroups\[cli\]'"):
+        mqgroups.ProgressBar().__enter__()
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (3_145_728, "3.1 MB"), (5 * 10**15, "5000.0 TB")],
+)
+def test_sizes_are_short(size, text):
+    assert short_size(size) == text

@@ -1,0 +1,325 @@
+"""Workers: groups are shared, each is handled once, whatever ends a worker; and all of them stop in order."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import mqgroups
+from mqgroups import errors, operate
+from mqgroups.workers import supervisor
+from tests.fix_mqi import PATIENCE_S
+from tests.workers import handlers
+from tests.workers.conftest import wait_until
+
+
+def test_each_group_goes_whole_to_one_worker_and_nothing_is_left(site, threads):
+    groups = site.put_groups(6)
+    workers = site.run_until(site.is_done, handlers.write, threads=threads)
+    assert site.handled() == groups
+    assert site.status_queues() == []
+    assert [one.name for one in workers.status()] == [f"{site.owner.name}.{number}" for number in (1, 2)]
+    assert sum(one.groups for one in workers.status()) == 6
+    assert all(one.restarts == 0 and not one.running and not one.ready for one in workers.status())
+
+
+def test_an_async_handler_is_awaited(site, threads):
+    groups = site.put_groups(3)
+    site.run_until(site.is_done, handlers.write_awaiting, threads=threads)
+    assert site.handled() == groups
+
+
+def test_workers_that_are_pipes_put_each_group_once(site, threads):
+    groups = site.put_groups(5)
+    site.run_until(site.is_done, handlers.forward, opens=site.pipe_opener(), threads=threads)
+    by_group: dict[bytes, list[bytes]] = {}
+    for found in site.owner.on_queue(site.target):
+        by_group.setdefault(found.group_id, []).append(found.data)
+    assert sorted(by_group.values()) == groups
+    assert site.status_queues() == []
+
+
+def test_a_worker_whose_handler_fails_is_started_again_and_resumes(site, threads, quick_pauses):
+    groups = site.put_groups(3)
+    workers = site.run_until(site.is_done, handlers.fail_once, threads=threads)
+    assert site.handled() == groups
+    assert sum(one.restarts for one in workers.status()) == 1
+
+
+def test_a_worker_that_is_killed_is_started_again_and_resumes(site, quick_pauses, caplog):
+    groups = site.put_groups(3)
+    workers = site.run_until(site.is_done, handlers.die_once)
+    assert site.handled() == groups
+    assert sum(one.restarts for one in workers.status()) == 1
+    (line,) = (record.getMessage() for record in caplog.records if record.name == "mqgroups.workers")
+    assert "ended (signal 9). It is started again in " in line
+
+
+def test_pauses_grow_while_a_worker_fails_again_and_again(site, caplog, quick_pauses):
+    site.put_groups(1)
+    workers = mqgroups.Workers(
+        handlers.always_fail,
+        connect=site.connect,
+        open=site.opener(),
+        name=site.owner.name,
+        workers=1,
+        threads=True,
+    )
+    site.start(workers)
+    wait_until(lambda: workers.status()[0].restarts >= 4)
+    assert site.stop()
+    said = [record.getMessage() for record in caplog.records if "started again" in record.getMessage()]
+    assert [float(line.split()[-2]) for line in said[:4]] == [0.01, 0.02, 0.04, 0.08]
+
+
+def test_pauses_are_bounded_and_have_a_random_part():
+    assert 0.5 <= supervisor._pause_s(1) <= 1.0
+    assert 60 <= supervisor._pause_s(100) <= 60.5
+    assert len({supervisor._pause_s(1) for _ in range(10)}) > 1
+
+
+def test_a_handler_must_handle_its_group_to_the_end(site, caplog, quick_pauses):
+    site.put_groups(1)
+    workers = mqgroups.Workers(
+        handlers.return_early, connect=site.connect, open=site.opener(), name=site.owner.name, workers=1, threads=True
+    )
+    site.start(workers)
+    wait_until(lambda: workers.status()[0].restarts >= 1)
+    site.stop()
+    (error,) = {str(record.exc_info[1]) for record in caplog.records if record.exc_info}
+    assert "the handler returned before the last message" in error
+    assert workers.status()[0].groups == 0
+
+
+def test_an_abandoned_group_is_passed_over(site, threads):
+    with site.owner.producer(commit_every=1) as producer, producer.group() as group:
+        group.put(b"9-0")
+        group.put(b"9-1")
+        group.abandon(3, "changed its mind")
+    groups = site.put_groups(2)
+    workers = site.run_until(site.is_done, handlers.write, threads=threads)
+    assert [lines for lines in site.handled() if lines[0] != b"9-0"] == groups
+    assert sum(one.restarts for one in workers.status()) == 0
+
+
+# --- stopping
+
+
+def test_a_stop_leaves_groups_at_the_message_that_was_processed(site, threads):
+    groups = site.put_groups(1)
+    site.start(site.make(handlers.slowly, opens=site.opener(100), threads=threads))
+    wait_until((site.directory / "waits.flag").exists)
+    stopping = site._running[-1][0]
+    stopping.stop()
+    # The handler may process its message while its worker is asked to stop already.
+    wait_until(lambda: not stopping.is_ready)
+    (site.directory / "go.flag").touch()
+    assert site.stop()
+    interrupted = [number for number in (1, 2) if site.record(number)]
+    if threads:
+        # Whether the request comes before the message is handled is certain only in this process.
+        assert len(site.owner.data()) == 3
+        assert len(interrupted) == 1
+    site.run_until(site.is_done, handlers.write, threads=threads)
+    assert site.handled() == groups
+
+
+def test_a_handler_that_swallows_the_stop_is_not_an_error(site, caplog):
+    site.put_groups(1)
+    workers = site.start(
+        site.make(functools.partial(handlers.swallow_everything), threads=True, opens=site.opener(100))
+    )
+    wait_until(lambda: sum(one.groups for one in workers.status()) == 1)
+    assert site.stop()
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def test_a_worker_that_does_not_stop_in_time_is_killed_and_the_group_resumed(site, caplog):
+    groups = site.put_groups(1)
+    site.start(site.make(handlers.hang, grace_s=0.2))
+    wait_until((site.directory / "hang.once").exists)
+    assert not site.stop()
+    assert any("did not stop in time" in record.getMessage() for record in caplog.records)
+    site.run_until(site.is_done, handlers.write)
+    assert site.handled() == groups
+
+
+def test_workers_that_wait_for_their_names_stop_at_once(site):
+    blocked = site.owner.connect()
+    consumers = [
+        blocked.group_consumer(site.owner.queue, name=f"{site.owner.name}.{number}", owner_wait_s=0)
+        for number in (1, 2)
+    ]
+    workers = site.start(site.make(handlers.write))
+    wait_until(lambda: all(one.running for one in workers.status()))
+    assert site.stop()
+    for consumer in consumers:
+        consumer.close()
+
+
+def test_workers_that_were_stopped_before_they_run_do_nothing(site):
+    workers = site.make(handlers.write)
+    workers.stop()
+    assert workers.run()
+    assert site.status_queues() == []
+
+
+# --- names
+
+
+def test_fewer_workers_than_before_finish_what_the_others_have_interrupted(site, threads):
+    groups = site.put_groups(3)
+    for number in (1, 2, 3):
+        qmgr = site.owner.connect()
+        consumer = qmgr.group_consumer(site.owner.queue, name=f"{site.owner.name}.{number}", commit_every=2)
+        with handlers.file_of(site.directory, group := next(iter(consumer))) as line:
+            for message in group:
+                if message.msg_seq_number == 4:
+                    break
+                line(message.data)
+        qmgr.close()
+    assert all(map(site.record, (1, 2, 3)))
+    site.run_until(site.is_done, handlers.write, workers=1, threads=threads)
+    assert site.handled() == groups
+    assert site.status_queues() == []
+
+
+def test_fewer_pipes_than_before_finish_both_sides_of_what_the_others_have_interrupted(site):
+    groups = site.put_groups(2)
+    for number in (1, 2):
+        qmgr = site.owner.connect()
+        pipe = qmgr.group_pipe(site.owner.queue, site.target, name=f"{site.owner.name}.{number}", commit_every=2)
+        incoming, outgoing = next(iter(pipe))
+        for message in incoming:
+            outgoing.put(message.data)
+            if message.msg_seq_number == 4:
+                break
+        qmgr.close()
+    assert all(site.record(number, role) for number in (1, 2) for role in ("get", "put"))
+    site.run_until(site.is_done, handlers.forward, opens=site.pipe_opener(), workers=1, threads=True)
+    by_group: dict[bytes, list[bytes]] = {}
+    for found in site.owner.on_queue(site.target):
+        by_group.setdefault(found.group_id, []).append(found.data)
+    assert sorted(by_group.values()) == groups
+    assert site.status_queues() == []
+
+
+def test_a_name_whose_status_queue_is_in_disarray_is_told_and_left(site, caplog):
+    other = site.owner.connect()
+    other.group_consumer(site.owner.queue, name=f"{site.owner.name}.2").close()
+    site.owner.put_raw(b"no record", queue=f"MQGROUPS.GET.{site.owner.name}.2")
+    groups = site.put_groups(1)
+    site.run_until(lambda: not site.owner.data(), handlers.write, workers=1, threads=True)
+    assert site.handled() == groups
+    (line,) = (record.getMessage() for record in caplog.records if record.levelno == logging.WARNING)
+    assert f"cannot look at {site.owner.name}.2: " in line
+    site.owner.empty(f"MQGROUPS.GET.{site.owner.name}.2")
+
+
+def test_two_supervisors_never_have_two_workers_of_one_name(site, quick_pauses):
+    groups = site.put_groups(4)
+    first = site.start(site.make(handlers.slowly))
+    wait_until(lambda: first.is_ready)
+    second = site.start(site.make(handlers.write))
+    wait_until(lambda: all(one.running for one in second.status()))
+    assert not second.is_ready
+    (site.directory / "go.flag").touch()
+    wait_until(site.is_done)
+    assert not any(one.groups for one in second.status())
+    assert site.stop()
+    assert site.stop()
+    assert site.handled() == groups
+
+
+SUPERVISOR = """
+import functools, pathlib
+from tests.workers import handlers
+
+if __name__ == "__main__":
+    workers = mqgroups.Workers(
+        functools.partial(handlers.slowly, pathlib.Path(env["TEST_DIRECTORY"])),
+        connect=functools.partial(mqgroups.connect, env["TEST_Q_MGR"], env["TEST_CHANNEL"], env["TEST_CONN_NAME"],
+                                  user=env.get("TEST_USER"), password=env.get("TEST_PASSWORD")),
+        open=functools.partial(handlers.open_consumer, queue=queue), name=name, workers=2,
+    )
+    with mqgroups.stop_on_signals(workers):
+        workers.run()
+"""
+
+
+@pytest.fixture
+def supervised(site, program, tmp_path):
+    """A supervisor in a process of its own, with workers of which one is in the middle of a group."""
+    path = tmp_path / "supervisor.py"
+    path.write_text(program.PROLOGUE + SUPERVISOR)
+    site.put_groups(1)
+    environment = {**program.environment, "TEST_DIRECTORY": str(site.directory)}
+    with subprocess.Popen([sys.executable, str(path)], env=environment, stderr=subprocess.PIPE, text=True) as process:
+        wait_until((site.directory / "waits.flag").exists)
+        yield process
+        process.kill()
+
+
+def states(site):
+    names = (f"{site.owner.name}.{number}" for number in (1, 2))
+    return [operate.inspect_owner(site.owner.qmgr, name, "get").state for name in names]
+
+
+def test_workers_stop_when_their_supervisor_is_killed(site, supervised):
+    supervised.kill()
+    (site.directory / "go.flag").touch()
+    wait_until(lambda: operate.OwnerState.ACTIVE not in states(site))
+    groups = [[b"0-%d" % number for number in range(7)]]
+    site.run_until(site.is_done, handlers.write)
+    assert site.handled() == groups
+
+
+def test_a_supervisor_that_gets_sigterm_ends_with_exit_code_0(site, supervised):
+    supervised.send_signal(signal.SIGTERM)
+    (site.directory / "go.flag").touch()
+    assert supervised.wait(PATIENCE_S) == 0
+    assert supervised.stderr.read() == ""
+    assert operate.OwnerState.ACTIVE not in states(site)
+
+
+# --- settings
+
+
+def test_settings_that_cannot_be_are_refused(site):
+    for wrong, text in (
+        ({"workers": 0}, "workers must be at least 1"),
+        ({"name": "X" * 34}, "a name has 1 to 35"),
+        ({"name": "A B"}, "MQ names may contain only"),
+        ({"grace_s": -1}, "grace_s must be 0 or more"),
+    ):
+        with pytest.raises(errors.ConfigurationError, match=text):
+            site.make(handlers.write, **wrong)
+
+
+def test_what_cannot_be_given_to_a_process_is_an_error_of_run(site):
+    workers = mqgroups.Workers(
+        lambda _: None, connect=site.connect, open=site.opener(), name=site.owner.name, workers=1
+    )
+    with pytest.raises((AttributeError, TypeError), match="pickle"):
+        workers.run()
+
+
+def test_stop_may_be_called_very_often_and_in_a_signal_handler(site):
+    workers = site.make(handlers.write)
+    before = signal.signal(signal.SIGUSR1, lambda *_: workers.stop())
+    try:
+        for _ in range(100_000):
+            workers.stop()
+        os.kill(os.getpid(), signal.SIGUSR1)
+        began_s = time.monotonic()
+        assert workers.run()
+        assert time.monotonic() - began_s < PATIENCE_S
+    finally:
+        signal.signal(signal.SIGUSR1, before)

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Installs what dist/ holds into empty environments, as a user would, and runs it: on each Python that this machine has, the wheel
+# without a compiler and the source distribution with one. `make distributions` makes dist/.
+#
+#   PYTHONS   the interpreters, python3.11 to python3.14 unless told; those that are missing are named and left out
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+PYTHONS=${PYTHONS:-python3.11 python3.12 python3.13 python3.14}
+EXTRAS=ibmmq,embedded,testing
+ROOT=$PWD
+
+say() { printf 'release-check: %s\n' "$*"; }
+fail() {
+    printf 'release-check: %s\n' "$@" >&2
+    exit 1
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+wheel=$(echo dist/*-manylinux_*_"$(uname -m)".whl)
+sdist=$(echo dist/*.tar.gz)
+[[ -f $wheel && -f $sdist ]] || fail "dist/ has no wheel for $(uname -m) or no source distribution: make distributions"
+
+# Runs a command as on a machine where nothing is set, in an empty directory, with the PATH $1: the environment's own programs, and
+# where a compiler is missing, what Debian's python3 would have beside it.
+bare() {
+    local path=$1
+    shift
+    (cd "$here/project" && env -i PATH="$path" HOME="$here/home" LANG=C.UTF-8 "$@")
+}
+
+# try PYTHON DISTRIBUTION: in an empty environment.
+try() {
+    local python=$1 distribution=$2 library
+    here=$work/$python-${distribution##*.}
+    mkdir -p "$here/home" "$here/project"
+    "$python" -m venv "$here/env"
+    "$here/env/bin/python" -m pip --disable-pip-version-check --quiet install "$ROOT/$distribution[$EXTRAS]" || fail "$distribution cannot be installed on $python"
+    # Without a compiler: PATH has the environment and nothing else.
+    bare "$here/env/bin" python "$ROOT/tools/smoke.py"
+    library=$(bare "$here/env/bin" mqgroups embedded build --print-dir)
+    [[ $library == "$here/env"/* ]] || fail "the client library is not the package's own: $library"
+    bare "$here/env/bin" mqgroups demo --days 2 --kills 2 >"$here/demo.log" || fail "mqgroups demo: $(tail -5 "$here/demo.log")"
+    bare "$here/env/bin" python "$ROOT/tools/smoke_pytest.py" "$ROOT/mqgroups/testing/README.md"
+    [[ -z $(ls -A "$here/home") ]] || fail "something was written into the home directory: $(find "$here/home")"
+    say "$python, ${distribution#dist/}: smoke test, demo and the pytest plugin's first example passed"
+}
+
+tried=0
+for python in $PYTHONS; do
+    if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
+        say "$python: not on this machine, not tried"
+        continue
+    fi
+    try "$python" "$wheel"
+    try "$python" "$sdist"
+    tried=$((tried + 1))
+done
+((tried)) || fail "none of these is on this machine: $PYTHONS"
