@@ -16,7 +16,7 @@ import sys
 import threading
 from multiprocessing import connection
 from types import FrameType
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from mqgroups.workers.status import Board
 from mqgroups.workers.worker import Job, Worker
@@ -130,7 +130,7 @@ def _work(job: Job, number: int, board: Board) -> None:
         worker.stop()
         if not worker.has_begun:
             # It may be waiting for a queue manager, or for the last owner of its name. Nothing has begun that could be lost.
-            _leave()
+            sys.exit(0)
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, stop)
@@ -140,12 +140,10 @@ def _work(job: Job, number: int, board: Board) -> None:
     worker.run()
 
 
-def _leave() -> NoReturn:
-    sys.exit(0)
-
-
 def _stop_without_supervisor(worker: Worker) -> None:
     supervisor = multiprocessing.parent_process()
     if supervisor is not None:
         connection.wait([supervisor.sentinel])
         worker.stop()
+        if not worker.has_begun:
+            os._exit(0)  # as above; only the main thread could leave in another way
