@@ -37,6 +37,7 @@ ROOMS: dict[str, set[str]] = {
     "stopping": {"errors"},
     "progress": {"errors", "status"},
     "workers": {"get", "operate", "pipe", "queue_manager"} | OWNERS,
+    "aio": {"get", "pipe", "put", "queue_manager"} | OWNERS,
     "__init__": {"codecs", "get", "operate", "pipe", "progress", "put", "queue_manager", "stopping", "workers"}
     | OWNERS,
     "spark": {"batch", "queue_manager"} | OWNERS,

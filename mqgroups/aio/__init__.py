@@ -1,0 +1,47 @@
+"""Producers, consumers and pipes for asyncio. The classes of the library do the work, in a thread for each connection.
+
+    from mqgroups import aio
+
+    async with aio.connect("QM1", "DEV.APP.SVRCONN", "localhost(1414)") as qmgr:
+        async with qmgr.group_producer("ORDERS", name="ORDERS.LOADER") as producer:
+            async with producer.group() as group:
+                for row in rows[group.resume_from:]:
+                    await group.put(row)
+        async with qmgr.group_consumer("ORDERS", name="ORDERS.SINK") as consumer:
+            async for group in consumer:
+                async for message in group:
+                    await handle(message.data)
+
+``connect``, ``group_producer`` and so on take the arguments of the functions with the same names in ``mqgroups``, and mean the
+same. Their result is for ``async with``, or for ``await``.
+
+thread.py         the thread of a connection, and what a cancelled call means
+opening.py        what ``connect`` and ``group_producer`` return
+queue_manager.py  connect, and the factory of producers, consumers and pipes
+producer.py  consumer.py  pipe.py     the classes of the same names, with calls to await
+
+Theory of operation. A connection handle is used by one thread, in the order in which the calls were made; so no call waits for
+another connection's, and the event loop never waits for a queue manager. A call that is cancelled is an interruption, as an
+exception in the middle of a synchronous call is (ARCHITECTURE.md, "A commit without a reply"): it is not known what it did. Its
+task gets CancelledError at once. In the thread the call ends at its next wait, or normally; then the next call on the connection
+backs out, opens the queues again and reads the status record. The group fails, and can be resumed with the same producer or
+consumer, with a new one, or by another program. A call that has not begun is only removed.
+"""
+
+from __future__ import annotations
+
+from mqgroups.aio.consumer import GroupConsumer, IncomingGroup
+from mqgroups.aio.pipe import GroupPipe, PipedGroup
+from mqgroups.aio.producer import GroupProducer, OutgoingGroup
+from mqgroups.aio.queue_manager import QueueManager, connect
+
+__all__ = [
+    "GroupConsumer",
+    "GroupPipe",
+    "GroupProducer",
+    "IncomingGroup",
+    "OutgoingGroup",
+    "PipedGroup",
+    "QueueManager",
+    "connect",
+]
