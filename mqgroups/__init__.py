@@ -45,6 +45,7 @@ from mqgroups.core.model import GroupStatus, MsgFlag, Persistence
 from mqgroups.core.status import Checkpoint
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import MQGroupsError
+from mqgroups.files import FileSink
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.get.group import IncomingGroup
 from mqgroups.mqi.message import Message
@@ -61,6 +62,7 @@ from mqgroups.workers import Workers, WorkerStatus
 __all__ = [
     "Checkpoint",
     "Every",
+    "FileSink",
     "GroupConsumer",
     "GroupPipe",
     "GroupProducer",
