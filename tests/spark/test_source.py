@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import runpy
@@ -13,6 +14,7 @@ import pytest
 
 import mqgroups.spark
 from mqgroups.mqi import constants as mqi
+from mqgroups.spark import cause
 from tests.fix_mqi import OK, wait_until
 from tests.fix_properties import MessageHandle
 
@@ -411,6 +413,34 @@ def test_an_offset_of_another_version_is_refused(owner, stream):
     offset.write_text(re.sub('"v": ?2', '"v": 1', offset.read_text()))
     (stream.checkpoint / "offsets" / ".0.crc").unlink(missing_ok=True)
     assert "OffsetUnreadable" in error_of(lambda: stream.start().awaitTermination(120))
+
+
+def test_a_status_queue_that_was_emptied_stops_the_query(owner, stream):
+    owner.put_raw_group([b"a1"])
+    stream.run(eagerCommit="false")
+    handle = owner.eye.open(f"MQGROUPS.SOURCE.{owner.queue}", mqi.MQOO_INPUT_SHARED)
+    assert handle.get().code == OK
+    handle.close()
+    said = error_of(lambda: stream.start().awaitTermination(120))
+    assert "ManifestMissing: manifest " in said
+    assert f"is not on status queue MQGROUPS.SOURCE.{owner.queue}" in said
+    # Spark's own frames, and one of the package.
+    assert said.count("mqgroups/spark/") == 1
+    assert cause(said).startswith("ManifestMissing: manifest ")
+    assert owner.data() == [b"a1"]
+
+
+def test_the_progress_tells_what_waits(owner, stream):
+    for name in (b"a", b"b", b"c"):
+        owner.put_raw_group([name + b"1", name + b"2"])
+    query = stream.start(maxGroupsPerTrigger="1")
+    assert query.awaitTermination(120)
+    told = [json.loads(progress.sources[0].latestOffset) for progress in query.recentProgress if progress.numInputRows]
+    assert [(each["queue"], each["depth"], each["unfinished"], each["waiting"]) for each in told] == [
+        (owner.queue, 6, 1, 2),
+        (owner.queue, 4, 1, 1),
+        (owner.queue, 2, 1, 0),
+    ]
 
 
 def test_without_eager_commit_the_last_micro_batch_stays_until_there_is_more(owner, stream):
