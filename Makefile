@@ -18,7 +18,7 @@ export PYTHON VENV MQ_CLIENT
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-short demo-cluster demo-cluster-short pipeline pipeline-short test test-container test-url test-ibmmq \
         stateful fuzz faults faults-short faults-spark faults-spark-short mutations bench bench-short compare compare-short load lint types \
-        distributions release-check sbom format clean
+        recording docs distributions release-check sbom format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,6 +100,12 @@ load: setup ## a million persistent messages over fifty connections, and the mem
 
 mutations: setup ## each safety of the library taken away in turn: the tests have to notice
 	@$(RUN) -m tests.mutations
+
+recording: setup ## the picture of the demo in the README, docs/_static/demo.svg
+	@$(RUN) tools/record_demo.py
+
+docs: ## the documentation site, in build/docs/site; a broken link fails
+	@bash tools/docs.sh
 
 distributions: ## source distribution and wheels in dist/ (ARCHS="x86_64 aarch64"), checked with auditwheel
 	@bash tools/distributions.sh
