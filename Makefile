@@ -54,10 +54,10 @@ test: setup ## all tests, in random order, in as many processes as there are cor
 	@$(RUN) -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)
 
 test-container: setup ## the contract suite on IBM MQ's developer container (MQGROUPS_TEST_LICENSE=accept MQ_CLIENT=/opt/mqm)
-	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=container --findings=build/findings.json $(PYTEST_ARGS)
+	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=container --findings=build/findings.json --first-contact=build/first-contact.md $(PYTEST_ARGS)
 
 test-url: setup ## the same on a queue manager of yours (mqgroups/testing/README.md has the variables that name it)
-	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=url --findings=build/findings.json $(PYTEST_ARGS)
+	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=url --findings=build/findings.json --first-contact=build/first-contact.md $(PYTEST_ARGS)
 
 test-ibmmq: setup ## ibmmq's own test suite, unmodified, on the embedded queue manager
 	@bash tools/test-ibmmq.sh

@@ -97,7 +97,9 @@ names them.""",
             if (record := parameter.get_help_record(context))
         ]
         parts.append(
-            "\n".join(["| option | |", "|---|---|", *(f"| `{_cell(name)}` | {_cell(text)} |" for name, text in rows)])
+            "\n".join(
+                ["| option | |", "|---|---|", *(f"| `{_cell(name)}` | {_marked(_cell(text))} |" for name, text in rows)]
+            )
         )
     return "\n\n".join(parts) + "\n"
 
@@ -122,8 +124,13 @@ def _prose(command: click.Command) -> str:
             lines = paragraph.removeprefix("\b\n").splitlines()
             paragraphs.append("\n".join(f"    {line}" for line in lines))
         else:
-            paragraphs.append(paragraph.replace("*", "\\*"))
+            paragraphs.append(_marked(paragraph))
     return "\n\n".join(paragraphs)
+
+
+def _marked(text: str) -> str:
+    """Return text of a help with its options, variables and commands marked as code."""
+    return re.sub(r"(?<![\w`-])(--[a-z][\w-]*|[A-Z]+_[A-Z_]+[A-Z]|\*+[A-Z]*)(?![\w`-])", r"`\1`", text)
 
 
 def _cell(text: str) -> str:
@@ -170,8 +177,8 @@ def reason_codes() -> str:
     table = "\n".join(["| code | name | error | remedy |", "|---|---|---|---|", *rows])
     return f"""# Reason codes
 
-This page answers: which error does the library raise for a reason code, and what can you do? It is made from the library's tables.
-Any other reason code is an `MQIError` without a remedy.
+This page answers: which error does the library raise for a reason code, and what can you do? It is made from the
+library's tables. Any other reason code is an `MQIError` without a remedy.
 
 {table}
 
