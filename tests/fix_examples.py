@@ -35,8 +35,8 @@ def supervised(faults):
     return run
 
 
-@pytest.fixture
-def postgresql(tmp_path):
+@pytest.fixture(scope="session")
+def postgresql():
     """A PostgreSQL server of its own, by Debian's package; returns its address. Skips where there is none, with a sentence."""
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not programs:

@@ -31,6 +31,7 @@ consumer, with a new one, or by another program. A call that has not begun is on
 from __future__ import annotations
 
 from mqgroups.aio.consumer import GroupConsumer, IncomingGroup
+from mqgroups.aio.opening import Opening
 from mqgroups.aio.pipe import GroupPipe, PipedGroup
 from mqgroups.aio.producer import GroupProducer, OutgoingGroup
 from mqgroups.aio.queue_manager import QueueManager, connect
@@ -40,6 +41,7 @@ __all__ = [
     "GroupPipe",
     "GroupProducer",
     "IncomingGroup",
+    "Opening",
     "OutgoingGroup",
     "PipedGroup",
     "QueueManager",
