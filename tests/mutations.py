@@ -212,7 +212,7 @@ MUTATIONS = (
     Mutation(
         "a worker stops when its supervisor is killed",
         "workers/run.py",
-        "        connection.wait([supervisor.sentinel])\n        worker.stop()\n",
+        "        connection.wait([supervisor.sentinel])\n        os.kill(os.getpid(), signal.SIGTERM)\n",
         "        connection.wait([supervisor.sentinel])\n",
         "tests/workers/test_workers.py -k supervisor_is_killed",
     ),

@@ -137,7 +137,7 @@ def on_queue(
     """Return the records on a status queue, and the content of the current one.
 
     The current record is the one that is still needed (``speaks``); otherwise the one whose mark comes first in ``marks``;
-    otherwise the one with the highest epoch.
+    otherwise the one with the highest epoch, unit of work in it, and a checkpoint.
 
     Args:
         messages: in any order.
@@ -171,10 +171,10 @@ def on_queue(
     if not found:
         return OnQueue(), None
 
-    def counts(each: tuple[Pair, StatusRecord]) -> tuple[bool, int, int]:
+    def counts(each: tuple[Pair, StatusRecord]) -> tuple[bool, int, int, int, bool]:
         record = each[1]
         mine = len(marks) - marks.index(record.mark) if record.mark in marks else 0
-        return record.speaks, mine, record.epoch
+        return record.speaks, mine, record.epoch, record.unit_of_work, record.checkpoint is not None
 
     *others, (pair, record) = sorted(found, key=counts)
     return OnQueue(pair.kept, pair.anchor, tuple(other for other, _ in others)), record

@@ -12,11 +12,10 @@ import logging
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 from multiprocessing import connection
 from types import FrameType
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from mqgroups.workers.status import Board
 from mqgroups.workers.worker import Job, Worker
@@ -129,23 +128,21 @@ def _work(job: Job, number: int, board: Board) -> None:
     def stop(_number: int, _frame: FrameType | None) -> None:
         worker.stop()
         if not worker.has_begun:
-            # It may be waiting for a queue manager, or for the last owner of its name. Nothing has begun that could be lost.
-            _leave()
+            # It may be waiting for a queue manager, or for the last owner of its name. Nothing has begun that could be lost. An
+            # exception would not do: Python ignores one that comes in a finalizer.
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.raise_signal(signal.SIGTERM)
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, stop)
-    threading.Thread(target=_stop_without_supervisor, args=(worker,), daemon=True).start()
+    threading.Thread(target=_stop_without_supervisor, daemon=True).start()
     if job.setup is not None:
         job.setup()
     worker.run()
 
 
-def _leave() -> NoReturn:
-    sys.exit(0)
-
-
-def _stop_without_supervisor(worker: Worker) -> None:
+def _stop_without_supervisor() -> None:
     supervisor = multiprocessing.parent_process()
     if supervisor is not None:
         connection.wait([supervisor.sentinel])
-        worker.stop()
+        os.kill(os.getpid(), signal.SIGTERM)

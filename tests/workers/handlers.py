@@ -22,6 +22,16 @@ def open_consumer(
     return q_mgr.group_consumer(queue, name=name, wait_s=wait_s, commit_every=every, owner_wait_s=10)
 
 
+def open_and_wait(
+    q_mgr: mqgroups.QueueManager, /, *, name: str, wait_s: float, queue: str, directory: Path
+) -> mqgroups.GroupConsumer:
+    """Never return: the worker has a connection and its name, and has not begun."""
+    consumer = open_consumer(q_mgr, name=name, wait_s=wait_s, queue=queue)
+    (directory / f"{name}.flag").touch()
+    while True:
+        signal.pause()
+
+
 def open_pipe(
     q_mgr: mqgroups.QueueManager, /, *, name: str, wait_s: float, queue: str, target: str, every: int = 2
 ) -> mqgroups.GroupPipe:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -247,24 +248,40 @@ if __name__ == "__main__":
         functools.partial(handlers.slowly, pathlib.Path(env["TEST_DIRECTORY"])),
         connect=functools.partial(mqgroups.connect, env["TEST_Q_MGR"], env["TEST_CHANNEL"], env["TEST_CONN_NAME"],
                                   user=env.get("TEST_USER"), password=env.get("TEST_PASSWORD")),
-        open=functools.partial(handlers.open_consumer, queue=queue), name=name, workers=2,
+        open=functools.partial(OPEN, queue=queue), name=name, workers=2,
     )
     with mqgroups.stop_on_signals(workers):
         workers.run()
 """
 
 
-@pytest.fixture
-def supervised(site, program, tmp_path):
-    """A supervisor in a process of its own, with workers of which one is in the middle of a group."""
-    path = tmp_path / "supervisor.py"
-    path.write_text(program.PROLOGUE + SUPERVISOR)
-    site.put_groups(1)
+@contextmanager
+def supervisor_of(site, program, open_as):
+    """Run a supervisor in a process of its own, with two workers; ``open_as`` is what opens their consumers, as source."""
+    path = site.directory / "supervisor.py"
+    path.write_text(program.PROLOGUE + SUPERVISOR.replace("OPEN", open_as))
     environment = {**program.environment, "TEST_DIRECTORY": str(site.directory)}
     with subprocess.Popen([sys.executable, str(path)], env=environment, stderr=subprocess.PIPE, text=True) as process:
-        wait_until((site.directory / "waits.flag").exists)
         yield process
         process.kill()
+
+
+@pytest.fixture
+def supervised(site, program):
+    """A supervisor with workers of which one is in the middle of a group."""
+    site.put_groups(1)
+    with supervisor_of(site, program, "handlers.open_consumer") as process:
+        wait_until((site.directory / "waits.flag").exists)
+        yield process
+
+
+@pytest.fixture
+def supervised_before_they_begin(site, program):
+    """A supervisor with workers that have connected, and not begun."""
+    waiting = 'handlers.open_and_wait, directory=pathlib.Path(env["TEST_DIRECTORY"])'
+    with supervisor_of(site, program, waiting) as process:
+        wait_until(lambda: all((site.directory / f"{site.owner.name}.{number}.flag").exists() for number in (1, 2)))
+        yield process
 
 
 def states(site):
@@ -286,6 +303,18 @@ def test_a_supervisor_that_gets_sigterm_ends_with_exit_code_0(site, supervised):
     (site.directory / "go.flag").touch()
     assert supervised.wait(PATIENCE_S) == 0
     assert supervised.stderr.read() == ""
+    assert operate.OwnerState.ACTIVE not in states(site)
+
+
+def test_workers_that_have_not_begun_end_with_their_supervisor(site, supervised_before_they_begin):
+    supervised_before_they_begin.kill()
+    wait_until(lambda: operate.OwnerState.ACTIVE not in states(site))
+
+
+def test_workers_that_have_not_begun_end_at_once_when_their_supervisor_is_stopped(site, supervised_before_they_begin):
+    supervised_before_they_begin.send_signal(signal.SIGTERM)
+    assert supervised_before_they_begin.wait(PATIENCE_S) == 0
+    assert supervised_before_they_begin.stderr.read() == ""
     assert operate.OwnerState.ACTIVE not in states(site)
 
 
