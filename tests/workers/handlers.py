@@ -26,10 +26,10 @@ def open_and_wait(
     q_mgr: mqgroups.QueueManager, /, *, name: str, wait_s: float, queue: str, directory: Path
 ) -> mqgroups.GroupConsumer:
     """Never return: the worker has a connection and its name, and has not begun."""
-    consumer = open_consumer(q_mgr, name=name, wait_s=wait_s, queue=queue)
-    (directory / f"{name}.flag").touch()
-    while True:
-        signal.pause()
+    with open_consumer(q_mgr, name=name, wait_s=wait_s, queue=queue):
+        (directory / f"{name}.flag").touch()
+        while True:
+            signal.pause()
 
 
 def open_pipe(
