@@ -34,8 +34,15 @@ MQI = {"mq", "binding"}
 # Where the contract tests of the library run on the second binding too, in every change; together they make all its calls.
 LIBRARY_ON_BOTH = (
     "put/test_producer.py",
+    "put/test_resumed_groups.py",
+    "put/test_checkpoints.py",
+    "put/test_put_errors.py",
     "put/test_put_response.py",
     "get/test_consumer.py",
+    "get/test_groups_that_never_come.py",
+    "get/test_resumed_groups.py",
+    "get/test_checkpoints.py",
+    "get/test_get_errors.py",
     "connection/test_connection.py",
     "test_pipe.py",
     "test_stopping.py",

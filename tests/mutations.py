@@ -38,21 +38,21 @@ MUTATIONS = (
         "core/group.py",
         "return PutPlan(False, flags, position.group_id, position.msg_seq_number + 1, position.offset)",
         "return PutPlan(False, flags, position.group_id, position.msg_seq_number, position.offset)",
-        "tests/put/test_producer.py -k resume",
+        "tests/put/test_resumed_groups.py -k resume",
     ),
     Mutation(
         "the restart get uses the recorded number plus one",
         "core/group.py",
         "return GetPlan(False, False, match, position.group_id, position.msg_seq_number + 1, position.offset)",
         "return GetPlan(False, False, match, position.group_id, position.msg_seq_number, position.offset)",
-        "tests/get/test_consumer.py -k resume",
+        "tests/get/test_groups_that_never_come.py -k resume",
     ),
     Mutation(
         "the restart get does not ask for ALL_MSGS_AVAILABLE",
         "core/group.py",
         "return GetPlan(False, False, match,",
         "return GetPlan(False, complete_groups_only, match,",
-        "tests/get/test_consumer.py -k complete",
+        "tests/get/test_groups_that_never_come.py -k complete",
     ),
     Mutation(
         "the status queue is opened exclusively",
@@ -361,7 +361,7 @@ MUTATIONS = (
         "put/group.py",
         "        if self._checkpoint is not None:\n",
         "        if False:\n",
-        "tests/put/test_producer.py -k after_the_last_put",
+        "tests/put/test_checkpoints.py -k after_the_last_put",
     ),
     Mutation(
         "a checkpoint outlives its group",

@@ -1,0 +1,125 @@
+"""Groups on the queue that a consumer cannot get: it says so, and goes on with the others."""
+
+# ruff: noqa: PT012 - a group fails where its block ends, so the block is inside the raises
+
+from __future__ import annotations
+
+import pytest
+
+from mqgroups.embedded import Fault
+from mqgroups.get import unreachable as unreachable_groups
+from mqgroups.mqi import constants as mq
+from tests.get.groups import THAT, THIS, Crash, process
+
+A, B, C = b"A" * 24, b"B" * 24, b"C" * 24
+
+
+def put_parts(owner, group_id, *numbers):
+    """Put messages of a group, with these numbers."""
+    for number in numbers:
+        owner.put_raw(
+            b"%d" % number, GroupId=group_id, MsgSeqNumber=number, MsgFlags=mq.MQMF_MSG_IN_GROUP, Persistence=1
+        )
+
+
+def warnings(caplog):
+    """Return the lines about groups that are not got."""
+    return [record.getMessage() for record in caplog.records if "cannot be got" in record.getMessage()]
+
+
+@pytest.fixture
+def always_look(monkeypatch):
+    """A consumer looks each time its wait has ended."""
+    monkeypatch.setattr(unreachable_groups, "_PAUSE_S", 0.0)
+
+
+def test_a_group_without_its_first_message_is_a_warning_once(owner, caplog, always_look):
+    put_parts(owner, A, 2, 3)
+    with owner.consumer() as consumer:
+        assert [list(consumer) for _ in range(3)] == [[], [], []]
+        (line,) = warnings(caplog)
+        assert (
+            f"group {A.hex()} cannot be got, because its beginning is missing; 2 of its messages are on the queue"
+            in line
+        )
+        assert f"`mqgroups groups --queue {owner.queue}`" in line
+        put_parts(owner, B, 7)
+        assert list(consumer) == []
+        assert [B.hex() in line for line in warnings(caplog)] == [False, True]
+
+
+def test_a_group_with_a_gap_is_a_warning_where_only_whole_groups_are_got(owner, caplog):
+    put_parts(owner, A, 1, 2, 4)
+    put_parts(owner, B, 1, 2)
+    with owner.consumer(complete_groups_only=True) as consumer:
+        assert list(consumer) == []
+    (line,) = warnings(caplog)
+    assert (A.hex() in line, "message 3 is missing" in line) == (True, True)
+
+
+def test_what_another_consumer_has_begun_is_a_warning_when_it_stays_as_it_is(owner, make_owner, caplog, always_look):
+    owner.put_raw_group(THIS)
+    other = make_owner(queue=owner.queue)
+    with other.consumer() as its, owner.consumer() as consumer:
+        messages = iter(next(iter(its)))
+        for committed in (2, 4):
+            while len(owner.data()) > len(THIS) - committed:
+                next(messages)
+            assert list(consumer) == []
+        assert warnings(caplog) == []
+        assert list(consumer) == []
+        assert len(warnings(caplog)) == 1
+
+
+@pytest.mark.embedded
+def test_looking_for_groups_that_never_come_is_one_browse_and_then_none(owner, count_calls):
+    with owner.consumer() as consumer:
+        assert list(consumer) == []
+        count_calls()
+        assert [list(consumer) for _ in range(5)] == [[]] * 5
+        assert count_calls() == {"MQGET": 5}
+
+
+@pytest.mark.embedded
+def test_who_may_not_browse_or_loses_the_connection_goes_on_without_looking(owner, faults, caplog):
+    put_parts(owner, A, 2)
+    consumer = owner.consumer()
+    faults.arm(Fault("answer", verb="MQOPEN", reason=mq.MQRC_NOT_AUTHORIZED))
+    assert list(consumer) == []
+    consumer.close()
+    assert (faults.faults_fired(), warnings(caplog)) == (1, [])
+    consumer = owner.consumer(owner.connect(reconnect_wait_s=30))
+    faults.clear_faults()
+    faults.arm(Fault("drop", verb="MQOPEN"))
+    assert list(consumer) == list(consumer) == []
+    assert faults.faults_fired() == 1
+    consumer.close()
+
+
+def test_complete_groups_only_begins_a_group_when_all_of_it_is_there(owner):
+    owner.interrupt_put(THIS[:5])
+    with owner.consumer(complete_groups_only=True) as consumer:
+        assert list(consumer) == []
+        with owner.producer() as producer, producer.group() as group:
+            for data in THIS[group.resume_from :]:
+                group.put(data)
+        assert [process(group) for group in consumer] == [THIS]
+
+
+def test_complete_groups_only_does_not_keep_a_group_from_being_resumed(owner):
+    """Its head is gone: all its messages never will be available again."""
+    owner.put_raw_group(THIS)
+    owner.put_raw_group(THAT)
+    with owner.consumer(complete_groups_only=True) as consumer, pytest.raises(Crash):
+        for message in next(iter(consumer)):
+            if message.msg_seq_number == 4:
+                raise Crash
+    with owner.consumer(complete_groups_only=True) as consumer:
+        assert [(group.resume_from, process(group)) for group in consumer] == [(2, THIS[2:]), (0, THAT)]
+
+
+def test_a_complete_group_overtakes_one_that_is_not(owner):
+    owner.put_raw_group(THIS[:4], whole=False)
+    owner.put_raw_group(THAT)
+    assert owner.get_groups(complete_groups_only=True) == [THAT]
+    assert owner.data() == THIS[:4]

@@ -1,0 +1,122 @@
+"""Where a consumer goes on with an interrupted group."""
+
+# ruff: noqa: PT012 - a group fails where its block ends, so the block is inside the raises
+
+from __future__ import annotations
+
+import pytest
+
+from mqgroups import errors
+from tests.get.groups import THAT, THIS, Crash, process
+
+
+@pytest.mark.parametrize("got_before", range(1, 8))
+def test_a_new_connection_goes_on_wherever_the_old_one_stopped(owner, got_before):
+    owner.put_raw_group(THIS)
+    owner.put_raw_group(THAT)
+    qmgr = owner.connect()
+    messages = iter(next(iter(owner.consumer(qmgr))))
+    for _ in range(got_before):
+        next(messages)
+    qmgr.close()
+    with owner.consumer() as consumer:
+        got = [(group.resume_from, process(group)) for group in consumer]
+    committed = (got_before - 1) // 2 * 2
+    assert got == [(committed, THIS[committed:]), (0, THAT)]
+    assert owner.data() == owner.records("get") == []
+
+
+def test_a_group_that_is_not_looked_at_is_an_error_and_not_an_endless_loop(owner):
+    owner.put_group(THIS)
+    with owner.consumer() as consumer:
+        with pytest.raises(errors.GroupUsage, match="cannot be skipped"):
+            list(consumer)
+        # Nothing is lost: it comes again
+        assert [process(group) for group in consumer] == [THIS]
+
+
+def test_leaving_the_loop_early_backs_out_to_the_last_commit(owner):
+    owner.put_raw_group(THIS)
+    with owner.consumer() as consumer:
+        seen = []
+        for group in consumer:
+            for message in group:
+                seen.append((group.resume_from, message.data))
+                if message.msg_seq_number == 4 and group.resume_from == 0:
+                    break
+    assert seen == [(0, data) for data in THIS[:4]] + [(2, data) for data in THIS[2:]]
+
+
+def test_closing_inside_a_group_leaves_it_resumable(owner):
+    owner.put_raw_group(THIS)
+    with owner.consumer() as consumer:
+        for group in consumer:
+            for message in group:
+                if message.msg_seq_number == 4:
+                    break
+            break
+    assert owner.data() == THIS[2:]
+    assert owner.record("get")["msg_seq_number"] == 2
+    assert owner.get_groups() == [THIS[2:]]
+
+
+def test_an_exception_in_the_loop_backs_out_and_the_same_consumer_goes_on(owner):
+    owner.put_raw_group(THIS)
+    with owner.consumer() as consumer:
+        with pytest.raises(Crash):
+            for message in next(iter(consumer)):
+                if message.msg_seq_number == 6:
+                    raise Crash
+        group = next(iter(consumer))
+        assert (group.resume_from, process(group)) == (4, THIS[4:])
+    assert owner.data() == owner.records("get") == []
+
+
+def test_a_poison_message_shows_how_often_it_was_backed_out(owner):
+    owner.put_raw_group(THIS)
+    counts = []
+    with owner.consumer(commit_every=1) as consumer:
+        for _ in range(4):
+            try:
+                for message in next(iter(consumer)):
+                    if message.data == THIS[3]:
+                        counts.append(message.backout_count)
+                        if message.backout_count < 3:
+                            raise Crash
+            except Crash:
+                pass
+    assert counts == [0, 1, 2, 3]
+    assert owner.data() == []
+
+
+def test_a_group_that_was_left_gives_no_more_and_a_group_is_iterated_over_once(owner):
+    owner.put_raw_group(THIS)
+    with owner.consumer() as consumer:
+        left = next(iter(consumer))
+        messages = iter(left)
+        next(messages)
+        again = next(iter(consumer))
+        with pytest.raises(errors.GroupUsage, match="gone on to another group"):
+            next(messages)
+        for group in (left, again):
+            if group is again:
+                assert process(group) == THIS
+            with pytest.raises(errors.GroupUsage, match="iterated over already"):
+                list(group)
+        with pytest.raises(errors.GroupUsage, match="is not getting this group any more"):
+            left.set_checkpoint(1)
+    assert owner.data() == []
+
+
+def test_a_closed_consumer_gives_no_groups(owner):
+    owner.put_raw_group(THIS)
+    consumer = owner.consumer()
+    messages = iter(next(iter(consumer)))
+    next(messages)
+    consumer.close()
+    consumer.close()
+    with pytest.raises(errors.GroupUsage, match="is closed"):
+        next(iter(consumer))
+    with pytest.raises(errors.GroupUsage, match="or is closed"):
+        next(messages)
+    assert owner.data() == THIS

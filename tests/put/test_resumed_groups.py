@@ -1,0 +1,141 @@
+"""Where a producer goes on with an interrupted group."""
+
+# ruff: noqa: PT012 - a group fails where its block ends, so the block is inside the raises
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from mqgroups import errors
+from mqgroups.core.status import decode, encode
+from mqgroups.mqi import constants as mq
+from tests.put.whole_groups import THIS, Crash, is_whole_group
+
+
+def test_an_exception_in_the_block_backs_out_and_the_same_producer_goes_on(owner):
+    with owner.producer() as producer:
+        with pytest.raises(Crash), producer.group() as group:
+            for data in THIS[:6]:
+                group.put(data)
+            raise Crash
+        assert owner.data() == THIS[:4]
+        with producer.group() as group:
+            assert group.resume_from == 4
+            for data in THIS[group.resume_from :]:
+                group.put(data)
+    assert is_whole_group(owner.on_queue(), THIS)
+    assert owner.records("put") == []
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_not_only_exceptions_back_out(owner, interruption):
+    with owner.producer() as producer:
+        with pytest.raises(interruption), producer.group() as group:
+            for data in THIS[:4]:
+                group.put(data)
+            raise interruption
+        assert owner.data() == THIS[:2]
+        assert producer.group().resume_from == 2
+
+
+@pytest.mark.parametrize("put_before", range(8))
+def test_a_new_connection_goes_on_wherever_the_old_one_stopped(owner, put_before):
+    owner.interrupt_put(THIS[:put_before])
+    with owner.producer() as producer, producer.group() as group:
+        # Of the messages put before, the last is held back, and what is not in a full unit of work is backed out.
+        assert group.resume_from == max(put_before - 1, 0) // 2 * 2
+        for data in THIS[group.resume_from :]:
+            group.put(data)
+    assert is_whole_group(owner.on_queue(), THIS)
+    assert owner.records("put") == []
+
+
+def test_a_group_interrupted_again_and_again_is_whole_in_the_end(owner):
+    done = []
+    while True:
+        qmgr = owner.connect()
+        group = owner.producer(qmgr).group()
+        done.append(group.resume_from)
+        if len(THIS) - group.resume_from <= 2:
+            break
+        for data in THIS[group.resume_from : group.resume_from + 3]:
+            group.put(data)
+        qmgr.close()
+    assert done == [0, 2, 4, 6]
+    with group:
+        group.put(THIS[6])
+    assert is_whole_group(owner.on_queue(), THIS)
+
+
+def test_interrupted_before_the_resumed_group_has_committed_goes_on_at_the_same_place(owner):
+    owner.interrupt_put(THIS[:4])
+    for _ in range(2):
+        qmgr = owner.connect()
+        group = owner.producer(qmgr, commit_every=5).group()
+        assert group.resume_from == 2
+        for data in THIS[2:6]:
+            group.put(data)
+        qmgr.close()
+    with owner.producer(commit_every=5) as producer:
+        for _ in range(2):
+            with pytest.raises(Crash), producer.group() as group:
+                for data in THIS[group.resume_from :]:
+                    group.put(data)
+                raise Crash
+        with producer.group() as group:
+            for data in THIS[group.resume_from :]:
+                group.put(data)
+    assert is_whole_group(owner.on_queue(), THIS)
+
+
+def test_closing_the_producer_inside_a_group_leaves_it_resumable(owner):
+    producer = owner.producer()
+    group = producer.group()
+    for data in THIS[:4]:
+        group.put(data)
+    producer.close()
+    with pytest.raises(errors.GroupUsage, match="has ended"):
+        group.put(b"more")
+    assert owner.data() == THIS[:2]
+    with owner.producer() as producer, producer.group() as group:
+        assert group.resume_from == 2
+        group.put(b"2")
+    assert is_whole_group(owner.on_queue(), THIS[:3])
+
+
+def test_the_status_record_says_where_the_group_stands(owner):
+    owner.interrupt_put(THIS[:6])
+    first = owner.record("put")
+    found = owner.on_queue()
+    assert (first["role"], first["name"], first["queue"], first["state"]) == (
+        "put",
+        owner.name,
+        owner.queue,
+        "in group",
+    )
+    assert (first["group_id"], first["msg_seq_number"]) == (found[-1].group_id.hex(), found[-1].msg_seq_number)
+    assert (first["unit_of_work"], first["epoch"]) == (2, 1)
+    assert (first["resolved_q_name"], first["resolved_q_mgr_name"]) == (owner.queue, owner.target.q_mgr_name)
+    assert first["q_mgr_identifier"] == owner.qmgr.q_mgr_identifier
+    # Given: another instance that gets one unit of work further.
+    owner.interrupt_put(THIS[4:7])
+    second = owner.record("put")
+    assert (second["unit_of_work"], second["epoch"], second["msg_seq_number"]) == (3, 2, 6)
+    assert second["owner_id"] != first["owner_id"]
+    assert second["group_id"] == first["group_id"]
+
+
+def test_the_rest_goes_to_the_queue_manager_where_the_beginning_went(owner):
+    # Given a record that says that the beginning went to a queue manager which is not known here.
+    owner.interrupt_put(THIS[:4])
+    record = dataclasses.replace(decode(owner.take_record("put")), resolved_q_mgr_name="QM.ELSEWHERE")
+    owner.empty(owner.status_queue("put"))
+    owner.put_raw(encode(record), owner.status_queue("put"))
+    # When the group is resumed, then it is that instance of the queue that is opened, and not another one.
+    for _ in range(2):
+        with pytest.raises(errors.MQIError) as caught:
+            owner.producer()
+        assert (caught.value.verb, caught.value.reason) == ("MQOPEN", mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
+    assert decode(owner.records("put")[0]) == record

@@ -1,0 +1,22 @@
+"""What the tests of producers put, and how they know it on a queue."""
+
+from __future__ import annotations
+
+from mqgroups.mqi import constants as mq
+
+THIS = [b"%d" % number for number in range(7)]
+
+
+class Crash(Exception):
+    """The application's own trouble."""
+
+
+def is_whole_group(found, payloads):
+    """Whether messages on a queue are one whole group with this data."""
+    return (
+        [message.data for message in found] == list(payloads)
+        and [message.msg_seq_number for message in found] == list(range(1, len(payloads) + 1))
+        and len({message.group_id for message in found}) == 1
+        and found[0].group_id != mq.MQGI_NONE
+        and [message.is_last for message in found] == [False] * (len(payloads) - 1) + [True]
+    )
