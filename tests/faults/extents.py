@@ -82,8 +82,8 @@ class Extents:
 
 SHORT = Extents(
     plain=Extent(
-        single=1,
-        single_kills=0.1,
+        single=0.35,
+        single_kills=0.05,
         double=0.004,
         double_kills=0.0004,
         zombies=0.08,
@@ -106,10 +106,10 @@ SHORT = Extents(
 # Of the short form, under each reading that is not the usual one: something of each phase.
 GLIMPSE = Extents(
     plain=Extent(
-        single=0.015,
-        single_kills=0.005,
-        double=0.03,
-        double_kills=0.003,
+        single=0.01,
+        single_kills=0.003,
+        double=0.02,
+        double_kills=0.002,
         zombies=0.02,
         zombie_variants=0.05,
         lines=0.001,

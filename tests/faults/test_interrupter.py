@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 from types import SimpleNamespace
 
@@ -17,6 +18,15 @@ from tests.faults.interrupter import EXCEPTIONS, Interrupter, Place, Point, poin
 FILE = "core/unit_of_work.py"
 FIRST_LINE = inspect.getsourcelines(syncpoint_due)[1]
 EVERY = Every(messages=2)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_else_of_the_library_runs():
+    """Objects of earlier tests that are collected meanwhile may run lines of the library."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def due(messages=1):
