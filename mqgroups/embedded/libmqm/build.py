@@ -172,7 +172,9 @@ def _compile(compiler: list[str], made: Path, generated: Path, extra_flags: Sequ
     # In the code each verb has its prefixed name: a plain one could be bound to a forwarder that is loaded already.
     prefixed = [f"-D{name}={_PREFIX}{name}" for name in verbs]
     client = str(lib / CLIENT_LIBRARY)
-    _run([*common, *prefixed, f"-Wl,-soname,{CLIENT_LIBRARY}", *sources, str(forwarder), "-o", client])
+    # -Bsymbolic: the forwarders of this library call its own verbs, also where another build of it is loaded.
+    own = ["-Wl,-Bsymbolic", f"-Wl,-soname,{CLIENT_LIBRARY}"]
+    _run([*common, *prefixed, *own, *sources, str(forwarder), "-o", client])
     for other in _OTHER_NAMES:
         linked = [f"-Wl,-soname,{other}", client, "-Wl,-rpath,$ORIGIN"]
         _run([*common, str(forwarder), *linked, "-o", str(lib / other)])
