@@ -44,6 +44,8 @@ _SOURCES = Path(__file__).parent
 _PACKAGED = _SOURCES / "built"
 _DIGEST = "digest"
 _FLAGS = "-std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -pthread".split()
+# With -Bsymbolic the forwarders of the library call its own verbs, also where another build of it is loaded already.
+_FLAGS += ["-Wl,-Bsymbolic"]
 # What the dynamic loader knows the libraries by; both bindings name these.
 CLIENT_LIBRARY = "libmqic_r.so"
 SERVER_LIBRARY = "libmqm_r.so"
@@ -172,9 +174,7 @@ def _compile(compiler: list[str], made: Path, generated: Path, extra_flags: Sequ
     # In the code each verb has its prefixed name: a plain one could be bound to a forwarder that is loaded already.
     prefixed = [f"-D{name}={_PREFIX}{name}" for name in verbs]
     client = str(lib / CLIENT_LIBRARY)
-    # -Bsymbolic: the forwarders of this library call its own verbs, also where another build of it is loaded.
-    own = ["-Wl,-Bsymbolic", f"-Wl,-soname,{CLIENT_LIBRARY}"]
-    _run([*common, *prefixed, *own, *sources, str(forwarder), "-o", client])
+    _run([*common, *prefixed, f"-Wl,-soname,{CLIENT_LIBRARY}", *sources, str(forwarder), "-o", client])
     for other in _OTHER_NAMES:
         linked = [f"-Wl,-soname,{other}", client, "-Wl,-rpath,$ORIGIN"]
         _run([*common, str(forwarder), *linked, "-o", str(lib / other)])
