@@ -1,20 +1,20 @@
 """The embedded queue manager: IBM MQ's documented behaviour in front of the unmodified pymqi and ibmmq.
 
-It is for development, tests and demos, where no IBM MQ is at hand; it never stands in by itself for a real queue
-manager: somebody starts it by name, here or with ``mqgroups embedded run``::
+It is for development, tests and demos, where no IBM MQ is at hand. It never replaces a real queue manager unasked: a program
+starts it explicitly, here or with ``mqgroups embedded run``::
 
     from mqgroups.embedded import STANDARD_MQSC, EmbeddedQueueManager
 
     with EmbeddedQueueManager("QM1", mqsc=[STANDARD_MQSC]) as qmgr:
         ...  # connect to qmgr.conn_name with any MQ program
 
-The way of a call::
+The path of a call::
 
     application -> pymqi | ibmmq -> libmqic_r.so (libmqm/: marshals, decides nothing) -> TCP on loopback
         -> serve/ (frames and verbs of wire/) -> calls/ -> queue_manager -> messages/, store
 
-It imports nothing of the rest of the package but the numbers in ``mqgroups.mqi.constants``: a double that shared the
-library's rules could not disagree with them. ``embedded/README.md`` says what it implements and what it does not.
+Of the rest of the package it imports only the numbers in ``mqgroups.mqi.constants``: if it shared the library's rules, it could
+not contradict them. ``embedded/README.md`` says what it implements and what it does not.
 """
 
 from mqgroups.embedded.platform import Platform

@@ -11,7 +11,7 @@ Answer = tuple[int, int, list[object]]
 
 
 class Failed(Exception):
-    """A verb that ends with MQCC_FAILED and this reason code."""
+    """Ends a verb with MQCC_FAILED and this reason code."""
 
     def __init__(self, reason: int) -> None:
         super().__init__(mq.reason_name(reason))
@@ -19,18 +19,18 @@ class Failed(Exception):
 
 
 class ConnectionGone(Exception):
-    """The application went away while its call was waiting."""
+    """The application disconnected while its call was waiting."""
 
 
 class Interrupted(ConnectionGone):
-    """The application sent something while its call was waiting, which only a CALLBACK expects."""
+    """The application sent something while its call was waiting. Only a CALLBACK expects that."""
 
 
 class Waiter(Protocol):
     """How a waiting MQGET sleeps; the server provides it, because it also watches the socket."""
 
     def wait(self, timeout_s: float | None) -> None:
-        """Return when woken or after the time; raises ConnectionGone if the application is gone, or Interrupted."""
+        """Return when woken or when the time is over; raises ConnectionGone if the application is gone, or Interrupted."""
 
     def wake(self) -> None:
         """End the current or the next ``wait``. May be called from any thread."""

@@ -1,8 +1,8 @@
-"""The queues of a queue manager, of every type, by name: defining, altering, clearing, deleting, resolving them.
+"""The queues of a queue manager, of every type, by name: it defines, alters, clears, deletes and resolves them.
 
-MQSC and PCF commands come down to the same methods here; it also creates and deletes dynamic queues, and has the queue
-manager's own attributes. Objects other than temporary dynamic queues are kept by the store. Not here: handles, messages, what
-a command looks like (``admin/mqsc_commands.py``, ``admin/commands/``), objects that are no queues (``objects/others.py``).
+MQSC and PCF commands end in the same methods here. The catalogue also creates and deletes dynamic queues, and holds the queue
+manager's own attributes. The store keeps all objects except temporary dynamic queues. Not here: handles, messages, the form of
+a command (``admin/mqsc_commands.py``, ``admin/commands/``), objects other than queues (``objects/others.py``).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from mqgroups.embedded.store.store import Store
 from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.mqi import constants as mq
 
-# Queues whose names begin so belong to managed subscriptions, and MQCLOSE does not delete them.
+# Queues with this prefix belong to managed subscriptions, and MQCLOSE does not delete them.
 MANAGED = "SYSTEM.MANAGED."
 
 
@@ -44,7 +44,7 @@ class Catalogue:
         self._platform = platform
         self._depth_counts_gets = (readings or Readings())[CURDEPTH_COUNTS_GETS]
         self._objects: dict[str, Queue | Definition] = {}
-        # Called when a queue was defined, altered or deleted: a cluster tells its members.
+        # Called after a queue was defined, altered or deleted; a cluster then tells its members.
         self.on_change: Callable[[], None] | None = None
         self.authorities = Authorities(store)
         self.objects = Objects(store, self.authorities)
@@ -61,7 +61,7 @@ class Catalogue:
         return Queue(name, values, definition_type, depth_counts_gets=self._depth_counts_gets)
 
     def get(self, name: str) -> Queue | Definition | None:
-        """Return the object of this name."""
+        """Return the queue of this name, or None."""
         return self._objects.get(name)
 
     def all(self) -> list[Queue | Definition]:
@@ -88,15 +88,14 @@ class Catalogue:
         if base is None:
             raise CatalogueError(mq.MQRC_UNKNOWN_ALIAS_BASE_Q)
         if base.type == REMOTE:
-            # To who is in no cluster with it there is no way.
+            # A queue manager reaches another one only within a cluster.
             raise CatalogueError(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
         if not isinstance(base, Queue):
             raise CatalogueError(mq.MQRC_ALIAS_BASE_Q_TYPE_ERROR)
         return base, named
 
     def create_dynamic(self, model: Definition, dynamic_q_name: str, unique: str) -> Queue:
-        """Create a queue from a model. A name that ends in ``*`` gets ``unique`` in its place (MQOD, field
-        DynamicQName).
+        """Create a queue from a model. If the name ends in ``*``, ``unique`` replaces the ``*`` (MQOD, field DynamicQName).
 
         Raises:
             CatalogueError: MQRC_DYNAMIC_Q_NAME_ERROR, MQRC_OBJECT_ALREADY_EXISTS.
@@ -111,7 +110,7 @@ class Catalogue:
         definition_type = model.values[mq.MQIA_DEFINITION_TYPE]
         assert isinstance(definition_type, int)
         own = default_values(LOCAL)
-        # What no model queue has, the workload attributes, is at its default.
+        # A model queue has no workload attributes; the new queue gets their defaults.
         values = {selector: model.values.get(selector, default) for selector, default in own.items()}
         queue = self._queue(name, values, definition_type)
         self._objects[name] = queue
@@ -119,23 +118,23 @@ class Catalogue:
         return queue
 
     def abandon(self, name: str) -> None:
-        """Delete a managed queue now, or when nobody uses it any more."""
+        """Delete a managed queue now, or as soon as nobody uses it."""
         queue = self._objects.get(name)
         if isinstance(queue, Queue):
             queue.abandoned = True
             self.discard(queue)
 
     def discard(self, queue: Queue) -> None:
-        """Delete a queue that is abandoned and that nobody uses."""
+        """Delete a queue if it is abandoned and nobody uses it."""
         if queue.abandoned and not (queue.deleted or queue.open_count or queue.uncommitted or queue.in_transit):
             self.delete_dynamic(queue)
 
     def delete_dynamic(self, queue: Queue) -> None:
-        """Delete a dynamic queue with all that is on it."""
+        """Delete a dynamic queue with all its messages."""
         self._forget(queue.name)
 
     def changed(self, name: str, queue: Queue) -> None:
-        """Keep the changed attributes of the object of this name, and let MQGETs that wait on its queue look again."""
+        """Store the changed attributes of the object of this name, and let the MQGETs that wait on its queue look again."""
         self._keep(self._objects[name])
         queue.wake()
 
@@ -144,10 +143,9 @@ class Catalogue:
     def define(
         self, kind: int, name: str, values: Mapping[int, Value], *, like: str | None = None, replace: bool = False
     ) -> None:
-        """Make a queue, with the attributes of another or with defaults where none are given.
+        """Define a queue. Attributes that are not given are taken from the queue ``like``, or have their defaults.
 
-        Replacing sets every attribute, those that are not given to their defaults (topic "DEFINE QLOCAL"), and keeps the
-        messages.
+        Replacing a queue keeps its messages, and sets attributes that are not given to their defaults (topic "DEFINE QLOCAL").
 
         Raises:
             CatalogueError: MQRCCF_OBJECT_NAME_ERROR, MQRCCF_OBJECT_WRONG_TYPE, MQRCCF_OBJECT_ALREADY_EXISTS,
@@ -269,6 +267,6 @@ class Catalogue:
 
 
 def _check_idle(queue: Queue) -> None:
-    """Raise CatalogueError with MQRC_OBJECT_IN_USE if a queue is open, or a message is just being put on it or got off."""
+    """Raise CatalogueError with MQRC_OBJECT_IN_USE if a queue is open, or a message is just being put on it or got from it."""
     if queue.open_count or queue.in_transit:
         raise CatalogueError(mq.MQRC_OBJECT_IN_USE, f"{queue.name} is open")

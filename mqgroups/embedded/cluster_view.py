@@ -1,6 +1,7 @@
-"""The interface through which a queue manager asks its cluster, and the one for a queue manager that is in no cluster.
+"""The interface through which a queue manager asks its cluster, and its implementation for a queue manager without a cluster.
 
-``cluster/`` implements it for a queue manager that is in one. Called under the queue manager's lock if not said otherwise.
+``cluster/`` has the implementation for members of a cluster. Methods are called under the queue manager's lock if not said
+otherwise.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from mqgroups.mqi import constants as mq
 
 @dataclass(frozen=True, slots=True)
 class MemberView:
-    """A member of the cluster, with the channel to it: its name, MQCHS_*, and the transmission queue, "" for this member."""
+    """A member of the cluster. The channel to it has a name, a status (MQCHS_*) and a transmission queue; "" for this
+    member."""
 
     member: Member
     cluster_name: str
@@ -41,14 +43,14 @@ class ClusterView(Protocol):
     """The cluster of a queue manager."""
 
     def route(self, name: str, q_mgr_name: str, options: int) -> Route | None:
-        """Return where an MQOPEN of these names leads; None for a queue of this queue manager alone.
+        """Return where an MQOPEN of these names leads; None for a queue that only this queue manager has.
 
         Raises:
-            Failed: the name leads nowhere, or to where it cannot be opened like this.
+            Failed: the names lead nowhere, or to a queue that cannot be opened with these options.
         """
 
     def addressed(self, name: str, q_mgr_name: str) -> Target:
-        """Return where a message goes that the queue manager itself sends, such as a report, or one that has to go on.
+        """Return where a message goes that no application opened a queue for: a report, or a message that is forwarded.
 
         Raises:
             Failed: the reason why there is no such queue.
@@ -58,30 +60,30 @@ class ClusterView(Protocol):
         """Whether these names lead to another member of the cluster; ``q_mgr_name`` is no alias."""
 
     def members(self) -> Sequence[MemberView]:
-        """Return the members that were heard of, by name."""
+        """Return the members that this one has heard of, ordered by name."""
 
     def control(self, action: str, to: str = "", **how: Any) -> dict[str, Any]:
-        """Carry out a control command about channels, not under the lock; the answer has an ``error`` if that cannot be."""
+        """Carry out a control command about channels, not under the lock. If it fails, the answer has an ``error``."""
 
     def receive(self, command: dict[str, Any], messages: bytes) -> dict[str, Any] | None:
-        """Answer the sending end of a channel, not under the lock; None if there can be no channel."""
+        """Answer the sending end of a channel, not under the lock; None if there cannot be a channel."""
 
     def start(self, host: str, port: int, token: str) -> None:
-        """Let the others know where this queue manager is, and start the channels; not under the lock."""
+        """Tell the other members where this queue manager is, and start the channels; not under the lock."""
 
     def stop(self) -> None:
-        """End the channels, not under the lock; what is under way is left in doubt."""
+        """End the channels, not under the lock; batches that are on their way stay in doubt."""
 
 
 class NoCluster:
-    """The view of a queue manager that is in no cluster: every queue is local, no other queue manager can be reached."""
+    """The view of a queue manager without a cluster: every queue is local, and no other queue manager can be reached."""
 
     def __init__(self, q_mgr_name: str, catalogue: Catalogue) -> None:
         self._q_mgr_name = q_mgr_name
         self._catalogue = catalogue
 
     def route(self, name: str, q_mgr_name: str, options: int) -> None:  # noqa: ARG002 - as ClusterView has it
-        """Return None: every queue is here. Raises Failed with MQRC_UNKNOWN_REMOTE_Q_MGR for another queue manager."""
+        """Return None: every queue is local. Raises Failed with MQRC_UNKNOWN_REMOTE_Q_MGR for another queue manager."""
         if q_mgr_name not in ("", self._q_mgr_name):
             raise Failed(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
 
@@ -113,15 +115,15 @@ class NoCluster:
 
 
 def local_target(catalogue: Catalogue, q_mgr_name: str, name: str) -> Target:
-    """Return where a message for a queue of this queue manager goes; raises Failed as ``local_queue``."""
+    """Return the target of a message for a queue of this queue manager; raises Failed as ``local_queue`` does."""
     return Target(local_queue(catalogue, name), name, q_mgr_name, Bound.ON_OPEN)
 
 
 def local_queue(catalogue: Catalogue, name: str) -> Queue:
-    """Return the local queue that a name leads to, if it may be put to.
+    """Return the local queue that a name leads to; both must allow puts.
 
     Raises:
-        Failed: the reason why it cannot be put.
+        Failed: there is no such queue, or puts are inhibited.
     """
     try:
         queue, named = catalogue.resolve(name)
@@ -133,8 +135,8 @@ def local_queue(catalogue: Catalogue, name: str) -> Queue:
 
 
 def without_alias(catalogue: Catalogue, q_mgr_name: str) -> str:
-    """Return the queue manager that a name means, which may be that of a queue manager alias: a remote queue definition
-    without RNAME. Raises Failed with MQRC_UNKNOWN_REMOTE_Q_MGR for one with it."""
+    """Return the queue manager that a name means. If the name is a queue manager alias (a remote queue definition without
+    RNAME), that is the alias's queue manager. Raises Failed with MQRC_UNKNOWN_REMOTE_Q_MGR for a definition with RNAME."""
     alias = catalogue.get(q_mgr_name)
     if not isinstance(alias, Definition) or alias.type != REMOTE:
         return q_mgr_name

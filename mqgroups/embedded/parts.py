@@ -1,4 +1,4 @@
-"""A place on the queue manager and on each connection where rooms above keep values of their own, one of each type.
+"""A container on the queue manager and on each connection, where rooms above keep values of their own, one of each type.
 
 ``pubsub/`` keeps the subscriptions with the queue manager, ``callbacks/`` the callbacks with each connection. Neither the queue
 manager nor a connection knows these types.

@@ -1,14 +1,14 @@
-"""Where queue managers differ by platform: rules of z/OS, so that applications can be tested for both.
+"""Rules that differ by platform: those of z/OS, so that applications can be tested for both.
 
-The profile changes only what is listed here; it is no z/OS queue manager, and its data is not in EBCDIC.
+The profile changes only what is listed here. It does not make a z/OS queue manager, and data is not in EBCDIC.
 
 * MQPUT and MQGET without a syncpoint option are in the unit of work (IBM MQ, topic q026800).
 * Logical order, COMPLETE_MSG, ALL_MSGS_AVAILABLE and ALL_SEGMENTS_AVAILABLE need a queue with INDXTYPE(GROUPID), else
   MQRC_Q_INDEX_TYPE_ERROR (q044220).
-* A segment is not put on a queue with INDXTYPE(GROUPID): MQRC_SEGMENTS_NOT_SUPPORTED (q043940).
+* A segment cannot be put on a queue with INDXTYPE(GROUPID): MQRC_SEGMENTS_NOT_SUPPORTED (q043940).
   MQMF_SEGMENTATION_ALLOWED is accepted and ignored.
-* On a queue with INDXTYPE(GROUPID) and MSGDLVSQ(PRIORITY), the first message of a group with priority 0 or 1 is placed as
-  one of priority 2 (topic "MsgDeliverySequence").
+* On a queue with INDXTYPE(GROUPID) and MSGDLVSQ(PRIORITY), the first message of a group with priority 0 or 1 takes the place of
+  a message with priority 2 (topic "MsgDeliverySequence").
 * BackoutCount stops at 255 (q023090).
 """
 
@@ -34,7 +34,7 @@ class Platform(enum.Enum):
 
     @property
     def mqi_number(self) -> int:
-        """MQIA_PLATFORM."""
+        """The value of MQIA_PLATFORM."""
         return mq.MQPL_ZOS if self is Platform.ZOS else mq.MQPL_UNIX
 
     def takes_segments(self, index_type: object) -> bool:

@@ -1,12 +1,11 @@
-"""Readings: where IBM's texts leave a behaviour open, or queue managers may differ, which way this one goes.
+"""Readings: which way this queue manager goes where IBM's texts leave a behaviour open, or where queue managers may differ.
 
-A reading has a name and values; the first value is the default: what IBM's text says, or, where the texts say nothing, what this
-project takes for true. Tests and fault campaigns start a queue manager that follows another value, to show that what they test
-does not depend on it::
+A reading has a name and values. The first value is the default: what IBM's text says or, if it says nothing, what this project
+assumes. Tests and fault campaigns start a queue manager with another value, to show that their results do not depend on it::
 
     EmbeddedQueueManager(readings={"curdepth": "counts uncommitted gets"})
 
-This module is the whole table. Code that differs by a reading asks for what the chosen value means:
+This module is the whole table. Code that depends on a reading asks for the meaning of the chosen value:
 ``q_mgr.readings[CURDEPTH_COUNTS_GETS]``.
 """
 
@@ -25,12 +24,12 @@ CLEANUP_GAP_S = 0.05
 
 
 class ReadingError(ValueError):
-    """No such reading, or the reading has no such value; the message lists what there is."""
+    """There is no such reading, or the reading has no such value; the message lists the existing ones."""
 
 
 @dataclass(frozen=True)
 class Value(Generic[T]):
-    """One way to read it: its name, what it means to the code, and what the queue manager does."""
+    """One value of a reading: its name, its meaning to the code, and what the queue manager then does."""
 
     name: str
     means: T
@@ -39,7 +38,7 @@ class Value(Generic[T]):
 
 @dataclass(frozen=True, eq=False)
 class Reading(Generic[T]):
-    """What is open, where it is (or is not) written, and the values, the default first."""
+    """A name for the open question, the source that leaves it open, and the values, the default first."""
 
     name: str
     source: str
@@ -108,19 +107,27 @@ PRECEDENCE: Reading[tuple[int, ...]] = Reading(
     "precedence of group errors",
     "Logical and physical ordering: 2242 before 2241, no more",
     (
-        Value("2242, 2241, 2185, 2245", (*_LEAVE, *_DIFFER), "What leaves the group is told first, then persistence."),
         Value(
-            "2242, 2241, 2245, 2185", (*_LEAVE, *_DIFFER[::-1]), "What leaves the group is told first, then syncpoint."
+            "2242, 2241, 2185, 2245", (*_LEAVE, *_DIFFER), "An incomplete group is reported first, then persistence."
         ),
-        Value("2185, 2245, 2242, 2241", (*_DIFFER, *_LEAVE), "Persistence is told first, then syncpoint."),
-        Value("2245, 2185, 2242, 2241", (*_DIFFER[::-1], *_LEAVE), "Syncpoint is told first, then persistence."),
+        Value(
+            "2242, 2241, 2245, 2185",
+            (*_LEAVE, *_DIFFER[::-1]),
+            "An incomplete group is reported first, then syncpoint.",
+        ),
+        Value("2185, 2245, 2242, 2241", (*_DIFFER, *_LEAVE), "Persistence is reported first, then syncpoint."),
+        Value("2245, 2185, 2242, 2241", (*_DIFFER[::-1], *_LEAVE), "Syncpoint is reported first, then persistence."),
     ),
 )
 SEGMENTS_SHARE_MSG_ID = Reading(
     "msgids of segments",
     "MQMF_SEGMENTATION_ALLOWED (q097540): says nothing of MsgId",
     (
-        Value("one each", False, "Of segments that the queue manager makes the first has the message's MsgId."),
+        Value(
+            "one each",
+            False,
+            "Each segment that the queue manager makes has its own MsgId; the first has the message's.",
+        ),
         Value("all the same", True, "All segments that the queue manager makes have the message's MsgId."),
     ),
 )
@@ -139,12 +146,12 @@ GROUP_STAYS = Reading(
         Value(
             "goes on to another",
             False,
-            "What arrives for an instance that is inhibited or gone goes on to another one.",
+            "Messages that arrive for an instance that is inhibited or gone are forwarded to another one.",
         ),
         Value(
             "becomes dead letters",
             True,
-            "What arrives for an instance that is inhibited or gone is a dead letter there.",
+            "Messages that arrive for an instance that is inhibited or gone become dead letters there.",
         ),
     ),
 )
@@ -157,15 +164,15 @@ ANOTHERS_TEMPORARY_QUEUE = Reading(
             mq.MQRC_NONE,
             "Another connection may open it to get and to browse, if it is shareable.",
         ),
-        Value("refused with 2042", mq.MQRC_OBJECT_IN_USE, "Another connection may put to it and no more."),
-        Value("refused with 2085", mq.MQRC_UNKNOWN_OBJECT_NAME, "The same, as if it were not there."),
+        Value("refused with 2042", mq.MQRC_OBJECT_IN_USE, "Another connection may only put to it."),
+        Value("refused with 2085", mq.MQRC_UNKNOWN_OBJECT_NAME, "Another connection may only put to it."),
     ),
 )
 BROWSING_EXCLUSIVE = Reading(
     "browsing what is open exclusively",
     "MQOPEN: an open to browse is no open for input",
     (
-        Value("allowed", mq.MQRC_NONE, "Whoever may browse browses."),
+        Value("allowed", mq.MQRC_NONE, "MQOPEN to browse succeeds, whoever has exclusive input."),
         Value("refused with 2042", mq.MQRC_OBJECT_IN_USE, "MQOPEN to browse fails while somebody has exclusive input."),
     ),
 )
@@ -173,8 +180,8 @@ OWN_INPUT_IS_NOT_IN_THE_WAY = Reading(
     "second exclusive open",
     "2042 (q041130): does not say whose handle",
     (
-        Value("refused with 2042", False, "Handles of the same connection are in the way like any others."),
-        Value("allowed", True, "Handles of the same connection are not in the way."),
+        Value("refused with 2042", False, "An open handle of the same connection prevents it like any other handle."),
+        Value("allowed", True, "Open handles of the same connection do not prevent it."),
     ),
 )
 TOLD_OF_A_FAILED_PUT: Reading[tuple[int, int] | None] = Reading(
@@ -183,7 +190,7 @@ TOLD_OF_A_FAILED_PUT: Reading[tuple[int, int] | None] = Reading(
     (
         Value("MQCC_WARNING 2003", (mq.MQCC_WARNING, mq.MQRC_BACKED_OUT), "MQCMIT backs out."),
         Value("MQCC_FAILED 2003", (mq.MQCC_FAILED, mq.MQRC_BACKED_OUT), "MQCMIT backs out."),
-        Value("MQCC_OK", None, "MQCMIT commits the other messages; only MQSTAT tells of the one that failed."),
+        Value("MQCC_OK", None, "MQCMIT commits the other messages; only MQSTAT reports the one that failed."),
     ),
 )
 IDENTIFIERS_BEGIN_WITH_NAME = Reading(
@@ -191,7 +198,7 @@ IDENTIFIERS_BEGIN_WITH_NAME = Reading(
     "MsgId (q097550), GroupId (q097530): product and name for MsgId only",
     (
         Value("begin with the name", True, "GroupIds and MsgIds begin with AMQ and the queue manager's name."),
-        Value("begin otherwise", False, "They begin with a number, and the name comes behind it."),
+        Value("begin otherwise", False, "They begin with a number, followed by the name."),
     ),
 )
 
@@ -218,14 +225,14 @@ READINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 class Readings:
-    """What one queue manager follows."""
+    """The readings that one queue manager follows."""
 
     def __init__(self, chosen: Mapping[str, str] | None = None, *, cleanup_gap_s: float = CLEANUP_GAP_S) -> None:
-        """Choose values by name; the others are the defaults.
+        """Choose values by name; readings that are not named have their default.
 
         Args:
             chosen: values by names of readings.
-            cleanup_gap_s: seconds between closing the handles and backing out, where a lost connection ends in this order.
+            cleanup_gap_s: seconds between closing the handles and backing out; only with "closes handles, then backs out".
 
         Raises:
             ReadingError: no such reading or value.
@@ -255,7 +262,7 @@ class Readings:
 
 
 def chosen_by(pairs: Iterable[str]) -> dict[str, str]:
-    """Return readings of a command line, ``NAME=VALUE`` each, by name; raises ReadingError, also for one given twice."""
+    """Return the readings of a command line, ``NAME=VALUE`` each, by name; raises ReadingError, also for two values of one."""
     chosen: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")

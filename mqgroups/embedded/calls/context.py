@@ -1,9 +1,9 @@
 """Message context: who a message is from, and which application put it when.
 
-MQPMO says where the context of a message comes from: the queue manager's own knowledge (the default), nowhere, a message
-that the application got before (pass), or the application itself (set). Passing and setting need an output handle that was
-opened for it. Source: IBM MQ, topics "Controlling context information", "MQPMO options" and those of the reason codes. That
-the user may do so is not checked here.
+MQPMO says where the context comes from: the queue manager fills it in (the default), it is empty, it is passed on from a
+message that the application got before, or the application sets it. To pass or set context, the output handle must have been
+opened for that. Source: IBM MQ, topics "Controlling context information", "MQPMO options" and those of the reason codes. Not
+here: whether the user is authorized to do so.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ORIGIN = ("put_appl_type", "put_appl_name", "put_date", "put_time", "appl_origin
 PASSES = mq.MQPMO_PASS_IDENTITY_CONTEXT | mq.MQPMO_PASS_ALL_CONTEXT
 SETS = mq.MQPMO_SET_IDENTITY_CONTEXT | mq.MQPMO_SET_ALL_CONTEXT
 
-# What an MQPMO option needs the output handle to be opened for, and the reason if it is not.
+# For each MQPMO option: the MQOPEN option that the output handle needs, and the reason code if it was not given.
 _NEEDED = {
     mq.MQPMO_PASS_IDENTITY_CONTEXT: (
         mq.MQOO_PASS_IDENTITY_CONTEXT
@@ -42,7 +42,7 @@ _NEEDED = {
 
 
 def check_context(connection: Connection, handle: Handle, pmo: PutMessageOptions, *, put1: bool) -> None:
-    """Raise Failed unless the message's context can be had; MQPUT1 opens its queue for what it needs itself."""
+    """Raise Failed unless the message can get its context. MQPUT1 opens its queue with the needed options itself."""
     option = pmo.options & (PASSES | SETS)
     if not option:
         return
@@ -54,7 +54,7 @@ def check_context(connection: Connection, handle: Handle, pmo: PutMessageOptions
 
 
 def _source(connection: Connection, pmo: PutMessageOptions) -> MessageDescriptor:
-    """Return the descriptor whose context is passed on."""
+    """Return the descriptor of the message whose context is passed on."""
     source = connection.handles.get(pmo.context)
     if source is None or not source.options & mq.MQOO_SAVE_ALL_CONTEXT:
         raise Failed(mq.MQRC_CONTEXT_HANDLE_ERROR)
@@ -64,7 +64,7 @@ def _source(connection: Connection, pmo: PutMessageOptions) -> MessageDescriptor
 
 
 def set_context(q_mgr: QueueManager, connection: Connection, md: MessageDescriptor, pmo: PutMessageOptions) -> None:
-    """Fill in the context fields of a descriptor as MQPMO says; ``check_context`` has passed."""
+    """Fill in the context fields of a descriptor as MQPMO says, after ``check_context`` has passed."""
     options = pmo.options
     if options & mq.MQPMO_NO_CONTEXT:
         md.user_identifier, md.accounting_token, md.appl_identity_data = b" " * 12, bytes(32), b" " * 32

@@ -1,4 +1,4 @@
-"""MQGMO options: what they are to one another, and which of them go together (IBM MQ, topics "MQGMO options", q103830)."""
+"""MQGMO options: groups of options, and which options may be combined (IBM MQ, topics "MQGMO options", q103830)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNMARKS = mq.MQGMO_UNMARK_BROWSE_HANDLE | mq.MQGMO_UNMARK_BROWSE_CO_OP
 _OF_HANDLE = mq.MQGMO_MARK_BROWSE_HANDLE | mq.MQGMO_UNMARK_BROWSE_HANDLE
 _FOR_CO_OP = mq.MQGMO_MARK_BROWSE_CO_OP | mq.MQGMO_UNMARK_BROWSE_CO_OP
 _ABOUT_MARKS = _OF_HANDLE | _FOR_CO_OP | mq.MQGMO_UNMARKED_BROWSE_MSG
-# Marks are of physical messages, one at a time.
+# A mark is set on one physical message at a time.
 _NOT_WITH_MARKS = (
     mq.MQGMO_ALL_MSGS_AVAILABLE
     | mq.MQGMO_ALL_SEGMENTS_AVAILABLE
@@ -28,7 +28,7 @@ _NOT_WITH_MARKS = (
     | mq.MQGMO_LOCK
     | mq.MQGMO_UNLOCK
 )
-# Both are options of z/OS alone (topic "MQGMO options").
+# These two options exist on z/OS only (topic "MQGMO options").
 _NOT_HERE = mq.MQGMO_SET_SIGNAL | mq.MQGMO_MARK_SKIP_BACKOUT
 _KNOWN = (
     mq.MQGMO_WAIT
@@ -69,14 +69,14 @@ def check_get(
     has_number: bool,
     has_index: bool,
 ) -> None:
-    """Raise Failed for what MQGET refuses whatever the message. What passed once is not checked again.
+    """Raise Failed for options that MQGET refuses, whatever messages there are. Combinations that passed are cached.
 
     Args:
         options: of MQGMO.
         match_options: of MQGMO.
         versions: of MQGMO and MQMD.
         open_options: of the MQOPEN.
-        has_number: whether MsgSeqNumber is a number that a message can have, or no criterion.
+        has_number: false if MsgSeqNumber is a criterion, and not a number that a message can have.
         has_index: whether the queue has the index by GroupId that z/OS asks for; true on other platforms.
     """
     check_get_options(options)
@@ -85,11 +85,11 @@ def check_get(
     if match_options & ~_MATCHES:
         raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
     if match_options & mq.MQMO_MATCH_OFFSET and options & mq.MQGMO_COMPLETE_MSG:
-        # "Any of the MQMO options but this" is documented; which reason it gets is not: unverified.
+        # IBM documents "Any of the MQMO options but this", but not the reason code: unverified.
         raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
     if not has_number:
         raise Failed(mq.MQRC_MSG_SEQ_NUMBER_ERROR)
-    # Whether the message token can be a criterion: topic q096770.
+    # When the message token can be a criterion: topic q096770.
     if matches & mq.MQMO_MATCH_MSG_TOKEN and gmo_version < 3:
         raise Failed(mq.MQRC_WRONG_GMO_VERSION)
     if matches & mq.MQMO_MATCH_MSG_TOKEN and options & mq.MQGMO_WAIT:
@@ -131,9 +131,9 @@ def check_get_options(options: int) -> None:
 
 
 def _contradict_marks(options: int) -> bool:
-    """Whether options about marks go with others that they do not go with.
+    """Whether options about marks are combined with options that they do not allow.
 
-    Unverified: which combinations these are is in topic "MQGMO options", but done from memory; and that they get this reason.
+    Unverified: the list of combinations (it is in topic "MQGMO options", but was written from memory), and their reason code.
     """
     return bool(
         (options & _ABOUT_MARKS and (not options & BROWSES or options & _NOT_WITH_MARKS))

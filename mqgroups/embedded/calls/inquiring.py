@@ -63,7 +63,7 @@ _KNOWN_INTEGERS = frozenset(
     }
     | {attribute.selector for attribute in Q_MGR_ATTRIBUTES if not attribute.length}
 )
-# What can be asked of a cluster queue that has no instance here (topic "MQINQ and clusters").
+# The attributes that MQINQ returns for a cluster queue without a local instance (topic "MQINQ and clusters").
 _OF_CLUSTER_QUEUES = (
     mq.MQIA_DEF_BIND,
     mq.MQIA_DEF_PERSISTENCE,
@@ -96,9 +96,10 @@ def inquire(
     int_attr_count: int,
     char_attr_length: int,
 ) -> Answer:
-    """MQINQ (IBM MQ, topic "MQINQ"): integers in the order of their selectors, character values one after the other.
+    """MQINQ (IBM MQ, topic "MQINQ"): integers in the order of their selectors, then character values one after the other.
 
-    An attribute that the object does not have is -1 or asterisks, with a warning; so is a buffer that is too small.
+    If the object does not have an attribute, its value is -1 or asterisks, and MQINQ returns a warning; also if a buffer is too
+    small.
     """
     with q_mgr.lock:
         handle = connection.handle(hobj)
@@ -119,7 +120,7 @@ def inquire(
                 length = character_length(selector) or _OF_OTHER_OBJECTS.get(selector, 0)
                 if not length:
                     raise Failed(mq.MQRC_SELECTOR_ERROR)
-                # The names of a namelist are one attribute: each in its 48 characters, one behind the other.
+                # The names of a namelist are one attribute: 48 characters for each name, one after the other.
                 texts = value if isinstance(value, list) else ["*" * length if value is None else str(value)]
                 characters += b"".join(text.encode("latin-1").ljust(length)[:length] for text in texts)
             if value is None:
@@ -139,9 +140,9 @@ def inquire(
 
 
 def _values(q_mgr: QueueManager, handle: Handle) -> Mapping[int, ObjectValue]:
-    """Return what MQINQ answers for a handle; raises Failed if a namelist or a process is gone."""
+    """Return the attributes that MQINQ can return for a handle; raises Failed if a namelist or a process no longer exists."""
     if handle.topic_string:
-        # "MQINQ" has no selectors of topics; which reason it gives is unverified.
+        # The topic "MQINQ" has no selectors for topics; this reason code is unverified.
         raise Failed(mq.MQRC_SELECTOR_ERROR)
     if handle.route is not None and handle.route.is_elsewhere:
         return {**{each: handle.route.values[each] for each in _OF_CLUSTER_QUEUES}, mq.MQCA_Q_NAME: handle.opened_name}
@@ -162,7 +163,7 @@ def _values(q_mgr: QueueManager, handle: Handle) -> Mapping[int, ObjectValue]:
 
 
 def _queue_values(handle: Handle, queue: Queue) -> dict[int, Value]:
-    """Return what MQINQ answers for a queue handle; an alias answers with its own attributes (topic "MQINQ")."""
+    """Return the attributes that MQINQ can return for a queue handle; those of an alias are its own (topic "MQINQ")."""
     if handle.opened_values is queue.values:
         return {**object_values(queue), mq.MQCA_Q_NAME: handle.opened_name}
     return {
@@ -174,7 +175,7 @@ def _queue_values(handle: Handle, queue: Queue) -> dict[int, Value]:
 
 
 def object_values(queue: Queue | Definition) -> dict[int, Value]:
-    """Return all attributes of a queue, those that are computed as well, by selector."""
+    """Return all attributes of a queue by selector, computed ones too."""
     values = {**queue.values, **_dates(queue.created), mq.MQCA_Q_NAME: queue.name, mq.MQIA_Q_TYPE: queue.type}
     if not isinstance(queue, Queue):
         return values
@@ -210,7 +211,7 @@ def q_mgr_values(q_mgr: QueueManager) -> dict[int, Value]:
         mq.MQIA_PLATFORM: q_mgr.platform.mqi_number,
         mq.MQIA_SYNCPOINT: mq.MQSP_AVAILABLE,
         mq.MQIA_DIST_LISTS: mq.MQDL_NOT_SUPPORTED,
-        # Whatever ALTER QMGR CHLAUTH said: nothing looks at the records.
+        # Disabled whatever ALTER QMGR CHLAUTH said, because the records are not enforced.
         pcf.MQIA_CHLAUTH_RECORDS: pcf.MQCHLA_DISABLED,
     }
 
@@ -218,7 +219,7 @@ def q_mgr_values(q_mgr: QueueManager) -> dict[int, Value]:
 def set_attributes(
     q_mgr: QueueManager, connection: Connection, hobj: int, selectors_raw: bytes, int_attrs: bytes, char_attrs: bytes
 ) -> Answer:
-    """MQSET (IBM MQ, topic "MQSET"): all attributes or none."""
+    """MQSET (IBM MQ, topic "MQSET"): sets all given attributes or none."""
     with q_mgr.lock:
         handle, queue = connection.queue_handle(hobj)
         if not handle.options & mq.MQOO_SET:

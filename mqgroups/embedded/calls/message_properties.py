@@ -1,11 +1,11 @@
 """MQCRTMH, MQDLTMH, MQSETMP, MQINQMP and MQDLTMP.
 
-The verbs read structures, look the handle up and turn refusals of ``properties/sets.py`` and its neighbours into reason codes;
-rules are not here, nor what MQPUT and MQGET do with message handles (``property_transfer.py``).
+The verbs read structures, look up the handle, and turn errors of ``properties/sets.py`` and its neighbours into reason codes.
+Not here: the rules of properties, and what MQPUT and MQGET do with message handles (``property_transfer.py``).
 
 Source: IBM MQ, topics "MQCRTMH", "MQDLTMH", "MQSETMP" (q101910), "MQINQMP" (q101850), "MQDLTMP" and the structures' own.
-Unverified: the order in which errors are found; that the cursor moves with MQRC_PROPERTY_VALUE_TOO_BIG where nothing was
-to be converted, as that reason's own topic (q044800) has it, and with MQIMPO_QUERY_LENGTH.
+Unverified: the order in which errors are found; that the cursor moves with MQRC_PROPERTY_VALUE_TOO_BIG if no conversion was
+requested, as the topic of that reason says (q044800), and with MQIMPO_QUERY_LENGTH.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _VALIDATION = frozenset({mq.MQCMHO_DEFAULT_VALIDATION, mq.MQCMHO_VALIDATE, mq.MQ
 
 
 def _options(raw: bytes, struc_id: bytes, name: str, reason: int) -> int:
-    """Return the Options of a structure; raises Failed with ``reason`` if it is none."""
+    """Return the Options of a structure; raises Failed with ``reason`` if the bytes are not such a structure."""
     try:
         version_of(raw, struc_id, name)
     except StructureError as error:
@@ -71,7 +71,7 @@ def _name(raw: bytes, ccsid: int) -> str:
     except PropertyError as error:
         if error.reason != mq.MQRC_SOURCE_CCSID_ERROR or ccsid not in (mq.MQCCSI_APPL, UTF_8):
             raise
-        # A known character set, but not its bytes: the name holds characters that there are not.
+        # The character set is known, but the bytes are not valid in it: the name contains characters that do not exist.
         raise PropertyError(mq.MQRC_PROPERTY_NAME_ERROR) from error
 
 
@@ -125,7 +125,7 @@ def set_property(
             check_name(name)
         path = path_of(name)
         if path[:2] == DESCRIPTOR:
-            # Fields of the descriptor: only an MQPUT that takes its MQMD from the handle would ask for them.
+            # These set fields of the descriptor. They would matter only to an MQPUT that takes its MQMD from the handle.
             raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
         check_type(name, kind)
         read = unpack(kind, value, value_length, encoding, ccsid)
@@ -146,7 +146,7 @@ def _description(pd: bytes) -> tuple[int, int, int]:
 
 
 class _Inquiry(NamedTuple):
-    """The fields of MQIMPO that go in."""
+    """The input fields of MQIMPO."""
 
     options: int
     encoding: int
@@ -185,7 +185,7 @@ def inquire_property(
         except PropertyError as error:
             if error.reason != mq.MQRC_PROP_CONV_NOT_SUPPORTED:
                 raise
-            # The type is told all the same.
+            # The type is returned nevertheless.
             return mq.MQCC_FAILED, error.reason, [impo, pd, one.kind, 0, b"", b""]
     except PropertyError as error:
         raise Failed(error.reason) from error
@@ -198,7 +198,7 @@ def inquire_property(
 
 
 def _find(handle: MessageHandle, name: str, how: int) -> tuple[int | None, Property]:
-    """Return the property inquired and its place; a field of the descriptor has none and leaves the cursor alone."""
+    """Return the place of the inquired property, and the property. A field of the descriptor has no place: the cursor stays."""
     path = path_of(name)
     if path[:2] == DESCRIPTOR and not name.endswith("%"):
         return None, handle.descriptor_field(path)
@@ -208,7 +208,7 @@ def _find(handle: MessageHandle, name: str, how: int) -> tuple[int | None, Prope
 def _answer(
     one: Property, asked: _Inquiry, impo: bytes, wanted: int, value_length: int, name_room: int
 ) -> tuple[int, int, list[object]]:
-    """Return codes and reply values, but for the descriptor, of a property that was found."""
+    """Return the codes and the reply values, except for the descriptor, of a property that was found."""
     kind, value, warning = one.kind, one.value, mq.MQRC_NONE
     if asked.options & mq.MQIMPO_CONVERT_TYPE:
         value = convert(kind, value, wanted)
@@ -242,7 +242,7 @@ def _answer(
 def delete_property(
     _q_mgr: QueueManager, connection: Connection, hmsg: int, dmpo: bytes, raw_name: bytes, name_ccsid: int
 ) -> Answer:
-    """MQDLTMP (IBM MQ, topic "MQDLTMP"). A property that is not there is a warning; an empty cursor is a failure."""
+    """MQDLTMP (IBM MQ, topic "MQDLTMP"). If the property does not exist, this is a warning; an empty cursor is a failure."""
     handle = connection.message_handle(hmsg)
     options = _options(dmpo, b"DMPO", "MQDMPO", mq.MQRC_DMPO_ERROR)
     if options not in (mq.MQDMPO_DEL_FIRST, mq.MQDMPO_DEL_PROP_UNDER_CURSOR):

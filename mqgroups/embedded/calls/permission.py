@@ -1,18 +1,19 @@
-"""What a call needs the user to be allowed: MQOPEN, MQPUT1, MQCLOSE of queues. MQCONNX asks by itself.
+"""The authorities that calls on queues need: MQOPEN, MQPUT1, MQCLOSE. MQCONNX makes its own check.
 
-The name that is checked is the one given to the call, an alias's rather than its base queue's. That an object is not there is
-told before. Calls with a handle need nothing: opening for them did. Not here: who has which authority (``objects/authority.py``),
-topics (``pubsub/permission.py``), commands (``admin/commands/permission.py``).
+The name given to the call is checked: for an alias that is the alias, not its base queue. If the object does not exist, the
+call says that, and no authority is checked. Calls with a handle need no authority, because the MQOPEN was checked. Not here:
+who has which authority (``objects/authority.py``), topics (``pubsub/permission.py``), commands
+(``admin/commands/permission.py``).
 
-A queue that other members of a cluster host is checked by the profile of SYSTEM.CLUSTER.TRANSMIT.QUEUE, as
-ClusterQueueAccessControl=Xmitq says, the default; PUT on it is enough (topic "Access control and multiple cluster transmission
-queues", q017170). RQMName is not here. Unverified: that INQ is checked there too, and that what needs a local instance is refused
-(2085, 2045) before any authority is asked for.
+For a queue that other members of a cluster host, the profile of SYSTEM.CLUSTER.TRANSMIT.QUEUE is checked, as with the default
+ClusterQueueAccessControl=Xmitq; PUT on it is enough (topic "Access control and multiple cluster transmission queues", q017170).
+ClusterQueueAccessControl=RQMName is not implemented. Unverified: that INQ is checked there too, and that an open that needs a
+local instance is refused (2085, 2045) before any authority is checked.
 
 Source: IBM MQ, topics "Authorizations for MQI calls", "Alternate user authority" (q010420), "AlternateUserId" (q098140), "Not
-Authorized (type 3)" (q049910). From memory of the notes below the first one's tables: who opens a model queue needs DSP on it
-besides and gets everything for the queue that is made; a transmission queue opened for output needs SETALL instead of PUT;
-setting context needs authority on the queue manager too.
+Authorized (type 3)" (q049910). From memory, from the notes below the tables of the first one: opening a model queue needs DSP
+on it besides, and gives the user all authorities for the queue that is created; a transmission queue opened for output needs
+SETALL instead of PUT; setting context needs authority on the queue manager too.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _FOR_OPTIONS = {
     mq.MQOO_SET_IDENTITY_CONTEXT: "SETID",
     mq.MQOO_SET_ALL_CONTEXT: "SETALL",
 }
-# An MQPUT1 opens for output, and for the context that its MQPMO asks for.
+# MQPUT1 opens its queue for output, and for the context that its MQPMO asks for.
 _OF_PUT1 = {
     mq.MQPMO_PASS_IDENTITY_CONTEXT: mq.MQOO_PASS_IDENTITY_CONTEXT,
     mq.MQPMO_PASS_ALL_CONTEXT: mq.MQOO_PASS_ALL_CONTEXT,
@@ -56,7 +57,7 @@ def needed_to_open(options: int) -> frozenset[str]:
 
 
 def check_open(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless the object may be opened so."""
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless the user may open the object with these options."""
     needed = needed_to_open(options)
     user = asking_user(q_mgr, connection, od, options)
     if od.object_type == mq.MQOT_Q:
@@ -64,20 +65,20 @@ def check_open(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor
         q_mgr.require(user, "QUEUE", name, needed)
         check_context_authority(q_mgr, connection, needed)
     elif od.object_type in _OTHER_TYPES:
-        # Of these MQINQ is all that can be asked; who opens them for more is told so.
+        # These objects can be opened for MQINQ only; MQOPEN itself refuses other options.
         q_mgr.require(user, _OTHER_TYPES[od.object_type], od.object_name, needed & {"INQ"})
 
 
 def check_context_authority(q_mgr: QueueManager, connection: Connection, needed: frozenset[str]) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless the queue manager lets the user set context, if that is needed.
+    """Raise Failed with MQRC_NOT_AUTHORIZED if the call sets context, and the queue manager does not allow that to the user.
 
-    It is a matter of who calls, whoever the object is opened for.
+    The user is that of the connection, even if another one is named as alternate user.
     """
     q_mgr.require(connection.user, "QMGR", "", needed & _OF_Q_MGR)
 
 
 def asking_user(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> str:
-    """Return whose authority for the object counts."""
+    """Return the user whose authority for the object counts."""
     if not options & mq.MQOO_ALTERNATE_USER_AUTHORITY:
         return connection.user
     q_mgr.require(connection.user, "QMGR", "", frozenset({"ALTUSR"}))
@@ -85,13 +86,14 @@ def asking_user(q_mgr: QueueManager, connection: Connection, od: ObjectDescripto
 
 
 def _needed_of_queue(q_mgr: QueueManager, od: ObjectDescriptor, needed: frozenset[str]) -> tuple[str, frozenset[str]]:
-    """Return the profile that counts, and what it has to give."""
+    """Return the profile that counts, and the authorities that it must give."""
     named, q_mgr_name = (
         q_mgr.catalogue.get(od.object_name),
         without_alias(q_mgr.catalogue, od.object_q_mgr_name),
     )
     if named is None or q_mgr_name not in ("", q_mgr.name):
-        # A queue that is elsewhere has no object here to be checked. If it is nowhere, or is to be got from, that is told.
+        # A queue on another member has no local object to check. If no member has it, or it is opened to get, MQOPEN says so
+        # itself.
         is_told = needed & _OF_LOCAL or not q_mgr.cluster.is_elsewhere(od.object_name, q_mgr_name)
         return CLUSTER_TRANSMISSION_QUEUE, frozenset() if is_told else needed
     if "PUT" in needed and named.values.get(mq.MQIA_USAGE) == mq.MQUS_TRANSMISSION:
@@ -100,7 +102,7 @@ def _needed_of_queue(q_mgr: QueueManager, od: ObjectDescriptor, needed: frozense
 
 
 def options_of_put1(put_options: int) -> int:
-    """Return what an MQPUT1 with these MQPMO_* options opens for, as MQOO_*."""
+    """Return the MQOO_* options with which an MQPUT1 with these MQPMO_* options opens its queue."""
     options = mq.MQOO_OUTPUT
     for bit, opened_for in _OF_PUT1.items():
         if put_options & bit:
@@ -111,13 +113,13 @@ def options_of_put1(put_options: int) -> int:
 def grant_created(
     q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int, handle: Handle
 ) -> None:
-    """Give who opened a model queue everything for the queue that was made."""
+    """Give the user who opened a model queue all authorities for the queue that was created."""
     if handle.creates_dynamic:
         user = od.alternate_user_id if options & mq.MQOO_ALTERNATE_USER_AUTHORITY else connection.user
         q_mgr.catalogue.authorities.created(user, "QUEUE", handle.opened_name)
 
 
 def check_deletion(q_mgr: QueueManager, connection: Connection, handle: Handle) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless MQCLOSE may delete the queue: by the handle that made it, anybody may."""
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless MQCLOSE may delete the queue. The handle that created it may always."""
     if handle.queue is not None and not handle.creates_dynamic:
         q_mgr.require(connection.user, "QUEUE", handle.queue.name, frozenset({"DLT"}))

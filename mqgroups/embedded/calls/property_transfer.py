@@ -1,9 +1,9 @@
-"""What MQPUT takes from message handles, and which properties MQGET gives to one.
+"""Properties that MQPUT takes from message handles, and properties that MQGET gives to one.
 
 Not here: the verbs on message handles (``message_properties.py``), what a delivery does (``properties/control.py``).
 
-Source: IBM MQ, topics "Action" (q098680), "OriginalMsgHandle" (q098740), "MsgHandle" (q096760). Unverified: that an action other
-than MQACTP_NEW without an original handle is MQRC_HMSG_ERROR, and that MQPUT checks names that MQSETMP was told not to.
+Source: IBM MQ, topics "Action" (q098680), "OriginalMsgHandle" (q098740), "MsgHandle" (q096760). Unverified: that an action
+other than MQACTP_NEW without an original handle is MQRC_HMSG_ERROR, and that MQPUT checks names that MQSETMP did not validate.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ _HEADERS = frozenset({mq.MQFMT_RF_HEADER_2, mq.MQFMT_MD_EXTENSION})
 def properties_ahead(
     q_mgr: QueueManager, connection: Connection, md: MessageDescriptor, pmo: PutMessageOptions, data: bytes
 ) -> Callable[[], bytes]:
-    """Read what a put brings of properties, not under the queue manager's lock: they may be many.
+    """Read the properties that a put brings, not under the queue manager's lock: they may be many.
 
-    Returns a function that returns what ``properties_to_put`` does, or raises it: other errors are told first.
+    Returns a function that returns, or raises, what ``properties_to_put`` did. So a put can report other errors first.
     """
     if blank_padded(md.format, 8) not in _HEADERS and not (pmo.original_msg_handle or pmo.new_msg_handle or pmo.action):
         return bytes
     if len(data) > connection.max_msg_length:
-        # The put refuses it, whatever it is.
+        # The put refuses data of this length anyway.
         return bytes
     if md.version == 1 and blank_padded(md.format, 8) == mq.MQFMT_MD_EXTENSION:
         md = copy.copy(md)
         try:
             data = take_extension(md, data)
         except StructureError:
-            # The put itself refuses it.
+            # The put itself refuses the malformed header.
             return bytes
     try:
         properties = properties_to_put(q_mgr, connection, md, pmo, data)
@@ -70,7 +70,7 @@ def properties_ahead(
 def properties_to_put(
     q_mgr: QueueManager, connection: Connection, md: MessageDescriptor, pmo: PutMessageOptions, data: bytes
 ) -> bytes:
-    """Return the properties of a message that is put, as it keeps them; checks MQRFH2 headers of the data.
+    """Return the properties of a message that is put, in their stored form; checks the MQRFH2 headers of the data.
 
     Raises:
         Failed: MQRC_HMSG_ERROR, MQRC_ACTION_ERROR, MQRC_PROPERTY_NAME_ERROR, MQRC_PROPERTIES_TOO_BIG, MQRC_RFH_ERROR,
@@ -107,7 +107,7 @@ def properties_to_put(
 def properties_wanted(
     connection: Connection, handle: Handle, gmo: GetMessageOptions
 ) -> tuple[Delivery, MessageHandle | None]:
-    """Return what becomes of the properties of a message that is got, and the message handle they go to, if to any.
+    """Return the form in which a message's properties are delivered, and the message handle that gets them, or None.
 
     Raises:
         Failed: MQRC_HMSG_ERROR.
@@ -122,6 +122,6 @@ def properties_wanted(
     how = delivery(gmo.options, control, has_handle=given is not None)
     if given is None or how not in (Delivery.IN_HANDLE, Delivery.OTHERS_IN_HANDLE):
         return how, None
-    # What the handle holds goes before a message is looked for, also when none is found (topic q096760).
+    # MQGET empties the handle before it looks for a message, even if it finds none (topic q096760).
     given.clear()
     return how, given

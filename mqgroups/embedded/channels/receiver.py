@@ -1,18 +1,19 @@
-"""The receiving end of a channel: batches that arrive, and messages that cannot be delivered.
+"""The receiving end of a channel: arriving batches, and messages that cannot be delivered.
 
-A batch is one unit of work, and on disk in one go with its number; so whoever asks afterwards learns whether it was received.
-Messages that are not persistent are outside of it where NPMSPEED is FAST: they can be got at once, and may be lost with the
-channel.
+A batch is one unit of work, and is written to disk together with its number. So the sending end can ask later whether the batch
+was received. If NPMSPEED is FAST, messages that are not persistent are outside that unit of work: they can be got at once, and
+may be lost if the channel breaks.
 
-A message that its queue does not take is tried again (MRRTY, MRTMR) if the queue is full or inhibited. If that does not help,
-or its queue is not there, it goes to the dead-letter queue with an MQDLH, or is discarded if it says so; an exception report is
-made if it asks for one. Without a dead-letter queue the batch is refused, and the channel cannot go on. A message whose
-instance is put inhibited or gone when it arrives goes to another instance if there is one and it was not bound by MQOPEN: that
-is how a group can be split that MQOO_BIND_ON_GROUP kept together.
+If a queue is full or inhibited, putting a message to it is retried (MRRTY, MRTMR). If that does not help, or the queue does not
+exist, the message goes to the dead-letter queue with an MQDLH, or is discarded if it says so; if it asks for an exception
+report, one is made. Without a dead-letter queue the batch is refused, and the channel cannot continue. If the message's
+instance is put inhibited or gone when the message arrives, the message goes to another instance, provided that there is one and
+the message was not bound by MQOPEN. That is how a group can be split that MQOO_BIND_ON_GROUP kept together.
 
 Source: IBM MQ, topics "What happens when a message cannot be delivered?" (q015720), "Dead-letter queues" (q002680), "MQOPEN and
-clusters" (q027030, its note), "Example of a cluster with more than one instance of a queue", "Channel message sequence numbering"
-(q015480), "Nonpersistent message speed (NPMSPEED)". Unverified: that a group's message goes on at once, without retry.
+clusters" (q027030, its note), "Example of a cluster with more than one instance of a queue", "Channel message sequence
+numbering" (q015480), "Nonpersistent message speed (NPMSPEED)". Unverified: that a group's message goes to another instance at
+once, without retry.
 
 Not here: sending (``sender.py``), frames (``serve/server.py``).
 """
@@ -55,19 +56,19 @@ class Receiver:
         self._q_mgr = q_mgr
         self._cluster = cluster
         self._guard = threading.Lock()
-        # By the sender's identifier: a session is over as soon as the sender begins another one.
+        # By the sender's identifier. A sender has one session: a new one ends the one before.
         self._locks: dict[str, threading.Lock] = {}
         self._sessions: dict[str, int] = {}
         self._numbers = itertools.count(1)
 
     def answer(self, command: dict[str, Any], messages: bytes) -> dict[str, Any]:
-        """Carry out what the sending end says.
+        """Carry out a command of the sending end.
 
-        ``hello`` begins a session and tells the number of the last batch that was received; ``batch`` is the next one.
+        ``hello`` begins a session, and returns the number of the last batch that was received; ``batch`` sends the next batch.
         """
         with self._guard:
             lock = self._locks.setdefault(command["sender"], threading.Lock())
-        # A batch of an earlier session may still be under way: what is told about it must be true afterwards.
+        # A batch of an earlier session may still be in progress. The answer must wait for it, to be true afterwards.
         with lock:
             if command["do"] == "hello":
                 session = self._sessions[command["sender"]] = next(self._numbers)
@@ -87,7 +88,7 @@ class Receiver:
         return self._q_mgr.store.channel(command["channel"], command["sender"])
 
     def _receive(self, batch: Iterable[Transmitted], state: ChannelState) -> None:
-        """Deliver a batch; raises Failed or sqlite3.Error if nothing of its unit of work has been delivered."""
+        """Deliver a batch; raises Failed or sqlite3.Error if nothing of its unit of work was delivered."""
         held: list[Message] = []
         fast = self._cluster.settings.npmspeed == "FAST"
         try:
@@ -105,7 +106,7 @@ class Receiver:
                         message.queue.uncommitted_puts += 1
                 held += made
                 if fast and not persistent:
-                    # Reports about it are not persistent either.
+                    # They are no part of the unit of work; nor are reports about the message, which are not persistent either.
                     del held[len(held) - len(made) :]
                     self._make_available(made)
             self._q_mgr.store.commit(held, (), state)
@@ -124,7 +125,8 @@ class Receiver:
                 message.queue.make_available((message,))
 
     def _delivered(self, item: Transmitted) -> list[Message]:
-        """Return what one message becomes, counted on its queues: itself, with reports; raises Failed if nobody takes it."""
+        """Return the messages to put for an arriving one, with reports, counted on their queues; raises Failed if no queue
+        takes it."""
         settings = self._cluster.settings
         for attempt in range(settings.mrrty + 1):
             try:
@@ -154,17 +156,17 @@ class Receiver:
         return [message]
 
     def _here(self, name: str) -> Target:
-        """Return where a message goes that came over a channel for a queue of this name; raises Failed."""
+        """Return where a message goes that came over a channel for a local queue of this name; raises Failed."""
         if isinstance(self._q_mgr.catalogue.get(name), Definition):
             return self._q_mgr.cluster.addressed(name, "")
         return local_target(self._q_mgr.catalogue, self._q_mgr.name, name)
 
     def _stays(self, bound: Bound) -> bool:
-        """Whether a message that is bound like this goes to no other instance than the one it was sent to."""
+        """Whether a message with this binding may go only to the instance that it was sent to."""
         return bound is Bound.ON_OPEN or (bound is Bound.ON_GROUP and self._q_mgr.readings[GROUP_STAYS])
 
     def _elsewhere(self, item: Transmitted) -> list[Message]:
-        """Return the message on its way to another instance of its queue, or nothing if there is none that takes it."""
+        """Return the message as sent on to another instance of its queue; an empty list if no instance takes it."""
         try:
             q_mgr_name = self._cluster.choose(item.queue_name, arrived=True, without=self._q_mgr.name)
         except Failed:
@@ -176,7 +178,7 @@ class Receiver:
         return [placed(self._q_mgr, target, md, item.data, item.properties, bound=item.bound)]
 
     def _undelivered(self, item: Transmitted, reason: int) -> list[Message]:
-        """Return the message on the dead-letter queue, or nothing if it is discarded, and the report about it."""
+        """Return the message on the dead-letter queue, unless it is discarded, and the report about it."""
         about = MessageDescriptor(item.md.pack(2))
         made = reports.report_on_exception(self._q_mgr, about, item.data, item.properties, reason)
         if about.report & mq.MQRO_DISCARD_MSG:

@@ -1,15 +1,15 @@
-"""The sending end of a channel: a transmission queue, and the thread that moves what is on it to another queue manager.
+"""The sending end of a channel: a transmission queue, and the thread that moves its messages to another queue manager.
 
-Messages go in batches. A batch gets a number and is noted in the store, with the messages in it, before it is sent: from then
-on until the answer it is in doubt. The receiving end keeps the number of the last batch that it committed. Whenever the two
-meet again, whichever of them died, that number tells whether a batch in doubt was received: then its messages are deleted here,
-or else they are available again and will be sent again. So persistent messages arrive once.
+Messages go in batches. Before a batch is sent, its number and its messages are noted in the store; from then until the answer
+the batch is in doubt. The receiving end stores the number of the last batch that it committed. When the two ends connect again,
+whichever of them failed, that number tells whether a batch in doubt was received. If it was, its messages are deleted here; if
+not, they become available and are sent again. So persistent messages arrive exactly once.
 
-States: INACTIVE and RUNNING, without and with a connection; RETRYING while the partner cannot be reached or refuses a batch;
-STOPPED from ``stop`` to ``start``. In the latter two, messages whose binding is not fixed are given to another instance of their
-queue, and all others wait here. A batch in doubt waits in any case.
+States: INACTIVE (without a connection) and RUNNING (with one); RETRYING while the partner cannot be reached or refuses a batch;
+STOPPED from ``stop`` to ``start``. While the channel is RETRYING or STOPPED, messages whose binding is not fixed are given to
+another instance of their queue, and all others wait here. A batch in doubt waits in any case.
 
-For tests a channel can be slow, mix up the order of what it sends, and be cut while a batch is in doubt.
+Tests can slow down a channel, shuffle the messages that it sends, and cut it while a batch is in doubt.
 
 Source: IBM MQ, topics "Channel message sequence numbering" (q015480), "In-doubt channels", "What happens when a cluster queue
 manager fails" (q039330), "MQOPEN and clusters". Unverified: when exactly messages are given to another instance. Not here: the
@@ -51,14 +51,14 @@ class ChannelError(Exception):
 
 @dataclass(slots=True)
 class Misconduct:
-    """What a channel does wrong on purpose.
+    """Faults that a channel has on purpose.
 
     Attributes:
         delay_s: seconds it waits before each batch.
-        shuffle: the order of the messages in each batch is drawn from this; None leaves it alone.
-        cut: ``before`` or ``after`` the partner has received the next batch the connection breaks, and the batch is in doubt;
-            "" for neither.
-        stops_when_cut: whether the channel is STOPPED then, so that the batch stays in doubt until it is started.
+        shuffle: shuffles the messages of each batch; None keeps their order.
+        cut: the connection breaks ``before`` or ``after`` the partner has received the next batch, which is then in doubt; ""
+            for no cut.
+        stops_when_cut: whether the channel is then STOPPED, so that the batch stays in doubt until the channel is started.
     """
 
     delay_s: float = 0.0
@@ -81,7 +81,7 @@ class _Link:
         self._reader = FrameReader(self.sock)
 
     def ask(self, what: str, messages: bytes = b"", **more: Any) -> dict[str, Any]:
-        """Return the partner's answer."""
+        """Send a command, and return the partner's answer."""
         verb = BY_NAME["CHANNEL"]
         command = json.dumps({"do": what, **self._about, **more}).encode()
         try:
@@ -98,7 +98,7 @@ class _Link:
         return answer
 
     def is_alive(self) -> bool:
-        """Whether the partner is there, as a batch heartbeat asks: better to know before a batch is in doubt."""
+        """Whether the partner is there, as a batch heartbeat checks: it is better to know before a batch is in doubt."""
         try:
             return bool(self.sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
         except BlockingIOError:
@@ -128,7 +128,7 @@ class SenderChannel:
         self._cluster = cluster
         self._link: _Link | None = None
         self._session = 0
-        # Batch number and messages of the batch that is in doubt.
+        # The number of the last batch, and the messages of the batch in doubt.
         self._state = q_mgr.store.channel(name, partner)
         self._in_doubt: list[Message] = []
         self._stop_wanted = False
@@ -140,7 +140,7 @@ class SenderChannel:
         queue.on_arrival = self._woken.set
 
     def _restore_doubt(self) -> None:
-        """Take the messages of a batch that was in doubt when the queue manager ended off the transmission queue."""
+        """Withdraw from the transmission queue the messages of a batch that was in doubt when the queue manager ended."""
         positions = set(self._state.in_doubt)
         self._in_doubt = [message for message in self.queue.available.values() if message.position in positions]
         for message in self._in_doubt:
@@ -149,17 +149,17 @@ class SenderChannel:
 
     @property
     def messages_in_doubt(self) -> int:
-        """How many messages are in doubt."""
+        """The number of messages in doubt."""
         return len(self._in_doubt)
 
-    # --- from outside, not under the queue manager's lock
+    # --- called by others, not under the queue manager's lock
 
     def open(self) -> None:
-        """Begin to send."""
+        """Start sending."""
         self._thread.start()
 
     def close(self) -> None:
-        """End, whatever is under way; ``Surroundings.ending`` is set."""
+        """End at once, even during a batch; ``Surroundings.ending`` is set."""
         link = self._link
         if link is not None:
             link.close()
@@ -168,7 +168,7 @@ class SenderChannel:
             self._thread.join()
 
     def stop(self) -> None:
-        """STOP CHANNEL: returns when the batch that is under way is over."""
+        """STOP CHANNEL: returns when the current batch is over."""
         self._stop_wanted = True
         self._hurry()
         with self._changed:
@@ -180,7 +180,7 @@ class SenderChannel:
         self._hurry()
 
     def slow(self, delay_s: float) -> None:
-        """Wait so many seconds before each batch."""
+        """Wait this many seconds before each batch."""
         self.misconduct.delay_s = delay_s
         self._hurry()
 
@@ -192,7 +192,7 @@ class SenderChannel:
 
     def _run(self) -> None:
         while not self._cluster.ending.is_set():
-            # Before anything is looked at: what is said later counts for the next step.
+            # Cleared before the state is looked at, so a change that comes later is seen in the next step.
             self._woken.clear()
             self._hurried.clear()
             try:
@@ -207,7 +207,7 @@ class SenderChannel:
         self._drop_link()
 
     def _step(self) -> None:
-        """Do what there is to do, or wait for it."""
+        """Do the next thing, or wait until there is something to do."""
         if self._stop_wanted:
             self._drop_link()
             self._set(ChannelStatus.STOPPED)
@@ -216,13 +216,13 @@ class SenderChannel:
             return
         if self.status is ChannelStatus.STOPPED:
             self._set(ChannelStatus.INACTIVE)
-        # A channel that is retrying goes on until it has its partner again, whether there is something to send or not.
+        # A channel that is retrying continues until it reaches its partner, even if there is nothing to send.
         idle = self.status is not ChannelStatus.RETRYING and not self._in_doubt and not self._state.in_doubt
         if idle and not self._has_messages():
             self._woken.wait()
             return
         link = self._connected()
-        # Meeting again may have made messages available that were in doubt, and may have been all there was to do.
+        # Resolving a batch in doubt may have made messages available, or may have been all there was to do.
         if self.misconduct.delay_s and self._hurried.wait(self.misconduct.delay_s):
             return
         batch = self._gathered()
@@ -258,7 +258,7 @@ class SenderChannel:
             return any(is_transmission(message) for message in self.queue.available.values())
 
     def _connected(self) -> _Link:
-        """Return a connection to the partner; a batch in doubt is resolved when it is a new one. Raises ChannelError."""
+        """Return a connection to the partner. A new connection first resolves a batch in doubt. Raises ChannelError."""
         if self._link is not None and self._link.is_alive():
             return self._link
         self._drop_link()
@@ -269,7 +269,7 @@ class SenderChannel:
         about = {"channel": self.name, "sender": self._q_mgr.store.identifier}
         link = self._link = _Link(member.host, member.port, member.token, about)
         if self._cluster.ending.is_set():
-            # Who ended the cluster may have looked for a connection to close before there was this one.
+            # Ending the cluster closes the channel's connection; it may have done so just before there was this one.
             raise ChannelError("the queue manager ends")
         answer = link.ask("hello")
         self._session = answer["session"]
@@ -281,7 +281,7 @@ class SenderChannel:
     # --- batches
 
     def _gathered(self) -> list[Message]:
-        """Take the next batch off the transmission queue."""
+        """Withdraw the next batch from the transmission queue."""
         settings = self._cluster.settings
         batch: list[Message] = []
         size = 0
@@ -300,13 +300,14 @@ class SenderChannel:
         return batch
 
     def _send(self, link: _Link, batch: list[Message]) -> None:
-        """Send a batch; raises ChannelError, with what is not known to be received in doubt or available again."""
+        """Send a batch; raises ChannelError. Messages that may have been received are then in doubt, others are available
+        again."""
         wrong = self.misconduct
         fast = self._cluster.settings.npmspeed == "FAST"
         kept = [message for message in batch if message.persistent or not fast]
         number = self._state.batch + 1
         try:
-            # In doubt from here on.
+            # The batch is in doubt from here on.
             positions = tuple(message.position for message in kept if message.persistent)
             self._note(ChannelState(self.name, self.partner, number, positions))
         except sqlite3.Error:
@@ -314,7 +315,7 @@ class SenderChannel:
             raise
         self._in_doubt = kept
         with self._q_mgr.lock:
-            # Sent once or never.
+            # These are sent at most once.
             self._forget([message for message in batch if fast and not message.persistent])
         cut, wrong.cut = wrong.cut, ""
         if cut == "before":
@@ -337,7 +338,7 @@ class SenderChannel:
         raise ChannelError("cut on purpose, with a batch in doubt")
 
     def _resolve(self, *, received: bool, last: int) -> None:
-        """The partner has said whether the batch in doubt was received, and which its last batch is."""
+        """Resolve the batch in doubt: the partner has said whether it was received, and the number of its last batch."""
         state = ChannelState(self.name, self.partner, last)
         if state != self._state:
             self._note(state, self._in_doubt if received else ())
@@ -358,12 +359,12 @@ class SenderChannel:
         self._state = state
 
     def _forget(self, messages: list[Message]) -> None:
-        """Messages of a batch are no longer here; under the lock."""
+        """Stop counting messages that are no longer here; under the lock."""
         self.queue.held -= len(messages)
         self.queue.uncount(0, len(messages))
         self.queue.dequeued += len(messages)
 
-    # --- while the partner is not there
+    # --- while the partner cannot be reached
 
     def _reallocate(self) -> None:
         """Give messages whose binding is not fixed to an instance that can be reached."""
@@ -384,7 +385,8 @@ class SenderChannel:
                     )
                 except Failed:
                     continue
-                # On disk under the lock, as with expired messages: it is seldom, and one of the two must be there.
+                # Written under the lock, as with expired messages: this is rare, and exactly one of the two messages must
+                # exist.
                 try:
                     self._q_mgr.write_now([made], [message])
                 except Failed:

@@ -23,9 +23,9 @@ class ChannelStatus(enum.Enum):
 class ChannelSettings:
     """Attributes of all channels of a cluster, named as in MQSC where MQSC has them.
 
-    ``batchsz`` messages or ``batchlim`` kilobytes are a batch. ``mrrty`` times, ``mrtmr`` milliseconds apart, the receiving end
-    tries again to put a message that a queue does not take. ``npmspeed`` is FAST or NORMAL. ``retry_s`` is how long a channel
-    waits until it tries again to reach its partner.
+    A batch has at most ``batchsz`` messages or ``batchlim`` kilobytes. If a queue does not take a message, the receiving end
+    retries ``mrrty`` times, ``mrtmr`` milliseconds apart. ``npmspeed`` is FAST or NORMAL. A channel that cannot reach its
+    partner retries after ``retry_s`` seconds.
     """
 
     batchsz: int = 50
@@ -48,7 +48,7 @@ class Partner(Protocol):
 
 
 class Surroundings(Protocol):
-    """The cluster as its channels see it. ``ending`` is set when they are to end."""
+    """The cluster as its channels see it. ``ending`` is set when the channels must end."""
 
     @property
     def settings(self) -> ChannelSettings: ...
@@ -56,7 +56,7 @@ class Surroundings(Protocol):
     def ending(self) -> threading.Event: ...
 
     def partner(self, q_mgr_name: str) -> Partner | None:
-        """Return the address of a queue manager, None before it was heard of."""
+        """Return the address of a queue manager; None if it has not been heard of yet."""
 
     def choose(
         self, queue_name: str, *, arrived: bool = False, without: str = "", better_than: ChannelStatus | None = None

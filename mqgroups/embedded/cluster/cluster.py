@@ -1,8 +1,8 @@
 """The ``ClusterView`` of a queue manager that is in a cluster.
 
-Each queue manager of a cluster is a process of its own and has a ``Cluster``, through which its verbs find the instances of a
-cluster queue and the way to them. Not here: its members and the choice among them (``members.py``), names in MQOPEN
-(``routing.py``), the two ends of a channel (``channels/``).
+Each queue manager of a cluster is a process of its own and has a ``Cluster``. Through it the queue manager's verbs find the
+instances of a cluster queue, and the way to them. Not here: the members and the choice among them (``members.py``), names in
+MQOPEN (``routing.py``), the two ends of a channel (``channels/``).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Cluster:
         )
 
     def _advertise(self) -> None:
-        """Let the others know which cluster queues are here."""
+        """Tell the other members which cluster queues are hosted here."""
         assert self._address is not None
         hosted = tuple(
             self._instance(found)

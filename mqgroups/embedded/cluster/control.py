@@ -1,4 +1,4 @@
-"""Control commands about the channels of a cluster: their status, stopping and starting them, and what goes wrong on purpose."""
+"""Control commands about the channels of a cluster: status, stop, start, and faults on purpose."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The members of the cluster as one of them sees them: the queues they host, the channels to them, the choice of an instance.
 
-There is one cluster, and one channel with a transmission queue of its own to each other member, as DEFCLXQ(CHANNEL) has it.
+There is one cluster. There is one channel to each other member, with a transmission queue of its own, as with DEFCLXQ(CHANNEL).
 Methods are called under the queue manager's lock. Not here: the algorithm (``workload.py``), names in MQOPEN (``routing.py``).
 """
 
@@ -34,7 +34,7 @@ _TRANSMISSION_QUEUE = {
 
 
 class Members:
-    """All members, this queue manager too."""
+    """All members, including this queue manager."""
 
     def __init__(self, q_mgr: QueueManager, membership: Membership) -> None:
         self.cluster_name = membership.cluster
@@ -60,25 +60,25 @@ class Members:
         return queue
 
     def channel_name(self, member: str) -> str:
-        """Return the name of the channels to a member, which is that of its cluster-receiver definition."""
+        """Return the name of all channels to a member, which is the name of its cluster-receiver definition."""
         return f"{self.cluster_name}.{member}"
 
     def instances(self, queue_name: str) -> list[Instance]:
-        """Return all instances of a cluster queue, by the names of their queue managers."""
+        """Return all instances of a cluster queue, ordered by the names of their queue managers."""
         return self.repository.instances(queue_name, self._names)
 
     def heard_of(self) -> list[Member]:
-        """Return the members that were heard of, by name."""
+        """Return the members that this one has heard of, ordered by name."""
         found = map(self.repository.member, self._names)
         return [member for member in found if member is not None]
 
     def partner(self, q_mgr_name: str) -> Member | None:
-        """Return where a member is, None before it was heard of."""
+        """Return the address of a member; None if it has not been heard of yet."""
         return self.repository.member(q_mgr_name)
 
     @property
     def is_fully_known(self) -> bool:
-        """Whether every member was heard of, so that a name that is not known is nobody's."""
+        """Whether every member has been heard of. Only then an unknown name certainly belongs to no member."""
         return len(self.heard_of()) == len(self._names)
 
     # --- choosing
@@ -91,8 +91,8 @@ class Members:
         Args:
             queue_name: the cluster queue.
             arrived: whether the message came over a cluster channel.
-            without: a queue manager that cannot take it.
-            better_than: a channel status; an instance whose channel is no better is not chosen.
+            without: a queue manager that must not be chosen.
+            better_than: a channel status; only an instance with a better channel is chosen.
 
         Raises:
             Failed: MQRC_NO_DESTINATIONS_AVAILABLE, MQRC_CLUSTER_PUT_INHIBITED.
@@ -127,7 +127,7 @@ class Members:
         return use == mq.MQCLWL_USEQ_LOCAL
 
     def target(self, queue_name: str, q_mgr_name: str, bound: Bound) -> Target:
-        """Return where a message for this instance goes; raises Failed if it is here and cannot be put."""
+        """Return the target of a message for this instance; raises Failed if the instance is local and refuses puts."""
         if q_mgr_name == self._q_mgr.name:
             return Target(local_queue(self._q_mgr.catalogue, queue_name), queue_name, q_mgr_name, bound)
         channel = self.channels[q_mgr_name]

@@ -1,4 +1,4 @@
-"""What a queue manager has to be told to be in a cluster; not what it does there (``cluster.py``)."""
+"""What a queue manager must be told to join a cluster. Not here: what it does there (``cluster.py``)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mqgroups.embedded.channels.settings import ChannelSettings
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """What a queue manager has to be told to be in a cluster: its name, its members, where they tell each other."""
+    """What a queue manager must be told to join a cluster: the cluster's name, its members, their shared directory."""
 
     cluster: str
     members: tuple[str, ...]
@@ -19,5 +19,5 @@ class Membership:
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> Membership:
-        """Return what ``dataclasses.asdict`` made a dictionary of."""
+        """Return the value that ``dataclasses.asdict`` made this dictionary of."""
         return cls(given["cluster"], tuple(given["members"]), given["directory"], ChannelSettings(**given["channels"]))

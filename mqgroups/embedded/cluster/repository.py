@@ -1,12 +1,12 @@
-"""What the queue managers of a cluster know of each other: who hosts which cluster queue, and where to reach whom.
+"""What the queue managers of a cluster know of each other: which cluster queues each one hosts, and its address.
 
-Every member writes what it hosts to a file of its own in a directory that all share, and reads those of the others when a
-destination is chosen; so each of them is a full repository, and what one defines the others know at once. A file stays when its
-queue manager ends: the cluster goes on knowing the queues of a member that is down, as with IBM MQ. Not here: choosing among
-instances (``workload.py``).
+Every member writes a file of its own to a shared directory, and reads the files of the others when a destination is chosen. So
+each member is a full repository, and all know a new definition at once. The file of a member stays when the member ends; so the
+cluster still knows the queues of a member that is down, as in IBM MQ. Not here: choosing among instances (``workload.py``).
 
-A file is replaced as a whole and gets a time of change of its own, so that one look at the directory entry tells whether it is
-the one read before. It holds the token that opens the member's channel and control verbs, and only its owner may read it.
+A file is always replaced as a whole and gets a new modification time. So a look at the directory entry tells whether the file
+has changed since it was read. It contains the token that the member's channel and control verbs ask for; only its owner may
+read it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Repository:
         make_private_directory(directory)
 
     def member(self, q_mgr_name: str) -> Member | None:
-        """Return what is known of a queue manager; None before it has started for the first time."""
+        """Return what is known of a queue manager; None if it has never started."""
         path = self._directory / f"{q_mgr_name}.json"
         try:
             changed = path.stat().st_mtime_ns
@@ -43,7 +43,7 @@ class Repository:
         return found[1]
 
     def advertise(self, member: Member) -> None:
-        """Let all others know this; does nothing if they know it."""
+        """Publish this member's description, if it has changed."""
         known = self.member(member.q_mgr_name)
         if known == member:
             return
@@ -52,7 +52,7 @@ class Repository:
             json.dump(asdict(member), file)
         changed = Path(name).stat().st_mtime_ns
         if known is not None:
-            # Two changes within one tick of the file system's clock must not look alike.
+            # Two changes within one tick of the file system's clock must have different times.
             changed = max(changed, self._read[member.q_mgr_name][0] + 1)
             os.utime(name, ns=(changed, changed))
         Path(name).replace(self._directory / f"{member.q_mgr_name}.json")

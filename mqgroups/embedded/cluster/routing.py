@@ -1,11 +1,12 @@
-"""The resolution of the names in an MQOD in a cluster: to another member, or to a cluster queue with its instances.
+"""Name resolution for MQOPEN in a cluster: the names in an MQOD lead to another member, or to a cluster queue with its
+instances.
 
 Not here: the choice for each message (``messages/route.py``).
 
 Source: IBM MQ, topics "Name resolution" (q025990), "MQOPEN and clusters" (q027030), "MQOPEN option for cluster queue"
 (q026010), "Logical and physical ordering" (MQOO_BIND_ON_GROUP), reason codes 2085, 2087, 2184, 2189, 2268, 2270. Unverified:
-the instance whose attributes count where there is no local one (the first by name of its queue manager); that a cluster queue
-opened with MQOO_BIND_ON_GROUP has no ResolvedQMgrName yet; 2045 for what is elsewhere and opened for input; 2268 by MQPUT.
+that without a local instance the attributes of the first one by queue manager name count; that a cluster queue opened with
+MQOO_BIND_ON_GROUP has no ResolvedQMgrName yet; 2045 for a queue of another member that is opened for input; 2268 from MQPUT.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ _NEEDS_LOCAL = INPUT | mq.MQOO_BROWSE | mq.MQOO_SET
 
 
 def route_of(q_mgr: QueueManager, members: Members, name: str, q_mgr_name: str, options: int) -> Route | None:
-    """Return where an MQOPEN of these names leads; None for a queue of this queue manager alone.
+    """Return where an MQOPEN of these names leads; None for a queue that only this queue manager has.
 
     Raises:
-        Failed: the name leads nowhere, or to where it cannot be opened like this.
+        Failed: the names lead nowhere, or to a queue that cannot be opened with these options.
     """
     q_mgr_name = without_alias(q_mgr.catalogue, q_mgr_name)
     if q_mgr_name not in ("", q_mgr.name):
@@ -52,7 +53,7 @@ def route_of(q_mgr: QueueManager, members: Members, name: str, q_mgr_name: str, 
         return None
     route = _base_route(q_mgr, members, found or name, q_mgr_name, options, None)
     if route is None and found is None and not members.is_fully_known:
-        # The full repositories would have to be asked, and one of them has never been heard of.
+        # A full repository that has never been heard of might know the name.
         raise Failed(mq.MQRC_CLUSTER_RESOLUTION_ERROR)
     return route
 
@@ -60,7 +61,7 @@ def route_of(q_mgr: QueueManager, members: Members, name: str, q_mgr_name: str, 
 def _fully_qualified(
     members: Members, name: str, q_mgr_name: str, options: int, definition: Definition | None
 ) -> Route:
-    """Return the way to a queue of a named member. Whether it exists is found out there."""
+    """Return the route to a queue of a named member. Only that member finds out whether the queue exists."""
     channel = members.channels.get(q_mgr_name)
     if channel is None:
         raise Failed(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
@@ -80,7 +81,8 @@ def _base_route(
     options: int,
     alias: Definition | None,
 ) -> Route | None:
-    """Return the route to what an MQOD or an alias names: a local queue, a remote queue, or a name nobody has here."""
+    """Return the route to the object that an MQOD or an alias names: a local or remote queue, or a name that is unknown
+    here."""
     if isinstance(found, Definition):
         return _of_remote_queue(q_mgr, members, found, options, alias)
     local = found if isinstance(found, Queue) else None
@@ -88,7 +90,7 @@ def _base_route(
     if q_mgr_name or (local is not None and local.values[mq.MQCA_CLUSTER_NAME] != members.cluster_name):
         return None
     if options & _NEEDS_LOCAL:
-        # Resolves to the local queue, and fails if there is none.
+        # The name resolves to the local queue; MQOPEN fails if there is none.
         return None
     instances = members.instances(name)
     if not instances:
@@ -106,7 +108,7 @@ def _base_route(
         try:
             fixed = members.choose(name)
         except Failed:
-            # A local instance lets the open succeed, even if it is put inhibited.
+            # With a local instance the open succeeds, even if the instance is put inhibited.
             if local is None:
                 raise
             fixed = q_mgr.name
@@ -130,7 +132,7 @@ def _of_remote_queue(
 
 
 def addressed(q_mgr: QueueManager, members: Members, name: str, q_mgr_name: str) -> Target:
-    """Return where a message goes that the queue manager itself sends.
+    """Return where a message goes that no application opened a queue for.
 
     Raises:
         Failed: the reason why there is no such queue.

@@ -1,8 +1,8 @@
-"""The cluster workload management algorithm: which instance of a cluster queue a message goes to. Values in, a value out.
+"""The cluster workload management algorithm: which instance of a cluster queue a message goes to. A pure function.
 
-Source: IBM MQ, topics "The cluster workload management algorithm" (q082390, its numbered steps are named below), "CLWLUSEQ
-queue attribute", "CLWLRANK queue attribute", "CLWLPRTY queue attribute". What belongs to several clusters, to topics, to ranks,
-priorities and weights of channels and to suspended queue managers is not here. Unverified: that instances not used yet come in
+Source: IBM MQ, topics "The cluster workload management algorithm" (q082390; comments below name its numbered steps), "CLWLUSEQ
+queue attribute", "CLWLRANK queue attribute", "CLWLPRTY queue attribute". Steps about several clusters, topics, suspended queue
+managers, and ranks, priorities and weights of channels are not implemented. Unverified: that instances not used yet come in
 order of their names.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from mqgroups.embedded.channels.settings import ChannelStatus
 
-# Steps about channel status: the first of these sets that is not empty is what remains.
+# Steps about channel status: the lower the number, the better. Only the instances with the best status remain.
 _PREFERENCE = {
     ChannelStatus.INACTIVE: 0,
     ChannelStatus.RUNNING: 0,
@@ -26,8 +26,8 @@ _PREFERENCE = {
 class Destination:
     """An instance that may be chosen.
 
-    ``status`` is that of the channel to its queue manager, RUNNING for the local one; ``last_chosen`` counts up with every choice
-    of this queue manager, 0 before the first.
+    ``status`` is that of the channel to its queue manager, RUNNING for the local instance. ``last_chosen`` is the number of the
+    choice that last took this instance, counted over all choices of this queue manager; 0 if it was never chosen.
     """
 
     q_mgr_name: str
@@ -39,23 +39,23 @@ class Destination:
     last_chosen: int
 
     def is_better_than(self, status: ChannelStatus) -> bool:
-        """Whether its channel can be counted on more than one of this status."""
+        """Whether its channel has a better status than this one."""
         return _PREFERENCE[self.status] < _PREFERENCE[status]
 
 
 def choose(destinations: Sequence[Destination], *, local_only: bool) -> Destination | None:
-    """Return the destination of a message, None if there is none that is put enabled.
+    """Return the destination of a message; None if none is put enabled.
 
     Args:
         destinations: the instances of the queue in the cluster.
-        local_only: whether a local instance is used if there is one: CLWLUSEQ(LOCAL), or a message that came over a cluster
-            channel.
+        local_only: whether a local instance is used if there is one, because of CLWLUSEQ(LOCAL), or because the message came
+            over a cluster channel.
     """
     if not destinations:
         return None
-    # Step 4, before anybody looks at the state of channels: ranks.
+    # Step 4, before the status of channels: ranks.
     highest = max(each.rank for each in destinations)
-    # Step 5: those that are put disabled; if only such ones are left nothing can be put.
+    # Step 5: only instances that are put enabled remain. If there are none, nothing can be put.
     left = [each for each in destinations if each.rank == highest and each.put_enabled]
     # Step 6: the local instance.
     local = next((each for each in left if each.is_local), None)
@@ -63,7 +63,8 @@ def choose(destinations: Sequence[Destination], *, local_only: bool) -> Destinat
         return local
     if not left:
         return None
-    # Then the state of channels, priorities among what remains, and who was chosen longest ago.
+    # Then the status of channels, the priorities of the remaining instances, and the one that was not chosen for the longest
+    # time.
     best = min(_PREFERENCE[each.status] for each in left)
     left = [each for each in left if _PREFERENCE[each.status] == best]
     first = max(each.priority for each in left)

@@ -1,4 +1,4 @@
-"""The messages of one GroupId on a queue: which logical messages are there, and whether the group is complete.
+"""The messages of one GroupId on a queue: which logical messages it has, and whether the group is complete.
 
 Not here: what may be put or got next in a group (``logical_order.py``).
 """
@@ -19,19 +19,19 @@ _OF_ANY_TYPE = (NO_REPORT, ANY_REPORT)
 
 
 class Group(Generic[P]):
-    """The available messages that carry one GroupId, and whether they are all there."""
+    """The available messages that carry one GroupId, and whether the group is complete."""
 
     __slots__ = ("_complete", "_last", "_last_seqs", "_segmented", "_sum_of_seqs", "_whole", "members")
 
     def __init__(self) -> None:
         self.members: SortedDict[int, P] = SortedDict()
-        # By MsgSeqNumber: messages that are no segments, whose offset is 0, and those that are.
+        # By MsgSeqNumber: in one index the messages that are not segments (their offset is 0), in the other the segments.
         self._whole: Index[int, P] = Index()
         self._segmented: dict[int, Segments[P]] = {}
-        # How many logical messages are there with all their segments, and the sum of their numbers.
+        # The number of complete logical messages, and the sum of their sequence numbers.
         self._complete = 0
         self._sum_of_seqs = 0
-        # How many messages of a number are flagged as last of the group, and the highest such number, 0 if there is none.
+        # For each number, how many messages are flagged as last of the group; and the highest such number, 0 if there is none.
         self._last_seqs: dict[int, int] = {}
         self._last = 0
 
@@ -75,7 +75,7 @@ class Group(Generic[P]):
         self._sum_of_seqs += change * seq
 
     def find(self, msg_seq_number: int, offset: int) -> P | None:
-        """Return the first in delivery order with this sequence number and offset. Duplicates are legal on a queue."""
+        """Return the first message in delivery order with this sequence number and offset. Duplicates are legal on a queue."""
         found = [] if offset else [self._whole.first(msg_seq_number)]
         segments = self._segmented.get(msg_seq_number)
         if segments is not None:
@@ -99,28 +99,28 @@ class Group(Generic[P]):
         return sorted([*self._whole.all(msg_seq_number), *segments.in_order.values()], key=key_of)
 
     def wholeness(self, msg_seq_number: int) -> tuple[bool, bool, frozenset[int]]:
-        """Return what decides whether all is there that belongs to a message with this number.
+        """Return what decides whether everything that a message with this number belongs to is complete.
 
         Returns:
-            Whether the group is complete; whether the logical message is there; for which Feedback its segments are.
+            Whether the group is complete; whether the logical message is; the Feedback values for which its segments are.
         """
         segments = self._segmented.get(msg_seq_number)
         complete = frozenset[int]() if segments is None else segments.complete
         return self.is_complete(), msg_seq_number in self._whole or not complete.isdisjoint(_OF_ANY_TYPE), complete
 
     def has_logical_message(self, msg_seq_number: int) -> bool:
-        """Whether all segments of a logical message, or of reports on it, are there (or it has none and is there)."""
+        """Whether a logical message is complete: it has no segments, or all segments of it or of reports on it are there."""
         return msg_seq_number in self._whole or any(
             self.has_all_segments(msg_seq_number, feedback) for feedback in _OF_ANY_TYPE
         )
 
     def has_all_segments(self, msg_seq_number: int, feedback: int) -> bool:
-        """Whether all segments of a logical message are there; ``feedback`` is as in ``Segments.joined``."""
+        """Whether a logical message has all its segments; ``feedback`` is as in ``Segments.joined``."""
         segments = self._segmented.get(msg_seq_number)
         return segments is not None and segments.are_complete(feedback)
 
     def segments(self, msg_seq_number: int, feedback: int) -> list[P]:
-        """Return the segments of a logical message by ascending offset, or nothing if one of them is not there.
+        """Return the segments of a logical message by ascending offset; an empty list if one is missing.
 
         ``feedback`` is as in ``Segments.joined``.
         """
@@ -128,11 +128,12 @@ class Group(Generic[P]):
         return [] if segments is None else segments.joined(feedback)
 
     def is_complete(self) -> bool:
-        """Whether every logical message from 1 to the one flagged as last is there, with all its segments."""
+        """Whether all logical messages from 1 to the one flagged as last are there, with all their segments."""
         last = self._last
         if not last or self._complete < last:
             return False
-        # Of n different numbers above zero only 1 to n have so small a sum: what is usual is told without counting through.
+        # If n different positive numbers have the least possible sum, they are 1 to n. This saves counting them in the usual
+        # case.
         if self._complete == last and self._sum_of_seqs == last * (last + 1) // 2:
             return True
         return all(self.has_logical_message(seq) for seq in range(1, last + 1))

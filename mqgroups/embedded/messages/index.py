@@ -1,4 +1,4 @@
-"""Messages of a queue by an identifier, or by a number, so that one of a million is found at once."""
+"""The messages of a queue by an identifier or a number, so that one message of a million is found at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sortedcontainers import SortedDict
 
 
 class Placed(Protocol):
-    """A message as far as it has a place in delivery order."""
+    """A message with a place in delivery order."""
 
     @property
     def key(self) -> int: ...
@@ -68,7 +68,8 @@ class Index(Generic[K, M]):
         return bucket.values() if isinstance(bucket, SortedDict) else bucket
 
     def bucket(self, identifier: K) -> SortedDict[int, M] | Sequence[M]:
-        """Return the messages with this identifier in delivery order: many by their keys, a few as a sequence."""
+        """Return the messages with this identifier in delivery order: a dictionary by their keys, or a sequence if they are
+        few."""
         held = self._buckets.get(identifier)
         if held is None:
             return ()

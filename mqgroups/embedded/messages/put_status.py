@@ -1,8 +1,8 @@
-"""What became of a connection's asynchronous puts, until MQSTAT asks for it.
+"""The outcomes of a connection's asynchronous puts, kept until MQSTAT asks for them.
 
-The calls themselves answer MQCC_OK whatever happened. Counted are all of them; of those that did not go well the first is
-kept, unless it was a warning and a later one failed: then that one (IBM MQ, topics "MQSTAT", q101920, and its IBM i sibling
-q106240, usage notes). MQSTAT takes it all and begins anew.
+An asynchronous put itself always returns MQCC_OK. All are counted. Of those that did not succeed the first is kept; a failure
+replaces a warning, though (IBM MQ, topics "MQSTAT", q101920, and its IBM i sibling q106240, usage notes). MQSTAT returns these
+and resets them.
 
 Not here: which puts are asynchronous and what they answer (``calls/put_response.py``).
 """
@@ -16,7 +16,7 @@ from mqgroups.embedded.wire.structures import name_field, version_of
 from mqgroups.mqi import constants as mq
 
 _STS = struct.Struct("<4s7i48s48s48s48s")
-# ObjectString and SubName of version 2 begin with the pointer; VSLength is what they hold.
+# ObjectString and SubName of version 2 are MQCHARV structures; these are the offsets of their VSLength.
 _STRING_LENGTHS = (240, 264)
 _OPTIONS = struct.Struct("<ii")
 _OPTIONS_OFFSET = 272
@@ -24,7 +24,7 @@ _OPTIONS_OFFSET = 272
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a put was to go, as MQSTAT names it: blank names where nothing is known, MQOT_NONE for no object at all."""
+    """The destination of a put, as MQSTAT names it: unknown names are blank; MQOT_NONE means no object at all."""
 
     object_type: int = mq.MQOT_NONE
     name: str = ""
@@ -45,7 +45,7 @@ class PutStatus:
     destination: Destination = Destination()
 
     def after(self, comp: int, reason: int, destination: Destination) -> PutStatus:
-        """Return the status after one more asynchronous put, which ended like this."""
+        """Return the status after one more asynchronous put with this outcome."""
         counted = replace(
             self,
             succeeded=self.succeeded + (comp == mq.MQCC_OK),
@@ -58,7 +58,7 @@ class PutStatus:
 
 
 def status_answered(sts: bytes, status: PutStatus) -> bytes:
-    """Return an MQSTS, as long as its Version says, with everything set; raises StructureError if it is none."""
+    """Return an MQSTS of the length that its Version says, with all fields set; raises StructureError if it is not an MQSTS."""
     version = version_of(sts, b"STAT", "MQSTS")
     to = status.destination
     names = (to.name, to.q_mgr_name, to.resolved_name, to.resolved_q_mgr_name)
@@ -77,7 +77,7 @@ def status_answered(sts: bytes, status: PutStatus) -> bytes:
         *map(name_field, names),
     )
     if version >= 2:
-        # Queues have no long names, and what is no reconnection error has neither options nor a subscription.
+        # Queues have no long names; only a reconnection error has options and a subscription.
         for offset in _STRING_LENGTHS:
             struct.pack_into("<i", out, offset, 0)
         _OPTIONS.pack_into(out, _OPTIONS_OFFSET, 0, 0)

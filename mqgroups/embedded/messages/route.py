@@ -1,7 +1,8 @@
-"""The route of a handle whose messages do not, or do not all, go to a queue of this queue manager.
+"""The route of a handle whose messages may go to another queue manager.
 
-MQOPEN makes a ``Route`` of the names in an MQOD: another member of the cluster that is named, or a cluster queue whose instance
-is chosen now, for each group or for each message, as the binding says. MQPUT asks it where the message goes.
+MQOPEN makes a ``Route`` from the names in an MQOD: they name another member of the cluster, or a cluster queue. As the binding
+says, the instance of a cluster queue is chosen at MQOPEN, for each group, or for each message. MQPUT asks the route where the
+message goes.
 
 Source: IBM MQ, topics "MQOPEN option for cluster queue" (q026010), "Logical and physical ordering" (MQOO_BIND_ON_GROUP). Not
 here: the resolution of names (``cluster/routing.py``).
@@ -23,7 +24,8 @@ from mqgroups.mqi import constants as mq
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where one message goes: the queue it is put on here, its names there, and the channel, "" if it stays here."""
+    """Where one message goes: the local queue that it is put on, the names of its final queue, and the channel ("" if
+    local)."""
 
     queue: Queue
     queue_name: str
@@ -33,18 +35,18 @@ class Target:
 
     @property
     def is_away(self) -> bool:
-        """Whether it is a queue of another queue manager."""
+        """Whether the message goes to a queue of another queue manager."""
         return bool(self.channel_name)
 
     def transmitted(self, message: Message, identifier: bytes, bound: Bound | None = None) -> Message:
-        """Return a message as it stands on the transmission queue: ``identifier`` is a new one, ``bound`` by default the
-        target's."""
+        """Return a message in its form on the transmission queue. ``identifier`` is a new one; ``bound`` is the target's by
+        default."""
         destination = (self.queue_name, self.q_mgr_name)
         return to_transmit(message, self.queue, destination, self.channel_name, bound or self.bound, identifier)
 
 
 class Instances(Protocol):
-    """The instances of the cluster's queues. Both methods raise Failed if nobody takes the message."""
+    """The instances of the cluster's queues. Both methods raise Failed if no instance takes the message."""
 
     def choose(self, queue_name: str) -> str:
         """Return the queue manager whose instance a message goes to."""
@@ -60,8 +62,8 @@ class Route:
     Attributes:
         queue_name: the queue as its own queue manager knows it.
         binding: MQBND_*.
-        fixed: the queue manager, where the binding or the MQOD has fixed it; else "".
-        values: attributes of what was opened: defaults for messages, and what MQINQ answers.
+        fixed: the queue manager, if the binding or the MQOD has fixed it; else "".
+        values: attributes of the opened object: defaults for messages, and answers of MQINQ.
         definition: the alias or remote queue that was opened; None for the cluster queue itself.
         counted_on: the queue that counts the handle: the local instance, or a transmission queue.
         instances: chooses among the instances.
@@ -77,17 +79,17 @@ class Route:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether what was opened is a cluster queue without an instance here."""
+        """Whether the opened object is a cluster queue without a local instance."""
         return self.values.get(mq.MQIA_Q_TYPE) == mq.MQQT_CLUSTER
 
     def target(self, state: GroupState, msg_flags: int, identity: Identity, *, logical_order: bool) -> Target:
-        """Return where a message goes; ``state`` is the handle's of its last put.
+        """Return where a message goes; ``state`` is the handle's group state after its last put.
 
-        With MQBND_BIND_ON_GROUP a group stays where its first message went; the algorithm decides between groups, and for
-        every message that is in none or is put without logical order while none is in progress.
+        With MQBND_BIND_ON_GROUP a group stays where its first message went. The workload algorithm chooses an instance for each
+        new group, and for every message that is not in a group or is put without logical order while no group is in progress.
 
         Raises:
-            Failed: MQRC_INCOMPLETE_GROUP, the message is not part of the group that the handle has in progress; or nobody
+            Failed: MQRC_INCOMPLETE_GROUP, the message is not part of the group that the handle has in progress; or no instance
                 takes it.
         """
         if self.fixed:
@@ -103,5 +105,5 @@ class Route:
         return self.chosen(bound)
 
     def chosen(self, bound: Bound) -> Target:
-        """Return where a message goes whose instance is chosen now."""
+        """Choose an instance now, and return it as the target of a message."""
         return self.instances.target(self.queue_name, self.instances.choose(self.queue_name), bound)

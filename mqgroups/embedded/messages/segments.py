@@ -1,11 +1,11 @@
-"""The segments of one logical message on a queue, and whether they are all there.
+"""The segments of one logical message on a queue, and whether they are complete.
 
-``Chain`` keeps the segments that follow one another from offset 0 on as they come and go, so that a message of n segments costs n
-steps to put, to get, and to put together, in either direction of offsets.
+``Chain`` maintains the run of segments that follow one another from offset 0. So a message of n segments takes n steps to put,
+to get, and to reassemble, whether the offsets ascend or descend.
 
-Reports on segments are segments themselves. MQGMO_COMPLETE_MSG joins those with the same Feedback, while
-MQGMO_ALL_SEGMENTS_AVAILABLE "does not check the type of the report messages present" (IBM MQ, topic "MQGMO options"): there is a
-chain for each Feedback, and one that takes any.
+Reports on segments are segments themselves. MQGMO_COMPLETE_MSG joins reports with the same Feedback, but
+MQGMO_ALL_SEGMENTS_AVAILABLE "does not check the type of the report messages present" (IBM MQ, topic "MQGMO options"). So there
+is a chain for each Feedback, and one for any Feedback.
 
 Not here: groups (``group.py``), what a report says (``reports/``).
 """
@@ -20,13 +20,14 @@ from sortedcontainers import SortedDict
 from mqgroups.embedded.messages.index import Index
 from mqgroups.mqi import constants as mq
 
-# In place of a Feedback, which has 32 bits: that of no report, and that of any.
+# Used in place of a Feedback, which has 32 bits: for messages that are not reports, and for reports of any type.
 NO_REPORT = 1 << 32
 ANY_REPORT = 1 << 33
 
 
 class PhysicalMessage(Protocol):
-    """What is looked at in a message; ``key`` is its place in delivery order, ``feedback`` that of a report, else NO_REPORT."""
+    """The fields needed of a message. ``key`` is its place in delivery order; ``feedback`` is NO_REPORT if it is not a
+    report."""
 
     @property
     def key(self) -> int: ...
@@ -51,16 +52,16 @@ def key_of(message: PhysicalMessage) -> int:
 
 
 class Chain(Generic[P]):
-    """Segments by their offsets, and those that follow one another from offset 0 on.
+    """Segments by their offsets, and the run of those that follow one another from offset 0.
 
-    Of segments with the same offset the first in delivery order counts.
+    If several segments have the same offset, the first in delivery order counts.
     """
 
     __slots__ = ("_by_offset", "_end", "_ended", "_run")
 
     def __init__(self) -> None:
         self._by_offset: Index[int, P] = Index()
-        # By offset, in ascending order; it goes on at ``_end``, unless its last one is the last segment.
+        # By ascending offset. The next segment is expected at ``_end``, unless the run has the last one.
         self._run: dict[int, P] = {}
         self._end = 0
         self._ended = False
@@ -74,15 +75,15 @@ class Chain(Generic[P]):
         return self._ended
 
     def segments(self) -> list[P]:
-        """Return the segments of the complete message by ascending offset, nothing if one of them is not there."""
+        """Return the segments of the complete message by ascending offset; an empty list if one is missing."""
         return list(self._run.values()) if self._ended else []
 
     def at(self, offset: int) -> Collection[P]:
-        """Return those with this offset, in delivery order."""
+        """Return the segments with this offset, in delivery order."""
         return self._by_offset.all(offset)
 
     def first_at(self, offset: int) -> P | None:
-        """Return the one of these that counts."""
+        """Return the segment with this offset that counts."""
         return self._by_offset.first(offset)
 
     def add(self, segment: P) -> None:
@@ -92,14 +93,14 @@ class Chain(Generic[P]):
             self._follow_from(segment.offset)
 
     def remove(self, segment: P) -> None:
-        """Take a segment away."""
+        """Remove a segment."""
         was_first = self._by_offset.first(segment.offset) is segment
         self._by_offset.remove(segment.offset, segment)
         if was_first:
             self._follow_from(segment.offset)
 
     def _follow_from(self, offset: int) -> None:
-        """Another segment, or none, is the first at this offset: find out how far the run goes now."""
+        """Extend or shorten the run after the first segment at this offset has changed or gone."""
         while offset in self._run:
             self._end, _ = self._run.popitem()
             self._ended = False
@@ -109,7 +110,7 @@ class Chain(Generic[P]):
             if segment.msg_flags & mq.MQMF_LAST_SEGMENT:
                 self._ended = True
             elif not segment.extent:
-                # Nothing can follow a segment that is not the last one and stands for no bytes.
+                # Nothing can follow a segment of no bytes that is not the last one.
                 return
             self._run[self._end] = segment
             if not self._ended:
@@ -117,7 +118,7 @@ class Chain(Generic[P]):
 
 
 class Segments(Generic[P]):
-    """All segments with one GroupId and MsgSeqNumber: those of the message itself, and those that are reports on it."""
+    """All segments with one GroupId and MsgSeqNumber: those of the message itself, and reports on it."""
 
     __slots__ = ("_chains", "in_order")
 
@@ -134,7 +135,7 @@ class Segments(Generic[P]):
             self._chains[which].add(segment)
 
     def remove(self, segment: P) -> None:
-        """Take a segment away."""
+        """Remove a segment."""
         del self.in_order[segment.key]
         for which in _chains_of(segment):
             chain = self._chains[which]
@@ -143,25 +144,25 @@ class Segments(Generic[P]):
                 del self._chains[which]
 
     def at(self, offset: int) -> list[P]:
-        """Return those with this offset, in no particular order."""
+        """Return the segments with this offset, in no particular order."""
         chains = [self._chains[which] for which in (NO_REPORT, ANY_REPORT) if which in self._chains]
         return [segment for chain in chains for segment in chain.at(offset)]
 
     def first_at(self, offset: int) -> list[P | None]:
-        """Return the first with this offset in delivery order of the message itself, and of the reports."""
+        """Return the first segment with this offset in delivery order, of the message itself and of the reports."""
         return [self._chains[which].first_at(offset) for which in (NO_REPORT, ANY_REPORT) if which in self._chains]
 
     @property
     def complete(self) -> frozenset[int]:
-        """For which Feedback the whole logical message is there; see ``joined``."""
+        """Return the Feedback values for which the logical message is complete; see ``joined``."""
         return frozenset(which for which, chain in self._chains.items() if chain.is_complete)
 
     def are_complete(self, feedback: int) -> bool:
-        """Whether there are segments of this Feedback for the whole logical message; see ``joined``."""
+        """Whether the segments with this Feedback are the complete logical message; see ``joined``."""
         return feedback in self._chains and self._chains[feedback].is_complete
 
     def joined(self, feedback: int) -> list[P]:
-        """Return the segments of this Feedback by ascending offset, nothing if they are not all there.
+        """Return the segments with this Feedback by ascending offset; an empty list if they are not complete.
 
         ``feedback`` is NO_REPORT for the message itself; with ANY_REPORT the reports may be of different types.
         """

@@ -1,9 +1,9 @@
-"""Messages on their way to another queue manager: how they stand on a transmission queue, and how they cross a channel.
+"""Messages on their way to another queue manager: their form on a transmission queue, and their form on a channel.
 
-On a transmission queue a message has an MQXQH in front of its data, which says where it is bound and holds its own descriptor
-in version 1; what version 1 has no room for, groups and segments, is in an MQMDE behind it. The descriptor beside it is that of
-the transmission. Its CorrelId is the name of the channel, as on SYSTEM.CLUSTER.TRANSMIT.QUEUE; its ApplOriginData says how the
-message is bound, which IBM MQ keeps where nobody sees it.
+On a transmission queue a message has an MQXQH in front of its data. The MQXQH names the destination and contains the message's
+own descriptor, in version 1; the fields of version 2, for groups and segments, are in an MQMDE behind it. The message's outer
+descriptor belongs to the transmission: its CorrelId is the name of the channel, as on SYSTEM.CLUSTER.TRANSMIT.QUEUE; its
+ApplOriginData says how the message is bound, which IBM MQ keeps in a hidden place.
 
 Source: IBM MQ, topics "MQXQH" (q101500), "Message descriptors of messages on transmission queues". Not here: channels
 (``channels/sender.py``), and what becomes of a message that arrives (``channels/receiver.py``).
@@ -37,7 +37,7 @@ _FORMAT = slice(32, 40)
 
 
 class Bound(enum.Enum):
-    """How a message is bound to the instance it was sent to; the value is what ApplOriginData says."""
+    """How a message is bound to the instance that it was sent to; the value is written into ApplOriginData."""
 
     ON_OPEN = b"OPEN"
     ON_GROUP = b"GRP "
@@ -46,9 +46,9 @@ class Bound(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Transmitted:
-    """A message as it crosses a channel.
+    """A message on a channel.
 
-    ``expiry`` is what is left of it, in tenths of a second, or MQEI_UNLIMITED; ``properties`` are those of a message handle.
+    ``expiry`` is the remaining time in tenths of a second, or MQEI_UNLIMITED; ``properties`` are those from a message handle.
     """
 
     queue_name: str
@@ -63,10 +63,10 @@ class Transmitted:
 def to_transmit(
     message: Message, queue: Queue, destination: tuple[str, str], channel: str, bound: Bound, identifier: bytes
 ) -> Message:
-    """Return a message as it stands on a transmission queue.
+    """Return a message in its form on a transmission queue.
 
     Args:
-        message: the message as it would stand on its own queue; its place is kept.
+        message: the message in its form on its own queue; its place is kept.
         queue: the transmission queue.
         destination: names of queue and queue manager.
         channel: name of the channel.
@@ -76,7 +76,7 @@ def to_transmit(
     md = MessageDescriptor(message.md)
     version_1, data = as_version_1(message.md, message.data, always=md.format == mq.MQFMT_MD_EXTENSION)
     header = _XQH.pack(b"XQH ", 1, name_field(destination[0]), name_field(destination[1]))
-    # Persistence, priority, expiry and the context are those of the message itself.
+    # Persistence, priority, expiry and context stay those of the message itself.
     md.report, md.msg_type, md.feedback = mq.MQRO_NONE, mq.MQMT_DATAGRAM, mq.MQFB_NONE
     md.encoding, md.coded_char_set_id, md.format = mq.MQENC_NATIVE, mq.MQCCSI_DEFAULT, mq.MQFMT_XMIT_Q_HEADER
     md.msg_id, md.correl_id = identifier, channel.encode("latin-1").ljust(24)
@@ -99,7 +99,7 @@ def to_transmit(
 
 
 def is_transmission(message: Message) -> bool:
-    """Whether a message on a transmission queue is one that a channel can send; an application may have put another."""
+    """Whether a channel can send this message of a transmission queue; an application may have put anything there."""
     if message.md[_FORMAT] != mq.MQFMT_XMIT_Q_HEADER or message.data[:4] != b"XQH ":
         return False
     try:
@@ -114,12 +114,12 @@ def bound(message: Message) -> Bound:
     try:
         return Bound(message.md[_APPL_ORIGIN_DATA])
     except ValueError:
-        # Somebody else's: it stays where it was sent to.
+        # Another program put it; it stays at the instance that it was sent to.
         return Bound.ON_OPEN
 
 
 def opened(message: Message) -> Transmitted:
-    """Return what a transmission queue holds for somebody else.
+    """Return the message that a transmission queue holds for another queue manager.
 
     Raises:
         StructureError: a header in the message is malformed.
@@ -141,7 +141,7 @@ def _opened(data: bytes, properties: bytes, how: Bound, expiry: int) -> Transmit
     return Transmitted(text_field(queue_name), text_field(q_mgr_name), how, expiry, md, body, properties)
 
 
-# --- across a channel: for each message what stands on the transmission queue, one behind the other
+# --- on a channel: the messages in their transmission form, one after the other
 
 _ITEM = struct.Struct("<4siII")
 
@@ -157,7 +157,7 @@ def encode(messages: Iterable[Message]) -> bytes:
 
 
 def decode(raw: bytes) -> Iterator[Transmitted]:
-    """Yield the messages; raises StructureError for bytes that are none."""
+    """Yield the messages; raises StructureError if the bytes are malformed."""
     at = 0
     while at < len(raw):
         if at + _ITEM.size > len(raw):

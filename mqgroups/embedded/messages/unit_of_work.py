@@ -1,8 +1,8 @@
-"""A unit of work: what a connection has put and got and not yet committed.
+"""A unit of work: the messages that a connection has put and got, but not yet committed.
 
-A connection has at most one; the first MQPUT or MQGET in syncpoint starts it, MQCMIT, MQBACK, MQDISC or the loss of the
-connection end it. It also remembers the group and segment information that handles had before the unit of work first
-changed it, because MQBACK restores that (IBM MQ, topic q101690, usage note 4). Not here: making it durable.
+A connection has at most one. The first MQPUT or MQGET in syncpoint starts it; MQCMIT, MQBACK, MQDISC or the loss of the
+connection ends it. It also remembers the group and segment information that handles had before the unit of work first changed
+it, because MQBACK restores that (IBM MQ, topic q101690, usage note 4). Not here: making it durable.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mqgroups.embedded.messages.queue import Message, Queue
 class UnitOfWork:
     """Messages put (not yet available) and got (no longer available), in the order of the calls.
 
-    A ``doomed`` one cannot be committed any more: an asynchronous put in it failed.
+    A ``doomed`` unit of work cannot be committed any more, because an asynchronous put in it failed.
     """
 
     puts: list[Message] = field(default_factory=list)
@@ -28,22 +28,22 @@ class UnitOfWork:
     _size: int = 0
 
     def __len__(self) -> int:
-        """What counts against MAXUMSGS: a put is one, into however many segments the queue manager splits it."""
+        """The number that counts against MAXUMSGS. A put counts once, even if the queue manager splits it into segments."""
         return self._size
 
     def add_put(self, messages: list[Message]) -> None:
-        """Add what one MQPUT put."""
+        """Add the messages that one MQPUT put."""
         self.puts.extend(messages)
         self._size += 1
 
     def add_reports(self, reports: list[Message]) -> None:
-        """Add the reports that the queue manager made about what was put or got; each counts as a put."""
+        """Add the reports that the queue manager made about these puts and gets; each counts as a put."""
         for report in reports:
             report.queue.uncommitted_puts += 1
             self.add_put([report])
 
     def add_gets(self, messages: list[Message]) -> None:
-        """Add what one MQGET got."""
+        """Add the messages that one MQGET got."""
         self.gets.extend(messages)
         self._size += len(messages)
 
@@ -52,11 +52,11 @@ class UnitOfWork:
         self._states.setdefault((handle, direction), handle.states[direction])
 
     def forget_state(self, handle: Handle, direction: Direction) -> None:
-        """A call outside syncpoint changed the state: MQBACK leaves that change alone."""
+        """Forget the remembered state, because a call outside syncpoint changed it: MQBACK must not undo that."""
         self._states.pop((handle, direction), None)
 
     def restore_states(self) -> None:
-        """Give every handle the state it had before."""
+        """Restore the state that every handle had before."""
         for (handle, direction), state in self._states.items():
             handle.states[direction] = state
 

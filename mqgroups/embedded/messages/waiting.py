@@ -1,16 +1,17 @@
-"""The MQGETs that wait for messages of one queue: which of them gets what arrives.
+"""The MQGETs that wait for messages of one queue, and which of them gets a message that arrives.
 
-A waiting call does not look for itself. Whatever changes the queue lets waiting calls look in their turns, in the thread that
-made the change and under the queue manager's lock. A call that finds something has its outcome and is woken; the others sleep on.
-So a message goes to one call, and no call is woken for a message that it does not get.
+A waiting call does not look by itself. After each change of the queue, the thread that made the change lets the waiting calls
+look one by one, under the queue manager's lock. A call that finds something has its outcome and is woken; the others sleep on.
+So each message goes to one call, and no call is woken for a message that it does not get.
 
-The turns: first all calls that browse without a lock, which share what they find; then calls for certain messages; then calls
-that take any. Within each turn the call that waits longest comes first. IBM MQ promises the order of the last two ("attempts to
-give priority") and no order within them (topic "MQGMO options", q096780). Browsers first is one of the orders that it leaves
-open.
+The order has three turns: first all calls that browse without a lock, which share what they find; then calls for certain
+messages; then calls for any message. Within a turn the call that waits longest comes first. IBM MQ promises the order of the
+last two turns ("attempts to give priority") and no order within them (topic "MQGMO options", q096780). It leaves open when
+browsers come; here they come first.
 
-Messages that arrive do not concern every call. Each call says what it waits for (``Wanted``), and only calls that could get one
-of the new messages look. Of calls that want the same the first one looks; if it finds nothing, the others would not either.
+Not every call is concerned by an arriving message. Each call says what it waits for (``Wanted``), and only calls that could get
+one of the new messages look. Of the calls that want the same, the first one looks; if it finds nothing, the others would find
+nothing either.
 
 Not here: what a call looks for (``calls/get_call.py``), how a connection sleeps (``answer.Waiter``).
 """
@@ -31,7 +32,7 @@ _numbers = itertools.count()
 
 
 class Turn(enum.IntEnum):
-    """When a waiting call looks, compared with others."""
+    """When a waiting call looks, relative to other calls."""
 
     BROWSE = 0
     SPECIFIC = 1
@@ -40,13 +41,13 @@ class Turn(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a call waits for. Calls with equal values find the same: which of them looks makes no difference.
+    """What a call waits for. Calls with equal values find the same, so it does not matter which of them looks.
 
     Attributes:
         turn: when the call looks.
-        identifier: a field that every message has which the call may get, None for a call that may get any.
-        whole: whether all of a group or logical message has to be there.
-        what: everything else that decides what the call finds.
+        identifier: a field, and its value in every message that the call may get; None for a call that may get any message.
+        whole: whether the whole group or logical message must be available.
+        what: all other criteria of the call.
     """
 
     turn: Turn
@@ -58,8 +59,8 @@ class Wanted:
 class WaitingCall(Generic[Found]):
     """One call that waits.
 
-    ``look`` returns what was found, or None, or raises; ``wake`` is called once there is an outcome. The outcome is what was
-    found or the exception, and stays. ``rank`` orders calls by turn, and within a turn by how long they wait.
+    ``look`` returns what it found, or None, or raises. ``wake`` is called once there is an outcome: what was found, or the
+    exception. An outcome never changes. ``rank`` orders calls by turn, and within a turn by how long they wait.
     """
 
     __slots__ = ("_look", "_looks", "_wake", "outcome", "rank")
@@ -72,14 +73,14 @@ class WaitingCall(Generic[Found]):
         self.outcome: Found | Exception | None = None
 
     def look_again(self) -> None:
-        """Look once more, unless there is an outcome already, or this is because of what it does while it looks."""
+        """Look once more, unless there is an outcome already, or the call is just looking and made the change itself."""
         if self.outcome is not None or self._looks:
             return
         self._looks = True
         try:
             self.outcome = self._look()
         except Exception as error:
-            # It is the waiting call that fails with it, not the one that changed the queue.
+            # The waiting call fails with this error, not the call that changed the queue.
             self.outcome = error
         finally:
             self._looks = False
@@ -87,7 +88,7 @@ class WaitingCall(Generic[Found]):
             self._wake()
 
 
-# Calls that want the same, the one that waits longest first.
+# Calls that want the same; the one that waits longest comes first.
 _Alike: TypeAlias = "dict[WaitingCall[Any], None]"
 
 
@@ -108,14 +109,14 @@ class WaitingCalls:
         return self._wanting_whole > 0
 
     def add(self, call: WaitingCall[Any], *wanted: Wanted) -> None:
-        """Let a call wait for any of the things that it wants."""
+        """Let a call wait for each of the given things."""
         self._calls[call] = wanted
         for each in wanted:
             self._alike.setdefault((each.whole, each.identifier), {}).setdefault(each, {})[call] = None
             self._wanting_whole += each.whole
 
     def discard(self, call: WaitingCall[Any]) -> None:
-        """A call has ended."""
+        """Remove a call that has ended."""
         for each in self._calls.pop(call, ()):
             place = (each.whole, each.identifier)
             self._wanting_whole -= each.whole
@@ -127,22 +128,22 @@ class WaitingCalls:
                     del self._alike[place]
 
     def look_again(self) -> None:
-        """Something changed that may concern any call: let each call look in its turn."""
+        """Let each call look in its turn, after a change that may concern any call."""
         for call in sorted(self._calls, key=lambda call: call.rank):
             call.look_again()
             if call.outcome is not None:
                 self.discard(call)
 
     def look_for(self, identifiers: Iterable[Identifier], of_whole: Iterable[Identifier] = ()) -> None:
-        """Messages became available: let the calls look, in their turns, that could get one of them.
+        """Let the calls that could get one of the new messages look, in their turns.
 
         Args:
             identifiers: those of the new messages.
-            of_whole: those of messages whose group or logical message is there now.
+            of_whole: those of messages whose group or logical message is now complete.
         """
         places: set[tuple[bool, Identifier | None]] = {(False, one) for one in identifiers}
         places.update((True, one) for one in of_whole)
-        # Whatever it is, calls for any message may get it.
+        # A call for any message may get each of them.
         places.update({(whole, None) for whole, _ in places})
         turns: list[tuple[tuple[Turn, int], int, WaitingCall[Any], _Alike]] = []
         for place in self._alike.keys() & places:
@@ -154,7 +155,7 @@ class WaitingCalls:
             _, number, call, alike = heapq.heappop(turns)
             call.look_again()
             if call.outcome is None:
-                # Those behind it want the same.
+                # The calls behind it want the same.
                 continue
             self.discard(call)
             following = next(iter(alike), None)

@@ -1,1 +1,1 @@
-"""Definitions: attributes of queues and of everything else, objects that are no queues, authority records."""
+"""Definitions: attributes of queues and other objects, objects other than queues, authority records."""

@@ -1,7 +1,7 @@
-"""Attributes of queues: MQSC keyword, selector, default, and what values mean.
+"""Attributes of queues: MQSC keyword, selector, default, and meaning of values.
 
-One table serves MQSC, PCF, MQINQ and MQSET. An attribute that is listed is kept and inquired as on IBM MQ; which of them
-change what the queue manager *does* is said in ``embedded/README.md``. Not here: MQSC syntax (``admin/mqsc.py``).
+One table serves MQSC, PCF, MQINQ and MQSET. Every attribute in it is stored and can be inquired as on IBM MQ;
+``embedded/README.md`` says which of them change what the queue manager *does*. Not here: MQSC syntax (``admin/mqsc.py``).
 
 Source: IBM MQ, topics "Attributes for queues" and "DEFINE QLOCAL" and its siblings.
 """
@@ -21,7 +21,7 @@ _EVENT = {"ENABLED": 1, "DISABLED": 0}
 LOCAL, MODEL, ALIAS, REMOTE = mq.MQQT_LOCAL, mq.MQQT_MODEL, mq.MQQT_ALIAS, mq.MQQT_REMOTE
 _STORING = frozenset({LOCAL, MODEL})
 _ALL = frozenset({LOCAL, MODEL, ALIAS})
-# What has instances in a cluster, and what says how to put.
+# Types that have instances in a cluster, and types that have default options for puts.
 _DEFINED = frozenset({LOCAL, ALIAS, REMOTE})
 _FOR_PUTS = _ALL | {REMOTE}
 TYPE_NAMES = {LOCAL: "QLOCAL", MODEL: "QMODEL", ALIAS: "QALIAS", REMOTE: "QREMOTE"}
@@ -31,9 +31,9 @@ TYPE_NAMES = {LOCAL: "QLOCAL", MODEL: "QMODEL", ALIAS: "QALIAS", REMOTE: "QREMOT
 class Attribute:
     """One attribute.
 
-    ``keywords`` maps words of MQSC to numbers, which are then all it may have, unless it takes a ``number_too``; ``low`` and
-    ``high`` bound a number; ``length`` is that of a character attribute in MQINQ, 0 for an integer. ``types`` are the queue
-    types that have it.
+    ``keywords`` maps words of MQSC to numbers. No other number is allowed, unless the attribute takes a ``number_too``. ``low``
+    and ``high`` bound a number. ``length`` is that of a character attribute in MQINQ, 0 for an integer. ``types`` are the queue
+    types that have the attribute.
     """
 
     selector: int
@@ -48,7 +48,7 @@ class Attribute:
     number_too: bool = False
 
     def problem(self, value: object) -> str:
-        """Return what is wrong with a value, or "" if the attribute may have it."""
+        """Return what is wrong with a value, or "" if the value is allowed."""
         if self.length:
             if not isinstance(value, str):
                 return f"{self.keyword} takes characters"
@@ -66,7 +66,7 @@ class Attribute:
         return ""
 
     def value_of(self, text: str) -> Value:
-        """Return the value that a parameter of MQSC means; raises ValueError with what is wrong with it."""
+        """Return the value that an MQSC parameter means; raises ValueError with what is wrong with it."""
         if self.length:
             value: Value = text
         elif text in self.keywords:
@@ -183,7 +183,7 @@ for _flag in ("SHARE", "HARDENBO", "TRIGGER"):
     BY_KEYWORD["NO" + _flag] = BY_KEYWORD[_flag]
 BY_SELECTOR: dict[int, Attribute] = {attribute.selector: attribute for attribute in QUEUE_ATTRIBUTES}
 
-# Character attributes that are computed, not kept, with their lengths in MQINQ.
+# Character attributes that are computed instead of stored, with their lengths in MQINQ.
 COMPUTED_CHARACTER_LENGTHS = {
     mq.MQCA_Q_NAME: mq.MQ_Q_NAME_LENGTH,
     mq.MQCA_CREATION_DATE: mq.MQ_CREATION_DATE_LENGTH,
@@ -204,6 +204,6 @@ def default_values(queue_type: int) -> dict[int, Value]:
 
 
 def character_length(selector: int) -> int:
-    """Return the length of a character attribute in MQINQ; 0 for a selector that is unknown."""
+    """Return the length of a character attribute in MQINQ; 0 for an unknown selector."""
     attribute = BY_SELECTOR.get(selector)
     return attribute.length if attribute else COMPUTED_CHARACTER_LENGTHS.get(selector, 0)

@@ -1,4 +1,4 @@
-"""A queue that holds no messages: a model, an alias, the definition of a remote queue."""
+"""A queue that holds no messages: a model, an alias, or the definition of a remote queue."""
 
 from __future__ import annotations
 

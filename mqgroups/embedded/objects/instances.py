@@ -1,4 +1,4 @@
-"""Values that queue managers of a cluster tell each other: the cluster queues that each hosts, and its address."""
+"""Values that the queue managers of a cluster exchange: the cluster queues that each one hosts, and its address."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mqgroups.embedded.objects.attributes import Value
 from mqgroups.mqi import constants as mq
 
-# What a member tells of a cluster queue; MQINQ answers with some of it (topic "MQINQ and clusters").
+# The attributes of a cluster queue that a member advertises; MQINQ returns some of them (topic "MQINQ and clusters").
 ADVERTISED = (
     mq.MQCA_Q_DESC,
     mq.MQIA_INHIBIT_PUT,
@@ -23,7 +23,7 @@ ADVERTISED = (
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One instance of a cluster queue: which queue, of which type, at which queue manager, with which attributes."""
+    """One instance of a cluster queue: its name, type and attributes, and the queue manager that hosts it."""
 
     queue_name: str
     type: int
@@ -44,7 +44,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One queue manager of the cluster, as it was when it was heard of last."""
+    """One queue manager of the cluster, as it last described itself."""
 
     q_mgr_name: str
     identifier: str

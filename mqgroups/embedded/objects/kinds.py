@@ -1,7 +1,8 @@
-"""Attributes of what is no queue: the queue manager, channels, namelists, processes, authentication information, topics.
+"""Attributes of objects other than queues: the queue manager, channels, namelists, processes, authentication information,
+topics.
 
-The same kind of table as ``attributes.py`` has for queues. Most of what is listed is kept and inquired and changes nothing;
-``embedded/README.md`` says what does.
+The tables have the same form as the one for queues in ``attributes.py``. Most attributes are stored, can be inquired, and
+change nothing; ``embedded/README.md`` says which ones do.
 
 Source: IBM MQ, topics "ALTER QMGR", "DEFINE CHANNEL" (SVRCONN), "DEFINE NAMELIST", "DEFINE PROCESS", "DEFINE AUTHINFO",
 "DEFINE TOPIC".
@@ -20,12 +21,12 @@ _EVENT = {"ENABLED": 1, "DISABLED": 0}
 _MONITORING = {"NONE": -1, "OFF": 0, "LOW": 17, "MEDIUM": 33, "HIGH": 65}
 _ON_OFF = {"NONE": -1, "OFF": 0, "ON": 1}
 DEFAULT_AUTH_INFO = "SYSTEM.DEFAULT.AUTHINFO.IDPWOS"
-# That of IBM's developer container.
+# The name in IBM's developer container.
 DEFAULT_DEAD_LETTER_Q = "DEV.DEAD.LETTER.QUEUE"
 
 
 class Kind(enum.Enum):
-    """Kinds of objects that are no queues; each has names of its own."""
+    """The kinds of objects other than queues; each kind has its own name space."""
 
     CHANNEL = "channel"
     NAMELIST = "namelist"
@@ -73,9 +74,9 @@ Q_MGR_ATTRIBUTES: tuple[Attribute, ...] = (
     ),
     _word(mq.MQIA_CLWL_USEQ, "CLWLUSEQ", mq.MQCLWL_USEQ_LOCAL, {"LOCAL": 0, "ANY": 1}),
     _number(mq.MQIA_TRIGGER_INTERVAL, "TRIGINT", 999_999_999),
-    # Kept as it is set; what is inquired is in calls/inquiring.py, because records are not enforced.
+    # Stored as it is set. MQINQ always returns "disabled" (calls/inquiring.py), because records are not enforced.
     _word(pcf.MQIA_CHLAUTH_RECORDS, "CHLAUTH", pcf.MQCHLA_DISABLED, _EVENT),
-    # There is no TLS: these are kept and change nothing.
+    # There is no TLS: these are stored and change nothing.
     _text(pcf.MQCA_SSL_KEY_REPOSITORY, "SSLKEYR", mq.MQ_SSL_KEY_REPOSITORY_LENGTH),
     _text(pcf.MQCA_CERT_LABEL, "CERTLABL", mq.MQ_CERT_LABEL_LENGTH),
     _text(pcf.MQCA_SSL_CRL_NAMELIST, "SSLCRLNL", mq.MQ_NAMELIST_NAME_LENGTH),
@@ -160,7 +161,7 @@ _DELIVERY = {
     "ALLAVAIL": pcf.MQDLV_ALL_AVAIL,
 }
 _SCOPE = {"ASPARENT": pcf.MQSCOPE_AS_PARENT, "ALL": pcf.MQSCOPE_ALL, "QMGR": pcf.MQSCOPE_QMGR}
-# Every attribute whose value may be the parent's has it so by default; pubsub/topic.py finds the parent's.
+# By default, every attribute that can have the parent's value has it; pubsub/topic.py finds the parent.
 TOPIC_ATTRIBUTES: tuple[Attribute, ...] = (
     _text(mq.MQCA_TOPIC_STRING, "TOPICSTR", mq.MQ_TOPIC_STR_LENGTH),
     _text(mq.MQCA_TOPIC_DESC, "DESCR", mq.MQ_TOPIC_DESC_LENGTH),
@@ -182,7 +183,7 @@ TOPIC_ATTRIBUTES: tuple[Attribute, ...] = (
     _text(mq.MQCA_CUSTOM, "CUSTOM", mq.MQ_CUSTOM_LENGTH),
 )
 
-# Of DEFINE SUB; DESTCORL, which is a byte string, is not in this table. Selectors are PCF's parameter identifiers.
+# The attributes of DEFINE SUB except for DESTCORL, a byte string. Selectors are PCF's parameter identifiers.
 SUBSCRIPTION_ATTRIBUTES: tuple[Attribute, ...] = (
     _text(mq.MQCA_TOPIC_STRING, "TOPICSTR", mq.MQ_TOPIC_STR_LENGTH),
     _text(mq.MQCA_TOPIC_NAME, "TOPICOBJ", mq.MQ_TOPIC_NAME_LENGTH),

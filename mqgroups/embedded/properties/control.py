@@ -1,15 +1,16 @@
-"""Who gets a message's properties in which form: MQGET's options, the queue's PROPCTL and the message handle.
+"""In which form a delivered message's properties go to the application: MQGET's options, the queue's PROPCTL, the message
+handle.
 
-A message keeps two kinds of properties: those that came through a message handle, as the variable part of an MQRFH2 apart
-from its data, and those in MQRFH2 headers that the application put in front of the data, where they stay. A delivery asks
-for all of them in the handle, all of them in an MQRFH2, or none; then the data's headers lose their property folders, and
-a header that has no other folder goes altogether. A delivery that changes nothing passes the data on as it was put.
+A message has two kinds of properties. Those that came through a message handle are stored apart from its data, as the variable
+part of an MQRFH2. Those in MQRFH2 headers that the application put in front of the data stay there. A delivery asks for all
+properties in the handle, all of them in an MQRFH2, or none. The headers of the data then lose their property folders, and a
+header without any other folder is removed. A delivery that changes nothing passes the data on as it was put.
 
 Pure. Not here: MQRFH2 itself (``rfh2.py``), message handles (``message_handle.py``).
 
 Source: IBM MQ, topics "PropertyControl" (q103350), "PROPCTL queue options" (q008230), "MQGMO options", "MsgHandle" (q096760).
-Unverified: that properties of handle and header are delivered in one header, the handle's first; that the handle is
-ignored with MQGMO_PROPERTIES_COMPATIBILITY; the CCSID 1208 and native encoding of a header that the queue manager makes.
+Unverified: that properties of handle and header are delivered in one header, the handle's first; that the handle is ignored
+with MQGMO_PROPERTIES_COMPATIBILITY; the CCSID 1208 and native encoding of a header that the queue manager makes.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _DESCRIBES_OFFSET = 24
 
 
 class Delivery(enum.Enum):
-    """What becomes of a message's properties when it is got."""
+    """The form in which a message's properties are delivered."""
 
     IN_HANDLE = "in handle"
     IN_RFH2 = "in an MQRFH2"
@@ -57,7 +58,7 @@ PROPERTY_OPTIONS = 0
 for _option in _BY_OPTION:
     PROPERTY_OPTIONS |= _option
 _BY_PROPCTL = {
-    # Without and with a message handle.
+    # The delivery without a message handle, and with one.
     mq.MQPROP_COMPATIBILITY: (Delivery.IF_COMPATIBLE, Delivery.IN_HANDLE),
     mq.MQPROP_NONE: (Delivery.DISCARDED, Delivery.IN_HANDLE),
     mq.MQPROP_ALL: (Delivery.IN_RFH2, Delivery.IN_HANDLE),
@@ -67,13 +68,13 @@ _BY_PROPCTL = {
 
 
 def delivery(options: int, property_control: int, *, has_handle: bool) -> Delivery:
-    """Return the form that MQGET's options ask for, at most one of them, or else the queue's PROPCTL."""
+    """Return the form that MQGET's options ask for. If they have none of the property options, the queue's PROPCTL decides."""
     chosen = _BY_OPTION.get(options & PROPERTY_OPTIONS)
     return chosen if chosen is not None else _BY_PROPCTL[property_control][has_handle]
 
 
 def describes(md: bytes) -> tuple[int, int, bytes]:
-    """Return Encoding, CodedCharSetId and Format of a packed descriptor: what they say of the data."""
+    """Return Encoding, CodedCharSetId and Format of a packed descriptor, which describe the data."""
     encoding, ccsid, format_ = _DESCRIBES.unpack_from(md, _DESCRIBES_OFFSET)
     return encoding, ccsid, format_
 
@@ -84,25 +85,25 @@ def _describing(md: bytes, encoding: int, ccsid: int, format_: bytes) -> bytes:
 
 
 def kept(properties: Iterable[Property]) -> bytes:
-    """Return properties as a message keeps them."""
+    """Return properties in their stored form."""
     return rfh2.variable_part(folders_of(properties))
 
 
 def read(variable: bytes) -> list[Property]:
-    """Return the properties that a message kept."""
+    """Return properties from their stored form."""
     folders = map(parse_folder, rfh2.read_variable_part(variable))
     return [one for folder in folders for one in properties_of(folder)]
 
 
 @dataclass(frozen=True, slots=True)
 class Presented:
-    """Where the properties of a message go that is got: an MQRFH2 in front of its data, the handle, or neither."""
+    """The destination of a delivered message's properties: an MQRFH2 in front of its data, the handle, or neither."""
 
     in_header: PropertySet | None = None
     in_handle: PropertySet | None = None
 
     def with_header(self, md: bytes, data: bytes) -> tuple[bytes, bytes]:
-        """Return descriptor and data with the MQRFH2 in front, if there is to be one: after the data was converted."""
+        """Return descriptor and data, with the MQRFH2 in front if there is one. Call this after converting the data."""
         if self.in_header is None:
             return md, data
         header = rfh2.packed(kept(self.in_header), *describes(md))
@@ -113,13 +114,13 @@ _AS_IT_IS = Presented()
 
 
 def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[bytes, bytes, Presented]:
-    """Return descriptor and data of a message that is got, without the properties that go elsewhere, and these.
+    """Return descriptor and data of a delivered message without the properties that go elsewhere, and those properties.
 
     Args:
         md: descriptor of the message, version 2.
-        data: its data, headers in front of it included.
-        variable: the properties it keeps apart from its data, as ``kept`` returned them.
-        how: what becomes of the properties.
+        data: its data, with the headers in front of it.
+        variable: the properties that are stored apart from its data, as ``kept`` returned them.
+        how: the form in which the properties are delivered.
     """
     encoding, _, format_ = describes(md)
     if not variable and format_ != mq.MQFMT_RF_HEADER_2:
@@ -134,7 +135,7 @@ def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[byt
         folders = (folder for header in headers for folder in header.folders)
         found = [one for _, properties in property_folders(folders) for one in properties]
     except PropertyError:
-        # Put under another description than it is got with, as behind an MQMDE. It is data then.
+        # MQPUT did not check these headers, because their description was another then, as behind an MQMDE. They count as data.
         headers, body, found = [], data, []
     names = {one.path for one in apart}
     everything = PropertySet([*apart, *(one for one in found if one.path not in names)])
@@ -150,13 +151,13 @@ def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[byt
 
 
 def _without_properties(md: bytes, headers: list[rfh2.Header], body: bytes) -> tuple[bytes, bytes]:
-    """Return descriptor and data with the property folders taken out of the headers, and empty headers left out.
+    """Return descriptor and data without the property folders of the headers, and without headers that become empty.
 
-    Headers that lose nothing are written anew all the same, in this machine's encoding; the ones before say so.
+    Headers that lose nothing are written anew too, in this machine's encoding; what describes them is adapted.
     """
     _, ccsid, _ = describes(md)
     last = headers[-1]
-    # What stands in front describes what comes behind it: so from the back.
+    # Each header describes what follows it, so the last one is written first.
     described = (last.encoding, _inherited(headers, ccsid), last.format)
     pieces = [body]
     for header in reversed(headers):
@@ -168,7 +169,7 @@ def _without_properties(md: bytes, headers: list[rfh2.Header], body: bytes) -> t
 
 
 def _inherited(headers: list[rfh2.Header], ccsid: int) -> int:
-    """Return the CCSID of the data behind the headers, where MQCCSI_INHERIT stands for the one before."""
+    """Return the CCSID of the data behind the headers; MQCCSI_INHERIT means that of the header before."""
     for header in headers:
         ccsid = ccsid if header.coded_char_set_id == mq.MQCCSI_INHERIT else header.coded_char_set_id
     return ccsid

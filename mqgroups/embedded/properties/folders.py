@@ -1,15 +1,15 @@
 """Folders of an MQRFH2: message properties as text in an XML-like syntax, and back.
 
-Some folders hold properties, by their name or by an attribute; others are anybody's::
+A folder holds properties if its name or an attribute says so; other folders can hold anything::
 
     <usr><colour>green</colour><size dt='i4'>42</size></usr>
     <shop content='properties'><basket><id dt='bin.hex'>00FF</id></basket></shop>
 
-Not here: the header they stand in (``rfh2.py``).
+Not here: the header that contains folders (``rfh2.py``).
 
 Source: IBM MQ, topics "NameValueData" (q099320), "Supported MQRFH2 folders" (q104150), "Mapping from property names to MQRFH2
-folder and element names" (q104190), "MQRFH2 folder restrictions" (q104170). Unverified: the order of attributes and the
-words for MQPD's fields.
+folder and element names" (q104190), "MQRFH2 folder restrictions" (q104170). Unverified: the order of attributes, and the words
+that stand for the values of MQPD's fields.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Element:
 
 
 def folders_of(properties: Iterable[Property]) -> list[str]:
-    """Return the folders that hold these properties, each folder at the place of its first property."""
+    """Return the folders that contain these properties; each folder stands at the place of its first property."""
     roots: dict[str, Element] = {}
     for one in properties:
         folder = one.path[0]
@@ -75,8 +75,8 @@ def folders_of(properties: Iterable[Property]) -> list[str]:
             root = roots[folder] = Element(folder, marked)
         parent = root
         for group in one.path[1:-1]:
-            # Properties of one group stand together, so it is the last element or there is none yet. (A property of
-            # the same name is none: handle and header of one message may disagree.)
+            # Properties of one group are adjacent, so the group is the last element, or it does not exist yet. (A property with
+            # the same name is not that group: handle and header of one message may disagree.)
             last = parent.elements[-1] if parent.elements else None
             if last is None or last.name != group or not last.elements:
                 parent.elements.append(Element(group, {}))
@@ -163,7 +163,7 @@ def parse_folder(folder: str, most: int | None = None) -> Element:
 
 def _add_text(element: Element, found: str) -> None:
     if "<" in found:
-        # Something that began as a tag and is none.
+        # This began as a tag but is not one.
         raise PropertyError(mq.MQRC_RFH_FORMAT_ERROR)
     if element.name and not element.elements:
         element.text += _unescaped(found)
@@ -187,12 +187,12 @@ def _unescaped(value: str) -> str:
 
 
 def holds_properties(folder: Element) -> bool:
-    """Whether a folder is one of message properties ("Supported MQRFH2 folders")."""
+    """Whether a folder contains message properties ("Supported MQRFH2 folders")."""
     return folder.name in _PROPERTY_FOLDERS or folder.attributes.get("content") == "properties"
 
 
 def properties_of(folder: Element) -> list[Property]:
-    """Return the properties of a folder; elements that the MQI does not show are passed over."""
+    """Return the properties of a folder; elements that the MQI does not show are skipped."""
     found: list[Property] = []
 
     def gather(element: Element, path: tuple[str, ...]) -> None:
@@ -232,7 +232,7 @@ def _property(element: Element, path: tuple[str, ...]) -> Property:
     try:
         value = _value(kind, element.text)
     except (ValueError, OverflowError, PropertyError):
-        # A number that is none: its text is all there is to tell.
+        # The text is not a number: return it as a string.
         return made(mq.MQTYPE_STRING, element.text, data_type)
     return made(kind, value)
 
@@ -254,10 +254,10 @@ def _value(kind: int, written: str) -> PropertyValue:
 
 
 def property_folders(folders: Iterable[str], most: int = MOST_PROPERTIES) -> list[tuple[str, list[Property]]]:
-    """Return name and properties of those of the folders that hold any. Others may be anything, and are not looked into.
+    """Return name and properties of each folder that contains properties. The content of other folders is not read.
 
     Raises:
-        PropertyError: MQRC_RFH_FORMAT_ERROR; MQRC_PROPERTIES_TOO_BIG, the folders have more than ``most`` elements in them.
+        PropertyError: MQRC_RFH_FORMAT_ERROR; MQRC_PROPERTIES_TOO_BIG, these folders have more than ``most`` elements.
     """
     found = []
     for folder in folders:
@@ -271,7 +271,7 @@ def property_folders(folders: Iterable[str], most: int = MOST_PROPERTIES) -> lis
 
 
 def looks_like_properties(folder: str) -> bool:
-    """Whether the first tag of a folder says that it holds properties."""
+    """Whether the first tag of a folder says that it contains properties."""
     tag = _TAG.search(folder)
     if tag is None:
         return False

@@ -1,7 +1,7 @@
-"""A message handle: the properties and the descriptor of one message, in or out of a queue.
+"""A message handle: the properties and the descriptor of one message.
 
-MQCRTMH makes it, MQSETMP fills it or an MQGET does, MQPUT takes from it. It belongs to one connection. Not here: the verbs
-(``calls/message_properties.py``), the properties themselves (``sets.py``).
+MQCRTMH creates it, MQSETMP or an MQGET fills it, MQPUT takes properties from it. It belongs to one connection. Not here: the
+verbs (``calls/message_properties.py``), the properties themselves (``sets.py``).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _BYTE_FIELDS = frozenset({"MsgId", "CorrelId", "AccountingToken", "GroupId"})
 class MessageHandle:
     """One message handle.
 
-    ``validates`` says whether MQSETMP checks names (MQCMHO_NO_VALIDATION leaves it to MQPUT). ``md`` is the descriptor of
-    the message that was got with it, version 2; None before.
+    ``validates`` says whether MQSETMP checks names (with MQCMHO_NO_VALIDATION only MQPUT checks them). ``md`` is the
+    descriptor, version 2, of the last message that was got with the handle; None if there is none.
     """
 
     __slots__ = ("hmsg", "md", "properties", "validates")
@@ -31,22 +31,22 @@ class MessageHandle:
         self.md: bytes | None = None
 
     def clear(self) -> None:
-        """Forget everything, as MQGET does before it looks for a message."""
+        """Remove everything, as MQGET does before it looks for a message."""
         self.properties = PropertySet()
         self.md = None
 
     def fill(self, md: bytes, properties: PropertySet | None) -> None:
-        """Take the descriptor and the properties, if any, of a message that was got."""
+        """Store the descriptor of a message that was got, and its properties, if any."""
         self.properties = properties or PropertySet()
         self.md = md
 
     def descriptor_field(self, path: Path) -> Property:
-        """Return a field of the descriptor of the message that was got, as ``Root.MQMD.MsgId``.
+        """Return a field of the descriptor of the message that was got, such as ``Root.MQMD.MsgId``.
 
-        Character fields come with their blanks, MQBYTEn fields as byte strings (types: reason code 2473, q044840).
+        Character fields keep their trailing blanks, MQBYTEn fields are byte strings (types: reason code 2473, q044840).
 
         Raises:
-            PropertyError: MQRC_PROPERTY_NOT_AVAILABLE, no such field, or no message.
+            PropertyError: MQRC_PROPERTY_NOT_AVAILABLE, there is no such field, or no message.
         """
         field = path[2] if len(path) == 3 else ""
         if self.md is None or field not in _FIELDS:

@@ -1,8 +1,8 @@
-"""Names of message properties: which are legal, what they are synonyms of, and which a wildcard means.
+"""Names of message properties: which names are legal, which ones are synonyms, and which ones a wildcard matches.
 
-A property stands in a hierarchy that its name spells with dots: ``a.b.c`` is the property ``c`` in the group ``b`` of the
-folder ``a``. A name without a dot is in the folder ``usr``. Inside the queue manager a name is its path, a tuple that
-starts with the folder; ``path_of`` and ``name_of`` go between the two and know the synonyms.
+The dots of a name spell a hierarchy: ``a.b.c`` is the property ``c`` in the group ``b`` of the folder ``a``. A name without a
+dot is in the folder ``usr``. Inside the queue manager a name is its path, a tuple that starts with the folder; ``path_of`` and
+``name_of`` convert between the two and know the synonyms.
 
 Not here: values (``values.py``), sets of properties (``sets.py``).
 
@@ -17,14 +17,14 @@ from mqgroups.mqi import constants as mq
 
 Path = tuple[str, ...]
 
-# How deep groups may be nested, the folder and the property counted, and how many properties, or folders, a message may have.
-# IBM MQ documents no such limits: these keep what a message costs its reader small (unverified).
+# The greatest depth of a property, with folder and property counted; the most properties, or folders, of a message. IBM MQ
+# documents no such limits: they bound the cost of reading a message (unverified).
 DEEPEST = 256
 MOST_PROPERTIES = 10_000
 USER_FOLDER = "usr"
 DESCRIPTOR = ("Root", "MQMD")
-# What MQPROP_COMPATIBILITY looks for: a property in one of these folders is one that a JMS program would expect in an
-# MQRFH2 (topic "PropertyControl").
+# MQPROP_COMPATIBILITY looks for properties in these folders: JMS programs would expect them in an MQRFH2 (topic
+# "PropertyControl").
 COMPATIBLE_FOLDERS = frozenset({"mcd", "jms", "usr", "mqext"})
 
 _KEYWORDS = frozenset("NULL TRUE FALSE NOT AND OR BETWEEN LIKE IN IS ESCAPE".split())
@@ -44,7 +44,7 @@ _SYNONYMS: dict[str, Path] = {
     "MQIsRetained": ("mqps", "Ret"),
 }
 _NAMES = {path: name for name, path in _SYNONYMS.items()}
-# Those that an application may set, with their type.
+# The JMS properties that an application may set, with their type.
 _SETTABLE_JMS = {
     "JMSCorrelationID": mq.MQTYPE_STRING,
     "JMSReplyTo": mq.MQTYPE_STRING,
@@ -55,7 +55,7 @@ _SETTABLE_JMS = {
 
 
 class PropertyError(Exception):
-    """A request that message properties refuse; ``reason`` is the MQI reason code."""
+    """The queue manager refuses a request about message properties; ``reason`` is the MQI reason code."""
 
     def __init__(self, reason: int) -> None:
         super().__init__(mq.reason_name(reason))
@@ -63,7 +63,7 @@ class PropertyError(Exception):
 
 
 def path_of(name: str) -> Path:
-    """Return where a property of this name stands."""
+    """Return the path of the property with this name."""
     synonym = _SYNONYMS.get(name)
     if synonym is not None:
         return synonym
@@ -72,7 +72,7 @@ def path_of(name: str) -> Path:
 
 
 def name_of(path: Path) -> str:
-    """Return the name that MQINQMP answers: a synonym where there is one, and none of ``usr.``."""
+    """Return the name that MQINQMP returns: a synonym if there is one; names in the folder ``usr`` go without it."""
     synonym = _NAMES.get(path)
     if synonym is not None:
         return synonym
@@ -80,10 +80,10 @@ def name_of(path: Path) -> str:
 
 
 def matcher(pattern: str) -> Callable[[Path], bool]:
-    """Return the test for a name given to MQINQMP; ``%`` at its end stands for any characters, dots too.
+    """Return the test for a name given to MQINQMP. ``%`` at its end matches any characters, also dots.
 
-    Without a dot a pattern is one of names as they are answered, so ``c%`` finds ``colour`` of the folder ``usr``;
-    with one it is of full names, ``usr.`` included.
+    A pattern without a dot is compared with names as MQINQMP returns them, so ``c%`` finds ``colour`` of the folder ``usr``. A
+    pattern with a dot is compared with full names, ``usr.`` included.
 
     Raises:
         PropertyError: MQRC_PROPERTY_NAME_ERROR, a ``%`` that is not at the end (unverified).
@@ -100,13 +100,13 @@ def matcher(pattern: str) -> Callable[[Path], bool]:
 
 
 def check_length(name: bytes) -> None:
-    """Raise PropertyError with MQRC_PROPERTY_NAME_LENGTH_ERR for a name of no or too many bytes (q045140)."""
+    """Raise PropertyError with MQRC_PROPERTY_NAME_LENGTH_ERR for a name that is empty or too long (q045140)."""
     if not 0 < len(name) <= mq.MQ_MAX_PROPERTY_NAME_LENGTH:
         raise PropertyError(mq.MQRC_PROPERTY_NAME_LENGTH_ERR)
 
 
 def check_name(name: str) -> None:
-    """Raise PropertyError with MQRC_PROPERTY_NAME_ERROR for a name that no property may be set by."""
+    """Raise PropertyError with MQRC_PROPERTY_NAME_ERROR for a name that cannot be set."""
     folded = name.lower()
     parts = name.split(".")
     if (
@@ -117,14 +117,14 @@ def check_name(name: str) -> None:
         or name.removeprefix("usr.").upper() in _KEYWORDS
         or (folded.startswith("mq") and not folded.startswith("mq_usr") and len(parts) > 2)
         or (name.startswith("Root") and not name.startswith("Root.MQMD."))
-        # The folder has no groups (topic "Supported MQRFH2 folders"); that this is the reason code is unverified.
+        # The folder has no groups (topic "Supported MQRFH2 folders"); this reason code is unverified.
         or (parts[0] == USER_FOLDER and len(parts) > 2)
     ):
         raise PropertyError(mq.MQRC_PROPERTY_NAME_ERROR)
 
 
 def check_type(name: str, kind: int) -> None:
-    """Raise PropertyError with MQRC_PROPERTY_TYPE_ERROR for a JMS property of another type than JMS gives it."""
+    """Raise PropertyError with MQRC_PROPERTY_TYPE_ERROR for a JMS property with another type than its own."""
     if _SETTABLE_JMS.get(name, kind) != kind:
         raise PropertyError(mq.MQRC_PROPERTY_TYPE_ERROR)
 

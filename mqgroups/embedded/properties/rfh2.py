@@ -1,11 +1,11 @@
 """MQRFH2: headers that applications put in front of their data, or that the queue manager makes of message properties.
 
-A header is a fixed part and pairs of NameValueLength and NameValueData; each pair is one folder (``folders.py``).
-The variable part is also how a message keeps its properties while it is on a queue. Not here: who gets which properties in
-which form (``control.py``).
+A header has a fixed part and pairs of NameValueLength and NameValueData; each pair is one folder (``folders.py``). While a
+message is on a queue, its properties are stored in the form of this variable part. Not here: the form in which properties are
+delivered (``control.py``).
 
 Source: IBM MQ, topics "MQRFH2" (q099240) and its fields, reason codes 2334 (q043630) and 2421 (q044440). Unverified: which of
-the two MQPUT gives for which fault, and that it looks into property folders only.
+the two MQPUT returns for which fault, and that MQPUT checks property folders only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FIXED_LENGTH = struct.calcsize("<" + _FIXED)
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """One MQRFH2: what it says of the data behind it, and its folders as text."""
+    """One MQRFH2: the fields that describe the data behind it, and its folders as text."""
 
     encoding: int
     coded_char_set_id: int
@@ -49,7 +49,8 @@ def read_variable_part(raw: bytes, order: str = "<", name: str = "utf-8", most: 
     """Return the folders of a variable part.
 
     Raises:
-        PropertyError: MQRC_RFH_ERROR; MQRC_RFH_FORMAT_ERROR, they are not in their character set, or more than ``most``.
+        PropertyError: MQRC_RFH_ERROR; MQRC_RFH_FORMAT_ERROR, bytes that are not in the character set, or more than ``most``
+            folders.
     """
     folders = []
     at = 0
@@ -71,7 +72,7 @@ def read_variable_part(raw: bytes, order: str = "<", name: str = "utf-8", most: 
 
 
 def packed(variable: bytes, encoding: int, coded_char_set_id: int, format_: bytes, flags: int = 0) -> bytes:
-    """Return an MQRFH2 in this machine's encoding; ``encoding`` and the following describe the data behind it."""
+    """Return an MQRFH2 in this machine's encoding; ``encoding`` and the parameters after it describe the data behind it."""
     length = FIXED_LENGTH + len(variable)
     fixed = (b"RFH ", 2, length, encoding, coded_char_set_id, format_, flags, UTF_8)
     return struct.pack("<" + _FIXED, *fixed) + variable
@@ -80,7 +81,7 @@ def packed(variable: bytes, encoding: int, coded_char_set_id: int, format_: byte
 def split(data: bytes, encoding: int, format_: bytes) -> tuple[list[Header], bytes]:
     """Return the MQRFH2 headers in front of the data, and the data behind them.
 
-    A header in EBCDIC ends the row: it is taken for data.
+    Headers are read up to the first one in EBCDIC, which counts as data.
 
     Raises:
         PropertyError: MQRC_RFH_ERROR, MQRC_RFH_FORMAT_ERROR.
@@ -90,7 +91,7 @@ def split(data: bytes, encoding: int, format_: bytes) -> tuple[list[Header], byt
     while format_ == mq.MQFMT_RF_HEADER_2 and not data.startswith(_IN_EBCDIC, at):
         header, length = _read(data, at, encoding, left)
         headers.append(header)
-        # A header without folders counts as well.
+        # A header without folders counts as one.
         left -= max(1, len(header.folders))
         encoding, format_ = header.encoding, header.format
         at += length
@@ -98,7 +99,7 @@ def split(data: bytes, encoding: int, format_: bytes) -> tuple[list[Header], byt
 
 
 def _read(data: bytes, at: int, encoding: int, most: int) -> tuple[Header, int]:
-    """Return the header that begins at a place of the data, with at most so many folders, and its length."""
+    """Return the header at this place of the data, with at most ``most`` folders, and its length."""
     if most <= 0:
         raise PropertyError(mq.MQRC_RFH_FORMAT_ERROR)
     order = byte_order(encoding, 0xF)
@@ -115,7 +116,8 @@ def _read(data: bytes, at: int, encoding: int, most: int) -> tuple[Header, int]:
 
 
 def check(data: bytes, encoding: int, format_: bytes) -> None:
-    """Refuse what MQPUT refuses: a header that is malformed, or property folders that are, or that come twice in one.
+    """Refuse what MQPUT refuses: malformed headers, malformed property folders, a property folder that occurs twice in a
+    header.
 
     Raises:
         PropertyError: MQRC_RFH_ERROR, MQRC_RFH_FORMAT_ERROR; MQRC_PROPERTIES_TOO_BIG, there are more than MOST_PROPERTIES.

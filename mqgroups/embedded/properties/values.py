@@ -1,10 +1,10 @@
 """Values of message properties: their bytes in a program's memory, and conversion from one type to another.
 
-Here a value is a Python value beside its MQTYPE_* number: ``bool``, ``int``, ``float``, ``str``, ``bytes``, or None for
+Here a value is a Python value together with its MQTYPE_* number: ``bool``, ``int``, ``float``, ``str``, ``bytes``, or None for
 MQTYPE_NULL. Not here: how a value is written in an MQRFH2 (``rfh2.py``).
 
-Source: IBM MQ, topics "MQSETMP" (q101910), "MQINQMP" (q101850) and "Options (MQLONG)" of MQIMPO, whose table of type
-conversions is followed.
+Source: IBM MQ, topics "MQSETMP" (q101910), "MQINQMP" (q101850) and "Options (MQLONG)" of MQIMPO, which has the table of type
+conversions.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ PropertyValue = bool | int | float | str | bytes | None
 
 _INTEGERS = {mq.MQTYPE_INT8: "b", mq.MQTYPE_INT16: "h", mq.MQTYPE_INT32: "i", mq.MQTYPE_INT64: "q"}
 _FLOATS = {mq.MQTYPE_FLOAT32: "f", mq.MQTYPE_FLOAT64: "d"}
-# MQBOOL is as long as MQLONG.
+# MQBOOL has the length of MQLONG.
 _NUMBERS = {mq.MQTYPE_BOOLEAN: "i", **_INTEGERS, **_FLOATS}
 TYPES = frozenset({*_NUMBERS, mq.MQTYPE_STRING, mq.MQTYPE_BYTE_STRING, mq.MQTYPE_NULL})
-# The character sets that a program may name. MQCCSI_Q_MGR and MQCCSI_APPL are taken for the queue manager's, UTF-8.
+# The character sets that a program may name. MQCCSI_Q_MGR and MQCCSI_APPL mean the queue manager's own, UTF-8.
 UTF_8 = 1208
 _CODECS = {
     mq.MQCCSI_Q_MGR: "utf-8",
@@ -44,7 +44,7 @@ _WORDS = {"TRUE": True, "1": True, "FALSE": False, "0": False}
 
 
 def codec(ccsid: int, encoding: int) -> str | None:
-    """Return Python's name of a character set, or None for one that is not known here."""
+    """Return Python's name of a character set, or None for an unknown one."""
     if ccsid in _UNICODE_16:
         return "utf-16-le" if byte_order(encoding, 0xF) == "<" else "utf-16-be"
     return _CODECS.get(ccsid)
@@ -53,7 +53,7 @@ def codec(ccsid: int, encoding: int) -> str | None:
 def byte_order(encoding: int, mask: int) -> str | None:
     """Return ``<`` or ``>`` for the integers (mask 0xF) or floating-point numbers (0xF00) of an MQENC_* value.
 
-    None for an encoding that is not IEEE's (System/390 floating point).
+    None for an encoding that is not IEEE (System/390 floating point).
     """
     return {mq.MQENC_NORMAL & mask: ">", mq.MQENC_REVERSED & mask: "<"}.get(encoding & mask)
 
@@ -64,7 +64,7 @@ def _layout(kind: int, encoding: int) -> struct.Struct | None:
 
 
 def unpack(kind: int, raw: bytes, length: int, encoding: int, ccsid: int) -> PropertyValue:
-    """Read a value as MQSETMP gets it. ``length`` is ValueLength, ``raw`` the bytes at Value, none for a null pointer.
+    """Read a value that MQSETMP sets. ``length`` is ValueLength; ``raw`` has the bytes at Value, empty for a null pointer.
 
     Raises:
         PropertyError: MQRC_PROPERTY_TYPE_ERROR, MQRC_BUFFER_LENGTH_ERROR, MQRC_BUFFER_ERROR,
@@ -95,7 +95,8 @@ def unpack(kind: int, raw: bytes, length: int, encoding: int, ccsid: int) -> Pro
 
 
 def decode(raw: bytes, ccsid: int, encoding: int) -> str:
-    """Read text; raises PropertyError with MQRC_SOURCE_CCSID_ERROR for a character set that is unknown or not its."""
+    """Read text; raises PropertyError with MQRC_SOURCE_CCSID_ERROR if the character set is unknown, or the bytes are not in
+    it."""
     name = codec(ccsid, encoding)
     if name is None:
         raise PropertyError(mq.MQRC_SOURCE_CCSID_ERROR)
@@ -106,7 +107,7 @@ def decode(raw: bytes, ccsid: int, encoding: int) -> str:
 
 
 def pack(kind: int, value: PropertyValue, encoding: int, ccsid: int) -> bytes | None:
-    """Return the bytes of a value in this encoding and character set; None if it cannot be written so."""
+    """Return the bytes of a value in this encoding and character set; None if it cannot be represented in them."""
     if isinstance(value, bytes):
         return value
     if value is None:
@@ -122,7 +123,7 @@ def pack(kind: int, value: PropertyValue, encoding: int, ccsid: int) -> bytes | 
 
 
 def convert(kind: int, value: PropertyValue, wanted: int) -> PropertyValue:
-    """Return a value as one of another type (MQIMPO_CONVERT_TYPE).
+    """Return a value converted to another type (MQIMPO_CONVERT_TYPE).
 
     Raises:
         PropertyError: MQRC_PROPERTY_TYPE_ERROR, MQRC_PROP_CONV_NOT_SUPPORTED, MQRC_PROP_NUMBER_FORMAT_ERROR.
@@ -135,7 +136,7 @@ def convert(kind: int, value: PropertyValue, wanted: int) -> PropertyValue:
         return _from_text(value, wanted)
     if wanted == mq.MQTYPE_STRING and value is not None:
         return text(kind, value)
-    # What loses nothing: numbers to longer ones of their own sort.
+    # Conversions without loss: from a number to a longer one of the same sort.
     widens = (kind in _INTEGERS and wanted in _INTEGERS) or (kind in _FLOATS and wanted in _FLOATS)
     if widens and wanted > kind:
         return value
@@ -145,13 +146,13 @@ def convert(kind: int, value: PropertyValue, wanted: int) -> PropertyValue:
 
 
 def text(kind: int, value: PropertyValue) -> str:
-    """Return a value as text, as type conversion gives it."""
+    """Return a value as text, in the form that type conversion gives it."""
     if isinstance(value, bytes):
         return value.hex().upper()
     if kind == mq.MQTYPE_BOOLEAN:
         return "TRUE" if value else "FALSE"
     if kind == mq.MQTYPE_FLOAT32:
-        # Nine digits tell any two 32-bit numbers apart.
+        # Nine digits distinguish any two 32-bit floating-point numbers.
         return f"{value:.9g}"
     return str(value)
 
@@ -171,13 +172,13 @@ def _from_text(value: str, wanted: int) -> PropertyValue:
     try:
         number = int(found[1]) if wanted in _INTEGERS else float(found[1])
     except ValueError as error:
-        # Python refuses integers of thousands of digits.
+        # Python refuses to read integers of thousands of digits.
         raise PropertyError(mq.MQRC_PROP_NUMBER_FORMAT_ERROR) from error
     return fitting(wanted, number)
 
 
 def fitting(kind: int, number: int | float) -> int | float:
-    """Return a number as it is after a trip through its type; raises PropertyError if it does not fit."""
+    """Return a number as its type can hold it, rounded if need be; raises PropertyError if it does not fit."""
     layout = struct.Struct("=" + _NUMBERS[kind])
     try:
         packed: int | float = layout.unpack(layout.pack(number))[0]

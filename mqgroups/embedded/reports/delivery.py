@@ -1,7 +1,7 @@
-"""Where messages go that the queue manager itself puts: reports to the reply-to queue, or to the dead-letter queue with an MQDLH
-in front, or nowhere; and what came over a channel.
+"""Delivery of messages that the queue manager itself puts, and of messages that came over a channel.
 
-Not here: what is in a report (``reports.py``).
+A report goes to the reply-to queue, or else to the dead-letter queue with an MQDLH in front, or else nowhere. Not here: what is
+in a report (``reports.py``).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from mqgroups.mqi import constants as mq
 _log = logging.getLogger(__name__)
 
 DLH = struct.Struct("<4sii48s48sii8si28s8s8s")
-# Encoding, CodedCharSetId and Format of what comes behind.
+# The place of Encoding, CodedCharSetId and Format, which describe the data behind the MQDLH.
 DLH_FORMAT_OFFSET = 116
 
 
 def delivered(
     q_mgr: QueueManager, md: MessageDescriptor, data: bytes, properties: bytes, reply_to_q: str, reply_to_q_mgr: str
 ) -> list[Message]:
-    """Return the message with this descriptor for the queue that takes it, counted on it; nothing if none does."""
+    """Return the message with this descriptor for the queue that takes it, counted on it; an empty list if no queue does."""
     try:
         return [placed(q_mgr, q_mgr.cluster.addressed(reply_to_q, reply_to_q_mgr), md, data, properties)]
     except Failed as failed:
@@ -50,9 +50,10 @@ def dead_letter(
     reason: int,
     destination: tuple[str, str],
 ) -> Message | None:
-    """Return the message on the dead-letter queue, with an MQDLH in front; None if that does not take it.
+    """Return the message on the dead-letter queue, with an MQDLH in front; None if that queue does not take it.
 
-    ``destination`` is the queue and the queue manager it was for; ``md`` becomes that of the letter.
+    ``destination`` is the queue and the queue manager that the message was for; ``md`` becomes the descriptor of the dead
+    letter.
     """
     name = str(q_mgr.catalogue.q_mgr_values[mq.MQCA_DEAD_LETTER_Q_NAME])
     header = DLH.pack(
@@ -85,11 +86,12 @@ def placed(
     *,
     bound: Bound | None = None,
 ) -> Message:
-    """Return the message for a queue, counted on it; for one of another queue manager on its transmission queue, bound as the
-    target says or as ``bound``.
+    """Return the message for a queue, counted on it. For a queue of another queue manager, it is on the transmission queue.
+
+    It is bound as the target says, or as ``bound``.
 
     Raises:
-        Failed: the reason why the queue does not take it.
+        Failed: the reason code with which the queue refuses it.
     """
     queue = target.queue
     persistent = md.persistence == mq.MQPER_PERSISTENT

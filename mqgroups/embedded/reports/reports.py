@@ -1,17 +1,17 @@
 """Report messages that the queue manager makes: confirm on arrival, confirm on delivery, expiration.
 
-The Report field of a message asks for them, and says how much of its data they carry and whose identifiers. They go to its
-ReplyToQ, or else to the dead-letter queue, unless they say MQRO_DISCARD_MSG, or else are dropped with a line in the log. A
-report is part of what it reports on: in the unit of work of the put or the get, on disk in one go with it. Exception reports
-are the business of channels, which are not here: an application that puts to a queue of its own queue manager is told by
-reason code, and nobody else is.
+The Report field of a message asks for them, and says how much of its data and whose identifiers they carry. A report goes to
+the message's ReplyToQ. If that queue does not take it, it goes to the dead-letter queue, unless the message has
+MQRO_DISCARD_MSG; if that does not take it either, it is dropped and logged. A report belongs to the unit of work of the put or
+the get that it reports on, and is written to disk together with it. Exception reports are made only for messages that a channel
+cannot deliver: an application that puts to a queue of its own queue manager gets a reason code instead.
 
 Source: IBM MQ, topics "Report" (q097680), "Structure of the report field", "OriginalLength" (q097590), "Reports and segmented
 messages" (q022880), "Feedback" (q097510), "Activity report MQMD" (q037020), "Conversion of report messages" (q107770).
 Unverified: that identity context and priority are the original message's; the 60 seconds of an expiry report with
-MQRO_PASS_DISCARD_AND_EXPIRY; that properties come with a report that has data, as their copy options say; that messages with
-an MQDLH are neither confirmed on arrival nor on delivery; that a report which cannot be put changes nothing for the
-message it is about.
+MQRO_PASS_DISCARD_AND_EXPIRY; that properties come with a report that has data, as their copy options say; that messages with an
+MQDLH are neither confirmed on arrival nor on delivery; that a report which cannot be put changes nothing for the message it is
+about.
 
 Not here: where a report goes (``delivery.py``), the fields of an application's own reports (``calls/putting.py``).
 """
@@ -36,9 +36,9 @@ from mqgroups.mqi import constants as mq
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of report: the Report option without data, with the first of it and with all of it, and the Feedback.
+    """One kind of report: its Report options (without data, with the first data, with all data), and its Feedback.
 
-    The options are nested: each has the bits of the one before.
+    Each option contains the bits of the one before.
     """
 
     plain: int
@@ -47,7 +47,7 @@ class Kind:
     feedback: int
 
     def asked(self, report: int) -> int:
-        """Return which of its options a Report field has, 0 for none."""
+        """Return the option of this kind that a Report field has, 0 for none."""
         return report & self.with_full_data
 
 
@@ -72,16 +72,17 @@ _REPORT_AND_FORMAT = struct.Struct("<i20x8s")
 _REPORT_OFFSET = 8
 _DATA_LENGTH = 100
 _EXPIRY_OF_EXPIRY_REPORT = 600  # tenths of a second
-# What all headers that have a StrucLength begin with: it, and Encoding, CodedCharSetId and Format of what comes behind.
+# The fields with which all headers that have a StrucLength begin: StrucId, Version, StrucLength, and Encoding, CodedCharSetId
+# and Format of the data behind.
 _HEADER = struct.Struct("<4siiii8s")
 
 
 def check_report(report: int) -> int:
     """Check a Report field; returns MQRC_UNKNOWN_REPORT_OPTION, a warning, or MQRC_NONE.
 
-    Unknown options are those of three masks: rejected, accepted with the warning, and accepted on their way to another queue
-    manager only, where nothing goes from here (topic "Structure of the report field"). Unverified: that a WITH_DATA bit
-    without the bits below it counts as unknown.
+    Three masks sort the unknown options: those that are rejected, those that are accepted with a warning, and those that are
+    accepted on their way to another queue manager only, which are rejected here too (topic "Structure of the report field").
+    Unverified: that a WITH_DATA bit without the bits below it counts as unknown.
 
     Raises:
         Failed: MQRC_REPORT_OPTIONS_ERROR.
@@ -96,7 +97,7 @@ def check_report(report: int) -> int:
 
 
 def wants_reply_queue(report: int) -> bool:
-    """Whether a Report field asks for a message, which needs a ReplyToQ (reason code 2027)."""
+    """Whether a Report field asks for a report, which needs a ReplyToQ (reason code 2027)."""
     wanted = mq.MQRO_PAN | mq.MQRO_NAN | mq.MQRO_ACTIVITY
     return bool(report & wanted) or any(kind.asked(report) for kind in _KINDS)
 
@@ -107,13 +108,13 @@ def is_confirmed(kind: Kind, report: int, format_: bytes) -> bool:
 
 
 def delivery_is_confirmed(message: Message) -> bool:
-    """Whether there will be a COD report for this message."""
+    """Whether the delivery of this message will be confirmed with a COD report."""
     report, format_ = _REPORT_AND_FORMAT.unpack_from(message.md, _REPORT_OFFSET)
     return is_confirmed(COD, report, format_)
 
 
 def reports_on_arrival(q_mgr: QueueManager, messages: Iterable[Message]) -> list[Message]:
-    """Return the COA reports of messages that are put now and ask for them, counted on their queues but not yet available."""
+    """Return the COA reports that these newly put messages ask for, counted on their queues but not yet available."""
     made = []
     for message in messages:
         made += _of(q_mgr, COA, message)
@@ -121,9 +122,9 @@ def reports_on_arrival(q_mgr: QueueManager, messages: Iterable[Message]) -> list
 
 
 def reports_on_delivery(q_mgr: QueueManager, parts: list[Message]) -> list[Message]:
-    """Return the COD report of one MQGET of messages that ask for it, counted on its queue but not yet available.
+    """Return the COD report for one MQGET of messages that ask for it, counted on its queue but not yet available.
 
-    Segments that are got together are confirmed together (topic q022880).
+    Segments that are got together get one report (topic q022880).
     """
     first, last = parts[0], parts[-1]
     raw = first.md
@@ -138,18 +139,18 @@ def reports_on_delivery(q_mgr: QueueManager, parts: list[Message]) -> list[Messa
 def report_on_exception(
     q_mgr: QueueManager, about: MessageDescriptor, data: bytes, properties: bytes, reason: int
 ) -> list[Message]:
-    """Return the exception report of a message that a channel could not deliver, if it asks for one, counted on its queue but
-    not yet available."""
+    """Return the exception report that a message asks for if a channel could not deliver it, counted on its queue but not yet
+    available."""
     if not EXCEPTION.asked(about.report):
         return []
     return _report(q_mgr, replace(EXCEPTION, feedback=reason), about, data, properties, None)
 
 
 def discard_expired(q_mgr: QueueManager, queue: Queue) -> None:
-    """Take the messages whose time is over off a queue, and report those that ask for it; under the lock.
+    """Remove expired messages from a queue, and make the reports that they ask for; under the lock.
 
     Raises:
-        Failed: the disk refuses.
+        Failed: the disk refuses the write.
     """
     expired = queue.expire(time.time())
     if not expired:
@@ -158,7 +159,7 @@ def discard_expired(q_mgr: QueueManager, queue: Queue) -> None:
     for message in expired:
         if EXPIRATION.asked(MessageDescriptor(message.md).report):
             reports += _of(q_mgr, EXPIRATION, message)
-    # On disk under the lock for once: it is seldom, and what is gone must not come back.
+    # Written under the lock, unlike other writes: this is rare, and a removed message must not come back.
     try:
         q_mgr.write_now(reports, expired)
     except Failed:
@@ -168,18 +169,18 @@ def discard_expired(q_mgr: QueueManager, queue: Queue) -> None:
 
 
 def forget(messages: Iterable[Message]) -> None:
-    """Uncount messages that were made and could not be written; under the lock."""
+    """Uncount reports that could not be written; under the lock."""
     for message in messages:
         message.queue.held -= 1
 
 
 def publish(messages: Iterable[Message]) -> None:
-    """Let everybody get messages that were made and are written; under the lock."""
+    """Make reports available that are written; under the lock."""
     for message in messages:
         message.queue.make_available((message,))
 
 
-# --- making one
+# --- making a report
 
 
 def _of(q_mgr: QueueManager, kind: Kind, message: Message) -> list[Message]:
@@ -195,10 +196,10 @@ def _report(
     properties: bytes,
     expires_at_s: float | None,
 ) -> list[Message]:
-    """Return one report, counted on its queue; nothing if there is no queue that takes it.
+    """Return one report, counted on its queue; an empty list if no queue takes it.
 
-    ``about`` is the descriptor of the message that is reported on, with its data, properties and expiry; for segments got
-    together descriptor and data are those of the whole.
+    ``about`` is the descriptor of the message that is reported on; the other parameters are its data, properties and expiry.
+    For segments that are got together, descriptor and data are those of the reassembled message.
     """
     option = kind.asked(about.report)
     if option == kind.plain:
@@ -213,7 +214,7 @@ def _report(
 
 
 def _headers_length(format_: bytes, data: bytes) -> int:
-    """Return how long the MQ headers in front of the data are, which do not count among its first 100 bytes."""
+    """Return the length of the MQ headers in front of the data, which do not count among its first 100 bytes."""
     at = 0
     while True:
         if format_ == mq.MQFMT_DEAD_LETTER_HEADER:
@@ -233,8 +234,8 @@ def _descriptor(
 ) -> MessageDescriptor:
     """Return the descriptor of a report.
 
-    GroupId, MsgSeqNumber, Offset and MsgFlags stay: the report on a segment is a segment. So do Format, CodedCharSetId and
-    Encoding, Priority, Persistence and the identity context.
+    The report takes over GroupId, MsgSeqNumber, Offset and MsgFlags, so a report on a segment is a segment. It also takes over
+    Format, CodedCharSetId, Encoding, Priority, Persistence and the identity context.
     """
     md = MessageDescriptor(about.pack(2))
     md.msg_type, md.feedback = mq.MQMT_REPORT, kind.feedback

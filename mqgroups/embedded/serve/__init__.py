@@ -1,1 +1,1 @@
-"""The process: the server with its connections, starting it, controlling it, and injecting faults."""
+"""The process of a queue manager: the server with its connections, and how to start it, control it, and inject faults."""

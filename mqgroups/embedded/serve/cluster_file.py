@@ -6,8 +6,8 @@
     [[queue_manager]]
     name = "QM1"
     listen = "127.0.0.1:1414"
-    data = "./qm1"                  # optional; by default below the directory that is given when it is started
-    mqsc = ["qm1.mqsc"]             # optional; for this one, after those for all
+        data = "./qm1"                  # optional; by default inside the directory given at the start
+        mqsc = ["qm1.mqsc"]             # optional; for this queue manager, after the files for all
 
     [channels]                      # optional; attributes of all channels, defaults as in MQSC
     batchsz = 50
@@ -27,17 +27,17 @@ from mqgroups.embedded.channels.settings import ChannelSettings
 
 _NAME = re.compile(r"[A-Za-z0-9._%]{1,48}")
 _LONGEST_CHANNEL_NAME = 20
-# An identifier of a message or group has so much of its queue manager's name in it (topic "GroupId").
+# A message or group identifier contains this many characters of its queue manager's name (topic "GroupId").
 _NAME_IN_IDENTIFIERS = 12
 
 
 class ClusterFileError(Exception):
-    """The file does not describe a cluster; the message says what is wrong where."""
+    """The file does not describe a cluster; the message says what is wrong, and where."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueManagerEntry:
-    """One queue manager of the file. ``data`` is None if the file does not say."""
+    """One queue manager of the file. ``data`` is None if the file does not name a directory."""
 
     name: str
     listen: str
@@ -47,7 +47,7 @@ class QueueManagerEntry:
 
 @dataclass(frozen=True, slots=True)
 class ClusterFile:
-    """What the file says."""
+    """The content of a cluster file."""
 
     cluster: str
     queue_managers: tuple[QueueManagerEntry, ...]
@@ -55,12 +55,12 @@ class ClusterFile:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the queue managers, in the order of the file."""
+        """The names of the queue managers, in the order of the file."""
         return tuple(each.name for each in self.queue_managers)
 
 
 def read(path: Path) -> ClusterFile:
-    """Return what a file says; raises ClusterFileError, and OSError if it cannot be read."""
+    """Return the content of a file; raises ClusterFileError, and OSError if it cannot be read."""
     try:
         found = tomllib.loads(path.read_text())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

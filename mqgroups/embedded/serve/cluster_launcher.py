@@ -26,12 +26,13 @@ def queue_manager(
     readings: Mapping[str, str] | None = None,
     cleanup_gap_s: float = CLEANUP_GAP_S,
 ) -> EmbeddedQueueManager:
-    """Return one queue manager of a cluster, not started.
+    """Return one queue manager of a cluster, not yet started.
 
     Args:
         described: the cluster.
         entry: the queue manager.
-        data: the cluster's directory: what its members tell each other, and data of those for which the file names none.
+        data: the cluster's directory: the members exchange files there, and it has the data of those for which the file names
+            none.
         mqsc: command files to read before those of the file.
         users: passwords by user.
         log_level: of its log on standard error.
@@ -52,12 +53,12 @@ def queue_manager(
 
 
 def membership(described: ClusterFile, data: Path) -> Membership:
-    """Return what each member of a cluster has to know; ``data`` is the cluster's directory."""
+    """Return what each member needs to know about the cluster; ``data`` is the cluster's directory."""
     return Membership(described.cluster, described.names, str((data / _REPOSITORY).resolve()), described.channels)
 
 
 class EmbeddedCluster:
-    """Several queue managers that know each other; as a context manager it starts them all on entry and stops them on exit.
+    """Several queue managers that know each other. As a context manager it starts them on entry and stops them on exit.
 
     Each is an ``EmbeddedQueueManager`` of its own and can be killed and started again while the others run::
 
@@ -79,10 +80,10 @@ class EmbeddedCluster:
         readings: Mapping[str, str] | None = None,
         cleanup_gap_s: float = CLEANUP_GAP_S,
     ) -> None:
-        """Describe it; nothing is started yet.
+        """Set up the cluster; nothing is started yet.
 
         Args:
-            file: the cluster file, or what it says.
+            file: the cluster file, or its content.
             data: the cluster's directory; a temporary one, deleted on exit, if None.
             mqsc: command files that every queue manager reads before those of the file.
             users: passwords by user, the same for all.
@@ -94,7 +95,7 @@ class EmbeddedCluster:
             ClusterFileError: the file does not describe a cluster.
             ReadingError: no such reading or value.
         """
-        # Before anything is made that would have to be removed again.
+        # A wrong reading is refused here, before there is anything to clean up.
         Readings(readings, cleanup_gap_s=cleanup_gap_s)
         self.file = file if isinstance(file, ClusterFile) else read(Path(file))
         self._temporary = tempfile.TemporaryDirectory(prefix="mqgroups-") if data is None else None
@@ -138,6 +139,6 @@ class EmbeddedCluster:
                 each.start()
 
     def stop(self) -> None:
-        """End them in order."""
+        """Stop all queue managers in order."""
         for each in self.queue_managers.values():
             each.stop()

@@ -1,7 +1,7 @@
-"""The way to a running server that is not the MQI: faults, counts of calls, a full disk, quiescing, channels.
+"""Control of a running server, apart from the MQI: faults, counts of calls, a full disk, quiescing, channels.
 
-A server writes where it can be reached, and the token that opens its control verb, to ``control.json`` in its data
-directory, readable by its owner only.
+A server writes its address, and the token that its control verb asks for, to ``control.json`` in its data directory. Only the
+owner can read that file.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _FILE = "control.json"
 
 
 class ControlError(Exception):
-    """The server cannot be reached, or refuses; the message says why."""
+    """The server cannot be reached, or refuses the command; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """Speaks to one server."""
+    """Controls one server."""
 
     host: str
     port: int
@@ -34,14 +34,14 @@ class Control:
 
     @classmethod
     def of(cls, data: Path) -> Control:
-        """Return the way to the server that works on this data directory; raises ControlError if there is none."""
+        """Return the control of the server that uses this data directory; raises ControlError if there is none."""
         try:
             return cls(**json.loads((data / _FILE).read_text()))
         except FileNotFoundError as error:
             raise ControlError(f"no embedded queue manager runs on {data}: there is no {_FILE}") from error
 
     def write(self, data: Path) -> None:
-        """Leave word in the data directory."""
+        """Write the file in the data directory."""
         path = data / _FILE
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -49,11 +49,11 @@ class Control:
             json.dump(asdict(self), file)
 
     def arm(self, fault: Fault) -> None:
-        """Let a fault fire; see ``Fault``."""
+        """Arm a fault; see ``Fault``."""
         self._do("arm", **asdict(fault))
 
     def clear_faults(self) -> None:
-        """Forget faults that have not fired, end what is frozen or delayed, and set all counts to zero."""
+        """Disarm faults that have not fired, release frozen or delayed calls, and set all counts to zero."""
         self._do("clear")
 
     def calls(self) -> dict[str, int]:
@@ -67,49 +67,50 @@ class Control:
         return fired
 
     def fill_log(self, full: bool = True) -> None:
-        """Let the disk be full, or have room again.
+        """Simulate a full disk, or end that.
 
-        Puts outside syncpoint that need it answer MQRC_STORAGE_MEDIUM_FULL, and units of work are backed out.
+        While the disk is full, a put outside syncpoint that needs it ends with MQRC_STORAGE_MEDIUM_FULL, and units of work are
+        backed out.
         """
         self._do("fill_log", full=full)
 
     def quiesce(self) -> None:
-        """End as ``endmqm`` does: MQRC_Q_MGR_QUIESCING for who asks for it, and the end when the last one disconnects."""
+        """End as ``endmqm`` does: calls that ask for it get MQRC_Q_MGR_QUIESCING, and the last MQDISC ends the server."""
         self._do("quiesce")
 
     def channels(self) -> list[dict[str, Any]]:
-        """Return the status of the channels to the other members of the cluster, by the names of these."""
+        """Return the status of the channels to the other members of the cluster, ordered by their names."""
         channels: list[dict[str, Any]] = self._do("channel", action="status")["channels"]
         return channels
 
     def stop_channel(self, to: str) -> None:
-        """Stop the channel to a queue manager when its batch is over; what is bound for there waits."""
+        """Stop the channel to a queue manager when its current batch is over; later messages wait."""
         self._do("channel", action="stop", to=to)
 
     def start_channel(self, to: str) -> None:
-        """Start a channel that is stopped."""
+        """Start a stopped channel."""
         self._do("channel", action="start", to=to)
 
     def slow_channel(self, to: str, delay_s: float) -> None:
-        """Let a channel wait so many seconds before each batch; 0 ends that."""
+        """Let a channel wait this many seconds before each batch; 0 ends that."""
         self._do("channel", action="slow", to=to, delay_s=delay_s)
 
     def interleave_channel(self, to: str, seed: int | None) -> None:
-        """Let a channel deliver the messages of each batch in an order drawn from a seed; None ends that."""
+        """Let a channel deliver the messages of each batch in a random order that depends on ``seed``; None ends that."""
         self._do("channel", action="interleave", to=to, seed=seed)
 
     def cut_channel(self, to: str, when: str = "after", *, stop: bool = False) -> None:
-        """Let the connection break around the next batch, which is in doubt then.
+        """Let the connection break before or after the next batch, which is then in doubt.
 
         Args:
             to: the queue manager that the channel leads to.
-            when: ``before`` or ``after`` the other end has received the batch; "" takes back what has not happened yet.
-            stop: whether the channel is stopped then; else it resolves the doubt as soon as it can.
+            when: ``before`` or ``after`` the other end has received the batch; "" cancels a cut that has not happened yet.
+            stop: whether the channel then stops; otherwise it resolves the doubt as soon as it can.
         """
         self._do("channel", action="cut", to=to, when=when, stop=stop)
 
     def disconnect(self, pid: int) -> None:
-        """Drop the connections of a process, as happens to a client that does not answer for its heartbeat interval."""
+        """Drop the connections of a process, as happens to a client that misses its heartbeats."""
         self._do("disconnect", pid=pid)
 
     def _do(self, what: str, **arguments: Any) -> dict[str, Any]:

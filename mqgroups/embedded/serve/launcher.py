@@ -25,7 +25,7 @@ from mqgroups.embedded.serve.faults import Fault
 DEFAULT_CHANNEL = "DEV.APP.SVRCONN"
 _PACKAGE = Path(__file__).resolve().parents[2]
 _INSTALLED = _PACKAGE / "embedded" / "20-mqgroups.mqsc"
-# The queues of the examples, and the model of status queues. An installed package has a copy of the sources' file.
+# The queues of the examples, and the model of status queues. In an installed package this is a copy of the source's file.
 STANDARD_MQSC = _INSTALLED if _INSTALLED.exists() else _PACKAGE.parent / "docker" / "20-mqgroups.mqsc"
 # The least authorities of each role, as SET AUTHREC commands.
 ROLES_MQSC = STANDARD_MQSC.with_name("roles.mqsc")
@@ -38,8 +38,8 @@ class EmbeddedQueueManagerError(Exception):
 class EmbeddedQueueManager:
     """A queue manager in a process of its own, for development, tests and demos.
 
-    As a context manager it starts on entry and stops on exit. ``kill`` is SIGKILL; ``start`` after it (or after
-    ``stop``) starts it again on the same data and the same port::
+    As a context manager it starts on entry and stops on exit. ``kill`` sends SIGKILL. After ``kill`` or ``stop``, ``start``
+    starts it again with the same data and on the same port::
 
         with EmbeddedQueueManager("QM1", mqsc=[STANDARD_MQSC]) as qmgr:
             connection = mqgroups.connect(qmgr.q_mgr_name, qmgr.channel, qmgr.conn_name)
@@ -62,28 +62,28 @@ class EmbeddedQueueManager:
         access_key: str = "",
         latency_ms: float = 0,
     ) -> None:
-        """Describe it; nothing is started yet.
+        """Set up the queue manager; nothing is started yet.
 
         Args:
             q_mgr_name: its name.
-            listen: ``host:port`` on loopback; port 0 takes any that is free, and keeps it over restarts.
+            listen: ``host:port`` on loopback; port 0 takes any free port, and keeps it when the queue manager is started again.
             data: its directory; a temporary one, deleted with the object, if None.
             mqsc: command files to read at every start.
             users: passwords by user; credentials that an application gives must be among them.
             platform: ``"unix"`` or ``"zos"``: whose rules apply where platforms differ.
             log_level: of the server's log on standard error.
-            command_server: whether it answers PCF commands on SYSTEM.ADMIN.COMMAND.QUEUE.
-            membership: the cluster it is in; ``EmbeddedCluster`` starts all members.
-            readings: values by names of ``READINGS``: which way it goes where IBM's texts leave something open.
+            command_server: whether the queue manager answers PCF commands on SYSTEM.ADMIN.COMMAND.QUEUE.
+            membership: the cluster that it is in; ``EmbeddedCluster`` starts all members.
+            readings: values by names of ``READINGS``, which say what it does where IBM's texts leave something open.
             cleanup_gap_s: seconds between the two steps of reading ``lost connection``, value "closes handles, then backs out".
-            access_key: applications must have it as ``MQGROUPS_ACCESS_KEY`` in their environment, where ``environment()``
-                puts it; "" lets all applications connect.
-            latency_ms: how much later what is sent arrives, in each direction, as on a slow line.
+            access_key: applications must have it as ``MQGROUPS_ACCESS_KEY`` in their environment, as in ``environment()``; ""
+                lets all applications connect.
+            latency_ms: by how much data arrives later, in each direction, as on a slow line.
 
         Raises:
             ReadingError: no such reading or value.
         """
-        # Before anything is made that would have to be removed again.
+        # A wrong reading is refused here, before there is anything to clean up.
         self._readings = Readings(readings, cleanup_gap_s=cleanup_gap_s)
         self.q_mgr_name = q_mgr_name
         self.channel = DEFAULT_CHANNEL
@@ -119,7 +119,7 @@ class EmbeddedQueueManager:
 
     @property
     def conn_name(self) -> str:
-        """Connection name as applications give it: ``127.0.0.1(41234)``."""
+        """The connection name that applications use: ``127.0.0.1(41234)``."""
         return f"{self.host}({self.port})"
 
     @property
@@ -129,7 +129,7 @@ class EmbeddedQueueManager:
 
     @property
     def is_running(self) -> bool:
-        """Whether the server process lives."""
+        """Whether the server process is alive."""
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
@@ -137,7 +137,7 @@ class EmbeddedQueueManager:
         if self.is_running:
             raise EmbeddedQueueManagerError(f"{self!r} is running already")
         if self._process is not None:
-            # It died by itself, and nobody has looked at it yet.
+            # The process has ended by itself, and its exit code was not collected yet.
             self.wait()
         process = subprocess.Popen(
             [sys.executable, "-m", "mqgroups.embedded.serve.process"],
@@ -163,12 +163,12 @@ class EmbeddedQueueManager:
             "access_key": self._access_key,
             "latency_ms": self.latency_ms,
         }
-        # Passwords go through the pipe: a command line is there for everybody to read.
+        # Passwords go through the pipe: everybody could read them on a command line.
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(json.dumps(asked) + "\n")
             process.stdin.flush()
         line = process.stdout.readline()
-        answer: dict[str, Any] = json.loads(line) if line else {"error": "the process ended without a word"}
+        answer: dict[str, Any] = json.loads(line) if line else {"error": "the process ended before it was ready"}
         if "error" in answer:
             process.wait()
             _close_pipes(process)
@@ -178,15 +178,15 @@ class EmbeddedQueueManager:
         self._process = process
 
     def stop(self) -> None:
-        """End it in order: open units of work are backed out. Does nothing if it is not running."""
+        """Stop it in order: open units of work are backed out. Does nothing if it is not running."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it with SIGKILL."""
+        """Kill it with SIGKILL."""
         self._end(signal.SIGKILL)
 
     def wait(self) -> int:
-        """Wait until the server ends, as after a fault that kills it; returns its exit code."""
+        """Wait until the server has ended, for example after a fault that kills it; return its exit code."""
         assert self._process is not None
         code = self._process.wait()
         _close_pipes(self._process)
@@ -201,9 +201,9 @@ class EmbeddedQueueManager:
         self._process = None
 
     def environment(self) -> dict[str, str]:
-        """Return the variables under which any program of pymqi or ibmmq runs on this queue manager.
+        """Return the environment variables with which any program that uses pymqi or ibmmq runs on this queue manager.
 
-        ``MQSERVER`` is IBM MQ's own way to name a channel; the library path makes the C library the client library.
+        ``MQSERVER`` is IBM MQ's own way to name a channel. The library path makes the embedded C library the client library.
         """
         library = build()
         path = os.environ.get("LD_LIBRARY_PATH")
@@ -219,17 +219,17 @@ class EmbeddedQueueManager:
 
     @property
     def control(self) -> Control:
-        """The way to the running server; raises EmbeddedQueueManagerError if it is not running."""
+        """The control of the running server; raises EmbeddedQueueManagerError if it is not running."""
         if self._control is None or not self.is_running:
-            raise EmbeddedQueueManagerError(f"{self!r}: there is nobody to ask")
+            raise EmbeddedQueueManagerError(f"{self!r} is not running")
         return self._control
 
     def arm(self, fault: Fault) -> None:
-        """Let a fault fire; see ``Fault``."""
+        """Arm a fault; see ``Fault``."""
         self.control.arm(fault)
 
     def clear_faults(self) -> None:
-        """Forget faults that have not fired, end what is frozen or delayed, and set all counts to zero."""
+        """Disarm faults that have not fired, release frozen or delayed calls, and set all counts to zero."""
         self.control.clear_faults()
 
     def calls(self) -> dict[str, int]:

@@ -1,7 +1,8 @@
-"""The process of a queue manager: it starts one and serves it until it is told to stop.
+"""The process of a queue manager: it starts a queue manager and serves it until it is told to stop.
 
-``python -m mqgroups.embedded.serve.process`` is how ``EmbeddedQueueManager`` starts one: a JSON object on standard input, a
-JSON object on standard output when ready; it ends when standard input does, so it never outlives who started it.
+``EmbeddedQueueManager`` starts it as ``python -m mqgroups.embedded.serve.process``. The process reads a JSON object from
+standard input, and writes one to standard output when it is ready. It ends when standard input ends, so it never outlives the
+process that started it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from mqgroups.embedded.serve.control import Control
 from mqgroups.embedded.serve.server import Server
 from mqgroups.embedded.serve.start_up import started
 
-# Three for each connection. Most systems allow a process 1,024 unless it asks for more.
+# A connection takes three descriptors. Most systems allow a process 1,024 unless it asks for more.
 _MOST_DESCRIPTORS = 65_536
 _REQUIRE_CREDENTIALS = """
 ALTER AUTHINFO(SYSTEM.DEFAULT.AUTHINFO.IDPWOS) AUTHTYPE(IDPWOS) CHCKCLNT(REQUIRED)
@@ -59,19 +60,19 @@ def run(
     Args:
         q_mgr_name: name of the queue manager.
         host: a loopback address.
-        port: TCP port; 0 for any that is free.
-        data: directory of the queue manager; made if missing.
+        port: TCP port; 0 for any free port.
+        data: the queue manager's directory; created if it does not exist.
         mqsc: command files, read in this order at every start.
         users: passwords by user.
         platform: whose rules apply where platforms differ.
-        ready: called with host, port and server when connections are accepted.
-        until: called with a function that stops the server; for a caller with another reason to stop.
+        ready: called with host, port and server when the server accepts connections.
+        until: called with a function that stops the server; for callers that stop it for another reason.
         command_server: whether PCF commands are answered.
-        membership: the cluster it is in.
-        readings: which way it goes where IBM's texts leave something open.
-        access_key: what applications must have in their environment; "" lets all of them connect.
+        membership: the cluster that it is in.
+        readings: what it does where IBM's texts leave something open.
+        access_key: applications must have it in their environment; "" lets all of them connect.
         require_credentials: whether applications must give a user and a password, whatever the command files say.
-        latency_ms: how much later what is sent arrives, in each direction, as on a slow line.
+        latency_ms: by how much data arrives later, in each direction, as on a slow line.
 
     Raises:
         StoreError: the data directory cannot be used.
@@ -113,7 +114,7 @@ def run(
 
 
 def _raise_descriptor_limit() -> None:
-    """Let this process have as many file descriptors as the system allows it, up to what is useful."""
+    """Raise this process's limit of file descriptors as far as the system allows and is useful."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _MOST_DESCRIPTORS)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -121,7 +122,7 @@ def _raise_descriptor_limit() -> None:
 
 
 def main() -> None:
-    """Serve what standard input describes; see the module's docstring."""
+    """Serve the queue manager that standard input describes; see the module's docstring."""
     asked = json.loads(sys.stdin.readline())
     logging.basicConfig(level=asked.get("log_level", "WARNING"), format="%(levelname)s %(name)s: %(message)s")
 
@@ -153,7 +154,7 @@ def main() -> None:
             latency_ms=asked["latency_ms"],
         )
     except Exception as error:
-        # Who started it reads this line instead of the one that says it is ready.
+        # The starting process reads this line instead of the one that reports readiness.
         print(json.dumps({"error": f"{type(error).__name__}: {error}"}), flush=True)
         sys.exit(1)
 

@@ -19,7 +19,7 @@ def started(
     platform: Platform = Platform.UNIX,
     readings: Readings | None = None,
 ) -> QueueManager:
-    """Return a queue manager started on what ``data`` holds; see ``QueueManager``. Raises StoreError."""
+    """Return a queue manager, started with the data in ``data``; see ``QueueManager``. Raises StoreError."""
     q_mgr = QueueManager(name, data, users, platform, readings)
     q_mgr.parts.add(Subscriptions(q_mgr.store, q_mgr.catalogue))
     system_objects.define(q_mgr)

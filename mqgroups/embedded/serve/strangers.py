@@ -1,7 +1,7 @@
-"""Strangers: connections that have not said yet who they are, and which of them go when there is no room.
+"""Strangers: connections that have not said yet who they are, and a way to close some of them when resources run out.
 
-A stranger costs a file descriptor and a thread, and has a limited time. Where descriptors or threads run out, those that
-have been strangers longest are hung up on: an application introduces itself at once.
+A stranger takes a file descriptor and a thread, and has limited time. If descriptors or threads run out, the strangers that
+came first are disconnected: an application introduces itself at once, so they are most likely not applications.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ class Strangers:
         self._sockets: dict[socket.socket, None] = {}
 
     def add(self, sock: socket.socket) -> None:
-        """Note a socket that was accepted just now."""
+        """Add a socket that was just accepted."""
         with self._lock:
             self._sockets[sock] = None
 
     def discard(self, sock: socket.socket) -> None:
-        """Forget a socket: somebody said who they are, or it is about to be closed."""
+        """Remove a socket: its peer has introduced itself, or the socket is about to be closed."""
         with self._lock:
             self._sockets.pop(sock, None)
 
     def make_room(self) -> None:
-        """Hang up on the older half of the strangers; their threads close the sockets."""
+        """Disconnect the older half of the strangers; their threads close the sockets."""
         with self._lock:
             for sock in list(self._sockets)[: len(self._sockets) // 2]:
                 del self._sockets[sock]
-                # A socket is discarded before it is closed, so this is no other connection's.
+                # A socket is discarded before it is closed, so its descriptor cannot belong to another connection by now.
                 with contextlib.suppress(OSError):
                     sock.shutdown(socket.SHUT_RDWR)

@@ -1,5 +1,5 @@
-"""The functions that carry out the verbs. The rooms of breadth are wired here: each has verbs of its own, and extends some verbs
-of ``calls/``."""
+"""The functions that carry out the verbs. Rooms that can be taken away (``pubsub/``, ``callbacks/``) are wired in here: they
+have verbs of their own, and extend some verbs of ``calls/``."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from mqgroups.embedded.answer import ConnectionGone, Interrupted
 
 
 class SocketWaiter:
-    """Sleeps until woken or until the peer of a socket is gone."""
+    """Sleeps until it is woken, or until the peer of a socket is gone."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -28,7 +28,7 @@ class SocketWaiter:
         """See ``answer.Waiter``."""
         for key, _ in self._selector.select(timeout_s):
             if key.fd != self._event:
-                # Nothing may come while a call is under way, except WAKE while a CALLBACK is.
+                # During a call the application may send nothing, except WAKE during a CALLBACK.
                 raise Interrupted if self._sock.recv(1, socket.MSG_PEEK) else ConnectionGone
             with contextlib.suppress(BlockingIOError):
                 os.eventfd_read(self._event)
@@ -38,6 +38,6 @@ class SocketWaiter:
         os.eventfd_write(self._event, 1)
 
     def close(self) -> None:
-        """Give its file descriptors back; the socket stays."""
+        """Close its file descriptors; the socket stays open."""
         self._selector.close()
         os.close(self._event)

@@ -1,8 +1,8 @@
-"""The files of a data directory: who may read them, whether one is missing, and space that is kept for getting messages.
+"""The files of a data directory: their permissions, a check that none is missing, and space in reserve so that gets still work.
 
-The directory is its owner's alone (0700), and so are its files (0600), whatever the umask says. A server holds a lock on the
-directory that goes with its process. While the database is open beside a journal there is a marker: a journal that is gone
-then took committed messages with it, and nothing starts on the rest.
+Only the owner can use the directory (0700) and its files (0600), whatever the umask says. A server locks the directory; the
+lock ends with its process. A marker file exists while the database is open and has a journal. If there is a marker and no
+journal, the journal was lost with committed messages, and the queue manager refuses to start.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class StoreError(Exception):
 
 
 class StoreFiles:
-    """The files of one data directory, which is locked from the beginning until ``unlock``."""
+    """The files of one data directory, which is locked until ``unlock``."""
 
     def __init__(self, directory: Path) -> None:
-        """Make the directory, or take one that is there; raises StoreError."""
+        """Create the directory, or use an existing one; raises StoreError."""
         self.directory = directory
         self.database = directory / DATABASE
         self.journal = directory / f"{DATABASE}-wal"
@@ -44,52 +44,52 @@ class StoreFiles:
             raise StoreError(f"{directory} is in use by another queue manager") from error
 
     def unlock(self) -> None:
-        """Let others have the directory."""
+        """Release the directory for other processes."""
         os.close(self._lock)
 
     def check(self) -> bool:
-        """Return whether there is a database, after a look at the files; raises StoreError for what cannot be trusted."""
+        """Check the files, and return whether there is a database; raises StoreError for files that cannot be trusted."""
         for path in (self.database, self.journal, self._marker, self._reserve):
             _check_file(path)
         if not self.database.exists():
             for left in (self.journal, self._marker):
                 if left.exists():
-                    raise self.damaged(self.database, f"it is missing, and {left.name} is there")
+                    raise self.damaged(self.database, f"it is missing, but {left.name} exists")
             return False
         if not self.database.stat().st_size:
             raise self.damaged(self.database, "it is empty")
         if self._marker.exists() and not self.journal.exists():
             raise self.damaged(
-                self.journal, "it is missing, although the queue manager was not stopped in order; messages were in it"
+                self.journal, "it is missing, although the queue manager did not stop in order; it had messages in it"
             )
         return True
 
     @property
     def was_left_open(self) -> bool:
-        """Whether the queue manager was not stopped in order."""
+        """Whether the queue manager did not stop in order."""
         return self._marker.exists()
 
     def damaged(self, path: Path, cause: str) -> StoreError:
-        """Return the error that refuses damaged data: where, what, and what can be done."""
+        """Return the error that refuses damaged data; it says which file, what is wrong, and what can be done."""
         return StoreError(
             f"{path} cannot be used: {cause}. Restore {self.directory} from a copy, or move it away: the queue manager is "
             "then created anew, without its messages"
         )
 
     def no_space(self) -> StoreError:
-        """Return the error of a start for which there is no room."""
+        """Return the error for a start that finds no space on disk."""
         return StoreError(f"there is no space left on the file system of {self.directory}: make room and start again")
 
     def mark_open(self) -> None:
-        """Say that the database is open and its journal there. Raises OSError."""
+        """Record that the database is open and has a journal. Raises OSError."""
         os.close(os.open(self._marker, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
 
     def mark_closed(self) -> None:
-        """Say that nothing is in the journal any more."""
+        """Record that the journal is empty."""
         self._marker.unlink(missing_ok=True)
 
     def take_reserve(self) -> bool:
-        """Keep space back, and return whether there is enough for that."""
+        """Reserve space on disk; return whether there is enough for that."""
         if self._has_reserve:
             return True
         try:
@@ -107,28 +107,28 @@ class StoreFiles:
         return True
 
     def release_reserve(self) -> None:
-        """Give the space free that was kept back."""
+        """Free the reserved space."""
         self._has_reserve = False
         self._reserve.unlink(missing_ok=True)
 
 
 def make_private_directory(directory: Path) -> None:
-    """Make a directory that only its owner may look into; one that is there already becomes so if it can."""
+    """Create a directory that only its owner may look into. An existing one gets these permissions if possible."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Somebody else's directory stays as it is: the files in it are private all the same.
+    # A directory of another user keeps its permissions; the files in it are private anyway.
     with contextlib.suppress(PermissionError):
         directory.chmod(0o700)
 
 
 def _check_file(path: Path) -> None:
-    """Refuse a file that leads elsewhere, and let only its owner read it."""
+    """Refuse anything but a regular file, and let only its owner read it."""
     try:
         status = path.lstat()
     except FileNotFoundError:
         return
     if not stat.S_ISREG(status.st_mode):
-        what = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "no file"
-        raise StoreError(f"{path} is {what}; name the directory itself where the data is, or remove it")
+        what = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "not a regular file"
+        raise StoreError(f"{path} is {what}; remove it, or name the directory that really has the data")
     if stat.S_IMODE(status.st_mode) != 0o600:
         try:
             path.chmod(0o600)

@@ -1,7 +1,7 @@
-"""A look at SQLite's write-ahead log before SQLite reads it: whether something in the middle of it cannot be read.
+"""A check of SQLite's write-ahead log before SQLite reads it: it finds damage in the middle of the log.
 
-SQLite ends reading a log at the first frame whose checksum is wrong, without a word: a frame that was cut off by a crash is no
-damage. But where a commit follows behind it, what was committed would be lost. The format: https://www.sqlite.org/walformat.html
+SQLite silently stops reading a log at the first frame with a wrong checksum. That is right for a frame that a crash cut off.
+But if a commit follows behind it, SQLite would lose committed messages. The format: https://www.sqlite.org/walformat.html
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _damage(log: mmap.mmap) -> str | None:
         return "its header is damaged"
     step = _FRAME.size + page_size
     starts = range(_HEADER.size, len(log) - step + 1, step)
-    # Frames of an earlier round, with other salts, are what is left behind the end.
+    # The log is written from the start again and again; frames with other salts are left over from an earlier round.
     last_commit = max((at for at in starts if _commits(log, at, salts)), default=0)
     seed = (first, second)
     for at in starts:
@@ -46,7 +46,7 @@ def _damage(log: mmap.mmap) -> str | None:
         *_, stored_1, stored_2 = frame = _FRAME.unpack_from(log, at)
         seed = _checksum(log[at : at + 8] + log[at + _FRAME.size : at + step], order, seed)
         if seed != (stored_1, stored_2) or list(frame[2:4]) != salts:
-            return f"the page at byte {at} is damaged, and messages that were committed stand behind it"
+            return f"the page at byte {at} is damaged, and committed messages follow behind it"
     return None
 
 

@@ -1,7 +1,7 @@
-"""The rows of the database: the tables, the values they are read as, and a checksum for each.
+"""The rows of the database: the tables, the values of their rows, and a checksum for each row.
 
-Each row has a checksum over its values; a message has one over what stays as it is, and one over its place and backout count,
-which change while it is on its queue. Not here: reading and writing them (``store.py``).
+The checksum covers all values of a row. A message has two: one for the values that never change, and one for its place and
+backout count, which may change while it is on its queue. Not here: reading and writing the rows (``store.py``).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Named(Protocol):
 
 
 class Storable(Protocol):
-    """The fields of a message that the store keeps; it passes over messages that are not persistent."""
+    """The fields of a message that the store needs; it ignores messages that are not persistent."""
 
     @property
     def persistent(self) -> bool: ...
@@ -77,7 +77,7 @@ class Storable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """A queue definition as it is kept."""
+    """A queue definition, as stored."""
 
     name: str
     type: int
@@ -87,7 +87,7 @@ class StoredObject:
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """A persistent message as it is kept; ``priority`` is the one that decides its place."""
+    """A persistent message, as stored; ``priority`` is the priority that decides its place."""
 
     position: int
     queue: str
@@ -101,10 +101,10 @@ class StoredMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChannelState:
-    """What one end of a channel has to remember: the last batch, and which messages of it are in doubt.
+    """What one end of a channel must remember: the number of the last batch, and which messages of it are in doubt.
 
-    At the sending end ``partner`` is a queue manager's name, at the receiving end the sender's identifier, and nothing is in
-    doubt.
+    At the sending end ``partner`` is the name of a queue manager. At the receiving end it is the sender's identifier, and no
+    message is in doubt.
     """
 
     name: str
@@ -119,7 +119,7 @@ def checksum(values: Iterable[object]) -> int:
 
 
 def message_checksum(message: Storable | StoredMessage, queue: str, priority: int) -> int:
-    """Return the checksum of what does not change of a message while it is on its queue."""
+    """Return the checksum of the values that do not change while a message is on its queue."""
     expires_at_s = None if message.expires_at_s is None else float(message.expires_at_s)
     fixed = repr((queue, priority, expires_at_s, len(message.md), len(message.data))).encode()
     return zlib.crc32(message.properties, zlib.crc32(message.data, zlib.crc32(message.md, zlib.crc32(fixed))))

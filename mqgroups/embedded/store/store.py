@@ -1,11 +1,11 @@
-"""The queue manager's disk: object definitions, authority records, durable subscriptions and committed persistent messages,
-in one SQLite database.
+"""The queue manager's disk: object definitions, authority records, durable subscriptions and committed persistent messages, in
+one SQLite database.
 
-A unit of work is one SQLite transaction. The database is in WAL mode with ``synchronous=FULL``: when ``commit``
-returns, the transaction is in a file that was fsynced, and a process killed at any moment before leaves nothing of it.
-Uncommitted and non-persistent messages never reach the disk. Everything is read at the start and verified then, row by row;
-what is damaged is refused, with what can be done about it. Not here: what is in a unit of work, the files (``files.py``), the
-look at the journal (``journal.py``).
+A unit of work is one SQLite transaction. The database is in WAL mode with ``synchronous=FULL``: when ``commit`` returns, the
+transaction is in a file that was fsynced. If the process is killed before that, nothing of the transaction remains. Uncommitted
+and non-persistent messages never reach the disk. At the start every row is read and verified; damaged data is refused with an
+error that says what can be done. Not here: what belongs to a unit of work, the files (``files.py``), the check of the journal
+(``journal.py``).
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from mqgroups.embedded.store.rows import (
 
 _log = logging.getLogger(__name__)
 _JOURNAL_BYTES = 4 * 1024 * 1024
-# About what a row takes beside its data: descriptor, index, and what SQLite needs for itself.
+# The approximate size of a row without the message data: descriptor, index, and SQLite's overhead.
 _ROW_BYTES = 512
-# Space that may stay unused in the database for what is put next, and how much is given back in one commit at least.
+# How many unused pages the database keeps for later puts, and how many it gives back at least in one commit.
 _UNUSED_PAGES, _STEP_PAGES, _PAGE_BYTES = 2048, 256, 4096
 
 
@@ -53,10 +53,10 @@ class Store:
         """Open or create the database in ``directory``.
 
         Raises:
-            StoreError: it is another queue manager's, in use, damaged, or cannot be written.
+            StoreError: it is in use, damaged, not writable, or belongs to another queue manager.
         """
         self._lock = threading.Lock()
-        # Tests fill the disk with this: every write is refused as SQLite refuses it when there is no room.
+        # Tests simulate a full disk with this: every write that needs space fails as it does in SQLite.
         self.is_full = False
         self._freed_bytes = 0
         self._gives_space_back = False
@@ -82,11 +82,12 @@ class Store:
             self._prepare(db)
             self.identifier, self.q_mgr_values = self._q_mgr(db, q_mgr_name)
             (self._kept,) = db.execute("SELECT count(*) FROM message").fetchone()
-            # The first write of each start makes the journal; a marker without a journal means that one is missing.
+            # The first write after each start creates the journal. From then on a marker without a journal means that it was
+            # lost.
             db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
             files.mark_open()
             if not files.take_reserve():
-                _log.warning("there is little space left for %s; messages can be got and not put", files.directory)
+                _log.warning("little space is left for %s; messages can be got but not put", files.directory)
         except BaseException as error:
             self._end(db)
             if isinstance(error, OSError | sqlite3.Error):
@@ -95,7 +96,7 @@ class Store:
         return db
 
     def _refusal(self, error: OSError | sqlite3.Error) -> StoreError:
-        """Return what a start says that failed with this."""
+        """Return the StoreError for a start that failed with this error."""
         if _is_full(error):
             return self._files.no_space()
         if isinstance(error, sqlite3.OperationalError | OSError):
@@ -109,19 +110,21 @@ class Store:
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")
         db.execute(f"PRAGMA journal_size_limit={_JOURNAL_BYTES}")
-        # What is deleted is not overwritten: a queue manager deletes all it ever had.
+        # Deleted rows are not overwritten: a queue manager deletes every message it ever had, and would write each once more.
         db.execute("PRAGMA secure_delete=OFF")
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version > SCHEMA_VERSION:
-            raise StoreError(f"{path} holds data of schema version {version}; {SCHEMA_VERSION} is known")
+            raise StoreError(
+                f"{path} holds data of schema version {version}; this program knows versions up to {SCHEMA_VERSION}"
+            )
         if version != SCHEMA_VERSION or definitions(db) != EXPECTED:
-            raise self._files.damaged(path, "it is no database of this program's, or of another version of it")
+            raise self._files.damaged(path, "another program, or another version of mqgroups, made it")
         (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             raise self._files.damaged(path, found.replace("\n", " "))
 
     def _q_mgr(self, db: sqlite3.Connection, q_mgr_name: str) -> tuple[str, dict[int, int | str]]:
-        """Return the queue manager's identifier, made when it was created, and its attributes."""
+        """Return the queue manager's identifier, which it got when it was created, and its attributes."""
         rows = db.execute("SELECT name, identifier, attributes, checksum FROM queue_manager").fetchall()
         if len(rows) != 1:
             raise self._files.damaged(self._files.database, f"it has {len(rows)} rows about the queue manager")
@@ -132,7 +135,7 @@ class Store:
         return identifier, _values(attributes)
 
     def _verified(self, table: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return a row without its checksum; raises StoreError if it is not the row's."""
+        """Return a row without its checksum; raises StoreError if the checksum does not match the row."""
         *values, stored = row
         if checksum(values) != stored:
             raise self._files.damaged(self._files.database, f"a row of table {table} is damaged: its checksum is wrong")
@@ -169,49 +172,49 @@ class Store:
                     )
                 yield stored
         except (sqlite3.DatabaseError, TypeError) as error:
-            # A flipped bit may make text of bytes as well.
+            # A flipped bit can also make text of a byte string.
             raise self._files.damaged(self._files.database, str(error)) from error
 
     def put_object(self, stored: StoredObject) -> None:
-        """Keep a definition, in place of one of the same name."""
+        """Store a definition; it replaces one of the same name."""
         row = (stored.name, stored.type, stored.definition_type, json.dumps(stored.values))
         with self._lock:
             self._db.execute("INSERT OR REPLACE INTO object VALUES (?, ?, ?, ?, ?)", (*row, checksum(row)))
 
     def delete_object(self, name: str) -> None:
-        """Forget a definition and its messages."""
+        """Delete a definition and its messages."""
         with self._lock, self._db:
             self._db.execute("BEGIN")
             self._db.execute("DELETE FROM object WHERE name = ?", (name,))
             self._kept -= self._db.execute("DELETE FROM message WHERE queue = ?", (name,)).rowcount
 
     def other_objects(self) -> list[tuple[str, str, dict[int, Any]]]:
-        """Return what is no queue: kind, name, attributes."""
+        """Return the objects that are not queues: kind, name, attributes."""
         rows = self._rows("other_object", "kind, name, attributes")
         return [(kind, name, _values(text)) for kind, name, text in rows]
 
     def put_other_object(self, kind: str, name: str, values: Mapping[int, Any]) -> None:
-        """Keep what is no queue, in place of one of the same kind and name."""
+        """Store an object that is not a queue; it replaces one of the same kind and name."""
         row = (kind, name, json.dumps(values))
         with self._lock:
             self._db.execute("INSERT OR REPLACE INTO other_object VALUES (?, ?, ?, ?)", (*row, checksum(row)))
 
     def delete_other_object(self, kind: str, name: str) -> None:
-        """Forget what is no queue."""
+        """Delete an object that is not a queue."""
         with self._lock:
             self._db.execute("DELETE FROM other_object WHERE kind = ? AND name = ?", (kind, name))
 
     def authorities(self) -> list[tuple[Any, ...]]:
-        """Return all authority records: object type, profile, entity type, entity, authorities with blanks between."""
+        """Return all authority records: object type, profile, entity type, entity, authorities separated by blanks."""
         return self._rows("authority", "object_type, profile, entity_type, entity, authorities")
 
     def put_authority(self, *record: str) -> None:
-        """Keep an authority record, in place of the one of the same object type, profile and entity."""
+        """Store an authority record; it replaces one of the same object type, profile and entity."""
         with self._lock:
             self._db.execute("INSERT OR REPLACE INTO authority VALUES (?, ?, ?, ?, ?, ?)", (*record, checksum(record)))
 
     def delete_authority(self, *key: str) -> None:
-        """Forget an authority record."""
+        """Delete an authority record."""
         with self._lock:
             self._db.execute(
                 "DELETE FROM authority WHERE object_type = ? AND profile = ? AND entity_type = ? AND entity = ?", key
@@ -222,24 +225,24 @@ class Store:
         return [json.loads(text) for _, text in self._rows("subscription", "sub_id, attributes")]
 
     def put_subscription(self, sub_id: bytes, attributes: dict[str, Any]) -> None:
-        """Keep a durable subscription, in place of the one of the same identifier."""
+        """Store a durable subscription; it replaces one with the same identifier."""
         row = (sub_id, json.dumps(attributes))
         with self._lock:
             self._db.execute("INSERT OR REPLACE INTO subscription VALUES (?, ?, ?)", (*row, checksum(row)))
 
     def delete_subscription(self, sub_id: bytes) -> None:
-        """Forget a durable subscription."""
+        """Delete a durable subscription."""
         with self._lock:
             self._db.execute("DELETE FROM subscription WHERE sub_id = ?", (sub_id,))
 
     def put_q_mgr_values(self, values: dict[int, int | str]) -> None:
-        """Keep the queue manager's own attributes."""
+        """Store the queue manager's own attributes."""
         row = (self._name, self.identifier, json.dumps(values))
         with self._lock:
             self._db.execute("UPDATE queue_manager SET attributes = ?, checksum = ?", (row[2], checksum(row)))
 
     def channel(self, name: str, partner: str) -> ChannelState:
-        """Return what this end of a channel remembers; batch 0 if it was never used."""
+        """Return what this end of a channel must remember; batch 0 if the channel was never used."""
         with self._lock:
             row = self._db.execute(
                 "SELECT name, partner, batch, in_doubt, checksum FROM channel WHERE name = ? AND partner = ?",
@@ -251,10 +254,10 @@ class Store:
         return ChannelState(name, partner, batch, tuple(json.loads(in_doubt)))
 
     def commit(self, puts: Iterable[Storable], gets: Iterable[Storable], channel: ChannelState | None = None) -> None:
-        """Make a unit of work durable, with what a channel remembers of it. Messages that are not persistent are passed over.
+        """Make a unit of work durable, together with a channel's state. Messages that are not persistent are ignored.
 
         Raises:
-            sqlite3.Error: nothing of it is on disk.
+            sqlite3.Error: nothing of the unit of work is on disk.
         """
         rows = [
             (
@@ -277,7 +280,7 @@ class Store:
             return
         freed_bytes = sum(len(m.data) + _ROW_BYTES for m in gone)
         with self._lock:
-            # Getting messages, and replacing them by shorter ones, goes on when there is no space.
+            # When there is no space, messages can still be got, or replaced by shorter ones.
             takes = bool(rows) and sum(len(row[4]) + _ROW_BYTES for row in rows) > freed_bytes
             if rows and (self.is_full or (takes and not self._files.take_reserve())):
                 raise _full()
@@ -303,7 +306,7 @@ class Store:
                 self._db.execute("INSERT OR REPLACE INTO channel VALUES (?, ?, ?, ?, ?)", (*row, checksum(row)))
 
     def _give_space_back(self, freed_bytes: int) -> None:
-        """Shorten the database, in steps, once more than half of it is unused."""
+        """Shorten the database step by step, once more than half of it is unused."""
         self._freed_bytes += freed_bytes
         enough_bytes = _UNUSED_PAGES * _PAGE_BYTES if self._kept else _STEP_PAGES * _PAGE_BYTES
         if not self._gives_space_back and self._freed_bytes < enough_bytes:
@@ -317,26 +320,26 @@ class Store:
                 return
             self._gives_space_back = self._kept > 0
             step = _STEP_PAGES + 2 * freed_bytes // _PAGE_BYTES if self._kept else unused
-            # Each page is a step of its own, and only executescript takes all steps of what returns no rows.
+            # SQLite frees one page per step of this statement, which returns no rows; only executescript takes all steps.
             self._db.executescript(f"PRAGMA incremental_vacuum({min(step, unused - _UNUSED_PAGES)})")
             if not self._kept:
                 self._shorten_journal()
         except sqlite3.Error:
-            # What was to be written is written.
-            _log.warning("space that is not used any more cannot be given back", exc_info=True)
+            # The unit of work itself is on disk.
+            _log.warning("unused space of the database cannot be given back", exc_info=True)
 
     def _shorten_journal(self) -> bool:
-        """Move what is in the journal into the database; returns whether the journal is empty then."""
+        """Move the content of the journal into the database; return whether the journal is then empty."""
         try:
             return bool(self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0)
         except sqlite3.Error:
             return False
 
     def give_back(self, messages: Iterable[tuple[Storable, int]]) -> None:
-        """Keep backout counts (always hardened: topic q097450) and new positions of messages that a unit of work gave back.
+        """Store backout counts (always hardened: topic q097450) and new positions of messages that a unit of work gave back.
 
         Raises:
-            sqlite3.Error: counts and positions on disk are what they were.
+            sqlite3.Error: counts and positions on disk have not changed.
         """
         rows = [
             (m.backout_count, position, checksum((position, m.backout_count)), m.position)
@@ -357,7 +360,7 @@ class Store:
             self._files.unlock()
 
     def _end(self, db: sqlite3.Connection) -> None:
-        """Close a database; the marker goes while there still is a journal, and nothing in it."""
+        """Close a database. The marker is removed only if the journal is empty, and before closing deletes the journal."""
         with contextlib.suppress(sqlite3.Error):
             if db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0:
                 self._files.mark_closed()
@@ -365,14 +368,14 @@ class Store:
 
 
 def _create(files: StoreFiles, q_mgr_name: str) -> None:
-    """Make the database of a new queue manager: beside its place, so that it is there whole or not at all."""
+    """Create the database of a new queue manager under a temporary name, so that it exists whole or not at all."""
     handle, name = tempfile.mkstemp(dir=files.directory, prefix=".new-")
     os.close(handle)
     try:
         with contextlib.closing(sqlite3.connect(name, isolation_level=None)) as db:
             db.execute("PRAGMA auto_vacuum=INCREMENTAL")
             db.executescript(SCHEMA)
-            # As IBM MQ does: the name and the moment of creation.
+            # As in IBM MQ: the name and the time of creation.
             identifier = f"{q_mgr_name}_{time.strftime('%Y-%m-%d_%H.%M.%S')}"[:48]
             row = (q_mgr_name, identifier, "{}")
             db.execute("INSERT INTO queue_manager VALUES (?, ?, ?, ?)", (*row, checksum(row)))
@@ -389,7 +392,7 @@ def _full() -> sqlite3.OperationalError:
 
 
 def _is_full(error: OSError | sqlite3.Error) -> bool:
-    """Whether there was no room."""
+    """Whether the error means that there was no space."""
     if isinstance(error, OSError):
         return error.errno in (errno.ENOSPC, errno.EDQUOT)
     return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL

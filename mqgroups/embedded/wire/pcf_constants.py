@@ -1,6 +1,7 @@
 """Constants of programmable command formats (PCF), as in IBM MQ's cmqcfc.h and, where PCF alone uses them, cmqc.h.
 
-Numbers only; the tests compare them with the bindings' own. Not here: what the MQI uses too (``mqgroups.mqi.constants``).
+Numbers only; the tests compare them with those of the bindings. Not here: constants that the MQI uses too
+(``mqgroups.mqi.constants``).
 """
 
 from __future__ import annotations
@@ -494,5 +495,5 @@ _REASONS = {code: name for name, code in list(globals().items()) if name.startsw
 
 
 def pcf_reason_name(reason: int) -> str:
-    """Return the ``MQRCCF_`` name of a reason code, or "" if it is none of this table."""
+    """Return the ``MQRCCF_`` name of a reason code, or "" if this table does not have it."""
     return _REASONS.get(reason, "")
