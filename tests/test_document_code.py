@@ -207,7 +207,7 @@ COMPILED = {
     "docs/tutorial/developer-container.md": "IBM's container",
     "docs/tutorial/first-group.md": "run by a test of its own, below",
     "mqgroups/embedded/README.md": "kills and disturbs queue managers that other tests kill and disturb",
-    "mqgroups/spark/README.md": "the programs of examples/, which tests/spark runs and compares with it",
+    "docs/spark/start.md": "the programs of examples/, which tests/spark runs and compares with it",
     "mqgroups/testing/README.md": "tests/testing runs its examples",
     "recipes/security.md": "TLS, which the embedded queue manager does not have",
     "tests/README.md": "lines with fixtures of this project",

@@ -27,6 +27,7 @@ FOLDERS = {
     "how-to": "says how to do something",
     "explanation": "says why",
     "reference": "is looked up",
+    "spark": "is about Spark",
 }
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
