@@ -84,6 +84,14 @@ def test_documents_from_elsewhere_have_a_place_in_the_site():
     assert set(site["documents"].values()) <= {page for pages in site["parts"].values() for page in pages}
 
 
+def test_every_example_is_listed():
+    listed = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    not_programs = {"year.py"}
+    examples = {path.name for path in (ROOT / "examples").glob("*.py")} - not_programs
+    folders = {f"{path.name}/" for path in (ROOT / "examples").iterdir() if path.is_dir() and path.name[0] not in "_."}
+    assert not [example for example in examples | folders if f"[{example}](" not in listed]
+
+
 def test_the_source_of_the_site_is_put_together_with_links_that_lead_to_its_pages(tmp_path):
     docs_source.write(tmp_path / "site")
     lost = [

@@ -47,9 +47,13 @@ _API = {
     "Putting": ["GroupProducer", "OutgoingGroup"],
     "Getting": ["GroupConsumer", "IncomingGroup", "Message"],
     "Getting and putting": ["GroupPipe", "PipedGroup"],
+    "Stopping": ["stop_on_signals", "StopOnSignals"],
+    "Several groups at once": ["Workers", "WorkerStatus"],
+    "Progress": ["Progress", "ProgressBar"],
+    "Objects as message data": ["codecs.json", "codecs.text"],
     "Values": ["Every", "Checkpoint", "Resumed", "InDoubt", "Persistence", "GroupStatus", "MsgFlag"],
 }
-_ELSEWHERE = {"MQGroupsError", "errors", "operate"}
+_ELSEWHERE = {"MQGroupsError", "codecs", "errors", "operate"}
 
 
 def api() -> str:
@@ -75,7 +79,7 @@ def _directive(name: str) -> str:
     value = getattr(importlib.import_module(module), attribute)
     if inspect.isclass(value):
         return f".. autoclass:: {name}\n   :members:\n   :inherited-members: Exception, IntFlag, IntEnum, DockerContainer, int"
-    return f".. autofunction:: {name}" if inspect.isfunction(value) else f".. autodata:: {name}"
+    return f".. autofunction:: {name}" if inspect.isfunction(value) else f".. autodata:: {name}\n   :no-value:"
 
 
 def command_line() -> str:
