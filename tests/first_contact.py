@@ -37,6 +37,11 @@ NOTICED = {
     ): 'A group on a cluster queue that needs several units of work is refused; use `bind="open"`.',
     ("browsing what is open exclusively", "refused with 2042"): "The Spark source cannot work on this queue manager.",
     ("group at an inhibited instance", "becomes dead letters"): "Messages of a group can be on the dead-letter queue.",
+    (
+        "mqcmit after a failed asynchronous put",
+        "MQCC_OK",
+    ): 'Nothing with `put_response="async"`: MQSTAT is asked before each commit. If you put asynchronously yourself, on a '
+    "wrapped connection, ask MQSTAT before the group ends: its commit does not tell that a message of yours failed.",
     ("identifiers", "begin otherwise"): "`salvage` cannot tell by a GroupId where a group was begun.",
 }
 # The version of IBM MQ has four numbers too.

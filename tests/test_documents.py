@@ -14,6 +14,7 @@ import pytest
 
 import mqgroups
 from mqgroups import embedded, errors, operate, testing
+from tools import docs_source
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted(
@@ -82,6 +83,25 @@ def test_documents_from_elsewhere_have_a_place_in_the_site():
     site = tomllib.loads((ROOT / "docs" / "site.toml").read_text(encoding="utf-8"))
     assert all((ROOT / source).exists() for source in site["documents"])
     assert set(site["documents"].values()) <= {page for pages in site["parts"].values() for page in pages}
+
+
+def test_every_example_is_listed():
+    listed = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    not_programs = {"year.py"}
+    examples = {path.name for path in (ROOT / "examples").glob("*.py")} - not_programs
+    folders = {f"{path.name}/" for path in (ROOT / "examples").iterdir() if path.is_dir() and path.name[0] not in "_."}
+    assert not [example for example in examples | folders if f"[{example}](" not in listed]
+
+
+def test_the_source_of_the_site_is_put_together_with_links_that_lead_to_its_pages(tmp_path):
+    docs_source.write(tmp_path / "site")
+    lost = [
+        f"{page.relative_to(tmp_path)}: {link}"
+        for page in (tmp_path / "site").rglob("*.md")
+        for link in LINK.findall(page.read_text(encoding="utf-8"))
+        if not link.startswith(("https://", "http://", "#")) and not (page.parent / link.partition("#")[0]).exists()
+    ]
+    assert not lost
 
 
 def test_every_environment_variable_is_documented():

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Builds the documentation site into build/docs/site. A broken link, a page without a place and any warning of Sphinx fail.
+# The first run fetches what builds it into build/docs; later ones need no network.
 #
 #   PYTHON                    the interpreter, python3 unless told
 #   MQGROUPS_REPOSITORY_URL   where links lead that leave the site; without it they are plain text
@@ -7,20 +8,25 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 PYTHON=${PYTHON:-python3}
-TOOLS="sphinx==9.0.4 furo==2025.12.19 myst-parser==5.0.0 sphinx-copybutton==0.5.2"
-# What the package itself imports: some pages are made from it.
-PACKAGES="opentelemetry-api tenacity click rich sortedcontainers testcontainers"
 MERMAID=mermaid@11.12.0
 HOME_OF_TOOLS=build/docs/tools
 SOURCE=build/docs/source
 SITE=build/docs/site
 
-if [[ ! -f $HOME_OF_TOOLS/made || $(<"$HOME_OF_TOOLS/made") != "$TOOLS $PACKAGES" ]]; then
+# The extra docs, and what the package itself imports: some pages are made from it.
+wanted=$("$PYTHON" - <<'END'
+import sys, tomllib
+
+project = tomllib.load(open("pyproject.toml", "rb"))["project"]
+extras = project["optional-dependencies"]
+print(*project["dependencies"], *(line for extra in ("docs", "cli", "embedded", "testing") for line in extras[extra]), sep="\n")
+END
+)
+if [[ ! -f $HOME_OF_TOOLS/made || $(<"$HOME_OF_TOOLS/made") != "$wanted" ]]; then
     rm -rf "$HOME_OF_TOOLS"
     "$PYTHON" -m venv "$HOME_OF_TOOLS"
-    # shellcheck disable=SC2086 # lists
-    "$HOME_OF_TOOLS/bin/python" -m pip --disable-pip-version-check --quiet install $TOOLS $PACKAGES
-    printf '%s\n' "$TOOLS $PACKAGES" >"$HOME_OF_TOOLS/made"
+    "$HOME_OF_TOOLS/bin/python" -m pip --disable-pip-version-check --quiet install --requirement <(echo "$wanted")
+    printf '%s\n' "$wanted" >"$HOME_OF_TOOLS/made"
 fi
 if [[ ! -f build/docs/mermaid/$MERMAID ]]; then
     command -v npm >/dev/null || {

@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 HOME = "README.md"
+PICTURES = "docs/_static/"
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])+)\]\(([^)\s]+)\)")
 # Code keeps its text: fenced, indented after an empty line, or in a line.
 _CODE = re.compile(r"^( *)```.*?^\1```$|(?<=\n\n)(?: {4}[^\n]*\n)+|`[^`\n]+`(?!\])", re.MULTILINE | re.DOTALL)
@@ -43,8 +44,12 @@ def write(target: Path) -> None:
     texts = {place: linked((ROOT / source).read_text(), source, places) for source, place in places.items()}
     texts |= site_pages.pages()
     listed = {page for pages in site["parts"].values() for page in pages}
-    if listed ^ (texts.keys() - {HOME}):
-        raise LinkLost(f"docs/site.toml and the pages differ: {sorted(listed ^ (texts.keys() - {HOME}))}")
+    if unplaced := sorted(texts.keys() - {HOME} - listed):
+        raise LinkLost(
+            f"docs/site.toml has no place for {', '.join(unplaced)}: write each into the part that it belongs to"
+        )
+    if missing := sorted(listed - texts.keys()):
+        raise LinkLost(f"docs/site.toml has a place for {', '.join(missing)}, which does not exist")
     shutil.rmtree(target, ignore_errors=True)
     for place, text in texts.items():
         (target / place).parent.mkdir(parents=True, exist_ok=True)
@@ -87,6 +92,8 @@ def _link(link: re.Match[str], source: str, places: Mapping[str, str]) -> str:
         return f"[{label}]({os.path.relpath(place, Path(places[source]).parent)}{anchor})"
     if not (ROOT / target).exists():
         raise LinkLost(f"{source}: {to} leads nowhere")
+    if target.startswith(PICTURES):
+        return f"[{label}]({os.path.relpath(Path(target).relative_to('docs'), Path(places[source]).parent)})"
     repository = os.environ.get("MQGROUPS_REPOSITORY_URL")
     return f"[{label}]({repository}/blob/main/{target}{anchor})" if repository else label
 

@@ -47,9 +47,16 @@ _API = {
     "Putting": ["GroupProducer", "OutgoingGroup"],
     "Getting": ["GroupConsumer", "IncomingGroup", "Message"],
     "Getting and putting": ["GroupPipe", "PipedGroup"],
+    "Stopping": ["stop_on_signals", "StopOnSignals"],
+    "Several groups at once": ["Workers", "WorkerStatus"],
+    "Progress": ["Progress", "ProgressBar"],
+    "Objects as message data": ["codecs.json", "codecs.text"],
     "Values": ["Every", "Checkpoint", "Resumed", "InDoubt", "Persistence", "GroupStatus", "MsgFlag"],
 }
-_ELSEWHERE = {"MQGroupsError", "errors", "operate"}
+_ALIASES = {
+    "mqgroups.Checkpoint": "An application's own value: bytes, or what JSON returns unchanged. ``None`` means that there is none."
+}
+_ELSEWHERE = {"MQGroupsError", "codecs", "errors", "operate"}
 
 
 def api() -> str:
@@ -75,7 +82,10 @@ def _directive(name: str) -> str:
     value = getattr(importlib.import_module(module), attribute)
     if inspect.isclass(value):
         return f".. autoclass:: {name}\n   :members:\n   :inherited-members: Exception, IntFlag, IntEnum, DockerContainer, int"
-    return f".. autofunction:: {name}" if inspect.isfunction(value) else f".. autodata:: {name}"
+    if inspect.isfunction(value):
+        return f".. autofunction:: {name}"
+    # The docstring of a value is its class's, and autodoc would read a colon in it as a type.
+    return f".. py:data:: {name}\n\n   {_ALIASES.get(name) or inspect.getdoc(type(value))}"
 
 
 def command_line() -> str:
