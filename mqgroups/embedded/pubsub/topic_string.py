@@ -23,8 +23,10 @@ ADMIN_PREFIX = "$SYS/MQ/"
 
 
 def text_of(raw: bytes, ccsid: int = UTF_8) -> str:
-    """Return a text that an application gave, in the character set it names or the queue manager's. Bytes that are not valid in
-    it are kept: ``bytes_of`` returns them unchanged."""
+    """Return a text that an application gave, in the character set it names or the queue manager's.
+
+    Bytes that are not valid in it are kept: ``bytes_of`` returns them unchanged.
+    """
     name = codec(ccsid, mq.MQENC_NATIVE) or "utf-8"
     return raw.decode(name, "surrogateescape" if name == "utf-8" else "replace")
 

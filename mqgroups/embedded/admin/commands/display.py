@@ -311,8 +311,7 @@ def _value(command: Command, attribute: Attribute, text: str) -> int:
 
 
 def _name(shown: _Display, row: Row) -> list[str]:
-    """Return the name of an object as DISPLAY shows it. A connection identifier is shown as two parts, the last 8 bytes
-    first."""
+    """Return the name of an object as DISPLAY shows it. A connection identifier has two parts, the last 8 bytes first."""
     found = next(parameter.value for parameter in row if parameter.identifier == shown.name)
     if isinstance(found, bytes):
         return [f"CONN({found[16:].hex().upper()})", f"EXTCONN({found[:16].hex().upper()})"]

@@ -34,8 +34,7 @@ _OF_Q_MGR = frozenset({"SUB", "CHLAUTH", "AUTHREC", "SECURITY", "CONN"})
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A type of object in PCF: the parameter with its name, the one with the name to copy from, and a test whether it
-    exists."""
+    """A type of object in PCF: the parameters with its name and with the name to copy from, and a test that it exists."""
 
     object_type: str
     name: int

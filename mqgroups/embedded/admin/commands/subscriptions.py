@@ -136,8 +136,7 @@ def _rows(
 
 
 def _chosen(q_mgr: QueueManager, request: Request, *, generic: bool = True) -> list[Subscription]:
-    """Return the subscriptions that an identifier, or a name that may be generic, chooses; raises PCFError if there are
-    none."""
+    """Return the subscriptions that an identifier, or a name that may be generic, chooses; raises PCFError if none."""
     subscriptions = q_mgr.parts.get(Subscriptions)
     sub_id = request.parameters.get(cf.MQBACF_SUB_ID)
     if sub_id is None and cf.MQCACF_SUB_NAME not in request.parameters:
