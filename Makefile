@@ -16,7 +16,8 @@ WITH_MQ_CLIENT = $(if $(MQ_CLIENT),LD_LIBRARY_PATH=$(MQ_CLIENT)/lib64$(if $(LD_L
 export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-short demo-cluster demo-cluster-short pipeline pipeline-short test test-container test-url test-ibmmq \
+.PHONY: help setup demo demo-short demo-cluster demo-cluster-short pipeline pipeline-short pipeline-cluster \
+        pipeline-cluster-short test test-container test-url test-ibmmq \
         stateful fuzz faults faults-short faults-spark faults-spark-short faults-workers faults-workers-short mutations bench \
         bench-short compare compare-short load lint types distributions release-check sbom format clean
 
@@ -49,6 +50,14 @@ pipeline: ## the same flights through Spark: delays by day and carrier, with the
 pipeline-short: ## the same with three days
 	@bash tools/setup.sh flights
 	@$(RUN) -m examples.pipeline --short $(PIPELINE_ARGS)
+
+pipeline-cluster: ## the same on a standalone cluster of Spark; driver, executors, a worker and the queue manager killed (PIPELINE_ARGS)
+	@bash tools/setup.sh flights
+	@$(RUN) -m examples.pipeline --cluster $(PIPELINE_ARGS)
+
+pipeline-cluster-short: ## the same with three days
+	@bash tools/setup.sh flights
+	@$(RUN) -m examples.pipeline --cluster --short $(PIPELINE_ARGS)
 
 test: setup ## all tests, in random order, in as many processes as there are cores (PYTEST_ARGS)
 	@$(RUN) -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)

@@ -14,7 +14,7 @@
 
 The package from the application downwards; each line imports only from the lines below it:
 
-     workers/           several consumers or pipes at once, supervised
+     workers/           several consumers or pipes at once, supervised       files/  groups as files       aio/  for asyncio
      queue_manager.py   connect, wrap: a connection that makes producers, consumers and pipes
      codecs.py          text and JSON as message data       progress.py  a progress bar
      pipe.py            a consumer and a producer in the same units of work       batch/  groups put by many short-lived attempts
@@ -45,6 +45,7 @@ from mqgroups.core.model import GroupStatus, MsgFlag, Persistence
 from mqgroups.core.status import Checkpoint
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import MQGroupsError
+from mqgroups.files.sink import FileSink
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.get.group import IncomingGroup
 from mqgroups.mqi.message import Message
@@ -61,6 +62,7 @@ from mqgroups.workers import Workers, WorkerStatus
 __all__ = [
     "Checkpoint",
     "Every",
+    "FileSink",
     "GroupConsumer",
     "GroupPipe",
     "GroupProducer",

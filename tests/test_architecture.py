@@ -36,8 +36,10 @@ ROOMS: dict[str, set[str]] = {
     "codecs": {"errors"},
     "stopping": {"errors"},
     "progress": {"errors", "status"},
+    "files": {"core", "errors", "get"},
     "workers": {"get", "operate", "pipe", "queue_manager"} | OWNERS,
-    "__init__": {"codecs", "get", "operate", "pipe", "progress", "put", "queue_manager", "stopping", "workers"}
+    "aio": {"get", "pipe", "put", "queue_manager"} | OWNERS,
+    "__init__": {"codecs", "files", "get", "operate", "pipe", "progress", "put", "queue_manager", "stopping", "workers"}
     | OWNERS,
     "spark": {"batch", "queue_manager"} | OWNERS,
     "embedded": {"mqi.constants"},

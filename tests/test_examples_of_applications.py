@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import subprocess
 import sys
 
 import pytest
 
 import mqgroups
-from examples import orders_as_json
-from mqgroups import errors
+from examples import orders_as_json, orders_to_database, upload
+from mqgroups import aio, errors
+from mqgroups.embedded import Fault
+from tests.each_call import each_call
 from tests.fix_examples import ROOT
 
 FILES = {name: [f"{name} line {number}" for number in range(lines)] for name, lines in (("b.csv", 350), ("c.csv", 100))}
@@ -62,3 +66,185 @@ def test_a_message_that_is_no_order_is_poison(connected):
     assert "secret" not in str(caught.value)
     with connected.group_consumer("ORDERS", name="orders.sink", wait_s=0) as consumer:
         assert [len(list(group)) for group in consumer] == [1]
+
+
+@pytest.mark.embedded
+def test_groups_are_files_on_the_other_side_whatever_kills_the_program(supervised, connected, tmp_path):
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.mkdir()
+    target.mkdir()
+    for name, lines in FILES.items():
+        write(source, name, lines)
+    supervised("put_files.py", str(source), kills=[])
+    supervised("get_files.py", str(target), kills=[("after", 3), ("before", 3), ("after", 3)])
+    assert {path.name: path.read_text().splitlines() for path in target.iterdir()} == FILES
+
+
+# --- a database
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path):
+    """The name of a database of its own, as the example takes it."""
+    if request.param == "sqlite":
+        return str(tmp_path / "orders.sqlite")
+    psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed, so PostgreSQL is not tried")
+    where = request.getfixturevalue("postgresql")
+    with psycopg.connect(where) as connection:
+        connection.execute("DROP TABLE IF EXISTS pieces, position")
+    return where
+
+
+ORDERS = [f"{customer} {pieces}" for customer in ("miller", "smith", "brown") for pieces in range(1, 6)]
+SUMS = {"miller": 15, "smith": 15, "brown": 15}
+
+
+def sums(where):
+    opened = orders_to_database.open_database(where)
+    found = dict(opened.execute("SELECT customer, pieces FROM pieces").fetchall())
+    opened.connection.close()
+    return found
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("when", ["before", "after"])
+@each_call(least=15, most=44)
+def test_each_order_counts_once_in_the_database_whatever_call_is_the_last(make_owner, faults, database, when, call):
+    owner = make_owner()
+    owner.put_group(ORDERS)
+    qmgr = owner.connect()
+    opened = orders_to_database.open_database(database)
+    faults.clear_faults()
+    faults.arm(Fault("drop", when, nth=call.nth))
+    with contextlib.suppress(errors.MQGroupsError), owner.consumer(qmgr, commit_every=6) as consumer:
+        orders_to_database.drain(consumer, opened)
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    qmgr.close()
+    opened.connection.close()
+    opened = orders_to_database.open_database(database)
+    with owner.consumer(commit_every=6, owner_wait_s=30) as consumer:
+        orders_to_database.drain(consumer, opened)
+    opened.connection.close()
+    assert sums(database) == SUMS
+    assert owner.data() == []
+    call.check(fired)
+
+
+@pytest.mark.embedded
+def test_each_order_counts_once_in_the_database_whatever_kills_the_program(supervised, connected, database):
+    with connected.group_producer("ORDERS", name="orders.test") as producer, producer.group() as group:
+        for order in ORDERS * 30:
+            group.put(order)
+    kills = [("after", 3), ("before", 3), ("before", 2), ("after", 2)]
+    supervised("orders_to_database.py", database, kills=kills)
+    assert sums(database) == {customer: total * 30 for customer, total in SUMS.items()}
+
+
+# --- asyncio
+
+
+@pytest.mark.embedded
+def test_several_consumers_get_all_groups_in_one_process():
+    program = [sys.executable, "examples/asyncio_sinks.py"]
+    command = [sys.executable, "-m", "mqgroups", "embedded", "exec", "--", *program]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "1200 messages by 4 sinks\n")
+
+
+async def chunks_of(text, size=7, broken=False):
+    for start in range(0, len(text), size):
+        yield text[start : start + size].encode()
+    if broken:
+        raise ConnectionError
+
+
+UPLOAD = "".join(f"line {number}\n" for number in range(250))
+
+
+def uploaded(faults, *uploads):
+    """Put uploads as the service does; returns what each was answered."""
+
+    async def main():
+        answers: list[object] = []
+        async with aio.connect("QM1", "DEV.APP.SVRCONN", faults.conn_name) as q_mgr:
+            service = upload.Uploads(q_mgr)
+            for name, chunks in uploads:
+                try:
+                    answers.append(await service.put(name, chunks))
+                except ConnectionError as error:
+                    answers.append(type(error))
+        return answers
+
+    return asyncio.run(main())
+
+
+def groups_on(connected):
+    """Get what is on the queue of the examples: name and lines of each group, or its reason if it was abandoned."""
+    found: list[object] = []
+    with connected.group_consumer("ORDERS", name="uploads.test", wait_s=0) as consumer:
+        while True:
+            try:
+                for group in consumer:
+                    found.append((group.name, [message.text for message in group]))
+            except errors.GroupAbandoned as error:
+                found.append(error.reason)
+            else:
+                return found
+
+
+@pytest.fixture
+def uploads(connected):
+    """Uploads begin without a checkpoint."""
+    yield
+    with connected.group_producer("ORDERS", name="uploads") as producer:
+        producer.forget_checkpoint()
+
+
+@pytest.mark.embedded
+def test_an_upload_is_a_group_and_is_not_put_twice(faults, connected, uploads):
+    answers = uploaded(faults, *(("a.csv", chunks_of(text)) for text in (UPLOAD, UPLOAD)), ("b.csv", chunks_of("1")))
+    assert answers == [250, 0, 1]
+    assert groups_on(connected) == [("a.csv", UPLOAD.splitlines()), ("b.csv", ["1"])]
+
+
+@pytest.mark.embedded
+def test_an_upload_that_breaks_off_is_an_abandoned_group(faults, connected, uploads):
+    answers = uploaded(faults, ("a.csv", chunks_of(UPLOAD, broken=True)), ("a.csv", chunks_of(UPLOAD)))
+    assert answers == [ConnectionError, 250]
+    assert groups_on(connected) == ["the upload broke off", ("a.csv", UPLOAD.splitlines())]
+
+
+@pytest.mark.embedded
+def test_the_web_service_answers_when_the_group_is_committed(faults, connected, uploads, monkeypatch):
+    pytest.importorskip("fastapi", reason="FastAPI is not installed, so the web service is not tried")
+    for name, value in faults.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("MQGROUPS_CONN_NAME", faults.conn_name)
+    sent: list[dict[str, object]] = []
+
+    async def main():
+        app = upload.application()
+        body = iter([{"type": "http.request", "body": UPLOAD.encode(), "more_body": False}])
+        scope: dict[str, object] = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": "PUT",
+            "headers": [],
+        }
+        scope |= {"path": "/groups/a.csv", "raw_path": b"/groups/a.csv", "query_string": b"", "root_path": ""}
+        scope |= {"scheme": "http", "server": ("localhost", 80), "client": ("localhost", 1)}
+
+        async def receive():
+            return next(body, {"type": "http.disconnect"})
+
+        async def send(message):
+            sent.append(message)
+
+        async with app.router.lifespan_context(app):
+            await app(scope, receive, send)
+
+    asyncio.run(main())
+    assert [message.get("status", message.get("body")) for message in sent][:2] == [200, b'{"messages":250}']
+    assert groups_on(connected) == [("a.csv", UPLOAD.splitlines())]

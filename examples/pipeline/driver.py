@@ -33,6 +33,10 @@ class Point:
     def __str__(self) -> str:
         return f"{self.after_s * 1000:.0f} ms after {self.step!r} of micro-batch {self.batch}"
 
+    def is_at(self, line: Mapping[str, Any]) -> bool:
+        """Return whether a line of the pipeline reports this step."""
+        return line.get("batch") == self.batch and self.step in (line.get("step"), line["event"])
+
 
 def any_point(chance: Random, have_good: Sequence[bool]) -> Point:
     """Return a point in one of the micro-batches, of which it is said whether they have a good group."""
@@ -67,7 +71,7 @@ class Driver:
         try:
             for line in _lines(process.stdout):
                 self._tell(line)
-                if kill_at is not None and not killed and _is_at(line, kill_at):
+                if kill_at is not None and not killed and kill_at.is_at(line):
                     time.sleep(kill_at.after_s)
                     os.killpg(process.pid, signal.SIGKILL)
                     killed = True
@@ -96,7 +100,3 @@ def _lines(stdout: IO[bytes]) -> Any:
             return
         *complete, unread = (unread + data).split(b"\n")
         yield from map(json.loads, complete)
-
-
-def _is_at(line: dict[str, Any], point: Point) -> bool:
-    return line.get("batch") == point.batch and point.step in (line.get("step"), line["event"])

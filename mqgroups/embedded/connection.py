@@ -53,6 +53,9 @@ class Connection:
         self.waiter = waiter
         self.user = user
         self.appl_name = appl_name
+        # As they stand in MQMD: UserIdentifier, PutApplName.
+        self.user_field = user.encode("latin-1", "replace")[:12].ljust(12)
+        self.appl_name_field = appl_name.encode("latin-1", "replace")[:28].ljust(28)
         self.max_msg_length = max_msg_length
         self.connection_id = connection_id
         self.origin = origin
@@ -79,9 +82,10 @@ class Connection:
 
     def queue_handle(self, hobj: int) -> tuple[Handle, Queue]:
         """Return an open handle of a queue; raises Failed with MQRC_HOBJ_ERROR or MQRC_Q_DELETED."""
-        handle = self.handle(hobj)
-        if handle.queue is None:
+        handle = self.handles.get(hobj)
+        queue = handle.queue if handle is not None else None
+        if handle is None or queue is None:
             raise Failed(mq.MQRC_HOBJ_ERROR)
-        if handle.queue.deleted:
+        if queue.deleted:
             raise Failed(mq.MQRC_Q_DELETED)
-        return handle, handle.queue
+        return handle, queue

@@ -54,6 +54,7 @@ CCSID = 1208
 MAX_PRIORITY = 9
 _FIRST_HOBJ = 101
 _LONGEST_MSG = 104_857_600
+_NO_ACCOUNTING_TOKEN, _NO_IDENTITY_DATA = bytes(32), b" " * 32
 
 
 class QueueManager:
@@ -420,14 +421,14 @@ class QueueManager:
 
     def default_identity_context(self, connection: Connection, md: MessageDescriptor) -> None:
         """Set the identity context: on behalf of whom the message is."""
-        md.user_identifier = connection.user.encode("latin-1")[:12].ljust(12)
-        md.accounting_token = bytes(32)
-        md.appl_identity_data = b" " * 32
+        md.user_identifier = connection.user_field
+        md.accounting_token = _NO_ACCOUNTING_TOKEN
+        md.appl_identity_data = _NO_IDENTITY_DATA
 
     def default_origin_context(self, connection: Connection, md: MessageDescriptor) -> None:
         """Set the origin context: which application put the message, and when."""
         md.put_appl_type = mq.MQAT_UNIX
-        md.put_appl_name = connection.appl_name.encode("latin-1", "replace")[:28].ljust(28)
+        md.put_appl_name = connection.appl_name_field
         md.put_date, md.put_time = self.put_date_and_time()
         md.appl_origin_data = b" " * 4
 

@@ -139,9 +139,9 @@ class GroupCursor:
                 if inhibited is not None:
                     raise inhibited
                 return None
-            if inhibited is not None:
-                self._connection.sleep(min(left_s, _INHIBITED_PAUSE_S))
-                left_s = deadline_s - time.monotonic()
+            # Also where there is no pause: an application's sleep may raise, to end a wait.
+            self._connection.sleep(min(left_s, _INHIBITED_PAUSE_S) if inhibited is not None else 0)
+            left_s = deadline_s - time.monotonic()
             if while_waiting is not None:
                 while_waiting()
 

@@ -61,21 +61,28 @@ def execute(q_mgr):
     return run
 
 
+def findings(result):
+    """Return what ``--check --json`` found."""
+    report = json.loads(result.stdout)
+    assert "findings" in report, report
+    return report["findings"]
+
+
 def test_what_is_printed_makes_what_check_looks_for(mqsc, execute):
     before = mqsc("all", *NAMES, "--check", "--json")
-    missing = [each["subject"] for each in json.loads(before.stdout)["findings"] if each["severity"] == "error"]
+    missing = [each["subject"] for each in findings(before) if each["severity"] == "error"]
     assert before.exit_code == MISSING
     assert {"queue PAYMENTS", "queue MQGROUPS.PUT.PAY.LOADER", "authorities of alice for PAYMENTS"} <= set(missing)
     execute(mqsc("all", *NAMES).stdout)
     after = mqsc("all", *NAMES, "--check", "--json")
-    assert [each for each in json.loads(after.stdout)["findings"] if each["severity"] != "ok"] == []
+    assert [each for each in findings(after) if each["severity"] != "ok"] == []
     assert after.exit_code == DONE
 
 
 def test_check_says_what_differs_and_how_to_mend_it(mqsc, execute):
     execute("ALTER QMODEL('MQGROUPS.STATUS.MODEL') SHARE DEFTYPE(TEMPDYN)")
     result = mqsc("status", "--check", "--json")
-    (wrong,) = (each for each in json.loads(result.stdout)["findings"] if each["severity"] != "ok")
+    (wrong,) = (each for each in findings(result) if each["severity"] != "ok")
     assert (result.exit_code, wrong["found"]) == (
         WARNING,
         "DEFTYPE(TEMPDYN) and not DEFTYPE(PERMDYN), SHARE and not NOSHARE",

@@ -15,10 +15,9 @@ from mqgroups.embedded.wire.frames import (
     MAX_BODY_LENGTH,
     FrameError,
     FrameReader,
-    decode_fields,
+    Layout,
     decode_reply,
     decode_request,
-    encode_fields,
     encode_reply,
     encode_request,
 )
@@ -54,12 +53,12 @@ def test_decoding_is_the_inverse_of_encoding(verb, data):
 
 @given(values=values_of(BY_NAME["MQPUT"].request), cut=st.integers(0, 10_000), more=st.binary(min_size=1, max_size=9))
 def test_a_body_cut_short_or_too_long_is_no_body(values, cut, more):
-    fields = BY_NAME["MQPUT"].request
-    body = b"".join(encode_fields(fields, values))
+    layout = Layout(BY_NAME["MQPUT"].request)
+    body = layout.encode(values)
     with pytest.raises(FrameError):
-        decode_fields(fields, body[: cut % len(body)])
+        layout.decode(body[: cut % len(body)])
     with pytest.raises(FrameError):
-        decode_fields(fields, body + more)
+        layout.decode(body + more)
 
 
 @given(body=st.binary(max_size=200), code=st.integers(0, 65_535))
@@ -68,12 +67,12 @@ def test_any_bytes_decode_or_are_refused(body, code):
         verb, values = decode_request(code, body)
     except FrameError:
         return
-    assert b"".join(encode_fields(verb.request, values)) == body
+    assert Layout(verb.request).encode(values) == body
 
 
 def test_values_that_do_not_fit_the_table_are_refused():
     with pytest.raises(FrameError, match="2 fields"):
-        encode_fields((Field("a", "i32"), Field("b", "blob")), [1])
+        Layout((Field("a", "i32"), Field("b", "blob"))).encode([1])
 
 
 def test_a_reply_without_codes_is_refused():

@@ -6,7 +6,7 @@ import math
 import struct
 
 import pytest
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mqgroups.embedded.properties import rfh2
@@ -305,7 +305,7 @@ def test_next_with_another_name_starts_anew():
 
 def test_deleting_under_the_cursor_leaves_it_before_the_next():
     some = PropertySet(map(prop, ["a", "b", "c"]))
-    some.move_cursor(1, "%")
+    some.move_cursor(some.inquire("b")[0], "%")
     some.delete_under_cursor()
     assert refusal(some.delete_under_cursor) == mq.MQRC_PROPERTY_NOT_AVAILABLE
     assert refusal(some.inquire, "%", mq.MQIMPO_INQ_PROP_UNDER_CURSOR) == mq.MQRC_PROPERTY_NOT_AVAILABLE
@@ -318,12 +318,106 @@ def test_setting_around_the_cursor():
     some = PropertySet(map(prop, ["a", "c"]))
     for how in (mq.MQSMPO_SET_PROP_BEFORE_CURSOR, mq.MQSMPO_SET_PROP_AFTER_CURSOR, mq.MQSMPO_SET_PROP_UNDER_CURSOR):
         assert refusal(some.set, prop("x"), how) == mq.MQRC_PROPERTY_NOT_AVAILABLE
-    some.move_cursor(1, "%")
+    some.move_cursor(some.inquire("c")[0], "%")
     some.set(prop("b"), mq.MQSMPO_SET_PROP_BEFORE_CURSOR)
     some.set(prop("d"), mq.MQSMPO_SET_PROP_AFTER_CURSOR)
     some.set(prop("C"), mq.MQSMPO_SET_PROP_UNDER_CURSOR)
     assert names(some) == ["a", "b", "C", "d"]
     assert some.inquire("%", mq.MQIMPO_INQ_PROP_UNDER_CURSOR)[1] == prop("C")
+
+
+class Listed:
+    """The same as a list, step by step. The cursor is an index, or between two properties when its own was deleted."""
+
+    def __init__(self):
+        self.properties, self.cursor, self.deleted = [], None, False
+
+    def find(self, path, start=0):
+        return next((at for at in range(start, len(self.properties)) if self.properties[at].path == path), None)
+
+    def set(self, new, how):
+        at = self.find(new.path)
+        if how == mq.MQSMPO_SET_FIRST and at is not None:
+            self.properties[at] = new
+        elif how in (mq.MQSMPO_SET_FIRST, mq.MQSMPO_APPEND_PROPERTY):
+            shares = [at for at, one in enumerate(self.properties) if one.path[:1] == new.path[:1]]
+            deeper = [at for at in shares if self.properties[at].path[:2] == new.path[:2] and len(new.path) > 2]
+            self.insert((deeper or shares or [len(self.properties) - 1])[-1] + 1, new)
+        elif self.cursor is not None and not self.deleted:
+            if how == mq.MQSMPO_SET_PROP_UNDER_CURSOR:
+                self.properties[self.cursor] = new
+            else:
+                self.insert(self.cursor + (how == mq.MQSMPO_SET_PROP_AFTER_CURSOR), new)
+
+    def insert(self, at, new):
+        self.properties.insert(at, new)
+        if self.cursor is not None and at <= self.cursor:
+            self.cursor += 1
+
+    def inquire(self, goes_on):
+        start = self.cursor + (not self.deleted) if goes_on and self.cursor is not None else 0
+        if start < len(self.properties):
+            self.cursor, self.deleted = start, False
+
+    def delete(self, at):
+        if at is None:
+            return
+        del self.properties[at]
+        if self.cursor == at:
+            self.deleted = True
+        elif self.cursor is not None and at < self.cursor:
+            self.cursor -= 1
+
+
+steps = st.one_of(
+    st.tuples(
+        st.just("set"),
+        st.sampled_from(["a", "b", "x.p.one", "x.p.two", "x.q.one", "x.r", "y.z"]),
+        st.sampled_from(
+            [
+                mq.MQSMPO_SET_FIRST,
+                mq.MQSMPO_APPEND_PROPERTY,
+                mq.MQSMPO_SET_PROP_UNDER_CURSOR,
+                mq.MQSMPO_SET_PROP_BEFORE_CURSOR,
+                mq.MQSMPO_SET_PROP_AFTER_CURSOR,
+            ]
+        ),
+    ),
+    st.tuples(st.just("inquire"), st.booleans()),
+    st.tuples(st.just("delete"), st.sampled_from(["a", "x.p.one", "y.z"])),
+    st.just(("delete under cursor",)),
+)
+
+
+@pytest.mark.parametrize("room", [1 << 16, 4])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(steps, max_size=25))
+def test_any_walk_is_that_over_a_list(monkeypatch, room, steps):
+    """With little room between places they are often laid out anew."""
+    monkeypatch.setattr("mqgroups.embedded.properties.sets._ROOM", room)
+    some, listed = PropertySet(), Listed()
+    for number, (what, *given_values) in enumerate(steps):
+        if what == "set":
+            new = prop(given_values[0], str(number))
+            refusal(some.set, new, given_values[1])
+            listed.set(new, given_values[1])
+        elif what == "inquire":
+            how = mq.MQIMPO_INQ_NEXT if given_values[0] else mq.MQIMPO_INQ_FIRST
+            if refusal(some.inquire, "%", how) is None:
+                some.move_cursor(some.inquire("%", how)[0], "%")
+            listed.inquire(given_values[0])
+        elif what == "delete":
+            at = listed.find(path_of(given_values[0]))
+            assert some.delete(path_of(given_values[0])) == (at is not None)
+            listed.delete(at)
+        elif refusal(some.delete_under_cursor) is None:
+            listed.delete(listed.cursor)
+        assert list(some) == listed.properties
+        assert len(some) == len(listed.properties)
+        for name in ("a", "x.q.one"):
+            at = listed.find(path_of(name))
+            found = None if refusal(some.inquire, name) else some.inquire(name)[1]
+            assert found == (None if at is None else listed.properties[at])
 
 
 def test_actions_copy_what_the_copy_options_say():

@@ -18,7 +18,7 @@ from mqgroups.embedded.calls.get_call import Get
 from mqgroups.embedded.messages.waiting import Turn, WaitingCall, WaitingCalls, Wanted
 from mqgroups.embedded.objects.attributes import LOCAL
 from mqgroups.embedded.serve.start_up import started
-from mqgroups.embedded.wire.structures import GetMessageOptions, MessageDescriptor
+from mqgroups.embedded.wire.structures import GetMessageOptions, SearchDescriptor
 from mqgroups.mqi import structures
 from mqgroups.mqi.constants import (
     MQGMO_ALL_MSGS_AVAILABLE,
@@ -96,9 +96,9 @@ class Place:
         """Let a call wait if there is nothing for it."""
         connection, hobj = self._handle(again)
         gmo = structures.gmo(options | MQGMO_WAIT, match_options=match, wait_interval_ms=MQWI_UNLIMITED)
-        md = MessageDescriptor(bytes(structures.md(**fields)))
+        md = SearchDescriptor(bytes(structures.md(**fields)))
         try:
-            call = self.last = Get(self.q_mgr, connection, hobj, md, GetMessageOptions(bytes(gmo)), 9)
+            call = self.last = Get(self.q_mgr, connection, hobj, md, GetMessageOptions.read(bytes(gmo)), 9)
             with self.q_mgr.lock:
                 found = call.attempt()
                 if found is None:

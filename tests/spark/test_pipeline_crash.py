@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from itertools import count
 from pathlib import Path
@@ -19,6 +20,8 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 
+from examples.pipeline.cluster import SparkCluster
+from examples.pipeline.disturbance import Disturbance, Disturber, Kind
 from examples.pipeline.driver import Driver, Point
 from mqgroups.mqi import constants as mqi
 from tests.fix_groups import Found
@@ -68,6 +71,8 @@ POINTS = (
     Point(3, "quarantine"),
     Point(3, "done"),
 )
+# What a cluster's executors have to be told; workers of Spark's own have none of it.
+OF_EXECUTORS = ("LD_LIBRARY_PATH", "MQGROUPS_LIBMQM", "MQGROUPS_MQI", "MQGROUPS_ACCESS_KEY", "TEST_MQ_PASSWORD")
 # In the middle of a micro-batch: one output is written, the others are not.
 SAMPLE = (Point(1, "parquet"), Point(3, "quarantine"))
 # Groups of ten, known by their tens; of the last one a message is no row.
@@ -168,10 +173,17 @@ def test_a_pipeline_that_fails_ends_with_1_and_one_sentence(pipeline):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.skipif(not ALL_KILLS, reason="needs MQGROUPS_PIPELINE_KILLS=all: three JVMs (make faults-spark)")
-def test_a_cluster_of_two_executors_does_the_same(pipeline):
-    import pyspark
-
-    pipeline.environment["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
-    assert not pipeline.driver("--master", "local-cluster[2,1,1024]").run()
+@pytest.mark.skipif(not ALL_KILLS, reason="needs MQGROUPS_PIPELINE_KILLS=all: six JVMs (make faults-spark)")
+def test_a_cluster_that_loses_an_executor_and_a_worker_does_the_same(pipeline, spark_environment, tmp_path):
+    at = {Kind.EXECUTOR: Point(0, "counted"), Kind.WORKER: Point(2, "began", 0.3)}
+    planned = [Disturbance(kind, point, 0.5) for kind, point in at.items()]
+    with SparkCluster(tmp_path / "spark") as cluster:
+        # The queue manager belongs to all tests, so it is not killed.
+        disturber = Disturber(planned, cluster, None, lambda _: None, time.sleep)  # type: ignore[arg-type]  # see above
+        of_executors = {name: spark_environment[name] for name in OF_EXECUTORS if name in spark_environment}
+        settings = cluster.settings({**of_executors, "PYTHONPATH": pipeline.environment["PYTHONPATH"]})
+        words = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+        command = pipeline.command("--available-now", "--master", cluster.url, *words)
+        assert not Driver(command, pipeline.environment, tmp_path / "log", disturber.reported).run()
+    assert disturber.left == []
     pipeline.check()

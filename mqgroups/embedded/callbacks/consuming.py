@@ -19,7 +19,7 @@ from mqgroups.embedded.properties.message_handle import MessageHandle
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire.structures import (
     GetMessageOptions,
-    MessageDescriptor,
+    SearchDescriptor,
     StructureError,
     text_field,
     version_of,
@@ -106,7 +106,7 @@ def deregister(connection: Connection, hobj: int, *, closed: bool = False) -> No
 
 def _forget_message_handle(connection: Connection, callback: Callback) -> None:
     if callback.gmo:
-        connection.message_handles.pop(GetMessageOptions(callback.gmo).msg_handle, None)
+        connection.message_handles.pop(GetMessageOptions.read(callback.gmo).msg_handle, None)
 
 
 def _register(
@@ -166,7 +166,7 @@ def _checked(q_mgr: QueueManager, connection: Connection, callback: Callback) ->
     """Check descriptor and options as MQGET would, and complete the options to the version that callbacks see."""
     connection.queue_handle(callback.hobj)
     try:
-        gmo = GetMessageOptions(callback.gmo)
+        gmo = GetMessageOptions.read(callback.gmo)
     except StructureError as error:
         raise Failed(mq.MQRC_GMO_ERROR) from error
     wants_first_and_next = gmo.options & _FROM_THE_FIRST_ON == _FROM_THE_FIRST_ON
@@ -188,12 +188,13 @@ def _checked(q_mgr: QueueManager, connection: Connection, callback: Callback) ->
 
 def get_for(q_mgr: QueueManager, connection: Connection, callback: Callback) -> Get:
     """Return the MQGET that the next message for this consumer is got with; raises Failed for what MQGET refuses."""
-    gmo = GetMessageOptions(callback.gmo)
+    gmo = GetMessageOptions.read(callback.gmo)
     if gmo.options & _FROM_THE_FIRST_ON == _FROM_THE_FIRST_ON:
         # To the start of the queue, once, and on from there: unverified.
-        gmo.options &= ~(mq.MQGMO_BROWSE_FIRST if callback.browsed else mq.MQGMO_BROWSE_NEXT)
+        not_now = mq.MQGMO_BROWSE_FIRST if callback.browsed else mq.MQGMO_BROWSE_NEXT
+        gmo = replace(gmo, options=gmo.options & ~not_now)
     try:
-        md = MessageDescriptor(callback.md)
+        md = SearchDescriptor(callback.md)
     except StructureError as error:
         raise Failed(mq.MQRC_MD_ERROR) from error
     return Get(q_mgr, connection, callback.hobj, md, gmo, callback.max_msg_length)

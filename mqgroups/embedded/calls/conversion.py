@@ -89,9 +89,9 @@ def convert(
 
 
 def converted_message(md: bytes, data: bytes, asked: tuple[int, int], buffer_length: int) -> tuple[bytes, bytes, int]:
-    """Return descriptor and data in the CCSID and Encoding asked for, or unchanged with the reason code."""
+    """Return descriptor and data in the Encoding and CCSID asked for, or unchanged with the reason code."""
     encoding, ccsid = describes_data(md)
-    target = (CCSID if asked[0] in (mq.MQCCSI_Q_MGR, mq.MQCCSI_APPL) else asked[0], asked[1])
+    target = (CCSID if asked[1] in (mq.MQCCSI_Q_MGR, mq.MQCCSI_APPL) else asked[1], asked[0])
     converted, reason = convert(data, md[32:40], (ccsid, encoding), target)
     if converted is not None and len(converted) > buffer_length:
         # It fitted before, so it counts as delivered, unconverted (reason code 2120).
@@ -103,6 +103,8 @@ def converted_message(md: bytes, data: bytes, asked: tuple[int, int], buffer_len
 
 def alike(parts: list[Message]) -> tuple[list[Message], int]:
     """Return the segments from the first on that can be put together, and why they are not all, or MQRC_NONE."""
+    if len(parts) == 1:
+        return parts, mq.MQRC_NONE
     first = describes_data(parts[0].md)
     for number, part in enumerate(parts):
         encoding, ccsid = describes_data(part.md)

@@ -24,7 +24,7 @@ from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.groups import View, Whole
 from mqgroups.embedded.messages.handle import Direction
 from mqgroups.embedded.messages.logical_order import IS_SEGMENT, Identity, after, departure, next_to_get, statuses
-from mqgroups.embedded.messages.queue import Match, Message
+from mqgroups.embedded.messages.queue import ANYTHING, Match, Message
 from mqgroups.embedded.messages.waiting import Turn, WaitingCall, Wanted
 from mqgroups.embedded.platform import Platform
 from mqgroups.embedded.properties.control import present
@@ -41,7 +41,7 @@ from mqgroups.embedded.wire.structures import (
     NO_GROUP,
     NO_ID,
     GetMessageOptions,
-    MessageDescriptor,
+    SearchDescriptor,
     as_only_segment,
     as_version_1,
     delivered_descriptor,
@@ -65,7 +65,7 @@ class Get:
         q_mgr: QueueManager,
         connection: Connection,
         hobj: int,
-        md: MessageDescriptor,
+        md: SearchDescriptor,
         gmo: GetMessageOptions,
         buffer_length: int,
     ) -> None:
@@ -112,6 +112,8 @@ class Get:
     def _match(self) -> Match:
         """Return what the match options select; MQMI_NONE, MQCI_NONE and MQGI_NONE match anything (topic q096750)."""
         chosen, md = self.gmo.match_options, self.md
+        if not chosen:
+            return ANYTHING
         return Match(
             msg_id=md.msg_id if chosen & mq.MQMO_MATCH_MSG_ID and md.msg_id != NO_ID else None,
             correl_id=md.correl_id if chosen & mq.MQMO_MATCH_CORREL_ID and md.correl_id != NO_ID else None,
@@ -135,7 +137,7 @@ class Get:
         """Return when this call looks among those that wait; one that locks is none that browses (q096780)."""
         if self.browses and not self.options & mq.MQGMO_LOCK:
             return Turn.BROWSE
-        return Turn.SPECIFIC if self._goes_on_with() is not None or self.match != Match() else Turn.GENERAL
+        return Turn.SPECIFIC if self._goes_on_with() is not None or self.match != ANYTHING else Turn.GENERAL
 
     def wanted(self, turn: Turn) -> Wanted:
         """Return what this call waits for."""
@@ -170,9 +172,10 @@ class Get:
     @property
     def inhibited(self) -> bool:
         """Whether MQGET is inhibited for the queue or for the alias that was opened."""
-        return any(
-            values is not None and values[mq.MQIA_INHIBIT_GET] == mq.MQQA_GET_INHIBITED
-            for values in (self.handle.opened_values, self.queue.values)
+        inhibited = mq.MQQA_GET_INHIBITED
+        opened = self.handle.opened_values
+        return self.queue.values[mq.MQIA_INHIBIT_GET] == inhibited or (
+            opened is not None and opened[mq.MQIA_INHIBIT_GET] == inhibited
         )
 
     def attempt(self) -> Found | None:
@@ -183,7 +186,8 @@ class Get:
         if self.inhibited:
             raise Failed(mq.MQRC_GET_INHIBITED)
         discard_expired(self.q_mgr, self.queue)
-        self.queue.marks.expire(time.monotonic(), self.q_mgr.mark_interval_ms())
+        if self.queue.marks.of_set:
+            self.queue.marks.expire(time.monotonic(), self.q_mgr.mark_interval_ms())
         parts = self._find()
         if parts is None:
             if self.options & MOVES_CURSOR:
@@ -329,14 +333,13 @@ class Get:
         if self.options & mq.MQGMO_COMPLETE_MSG and flags & IS_SEGMENT:
             # "The missing bytes are replaced by nulls": a report may have less data than the segment it is about.
             data = b"".join(part.data.ljust(part.extent, b"\0") for part in parts)
-        length = sum(part.extent for part in parts)
+        length = first.extent if len(parts) == 1 else sum(part.extent for part in parts)
         md, data, properties = present(md, data, first.properties, self.properties)
         if self.message_handle is not None:
             self.message_handle.fill(md, properties.in_handle)
         unconverted = 0
         if self.options & mq.MQGMO_CONVERT and len(data) <= self.buffer_length:
-            asked = (self.md.coded_char_set_id, self.md.encoding)
-            md, data, unconverted = converted_message(md, data, asked, self.buffer_length)
+            md, data, unconverted = converted_message(md, data, self.md.encoding_and_ccsid, self.buffer_length)
         md, data = properties.with_header(md, data)
         if self.md.version == 1:
             md, data = as_version_1(md, data)
@@ -375,6 +378,8 @@ class Get:
     def _leaves(self, message: Message, in_unit_of_work: bool) -> int:
         """Return the warning for a message that is not what the handle's group or logical message goes on with."""
         state = self.handle.states[Direction.GET]
+        if not state.unterminated:
+            return mq.MQRC_NONE
         if self.logical_order:
             self._check_unit_of_work(in_unit_of_work)
         identity = Identity(message.group_id, message.msg_seq_number, message.offset)

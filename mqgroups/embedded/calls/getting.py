@@ -19,7 +19,7 @@ from mqgroups.embedded.messages.waiting import WaitingCall
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire.structures import (
     GetMessageOptions,
-    MessageDescriptor,
+    SearchDescriptor,
     StructureError,
 )
 from mqgroups.mqi import constants as mq
@@ -30,13 +30,13 @@ def get(
 ) -> Answer:
     """MQGET (IBM MQ, topic "MQGET")."""
     try:
-        gmo = GetMessageOptions(gmo_raw)
+        gmo = GetMessageOptions.read(gmo_raw)
     except StructureError as error:
         raise Failed(mq.MQRC_GMO_ERROR) from error
     if gmo.options & mq.MQGMO_UNLOCK:
         return _unlock(q_mgr, connection, hobj, gmo)
     try:
-        md = MessageDescriptor(md_raw)
+        md = SearchDescriptor(md_raw)
     except StructureError as error:
         raise Failed(mq.MQRC_MD_ERROR) from error
     call = Get(q_mgr, connection, hobj, md, gmo, buffer_length)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from mqgroups.embedded.answer import Failed
 from mqgroups.embedded.messages.logical_order import IN_GROUP, IS_SEGMENT
 from mqgroups.embedded.objects.attributes import Value
@@ -18,28 +20,37 @@ _MSG_TYPES = frozenset({mq.MQMT_REQUEST, mq.MQMT_REPLY, mq.MQMT_REPORT, mq.MQMT_
 
 def resolve_descriptor(md: MessageDescriptor, persistence: Value, priority: Value) -> int:
     """Check the fields that have nothing to do with groups and fill in the defaults; returns a warning or 0."""
-    warning = check_report(md.report)
-    if md.msg_type not in _MSG_TYPES and not mq.MQMT_APPL_FIRST <= md.msg_type <= mq.MQMT_APPL_LAST:
-        raise Failed(mq.MQRC_MSG_TYPE_ERROR)
     md.reply_to_q = blank_padded(md.reply_to_q, 48)
     md.reply_to_q_mgr = blank_padded(md.reply_to_q_mgr, 48)
     md.format = blank_padded(md.format, 8)
-    wants_reply = md.msg_type == mq.MQMT_REQUEST or wants_reply_queue(md.report)
-    if wants_reply and not md.reply_to_q.strip():
-        raise Failed(mq.MQRC_MISSING_REPLY_TO_Q)
-    if md.expiry <= 0 and md.expiry != mq.MQEI_UNLIMITED:
-        raise Failed(mq.MQRC_EXPIRY_ERROR)
-    if not 0 <= md.feedback <= mq.MQFB_APPL_LAST:
-        raise Failed(mq.MQRC_FEEDBACK_ERROR)
+    warning = _check(md.report, md.msg_type, md.expiry, md.feedback, md.persistence, md.priority, md.reply_to_q)
     if md.persistence == mq.MQPER_PERSISTENCE_AS_Q_DEF:
         md.persistence = persistence
-    elif md.persistence not in (mq.MQPER_PERSISTENT, mq.MQPER_NOT_PERSISTENT):
-        raise Failed(mq.MQRC_PERSISTENCE_ERROR)
     if md.priority == mq.MQPRI_PRIORITY_AS_Q_DEF:
         md.priority = priority
-    elif md.priority < 0:
+    return warning
+
+
+@lru_cache
+def _check(
+    report: int, msg_type: int, expiry: int, feedback: int, persistence: int, priority: int, reply_to_q: bytes
+) -> int:
+    """Check what most messages of a program have in common; what passed once is not checked again."""
+    warning = check_report(report)
+    if msg_type not in _MSG_TYPES and not mq.MQMT_APPL_FIRST <= msg_type <= mq.MQMT_APPL_LAST:
+        raise Failed(mq.MQRC_MSG_TYPE_ERROR)
+    wants_reply = msg_type == mq.MQMT_REQUEST or wants_reply_queue(report)
+    if wants_reply and not reply_to_q.strip():
+        raise Failed(mq.MQRC_MISSING_REPLY_TO_Q)
+    if expiry <= 0 and expiry != mq.MQEI_UNLIMITED:
+        raise Failed(mq.MQRC_EXPIRY_ERROR)
+    if not 0 <= feedback <= mq.MQFB_APPL_LAST:
+        raise Failed(mq.MQRC_FEEDBACK_ERROR)
+    if persistence not in (mq.MQPER_PERSISTENCE_AS_Q_DEF, mq.MQPER_PERSISTENT, mq.MQPER_NOT_PERSISTENT):
+        raise Failed(mq.MQRC_PERSISTENCE_ERROR)
+    if priority < 0 and priority != mq.MQPRI_PRIORITY_AS_Q_DEF:
         raise Failed(mq.MQRC_PRIORITY_ERROR)
-    elif md.priority > MAX_PRIORITY:
+    if priority > MAX_PRIORITY:
         # The message is put at the highest priority there is and keeps what it came with (reason code 2049).
         warning = mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM
     return warning

@@ -16,7 +16,8 @@ from mqgroups.embedded.objects.kinds import Kind
 from mqgroups.embedded.objects.others import CatalogueError
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.readings import ANOTHERS_TEMPORARY_QUEUE, BROWSING_EXCLUSIVE, OWN_INPUT_IS_NOT_IN_THE_WAY
-from mqgroups.embedded.wire.structures import ObjectDescriptor, StructureError
+from mqgroups.embedded.wire.object_descriptors import ObjectDescriptor
+from mqgroups.embedded.wire.structures import StructureError
 from mqgroups.mqi import constants as mq
 
 _BIND = mq.MQOO_BIND_ON_OPEN | mq.MQOO_BIND_NOT_FIXED | mq.MQOO_BIND_ON_GROUP
@@ -179,6 +180,8 @@ def open_queue(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor
         creates_dynamic=created,
         default_put_response=default_put_response,
     )
+    if created:
+        queue.created_by = handle.hobj
     if options & mq.MQOO_CO_OP:
         queue.marks.join(handle)
     return handle, queue
@@ -207,7 +210,7 @@ def _check_sharing(q_mgr: QueueManager, connection: Connection, queue: Queue, op
         _refuse(q_mgr.readings[BROWSING_EXCLUSIVE])
     is_temporary = queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC
     if is_temporary and not created and options & (INPUT | mq.MQOO_BROWSE):
-        own = any(handle.creates_dynamic and handle.queue is queue for handle in connection.handles.values())
+        own = queue.created_by in connection.handles
         _refuse(mq.MQRC_NONE if own else q_mgr.readings[ANOTHERS_TEMPORARY_QUEUE])
 
 

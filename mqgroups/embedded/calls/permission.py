@@ -23,7 +23,7 @@ from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import INPUT, Handle
 from mqgroups.embedded.objects.attributes import MODEL
 from mqgroups.embedded.queue_manager import QueueManager
-from mqgroups.embedded.wire.structures import ObjectDescriptor
+from mqgroups.embedded.wire.object_descriptors import ObjectDescriptor
 from mqgroups.mqi import constants as mq
 
 CLUSTER_TRANSMISSION_QUEUE = "SYSTEM.CLUSTER.TRANSMIT.QUEUE"

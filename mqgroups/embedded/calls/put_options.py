@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from mqgroups.embedded.answer import Failed
 from mqgroups.embedded.calls.context import PASSES, SETS
 from mqgroups.embedded.calls.opening import at_most_one
@@ -43,14 +45,18 @@ def put_structures(md_raw: bytes, pmo_raw: bytes) -> tuple[MessageDescriptor, Pu
     except StructureError as error:
         raise Failed(mq.MQRC_MD_ERROR) from error
     try:
-        return md, PutMessageOptions(pmo_raw)
+        return md, PutMessageOptions.read(pmo_raw)
     except StructureError as error:
         raise Failed(mq.MQRC_PMO_ERROR) from error
 
 
 def check_put_options(pmo: PutMessageOptions) -> None:
     """Raise Failed for MQPMO options that IBM MQ refuses (topic q103830) or that are not here yet."""
-    options = pmo.options
+    _check(pmo.options, pmo.recs_present)
+
+
+@lru_cache
+def _check(options: int, recs_present: int) -> None:
     if (
         options & ~_KNOWN
         or not at_most_one(options, _SYNCPOINTS)
@@ -58,5 +64,5 @@ def check_put_options(pmo: PutMessageOptions) -> None:
         or not at_most_one(options, _CONTEXTS)
     ):
         raise Failed(mq.MQRC_OPTIONS_ERROR)
-    if options & _NOT_YET or pmo.recs_present:
+    if options & _NOT_YET or recs_present:
         raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)

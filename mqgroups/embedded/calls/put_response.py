@@ -99,7 +99,7 @@ def failed_untold(
     destination, default_persistence = _destination(q_mgr, handle.opened_name if handle is not None else "")
     connection.put_status = connection.put_status.after(mq.MQCC_FAILED, reason, destination)
     try:
-        md, pmo = MessageDescriptor(md_raw), PutMessageOptions(pmo_raw)
+        md, pmo = MessageDescriptor(md_raw), PutMessageOptions.read(pmo_raw)
     except StructureError:
         # No unit of work is spoken of.
         pass

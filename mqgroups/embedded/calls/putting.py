@@ -39,10 +39,10 @@ from mqgroups.embedded.reports.reports import (
     is_confirmed,
     reports_on_arrival,
 )
+from mqgroups.embedded.wire.object_descriptors import ObjectDescriptor
 from mqgroups.embedded.wire.structures import (
     NO_ID,
     MessageDescriptor,
-    ObjectDescriptor,
     PutMessageOptions,
     StructureError,
     blank_padded,
@@ -153,6 +153,9 @@ def _make_visible(q_mgr: QueueManager, messages: list[Message]) -> None:
             forget(messages)
         raise
     with q_mgr.lock:
+        if len(messages) == 1:
+            messages[0].queue.make_available(messages)
+            return
         for queue, together in itertools.groupby(messages, lambda message: message.queue):
             queue.make_available(tuple(together))
 
@@ -214,8 +217,8 @@ def _put(
     properties = read_properties()
 
     state = handle.states[Direction.PUT]
-    precedence = q_mgr.readings[PRECEDENCE]
     if logical_order:
+        precedence = q_mgr.readings[PRECEDENCE]
         refusal = put_refusal(state, md.msg_flags, precedence, persistent=persistent, in_unit_of_work=in_unit_of_work)
         if refusal:
             raise Failed(refusal)
@@ -224,6 +227,7 @@ def _put(
         given = Identity(md.group_id, md.msg_seq_number, md.offset)
         identity = put_as_given(given, md.msg_flags)
         if state.logical_order:
+            precedence = q_mgr.readings[PRECEDENCE]
             left = departure(
                 state, identity, md.msg_flags, precedence, persistent=persistent, in_unit_of_work=in_unit_of_work
             )
@@ -240,9 +244,10 @@ def _put(
         away = target if target.is_away else None
     if md.msg_flags & IS_SEGMENT and not q_mgr.platform.takes_segments(queue.values[mq.MQIA_INDEX_TYPE]):
         raise Failed(mq.MQRC_SEGMENTS_NOT_SUPPORTED)
-    duplicate = q_mgr.readings[DUPLICATE_NUMBER]
-    if duplicate and away is None and _is_there(queue, identity, md.msg_flags):
-        raise Failed(duplicate)
+    if md.msg_flags & (IN_GROUP | IS_SEGMENT) and away is None:
+        duplicate = q_mgr.readings[DUPLICATE_NUMBER]
+        if duplicate and _is_there(queue, identity):
+            raise Failed(duplicate)
     pieces = _pieces(queue, md, body)
     # Segments may take the depth beyond MAXDEPTH (topic "CurrentQDepth").
     if queue.depth >= queue.integer(mq.MQIA_MAX_Q_DEPTH):
@@ -259,7 +264,7 @@ def _put(
         identity = Identity(q_mgr.new_identifier(), identity.msg_seq_number, identity.offset)
     messages = _messages(q_mgr, connection, queue, md, pmo, identity, pieces)
     messages[0].properties = properties
-    extent = sum(message.extent for message in messages)
+    extent = messages[0].extent if len(messages) == 1 else sum(message.extent for message in messages)
     if away is not None:
         messages = [away.transmitted(message, q_mgr.new_identifier()) for message in messages]
     if caller is not None:
@@ -289,9 +294,9 @@ def _put(
     return warning, messages + reports, names
 
 
-def _is_there(queue: Queue, identity: Identity, msg_flags: int) -> bool:
+def _is_there(queue: Queue, identity: Identity) -> bool:
     """Whether a message with this GroupId, number and offset can be got from the queue."""
-    group = queue.groups.get(identity.group_id) if msg_flags & (IN_GROUP | IS_SEGMENT) else None
+    group = queue.groups.get(identity.group_id)
     return group is not None and group.find(identity.msg_seq_number, identity.offset) is not None
 
 

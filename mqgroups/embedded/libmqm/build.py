@@ -44,6 +44,8 @@ _SOURCES = Path(__file__).parent
 _PACKAGED = _SOURCES / "built"
 _DIGEST = "digest"
 _FLAGS = "-std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -pthread".split()
+# With -Bsymbolic the forwarders of the library call its own verbs, also where another build of it is loaded already.
+_FLAGS += ["-Wl,-Bsymbolic"]
 # What the dynamic loader knows the libraries by; both bindings name these.
 CLIENT_LIBRARY = "libmqic_r.so"
 SERVER_LIBRARY = "libmqm_r.so"
@@ -290,7 +292,29 @@ def _declaration(field: Field) -> str:
 
 
 def _sends(verb: Verb) -> str:
-    return "".join(f"    request_{field.kind}(&request, {field.name});\n" for field in verb.request)
+    numbers = [
+        f"    request_i32(&request, (int32_t){field.name}.length);\n"
+        if field.kind == "blob"
+        else f"    request_{field.kind}(&request, {field.name});\n"
+        for field in verb.request
+    ]
+    blobs = [f"    request_blob(&request, {field.name});\n" for field in verb.request if field.kind == "blob"]
+    return "".join(numbers + blobs)
+
+
+def _reads(verb: Verb) -> str:
+    numbers = [
+        f"    uint32_t length_of_{field.name} = (uint32_t)reply_i32(&reply);\n"
+        if field.kind == "blob"
+        else f"    answer->{field.name} = reply_{field.kind}(&reply);\n"
+        for field in verb.reply
+    ]
+    blobs = [
+        f"    answer->{field.name} = reply_blob(&reply, length_of_{field.name});\n"
+        for field in verb.reply
+        if field.kind == "blob"
+    ]
+    return "".join(numbers + blobs)
 
 
 def _post_function(verb: Verb, parameters: Sequence[str]) -> str:
@@ -311,7 +335,6 @@ def _call_function(verb: Verb) -> str:
         parameters.append(f"struct answer_{verb.name} *answer")
     if verb.name in POSTED:
         return _post_function(verb, parameters[:-2])
-    reads = "".join(f"    answer->{field.name} = reply_{field.kind}(&reply);\n" for field in verb.reply)
     asked = {field.name for field in verb.request}
     checks = "".join(
         f" && is_answer_to({field.name}, answer->{field.name})"
@@ -324,6 +347,6 @@ def _call_function(verb: Verb) -> str:
         f"{_sends(verb)}"
         f"    if (!wire_call(wire, {verb.code}, &request, &reply)) {{\n        return false;\n    }}\n"
         "    *comp = reply_i32(&reply);\n    *reason = reply_i32(&reply);\n"
-        f"{reads}"
+        f"{_reads(verb)}"
         f"    return reply_is_whole(&reply, *comp){checks};\n}}\n"
     )

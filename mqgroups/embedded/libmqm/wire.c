@@ -36,8 +36,7 @@ static struct wire *open_wires;
 
 void request_begin(struct request *request) {
     request->small_length = HEADER_LENGTH;
-    request->piece_start = 0;
-    request->piece_count = 0;
+    request->piece_count = 1;
     request->body_length = 0;
 }
 
@@ -47,26 +46,14 @@ static void put_small(struct request *request, const void *value, size_t length)
     request->body_length += length;
 }
 
-/* Make what was gathered in `small` since the last piece a piece of its own. */
-static void end_small_piece(struct request *request) {
-    if (request->small_length > request->piece_start) {
-        request->pieces[request->piece_count].iov_base = request->small + request->piece_start;
-        request->pieces[request->piece_count].iov_len = request->small_length - request->piece_start;
-        request->piece_count++;
-        request->piece_start = request->small_length;
-    }
-}
-
 void request_i32(struct request *request, int32_t value) { put_small(request, &value, sizeof value); }
 
 void request_i64(struct request *request, int64_t value) { put_small(request, &value, sizeof value); }
 
 void request_blob(struct request *request, struct blob value) {
-    put_small(request, &value.length, sizeof value.length);
     if (value.length == 0) {
         return;
     }
-    end_small_piece(request);
     request->pieces[request->piece_count].iov_base = (void *)value.data;
     request->pieces[request->piece_count].iov_len = value.length;
     request->piece_count++;
@@ -101,8 +88,7 @@ int64_t reply_i64(struct reply *reply) {
     return value;
 }
 
-struct blob reply_blob(struct reply *reply) {
-    uint32_t length = (uint32_t)reply_i32(reply);
+struct blob reply_blob(struct reply *reply, uint32_t length) {
     const uint8_t *at = take(reply, length);
     return (struct blob){at, at == NULL ? 0 : length};
 }
@@ -313,7 +299,8 @@ static bool send_request(struct wire *wire, uint16_t code, struct request *reque
     memcpy(request->small, &body_length, 4);
     memcpy(request->small + 4, &code, 2);
     memcpy(request->small + 6, &serial, 2);
-    end_small_piece(request);
+    request->pieces[0].iov_base = request->small;
+    request->pieces[0].iov_len = request->small_length;
     pthread_mutex_lock(&wire->sending);
     bool sent = send_all(wire, request->pieces, request->piece_count);
     pthread_mutex_unlock(&wire->sending);

@@ -34,12 +34,11 @@ struct wire {
     pthread_mutex_t sending; /* so that wire_notify does not cut a request in two */
 };
 
-/* A request being gathered: small fields are copied to `small`, blobs are only pointed at. */
+/* A request being gathered: the header and all numbers are copied to `small`, the first piece; blobs are only pointed at. */
 struct request {
     uint8_t small[8 + WIRE_MAX_FIELDS * 8];
     size_t small_length;
-    size_t piece_start;
-    struct iovec pieces[2 * WIRE_MAX_FIELDS + 1];
+    struct iovec pieces[WIRE_MAX_FIELDS + 1];
     int piece_count;
     uint64_t body_length;
 };
@@ -51,6 +50,7 @@ struct reply {
     bool bad;
 };
 
+/* Numbers, the length of each blob among them, come before all blobs. */
 void request_begin(struct request *request);
 void request_i32(struct request *request, int32_t value);
 void request_i64(struct request *request, int64_t value);
@@ -58,7 +58,7 @@ void request_blob(struct request *request, struct blob value);
 
 int32_t reply_i32(struct reply *reply);
 int64_t reply_i64(struct reply *reply);
-struct blob reply_blob(struct reply *reply);
+struct blob reply_blob(struct reply *reply, uint32_t length);
 
 /* Whether the reply held its fields and nothing else, and `comp` is one of the completion codes. */
 bool reply_is_whole(const struct reply *reply, int32_t comp);

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from sortedcontainers import SortedDict
 
@@ -39,9 +38,11 @@ class Whole(enum.Enum):
     LOGICAL_MESSAGE = "its logical message"
     GROUP = "its group"
 
+    # Enum's own hashes the name, in Python.
+    __hash__ = object.__hash__
 
-@dataclass(frozen=True, slots=True)
-class View:
+
+class View(NamedTuple):
     """A selection of available messages.
 
     Attributes:

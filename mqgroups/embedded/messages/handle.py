@@ -17,6 +17,9 @@ INPUT = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
 class Direction(enum.Enum):
     """The three sets of group and segment information that a handle keeps apart."""
 
+    # Enum's own hashes the name, in Python; every call looks states up several times.
+    __hash__ = object.__hash__
+
     PUT = "put"
     GET = "get"
     BROWSE = "browse"

@@ -27,7 +27,7 @@ class Identifiers:
 
     def identifier(self) -> bytes:
         """Return 24 bytes that no message or group had before."""
-        serial = self.serial()
+        serial = next(self._serial).to_bytes(8, "big")
         return self._prefix + serial if self._begin_with_name else serial + self._prefix
 
     def block(self) -> tuple[bytes, int, int]:

@@ -11,7 +11,8 @@ documents only that the first comes before the second; the rest is a reading, ``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from mqgroups.mqi import constants as mq
 
@@ -20,8 +21,7 @@ IS_SEGMENT = mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT
 GROUP_ID_NEEDED = IN_GROUP | IS_SEGMENT | mq.MQMF_SEGMENTATION_ALLOWED
 
 
-@dataclass(frozen=True, slots=True)
-class GroupState:
+class GroupState(NamedTuple):
     """What a handle keeps of its last successful call in one direction.
 
     ``current_group`` and ``current_logical_message`` say whether that call left one unterminated; ``length`` is the
@@ -47,8 +47,7 @@ class GroupState:
         return self.current_group or self.current_logical_message
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """Where a physical message belongs: GroupId, MsgSeqNumber, Offset."""
 
     group_id: bytes
@@ -57,6 +56,7 @@ class Identity:
 
 
 NEW_GROUP_ID = b""
+_IN_NO_GROUP = Identity(bytes(24), 1, 0)
 
 
 def stored_flags(msg_flags: int) -> int:
@@ -82,6 +82,11 @@ def after(
 
     A group ends with its last logical message, and if that one is segmented, with its last segment.
     """
+    if not msg_flags & GROUP_ID_NEEDED:
+        # Neither a group nor a logical message is open, as after most calls.
+        return GroupState(
+            *identity, length, False, False, False, in_unit_of_work, persistent, logical_order, destination
+        )
     segment_open = bool(msg_flags & IS_SEGMENT) and not msg_flags & mq.MQMF_LAST_SEGMENT
     last_msg = bool(msg_flags & mq.MQMF_LAST_MSG_IN_GROUP)
     return GroupState(
@@ -135,14 +140,14 @@ def put_in_logical_order(state: GroupState, msg_flags: int) -> Identity:
         return Identity(state.group_id, state.msg_seq_number + 1, 0)
     if msg_flags & GROUP_ID_NEEDED:
         return Identity(NEW_GROUP_ID, 1, 0)
-    return Identity(bytes(24), 1, 0)
+    return _IN_NO_GROUP
 
 
 def put_as_given(given: Identity, msg_flags: int) -> Identity:
     """Return what an MQPUT without MQPMO_LOGICAL_ORDER, or an MQPUT1, gives the message (Table 1, the rows that say
     No)."""
     if not msg_flags & GROUP_ID_NEEDED:
-        return Identity(bytes(24), 1, 0)
+        return _IN_NO_GROUP
     return Identity(
         given.group_id if any(given.group_id) else NEW_GROUP_ID,
         given.msg_seq_number if msg_flags & IN_GROUP else 1,
@@ -197,6 +202,7 @@ def close_warning(state: GroupState) -> int:
     return mq.MQRC_INCOMPLETE_MSG if state.current_logical_message else mq.MQRC_INCOMPLETE_GROUP
 
 
+@lru_cache
 def statuses(msg_flags: int) -> bytes:
     """Return GroupStatus, SegmentStatus and Segmentation of MQGMO for a message with these flags, three characters."""
     group = b"L" if msg_flags & mq.MQMF_LAST_MSG_IN_GROUP else b"G" if msg_flags & mq.MQMF_MSG_IN_GROUP else b" "

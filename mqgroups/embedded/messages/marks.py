@@ -19,8 +19,9 @@ class Marks:
 
     def __init__(self) -> None:
         self._of_handles: dict[object, set[object]] = {}
-        # When each was marked, the oldest mark first.
-        self._of_set: dict[object, float] = {}
+        self._by_handle: dict[object, dict[object, None]] = {}
+        # When each was marked for all handles that co-operate, the oldest mark first.
+        self.of_set: dict[object, float] = {}
         self._members: set[object] = set()
 
     def join(self, handle: object) -> None:
@@ -29,59 +30,68 @@ class Marks:
 
     def leave(self, handle: object) -> bool:
         """A handle was closed; returns whether messages lost a mark that others saw."""
-        for message in [message for message, handles in self._of_handles.items() if handle in handles]:
+        for message in list(self._by_handle.get(handle, ())):
             self.unmark(message, handle)
         if handle not in self._members:
             return False
         self._members.remove(handle)
-        if self._members or not self._of_set:
+        if self._members or not self.of_set:
             return False
-        self._of_set.clear()
+        self.of_set.clear()
         return True
 
     def mark(self, message: object, handle: object) -> None:
         """Mark a message for a handle."""
         self._of_handles.setdefault(message, set()).add(handle)
+        self._by_handle.setdefault(handle, {})[message] = None
 
     def unmark(self, message: object, handle: object) -> None:
         """Take the mark of a handle off a message, if there is one."""
-        handles = self._of_handles.get(message)
-        if handles is not None:
-            handles.discard(handle)
+        handles = self._of_handles.get(message, set())
+        if handle in handles:
+            handles.remove(handle)
             if not handles:
                 del self._of_handles[message]
+            self._forget(message, handle)
+
+    def _forget(self, message: object, handle: object) -> None:
+        marked = self._by_handle[handle]
+        del marked[message]
+        if not marked:
+            del self._by_handle[handle]
 
     def mark_for_set(self, message: object, now_s: float) -> None:
         """Mark a message for all handles that co-operate."""
-        self._of_set[message] = now_s
+        self.of_set[message] = now_s
 
     def unmark_for_set(self, message: object) -> bool:
         """Take that mark off a message; returns whether there was one."""
-        return self._of_set.pop(message, None) is not None
+        return self.of_set.pop(message, None) is not None
 
     def is_marked_for_set(self, message: object) -> bool:
         """Whether a message is marked for the handles that co-operate."""
-        return message in self._of_set
+        return message in self.of_set
 
     def is_marked_for(self, message: object, handle: object) -> bool:
         """Whether a message counts as marked for a handle: by itself, or by the set it belongs to."""
-        return handle in self._of_handles.get(message, ()) or (handle in self._members and message in self._of_set)
+        return handle in self._of_handles.get(message, ()) or (handle in self._members and message in self.of_set)
 
     def expire(self, now_s: float, interval_ms: int) -> None:
         """Take off the marks of the set that are older than the interval, MQMMBI_UNLIMITED for never."""
-        while self._of_set and interval_ms != mq.MQMMBI_UNLIMITED:
-            oldest = next(iter(self._of_set))
-            if now_s - self._of_set[oldest] < interval_ms / 1000:
+        while self.of_set and interval_ms != mq.MQMMBI_UNLIMITED:
+            oldest = next(iter(self.of_set))
+            if now_s - self.of_set[oldest] < interval_ms / 1000:
                 return
-            del self._of_set[oldest]
+            del self.of_set[oldest]
 
     def next_expiry_s(self, interval_ms: int) -> float | None:
         """Return when the next mark of the set is too old, None if that is never."""
-        if not self._of_set or interval_ms == mq.MQMMBI_UNLIMITED:
+        if not self.of_set or interval_ms == mq.MQMMBI_UNLIMITED:
             return None
-        return next(iter(self._of_set.values())) + interval_ms / 1000
+        return next(iter(self.of_set.values())) + interval_ms / 1000
 
     def forget(self, message: object) -> None:
         """A message left the queue."""
-        self._of_handles.pop(message, None)
-        self._of_set.pop(message, None)
+        for handle in self._of_handles.pop(message, ()):
+            self._forget(message, handle)
+        self.of_set.pop(message, None)

@@ -16,9 +16,8 @@ import itertools
 import struct
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from sortedcontainers import SortedDict
 
@@ -39,6 +38,9 @@ _ORIGINAL_LENGTH_OFFSET = 360
 # Arrival positions count up from 1 for the whole queue manager; 56 bits last for 70 million years at a million a
 # second.
 _POSITION_BITS = 56
+# Below so many it is not worth it to look for what is gone.
+_FEW = 1000
+_POSITIONS = (1 << _POSITION_BITS) - 1
 
 
 def order_key(priority: int, position: int) -> int:
@@ -47,7 +49,7 @@ def order_key(priority: int, position: int) -> int:
 
 
 class Message:
-    """A physical message. ``md`` is its version 2 descriptor, 364 bytes, whose backout count is not kept up to date.
+    """A physical message. ``md`` is its version 2 descriptor, 364 bytes, with backout count 0.
 
     ``properties`` are those that came through a message handle, as the variable part of an MQRFH2; they are no part of
     ``data``, whose length is the message's.
@@ -55,7 +57,6 @@ class Message:
 
     __slots__ = (
         "backout_count",
-        "correl_id",
         "data",
         "expires_at_s",
         "group_id",
@@ -63,11 +64,9 @@ class Message:
         "locked_by",
         "md",
         "msg_flags",
-        "msg_id",
         "msg_seq_number",
         "offset",
         "persistent",
-        "position",
         "properties",
         "queue",
     )
@@ -86,13 +85,10 @@ class Message:
         expires_at_s: float | None = None,
     ) -> None:
         self.queue = queue
-        self.position = position
         self.key = order_key(priority, position)
         self.md = md
         self.data = data
         self.properties = b""
-        self.msg_id = md[48:72]
-        self.correl_id = md[72:96]
         self.group_id, self.msg_seq_number, self.offset, self.msg_flags = group_fields
         self.persistent = persistent
         self.backout_count = backout_count
@@ -103,7 +99,21 @@ class Message:
     def move_to(self, position: int) -> None:
         """Take another place among messages of the same priority; the message must not be available."""
         self.key = order_key(self.key_priority, position)
-        self.position = position
+
+    @property
+    def msg_id(self) -> bytes:
+        """MsgId, 24 bytes."""
+        return self.md[48:72]
+
+    @property
+    def correl_id(self) -> bytes:
+        """CorrelId, 24 bytes."""
+        return self.md[72:96]
+
+    @property
+    def position(self) -> int:
+        """Its place in order of arrival, which no other message of the queue manager has."""
+        return self.key & _POSITIONS
 
     @property
     def key_priority(self) -> int:
@@ -136,8 +146,7 @@ class Message:
         return len(self.data)
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """What an MQGET selects by; None matches anything."""
 
     msg_id: bytes | None = None
@@ -170,6 +179,7 @@ class Match:
         )
 
 
+ANYTHING = Match()
 # Fields of a message that an MQGET selects by, the one that fewest messages share first.
 _SELECTED_BY = ("msg_id", "group_id", "correl_id", "msg_seq_number", "offset")
 # Messages in delivery order: all there are by their keys, or a few, for which making a dictionary would take longer than
@@ -199,6 +209,8 @@ class Queue:
         self.definition_type = definition_type
         self.created = time.localtime()
         self.deleted = False
+        # The number of the handle that made it, if it is dynamic; no other handle has it.
+        self.created_by: int | None = None
         # Its managed subscription is gone; it goes as soon as nobody uses it.
         self.abandoned = False
         self.held = 0
@@ -257,7 +269,9 @@ class Queue:
         """Count messages that were put, in a unit of work or not."""
         self.held += messages
         self.enqueued += messages
-        self.highest_depth = max(self.highest_depth, self.depth)
+        depth = self.depth
+        if depth > self.highest_depth:
+            self.highest_depth = depth
 
     def uncount(self, puts: int, gets: int) -> None:
         """Uncount what was put and got in a unit of work that has ended; ``held`` is already without what is gone.
@@ -285,7 +299,7 @@ class Queue:
             self.available[message.key] = message
             self.groups.add(message)
             if message.expires_at_s is not None:
-                heapq.heappush(self._expiring, (message.expires_at_s, message.key))
+                self._note_expiry(message.expires_at_s, message.key)
             if self._by_msg_id is not None:
                 self._by_msg_id.add(message.msg_id, message)
             if self._by_correl_id is not None and message.correl_id != NO_ID:
@@ -294,6 +308,13 @@ class Queue:
             self._let_look(messages)
         if self.on_arrival is not None:
             self.on_arrival()
+
+    def _note_expiry(self, expires_at_s: float, key: int) -> None:
+        heapq.heappush(self._expiring, (expires_at_s, key))
+        if len(self._expiring) > 2 * len(self.available) + _FEW:
+            # Most of these are got long before their time.
+            self._expiring = [each for each in self._expiring if each[1] in self.available]
+            heapq.heapify(self._expiring)
 
     def _let_look(self, arrived: Sequence[Message]) -> None:
         if len(self.waiting) <= len(arrived):
@@ -330,6 +351,8 @@ class Queue:
         They vanish when somebody looks for messages, not before; until then they count in ``depth`` (topic q097490).
         """
         expired: list[Message] = []
+        if not self._expiring:
+            return expired
         while self._expiring and self._expiring[0][0] <= now_s:
             _, key = heapq.heappop(self._expiring)
             message = self.available.get(key)
@@ -346,6 +369,8 @@ class Queue:
 
     def candidates(self, match: Match, after_key: int | None = None, view: View = ALL) -> Iterator[Message]:
         """Yield the available messages of a view that match, in delivery order, those behind ``after_key`` only."""
+        if match == ANYTHING:
+            return _select(self.groups.view(view), match, after_key)
         if match.msg_seq_number == 1 and match.offset == 0:
             view = View(True, view.whole)
         if not match.is_specific:
@@ -390,7 +415,8 @@ def _select(source: InOrder, match: Match, after_key: int | None) -> Iterator[Me
     if not isinstance(source, SortedDict):
         return (m for m in source if (after_key is None or m.key > after_key) and match.accepts(m))
     keys: Iterable[int] = source if after_key is None else source.irange(after_key, inclusive=(False, True))
-    return (source[key] for key in keys if match.accepts(source[key]))
+    found: Iterator[Message] = map(source.__getitem__, keys)
+    return found if match == ANYTHING else filter(match.accepts, found)
 
 
 def _identifiers(messages: Iterable[Message]) -> Iterable[Identifier]:

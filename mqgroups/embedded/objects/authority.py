@@ -145,11 +145,12 @@ class Authorities:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._records: dict[RecordKey, frozenset[str]] = {
-            RecordKey(object_type, profile, Entity(kind, name)): frozenset(words.split())
-            for object_type, profile, kind, name, words in store.authorities()
-        }
-        self._generic = {key for key in self._records if _is_generic(key.profile)}
+        self._records: dict[RecordKey, frozenset[str]] = {}
+        # The records of each profile; and those with generic profiles, by the type of object and the entity.
+        self._by_profile: dict[tuple[str, str], set[RecordKey]] = {}
+        self._generic: dict[tuple[str, Entity], set[RecordKey]] = {}
+        for object_type, profile, kind, name, words in store.authorities():
+            self._note(RecordKey(object_type, profile, Entity(kind, name)), frozenset(words.split()))
 
     def records(self) -> list[tuple[RecordKey, frozenset[str]]]:
         """Return all records in order."""
@@ -166,7 +167,8 @@ class Authorities:
 
     def delete(self, key: RecordKey) -> bool:
         """Delete a record; returns whether there was one."""
-        self._generic.discard(key)
+        self._by_profile.get((key.object_type, key.profile), set()).discard(key)
+        self._generic.get((key.object_type, key.entity), set()).discard(key)
         self._store.delete_authority(key.object_type, key.profile, key.entity.type, key.entity.name)
         return self._records.pop(key, None) is not None
 
@@ -177,7 +179,7 @@ class Authorities:
 
     def forget(self, object_type: str, name: str) -> None:
         """Delete the records of an object that is deleted; generic profiles stay."""
-        for key in [key for key in self._records if (key.object_type, key.profile) == (object_type, name)]:
+        for key in self._by_profile.pop((object_type, name), set()):
             self.delete(key)
 
     def of(self, user: str, object_type: str, name: str) -> frozenset[str]:
@@ -190,16 +192,16 @@ class Authorities:
         exact = self._records.get(RecordKey(object_type, name, entity))
         if exact is not None:
             return exact
-        fitting = [
-            key
-            for key in self._generic
-            if key.object_type == object_type and key.entity == entity and fits(key.profile, name)
-        ]
+        fitting = [key for key in self._generic.get((object_type, entity), ()) if fits(key.profile, name)]
         return self._records[min(fitting, key=lambda key: specificity(key.profile))] if fitting else frozenset()
 
-    def _keep(self, key: RecordKey, authorities: frozenset[str]) -> None:
+    def _note(self, key: RecordKey, authorities: frozenset[str]) -> None:
         self._records[key] = authorities
+        self._by_profile.setdefault((key.object_type, key.profile), set()).add(key)
         if _is_generic(key.profile):
-            self._generic.add(key)
+            self._generic.setdefault((key.object_type, key.entity), set()).add(key)
+
+    def _keep(self, key: RecordKey, authorities: frozenset[str]) -> None:
+        self._note(key, authorities)
         words = " ".join(sorted(authorities))
         self._store.put_authority(key.object_type, key.profile, key.entity.type, key.entity.name, words)

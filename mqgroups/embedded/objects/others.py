@@ -73,6 +73,8 @@ class Objects:
         self._objects[Kind.AUTH_INFO][DEFAULT_AUTH_INFO] = _fresh(Kind.AUTH_INFO)
         for kind, name, values in store.other_objects():
             self._objects[Kind(kind)][name] = {**_fresh(Kind(kind)), **values}
+        # Names of topic objects by their topic strings.
+        self._topics = {str(made[mq.MQCA_TOPIC_STRING]): name for name, made in self._objects[Kind.TOPIC].items()}
 
     def of(self, kind: Kind) -> Mapping[str, ObjectValues]:
         """Return the objects of a kind, by name."""
@@ -84,6 +86,10 @@ class Objects:
         if found is None:
             raise CatalogueError(_REASONS[kind][0], f"there is no {kind.value} {name}")
         return found
+
+    def topic_with(self, topic_string: str) -> str | None:
+        """Return the name of the topic object with this topic string."""
+        return self._topics.get(topic_string)
 
     def define(
         self,
@@ -102,7 +108,7 @@ class Objects:
         base = _fresh(kind) if like is None else self.get(kind, like)
         made = {**base, **_checked(kind, values)}
         if kind is Kind.TOPIC:
-            check_topic_string(self.of(kind), name, made)
+            self._check_topic_string(name, made)
         self._put(kind, name, made)
 
     def alter(self, kind: Kind, name: str, values: Mapping[int, ObjectValue]) -> None:
@@ -116,12 +122,33 @@ class Objects:
         self.get(kind, name)
         if kind is Kind.TOPIC and name == BASE_TOPIC:
             raise CatalogueError(mq.MQRC_OBJECT_IN_USE, f"{name} is the root of all topics")
-        del self._objects[kind][name]
+        deleted = self._objects[kind].pop(name)
+        if kind is Kind.TOPIC:
+            self._topics.pop(str(deleted[mq.MQCA_TOPIC_STRING]), None)
         self._store.delete_other_object(kind.value, name)
         self._authorities.forget(kind.value.upper(), name)
 
+    def _check_topic_string(self, name: str, made: ObjectValues) -> None:
+        """Raise CatalogueError unless a new topic object has a topic string that it may have and no other has."""
+        topic_string = str(made[mq.MQCA_TOPIC_STRING])
+        existing = self._objects[Kind.TOPIC].get(name)
+        if existing is not None:
+            check_same_topic_string(existing, made)
+            return
+        if name in _WITHOUT_TOPIC_STRING:
+            return
+        if not topic_string:
+            raise CatalogueError(
+                mq.MQRC_TOPIC_STRING_ERROR, "a topic object needs a topic string", mq.MQCA_TOPIC_STRING
+            )
+        same = self._topics.get(topic_string)
+        if same is not None:
+            raise CatalogueError(pcf.MQRCCF_TOPICSTR_ALREADY_EXISTS, f"{same} has this topic string")
+
     def _put(self, kind: Kind, name: str, values: ObjectValues) -> None:
         self._objects[kind][name] = values
+        if kind is Kind.TOPIC:
+            self._topics[str(values[mq.MQCA_TOPIC_STRING])] = name
         self._store.put_other_object(kind.value, name, values)
 
 
@@ -151,21 +178,6 @@ def _check_names(value: ObjectValue) -> None:
         raise CatalogueError(pcf.MQRCCF_CFSL_COUNT_ERROR, f"a namelist has at most {_MOST_NAMES} names", pcf.MQCA_NAMES)
     if any(len(name) > mq.MQ_OBJECT_NAME_LENGTH for name in value):
         raise CatalogueError(pcf.MQRCCF_CFSL_STRING_LENGTH_ERR, "a name is too long", pcf.MQCA_NAMES)
-
-
-def check_topic_string(topics: Mapping[str, ObjectValues], name: str, made: ObjectValues) -> None:
-    """Raise CatalogueError unless a new topic object has a topic string that it may have and no other has."""
-    topic_string = made[mq.MQCA_TOPIC_STRING]
-    if name in topics:
-        check_same_topic_string(topics[name], made)
-        return
-    if name in _WITHOUT_TOPIC_STRING:
-        return
-    if not topic_string:
-        raise CatalogueError(mq.MQRC_TOPIC_STRING_ERROR, "a topic object needs a topic string", mq.MQCA_TOPIC_STRING)
-    same = [other for other, values in topics.items() if values[mq.MQCA_TOPIC_STRING] == topic_string]
-    if same:
-        raise CatalogueError(pcf.MQRCCF_TOPICSTR_ALREADY_EXISTS, f"{same[0]} has this topic string")
 
 
 def check_same_topic_string(topic: ObjectValues, values: Mapping[int, ObjectValue]) -> None:

@@ -12,13 +12,16 @@ Source: IBM MQ, topics "Options (MQLONG)" of MQSMPO, MQIMPO and MQDMPO, and "Act
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from mqgroups.embedded.properties.names import COMPATIBLE_FOLDERS, Path, PropertyError, matcher
+from mqgroups.embedded.properties.names import COMPATIBLE_FOLDERS, Path, PropertyError, matcher, path_of
 from mqgroups.embedded.properties.values import PropertyValue
 from mqgroups.mqi import constants as mq
+
+# Between two places, so that several properties fit between neighbours.
+_ROOM = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,26 +41,34 @@ class Property:
 
 
 class PropertySet:
-    """The properties of one message or message handle."""
+    """The properties of one message or message handle.
+
+    Each has a place, a number that stays while others come and go; places ascend in hierarchical order. Between neighbours there
+    is room for more places.
+    """
 
     def __init__(self, properties: Iterable[Property] = ()) -> None:
-        self._properties = list(properties)
-        # How many properties there are of each path and beneath it; counted when one is set for the first time.
-        self._paths: Counter[Path] | None = None
-        self._groups: Counter[Path] = Counter()
+        self._lay_out(properties)
         self.reset_cursor()
 
+    def _lay_out(self, properties: Iterable[Property]) -> None:
+        """Give all properties places anew."""
+        self._at = {(number + 1) * _ROOM: one for number, one in enumerate(properties)}
+        self._order = list(self._at)
+        # The places of each path, and of all that stands in a group; noted when one is looked for for the first time.
+        self._by_path: dict[Path, list[int]] | None = None
+        self._by_group: dict[Path, list[int]] = {}
+
     def __iter__(self) -> Iterator[Property]:
-        return iter(self._properties)
+        return map(self._at.__getitem__, self._order)
 
     def __len__(self) -> int:
-        return len(self._properties)
+        return len(self._order)
 
     def reset_cursor(self) -> None:
         """Forget what was inquired, as when the handle is used by MQGET or MQPUT."""
         self._pattern: str | None = None
         self._cursor: int | None = None
-        self._deleted = False
 
     # --- setting
 
@@ -68,56 +79,79 @@ class PropertySet:
             PropertyError: MQRC_MIXED_CONTENT_NOT_ALLOWED, a property that is also a group;
                 MQRC_PROPERTY_NOT_AVAILABLE, no property under the cursor.
         """
-        paths = self._counted_paths()
-        if self._groups[new.path] or any(paths[group] for group in _groups_of(new.path)):
+        paths = self._places()
+        if new.path in self._by_group or any(group in paths for group in _groups_of(new.path)):
             raise PropertyError(mq.MQRC_MIXED_CONTENT_NOT_ALLOWED)
-        if how == mq.MQSMPO_SET_FIRST and paths[new.path]:
-            at = self._first(lambda path: path == new.path, 0)
-            assert at is not None
-            self._replace(at, new)
+        if how == mq.MQSMPO_SET_FIRST and new.path in paths:
+            self._replace(paths[new.path][0], new)
             return
         if how in (mq.MQSMPO_SET_FIRST, mq.MQSMPO_APPEND_PROPERTY):
             self._insert(self._end_of_hierarchy(new.path), new)
             return
-        at = self._under_cursor()
+        place = self._under_cursor()
         if how == mq.MQSMPO_SET_PROP_UNDER_CURSOR:
-            self._replace(at, new)
+            self._replace(place, new)
         else:
+            at = bisect_left(self._order, place)
             self._insert(at + (how == mq.MQSMPO_SET_PROP_AFTER_CURSOR), new)
 
     def _end_of_hierarchy(self, path: Path) -> int:
-        """Return the place behind the last property with the longest beginning in common with this one."""
+        """Return how many properties stand before what comes behind the last one with the longest beginning in common."""
         for group in _groups_of(path):
-            if self._groups[group]:
-                last = len(self._properties)
-                while self._properties[last - 1].path[: len(group)] != group:
-                    last -= 1
-                return last
-        return len(self._properties)
+            if group in self._by_group:
+                return bisect_right(self._order, self._by_group[group][-1])
+        return len(self._order)
 
-    def _counted_paths(self) -> Counter[Path]:
-        if self._paths is None:
-            self._paths = Counter()
-            for one in self._properties:
-                self._count(one.path, 1)
-        return self._paths
+    def _places(self) -> dict[Path, list[int]]:
+        if self._by_path is None:
+            self._by_path = {}
+            for place in self._order:
+                self._note(place)
+        return self._by_path
 
-    def _count(self, path: Path, by: int) -> None:
-        if self._paths is not None:
-            self._paths[path] += by
+    def _note(self, place: int) -> None:
+        if self._by_path is not None:
+            path = self._at[place].path
+            insort(self._by_path.setdefault(path, []), place)
             for group in _groups_of(path):
-                self._groups[group] += by
+                insort(self._by_group.setdefault(group, []), place)
 
-    def _replace(self, at: int, new: Property) -> None:
-        self._count(self._properties[at].path, -1)
-        self._properties[at] = new
-        self._count(new.path, 1)
+    def _forget(self, place: int) -> None:
+        if self._by_path is not None:
+            path = self._at[place].path
+            _take_out(self._by_path, path, place)
+            for group in _groups_of(path):
+                _take_out(self._by_group, group, place)
+
+    def _replace(self, place: int, new: Property) -> None:
+        self._forget(place)
+        self._at[place] = new
+        self._note(place)
 
     def _insert(self, at: int, new: Property) -> None:
-        self._properties.insert(at, new)
-        self._count(new.path, 1)
-        if self._cursor is not None and at <= self._cursor:
-            self._cursor += 1
+        """Insert a property before the one that stands there now, with a place between its neighbours."""
+        before = self._order[at - 1] if at else 0
+        behind = self._order[at] if at < len(self._order) else before + 2 * _ROOM
+        if self._cursor is not None and self._cursor not in self._at and before < self._cursor < behind:
+            # What was deleted under the cursor stood there: the cursor stays behind what is inserted.
+            behind = self._cursor
+        place = (before + behind) // 2
+        if place == before:
+            self._make_room()
+            self._insert(at, new)
+            return
+        self._order.insert(at, place)
+        self._at[place] = new
+        self._note(place)
+
+    def _make_room(self) -> None:
+        """Move all places apart; the cursor stays where it is."""
+        passed = 0 if self._cursor is None else bisect_right(self._order, self._cursor)
+        is_there = self._cursor in self._at
+        self._lay_out(list(self))
+        if self._cursor is not None:
+            # Behind a property that was deleted the cursor stands between two places.
+            self._cursor = passed * _ROOM + (0 if is_there else 1)
 
     # --- inquiring
 
@@ -128,29 +162,29 @@ class PropertySet:
             PropertyError: MQRC_PROPERTY_NOT_AVAILABLE, MQRC_PROPERTY_NAME_ERROR.
         """
         matches = matcher(pattern)
-        at: int | None
+        place: int | None
         if how == mq.MQIMPO_INQ_PROP_UNDER_CURSOR:
             # Another name than before means that there is no cursor any more.
-            at = self._under_cursor() if pattern == self._pattern else None
+            place = self._under_cursor() if pattern == self._pattern else None
         else:
-            start = 0
-            if how == mq.MQIMPO_INQ_NEXT and pattern == self._pattern and self._cursor is not None:
-                start = self._cursor + (not self._deleted)
-            at = self._first(matches, start)
-        if at is None:
+            goes_on = how == mq.MQIMPO_INQ_NEXT and pattern == self._pattern and self._cursor is not None
+            place = self._first(pattern, matches, self._cursor if goes_on else None)
+        if place is None:
             raise PropertyError(mq.MQRC_PROPERTY_NOT_AVAILABLE)
-        return at, self._properties[at]
+        return place, self._at[place]
 
-    def move_cursor(self, at: int, pattern: str) -> None:
+    def move_cursor(self, place: int, pattern: str) -> None:
         """Let the cursor point at what ``inquire`` found."""
-        self._cursor, self._pattern, self._deleted = at, pattern, False
+        self._cursor, self._pattern = place, pattern
 
-    def _first(self, matches: Callable[[Path], bool], start: int) -> int | None:
-        places = range(start, len(self._properties))
-        return next((at for at in places if matches(self._properties[at].path)), None)
+    def _first(self, pattern: str, matches: Callable[[Path], bool], behind: int | None) -> int | None:
+        """Return the first place behind another one whose property matches."""
+        order = self._order if pattern.endswith("%") else self._places().get(path_of(pattern), [])
+        start = 0 if behind is None else bisect_right(order, behind)
+        return next((order[at] for at in range(start, len(order)) if matches(self._at[order[at]].path)), None)
 
     def _under_cursor(self) -> int:
-        if self._cursor is None or self._deleted:
+        if self._cursor is None or self._cursor not in self._at:
             raise PropertyError(mq.MQRC_PROPERTY_NOT_AVAILABLE)
         return self._cursor
 
@@ -158,35 +192,31 @@ class PropertySet:
 
     def delete(self, path: Path) -> bool:
         """Delete the first property of this path; returns whether there was one."""
-        at = self._first(lambda other: other == path, 0)
-        if at is not None:
-            self._delete(at)
-        return at is not None
+        places = self._places().get(path)
+        if places is None:
+            return False
+        self._delete(places[0])
+        return True
 
     def delete_under_cursor(self) -> None:
         """Delete what was inquired last; raises PropertyError with MQRC_PROPERTY_NOT_AVAILABLE if there is nothing."""
         self._delete(self._under_cursor())
 
-    def _delete(self, at: int) -> None:
-        self._count(self._properties[at].path, -1)
-        del self._properties[at]
-        if self._cursor is None:
-            return
-        if at == self._cursor:
-            self._deleted = True
-        elif at < self._cursor:
-            self._cursor -= 1
+    def _delete(self, place: int) -> None:
+        self._forget(place)
+        del self._at[place]
+        del self._order[bisect_left(self._order, place)]
 
     # --- the whole
 
     def size(self) -> int:
         """Return how many bytes names and values take, which MAXPROPL limits: names with their dots, values as text in
         UTF-8, as bytes or as numbers of their length (what exactly counts is unverified)."""
-        return sum(len(".".join(one.path).encode()) + _length(one) for one in self._properties)
+        return sum(len(".".join(one.path).encode()) + _length(one) for one in self)
 
     def is_compatible(self) -> bool:
         """Whether MQPROP_COMPATIBILITY delivers the properties: one of them is in a folder that JMS programs know."""
-        return any(one.path[0] in COMPATIBLE_FOLDERS for one in self._properties)
+        return any(one.path[0] in COMPATIBLE_FOLDERS for one in self)
 
 
 _NUMBER_LENGTHS = {
@@ -198,6 +228,13 @@ _NUMBER_LENGTHS = {
     mq.MQTYPE_FLOAT32: 4,
     mq.MQTYPE_FLOAT64: 8,
 }
+
+
+def _take_out(places: dict[Path, list[int]], path: Path, place: int) -> None:
+    held = places[path]
+    del held[bisect_left(held, place)]
+    if not held:
+        del places[path]
 
 
 def _groups_of(path: Path) -> Iterator[Path]:

@@ -18,7 +18,7 @@ from mqgroups.embedded.pubsub.subscription import Subscription, Subscriptions
 from mqgroups.embedded.pubsub.topic import full_topic_string
 from mqgroups.embedded.pubsub.topic_string import ADMIN_PREFIX, bytes_of, text_of
 from mqgroups.embedded.queue_manager import QueueManager
-from mqgroups.embedded.wire.structures import ObjectDescriptor
+from mqgroups.embedded.wire.object_descriptors import ObjectDescriptor
 from mqgroups.mqi import constants as mq
 
 

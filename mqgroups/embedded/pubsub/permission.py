@@ -11,7 +11,7 @@ from mqgroups.embedded.calls.permission import asking_user, check_context_author
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.pubsub.topic import objects_at_and_above
 from mqgroups.embedded.queue_manager import QueueManager
-from mqgroups.embedded.wire.structures import ObjectDescriptor
+from mqgroups.embedded.wire.object_descriptors import ObjectDescriptor
 from mqgroups.mqi import constants as mq
 
 _CONTEXT = {"PASSID", "PASSALL", "SETID", "SETALL"}

@@ -27,7 +27,7 @@ from mqgroups.embedded.pubsub.publication import (
     message_of,
 )
 from mqgroups.embedded.pubsub.subscription import Subscription
-from mqgroups.embedded.pubsub.topic_string import bytes_of
+from mqgroups.embedded.pubsub.topic_string import Wildcards, bytes_of, has_wildcards
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.embedded.wire.structures import NO_GROUP, MessageDescriptor
@@ -81,17 +81,27 @@ def _latest(q_mgr: QueueManager, queue: Queue, key: bytes) -> Message | None:
     return found[-1] if found else None
 
 
-def retained_topics(q_mgr: QueueManager) -> dict[str, Message]:
-    """Return the retained publications by topic string."""
+def retained_on(q_mgr: QueueManager, topic_string: str) -> Message | None:
+    """Return the retained publication of a topic."""
+    queue = _retained_queue(q_mgr)
+    return _latest(q_mgr, queue, _key_of(topic_string)) if queue is not None else None
+
+
+def _retained_for(q_mgr: QueueManager, subscription: Subscription) -> list[tuple[str, Message]]:
+    """Return the retained publications that a subscription gets, with their topic strings, in the order of these."""
+    attributes = subscription.attributes
     queue = _retained_queue(q_mgr)
     if queue is None:
-        return {}
+        return []
+    if attributes.wildcards is Wildcards.TOPIC and not has_wildcards(attributes.topic_string, attributes.wildcards):
+        message = retained_on(q_mgr, attributes.topic_string)
+        return [(attributes.topic_string, message)] if message is not None else []
     found = {}
     for key in {message.group_id for message in queue.available.values()}:
         message = _latest(q_mgr, queue, key)
         if message is not None:
             found[_topic_string_of(message)] = message
-    return found
+    return sorted((topic, message) for topic, message in found.items() if subscription.matches(topic))
 
 
 def _topic_string_of(message: Message) -> str:
@@ -100,7 +110,7 @@ def _topic_string_of(message: Message) -> str:
 
 def clear_retained(q_mgr: QueueManager, topic_string: str) -> None:
     """Delete the retained publication of a topic, if there is one."""
-    message = retained_topics(q_mgr).get(topic_string)
+    message = retained_on(q_mgr, topic_string)
     if message is not None:
         q_mgr.write_now((), [message])
         message.queue.withdraw(message)
@@ -115,9 +125,7 @@ def send_retained(q_mgr: QueueManager, subscription: Subscription) -> int:
     """
     sent: list[Message] = []
     delivered: dict[Queue, int] = {}
-    for topic_string, message in sorted(retained_topics(q_mgr).items()):
-        if not subscription.matches(topic_string):
-            continue
+    for topic_string, message in _retained_for(q_mgr, subscription):
         queue = destination(q_mgr, subscription, len(message.data), delivered)
         if queue is None:
             raise Failed(mq.MQRC_RETAINED_NOT_DELIVERED)

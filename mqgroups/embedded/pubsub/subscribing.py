@@ -29,13 +29,8 @@ from mqgroups.embedded.pubsub.topic import full_topic_string, topic_at
 from mqgroups.embedded.pubsub.topic_string import Wildcards, bytes_of, is_well_formed, text_of
 from mqgroups.embedded.queue_manager import MAX_PRIORITY, QueueManager
 from mqgroups.embedded.wire import pcf_constants as pcf
-from mqgroups.embedded.wire.structures import (
-    ObjectDescriptor,
-    StructureError,
-    SubscriptionDescriptor,
-    name_field,
-    version_of,
-)
+from mqgroups.embedded.wire.object_descriptors import ObjectDescriptor, SubscriptionDescriptor
+from mqgroups.embedded.wire.structures import StructureError, name_field, version_of
 from mqgroups.mqi import constants as mq
 
 _ACTIONS = mq.MQSO_CREATE | mq.MQSO_RESUME | mq.MQSO_ALTER

@@ -12,6 +12,7 @@ behind their first four bytes.
 from __future__ import annotations
 
 import dataclasses
+import heapq
 import itertools
 import time
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from mqgroups.embedded.messages.queue import Queue
 from mqgroups.embedded.objects.attributes import MODEL
 from mqgroups.embedded.objects.definition import Definition
 from mqgroups.embedded.objects.others import CatalogueError
+from mqgroups.embedded.pubsub.topic_index import TopicIndex
 from mqgroups.embedded.pubsub.topic_string import Wildcards, has_wildcards, matcher
 from mqgroups.embedded.store.store import Store
 from mqgroups.embedded.wire import pcf_constants as pcf
@@ -102,7 +104,13 @@ class Subscriptions:
     def __init__(self, store: Store, catalogue: Catalogue) -> None:
         self._store = store
         self.catalogue = catalogue
-        self._by_id = {kept.sub_id: Subscription(kept) for kept in map(_from_kept, store.subscriptions())}
+        self._by_id: dict[bytes, Subscription] = {}
+        self._by_name: dict[str, Subscription] = {}
+        self._by_topic: TopicIndex[Subscription] = TopicIndex()
+        # When subscriptions expire, with their identifiers; those that are gone, or expire later now, are passed over.
+        self._expiring: list[tuple[float, bytes]] = []
+        for kept in store.subscriptions():
+            self._note(Subscription(_from_kept(kept)))
         # As with messages: the clock starts the count, so that no identifier comes again.
         self._serial = itertools.count(time.time_ns())
         wanted = {one.attributes.queue for one in self._by_id.values()}
@@ -114,11 +122,12 @@ class Subscriptions:
     def all(self) -> list[Subscription]:
         """Return those that have not expired, by name."""
         self._expire(time.time())
-        return sorted(self._by_id.values(), key=lambda one: (one.attributes.name, one.attributes.sub_id))
+        return sorted(self._by_id.values(), key=_by_name)
 
     def named(self, name: str) -> Subscription | None:
         """Return the subscription of this name; "" is the name of none."""
-        return next((one for one in self.all() if name and one.attributes.name == name), None)
+        self._expire(time.time())
+        return self._by_name.get(name)
 
     def identified(self, sub_id: bytes) -> Subscription | None:
         """Return the subscription of this identifier."""
@@ -126,8 +135,10 @@ class Subscriptions:
         return self._by_id.get(sub_id)
 
     def matching(self, topic_string: str) -> list[Subscription]:
-        """Return the subscriptions to a topic."""
-        return [one for one in self.all() if one.matches(topic_string)]
+        """Return the subscriptions to a topic, by name."""
+        self._expire(time.time())
+        found = (one for one in self._by_topic.candidates(topic_string) if one.matches(topic_string))
+        return sorted(found, key=_by_name)
 
     def new_id(self) -> bytes:
         """Return the identifier of a subscription to be made, 24 bytes."""
@@ -155,13 +166,26 @@ class Subscriptions:
             raise CatalogueError(mq.MQRC_SUB_ALREADY_EXISTS, f"subscription {attributes.name} exists")
         made = Subscription(attributes)
         self._keep(made)
-        self._by_id[attributes.sub_id] = made
+        self._note(made)
         return made
 
+    def _note(self, made: Subscription) -> None:
+        attributes = made.attributes
+        self._by_id[attributes.sub_id] = made
+        if attributes.name:
+            self._by_name[attributes.name] = made
+        self._by_topic.add(attributes.topic_string, attributes.wildcards, made)
+        self._note_expiry(attributes)
+
+    def _note_expiry(self, attributes: SubscriptionAttributes) -> None:
+        if attributes.expires_at_s is not None:
+            heapq.heappush(self._expiring, (attributes.expires_at_s, attributes.sub_id))
+
     def change(self, subscription: Subscription, attributes: SubscriptionAttributes) -> None:
-        """Give a subscription other attributes."""
+        """Give a subscription other attributes; name, identifier and topic string stay."""
         subscription.attributes = attributes
         self._keep(subscription)
+        self._note_expiry(attributes)
 
     def remove(self, subscription: Subscription) -> None:
         """Remove a subscription; its queue, if managed, goes as soon as nobody has it open."""
@@ -170,6 +194,8 @@ class Subscriptions:
             return
         subscription.removed = True
         del self._by_id[attributes.sub_id]
+        self._by_name.pop(attributes.name, None)
+        self._by_topic.remove(attributes.topic_string, attributes.wildcards, subscription)
         if attributes.is_(mq.MQSO_DURABLE):
             self._store.delete_subscription(attributes.sub_id)
         if attributes.is_(mq.MQSO_MANAGED):
@@ -187,10 +213,16 @@ class Subscriptions:
             self._store.put_subscription(attributes.sub_id, attributes.as_kept())
 
     def _expire(self, now_s: float) -> None:
-        for one in list(self._by_id.values()):
-            expires_at_s = one.attributes.expires_at_s
-            if expires_at_s is not None and expires_at_s <= now_s:
-                self.remove(one)
+        while self._expiring and self._expiring[0][0] <= now_s:
+            _, sub_id = heapq.heappop(self._expiring)
+            found = self._by_id.get(sub_id)
+            expires_at_s = found.attributes.expires_at_s if found is not None else None
+            if found is not None and expires_at_s is not None and expires_at_s <= now_s:
+                self.remove(found)
+
+
+def _by_name(one: Subscription) -> tuple[str, bytes]:
+    return one.attributes.name, one.attributes.sub_id
 
 
 def _from_kept(kept: dict[str, Any]) -> SubscriptionAttributes:

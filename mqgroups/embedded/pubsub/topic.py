@@ -80,10 +80,9 @@ def _value(objects: Objects, name: str, selector: int) -> Value:
 
 def objects_at_and_above(objects: Objects, string: str) -> Iterator[str]:
     """Yield the names of the topic objects at and above a topic string, the nearest first."""
-    by_string = {values[mq.MQCA_TOPIC_STRING]: name for name, values in objects.of(Kind.TOPIC).items()}
     levels = string.split(SEPARATOR)
     for length in range(len(levels), 0, -1):
-        name = by_string.get(SEPARATOR.join(levels[:length]))
+        name = objects.topic_with(SEPARATOR.join(levels[:length]))
         # Above a topic that begins with a separator there is a node of no name, and then the root.
         if name is not None and any(levels[:length]):
             yield name

@@ -109,6 +109,8 @@ class Faults:
         """Count one call; return the fault that fires at it."""
         with self._lock:
             self.calls[verb] += 1
+            if not self._armed:
+                return None
             due = None
             for fault in tuple(self._armed):
                 if fault.verb not in ("", verb) or fault.appl_name not in ("", appl_name):

@@ -269,6 +269,9 @@ class Server:
         return answer
 
     def _perform(self, client: _Client, verb: Verb, values: list[Any]) -> Answer:
+        perform_verb = CARRIED_OUT_BY.get(verb.name)
+        if perform_verb is not None and client.connection is not None:
+            return perform_verb(self.q_mgr, client.connection, *values)
         if verb.name == "MQCONNX":
             return self._connect(client, *values)
         if verb.name == "CHANNEL":
@@ -281,10 +284,7 @@ class Server:
         if verb.name == "MQBEGIN":
             # Global units of work need a server-bound application (topic "MQBEGIN").
             raise Failed(mq.MQRC_ENVIRONMENT_ERROR)
-        perform_verb = CARRIED_OUT_BY.get(verb.name)
-        if perform_verb is None:
-            raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
-        return perform_verb(self.q_mgr, client.connection, *values)
+        raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
 
     def _connect(
         self,

@@ -1,8 +1,10 @@
 """Frames: how verbs and their answers look on a socket.
 
-A frame is a header (``<IHH``: body length, verb code, serial) and a body: the fields of the verb table in order, an
-``i32`` or ``i64`` as it is, a ``blob`` as ``u32`` length and bytes. A reply's body starts with completion code and
-reason code. Not here: what the fields mean.
+A frame is a header (``<IHH``: body length, verb code, serial) and a body. A body has the fields of the verb table in two parts.
+First come the numbers, in the table's order: an ``i32`` or ``i64`` as it is, the length of a ``blob`` as ``u32``. Then come the
+bytes of all blobs. So one step reads all numbers. A reply's body starts with completion code and reason code.
+
+Not here: what the fields mean.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from mqgroups.embedded.wire.verbs import BY_CODE, Field, Verb
+from mqgroups.embedded.wire.verbs import VERBS, Field, Verb
 
 HEADER = struct.Struct("<IHH")
 # The longest message IBM MQ can carry is 100 MB; structures and lengths fit in what is left.
@@ -21,9 +23,7 @@ MAX_BODY_LENGTH = 128 * 1024 * 1024
 # The longest body before anybody has said who they are: an MQCONNX with the longest user name and password that MQCSP has.
 MAX_FIRST_BODY_LENGTH = 8 * 1024
 
-_I32 = struct.Struct("<i")
-_I64 = struct.Struct("<q")
-_LENGTH = struct.Struct("<I")
+_FORMATS = {"i32": "i", "i64": "q", "blob": "I"}
 _REPLY = struct.Struct("<IHHii")
 
 
@@ -31,64 +31,60 @@ class FrameError(Exception):
     """Bytes that are no frame of the verb table. The connection they came over cannot be trusted any more."""
 
 
-def encode_fields(fields: Sequence[Field], values: Sequence[Any]) -> list[bytes]:
-    """Return the encoded fields as pieces to join; raises FrameError if the values do not fit the table."""
-    if len(fields) != len(values):
-        raise FrameError(f"{len(fields)} fields in the verb table, {len(values)} values given")
-    pieces = []
-    for field, value in zip(fields, values, strict=True):
-        if field.kind == "blob":
-            pieces.append(_LENGTH.pack(len(value)))
-            pieces.append(value)
-        elif field.kind == "i32":
-            pieces.append(_I32.pack(value))
-        else:
-            pieces.append(_I64.pack(value))
-    return pieces
+class Layout:
+    """How the fields of a request or a reply follow one another."""
+
+    def __init__(self, fields: Sequence[Field]) -> None:
+        self._names = tuple(field.name for field in fields)
+        self._numbers = struct.Struct("<" + "".join(_FORMATS[field.kind] for field in fields))
+        self._blobs = tuple(at for at, field in enumerate(fields) if field.kind == "blob")
+
+    def encode(self, values: Sequence[Any]) -> bytes:
+        """Return the encoded values; raises FrameError if they do not fit the table."""
+        if len(values) != len(self._names):
+            raise FrameError(f"{len(self._names)} fields in the verb table, {len(values)} values given")
+        numbers = list(values)
+        for at in self._blobs:
+            numbers[at] = len(values[at])
+        return b"".join((self._numbers.pack(*numbers), *[values[at] for at in self._blobs]))
+
+    def decode(self, body: bytes, offset: int = 0) -> list[Any]:
+        """Return the values of ``body`` from ``offset`` on; raises FrameError if they are cut short or bytes are left over."""
+        end = offset + self._numbers.size
+        if end > len(body):
+            raise FrameError(f"the body ends after {len(body)} bytes; {', '.join(self._names)} take {end} at the least")
+        values: list[Any] = list(self._numbers.unpack_from(body, offset))
+        for at in self._blobs:
+            begin, end = end, end + values[at]
+            values[at] = body[begin:end]
+        if end != len(body):
+            raise FrameError(f"the body has {len(body)} bytes; {', '.join(self._names)} say that they have {end}")
+        return values
 
 
-def decode_fields(fields: Sequence[Field], body: bytes, offset: int = 0) -> list[Any]:
-    """Return the values of ``body`` from ``offset`` on; raises FrameError if they are cut short or bytes are left
-    over."""
-    values: list[Any] = []
-    end = len(body)
-    for field in fields:
-        width = 8 if field.kind == "i64" else 4
-        if offset + width > end:
-            raise FrameError(f"field {field.name} is missing: the body ends after {end} bytes")
-        if field.kind == "blob":
-            (length,) = _LENGTH.unpack_from(body, offset)
-            offset += 4
-            if offset + length > end:
-                raise FrameError(f"field {field.name} says {length} bytes, {end - offset} are left")
-            values.append(body[offset : offset + length])
-            offset += length
-        else:
-            values.append((_I64 if width == 8 else _I32).unpack_from(body, offset)[0])
-            offset += width
-    if offset != end:
-        raise FrameError(f"{end - offset} bytes behind the last field")
-    return values
+_REQUESTS = {verb.code: (verb, Layout(verb.request)) for verb in VERBS}
+_REPLIES = {verb.code: Layout(verb.reply) for verb in VERBS}
 
 
 def encode_request(verb: Verb, serial: int, values: Sequence[Any]) -> bytes:
     """Return the whole request frame."""
-    body = b"".join(encode_fields(verb.request, values))
+    body = _REQUESTS[verb.code][1].encode(values)
     return HEADER.pack(len(body), verb.code, serial) + body
 
 
 def encode_reply(verb: Verb, serial: int, comp: int, reason: int, values: Sequence[Any]) -> bytes:
     """Return the whole reply frame."""
-    body = b"".join(encode_fields(verb.reply, values))
+    body = _REPLIES[verb.code].encode(values)
     return _REPLY.pack(len(body) + 8, verb.code, serial, comp, reason) + body
 
 
 def decode_request(code: int, body: bytes) -> tuple[Verb, list[Any]]:
     """Return the verb and the values of its request."""
-    verb = BY_CODE.get(code)
-    if verb is None:
+    known = _REQUESTS.get(code)
+    if known is None:
         raise FrameError(f"no verb has code {code}")
-    return verb, decode_fields(verb.request, body)
+    verb, layout = known
+    return verb, layout.decode(body)
 
 
 def decode_reply(verb: Verb, body: bytes) -> tuple[int, int, list[Any]]:
@@ -96,7 +92,7 @@ def decode_reply(verb: Verb, body: bytes) -> tuple[int, int, list[Any]]:
     if len(body) < 8:
         raise FrameError(f"a reply of {len(body)} bytes has no completion and reason code")
     comp, reason = struct.unpack_from("<ii", body)
-    return comp, reason, decode_fields(verb.reply, body, 8)
+    return comp, reason, _REPLIES[verb.code].decode(body, 8)
 
 
 def empty_reply_values(verb: Verb) -> list[Any]:
@@ -123,11 +119,6 @@ class FrameReader:
         self._pending = b""
         self._stranger_until_s = stranger_until_s
 
-    @property
-    def trusts(self) -> bool:
-        """Whether the peer has said who it is."""
-        return self._stranger_until_s is None
-
     def trust(self) -> None:
         """Lift the limits that hold for a peer that has not said who it is."""
         self._stranger_until_s = None
@@ -145,23 +136,24 @@ class FrameReader:
             FrameError: the header announces a body longer than any verb has, or than a stranger may send.
             FrameTimeout: a stranger took too long.
         """
-        header = self._exactly(HEADER.size)
-        if header is None:
+        received = self._pending
+        if len(received) < HEADER.size and not (received := self._at_least(HEADER.size)):
             return None
-        length, code, serial = HEADER.unpack(header)
-        most = MAX_BODY_LENGTH if self.trusts else MAX_FIRST_BODY_LENGTH
+        length, code, serial = HEADER.unpack_from(received)
+        most = MAX_BODY_LENGTH if self._stranger_until_s is None else MAX_FIRST_BODY_LENGTH
         if length > most:
+            self._pending = received[HEADER.size :]
             raise FrameError(f"a body of {length} bytes is announced; {most} is the most")
-        body = self._exactly(length)
-        return None if body is None else (code, serial, body)
+        end = HEADER.size + length
+        if len(received) < end and not (received := self._at_least(end)):
+            return None
+        self._pending = received[end:]
+        return code, serial, received[HEADER.size : end]
 
-    def _exactly(self, length: int) -> bytes | None:
-        pending = self._pending
-        if len(pending) >= length:
-            self._pending = pending[length:]
-            return pending[:length]
-        pieces = [pending]
-        have = len(pending)
+    def _at_least(self, length: int) -> bytes:
+        """Return what has been received, once there are so many bytes; nothing when the peer is gone before."""
+        have = len(self._pending)
+        pieces = [self._pending]
         while have < length:
             if self._stranger_until_s is not None:
                 # For all pieces together: a peer may send one byte at a time.
@@ -170,13 +162,12 @@ class FrameReader:
                 # A little more than is missing: a small frame then comes whole with its header, in one call.
                 piece = self._sock.recv(max(length - have, 16384))
             except ConnectionError:
-                return None
+                return b""
             except TimeoutError as error:
                 raise FrameTimeout("nobody said in time who they are") from error
             if not piece:
-                return None
+                return b""
             pieces.append(piece)
             have += len(piece)
-        whole = b"".join(pieces)
-        self._pending = whole[length:]
-        return whole[:length]
+        self._pending = b"".join(pieces)
+        return self._pending

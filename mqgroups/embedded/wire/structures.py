@@ -1,6 +1,7 @@
-"""The MQI structures as they arrive and leave: MQMD, MQMDE, MQGMO, MQPMO, MQOD, MQSD of every version.
+"""The MQI structures of messages as they arrive and leave: MQMD, MQMDE, MQGMO, MQPMO of every version.
 
-Those of message properties are few fields each; ``calls/message_properties.py`` reads them.
+MQOD and MQSD are in ``object_descriptors.py``. Those of message properties are few fields each;
+``calls/message_properties.py`` reads them.
 
 Layouts are those of 64-bit little-endian platforms. Character fields arrive padded with NULs or blanks (what follows a
 NUL counts as blanks) and leave padded with blanks. Only as many bytes as the caller's Version has come in and go out.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import attrgetter
 
 from mqgroups.embedded.wire.verbs import STRUCTURE_LENGTHS
@@ -21,6 +23,7 @@ MD_V1 = struct.Struct("<4s7i8sii24s24si48s48s12s32s32si28s8s8s4s")
 MD_V2 = struct.Struct("<4s7i8sii24s24si48s48s12s32s32si28s8s8s4s24s4i")
 _MDE = struct.Struct("<4s4i8si24s4i")
 _I32 = struct.Struct("<i")
+_TWO_I32 = struct.Struct("<ii")
 _EXPIRY_OFFSET = 16
 _BACKOUT_COUNT_OFFSET = 96
 _MSG_FLAGS_OFFSET = 356
@@ -38,11 +41,13 @@ def text_field(raw: bytes) -> str:
     return raw.split(b"\0", 1)[0].decode("latin-1").rstrip(" ")
 
 
+@lru_cache(1024)
 def blank_padded(raw: bytes, length: int) -> bytes:
     """Return ``raw`` up to its first NUL, padded with blanks to ``length``."""
     return raw.split(b"\0", 1)[0].ljust(length)[:length]
 
 
+@lru_cache(1024)
 def name_field(name: str, length: int = 48) -> bytes:
     """Return a name as the character field of a structure."""
     return name.encode("latin-1").ljust(length)
@@ -142,15 +147,66 @@ _fields_behind_version = attrgetter(*MessageDescriptor.__slots__[2:])
 _MD_V2_DEFAULTS = struct.pack("<24s4i", NO_GROUP, 1, 0, mq.MQMF_NONE, mq.MQOL_UNDEFINED)
 
 
+class SearchDescriptor:
+    """MQMD as MQGET is given it: what a message may be selected by, and how its data is to be converted.
+
+    Fields are read when they are asked for, which most calls never do.
+    """
+
+    __slots__ = ("_raw", "version")
+
+    def __init__(self, raw: bytes) -> None:
+        """Take the structure; raises StructureError."""
+        self.version = version_of(raw, b"MD  ", "MQMD")
+        self._raw = raw if self.version > 1 else raw + _MD_V2_DEFAULTS
+
+    @property
+    def encoding_and_ccsid(self) -> tuple[int, int]:
+        """Encoding and CodedCharSetId."""
+        return describes_data(self._raw)
+
+    @property
+    def msg_id(self) -> bytes:
+        """MsgId, 24 bytes."""
+        return self._raw[48:72]
+
+    @property
+    def correl_id(self) -> bytes:
+        """CorrelId, 24 bytes."""
+        return self._raw[72:96]
+
+    @property
+    def group_id(self) -> bytes:
+        """GroupId, 24 bytes."""
+        return self._raw[324:348]
+
+    @property
+    def msg_seq_number(self) -> int:
+        """MsgSeqNumber."""
+        number: int = _I32.unpack_from(self._raw, 348)[0]
+        return number
+
+    @property
+    def offset(self) -> int:
+        """Offset."""
+        offset: int = _I32.unpack_from(self._raw, 352)[0]
+        return offset
+
+
 def delivered_descriptor(stored: bytes, backout_count: int, expiry: int | None = None) -> bytes:
-    """Return a stored version 2 descriptor with the backout count of this delivery and, if given, what is left of Expiry."""
+    """Return a stored version 2 descriptor with the backout count of this delivery and, if given, what is left of Expiry.
+
+    ``stored`` has backout count 0.
+    """
+    if not backout_count and expiry is None:
+        return stored
     md = stored[:_BACKOUT_COUNT_OFFSET] + _I32.pack(backout_count) + stored[_BACKOUT_COUNT_OFFSET + 4 :]
     return md if expiry is None else md[:_EXPIRY_OFFSET] + _I32.pack(expiry) + md[_EXPIRY_OFFSET + 4 :]
 
 
 def describes_data(stored: bytes) -> tuple[int, int]:
     """Return Encoding and CodedCharSetId of a packed descriptor."""
-    encoding, ccsid = struct.unpack_from("<ii", stored, 24)
+    encoding, ccsid = _TWO_I32.unpack_from(stored, 24)
     return encoding, ccsid
 
 
@@ -196,21 +252,30 @@ def take_extension(md: MessageDescriptor, data: bytes) -> bytes:
     return data[_MDE.size :]
 
 
+@dataclass(frozen=True, slots=True)
 class GetMessageOptions:
     """MQGMO (IBM MQ, topic "MQGMO"). A version 1 structure matches MsgId and CorrelId and gets no statuses back."""
 
-    __slots__ = ("match_options", "msg_handle", "msg_token", "options", "raw", "version", "wait_interval_ms")
+    raw: bytes
+    version: int
+    options: int
+    wait_interval_ms: int
+    match_options: int
+    msg_token: bytes
+    msg_handle: int
 
-    def __init__(self, raw: bytes) -> None:
-        """Read the structure; raises StructureError."""
-        self.version = version_of(raw, b"GMO ", "MQGMO")
-        self.raw = raw
-        self.options, self.wait_interval_ms = struct.unpack_from("<ii", raw, 8)
-        self.match_options = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID
-        if self.version >= 2:
-            (self.match_options,) = _I32.unpack_from(raw, 72)
-        self.msg_token = raw[80:96] if self.version >= 3 else b""
-        self.msg_handle = struct.unpack_from("<q", raw, 104)[0] if self.version >= 4 else 0
+    @classmethod
+    @lru_cache
+    def read(cls, raw: bytes) -> GetMessageOptions:
+        """Return the structure; one that was read before is not read again. Raises StructureError."""
+        version = version_of(raw, b"GMO ", "MQGMO")
+        options, wait_interval_ms = _TWO_I32.unpack_from(raw, 8)
+        match_options = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID
+        if version >= 2:
+            (match_options,) = _I32.unpack_from(raw, 72)
+        msg_handle = struct.unpack_from("<q", raw, 104)[0] if version >= 4 else 0
+        token = raw[80:96] if version >= 3 else b""
+        return cls(raw, version, options, wait_interval_ms, match_options, token, msg_handle)
 
     def answered(self, resolved_q_name: bytes, statuses: bytes, token: bytes, returned_length: int) -> bytes:
         """Return the structure with its output fields set; ``statuses`` is GroupStatus, SegmentStatus, Segmentation."""
@@ -223,32 +288,30 @@ class GetMessageOptions:
         return out + raw[len(out) :]
 
 
+@dataclass(frozen=True, slots=True)
 class PutMessageOptions:
     """MQPMO (IBM MQ, topic "MQPMO")."""
 
-    __slots__ = (
-        "action",
-        "context",
-        "new_msg_handle",
-        "options",
-        "original_msg_handle",
-        "pub_level",
-        "raw",
-        "recs_present",
-        "version",
-    )
+    raw: bytes
+    version: int
+    options: int
+    context: int
+    recs_present: int
+    original_msg_handle: int
+    new_msg_handle: int
+    action: int
+    pub_level: int
 
-    def __init__(self, raw: bytes) -> None:
-        """Read the structure; raises StructureError."""
-        self.version = version_of(raw, b"PMO ", "MQPMO")
-        self.raw = raw
-        (self.options,) = _I32.unpack_from(raw, 8)
-        (self.context,) = _I32.unpack_from(raw, 16)
-        self.recs_present = _I32.unpack_from(raw, 128)[0] if self.version >= 2 else 0
-        self.original_msg_handle, self.new_msg_handle, self.action = (
-            struct.unpack_from("<qqi", raw, 160) if self.version >= 3 else (0, 0, mq.MQACTP_NEW)
-        )
-        self.pub_level = _I32.unpack_from(raw, 180)[0] if self.version >= 3 else _HIGHEST_LEVEL
+    @classmethod
+    @lru_cache
+    def read(cls, raw: bytes) -> PutMessageOptions:
+        """Return the structure; one that was read before is not read again. Raises StructureError."""
+        version = version_of(raw, b"PMO ", "MQPMO")
+        options, _, context = struct.unpack_from("<iii", raw, 8)
+        recs_present = _I32.unpack_from(raw, 128)[0] if version >= 2 else 0
+        original, new, action = struct.unpack_from("<qqi", raw, 160) if version >= 3 else (0, 0, mq.MQACTP_NEW)
+        pub_level = _I32.unpack_from(raw, 180)[0] if version >= 3 else _HIGHEST_LEVEL
+        return cls(raw, version, options, context, recs_present, original, new, action, pub_level)
 
     def answered(self, resolved_q_name: bytes, resolved_q_mgr_name: bytes) -> bytes:
         """Return the structure with its output fields set: one known destination, and where the message went."""
@@ -258,168 +321,3 @@ class PutMessageOptions:
 
 _HIGHEST_LEVEL = 9
 _ONE_KNOWN_DESTINATION = struct.pack("<iii", 1, 0, 0)
-
-
-# The longest text of MQOD and MQSD.
-LONGEST_TEXT = 10_240
-_NULL_TERMINATED = -1
-_CHARV = struct.Struct("<qiiii")
-_CCSID_UTF_8 = 1208
-
-
-@dataclass(frozen=True, slots=True)
-class VariableString:
-    """MQCHARV in a structure: where the caller's text is and how long; the text itself travels beside the structure."""
-
-    pointer: int
-    offset: int
-    buffer_size: int
-    length: int
-    ccsid: int
-
-    def is_well_formed(self, text: bytes) -> bool:
-        """Whether it may describe this text, one byte of which is too many if it is cut."""
-        if self.pointer and self.offset:
-            return False
-        if self.length > 0 and not (self.pointer or self.offset):
-            return False
-        return self.length >= _NULL_TERMINATED and len(text) <= LONGEST_TEXT and self.length <= LONGEST_TEXT
-
-    @property
-    def room(self) -> int:
-        """How many bytes may be returned."""
-        return max(0, self.buffer_size) if self.pointer or self.offset else 0
-
-
-def variable_string(raw: bytes, at: int) -> VariableString:
-    """Return the MQCHARV at an offset of a structure."""
-    return VariableString(*_CHARV.unpack_from(raw, at))
-
-
-def with_length(raw: bytes, at: int, length: int) -> bytes:
-    """Return a structure whose MQCHARV at an offset describes returned text of this length, in UTF-8."""
-    return raw[: at + 16] + struct.pack("<ii", length, _CCSID_UTF_8) + raw[at + _CHARV.size :]
-
-
-class ObjectDescriptor:
-    """MQOD (IBM MQ, topic "MQOD")."""
-
-    __slots__ = (
-        "alternate_user_id",
-        "dynamic_q_name",
-        "has_selection_string",
-        "object_name",
-        "object_q_mgr_name",
-        "object_string",
-        "object_type",
-        "raw",
-        "recs_present",
-        "res_object_string",
-        "version",
-    )
-
-    def __init__(self, raw: bytes) -> None:
-        """Read the structure; raises StructureError."""
-        self.version = version_of(raw, b"OD  ", "MQOD")
-        self.raw = raw
-        (self.object_type,) = _I32.unpack_from(raw, 8)
-        self.object_name = text_field(raw[12:60])
-        self.object_q_mgr_name = text_field(raw[60:108])
-        self.dynamic_q_name = text_field(raw[108:156])
-        self.alternate_user_id = text_field(raw[156:168])
-        self.recs_present = _I32.unpack_from(raw, 168)[0] if self.version >= 2 else 0
-        self.has_selection_string = False
-        self.object_string = self.res_object_string = VariableString(0, 0, 0, 0, 0)
-        if self.version >= 4:
-            self.object_string = variable_string(raw, _OD_OBJECT_STRING)
-            self.res_object_string = variable_string(raw, _OD_RES_OBJECT_STRING)
-            pointer, offset, _, length, _ = struct.unpack_from("<qiiii", raw, 368)
-            self.has_selection_string = bool((pointer or offset) and length)
-
-    def answered(self, object_name: str, resolved_q_name: str, resolved_q_mgr_name: str) -> bytes:
-        """Return the structure with the name of the object opened and, from version 3 on, the resolved names."""
-        raw = self.raw[:12] + name_field(object_name) + self.raw[60:]
-        if self.version < 3:
-            return raw
-        raw = raw[:248] + name_field(resolved_q_name) + name_field(resolved_q_mgr_name) + raw[344:]
-        if self.version < 4:
-            return raw
-        return raw[:416] + _I32.pack(self.object_type) + raw[420:]
-
-    def answered_topic(self, topic_string: bytes) -> tuple[bytes, bytes]:
-        """Return the structure of a topic that was opened, and as much of its topic string, from the right, as there is
-        room for."""
-        if self.version < 4:
-            return self.raw, b""
-        raw = with_length(self.raw, _OD_RES_OBJECT_STRING, len(topic_string))
-        raw = raw[:416] + _I32.pack(mq.MQOT_TOPIC) + raw[420:]
-        return raw, rightmost(topic_string, self.res_object_string.room)
-
-
-_OD_OBJECT_STRING, _OD_RES_OBJECT_STRING = 344, 392
-
-
-def rightmost(text: bytes, room: int) -> bytes:
-    """Return as much of a text from its right end as there is room for."""
-    return text[max(0, len(text) - room) :] if room else b""
-
-
-class SubscriptionDescriptor:
-    """MQSD (IBM MQ, topic "MQSD")."""
-
-    __slots__ = (
-        "accounting_token",
-        "appl_identity_data",
-        "expiry",
-        "level",
-        "object_name",
-        "object_string",
-        "options",
-        "pub_priority",
-        "raw",
-        "res_object_string",
-        "selection_string",
-        "sub_correl_id",
-        "sub_name",
-        "sub_user_data",
-    )
-
-    def __init__(self, raw: bytes) -> None:
-        """Read the structure; raises StructureError."""
-        version_of(raw, b"SD  ", "MQSD")
-        self.raw = raw
-        (self.options,) = _I32.unpack_from(raw, 8)
-        self.object_name = text_field(raw[12:60])
-        (self.expiry,) = _I32.unpack_from(raw, 112)
-        self.object_string = variable_string(raw, 120)
-        self.sub_name = variable_string(raw, 144)
-        self.sub_user_data = variable_string(raw, 168)
-        self.sub_correl_id = raw[192:216]
-        (self.pub_priority,) = _I32.unpack_from(raw, 216)
-        self.accounting_token = raw[220:252]
-        self.appl_identity_data = text_field(raw[252:284])
-        self.selection_string = variable_string(raw, 288)
-        (self.level,) = _I32.unpack_from(raw, 312)
-        self.res_object_string = variable_string(raw, 320)
-
-    def answered(self, sub_correl_id: bytes, topic_string: bytes) -> tuple[bytes, bytes]:
-        """Return the structure of a subscription that was made, and of its topic string, from the right, what has room."""
-        raw = self.raw[:192] + sub_correl_id + self.raw[216:]
-        return with_length(raw, 320, len(topic_string)), rightmost(topic_string, self.res_object_string.room)
-
-    def resumed(
-        self,
-        options: int,
-        object_name: str,
-        expiry: int,
-        user_data: bytes,
-        pub_priority: int,
-        accounting_token: bytes,
-        appl_identity_data: str,
-        level: int,
-    ) -> bytes:
-        """Return the structure with the fields that resuming a subscription fills in."""
-        raw = self.raw[:8] + _I32.pack(options) + name_field(object_name) + self.raw[60:112] + _I32.pack(expiry)
-        raw += self.raw[116:216] + _I32.pack(pub_priority) + accounting_token + name_field(appl_identity_data, 32)
-        raw += self.raw[284:312] + _I32.pack(level) + self.raw[316:]
-        return with_length(raw, 168, len(user_data))

@@ -19,7 +19,7 @@ Kind = Literal["i32", "i64", "blob"]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a request or a reply: ``i32``, ``i64``, or ``blob`` (u32 length, then that many bytes)."""
+    """One field of a request or a reply: ``i32``, ``i64``, or ``blob`` (that many bytes as its u32 length says)."""
 
     name: str
     kind: Kind
@@ -107,7 +107,6 @@ VERBS: tuple[Verb, ...] = (
 # Requests that others may follow before they are answered; the answers come in order.
 POSTED = frozenset({"ASYNC_PUT"})
 
-BY_CODE: dict[int, Verb] = {verb.code: verb for verb in VERBS}
 BY_NAME: dict[str, Verb] = {verb.name: verb for verb in VERBS}
 
 # How many bytes of a structure are valid, by its Version, on a 64-bit platform. A caller's buffer may be longer; no
@@ -170,7 +169,7 @@ CALLERS_OWN: dict[str, tuple[tuple[int, int], ...]] = {
 
 def table_digest() -> str:
     """Return the digest of verbs and structure lengths, 16 hexadecimal digits: equal on both sides or no connection."""
-    text = repr(
+    text = "numbers first" + repr(
         [(v.name, v.code, [(f.name, f.kind) for f in v.request], [(f.name, f.kind) for f in v.reply]) for v in VERBS]
     )
     text += repr(sorted((name, sorted(lengths.items())) for name, lengths in STRUCTURE_LENGTHS.items()))

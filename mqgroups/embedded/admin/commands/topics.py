@@ -24,7 +24,7 @@ from mqgroups.embedded.admin.commands.request import (
 from mqgroups.embedded.admin.pcf import PCFError
 from mqgroups.embedded.objects.kinds import TOPIC_ATTRIBUTES, Kind
 from mqgroups.embedded.objects.others import ObjectValues
-from mqgroups.embedded.pubsub.retained import clear_retained, retained_topics
+from mqgroups.embedded.pubsub.retained import clear_retained, retained_on
 from mqgroups.embedded.pubsub.subscription import Subscriptions
 from mqgroups.embedded.pubsub.topic import topic_at
 from mqgroups.embedded.pubsub.topic_string import bytes_of, text_of
@@ -125,7 +125,7 @@ def status(q_mgr: QueueManager, request: Request) -> list[Row]:
         for handle in connection.handles.values()
         if handle.topic_string == string
     ]
-    retained = string in retained_topics(q_mgr)
+    retained = retained_on(q_mgr, string) is not None
     topic = topic_at(q_mgr.catalogue.objects, string)
     has_object = q_mgr.catalogue.objects.get(Kind.TOPIC, topic.name)[mq.MQCA_TOPIC_STRING] == string
     if not (subscribers or publishers or retained or has_object):

@@ -1,0 +1,41 @@
+"""Opening: what ``connect`` and ``group_producer`` return, for ``async with`` or for ``await``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Generator
+from types import TracebackType
+from typing import Any, Generic, Protocol, TypeVar
+
+from mqgroups.errors import GroupUsage
+
+
+class _Closes(Protocol):
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None, /
+    ) -> None: ...
+
+
+_T = TypeVar("_T", bound=_Closes)
+
+
+class Opening(Generic[_T]):
+    """Opens something once: ``async with opening as it`` also closes it, ``it = await opening`` leaves that to the caller."""
+
+    def __init__(self, opens: Callable[[], Coroutine[Any, Any, _T]]) -> None:
+        self._opens = opens
+        self._opened: _T | None = None
+
+    def __await__(self) -> Generator[Any, Any, _T]:
+        return self._opens().__await__()
+
+    async def __aenter__(self) -> _T:
+        if self._opened is not None:
+            raise GroupUsage("this was opened already. Call the function again for another one")
+        self._opened = await self
+        return self._opened
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._opened is not None:
+            await self._opened.__aexit__(kind, error, traceback)

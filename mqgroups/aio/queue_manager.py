@@ -1,0 +1,140 @@
+"""Connect to a queue manager, and make producers, consumers and pipes for asyncio on that connection."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import partial, wraps
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
+
+from mqgroups import queue_manager
+from mqgroups.aio.consumer import GroupConsumer
+from mqgroups.aio.opening import Opening
+from mqgroups.aio.pipe import GroupPipe
+from mqgroups.aio.producer import GroupProducer
+from mqgroups.aio.thread import ConnectionThread
+from mqgroups.connection.holder import connection_of
+from mqgroups.errors import ConfigurationError
+
+
+class _Closes(Protocol):
+    def close(self) -> None: ...
+
+
+_P = ParamSpec("_P")
+_S = TypeVar("_S", bound=_Closes)
+_T = TypeVar("_T", GroupProducer, GroupConsumer, GroupPipe)
+_R = TypeVar("_R")
+
+
+def _makes(
+    sync: Callable[Concatenate[queue_manager.QueueManager, _P], _S],
+    kind: Callable[[_S, ConnectionThread], _T],
+) -> Callable[Concatenate[QueueManager, _P], Opening[_T]]:
+    """Return a method with the arguments of ``sync``, whose result is of ``kind``."""
+
+    @wraps(sync)
+    def make(self: QueueManager, /, *args: _P.args, **kwargs: _P.kwargs) -> Opening[_T]:
+        async def opens() -> _T:
+            function = partial(sync, self.q_mgr, *args, **kwargs)
+            return kind(await self.thread.call(function, undo=_close), self.thread)
+
+        return Opening(opens)
+
+    return make
+
+
+class QueueManager:
+    """A connected queue manager. Leaving its ``async with`` block backs out what is not committed, and disconnects.
+
+    Its calls are made one after the other, in a thread of its own. So tasks that work at the same time need a connection each.
+
+    Attributes:
+        q_mgr: the synchronous one. Use it only in functions for ``run``.
+        thread: where its calls are made.
+    """
+
+    def __init__(self, q_mgr: queue_manager.QueueManager, thread: ConnectionThread | None = None) -> None:
+        """Take over a connection that is made already, for example by ``mqgroups.wrap``.
+
+        Another thread has made it. So the application must have connected with MQCNO_HANDLE_SHARE_BLOCK, as ``connect`` does;
+        otherwise calls end with 2018 (MQRC_HCONN_ERROR).
+        """
+        self.q_mgr = q_mgr
+        self.thread = thread or ConnectionThread()
+        # Waits of the connection end when their call is cancelled.
+        connection_of(q_mgr).sleep = self.thread.sleep
+        self._closed = False
+
+    group_producer = _makes(queue_manager.QueueManager.group_producer, GroupProducer)
+    group_consumer = _makes(queue_manager.QueueManager.group_consumer, GroupConsumer)
+    group_pipe = _makes(queue_manager.QueueManager.group_pipe, GroupPipe)
+
+    async def run(
+        self, function: Callable[Concatenate[queue_manager.QueueManager, _P], _R], *args: _P.args, **kwargs: _P.kwargs
+    ) -> _R:
+        """Call ``function(q_mgr, ...)`` in the connection's thread, for example ``operate.inspect_owner``."""
+        return await self.thread.call(partial(function, self.q_mgr, *args, **kwargs))
+
+    async def close(self) -> None:
+        """Back out what is not committed, and disconnect if this package made the connection. Idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            # Not close(): __exit__ closes again if the first try was interrupted.
+            await self.thread.call(partial(self.q_mgr.__exit__, None, None, None), certain=True)
+        finally:
+            self.thread.end()
+
+    async def __aenter__(self) -> QueueManager:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True):
+            self.thread.end()
+            warnings.warn(
+                f"{self!r} was not closed. Use it in an async with statement, or await close()",
+                ResourceWarning,
+                stacklevel=2,
+                source=self,
+            )
+
+    def __repr__(self) -> str:
+        return f"<aio {self.q_mgr!r}>"
+
+
+def _connects(
+    sync: Callable[_P, queue_manager.QueueManager],
+) -> Callable[_P, Opening[QueueManager]]:
+    @wraps(sync)
+    def connect(*args: _P.args, **kwargs: _P.kwargs) -> Opening[QueueManager]:
+        async def opens() -> QueueManager:
+            thread = ConnectionThread()
+            if "sleep" in kwargs:
+                raise ConfigurationError("aio.connect takes no sleep=: a wait has to end when its call is cancelled")
+            kwargs["sleep"] = thread.sleep
+            try:
+                return QueueManager(await thread.call(partial(sync, *args, **kwargs), undo=_close), thread)
+            except BaseException:
+                thread.end()
+                raise
+            finally:
+                del kwargs["sleep"]
+
+        return Opening(opens)
+
+    return connect
+
+
+def _close(made: _Closes) -> None:
+    made.close()
+
+
+connect = _connects(queue_manager.connect)

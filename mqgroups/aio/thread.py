@@ -1,0 +1,159 @@
+"""The thread of a connection: it makes the calls, one after the other, in the order in which tasks asked for them.
+
+A cancelled call cannot be taken back from the MQI. It ends at its next wait (``ConnectionThread.sleep``), as by an interruption,
+or normally. After an interruption the next call recovers (``connection/turn.py``). But nobody has the result of a cancelled call,
+and its task cannot tell whether it began. So the group in which it was made takes no more calls (``Calls``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError as HookCancelled
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
+from functools import partial
+from typing import Any, TypeVar
+
+from mqgroups.errors import GroupUsage
+
+_T = TypeVar("_T")
+# The thread that waits for the coroutine which runs in this context.
+_waiting: ContextVar[ConnectionThread | None] = ContextVar("_waiting", default=None)
+_numbers = itertools.count(1)
+
+
+class CallCancelled(BaseException):
+    """Ends a call in its thread, because its task was cancelled. No application sees it."""
+
+
+class _Call:
+    """A call in the thread.
+
+    Attributes:
+        cancelled: set when its task was cancelled.
+        hook: the coroutine of the application that it waits for.
+    """
+
+    def __init__(self) -> None:
+        self.cancelled = threading.Event()
+        self.hook: Future[Any] | None = None
+
+    def cancel(self) -> None:
+        self.cancelled.set()
+        hook = self.hook
+        if hook is not None:
+            hook.cancel()
+
+
+class ConnectionThread:
+    """A thread, and the calls for it."""
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(1, f"mqgroups.aio-{next(_numbers)}")
+        self._running: _Call | None = None
+        self._ended = False
+
+    async def call(
+        self,
+        function: Callable[[], _T],
+        *,
+        undo: Callable[[_T], object] | None = None,
+        certain: bool = False,
+    ) -> _T:
+        """Call ``function`` in the thread, in a copy of the task's context.
+
+        Args:
+            function: of the library's.
+            undo: called with the result in the thread if the task was cancelled, so that nobody gets the result.
+            certain: make the call even if the task is cancelled before it begins.
+
+        Raises:
+            GroupUsage: the connection is closed; or the thread waits for the application's function that makes this call.
+        """
+        if _waiting.get() is self:
+            raise GroupUsage(
+                "before_commit must not use the consumer that waits for it, nor its connection. Make the call later, or on "
+                "another connection"
+            )
+        if self._ended:
+            raise GroupUsage("the connection is closed")
+        call = _Call()
+        results: list[_T] = []
+
+        def keep() -> _T:
+            results.append(function())
+            return results[0]
+
+        work = partial(copy_context().run, self._run, call, keep)
+        future = asyncio.get_running_loop().run_in_executor(self._executor, work)
+        try:
+            return await (asyncio.shield(future) if certain else future)
+        except asyncio.CancelledError:
+            call.cancel()
+            if undo is not None:
+                # Behind the call, and without waits.
+                self._executor.submit(self._run, call, lambda: [undo(result) for result in results])
+            raise
+
+    def sleep(self, seconds: float) -> None:
+        """Wait between two tries of a call. Raises CallCancelled if its task was cancelled."""
+        call = self._running
+        if call is None:
+            time.sleep(seconds)
+        elif call.cancelled.wait(seconds):
+            raise CallCancelled
+
+    def wait_for(self, coroutine: Coroutine[Any, Any, _T], loop: asyncio.AbstractEventLoop) -> _T:
+        """Run a coroutine of the application's in the event loop, and wait for it; to be called in the thread."""
+        call, before = self._running, _waiting.set(self)
+        assert call is not None
+        try:
+            call.hook = hook = asyncio.run_coroutine_threadsafe(coroutine, loop)
+            if call.cancelled.is_set():
+                hook.cancel()
+            return hook.result()
+        except HookCancelled:
+            raise CallCancelled from None
+        finally:
+            call.hook = None
+            _waiting.reset(before)
+
+    def end(self) -> None:
+        """End the thread after the calls that were asked for. It need not be waited for."""
+        self._ended = True
+        self._executor.shutdown(wait=False)
+
+    def _run(self, call: _Call, function: Callable[[], _T]) -> _T:
+        self._running = call
+        try:
+            return function()
+        finally:
+            self._running = None
+
+
+class Calls:
+    """The calls of one group. After one that was cancelled there are no more, because nobody knows what it did."""
+
+    def __init__(self, thread: ConnectionThread, remedy: str) -> None:
+        """``remedy``: what the application can do after a cancelled call."""
+        self._thread = thread
+        self._remedy = remedy
+        self._is_over = False
+
+    async def make(self, function: Callable[[], _T]) -> _T:
+        """Call ``function`` in the thread; raises GroupUsage after a cancelled call."""
+        self.check()
+        try:
+            return await self._thread.call(function)
+        except asyncio.CancelledError:
+            self._is_over = True
+            raise
+
+    def check(self) -> None:
+        """Raise GroupUsage after a cancelled call."""
+        if self._is_over:
+            raise GroupUsage(f"a call was cancelled in this group, so it is not known what it did. {self._remedy}")

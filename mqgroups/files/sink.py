@@ -1,0 +1,184 @@
+"""FileSink: each group becomes a file, exactly once, whatever is killed when.
+
+    with qmgr.group_consumer("ORDERS", name="ORDERS.SINK") as consumer:
+        sink = mqgroups.FileSink("/var/orders", consumer)
+        for group in consumer:
+            with sink.file(group) as file:
+                for message in group:
+                    file.write(message.data + b"\\n")
+
+A file is written under a hidden name. Before each commit it is made durable, and its length becomes the consumer's checkpoint. So
+after a crash the file is cut back to what is committed, and the messages that come again are written behind that. When the
+group's last commit has taken effect, the file is renamed. If the program dies between the two, the checkpoint says so, and the
+next start renames the file. So a file without the hidden name is whole, and is never changed again.
+
+The checkpoint of the consumer belongs to the sink. It stays when the consumer is closed; ``consumer.forget_checkpoint()`` removes
+it, when the sink is done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from mqgroups.core.model import GROUP_ID_NONE
+from mqgroups.errors import GroupUsage
+from mqgroups.get.consumer import GroupConsumer
+from mqgroups.get.group import IncomingGroup
+
+_LONGEST_NAME_BYTES = 150
+
+
+class FileSink:
+    """A folder for the groups of one consumer. Nothing else may write to it."""
+
+    def __init__(self, folder: str | os.PathLike[str], consumer: GroupConsumer) -> None:
+        """Finish what the last start left, and use ``consumer.before_commit``.
+
+        Raises:
+            GroupUsage: the consumer has a checkpoint of another kind.
+            OSError: the folder does not exist, or a file cannot be renamed.
+        """
+        self._folder = Path(folder)
+        self._consumer = consumer
+        self._file: BinaryIO | None = None
+        self._place: _Place | None = None
+        self._finish()
+        consumer.before_commit(self._before_commit)
+
+    def file(self, group: IncomingGroup) -> GroupFile:
+        """Return the file of a group, for a ``with`` statement around the iteration over its messages.
+
+        Its name is the group's, or the GroupId if the group has no name that a file can have. If there is such a file already,
+        ``.`` and the GroupId are appended.
+
+        Raises:
+            GroupUsage: the message is in no group, so the file could not be told from another one's. On entering the block: the
+                beginning of the group, or of its file, is missing.
+            OSError: on entering the block: the file cannot be opened.
+        """
+        if group.group_id == GROUP_ID_NONE:
+            raise GroupUsage("a FileSink takes groups, and this message is in no group")
+        return GroupFile(self, group)
+
+    def begin(self, group: IncomingGroup) -> BinaryIO:
+        """Open the file of a group, cut back to what is committed; for ``GroupFile``."""
+        self._finish()
+        place, group_id = _Place.of(group.checkpoint), group.group_id.hex()
+        if not group.resume_from and (place is None or place.group_id != group_id):
+            place = _Place(self._free_name(group), group_id, 0)
+        if place is None or place.group_id != group_id:
+            raise GroupUsage(
+                f"{group.resume_from} messages of group {group_id} were consumed without this sink, so its file would have no "
+                "beginning. Get the rest of the group without the sink"
+            )
+        hidden = self._hidden(place)
+        self._check_length(hidden, place.length)
+        is_new = not hidden.exists()
+        with contextlib.ExitStack() as undo:
+            file = undo.enter_context(hidden.open("ab"))
+            file.truncate(place.length)
+            if is_new:
+                self._make_durable()
+            undo.pop_all()
+        self._file, self._place = file, place
+        return file
+
+    def end(self, *, in_order: bool) -> None:
+        """Close the file, and rename it if its group is whole; for ``GroupFile``. After an error the next call does that."""
+        file, self._file, self._place = self._file, None, None
+        if file is not None:
+            file.close()
+        if in_order:
+            self._finish()
+
+    def _before_commit(self, group: IncomingGroup) -> None:
+        file, place = self._file, self._place
+        if file is None or place is None:
+            raise GroupUsage("the group's messages were got outside of `with sink.file(group)`")
+        file.flush()
+        os.fsync(file.fileno())
+        place = _Place(place.name, place.group_id, file.tell(), group.ends)
+        group.set_checkpoint(place.checkpoint)
+
+    def _finish(self) -> None:
+        """Rename the file of the last group that ended, if that was not done; remove that of a group that was not completed."""
+        place = _Place.of(self._consumer.checkpoint)
+        if place is not None and place.is_whole and (hidden := self._hidden(place)).exists():
+            hidden.rename(self._folder / place.name)
+            self._make_durable()
+        for other in self._folder.glob(".*.part"):
+            if place is None or place.is_whole or other != self._hidden(place):
+                other.unlink()
+
+    def _check_length(self, hidden: Path, committed: int) -> None:
+        length = hidden.stat().st_size if hidden.exists() else 0
+        if length < committed:
+            raise GroupUsage(
+                f"{hidden} has {length} bytes, and {committed} are committed. Another program has changed the folder, or "
+                "it is not the one of the last start. Put the file back, or get the rest of the group without the sink"
+            )
+
+    def _hidden(self, place: _Place) -> Path:
+        # With the GroupId: another group of the same name must not be taken for this one.
+        return self._folder / f".{place.group_id}.part"
+
+    def _free_name(self, group: IncomingGroup) -> str:
+        name, group_id = group.name, group.group_id.hex()
+        # The name comes from a message. It must not lead out of the folder, or hide the file.
+        is_safe = name.isprintable() and not name.startswith(".") and "/" not in name
+        if not name or not is_safe or len(name.encode()) > _LONGEST_NAME_BYTES:
+            return group_id
+        return f"{name}.{group_id}" if (self._folder / name).exists() else name
+
+    def _make_durable(self) -> None:
+        descriptor = os.open(self._folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+class GroupFile:
+    """The file of one group while its messages are written."""
+
+    def __init__(self, sink: FileSink, group: IncomingGroup) -> None:
+        self._sink = sink
+        self._group = group
+
+    def __enter__(self) -> BinaryIO:
+        return self._sink.begin(self._group)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._sink.end(in_order=error is None)
+
+
+class _Place:
+    """What a checkpoint says: the name of a group's file, its GroupId in hexadecimal digits, how much is committed, and whether
+    that is the whole group.
+    """
+
+    def __init__(self, name: str, group_id: str, length: int, is_whole: bool = False) -> None:
+        self.name = name
+        self.group_id = group_id
+        self.length = length
+        self.is_whole = is_whole
+
+    @property
+    def checkpoint(self) -> dict[str, Any]:
+        return {"file": self.name, "group": self.group_id, "bytes": self.length, "whole": self.is_whole}
+
+    @classmethod
+    def of(cls, checkpoint: Any) -> _Place | None:
+        if checkpoint is None:
+            return None
+        if not isinstance(checkpoint, dict) or checkpoint.keys() != {"file", "group", "bytes", "whole"}:
+            raise GroupUsage(
+                "the consumer has a checkpoint that is not a FileSink's. Give the sink a consumer of its own"
+            )
+        return cls(checkpoint["file"], checkpoint["group"], checkpoint["bytes"], checkpoint["whole"])

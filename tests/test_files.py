@@ -1,0 +1,274 @@
+"""FileSink: each group becomes a file, exactly once, whatever call or file operation is the last one that a program makes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+import pytest
+
+import mqgroups
+from mqgroups import errors, operate
+from mqgroups.embedded import Fault
+from mqgroups.mqi import constants as mq
+from tests.each_call import each_call
+from tests.fix_mqi import OK
+
+THIS = [b"%d" % number for number in range(7)]
+WHOLE = b"".join(data + b"\n" for data in THIS)
+
+
+class Died(BaseException):
+    """The end of the program."""
+
+
+def put(owner, name="", payloads=THIS):
+    with owner.producer() as producer, producer.group(name=name) as group:
+        for payload in payloads:
+            group.put(payload)
+
+
+def get(owner, folder, qmgr=None, *, stop_at=0, **more):
+    """One start of a program that writes each group to a file."""
+    with owner.consumer(qmgr, **more) as consumer:
+        sink = mqgroups.FileSink(folder, consumer)
+        for group in consumer:
+            with sink.file(group) as file:
+                for message in group:
+                    file.write(message.data + b"\n")
+                    if message.msg_seq_number == stop_at:
+                        raise Died
+
+
+def in_place(folder):
+    """Return the files that a reader sees, with their data."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(".")}
+
+
+def hidden(folder):
+    return [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_each_group_is_a_file_with_the_groups_name(owner, tmp_path):
+    put(owner, "a.csv")
+    put(owner, "b.csv", THIS[:1])
+    get(owner, tmp_path)
+    assert in_place(tmp_path) == {"a.csv": WHOLE, "b.csv": b"0\n"}
+    assert hidden(tmp_path) == []
+
+
+def test_a_file_is_in_place_only_when_its_group_is_committed(owner, tmp_path):
+    put(owner, "a.csv")
+    with owner.consumer() as consumer:
+        sink = mqgroups.FileSink(tmp_path, consumer)
+        for group in consumer:
+            with sink.file(group) as file:
+                for message in group:
+                    assert in_place(tmp_path) == {}
+                    file.write(message.data + b"\n")
+            assert in_place(tmp_path) == {"a.csv": WHOLE}
+            assert owner.data() == []
+
+
+@pytest.mark.parametrize("stop_at", range(1, 8))
+@pytest.mark.parametrize("every", [1, 2, 100])
+def test_a_file_goes_on_after_what_is_committed(owner, tmp_path, every, stop_at):
+    put(owner, "a.csv")
+    put(owner, "b.csv")
+    qmgr = owner.connect()
+    with pytest.raises(Died):
+        get(owner, tmp_path, qmgr, stop_at=stop_at, commit_every=every)
+    qmgr.close()
+    assert in_place(tmp_path) == {}
+    get(owner, tmp_path, commit_every=every)
+    assert in_place(tmp_path) == {"a.csv": WHOLE, "b.csv": WHOLE}
+    assert hidden(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["", "../a.csv", "/a.csv", ".hidden", "a/b", "a\nb", "x" * 200], ids=repr)
+def test_a_name_that_is_no_file_name_is_replaced_by_the_group_id(owner, tmp_path, name):
+    put(owner, name)
+    (group_id,) = {found.group_id.hex() for found in owner.on_queue()}
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    get(owner, folder)
+    assert in_place(folder) == {group_id: WHOLE}
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_groups_of_the_same_name_are_two_files(owner, tmp_path):
+    put(owner, "a.csv")
+    put(owner, "a.csv", THIS[:1])
+    group_id = owner.on_queue()[-1].group_id.hex()
+    get(owner, tmp_path)
+    assert in_place(tmp_path) == {"a.csv": WHOLE, f"a.csv.{group_id}": b"0\n"}
+
+
+def test_a_file_may_be_moved_away_as_soon_as_it_is_in_place(owner, tmp_path):
+    """The name is free again, and another group of that name is interrupted before its first commit."""
+    put(owner, "a.csv")
+    get(owner, tmp_path)
+    (tmp_path / "a.csv").unlink()
+    put(owner, "a.csv", THIS[:3])
+    qmgr = owner.connect()
+    with pytest.raises(Died):
+        get(owner, tmp_path, qmgr, stop_at=1)
+    qmgr.close()
+    with owner.consumer() as consumer:
+        mqgroups.FileSink(tmp_path, consumer)
+        assert in_place(tmp_path) == {}
+    get(owner, tmp_path)
+    assert in_place(tmp_path) == {"a.csv": b"0\n1\n2\n"}
+
+
+def test_an_abandoned_group_leaves_no_file(owner, tmp_path):
+    with owner.producer() as producer, producer.group(name="a.csv") as group:
+        for data in THIS[:5]:
+            group.put(data)
+        group.abandon(1)
+    put(owner, "b.csv")
+    with pytest.raises(errors.GroupAbandoned):
+        get(owner, tmp_path)
+    get(owner, tmp_path)
+    assert in_place(tmp_path) == {"b.csv": WHOLE}
+    assert hidden(tmp_path) == []
+
+
+def test_a_group_that_was_taken_over_goes_on_in_the_same_folder(make_owner, tmp_path):
+    one = make_owner()
+    other = make_owner(queue=one.queue)
+    put(one, "a.csv")
+    qmgr = one.connect()
+    with pytest.raises(Died):
+        get(one, tmp_path, qmgr, stop_at=5)
+    qmgr.close()
+    operate.take_over(other.qmgr, one.name, "get", by=other.name)
+    get(other, tmp_path)
+    assert in_place(tmp_path) == {"a.csv": WHOLE}
+
+
+def test_what_a_sink_cannot_do_is_refused(owner, tmp_path):
+    handle = owner.eye.open(owner.queue, mq.MQOO_OUTPUT)
+    assert handle.put(b"1").code == OK
+    handle.close()
+    with pytest.raises(errors.GroupUsage, match="is in no group"):
+        get(owner, tmp_path)
+    assert owner.get_groups() == [[b"1"]]
+    put(owner)
+    with owner.consumer() as consumer:
+        mqgroups.FileSink(tmp_path, consumer)
+        with pytest.raises(errors.GroupUsage, match="outside of"):
+            [list(group) for group in consumer]
+    with owner.consumer() as consumer:
+        for group in consumer:
+            for _ in group:
+                group.set_checkpoint("mine")
+        with pytest.raises(errors.GroupUsage, match="not a FileSink's"):
+            mqgroups.FileSink(tmp_path, consumer)
+
+
+@pytest.mark.parametrize("damage", ["removed", "cut"])
+def test_a_file_that_has_lost_its_beginning_is_refused(owner, tmp_path, damage):
+    put(owner, "a.csv")
+    qmgr = owner.connect()
+    with pytest.raises(Died):
+        get(owner, tmp_path, qmgr, stop_at=5)
+    qmgr.close()
+    (part,) = hidden(tmp_path)
+    whole = part.read_bytes()
+    if damage == "removed":
+        part.unlink()
+    else:
+        part.write_bytes(whole[:3])
+    with pytest.raises(errors.GroupUsage, match="8 are committed"):
+        get(owner, tmp_path)
+    part.write_bytes(whole)
+    get(owner, tmp_path)
+    assert in_place(tmp_path) == {"a.csv": WHOLE}
+
+
+def test_a_group_that_was_begun_without_the_sink_is_refused(owner, tmp_path):
+    put(owner, "a.csv")
+    with pytest.raises(Died), owner.consumer(commit_every=2) as consumer:  # noqa: PT012 - raised by the loop
+        for group in consumer:
+            for message in group:
+                if message.msg_seq_number == 4:
+                    raise Died
+    with pytest.raises(errors.GroupUsage, match="would have no beginning"):
+        get(owner, tmp_path)
+    assert in_place(tmp_path) == {}
+    assert owner.get_groups() == [THIS[2:]]
+
+
+# --- kills
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("reconnect_wait_s", [0, 30], ids=["dies", "goes-on"])
+@pytest.mark.parametrize("when", ["before", "after"])
+@each_call(least=25, most=60)
+def test_nothing_is_lost_or_doubled_whatever_call_is_the_last(
+    make_owner, faults, tmp_path, when, reconnect_wait_s, call
+):
+    owner = make_owner()
+    put(owner, "a.csv", THIS[:5])
+    put(owner, "b.csv", THIS[:3])
+    qmgr = owner.connect(reconnect_wait_s=reconnect_wait_s)
+    faults.clear_faults()
+    faults.arm(Fault("drop", when, nth=call.nth))
+    with contextlib.suppress(errors.MQGroupsError):
+        get(owner, tmp_path, qmgr)
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    qmgr.close()
+    seen = in_place(tmp_path)
+    get(owner, tmp_path, owner_wait_s=30)
+    whole = {"a.csv": b"0\n1\n2\n3\n4\n", "b.csv": b"0\n1\n2\n"}
+    assert in_place(tmp_path) == whole
+    assert seen.items() <= whole.items()
+    assert hidden(tmp_path) == owner.data() == []
+    call.check(fired)
+
+
+class FileCalls:
+    """The file operations of a sink: the n-th one is the last, before it took effect or after."""
+
+    def __init__(self, monkeypatch, nth, when):
+        self.left, self.when = nth, when
+        for owner, name in ((os, "fsync"), (Path, "open"), (Path, "rename"), (Path, "unlink")):
+            monkeypatch.setattr(owner, name, self._counted(getattr(owner, name)))
+
+    def _counted(self, operation):
+        def done(*arguments, **keywords):
+            self.left -= 1
+            if self.left == 0 and self.when == "before":
+                raise Died
+            result = operation(*arguments, **keywords)
+            if self.left == 0:
+                if hasattr(result, "close"):
+                    result.close()
+                raise Died
+            return result
+
+        return done
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@each_call(least=10, most=20)
+def test_nothing_is_lost_or_doubled_whatever_file_operation_is_the_last(owner, tmp_path, when, call):
+    put(owner, "a.csv", THIS[:5])
+    put(owner, "b.csv", THIS[:3])
+    qmgr = owner.connect()
+    with pytest.MonkeyPatch.context() as patch:
+        calls = FileCalls(patch, call.nth, when)
+        with contextlib.suppress(Died):
+            get(owner, tmp_path, qmgr)
+    qmgr.close()
+    seen = in_place(tmp_path)
+    get(owner, tmp_path)
+    whole = {"a.csv": b"0\n1\n2\n3\n4\n", "b.csv": b"0\n1\n2\n"}
+    assert in_place(tmp_path) == whole
+    assert seen.items() <= whole.items()
+    assert hidden(tmp_path) == owner.data() == []
+    call.check(calls.left <= 0)
