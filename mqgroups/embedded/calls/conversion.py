@@ -65,12 +65,12 @@ def convert(
     Args:
         data: the message's data.
         format_name: its Format, 8 bytes.
-            source: its CCSID and encoding.
-            target: the CCSID and encoding to convert to.
+        source: its CCSID and encoding.
+        target: the CCSID and encoding to convert to.
 
     Returns:
-            The converted data and MQRC_NONE; or None, and the reason code of the warning with which the data is returned
-            unconverted.
+        The converted data and MQRC_NONE; or None, and the reason code of the warning with which the data is returned
+        unconverted.
     """
     if source == target:
         return data, mq.MQRC_NONE

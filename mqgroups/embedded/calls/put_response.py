@@ -64,12 +64,12 @@ def put_without_telling(
 
     Args:
         q_mgr: the queue manager.
-            connection: the connection that puts.
+        connection: the connection that puts.
         name: of the queue, as given to MQOPEN or MQPUT1.
         md_raw: MQMD as it was sent.
         pmo: MQPMO as it was sent.
-            before: the fields returned before the MQMD: the MQOD of an MQPUT1, as it was sent.
-            put: makes the put, and returns the answer of a synchronous one: MQMD and MQPMO last.
+        before: the fields returned before the MQMD: the MQOD of an MQPUT1, as it was sent.
+        put: makes the put, and returns the answer of a synchronous one: MQMD and MQPMO last.
     """
     md = MessageDescriptor(md_raw)
     destination, default_persistence = _destination(q_mgr, name)

@@ -47,8 +47,8 @@ class View(NamedTuple):
     """A selection of available messages.
 
     Attributes:
-            starts: whether only messages with which an MQGET in logical order may start: sequence number 1, offset 0.
-            whole: what must be complete for each of them.
+        starts: whether only messages with which an MQGET in logical order may start: sequence number 1, offset 0.
+        whole: what must be complete for each of them.
     """
 
     starts: bool
