@@ -24,8 +24,7 @@ from mqgroups.mqi import constants as mq
 
 @dataclass(frozen=True, slots=True)
 class MemberView:
-    """A member of the cluster. The channel to it has a name, a status (MQCHS_*) and a transmission queue; "" for this
-    member."""
+    """A member of the cluster, and the channel to it: name, status (MQCHS_*), transmission queue ("" for this member)."""
 
     member: Member
     cluster_name: str
@@ -135,8 +134,11 @@ def local_queue(catalogue: Catalogue, name: str) -> Queue:
 
 
 def without_alias(catalogue: Catalogue, q_mgr_name: str) -> str:
-    """Return the queue manager that a name means. If the name is a queue manager alias (a remote queue definition without
-    RNAME), that is the alias's queue manager. Raises Failed with MQRC_UNKNOWN_REMOTE_Q_MGR for a definition with RNAME."""
+    """Return the queue manager that a name means, which may be a queue manager alias: a remote queue definition without RNAME.
+
+    Raises:
+        Failed: MQRC_UNKNOWN_REMOTE_Q_MGR, the remote queue definition has RNAME.
+    """
     alias = catalogue.get(q_mgr_name)
     if not isinstance(alias, Definition) or alias.type != REMOTE:
         return q_mgr_name

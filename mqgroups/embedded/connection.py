@@ -16,7 +16,7 @@ from mqgroups.mqi import constants as mq
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a connection comes from, as administrators see it; a program inside the queue manager has no channel.
+    """Where a connection comes from, as administrators see it. A program inside the queue manager has no channel.
 
     ``put1_always_sync`` is the client's Put1DefaultAlwaysSync.
     """
@@ -29,12 +29,12 @@ class Origin:
 
     @property
     def is_reconnectable(self) -> bool:
-        """Whether it was made to be connected again by the client, which this one never does."""
+        """Whether the connection asks for automatic client reconnection, which this client never does."""
         return bool(self.connect_options & (mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR))
 
     @property
     def is_client(self) -> bool:
-        """Whether an application came through a channel."""
+        """Whether the connection is an application's, through a channel."""
         return bool(self.channel_name)
 
 
@@ -53,7 +53,7 @@ class Connection:
         self.waiter = waiter
         self.user = user
         self.appl_name = appl_name
-        # As they stand in MQMD: UserIdentifier, PutApplName.
+        # UserIdentifier and PutApplName in the form of MQMD.
         self.user_field = user.encode("latin-1", "replace")[:12].ljust(12)
         self.appl_name_field = appl_name.encode("latin-1", "replace")[:28].ljust(28)
         self.max_msg_length = max_msg_length
@@ -63,7 +63,7 @@ class Connection:
         self.message_handles: dict[int, MessageHandle] = {}
         self.unit_of_work: UnitOfWork | None = None
         self.put_status = PutStatus()
-        # What rooms above keep with a connection.
+        # Values that rooms above keep with a connection.
         self.parts = Parts()
 
     def handle(self, hobj: int) -> Handle:

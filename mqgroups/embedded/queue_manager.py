@@ -1,8 +1,8 @@
-"""The queue manager: connections, units of work, and what is shared between the verbs.
+"""The queue manager: connections, units of work, and the state that the verbs share.
 
-``QueueManager`` owns the lock under which every verb reads and changes memory. Disk is written without that lock: what a unit of
-work put or got is out of everybody's sight anyway until it ends, so commit is "collect, write and fsync, make visible", and other
-connections go on meanwhile.
+``QueueManager`` owns the lock under which every verb reads and changes memory. The disk is written without that lock: until a
+unit of work ends, nobody else sees its messages anyway. So a commit collects the messages, writes and fsyncs them, and then
+makes them visible; other connections continue meanwhile.
 
 The verbs themselves are in ``calls/``; ``serve/`` calls them. No sockets here.
 """
@@ -47,7 +47,7 @@ from mqgroups.mqi import constants as mq
 
 _log = logging.getLogger(__name__)
 
-# What MQINQ says of the level whose documents this queue manager follows; not a claim to be that product.
+# MQINQ's answer: the level whose documentation this queue manager follows. It does not claim to be that product.
 COMMAND_LEVEL = 940
 VERSION = "09040000"
 CCSID = 1208
@@ -68,42 +68,42 @@ class QueueManager:
         platform: Platform = Platform.UNIX,
         readings: Readings | None = None,
     ) -> None:
-        """Start from what ``data`` holds; creates it if need be. Raises StoreError.
+        """Start with the data in ``data``, or create it. Raises StoreError.
 
         Args:
             name: queue manager name, at most 48 characters.
-            data: directory of its own.
-            users: passwords by user. Credentials that are given must be among these; who gives none is the administrator.
+            data: directory for this queue manager alone.
+            users: passwords by user. Credentials must be among these; an application without credentials is the administrator.
             platform: whose rules apply where platforms differ.
-            readings: which way it goes where IBM's texts leave something open.
+            readings: what it does where IBM's texts leave something open.
         """
         self.name = name
         self.platform = platform
         self.readings = readings or Readings()
         self.quiescing = False
-        # Set when it is about to stop: nothing waits any more.
+        # Set when the queue manager is about to stop: nothing waits any more.
         self.stopping = threading.Event()
         self.lock = threading.RLock()
         self.store = Store(data, name)
         self.catalogue = Catalogue(self.store, platform, self.readings)
-        # The cluster it is in, if any: ``serve/`` sets it.
+        # The cluster that it is in, if any; set by ``serve/``.
         self.cluster: ClusterView = NoCluster(name, self.catalogue)
-        # What rooms above keep with the queue manager.
+        # Values that rooms above keep with the queue manager.
         self.parts = Parts()
         self.connections: dict[bytes, Connection] = {}
-        # What was said last about each channel; nobody is held to it.
+        # The last SET CHLAUTH record of each channel; records are not enforced.
         self.channel_records: dict[str, dict[int, object]] = {}
         self.started = time.localtime()
         self._users = dict(users or {})
         self._hobjs = itertools.count(_FIRST_HOBJ)
         self.identifiers = Identifiers(name, begin_with_name=bool(self.readings[IDENTIFIERS_BEGIN_WITH_NAME]))
-        # Positions come again after a restart, message tokens never do.
+        # Positions are used again after a restart, message tokens never are.
         self.token_prefix = time.time_ns().to_bytes(8, "big")
         self._clock = (0, b"", b"")
         self._positions = itertools.count(self._restore_messages() + 1)
 
     def _restore_messages(self) -> int:
-        """Put what the store holds back on the queues; return the highest position."""
+        """Put the stored messages back on their queues; return the highest position."""
         last = 0
         for stored in self.store.messages():
             queue = self.catalogue.get(stored.queue)
@@ -172,7 +172,7 @@ class QueueManager:
         return self._connected(Connection(waiter, user, appl_name, limit, self.identifiers.of_connection(), origin))
 
     def connect_program(self, waiter: Waiter, appl_name: str) -> Connection:
-        """Connect a program that is part of the queue manager itself."""
+        """Connect a program that is part of the queue manager."""
         return self._connected(
             Connection(
                 waiter, ADMINISTRATOR, appl_name, _LONGEST_MSG, self.identifiers.of_connection(), Origin(os.getpid())
@@ -193,11 +193,11 @@ class QueueManager:
             raise Failed(mq.MQRC_NOT_AUTHORIZED)
 
     def _user_of_channel(self, channel_name: str) -> str:
-        """Return the channel's MCAUSER, under which an application works that gives no credentials (IBM MQ, "MCAUSER")."""
+        """Return the channel's MCAUSER, the user of an application that gives no credentials (IBM MQ, "MCAUSER")."""
         return str(self.catalogue.objects.of(Kind.CHANNEL)[channel_name].get(pcf.MQCACH_MCA_USER_ID, "")).strip()
 
     def _client_check(self) -> int:
-        """Return CHCKCLNT of the authentication information that CONNAUTH names; MQCHK_NONE if it names none."""
+        """Return CHCKCLNT of the authentication information that CONNAUTH names; MQCHK_NONE if CONNAUTH is blank."""
         name = self.catalogue.q_mgr_values[pcf.MQCA_CONN_AUTH]
         found = self.catalogue.objects.of(Kind.AUTH_INFO).get(str(name), {})
         check = found.get(pcf.MQIA_CHECK_CLIENT_BINDING, pcf.MQCHK_NONE)
@@ -205,7 +205,7 @@ class QueueManager:
         return check
 
     def disconnect(self, connection: Connection) -> Answer:
-        """MQDISC: commits an open unit of work, unless the reading is another, then closes all handles (topic "MQDISC")."""
+        """MQDISC: commit an open unit of work (or what the reading says), then close all handles (topic "MQDISC")."""
         answer = self.back_out(connection) if self.readings[MQDISC_BACKS_OUT] else self.commit(connection)
         self._close_handles(connection)
         with self.lock:
@@ -213,9 +213,10 @@ class QueueManager:
         return answer
 
     def drop(self, connection: Connection, hang_up: Callable[[], None] | None = None) -> None:
-        """The application went away without MQDISC: back out and close all handles, in the order of the reading.
+        """Back out and close all handles of an application that went away without MQDISC, in the order of the reading.
 
-        ``hang_up`` is called before a gap: an application that is still there learns at once that its connection is lost.
+        ``hang_up`` is called before a gap between the two, so that an application that still exists learns at once that its
+        connection is lost.
         """
         if self.readings[CLOSES_HANDLES_FIRST]:
             self._close_handles(connection)
@@ -237,11 +238,11 @@ class QueueManager:
             connection.message_handles.clear()
 
     def new_handle_number(self) -> int:
-        """Return an object handle that was never given out before."""
+        """Return an object handle that was never used before."""
         return next(self._hobjs)
 
     def release(self, handle: Handle) -> None:
-        """Undo what an open handle counts on its queue; a temporary dynamic queue goes with the handle that made it."""
+        """Undo what an open handle counts on its queue. The handle that created a temporary dynamic queue deletes it."""
         if handle.subscription is not None:
             handle.subscription.released()
         queue = handle.queue
@@ -261,24 +262,24 @@ class QueueManager:
         self.catalogue.discard(queue)
 
     def quiesce(self) -> None:
-        """Let nobody connect any more, and let calls that said FAIL_IF_QUIESCING fail, those that wait as well."""
+        """Refuse new connections, and let calls with FAIL_IF_QUIESCING fail, waiting ones too."""
         with self.lock:
             self.quiescing = True
             for queue in self.catalogue.queues():
                 queue.wake()
             for connection in self.connections.values():
-                # An event handler hears of it without any queue.
+                # An event handler must be told, even if its connection has no queue open.
                 connection.waiter.wake()
 
     def fail_if_quiescing(self, asked: int) -> None:
-        """Raise Failed with MQRC_Q_MGR_QUIESCING; ``asked`` are the option bits that ask for it, 0 if unset."""
+        """Raise Failed with MQRC_Q_MGR_QUIESCING if the call asks for that; ``asked`` are its FAIL_IF_QUIESCING bits, or 0."""
         if self.quiescing and asked:
             raise Failed(mq.MQRC_Q_MGR_QUIESCING)
 
     # --- units of work
 
     def unit_of_work(self, connection: Connection, messages: int = 1) -> UnitOfWork:
-        """Return the connection's unit of work with room for so many more; starts one if there is none.
+        """Return the connection's unit of work with room for this many more messages; start one if there is none.
 
         Raises:
             Failed: MQRC_SYNCPOINT_LIMIT_REACHED (MAXUMSGS).
@@ -292,13 +293,13 @@ class QueueManager:
         return connection.unit_of_work
 
     def doom(self, connection: Connection) -> None:
-        """Let the connection's unit of work, a new one if there is none, be backed out when it is to be committed."""
+        """Make MQCMIT back out the connection's unit of work, which is started if there is none."""
         if connection.unit_of_work is None:
             connection.unit_of_work = UnitOfWork()
         connection.unit_of_work.doomed = True
 
     def commit(self, connection: Connection) -> Answer:
-        """MQCMIT. When it answers MQCC_OK the unit of work is on disk and visible."""
+        """MQCMIT. When it returns MQCC_OK, the unit of work is on disk and visible."""
         with self.lock:
             unit, connection.unit_of_work = connection.unit_of_work, None
         if unit is None:
@@ -326,7 +327,7 @@ class QueueManager:
         return mq.MQCC_OK, mq.MQRC_NONE, []
 
     def back_out(self, connection: Connection) -> Answer:
-        """MQBACK: puts vanish, gets return to their places with one backout more, handles get their state back."""
+        """MQBACK: puts vanish, gets return to their places with a backout count one higher, handles get their state back."""
         with self.lock:
             unit, connection.unit_of_work = connection.unit_of_work, None
         if unit is not None:
@@ -343,7 +344,7 @@ class QueueManager:
         try:
             self.store.give_back(moved)
         except sqlite3.Error:
-            # The messages themselves are safe; only their counts would be lower after a restart.
+            # The messages themselves are safe; only their backout counts would be lower after a restart.
             _log.exception("backout counts of %d messages could not be written", len(unit.gets))
             moved = []
         with self.lock:
@@ -357,7 +358,7 @@ class QueueManager:
                 self.catalogue.discard(queue)
 
     def write_now(self, puts: Iterable[Message], gets: Iterable[Message]) -> None:
-        """Make a put or get outside syncpoint durable; raises Failed when the disk refuses."""
+        """Make a put or get outside syncpoint durable; raises Failed if the disk refuses the write."""
         try:
             self.store.commit(puts, gets)
         except sqlite3.OperationalError as error:
@@ -368,7 +369,7 @@ class QueueManager:
             raise Failed(mq.MQRC_RESOURCE_PROBLEM) from error
 
     def keep_state(self, connection: Connection, handle: Handle, direction: Direction, in_unit_of_work: bool) -> None:
-        """Note, before a call changes a handle's group state, what MQBACK must restore."""
+        """Remember, before a call changes a handle's group state, what MQBACK must restore."""
         unit = connection.unit_of_work
         if unit is None:
             return
@@ -377,7 +378,7 @@ class QueueManager:
         else:
             unit.forget_state(handle, direction)
 
-    # --- what is made new for messages
+    # --- new values for messages
 
     def new_position(self) -> int:
         """Return the next place in order of arrival."""
@@ -392,7 +393,7 @@ class QueueManager:
         return self.identifiers.identifier()
 
     def put_date_and_time(self) -> tuple[bytes, bytes]:
-        """Return PutDate ``YYYYMMDD`` and PutTime ``HHMMSSTH`` of now, in UTC."""
+        """Return the current PutDate ``YYYYMMDD`` and PutTime ``HHMMSSTH``, in UTC."""
         hundredths = time.time_ns() // 10_000_000
         if hundredths != self._clock[0]:
             stamp = time.strftime("%Y%m%d%H%M%S", time.gmtime(hundredths // 100)).encode()
@@ -400,11 +401,11 @@ class QueueManager:
         return self._clock[1], self._clock[2]
 
     def token(self, message: Message) -> bytes:
-        """Return the message token, 16 bytes: which message this is as long as the queue manager runs."""
+        """Return the message token, 16 bytes. It identifies the message as long as the queue manager runs."""
         return self.token_prefix + message.position.to_bytes(8, "big")
 
     def position(self, token: bytes) -> int:
-        """Return the position of the message with this token; -1, which no message has, for a token of another run."""
+        """Return the position of the message with this token; -1, which no message has, for a token from before a restart."""
         return int.from_bytes(token[8:], "big") if token[:8] == self.token_prefix else -1
 
     def mark_interval_ms(self) -> int:
@@ -414,28 +415,28 @@ class QueueManager:
         return interval
 
     def max_msg_length(self) -> int:
-        """Return the queue manager's MAXMSGL, which here is also that of every channel."""
+        """Return the queue manager's MAXMSGL, which is also the limit of every channel here."""
         limit = self.catalogue.q_mgr_values[mq.MQIA_MAX_MSG_LENGTH]
         assert isinstance(limit, int)
         return limit
 
     def default_identity_context(self, connection: Connection, md: MessageDescriptor) -> None:
-        """Set the identity context: on behalf of whom the message is."""
+        """Set the identity context: the user whom the message is from."""
         md.user_identifier = connection.user_field
         md.accounting_token = _NO_ACCOUNTING_TOKEN
         md.appl_identity_data = _NO_IDENTITY_DATA
 
     def default_origin_context(self, connection: Connection, md: MessageDescriptor) -> None:
-        """Set the origin context: which application put the message, and when."""
+        """Set the origin context: the application that put the message, and when."""
         md.put_appl_type = mq.MQAT_UNIX
         md.put_appl_name = connection.appl_name_field
         md.put_date, md.put_time = self.put_date_and_time()
         md.appl_origin_data = b" " * 4
 
     def name_bytes(self) -> bytes:
-        """Return the name as it stands in structures."""
+        """Return the name in the form of structures."""
         return name_field(self.name)
 
     def close(self) -> None:
-        """Close the store. Connections must be gone."""
+        """Close the store. There must be no connections any more."""
         self.store.close()

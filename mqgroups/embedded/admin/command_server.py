@@ -1,13 +1,13 @@
 """The command server: a program inside the queue manager that answers PCF commands.
 
-It gets requests from SYSTEM.ADMIN.COMMAND.QUEUE and puts responses on the queue each request names, through the same verbs as
-applications do; it has a thread and a connection of its own. Waiting for a request costs nothing. Whatever it is sent, it
-answers or drops with a line in the log, and goes on.
+It gets requests from SYSTEM.ADMIN.COMMAND.QUEUE, and puts responses on the queue that each request names. It uses the same
+verbs as applications, and has a thread and a connection of its own. While it waits, it costs nothing. A request that it cannot
+answer is logged and dropped, and the command server continues.
 
-Not here: what commands do (``commands/``), how messages look inside (``pcf.py``).
+Not here: what commands do (``commands/``), the format of messages (``pcf.py``).
 
-Source: IBM MQ, topics "Responses" (q020030), "Standard responses", "The message descriptor of a PCF command message". Standard
-responses are what a queue manager on Multiplatforms gives to MQCFT_COMMAND_XR as well.
+Source: IBM MQ, topics "Responses" (q020030), "Standard responses", "The message descriptor of a PCF command message". Commands
+of type MQCFT_COMMAND_XR get standard responses too, as from queue managers on Multiplatforms.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 COMMAND_QUEUE = "SYSTEM.ADMIN.COMMAND.QUEUE"
 _APPL_NAME = "command server"
 _LONGEST_COMMAND = 104_857_600
-# When the command queue cannot be read (somebody has inhibited it), how long until the next attempt.
+# How long to wait if the command queue cannot be read, for example because gets are inhibited.
 _RETRY_S = 1.0
 _GET_OPTIONS = mq.MQGMO_WAIT | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_NO_PROPERTIES
 _GMO = struct.pack("<4siiiii48siBBBB", b"GMO ", 2, _GET_OPTIONS, mq.MQWI_UNLIMITED, 0, 0, b"", 0, *b"    ")
@@ -46,7 +46,7 @@ _PMO = struct.pack("<4sii", b"PMO ", 1, mq.MQPMO_NO_SYNCPOINT).ljust(128, b"\0")
 
 
 class _Waiter:
-    """Sleeps until a request comes or until the queue manager stops."""
+    """Sleeps until a request comes, or until the queue manager stops."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -76,7 +76,7 @@ class CommandServer:
         self._refused = mq.MQRC_NONE
 
     def start(self) -> None:
-        """Open the command queue, before the first application can, and begin; raises Failed if that is not possible."""
+        """Open the command queue, before any application can, and start; raises Failed if the queue cannot be opened."""
         connection = self._q_mgr.connect_program(self._waiter, _APPL_NAME)
         od = _descriptor(COMMAND_QUEUE, "")
         _, _, opened = opening.open_object(self._q_mgr, connection, od, mq.MQOO_INPUT_EXCLUSIVE)
@@ -84,7 +84,7 @@ class CommandServer:
         self._thread.start()
 
     def stop(self) -> None:
-        """End, after the command that is being carried out; the queue manager's store is not used afterwards."""
+        """Stop after the current command. The command server does not use the queue manager's store afterwards."""
         self._waiter.stop()
         if self._thread is not None:
             self._thread.join()
@@ -119,11 +119,11 @@ class CommandServer:
             responses = self._answer(request, data)
             self._reply(connection, request, responses)
         except Exception:
-            # A defect of ours must not cost the next program its answer.
+            # A bug here must not keep the next program from getting its answer.
             _log.exception("a command of %d bytes from %s is dropped", len(data), text_field(request.put_appl_name))
 
     def _answer(self, request: MessageDescriptor, data: bytes) -> list[bytes]:
-        """Carry out a command and return the responses, each a message's data."""
+        """Carry out a command, and return the data of each response message."""
         try:
             if request.format != mq.MQFMT_ADMIN:
                 raise PCFError(cf.MQRCCF_MD_FORMAT_ERROR)
@@ -172,10 +172,10 @@ class CommandServer:
         return built or [_response(data, request, mq.MQRC_NONE)]
 
     def _reply(self, connection: Connection, request: MessageDescriptor, responses: Sequence[bytes]) -> None:
-        """Put the responses where the request asks for them."""
+        """Put the responses on the queue that the request names."""
         reply_to = text_field(request.reply_to_q)
         if request.msg_type != mq.MQMT_REQUEST or not reply_to:
-            _log.info("a command from %s wants no reply", text_field(request.put_appl_name))
+            _log.info("a command from %s asks for no reply", text_field(request.put_appl_name))
             return
         od = _descriptor(reply_to, text_field(request.reply_to_q_mgr))
         for data in responses:
@@ -189,14 +189,14 @@ class CommandServer:
 
 
 def _response(data: bytes, request: MessageDescriptor, reason: int, parameters: Row | None = None) -> bytes:
-    """Return the only response to a command: that it is done, or why it is not."""
+    """Return the single response of a command that succeeded without data, or failed."""
     command = pcf.parse_header(data, request.encoding).command
     comp = mq.MQCC_FAILED if reason else mq.MQCC_OK
     return pcf.build(Header(cf.MQCFT_RESPONSE, command, comp_code=comp, reason=reason), parameters or [])
 
 
 def _reply_descriptor(request: MessageDescriptor) -> bytes:
-    """Return the MQMD of a response: identifiers, expiry and discarding as the request's Report asks."""
+    """Return the MQMD of a response, with identifiers, expiry and discard option as the request's Report asks."""
     report = request.report
     msg_id = request.msg_id if report & mq.MQRO_PASS_MSG_ID else NO_ID
     correl_id = request.correl_id if report & mq.MQRO_PASS_CORREL_ID else request.msg_id

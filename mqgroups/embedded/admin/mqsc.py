@@ -1,15 +1,15 @@
 """MQSC: reading the command files that define the queue manager's objects.
 
-The subset that users of this library write: DEFINE, ALTER and DELETE of QLOCAL, QMODEL, QALIAS, QREMOTE, TOPIC, SUB, NAMELIST
-and PROCESS, DEFINE and ALTER of CHANNEL of type SVRCONN and AUTHINFO of type IDPWOS, CLEAR QLOCAL, ALTER QMGR, SET and DELETE
-AUTHREC; and DISPLAY, where there is somebody to see it. Other commands about security (SET CHLAUTH, REFRESH SECURITY), listeners
-and other channels and authentication information are read and set aside: they mean something to IBM MQ, and the same file must
-serve both. Anything else is an error that names its line. Not here: doing what a command says (``mqsc_commands.py``,
-``commands/display.py``).
+It reads the subset that users of this library write: DEFINE, ALTER and DELETE of QLOCAL, QMODEL, QALIAS, QREMOTE, TOPIC, SUB,
+NAMELIST and PROCESS, DEFINE and ALTER of CHANNEL of type SVRCONN and AUTHINFO of type IDPWOS, CLEAR QLOCAL, ALTER QMGR, SET and
+DELETE AUTHREC; and DISPLAY in commands whose output somebody reads. Other commands about security (SET CHLAUTH, REFRESH
+SECURITY), listeners, and other types of channels and authentication information are read and ignored: IBM MQ needs them, and
+the same file must serve both. Any other command is an error that names its line. Not here: carrying out commands
+(``mqsc_commands.py``, ``commands/display.py``).
 
-Syntax as in IBM MQ, topic "Building command scripts": a command goes on after ``+`` (leading blanks of the next line
-dropped) or ``-`` (kept); ``*`` in the first column starts a comment; names in quotes keep their case, others are folded
-to upper case; ``;`` ends a command.
+Syntax as in IBM MQ, topic "Building command scripts": a command continues on the next line after ``+`` (leading blanks of that
+line are dropped) or ``-`` (they are kept); ``*`` in the first column starts a comment; names in quotes keep their case, others
+are folded to upper case; ``;`` ends a command.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ _CARRIED_OUT = {
     *((verb, "AUTHREC") for verb in ("SET", "DELETE", "DISPLAY")),
 }
 _NAMELESS = {"QMGR", "AUTHREC"}
-# Of these kinds there is one type only.
+# For each of these kinds only one type is supported.
 _ONLY_TYPES = {"CHANNEL": ("CHLTYPE", "SVRCONN"), "AUTHINFO": ("AUTHTYPE", "IDPWOS")}
-# Between parameters a comma is as good as a blank.
+# A comma separates parameters like a blank.
 _TOKEN = re.compile(r"[\s,]*(?:(?P<word>[A-Za-z0-9_$#%./*-]+)|(?P<open>\()|(?P<close>\)))")
-# What stands in parentheses: parentheses of its own are in quotes.
+# The text inside parentheses; further parentheses in it must be quoted.
 _INSIDE = re.compile(r"(?:[^')]|'[^']*')*")
 _ITEM = re.compile(r"\s*'(?:[^']|'')*'\s*|[^',]+")
 _LIST = re.compile(rf"(?:{_ITEM.pattern})(?:,(?:{_ITEM.pattern}))*")
@@ -81,7 +81,7 @@ def parse(text: str) -> list[Command]:
 
 
 def statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (number of its first line, text) of every command."""
+    """Yield every command as (number of its first line, text)."""
     gathered, first = "", 0
     for number, raw in enumerate(text.splitlines(), 1):
         if raw.startswith("*") or (not gathered and not raw.strip()):
@@ -93,7 +93,8 @@ def statements(text: str) -> Iterator[tuple[int, str]]:
         body = line[:-1] if more else line
         gathered += body.lstrip() if gathered.endswith("\0") else body
         if more:
-            # A mark that cannot be typed remembers which continuation it was: after + leading blanks go.
+            # A character that cannot be typed marks how the line ended: after + the leading blanks of the next line are
+            # dropped.
             gathered += "\0" if line.endswith("+") else "\1"
             continue
         yield from ((first, part) for part in _split(gathered) if part.strip())
@@ -112,7 +113,7 @@ def _split(gathered: str) -> list[str]:
 
 
 class _Reader:
-    """Reads tokens off one command."""
+    """Reads the tokens of one command."""
 
     def __init__(self, line: int, text: str) -> None:
         self.line, self.text, self.at = line, text, 0
@@ -131,7 +132,7 @@ class _Reader:
         return match["word"].upper()
 
     def value(self) -> str | None:
-        """Return the text in the parentheses that follow, or None when there are none."""
+        """Return the text in the parentheses that follow, or None if there are none."""
         match = _TOKEN.match(self.text, self.at)
         if not match or match["open"] is None:
             return None
@@ -147,7 +148,7 @@ class _Reader:
 
 
 def _unquoted(inside: str) -> str:
-    """Return what stands in parentheses: quoted text as it is, anything else in upper case; a list with commas between."""
+    """Return the text inside parentheses: quoted text unchanged, other text in upper case, the items of a list with commas."""
     if _LIST.fullmatch(inside):
         items = (item[0].strip() for item in _ITEM.finditer(inside))
         return ",".join(i[1:-1].replace("''", "'") if i.startswith("'") else i.upper() for i in items)
@@ -155,7 +156,7 @@ def _unquoted(inside: str) -> str:
 
 
 def _is_of_another_type(kind: str, parameters: dict[str, str]) -> bool:
-    """Whether a command is about a type of channel or of authentication information that is not here."""
+    """Whether a command is about a type of channel or authentication information that is not supported."""
     wanted = _ONLY_TYPES.get(kind)
     return wanted is not None and parameters.get(wanted[0]) != wanted[1]
 

@@ -1,6 +1,6 @@
-"""Carrying out MQSC commands: from keywords and words to the catalogue's methods.
+"""Carrying out MQSC commands: from keywords and values to the catalogue's methods.
 
-Not here: the syntax (``mqsc.py``), what defining or deleting means (``catalogue.py``, ``objects/others.py``).
+Not here: the syntax (``mqsc.py``), the meaning of defining or deleting an object (``catalogue.py``, ``objects/others.py``).
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _KINDS = {
     "PROCESS": Kind.PROCESS,
     "TOPIC": Kind.TOPIC,
 }
-# These say what kind of object it is, and the parser has looked at them.
+# Keywords for the type of an object. The parser has checked them.
 _SUBTYPES = {"CHLTYPE", "AUTHTYPE"}
 _AUTHREC_PARAMETERS = {"PROFILE", "OBJTYPE", "PRINCIPAL", "GROUP", "AUTHADD", "AUTHRMV", "SERVCOMP"}
-# The last two are about authorities and about a queue that is not there.
+# AUTHREC is about authority records, and IGNSTATE about a queue that does not exist.
 _DELETE_PARAMETERS = {"PURGE", "NOPURGE", "AUTHREC", "IGNSTATE"}
 
 
 def run(q_mgr: QueueManager, commands: Iterable[Command]) -> None:
-    """Carry out commands in order; raises MQSCError at the first that cannot be."""
+    """Carry out commands in order; raises MQSCError at the first one that fails."""
     for command in commands:
         try:
             _run(q_mgr, command)
@@ -53,7 +53,7 @@ def run(q_mgr: QueueManager, commands: Iterable[Command]) -> None:
 
 
 def exists(catalogue: Catalogue, command: Command) -> bool:
-    """Whether the object that a command names is there."""
+    """Whether the object that a command names exists."""
     if command.kind in _KINDS:
         return command.name in catalogue.objects.of(_KINDS[command.kind])
     return catalogue.get(command.name) is not None
@@ -62,9 +62,9 @@ def exists(catalogue: Catalogue, command: Command) -> bool:
 def _run(q_mgr: QueueManager, command: Command) -> None:
     catalogue = q_mgr.catalogue
     if command.set_aside:
-        _log.info("line %d: %s %s(%s) is for IBM MQ alone", command.line, command.verb, command.kind, command.name)
+        _log.info("line %d: %s %s(%s) applies to IBM MQ only", command.line, command.verb, command.kind, command.name)
     elif command.verb == "DISPLAY":
-        _log.info("line %d: nobody sees what DISPLAY %s shows", command.line, command.kind)
+        _log.info("line %d: nobody reads the output of DISPLAY %s", command.line, command.kind)
     elif command.kind == "QMGR":
         catalogue.alter_q_mgr(_known_values(command, by_keyword(Q_MGR_ATTRIBUTES), command.parameters))
     elif command.kind == "SUB":
@@ -91,7 +91,7 @@ def _queue(catalogue: Catalogue, command: Command) -> None:
         return
     existing = catalogue.get(command.name)
     if existing is not None and existing.type == kind and not replace:
-        # A start-up file is read at every start; IBM MQ reports this one and goes on too.
+        # A start-up file is read at every start. IBM MQ also reports this, and continues.
         _log.info("line %d: %s exists and is not replaced", command.line, command.name)
         return
     catalogue.define(kind, command.name, values, like=like, replace=replace)
@@ -157,7 +157,7 @@ def _authority(catalogue: Catalogue, command: Command) -> None:
 
 
 def record_key(command: Command) -> RecordKey:
-    """Return whose record a command is about, and for what; raises MQSCError."""
+    """Return the key of the authority record that a command is about; raises MQSCError."""
     given = command.parameters
     object_type = given.get("OBJTYPE", "")
     if object_type not in OBJECT_TYPES:
@@ -182,9 +182,9 @@ def _options(command: Command) -> tuple[dict[str, str], str | None, bool]:
 def _known_values(
     command: Command, attributes: Mapping[str, Attribute], parameters: Mapping[str, str]
 ) -> dict[int, Value]:
-    """Return the attributes that are known; others mean something to IBM MQ, and the same file must serve both."""
+    """Return the known attributes. Others are ignored: IBM MQ needs them, and the same file must serve both."""
     for keyword in parameters.keys() - attributes.keys():
-        _log.info("line %d: %s %s %s is for IBM MQ alone", command.line, command.verb, command.kind, keyword)
+        _log.info("line %d: %s %s %s applies to IBM MQ only", command.line, command.verb, command.kind, keyword)
     known = {keyword: text for keyword, text in parameters.items() if keyword in attributes}
     return _values(command, attributes.get, known)
 
@@ -199,7 +199,7 @@ def _values(
         if attribute is None:
             raise refused(command, f"{command.kind} has no attribute {keyword} here")
         try:
-            # A keyword without value is the value: SHARE, NOTRIGGER.
+            # A keyword without a value is itself the value: SHARE, NOTRIGGER.
             values[attribute.selector] = attribute.value_of(text if text or attribute.length else keyword)
         except ValueError as error:
             raise refused(command, str(error)) from error

@@ -1,11 +1,11 @@
-"""Programmable command formats (PCF): a message as values, values as a message.
+"""Programmable command formats (PCF): reading a message into values, and writing values as a message.
 
-A message is an MQCFH and the parameters behind it. Reading is strict: what is no well-formed command is refused with the
-reason code that IBM MQ documents for it, as ``PCFError``, and nothing else is ever raised. Integers are read in either byte
-order, as the message's Encoding says, and written in this machine's. Text is kept as it came, byte for byte (as characters of
-Latin-1, like every name and description here), and is not converted.
+A message is an MQCFH followed by parameters. Reading is strict: a malformed command is refused with the reason code that IBM MQ
+documents for it, as ``PCFError``; no other exception is raised. Integers are read in either byte order, as the message's
+Encoding says, and written in this machine's. Text is not converted: it is stored byte for byte, as characters of Latin-1, like
+all names and descriptions here.
 
-Not here: which parameters a command has (``commands/``), where messages come from (``command_server.py``).
+Not here: the parameters of each command (``commands/``), where messages come from (``command_server.py``).
 
 Source: IBM MQ, "Structures for commands and responses" (topic q088570) and the topics of MQCFH, MQCFIN and so on; "PCF reason
 codes".
@@ -24,7 +24,7 @@ from mqgroups.mqi import constants as mq
 Value: TypeAlias = "int | str | bytes | tuple[int, ...] | tuple[str, ...] | tuple[Parameter, ...]"
 
 _INTEGER_ENCODING = 0xF
-# A list of empty strings takes no room in a message; as many as a namelist may have.
+# Empty strings in a list take no room in a message, so their number is limited: as many as a namelist may have.
 _MOST_EMPTY_TEXTS = 256
 _BYTE_ORDERS = {1: ">", 2: "<"}
 _NATIVE = "<" if mq.MQENC_NATIVE == mq.MQENC_REVERSED else ">"
@@ -47,10 +47,10 @@ _STRING_OPERATORS = (
 
 
 class PCFError(Exception):
-    """A command that is refused; ``reason`` is the MQRCCF or MQRC code.
+    """A command is refused; ``reason`` is the MQRCCF or MQRC code.
 
-    ``error_parameter`` and ``error_value`` are those of the one MQCFIN that an error response may have: which parameter, or
-    which selector in a list, was wrong (topic "Standard responses").
+    ``error_parameter`` and ``error_value`` are identifier and value of the MQCFIN that an error response may have. It says
+    which parameter, or which selector in a list, was wrong (topic "Standard responses").
     """
 
     def __init__(self, reason: int, error_value: int = 0, error_parameter: int = pcf.MQIACF_PARAMETER_ID) -> None:
@@ -62,7 +62,7 @@ class PCFError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """MQCFH."""
+    """The fields of an MQCFH."""
 
     type: int
     command: int
@@ -158,11 +158,11 @@ def _built(parameter: Parameter) -> bytes:
 
 
 def _structure(parameter: Parameter, fixed: bytes, data: bytes) -> bytes:
-    """Return a structure of these fields behind its identifier, its length a multiple of four."""
+    """Return a structure with these fields behind its identifier; its length is a multiple of four."""
     data += bytes(-len(data) % 4)
     length = 12 + len(fixed) + len(data)
     if parameter.type == pcf.MQCFT_INTEGER64:
-        # The 64-bit value is aligned by a reserved field.
+        # A reserved field aligns the 64-bit value.
         fixed = bytes(4) + fixed
         length += 4
     return struct.pack(_NATIVE + "iii", parameter.type, length, parameter.identifier) + fixed + data
@@ -180,7 +180,7 @@ _FILTERS = frozenset({pcf.MQCFT_INTEGER_FILTER, pcf.MQCFT_STRING_FILTER, pcf.MQC
 
 
 def parse_header(data: bytes, encoding: int) -> Header:
-    """Read as much of the header as there is, without judging it: what a response to a bad command needs."""
+    """Read as much of the header as there is, without checks; a response to a malformed command needs it."""
     order = _BYTE_ORDERS.get(encoding & _INTEGER_ENCODING, _NATIVE)
     if len(data) < pcf.MQCFH_STRUC_LENGTH:
         return Header(pcf.MQCFT_COMMAND, pcf.MQCMD_NONE)
@@ -222,7 +222,7 @@ def parse(data: bytes, encoding: int) -> tuple[Header, list[Parameter]]:
 
 
 class _Reader:
-    """Reads one structure after the other; every length is checked before it is used."""
+    """Reads one structure after the other, and checks every length before it uses it."""
 
     def __init__(self, data: bytes, order: str) -> None:
         self.data, self.order, self.at = data, order, pcf.MQCFH_STRUC_LENGTH
@@ -327,7 +327,7 @@ def _read_bytes_filter(body: bytes, order: str, identifier: int) -> tuple[Value,
 
 
 def _take(padded: bytes, length: int, error: int, identifier: int) -> bytes:
-    """Return the first ``length`` bytes; what is behind them may only round the structure up."""
+    """Return the first ``length`` bytes. The bytes behind them may only pad the structure to a multiple of four."""
     if not 0 <= length <= len(padded) or len(padded) - length > 3:
         raise PCFError(error, identifier)
     return padded[:length]
@@ -339,7 +339,7 @@ def _check_operator(operator: int, known: frozenset[int], error: int, identifier
 
 
 def _check_ccsid(ccsid: int, identifier: int) -> None:
-    """Any character set in which names look as in ASCII will do; those of EBCDIC and UTF-16 would have to be converted."""
+    """Raise PCFError unless names in this character set look as in ASCII. EBCDIC and UTF-16 would have to be converted."""
     if ccsid < mq.MQCCSI_DEFAULT or ccsid in _OTHER_CCSIDS:
         raise PCFError(pcf.MQRCCF_CCSID_ERROR, identifier)
 
@@ -348,11 +348,11 @@ _OTHER_CCSIDS = frozenset({37, 273, 277, 278, 280, 284, 285, 297, 500, 871, 875,
 
 
 def _text(raw: bytes) -> str:
-    """Return text without the padding that is no part of it: NULs, as bindings append, and blanks."""
+    """Return text without its padding: NULs, which bindings append, and blanks."""
     return raw.split(b"\0", 1)[0].decode("latin-1").rstrip(" ")
 
 
-# By structure type: the length of its fixed part, the reason when its length is wrong, and what reads the rest.
+# By structure type: the length of its fixed part, the reason code for a wrong length, and the function that reads the rest.
 _READERS = {
     pcf.MQCFT_INTEGER: (16, pcf.MQRCCF_CFIN_LENGTH_ERROR, _read_integer),
     pcf.MQCFT_INTEGER64: (24, pcf.MQRCCF_CFIN_LENGTH_ERROR, _read_integer64),

@@ -1,9 +1,9 @@
-"""Objects that every queue manager has from its first start: those that IBM MQ creates and programs look for, and those of IBM's
-developer container.
+"""Objects that every queue manager has from its first start: objects that IBM MQ creates and programs look for, and those of
+IBM's developer container.
 
-Source: IBM MQ, topic "System and default objects" (q081590), and the file 10-dev.mqsc of ibm-messaging/mq-container, as far as
-it is about queues, topics and authorities. Channels and authentication information are in ``objects/others.py``, DEADQ is an
-attribute's default (``objects/kinds.py``). Nothing puts events, statistics or accounting data on the queues that are for them.
+Source: IBM MQ, topic "System and default objects" (q081590), and the queues, topics and authorities of the file 10-dev.mqsc of
+ibm-messaging/mq-container. Channels and authentication information are in ``objects/others.py``; DEADQ is an attribute's
+default (``objects/kinds.py``). The queues for events, statistics and accounting data exist, but nothing is put on them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""MQCB and MQCTL: who is called back, and when calling begins and ends. Which callback is next is in ``dispatching.py``.
+"""MQCB and MQCTL: registering callbacks, and starting and stopping them. ``dispatching.py`` chooses the next callback.
 
-Sources: IBM MQ, topics "MQCB" (q101720), "MQCTL" (q101790), "MQCBD", "MQCTLO", and the reason codes' own. Unverified: what is
-marked so, and which reason wins where several apply.
+Sources: IBM MQ, topics "MQCB" (q101720), "MQCTL" (q101790), "MQCBD", "MQCTLO", and the reason codes' own. Unverified: whatever
+is marked so below, and which reason code is returned if several apply.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _OPERATIONS = {
 }
 _MARKS = mq.MQGMO_MARK_BROWSE_HANDLE | mq.MQGMO_MARK_BROWSE_CO_OP
 _FROM_THE_FIRST_ON = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_BROWSE_NEXT
-# MQMD_DEFAULT and MQGMO_DEFAULT of IBM's C header; that the latter has MQGMO_FAIL_IF_QUIESCING here is unverified.
+# MQMD_DEFAULT and MQGMO_DEFAULT of IBM's C header. Unverified: that the latter has MQGMO_FAIL_IF_QUIESCING here.
 _DEFAULT_MD = struct.pack("<4siiiiiiii8sii", b"MD  ", 1, 0, 8, -1, 0, mq.MQENC_NATIVE, 0, 0, b" " * 8, -1, 2).ljust(
     324, b"\0"
 )
@@ -60,7 +60,7 @@ _GMO_LENGTH = STRUCTURE_LENGTHS["MQGMO"][4]
 def manage(
     q_mgr: QueueManager, connection: Connection, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes
 ) -> Answer:
-    """MQCB. Answers which callback it was about, and whether that is registered now, also when it failed."""
+    """MQCB. Returns the callback that it was about, and whether that callback is registered now, even if the call failed."""
     reason = mq.MQRC_NONE
     with q_mgr.lock:
         callbacks = Consumption.of(connection).callbacks
@@ -99,7 +99,7 @@ def _change(connection: Connection, operation: int, hobj: int) -> None:
 
 
 def deregister(connection: Connection, hobj: int, *, closed: bool = False) -> None:
-    """Take a callback away, by MQCB or because its object handle was closed."""
+    """Remove a callback, because of MQCB or because its object handle was closed."""
     _forget_message_handle(connection, Consumption.of(connection).callbacks[hobj])
     Consumption.of(connection).deregister(hobj, closed=closed)
 
@@ -112,7 +112,7 @@ def _forget_message_handle(connection: Connection, callback: Callback) -> None:
 def _register(
     q_mgr: QueueManager, connection: Connection, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes
 ) -> None:
-    """MQOP_REGISTER, which replaces a callback without any call to it; an error takes it away instead."""
+    """MQOP_REGISTER. It replaces an existing callback without calling that; an error removes the existing callback."""
     consumption = Consumption.of(connection)
     before = consumption.callbacks.get(hobj)
     try:
@@ -135,7 +135,7 @@ def _register(
 
 
 def _callback(q_mgr: QueueManager, connection: Connection, cbd: bytes, hobj: int, md: bytes, gmo: bytes) -> Callback:
-    """Check what MQOP_REGISTER was given."""
+    """Check the arguments of MQOP_REGISTER, and return the new callback."""
     try:
         version_of(cbd, b"CBD ", "MQCBD")
     except StructureError as error:
@@ -147,10 +147,10 @@ def _callback(q_mgr: QueueManager, connection: Connection, cbd: bytes, hobj: int
         raise Failed(mq.MQRC_CBD_OPTIONS_ERROR)
     named = bool(text_field(name))
     if named == bool(function):
-        # One of them, neither both nor none (topic q094580).
+        # Exactly one of the two must be given (topic q094580).
         raise Failed(mq.MQRC_CALLBACK_ROUTINE_ERROR)
     if named:
-        # Functions are not looked up in libraries here.
+        # Functions are not looked up by name in libraries.
         raise Failed(mq.MQRC_MODULE_NOT_FOUND)
     if max_msg_length < mq.MQCBD_FULL_MSG_LENGTH:
         raise Failed(mq.MQRC_MAX_MSG_LENGTH_ERROR)
@@ -163,14 +163,14 @@ def _callback(q_mgr: QueueManager, connection: Connection, cbd: bytes, hobj: int
 
 
 def _checked(q_mgr: QueueManager, connection: Connection, callback: Callback) -> Callback:
-    """Check descriptor and options as MQGET would, and complete the options to the version that callbacks see."""
+    """Check descriptor and options as MQGET does, and extend the options to the version that callbacks see."""
     connection.queue_handle(callback.hobj)
     try:
         gmo = GetMessageOptions.read(callback.gmo)
     except StructureError as error:
         raise Failed(mq.MQRC_GMO_ERROR) from error
     wants_first_and_next = gmo.options & _FROM_THE_FIRST_ON == _FROM_THE_FIRST_ON
-    # MQGMO_UNLOCK gets nothing, so there is nothing to consume: unverified.
+    # MQGMO_UNLOCK gets no message, so there is nothing to consume: unverified.
     if gmo.options & (mq.MQGMO_SET_SIGNAL | mq.MQGMO_UNLOCK) or (wants_first_and_next and gmo.options & _MARKS):
         raise Failed(mq.MQRC_OPTIONS_ERROR)
     call = get_for(q_mgr, connection, callback)
@@ -179,7 +179,7 @@ def _checked(q_mgr: QueueManager, connection: Connection, callback: Callback) ->
         whole += struct.pack("<i", gmo.match_options) + b" " * 4
     whole = whole.ljust(_GMO_LENGTH, b"\0")
     if call.message_handle is not None:
-        # A copy: the application may delete its own.
+        # A copy, because the application may delete its own handle.
         copy = MessageHandle(q_mgr.new_handle_number(), validates=call.message_handle.validates)
         connection.message_handles[copy.hmsg] = copy
         whole = whole[:104] + struct.pack("<q", copy.hmsg)
@@ -187,10 +187,10 @@ def _checked(q_mgr: QueueManager, connection: Connection, callback: Callback) ->
 
 
 def get_for(q_mgr: QueueManager, connection: Connection, callback: Callback) -> Get:
-    """Return the MQGET that the next message for this consumer is got with; raises Failed for what MQGET refuses."""
+    """Return the MQGET with which the consumer's next message is got; raises Failed if MQGET refuses its options."""
     gmo = GetMessageOptions.read(callback.gmo)
     if gmo.options & _FROM_THE_FIRST_ON == _FROM_THE_FIRST_ON:
-        # To the start of the queue, once, and on from there: unverified.
+        # The browse goes to the start of the queue once, and continues from there: unverified.
         not_now = mq.MQGMO_BROWSE_FIRST if callback.browsed else mq.MQGMO_BROWSE_NEXT
         gmo = replace(gmo, options=gmo.options & ~not_now)
     try:
@@ -213,7 +213,7 @@ def close_object(q_mgr: QueueManager, connection: Connection, hobj: int, options
 
 
 def control(q_mgr: QueueManager, connection: Connection, operation: int, ctlo: bytes, in_callback: int) -> Answer:
-    """MQCTL. The C library has waited for a callback that is being made, unless the call comes from it."""
+    """MQCTL. If a callback is running, the C library has waited for it, unless the call comes from that callback."""
     try:
         version_of(ctlo, b"CTLO", "MQCTLO")
     except StructureError as error:
@@ -236,7 +236,7 @@ def control(q_mgr: QueueManager, connection: Connection, operation: int, ctlo: b
 
 def _start(consumption: Consumption, in_callback: bool) -> None:
     if in_callback:
-        # All it is for is to take back an MQOP_STOP of the same callback.
+        # In a callback, MQOP_START can only undo an MQOP_STOP of the same callback.
         if consumption.state is State.SUSPENDED:
             raise Failed(mq.MQRC_OPERATION_NOT_ALLOWED)
         consumption.begin_again()

@@ -1,8 +1,10 @@
-"""Asynchronous consumption as values: which callbacks a connection has, what is owed to them, whether it is started.
+"""Asynchronous consumption as values: the callbacks of a connection, the calls that are owed to them, and the connection's
+state.
 
-A connection is stopped, started or suspended (MQCTL). A callback that is registered (MQCB) gets calls of two kinds. Those that
-are *owed* say what happened to it: registered, started, stopped, deregistered; they are made in order, before anything else.
-The others are messages and events, and come while the connection is started. Not here: when what happens (``consuming.py``).
+A connection is stopped, started or suspended (MQCTL). A registered callback (MQCB) gets two kinds of calls. Control calls tell
+it that it was registered, started, stopped or deregistered. They are *owed*: they are queued, and made in order before anything
+else. The other calls bring messages and events, while the connection is started. Not here: which verb causes which call
+(``consuming.py``).
 
 Sources: IBM MQ, topics "MQCB" (q101720), "MQCTL" (q101790), "MQCBC", "CallType" (q094380), "State" (q094450).
 """
@@ -21,7 +23,7 @@ _MQCBC = struct.Struct("<4siiiqqiiiiiiii")
 
 
 class State(enum.Enum):
-    """What MQCTL did last."""
+    """The state that MQCTL last set."""
 
     STOPPED = "stopped"
     STARTED = "started"
@@ -32,10 +34,12 @@ class State(enum.Enum):
 class Callback:
     """A message consumer, or the event handler, whose ``hobj`` is MQHO_NONE.
 
-    ``max_msg_length`` is resolved, bytes. ``state`` is MQCS_*: other than MQCS_NONE and MQCS_SUSPENDED_TEMPORARY no messages
-    come until MQOP_RESUME. ``due_s`` is when a wait with an interval ends, None while there is none; ``tells_empty`` whether one
-    without is over as soon as there is no message. ``browsed`` says that MQGMO_BROWSE_FIRST has been done where
-    MQGMO_BROWSE_NEXT goes on.
+    Attributes:
+        max_msg_length: bytes; MQCBD's special value is already resolved.
+        state: MQCS_*. In any state but MQCS_NONE and MQCS_SUSPENDED_TEMPORARY no messages come until MQOP_RESUME.
+        due_s: when the current wait interval ends; None if no interval has begun.
+        tells_empty: with a wait interval of 0, whether the consumer will be told once that there is no message.
+        browsed: whether MQGMO_BROWSE_FIRST is done, so that the browse continues with MQGMO_BROWSE_NEXT.
     """
 
     hobj: int
@@ -59,7 +63,7 @@ class Callback:
         return not self.handles_events and self.state in (mq.MQCS_NONE, mq.MQCS_SUSPENDED_TEMPORARY)
 
     def begins(self) -> None:
-        """Take messages from now on."""
+        """Start taking messages."""
         self.state, self.due_s, self.tells_empty, self.browsed = mq.MQCS_NONE, None, True, False
 
 
@@ -77,7 +81,7 @@ class Context:
 
 @dataclass(slots=True)
 class Consumption:
-    """All of a connection. ``callbacks`` are in the order in which they are looked after next."""
+    """The asynchronous consumption of a connection. The first of ``callbacks`` is the next one to look for a message."""
 
     state: State = State.STOPPED
     waits: bool = False
@@ -88,7 +92,7 @@ class Consumption:
 
     @classmethod
     def of(cls, connection: Connection) -> Consumption:
-        """Return what a connection has."""
+        """Return the consumption of a connection."""
         return connection.parts.get_or_make(cls)
 
     @property
@@ -97,21 +101,21 @@ class Consumption:
         return [one for one in self.callbacks.values() if not one.handles_events]
 
     def packed(self, callback: Callback, context: Context, *, closed: bool = False) -> bytes:
-        """Return MQCBC, version 2, without the areas, which the C library keeps.
+        """Return MQCBC, version 2. The areas are left out, because the C library has them.
 
-        A handle that was closed is MQHO_UNUSABLE_HOBJ in it.
+        If the object handle was closed, MQCBC has MQHO_UNUSABLE_HOBJ.
         """
         hobj = mq.MQHO_UNUSABLE_HOBJ if closed else callback.hobj
         codes = (context.comp, context.reason, context.state, context.data_length, context.buffer_length)
         return _MQCBC.pack(b"CBC ", 2, context.call_type, hobj, 0, 0, *codes, 0, 0, 0)
 
     def owe(self, callback: Callback, option: int, context: Context, *, closed: bool = False) -> None:
-        """Owe a control call, if the callback asked for this kind."""
+        """Queue a control call, if the callback asked for this kind."""
         if callback.options & option:
             self.owed.append((callback.hobj, self.packed(callback, context, closed=closed)))
 
     def begin(self) -> None:
-        """MQOP_START: all START calls, then messages."""
+        """MQOP_START: all START calls come first, then messages."""
         self.state = State.STARTED
         for one in self.consumers:
             if one.active:
@@ -119,7 +123,7 @@ class Consumption:
             self.owe(one, mq.MQCBDO_START_CALL, Context(mq.MQCBCT_START_CALL))
 
     def end(self) -> None:
-        """MQOP_STOP: all STOP calls. That their State is MQCS_STOPPED is unverified."""
+        """MQOP_STOP: queue all STOP calls. That their State is MQCS_STOPPED is unverified."""
         if self.state is not State.STOPPED:
             self.state = State.STOPPED
             for one in self.consumers:
@@ -129,13 +133,13 @@ class Consumption:
         self.owe(callback, mq.MQCBDO_STOP_CALL, Context(mq.MQCBCT_STOP_CALL, state=mq.MQCS_STOPPED))
 
     def begin_again(self) -> None:
-        """MQOP_START in the callback that said MQOP_STOP: as if that had not been."""
+        """MQOP_START in the same callback that called MQOP_STOP before: undo the stop."""
         self.state = State.STARTED
         stop = struct.pack("<i", mq.MQCBCT_STOP_CALL)
         self.owed = deque((hobj, cbc) for hobj, cbc in self.owed if cbc[8:12] != stop)
 
     def deregister(self, hobj: int, *, closed: bool = False) -> None:
-        """Take a callback away, by MQCB or because its object handle was closed."""
+        """Remove a callback, because of MQCB or because its object handle was closed."""
         callback = self.callbacks.pop(hobj)
         if self.state is not State.STOPPED and not callback.handles_events:
             self._owe_stop(callback)

@@ -1,12 +1,12 @@
-"""CALLBACK: which callback of a connection is made next, and with what.
+"""CALLBACK: which callback of a connection is made next, and with which message or event.
 
-The C library has a thread that asks this and makes the callback; so functions and threads are its business, everything else
-is decided here. Messages are got as MQGET gets them, for one consumer after the other; whoever got one is asked last the next
-time.
+The C library has a thread that sends CALLBACK and makes the callback. The library knows functions and threads; everything else
+is decided here. Messages are got as with MQGET, for one consumer after the other; a consumer that got a message goes to the end
+of the line.
 
 Sources: IBM MQ, topics "MQCB" (q101720), "CallType" (q094380), "State" (q094450), "DataLength" (q094410). Unverified: what the
-wait options mean for a consumer; that a message that stays on the queue because it is too long
-(MQRC_TRUNCATED_MSG_FAILED) is told again and again.
+wait options mean for a consumer; that a consumer is told again and again of a message that stays on the queue because it is too
+long (MQRC_TRUNCATED_MSG_FAILED).
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from mqgroups.mqi import constants as mq
 
 
 class Asked(enum.IntEnum):
-    """What CALLBACK is asked for; ``consumption.h`` has the same."""
+    """What CALLBACK asks for; ``consumption.h`` has the same values."""
 
     OWED = 0
     NEXT = 1
     DEREGISTERED = 2
 
 
-# What a reason does to its consumer; that these reasons are of these kinds is unverified. All others suspend it.
+# The state of a consumer after a failure with this reason code (unverified). All other reason codes suspend it.
 _STATES = {
     mq.MQRC_NO_MSG_AVAILABLE: mq.MQCS_NONE,
     mq.MQRC_GET_INHIBITED: mq.MQCS_SUSPENDED_TEMPORARY,
@@ -46,9 +46,9 @@ _STATES = {
 
 
 def next_callback(q_mgr: QueueManager, connection: Connection, asked: int) -> Answer:
-    """Answer with the callback that is to be made next, or with none.
+    """Return the next callback, or none.
 
-    With ``Asked.NEXT`` it waits for a message or an event, until WAKE comes.
+    With ``Asked.NEXT`` the call waits for a message or an event, until WAKE comes.
 
     Raises:
         Failed: MQRC_NO_CALLBACKS_ACTIVE, which ends MQOP_START_WAIT.
@@ -79,7 +79,7 @@ def next_callback(q_mgr: QueueManager, connection: Connection, asked: int) -> An
                     raise Failed(mq.MQRC_NO_CALLBACKS_ACTIVE)
                 found = _quiescing(q_mgr, consumption) or _look(q_mgr, connection)
                 if found is None:
-                    # Under the same lock, so that nothing arrives between looking and waiting.
+                    # Still under the same lock, so that no message arrives between looking and waiting.
                     waiting = WaitingCall(Turn.GENERAL, partial(_look, q_mgr, connection), waiter.wake)
                     watched = _watch(q_mgr, connection, waiting)
             if found is not None:
@@ -90,11 +90,11 @@ def next_callback(q_mgr: QueueManager, connection: Connection, asked: int) -> An
             if waiting is not None:
                 _stop_watching(watched, waiting)
         if waiting is not None and isinstance(waiting.outcome, _Next):
-            # It was found before the call was to end.
+            # The callback was found before WAKE came.
             return waiting.outcome.answer()
         return _call(mq.MQHO_UNUSABLE_HOBJ)
     except BaseException:
-        # The application is gone, most likely, and what it was just given is somebody else's.
+        # Most likely the application is gone; another one must get the message that was found.
         with q_mgr.lock:
             if waiting is not None:
                 _stop_watching(watched, waiting)
@@ -105,7 +105,7 @@ def next_callback(q_mgr: QueueManager, connection: Connection, asked: int) -> An
 
 @dataclass(frozen=True, slots=True)
 class _Next:
-    """A callback that is to be made: how it is answered, without the lock, and how its message goes back instead."""
+    """A callback to make: ``answer`` builds the answer, without the lock; ``give_back`` puts its message back instead."""
 
     answer: Callable[[], Answer]
     give_back: Callable[[], None] = lambda: None
@@ -116,9 +116,9 @@ def _call(hobj: int, cbc: bytes = b"", md: object = b"", gmo: object = b"", data
 
 
 def _watch(q_mgr: QueueManager, connection: Connection, waiting: WaitingCall[_Next]) -> set[Queue]:
-    """Let a call wait at all queues that are consumed.
+    """Let a call wait at all consumed queues.
 
-    A consumer that is suspended takes no messages; it waits for the change that ends that.
+    A suspended consumer takes no messages; it waits for the change that ends the suspension.
     """
     wanted: dict[Queue, list[Wanted]] = {}
     for one in Consumption.of(connection).consumers:
@@ -148,7 +148,7 @@ def _event(consumption: Consumption, callback: Callback, reason: int, comp: int 
 
 
 def _quiescing(q_mgr: QueueManager, consumption: Consumption) -> _Next | None:
-    """Return the event that the queue manager quiesces, once, for the event handler; a suspended one misses it."""
+    """Return the event that the queue manager is quiescing, once, for the event handler; a suspended one misses it."""
     if not q_mgr.quiescing or consumption.told_quiescing:
         return None
     consumption.told_quiescing = True
@@ -159,7 +159,7 @@ def _quiescing(q_mgr: QueueManager, consumption: Consumption) -> _Next | None:
 
 
 def _look(q_mgr: QueueManager, connection: Connection) -> _Next | None:
-    """Look once, under the lock, for a message or an event of a consumer; returns the callback for it, or None."""
+    """Look once, under the lock, for a message or an event of a consumer; return its callback, or None."""
     consumption = Consumption.of(connection)
     for one in consumption.consumers:
         if not one.active:
@@ -189,9 +189,10 @@ def _failed(consumption: Consumption, callback: Callback, failed: Failed) -> _Ne
 
 
 def _is_due(callback: Callback, interval_ms: int) -> bool:
-    """Whether a consumer that waits is to be told that there is no message.
+    """Whether a waiting consumer must now be told that there is no message.
 
-    After each interval; with an interval of 0 once after the start and after each message; without limit never.
+    It is told after each wait interval. With an interval of 0 it is told once after the start, and once after each message;
+    with an unlimited interval never.
     """
     if interval_ms == mq.MQWI_UNLIMITED:
         return False
@@ -210,7 +211,7 @@ def _is_due(callback: Callback, interval_ms: int) -> bool:
 def _deliver(
     q_mgr: QueueManager, consumption: Consumption, callback: Callback, call: Get, found: tuple[list[Message], Answer]
 ) -> Answer:
-    """Return the call with a message, durable if need be."""
+    """Return the callback with a message; if the get must be durable, it is written to disk."""
     try:
         comp, reason, (md, gmo, length, data) = call.finish(found)
     except Failed as failed:

@@ -1,8 +1,8 @@
 """MQGMO_CONVERT: character data from one coded character set to another.
 
-Only text (MQFMT_STRING) is converted. Everything else that would have to be is returned as it is, with the warning that
-IBM MQ has for it: MQRC_FORMAT_ERROR for data without a format, MQRC_NOT_CONVERTED for formats that are not known here.
-Characters that the target does not have become its substitute.
+Only text (MQFMT_STRING) is converted. Other data that would need conversion is returned unconverted, with IBM MQ's warning for
+it: MQRC_FORMAT_ERROR for data without a format, MQRC_NOT_CONVERTED for formats that are unknown here. A character that the
+target set does not have is replaced by the target's substitute character.
 
 Source: IBM MQ, topics "Data conversion" and those of the reason codes 2110, 2111, 2115, 2119.
 """
@@ -17,7 +17,7 @@ from mqgroups.embedded.queue_manager import CCSID
 from mqgroups.embedded.wire.structures import describes_data, describing_data
 from mqgroups.mqi import constants as mq
 
-# CCSIDs whose Python codec is not called cp<number>. Those that Python has no codec for are errors, as unknown ones are.
+# CCSIDs whose Python codec is not named cp<number>. CCSIDs without a Python codec are errors, like unknown ones.
 _CODECS = {
     367: "ascii",
     813: "iso8859-7",
@@ -46,7 +46,7 @@ _INTEGER_REVERSED = 2
 def codec_name(ccsid: int, encoding: int) -> str | None:
     """Return the name of Python's codec for a CCSID; None if there is none.
 
-    UTF-16 comes in the byte order that ``encoding`` gives to binary integers.
+    In UTF-16 the byte order is the one that ``encoding`` gives for binary integers.
     """
     if ccsid in _UTF_16:
         return "utf-16-le" if encoding & 0xF == _INTEGER_REVERSED else "utf-16-be"
@@ -65,11 +65,12 @@ def convert(
     Args:
         data: the message's data.
         format_name: its Format, 8 bytes.
-        source: CCSID and encoding it has.
-        target: CCSID and encoding it is to have.
+        source: its CCSID and encoding.
+        target: the CCSID and encoding to convert to.
 
     Returns:
-        The converted data and MQRC_NONE, or None and the reason of the warning with which it is returned unconverted.
+        The converted data and MQRC_NONE; or None, and the reason code of the warning with which the data is returned
+        unconverted.
     """
     if source == target:
         return data, mq.MQRC_NONE
@@ -89,12 +90,12 @@ def convert(
 
 
 def converted_message(md: bytes, data: bytes, asked: tuple[int, int], buffer_length: int) -> tuple[bytes, bytes, int]:
-    """Return descriptor and data in the Encoding and CCSID asked for, or unchanged with the reason code."""
+    """Return descriptor and data in the requested Encoding and CCSID, or unchanged with a reason code."""
     encoding, ccsid = describes_data(md)
     target = (CCSID if asked[1] in (mq.MQCCSI_Q_MGR, mq.MQCCSI_APPL) else asked[1], asked[0])
     converted, reason = convert(data, md[32:40], (ccsid, encoding), target)
     if converted is not None and len(converted) > buffer_length:
-        # It fitted before, so it counts as delivered, unconverted (reason code 2120).
+        # It fitted before the conversion, so it is delivered unconverted (reason code 2120).
         converted, reason = None, mq.MQRC_CONVERTED_MSG_TOO_BIG
     if converted is None:
         return md, data, reason
@@ -102,7 +103,7 @@ def converted_message(md: bytes, data: bytes, asked: tuple[int, int], buffer_len
 
 
 def alike(parts: list[Message]) -> tuple[list[Message], int]:
-    """Return the segments from the first on that can be put together, and why they are not all, or MQRC_NONE."""
+    """Return the leading segments that can be reassembled, and the reason code if these are not all, else MQRC_NONE."""
     if len(parts) == 1:
         return parts, mq.MQRC_NONE
     first = describes_data(parts[0].md)

@@ -1,7 +1,7 @@
-"""One MQGET call: which message, under which conditions, and what it does to the handle.
+"""One MQGET call: which message it returns, under which conditions, and how it changes the handle.
 
-``_find`` is the search of Table 16 with the match options, browse cursor, locks, marks and availability options;
-``_deliver`` does what returning a message means. Which options there are is in ``get_options.py``.
+``_find`` searches as Table 16 says, with match options, browse cursor, locks, marks and availability options. ``_deliver`` does
+everything that returning a message involves. The options themselves are in ``get_options.py``.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ Found = tuple[list[Message], Answer]
 class Get:
     """One MQGET call.
 
-    What it finds are the physical messages of one logical message: with MQGMO_COMPLETE_MSG all of its segments, by
-    ascending offset, else a single one.
+    It finds the physical messages of one logical message: with MQGMO_COMPLETE_MSG all its segments, by ascending offset,
+    otherwise a single message.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class Get:
         self.match = self._match()
 
     def _check(self) -> None:
-        """Raise Failed for what MQGET refuses before it looks at messages."""
+        """Raise Failed for a call that MQGET refuses before it looks at messages."""
         options, handle, zos = self.options, self.handle, self.q_mgr.platform is Platform.ZOS
-        # Under the cursor the number is no criterion.
+        # With options that use the browse cursor, the sequence number is not a criterion.
         by_number = self.gmo.match_options & mq.MQMO_MATCH_MSG_SEQ_NUMBER and not options & UNDER_CURSOR
         check_get(
             options,
@@ -101,7 +101,7 @@ class Get:
         if self.buffer_length < 0:
             raise Failed(mq.MQRC_BUFFER_LENGTH_ERROR)
         if self.buffer_length > self.connection.max_msg_length:
-            # For a client this reason also means a buffer beyond what its channel carries (reason code 2010,
+            # For a client this reason code also means that the buffer is longer than its channel can carry (reason code 2010,
             # MQRC_DATA_LENGTH_ERROR).
             raise Failed(mq.MQRC_DATA_LENGTH_ERROR)
         if options & mq.MQGMO_WAIT and self.gmo.wait_interval_ms < mq.MQWI_UNLIMITED:
@@ -124,17 +124,17 @@ class Get:
         )
 
     def begin_wait(self, waiting: WaitingCall[Found]) -> None:
-        """Let the queue know that this call waits, and for what."""
+        """Register this call with the queue as waiting, with the criteria of what it waits for."""
         self.queue.waiting.add(waiting, self.wanted(self.turn()))
         self.handle.waits = True
 
     def end_wait(self, waiting: WaitingCall[Found]) -> None:
-        """The wait is over, however it ended."""
+        """End the wait, with or without success."""
         self.queue.waiting.discard(waiting)
         self.handle.waits = False
 
     def turn(self) -> Turn:
-        """Return when this call looks among those that wait; one that locks is none that browses (q096780)."""
+        """Return when this call looks, among waiting calls; a locking browse does not count as a browse (q096780)."""
         if self.browses and not self.options & mq.MQGMO_LOCK:
             return Turn.BROWSE
         return Turn.SPECIFIC if self._goes_on_with() is not None or self.match != ANYTHING else Turn.GENERAL
@@ -145,24 +145,24 @@ class Get:
         whole = bool(self.options & WHOLE_LOGICAL_MESSAGE)
         if goes_on_with is not None:
             identifier = ("group_id", goes_on_with.group_id)
-            # Inside a logical message the rest of it need not be there.
+            # Inside a logical message, its other segments may be missing.
             whole = whole and not self.handle.states[self.direction].current_logical_message
         elif self.options & mq.MQGMO_BROWSE_NEXT:
             cursor = self._cursor()
         return Wanted(turn, identifier, whole, (self.options, self.match, goes_on_with, cursor))
 
     def _goes_on_with(self) -> Identity | None:
-        """Return what continues the current group or logical message, where this call has to go on with one."""
+        """Return the next item of the current group or logical message, if this call must continue one; else None."""
         if not self.logical_order or self.options & mq.MQGMO_BROWSE_FIRST:
             return None
         return next_to_get(self.handle.states[self.direction])
 
     def _cursor(self) -> int | None:
-        """Return the place behind which MQGMO_BROWSE_NEXT goes on."""
+        """Return the place after which MQGMO_BROWSE_NEXT continues."""
         return self.handle.logical_cursor if self.logical_order else self.handle.cursor
 
     def next_expiry_of_marks_s(self) -> float:
-        """Return when the time alone can make a message retrievable; infinity if that cannot be."""
+        """Return when a message can become retrievable just because time passes (``time.monotonic``); infinity if never."""
         expiry_s = None
         if self.options & mq.MQGMO_UNMARKED_BROWSE_MSG:
             with self.q_mgr.lock:
@@ -179,7 +179,7 @@ class Get:
         )
 
     def attempt(self) -> Found | None:
-        """Look once, under the lock. Returns the messages and the answer, or None if there is none now."""
+        """Look once, under the lock. Returns the messages and the answer, or None if there is no message now."""
         self.q_mgr.fail_if_quiescing(self.options & mq.MQGMO_FAIL_IF_QUIESCING)
         if self.queue.deleted:
             raise Failed(mq.MQRC_Q_DELETED)
@@ -191,10 +191,10 @@ class Get:
         parts = self._find()
         if parts is None:
             if self.options & MOVES_CURSOR:
-                # Before a wait begins, and with MQRC_NO_MSG_AVAILABLE, what was locked is not any more.
+                # If nothing is found, the old lock ends: with MQRC_NO_MSG_AVAILABLE, and also before a wait.
                 self.handle.unlock()
             return None
-        # What is not returned is not the call's: it stays on the queue.
+        # Segments that are not returned stay on the queue.
         parts, unlike = alike(parts)
         answer = self._deliver(parts, unlike)
         if not self.browses:
@@ -202,7 +202,7 @@ class Get:
         return parts, answer
 
     def finish(self, found: Found) -> Answer:
-        """Make a removal outside syncpoint durable, without the lock, before it is answered."""
+        """Make a removal outside syncpoint durable, without the lock; then return the answer."""
         parts, answer = found
         if not self._removed_for_good(parts, answer):
             return answer
@@ -218,7 +218,7 @@ class Get:
         return answer
 
     def give_back(self, parts: list[Message], answer: Answer) -> None:
-        """Undo a removal outside syncpoint that was not answered. What is in a unit of work is backed out with it."""
+        """Undo a removal outside syncpoint whose answer was not sent. A unit of work is backed out as a whole instead."""
         if self._removed_for_good(parts, answer):
             self.handle.states[Direction.GET] = self._state_before
             self.queue.make_available(parts)
@@ -245,18 +245,18 @@ class Get:
         return next(filter(None, map(self._retrievable, found)), None)
 
     def _whole(self) -> Whole:
-        """Return what has to be there before a message may be returned."""
+        """Return what must be available completely before a message may be returned."""
         if self.options & mq.MQGMO_ALL_MSGS_AVAILABLE:
             return Whole.GROUP
         return Whole.LOGICAL_MESSAGE if self.options & WHOLE_LOGICAL_MESSAGE else Whole.MESSAGE
 
     def _under_cursor(self) -> list[Message]:
-        """Return what the browse cursor points at, whatever the match options say."""
+        """Return the message under the browse cursor, or its logical message, whatever the match options are."""
         message = self.queue.available.get(self.handle.cursor)
         if message is None or not self._may_see(message):
             raise Failed(mq.MQRC_NO_MSG_UNDER_CURSOR)
         if self.options & mq.MQGMO_UNMARKED_BROWSE_MSG and self.queue.marks.is_marked_for(message, self.handle):
-            # Unverified: no message is returned that is marked; which reason says so is not documented.
+            # Unverified: a marked message is not returned, but IBM does not document with which reason code.
             raise Failed(mq.MQRC_NO_MSG_UNDER_CURSOR)
         if self.options & mq.MQGMO_COMPLETE_MSG and message.offset:
             raise Failed(mq.MQRC_INVALID_MSG_UNDER_CURSOR)
@@ -266,7 +266,7 @@ class Get:
         return parts
 
     def _continue(self, wanted: Identity) -> list[Message] | None:
-        """Return the next of the current group or logical message, and of no other."""
+        """Return the next item of the current group or logical message; None if it is not available."""
         if not self.browses and not self.options & mq.MQGMO_SYNCPOINT_IF_PERSISTENT:
             self._check_unit_of_work(bool(self.options & mq.MQGMO_SYNCPOINT))
         group = self.queue.groups.get(wanted.group_id)
@@ -276,8 +276,8 @@ class Get:
         if not self.match.accepts(message):
             raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
         if self.handle.states[self.direction].current_logical_message:
-            # Inside a logical message it does not matter any more whether all its segments are there. One that was
-            # begun segment by segment is never complete again.
+            # Inside a logical message its segments need not be complete any more. With MQGMO_COMPLETE_MSG, one that was begun
+            # segment by segment never is.
             whole = self.options & mq.MQGMO_COMPLETE_MSG
             return [message] if self._may_see(message) and not whole else None
         return self._retrievable(message)
@@ -286,13 +286,13 @@ class Get:
         return message.locked_by is None or message.locked_by is self.handle
 
     def _retrievable(self, message: Message) -> list[Message] | None:
-        """Return what an MQGET that may return this message returns: the message, its logical message, or None."""
+        """Return what an MQGET that finds this message returns: it or its logical message; None if that is not possible."""
         if not self._may_see(message):
             return None
         if not self.options & WHOLE_LOGICAL_MESSAGE:
             return [message]
         if self.options & mq.MQGMO_COMPLETE_MSG:
-            # A logical message stands where its first segment stands.
+            # The place of a logical message is that of its first segment.
             parts = self.queue.groups.logical_message(message) if not message.offset else []
             return parts if parts and parts[0] is message and self._may_see_all(parts) else None
         if not self.queue.groups.has_all_segments(message):
@@ -313,10 +313,10 @@ class Get:
         if state.unterminated and state.in_unit_of_work != in_unit_of_work:
             raise Failed(mq.MQRC_INCONSISTENT_UOW)
 
-    # --- what returning it means
+    # --- what returning a message involves
 
     def _deliver(self, parts: list[Message], unlike: int) -> Answer:
-        """Answer with segments that are alike; ``unlike`` is why these are not all of the logical message, or MQRC_NONE."""
+        """Build the answer from segments that can be joined; ``unlike`` says why more segments cannot, else MQRC_NONE."""
         handle, first = self.handle, parts[0]
         in_unit_of_work = self._in_unit_of_work(first)
         warning = mq.MQRC_NONE if self.browses else self._leaves(first, in_unit_of_work)
@@ -327,7 +327,7 @@ class Get:
         md, data = delivered_descriptor(first.md, first.backout_count, left), first.data
         if len(parts) > 1:
             if not unlike:
-                # The reassembled message reads as its own only segment.
+                # The reassembled message has the flags of a single segment that is also the last one.
                 flags |= mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT
             md = as_only_segment(md, flags)
         if self.options & mq.MQGMO_COMPLETE_MSG and flags & IS_SEGMENT:
@@ -376,7 +376,7 @@ class Get:
         return comp, warning, [md, gmo, len(data), returned]
 
     def _leaves(self, message: Message, in_unit_of_work: bool) -> int:
-        """Return the warning for a message that is not what the handle's group or logical message goes on with."""
+        """Return the warning for a message that does not continue the handle's group or logical message."""
         state = self.handle.states[Direction.GET]
         if not state.unterminated:
             return mq.MQRC_NONE
@@ -406,17 +406,17 @@ class Get:
         handle.browsed_in_logical_order = self.logical_order
 
     def _lock(self, parts: list[Message]) -> None:
-        """Lock what was browsed, or let go what was locked, as the options ask."""
+        """Lock the browsed message, or unlock the locked one, as the options ask."""
         under_cursor = self.options & mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
         if under_cursor and self.options & mq.MQGMO_LOCK and self.handle.locked:
-            # It is the message under the cursor that is locked, and it stays so.
+            # The locked message is the one under the cursor, and it stays locked.
             return
         self.handle.unlock()
         if self.options & mq.MQGMO_LOCK:
             self.handle.lock(parts)
 
     def _mark(self, message: Message) -> None:
-        """Put marks on what was browsed, or take them off, as the options ask."""
+        """Mark the browsed message, or remove marks, as the options ask."""
         options, marks = self.options, self.queue.marks
         if options & mq.MQGMO_MARK_BROWSE_HANDLE:
             marks.mark(message, self.handle)
@@ -431,7 +431,7 @@ class Get:
         reported = delivery_is_confirmed(parts[0])
         unit = self.q_mgr.unit_of_work(self.connection, len(parts) + reported) if in_unit_of_work else None
         if unit is None and len(parts) > 1 and parts[0].persistent and self.connection.unit_of_work:
-            # Putting persistent segments together takes a unit of work, and the only one there is is the user's.
+            # Joining persistent segments needs a unit of work of its own, but the application's is open, and there is only one.
             raise Failed(mq.MQRC_UOW_NOT_AVAILABLE)
         self._state_before = self.handle.states[Direction.GET]
         self.q_mgr.keep_state(self.connection, self.handle, Direction.GET, in_unit_of_work)

@@ -1,6 +1,6 @@
-"""MQGET: a call that finds nothing and may wait looks again each time something happens to the queue.
+"""MQGET: if a call may wait and finds nothing, it looks again each time the queue changes.
 
-Which message it finds is in ``get_call.py``, which waiting call looks first in ``messages/waiting.py``.
+Which message it finds is decided in ``get_call.py``; which waiting call looks first, in ``messages/waiting.py``.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def get(
         if found is None:
             if not waits:
                 raise Failed(mq.MQRC_NO_MSG_AVAILABLE)
-            # Under the same lock, so that nothing arrives between looking and waiting.
+            # Still under the same lock, so that no message arrives between looking and waiting.
             waiting = WaitingCall(call.turn(), call.attempt, connection.waiter.wake)
             call.begin_wait(waiting)
     return call.finish(_wait(call, waiting) if found is None else found)
 
 
 def _wait(call: Get, waiting: WaitingCall[Found]) -> Found:
-    """Return what a waiting call is given before its interval is over. Raises Failed, ConnectionGone."""
+    """Return what a waiting call gets within its wait interval. Raises Failed, ConnectionGone."""
     interval_ms = call.gmo.wait_interval_ms
     deadline_s = math.inf if interval_ms == mq.MQWI_UNLIMITED else time.monotonic() + interval_ms / 1000
     try:
@@ -64,7 +64,7 @@ def _wait(call: Get, waiting: WaitingCall[Found]) -> Found:
                 with call.q_mgr.lock:
                     call.queue.wake()
     except BaseException:
-        # The application is gone, most likely, and what it was just given is somebody else's.
+        # Most likely the application is gone; another call must get the message.
         with call.q_mgr.lock:
             call.end_wait(waiting)
             if isinstance(waiting.outcome, tuple):
@@ -80,7 +80,7 @@ def _wait(call: Get, waiting: WaitingCall[Found]) -> Found:
 
 
 def _unlock(q_mgr: QueueManager, connection: Connection, hobj: int, gmo: GetMessageOptions) -> Answer:
-    """MQGMO_UNLOCK: nothing but the options is looked at, and nothing comes back."""
+    """MQGMO_UNLOCK: only the options are checked, and nothing is returned."""
     with q_mgr.lock:
         handle, _ = connection.queue_handle(hobj)
         check_get_options(gmo.options)

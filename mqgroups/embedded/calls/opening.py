@@ -31,7 +31,7 @@ _KNOWN = (
     | _BIND
     | _READ_AHEAD
     | _PASS_OR_SET_CONTEXT
-    # AlternateUserId is for the authority to open, and says nothing about context (topics q098140, q097700).
+    # AlternateUserId counts for the authority to open, not for context (topics q098140, q097700).
     | mq.MQOO_ALTERNATE_USER_AUTHORITY
     | mq.MQOO_CO_OP
     | mq.MQOO_SAVE_ALL_CONTEXT
@@ -65,7 +65,7 @@ def check_open_options(options: int) -> None:
 
 
 def descriptor(raw: bytes) -> ObjectDescriptor:
-    """Read an MQOD; raises Failed with MQRC_OD_ERROR, or for what is not supported yet."""
+    """Read an MQOD; raises Failed with MQRC_OD_ERROR, or the reason code of a feature that is not supported."""
     try:
         od = ObjectDescriptor(raw)
     except StructureError as error:
@@ -76,7 +76,7 @@ def descriptor(raw: bytes) -> ObjectDescriptor:
 
 
 def open_object(q_mgr: QueueManager, connection: Connection, od_raw: bytes, options: int) -> Answer:
-    """MQOPEN of anything but a topic (IBM MQ, topic "MQOPEN")."""
+    """MQOPEN of any object except a topic (IBM MQ, topic "MQOPEN")."""
     return open_described(q_mgr, connection, descriptor(od_raw), options)
 
 
@@ -104,14 +104,14 @@ def open_described(q_mgr: QueueManager, connection: Connection, od: ObjectDescri
 
 
 def _put_response(connection: Connection, handle: Handle) -> int:
-    """Return MQPRT_* of a queue that a client may put on asynchronously by this handle, or else 0."""
+    """Return the MQPRT_* value if a client may put asynchronously with this handle, else 0."""
     origin = connection.origin
     puts = handle.queue is not None and handle.options & mq.MQOO_OUTPUT
     return handle.default_put_response if puts and origin.is_client and not origin.is_reconnectable else 0
 
 
 def check_handles_left(q_mgr: QueueManager, connection: Connection, wanted: int = 1) -> None:
-    """Raise Failed with MQRC_HANDLE_NOT_AVAILABLE if a connection may not have so many handles more (MAXHANDS)."""
+    """Raise Failed with MQRC_HANDLE_NOT_AVAILABLE if the connection may not have this many more handles (MAXHANDS)."""
     limit = q_mgr.catalogue.q_mgr_values[mq.MQIA_MAX_HANDLES]
     assert isinstance(limit, int)
     if len(connection.handles) + wanted > limit:
@@ -127,11 +127,11 @@ def _open_q_mgr(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> Hand
 
 
 def _open_to_inquire(q_mgr: QueueManager, od: ObjectDescriptor, options: int) -> Handle:
-    """Open a namelist or a process, of which MQINQ is all that can be asked."""
+    """Open a namelist or a process. Only MQINQ can use the handle."""
     if options & (USES & ~mq.MQOO_INQUIRE):
         raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if od.object_q_mgr_name not in ("", q_mgr.name):
-        # Unverified: the name must be this queue manager's or blank (MQOD), and another gets this reason.
+        # Unverified: the name must be blank or this queue manager's (MQOD); any other gets this reason code.
         raise Failed(mq.MQRC_OBJECT_Q_MGR_NAME_ERROR)
     try:
         q_mgr.catalogue.objects.get(_TO_INQUIRE[od.object_type], od.object_name)
@@ -141,14 +141,14 @@ def _open_to_inquire(q_mgr: QueueManager, od: ObjectDescriptor, options: int) ->
 
 
 def _answered_queue(q_mgr: QueueManager, od: ObjectDescriptor, handle: Handle, queue: Queue) -> bytes:
-    """Return the MQOD of a queue that was opened; a queue manager that is not chosen yet is blank."""
+    """Return the MQOD of an opened queue; the name of a queue manager that is not chosen yet is blank."""
     if handle.route is None:
         return od.answered(handle.opened_name, queue.name, q_mgr.name)
     return od.answered(handle.opened_name, handle.route.queue_name, handle.route.fixed)
 
 
 def open_queue(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> tuple[Handle, Queue]:
-    """Open a queue by the name in an MQOD; returns the handle, not yet in the connection, and the queue that counts it."""
+    """Open a queue by the name in an MQOD; return the handle, not yet in the connection, and the queue that counts it."""
     route = q_mgr.cluster.route(od.object_name, od.object_q_mgr_name, options)
     if route is not None:
         return _open_route(q_mgr, od, options, route), route.counted_on
@@ -205,7 +205,7 @@ def _open_route(q_mgr: QueueManager, od: ObjectDescriptor, options: int, route: 
 
 
 def _check_sharing(q_mgr: QueueManager, connection: Connection, queue: Queue, options: int, *, created: bool) -> None:
-    """Raise Failed where a reading forbids what IBM's texts do not."""
+    """Raise Failed if a reading forbids an open that IBM's texts allow."""
     if options & mq.MQOO_BROWSE and not options & INPUT and queue.exclusive_input_count:
         _refuse(q_mgr.readings[BROWSING_EXCLUSIVE])
     is_temporary = queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC
@@ -220,7 +220,7 @@ def _refuse(reason: int) -> None:
 
 
 def _claim_input(q_mgr: QueueManager, connection: Connection, queue: Queue, options: int) -> bool:
-    """Count one more input handle; returns whether it is exclusive. Raises Failed with MQRC_OBJECT_IN_USE.
+    """Count one more input handle; return whether it is exclusive. Raises Failed with MQRC_OBJECT_IN_USE.
 
     On a queue that is not shareable every input handle is exclusive (topic q041130).
     """
@@ -266,14 +266,14 @@ def close_object(q_mgr: QueueManager, connection: Connection, hobj: int, options
 
 
 def _check_deletion(handle: Handle, *, purge: bool) -> None:
-    """Raise Failed unless this handle may delete its queue on closing."""
+    """Raise Failed unless this handle may delete its queue when it is closed."""
     queue = handle.queue
     if queue is None or queue.definition_type == mq.MQQDT_PREDEFINED or queue.name.startswith(MANAGED):
         raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if queue.deleted:
         return
     if queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC:
-        # With all that is on it, committed or not; other handles learn of it by MQRC_Q_DELETED.
+        # The queue is deleted with all its messages, committed or not; calls with other handles get MQRC_Q_DELETED.
         if not handle.creates_dynamic:
             raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     elif queue.uncommitted or (queue.held and not purge):

@@ -1,19 +1,21 @@
-"""Asynchronous response: which puts do not tell how they went, what they answer instead, and MQSTAT.
+"""Asynchronous response: which puts do not report their outcome, what they return instead, and MQSTAT.
 
-A client that puts asynchronously does not wait for the queue manager: the call answers MQCC_OK with the few fields that the
-client can know itself, and how it went is kept for MQSTAT. The C library sends most MQPUTs of this kind without waiting
-(ASYNC_PUT, with identifiers that it makes itself: IDENTIFIERS). For the others, and for MQPUT1, it waits; the application sees
-the same. Fields that are undefined come back as they were sent, so that a program that builds on them fails in tests.
+A client that puts asynchronously does not wait for the queue manager. The call returns MQCC_OK with the few fields that the
+client knows by itself, and the outcome is kept for MQSTAT. The C library sends most MQPUTs of this kind without waiting
+(ASYNC_PUT, with identifiers that it makes itself: IDENTIFIERS). For the others, and for MQPUT1, it does wait, but the
+application sees no difference. Undefined fields are returned as they were sent, so that tests of a program that relies on them
+fail.
 
-Which: MQPMO_ASYNC_RESPONSE, or the queue's DEFPRESP at MQOPEN; MQPUT1 in syncpoint unless the client configuration file says
-Put1DefaultAlwaysSync=YES. Only for clients. Source: IBM MQ, topics "Using asynchronous put in a client application" (q027340),
-"DefaultPutResponse" (q103140), "MQPUT1 sync point behavior change" (q001670), "MQSTAT" (q101920), "2003" (q040770).
+Asynchronous are: puts with MQPMO_ASYNC_RESPONSE, or with DEFPRESP of the queue at MQOPEN; MQPUT1 in syncpoint, unless the
+client configuration file has Put1DefaultAlwaysSync=YES. This holds for clients only. Source: IBM MQ, topics "Using asynchronous
+put in a client application" (q027340), "DefaultPutResponse" (q103140), "MQPUT1 sync point behavior change" (q001670), "MQSTAT"
+(q101920), "2003" (q040770).
 
-Unverified: which fields come back (ApplIdentityData, PutApplType, PutApplName, ApplOriginData, and MsgId and CorrelId where
-they are made here); that DEFPRESP has no say in MQPUT1; that bad structures, handles and options are told at once; that no
-message here is ineligible; that a put that failed lets MQCMIT back out unless its message was not persistent, and that other
-calls in the same unit of work go on until then. MQCMIT then ends with MQCC_WARNING and MQRC_BACKED_OUT as the topics of both
-say; which completion code it is in this case is a reading (``readings.py``).
+Unverified: which fields are returned (ApplIdentityData, PutApplType, PutApplName, ApplOriginData, and MsgId and CorrelId if
+they are made here); that DEFPRESP does not affect MQPUT1; that errors in structures, handles and options are returned at once;
+that every message here is eligible; that after a failed put MQCMIT backs out, unless the message was not persistent, and that
+until then other calls in the same unit of work succeed. MQCMIT then ends with MQCC_WARNING and MQRC_BACKED_OUT, as the topics
+of both say; the completion code in this case is a reading (``readings.py``).
 """
 
 from __future__ import annotations
@@ -37,14 +39,14 @@ _OBJECT_TYPES = {ALIAS: mq.MQOT_ALIAS_Q, LOCAL: mq.MQOT_LOCAL_Q, MODEL: mq.MQOT_
 
 
 def put_is_asynchronous(connection: Connection, options: int, default: int) -> bool:
-    """Whether an MQPUT with these MQPMO options is; ``default`` is what the handle's queue had as DEFPRESP."""
+    """Whether an MQPUT with these MQPMO options is asynchronous; ``default`` is DEFPRESP of the queue when it was opened."""
     if not connection.origin.is_client or options & mq.MQPMO_SYNC_RESPONSE:
         return False
     return bool(options & mq.MQPMO_ASYNC_RESPONSE) or default == mq.MQPRT_ASYNC_RESPONSE
 
 
 def put1_is_asynchronous(connection: Connection, options: int) -> bool:
-    """Whether an MQPUT1 with these MQPMO options is."""
+    """Whether an MQPUT1 with these MQPMO options is asynchronous."""
     by_default = options & mq.MQPMO_SYNCPOINT and not connection.origin.put1_always_sync
     return put_is_asynchronous(connection, options, mq.MQPRT_ASYNC_RESPONSE if by_default else mq.MQPRT_SYNC_RESPONSE)
 
@@ -58,16 +60,16 @@ def put_without_telling(
     before: list[object],
     put: Callable[[], Answer],
 ) -> Answer:
-    """Do an asynchronous put and answer what one answers, however it went.
+    """Make an asynchronous put, and return what such a put returns, whatever its outcome.
 
     Args:
         q_mgr: the queue manager.
-        connection: whose put it is.
+        connection: the connection that puts.
         name: of the queue, as given to MQOPEN or MQPUT1.
         md_raw: MQMD as it was sent.
         pmo: MQPMO as it was sent.
-        before: what comes back before the MQMD: the MQOD of an MQPUT1, as it was sent.
-        put: does the put and answers as for a synchronous one: MQMD and MQPMO last.
+        before: the fields returned before the MQMD: the MQOD of an MQPUT1, as it was sent.
+        put: makes the put, and returns the answer of a synchronous one: MQMD and MQPMO last.
     """
     md = MessageDescriptor(md_raw)
     destination, default_persistence = _destination(q_mgr, name)
@@ -94,14 +96,14 @@ def put_without_telling(
 def failed_untold(
     q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, reason: int
 ) -> Answer:
-    """Keep for MQSTAT that an ASYNC_PUT was refused where a client that waits would be told."""
+    """Keep for MQSTAT that an ASYNC_PUT was refused with a reason code that a waiting client would have got."""
     handle = connection.handles.get(hobj)
     destination, default_persistence = _destination(q_mgr, handle.opened_name if handle is not None else "")
     connection.put_status = connection.put_status.after(mq.MQCC_FAILED, reason, destination)
     try:
         md, pmo = MessageDescriptor(md_raw), PutMessageOptions.read(pmo_raw)
     except StructureError:
-        # No unit of work is spoken of.
+        # Nothing says that the put was in syncpoint.
         pass
     else:
         _doom(q_mgr, connection, md, pmo, default_persistence)
@@ -115,14 +117,14 @@ def _doom(
     pmo: PutMessageOptions,
     default_persistence: int | None,
 ) -> None:
-    """Let MQCMIT back out if the message that was not put is one that it would have made safe."""
+    """Make MQCMIT back out if the failed put was in syncpoint, unless its message was not persistent."""
     persistence = default_persistence if md.persistence == mq.MQPER_PERSISTENCE_AS_Q_DEF else md.persistence
     if q_mgr.platform.puts_in_syncpoint(pmo.options) and persistence != mq.MQPER_NOT_PERSISTENT:
         q_mgr.doom(connection)
 
 
 def identifiers(q_mgr: QueueManager, connection: Connection) -> Answer:
-    """IDENTIFIERS: message and correlation identifiers for a client to give out, and what MQMD has for context then."""
+    """IDENTIFIERS: message and correlation identifiers that a client may use, and the context that MQMD then returns."""
     first, at, count = q_mgr.identifiers.block()
     md = MessageDescriptor(_MD)
     q_mgr.default_identity_context(connection, md)
@@ -134,7 +136,7 @@ def identifiers(q_mgr: QueueManager, connection: Connection) -> Answer:
 def _never_put(
     q_mgr: QueueManager, connection: Connection, md: MessageDescriptor, pmo: PutMessageOptions
 ) -> MessageDescriptor:
-    """Return what the client knows of a message that the queue manager refused."""
+    """Return the descriptor that the client returns for a message that the queue manager refused."""
     md.msg_id, md.correl_id = q_mgr.new_identifier(), q_mgr.new_identifier()
     if not pmo.options & PASSES:
         set_context(q_mgr, connection, md, pmo)
@@ -142,7 +144,7 @@ def _never_put(
 
 
 def _destination(q_mgr: QueueManager, name: str) -> tuple[Destination, int | None]:
-    """Return what MQSTAT tells of a queue name, and the DEFPSIST that goes for it; None for a name that is unknown."""
+    """Return the destination that MQSTAT returns for a queue name, and the queue's DEFPSIST; None if the name is unknown."""
     with q_mgr.lock:
         named = q_mgr.catalogue.get(name)
         if named is None:
@@ -160,8 +162,8 @@ def _destination(q_mgr: QueueManager, name: str) -> tuple[Destination, int | Non
 def status(_: QueueManager, connection: Connection, kind: int, sts: bytes) -> Answer:
     """MQSTAT (IBM MQ, topic q101920).
 
-    A connection that does not reconnect is connected, and then both types about reconnection tell MQCC_OK and MQRC_NONE
-    (topics q100550, q100660).
+    This connection never reconnects, so it is simply connected; both types about reconnection therefore return MQCC_OK and
+    MQRC_NONE (topics q100550, q100660).
     """
     asks_for_puts = kind == mq.MQSTAT_TYPE_ASYNC_ERROR
     if not asks_for_puts and kind not in (mq.MQSTAT_TYPE_RECONNECTION, mq.MQSTAT_TYPE_RECONNECTION_ERROR):

@@ -86,7 +86,7 @@ def _put_on_handle(
 ) -> Answer:
     read_properties = properties_ahead(q_mgr, connection, md, pmo, data)
     with q_mgr.lock:
-        # Once more: the queue may have been deleted since.
+        # Checked again: the queue may have been deleted meanwhile.
         handle, queue = connection.queue_handle(hobj)
         state = handle.states[Direction.PUT]
         reason, messages, names = _put(q_mgr, connection, handle, queue, md, pmo, data, read_properties)
@@ -102,7 +102,7 @@ def _put_on_handle(
 def put1(
     q_mgr: QueueManager, connection: Connection, od_raw: bytes, md_raw: bytes, pmo_raw: bytes, data: bytes
 ) -> Answer:
-    """MQPUT1 (IBM MQ, topic "MQPUT1"): open, put, close; without logical order and without checking group state."""
+    """MQPUT1 (IBM MQ, topic "MQPUT1"): open, put, close; without logical order, and without a check of group state."""
     od = descriptor(od_raw)
     md, pmo = put_structures(md_raw, pmo_raw)
     if od.object_type != mq.MQOT_Q:
@@ -130,7 +130,7 @@ def _open_and_put(
     read_properties = properties_ahead(q_mgr, connection, md, pmo, data)
     with q_mgr.lock:
         check_open(q_mgr, connection, od, options_of_put1(pmo.options))
-        # As if it had been opened with MQOO_BIND_NOT_FIXED, whatever DEFBIND says (topic "DEFBIND").
+        # Opened with MQOO_BIND_NOT_FIXED, whatever DEFBIND says (topic "DEFBIND").
         handle, queue = open_queue(q_mgr, connection, od, mq.MQOO_OUTPUT | mq.MQOO_BIND_NOT_FIXED)
         try:
             check_context(connection, handle, pmo, put1=True)
@@ -145,7 +145,7 @@ def _open_and_put(
 
 
 def _make_visible(q_mgr: QueueManager, messages: list[Message]) -> None:
-    """End a put outside syncpoint: on disk if it is persistent, then for everybody to get."""
+    """End a put outside syncpoint: write persistent messages to disk, then make the messages available."""
     try:
         q_mgr.write_now(messages, ())
     except Failed:
@@ -181,23 +181,23 @@ def _put(
     data: bytes,
     read_properties: Callable[[], bytes],
 ) -> tuple[int, list[Message], tuple[str, str]]:
-    """Make the message and count it; ``md`` becomes what MQPUT returns.
+    """Make the message and count it; ``md`` becomes the descriptor that MQPUT returns.
 
-    Returns the reason of a warning, or MQRC_NONE, and the message, several if it was split into segments, with the reports
-    on its arrival: in the unit of work, or, outside syncpoint, still to be made visible; and the names of the queue and the
-    queue manager it goes to.
+    Returns three values: the reason code of a warning, or MQRC_NONE; the message (several if it was split into segments) with
+    the reports on its arrival; the names of the queue and the queue manager that it goes to. In syncpoint the messages are in
+    the unit of work; outside syncpoint the caller must make them visible.
     """
     q_mgr.fail_if_quiescing(pmo.options & mq.MQPMO_FAIL_IF_QUIESCING)
     _check_inhibition(handle, queue)
     if len(data) > connection.max_msg_length:
-        # A client's message beyond what its channel carries never gets as far as the queue (reason code 2010,
+        # A message that is longer than the client's channel can carry does not reach the queue (reason code 2010,
         # MQRC_DATA_LENGTH_ERROR).
         raise Failed(mq.MQRC_DATA_LENGTH_ERROR)
     logical_order = bool(pmo.options & mq.MQPMO_LOGICAL_ORDER)
     if logical_order and md.version < 2:
         raise Failed(mq.MQRC_WRONG_MD_VERSION)
     if md.version == 1 and blank_padded(md.format, 8) == mq.MQFMT_MD_EXTENSION:
-        # What the message is put with; the caller's version 1 MQMD keeps the fields it came with.
+        # The description of the data before MQMDE is removed; the caller's version 1 MQMD keeps it.
         caller = (md.encoding, md.coded_char_set_id, md.format)
         try:
             body = take_extension(md, data)
@@ -249,17 +249,18 @@ def _put(
         if duplicate and _is_there(queue, identity):
             raise Failed(duplicate)
     pieces = _pieces(queue, md, body)
-    # Segments may take the depth beyond MAXDEPTH (topic "CurrentQDepth").
+    # Only at the start of the put: its segments may exceed MAXDEPTH (topic "CurrentQDepth").
     if queue.depth >= queue.integer(mq.MQIA_MAX_Q_DEPTH):
         raise Failed(mq.MQRC_Q_FULL)
     if len(pieces) > 1 and not in_unit_of_work and connection.unit_of_work:
-        # The segments have to appear together, and the only unit of work there is is the user's (topic q042870).
+        # The segments must appear together, which needs a unit of work of its own, but the application's is open (topic
+        # q042870).
         raise Failed(mq.MQRC_UOW_NOT_AVAILABLE)
-    # What goes to another queue manager arrives there.
+    # A message for another queue manager is reported when it arrives there.
     reported = len(pieces) if away is None and is_confirmed(COA, md.report, md.format) else 0
     unit = q_mgr.unit_of_work(connection, 1 + reported) if in_unit_of_work else None
 
-    # From here on only the disk can refuse.
+    # From here on only the disk can refuse the put.
     if identity.group_id == NEW_GROUP_ID:
         identity = Identity(q_mgr.new_identifier(), identity.msg_seq_number, identity.offset)
     messages = _messages(q_mgr, connection, queue, md, pmo, identity, pieces)
@@ -301,7 +302,7 @@ def _is_there(queue: Queue, identity: Identity) -> bool:
 
 
 def _check_inhibition(handle: Handle, queue: Queue) -> None:
-    """Raise Failed with MQRC_PUT_INHIBITED; of a cluster queue each instance is looked at when one is chosen."""
+    """Raise Failed with MQRC_PUT_INHIBITED; for a cluster queue an instance is checked when it is chosen."""
     if handle.route is not None and handle.route.definition is None:
         return
     if handle.opened_values is not None and handle.opened_values[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED:
@@ -311,10 +312,10 @@ def _check_inhibition(handle: Handle, queue: Queue) -> None:
 
 
 def _pieces(queue: Queue, md: MessageDescriptor, body: bytes) -> list[bytes]:
-    """Return the data as the queue takes it: whole, or split where MQMF_SEGMENTATION_ALLOWED allows it.
+    """Return the data as the queue takes it: whole, or split if MQMF_SEGMENTATION_ALLOWED allows that.
 
-    Segments end at multiples of 16 bytes (IBM MQ, reason code 2030; that each is as long as it can be is unverified).
-    Data in one of MQ's own formats is not split: its headers would have to be understood.
+    Segments end at multiples of 16 bytes (IBM MQ, reason code 2030; unverified: that each is as long as possible). Data in one
+    of MQ's own formats is not split, because that would separate its headers.
     """
     limit = queue.integer(mq.MQIA_MAX_MSG_LENGTH)
     if len(body) <= limit:
@@ -327,7 +328,7 @@ def _pieces(queue: Queue, md: MessageDescriptor, body: bytes) -> list[bytes]:
 
 
 def _placed_priority(q_mgr: QueueManager, queue: Queue, md: MessageDescriptor) -> int:
-    """Return the priority that a message is placed by."""
+    """Return the priority that decides the place of a message."""
     priority: int = min(md.priority, MAX_PRIORITY)
     groups_indexed = q_mgr.platform is Platform.ZOS and queue.values[mq.MQIA_INDEX_TYPE] == mq.MQIT_GROUP_ID
     if groups_indexed and md.msg_flags & IN_GROUP and md.msg_seq_number == 1:
@@ -344,8 +345,7 @@ def _messages(
     identity: Identity,
     pieces: list[bytes],
 ) -> list[Message]:
-    """Make the message to store, and set in ``md`` what MQPUT returns: the caller's flags and CCSID stay as they
-    are."""
+    """Make the messages to store, and set in ``md`` what MQPUT returns; the caller's flags and CCSID stay unchanged."""
     if pmo.options & mq.MQPMO_NEW_MSG_ID or md.msg_id == NO_ID:
         md.msg_id = q_mgr.new_identifier()
     if pmo.options & mq.MQPMO_NEW_CORREL_ID:

@@ -125,8 +125,7 @@ class Receiver:
                 message.queue.make_available((message,))
 
     def _delivered(self, item: Transmitted) -> list[Message]:
-        """Return the messages to put for an arriving one, with reports, counted on their queues; raises Failed if no queue
-        takes it."""
+        """Return an arriving message and reports about it, counted on their queues; raises Failed if no queue takes it."""
         settings = self._cluster.settings
         for attempt in range(settings.mrrty + 1):
             try:

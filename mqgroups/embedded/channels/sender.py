@@ -300,8 +300,7 @@ class SenderChannel:
         return batch
 
     def _send(self, link: _Link, batch: list[Message]) -> None:
-        """Send a batch; raises ChannelError. Messages that may have been received are then in doubt, others are available
-        again."""
+        """Send a batch; raises ChannelError. Messages that may have been received are then in doubt, others available."""
         wrong = self.misconduct
         fast = self._cluster.settings.npmspeed == "FAST"
         kept = [message for message in batch if message.persistent or not fast]

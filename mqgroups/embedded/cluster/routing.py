@@ -81,8 +81,7 @@ def _base_route(
     options: int,
     alias: Definition | None,
 ) -> Route | None:
-    """Return the route to the object that an MQOD or an alias names: a local or remote queue, or a name that is unknown
-    here."""
+    """Return the route to the object that an MQOD or an alias names: a local or remote queue, or an unknown name."""
     if isinstance(found, Definition):
         return _of_remote_queue(q_mgr, members, found, options, alias)
     local = found if isinstance(found, Queue) else None

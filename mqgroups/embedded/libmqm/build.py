@@ -1,12 +1,12 @@
-"""Building the C library: generate ``verbs.h`` from the verb table, compile, cache by content.
+"""Building the C library: it generates ``verbs.h`` from the verb table, compiles, and caches the result by content.
 
-A wheel for Linux carries the library (``built/`` beside this file, made by ``hatch_build.py``), so a machine needs no compiler.
-It is used if it was compiled from exactly these sources; otherwise the library is compiled into the cache.
+A wheel for Linux contains the library (``built/`` beside this file, made by ``hatch_build.py``), so that users need no
+compiler. It is used if it was compiled from exactly these sources; otherwise the library is compiled into the cache.
 
-The result is a directory laid out as IBM's client is, so that the unmodified pymqi builds against it
-(``MQ_FILE_PATH=<directory> pip install pymqi``) and IBM's ibmmq runs on it::
+The result is a directory with the layout of IBM's client. So the unmodified pymqi builds with it (``MQ_FILE_PATH=<directory>
+pip install pymqi``), and IBM's ibmmq runs with it::
 
-    inc/cmqc.h cmqxc.h cmqcfc.h cmqbc.h                 no SDK: what these two compile against
+    inc/cmqc.h cmqxc.h cmqcfc.h cmqbc.h                 no SDK: only what these two need to compile
     lib64/libmqic_r.so                                  the code
     lib64/libmqm_r.so libmqic.so libmqm.so              the same verbs, each a jump into it: another copy would be another
                                                         table of connections
@@ -40,27 +40,27 @@ from mqgroups.embedded.wire.verbs import (
 )
 
 _SOURCES = Path(__file__).parent
-# Where a wheel carries the library, and in it the digest of what it was compiled from.
+# Where a wheel has the library, and the file there with the digest of its sources.
 _PACKAGED = _SOURCES / "built"
 _DIGEST = "digest"
 _FLAGS = "-std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -pthread".split()
 # With -Bsymbolic the forwarders of the library call its own verbs, also where another build of it is loaded already.
 _FLAGS += ["-Wl,-Bsymbolic"]
-# What the dynamic loader knows the libraries by; both bindings name these.
+# The names by which the dynamic loader knows the libraries; both bindings use these names.
 CLIENT_LIBRARY = "libmqic_r.so"
 SERVER_LIBRARY = "libmqm_r.so"
-# Names by which IBM's client and server libraries are linked to as well; the last two are those of unthreaded programs.
+# Further names of IBM's client and server libraries that programs are linked to; the last two are for unthreaded programs.
 _OTHER_NAMES = (SERVER_LIBRARY, "libmqic.so", "libmqm.so")
-# The code's verbs have this prefix. A function with the plain name jumps into each, in every library.
+# The verbs of the code have this prefix. In every library, a function with the plain name jumps to the one with the prefix.
 _PREFIX = "mqgroups_"
 
 
 class BuildError(RuntimeError):
-    """The library cannot be compiled; the message says what is missing or what the compiler said."""
+    """The library cannot be compiled; the message says what is missing, or has the compiler's output."""
 
 
 def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Path:
-    """Compile the library unless it is there already, and return its directory.
+    """Compile the library unless that was done already, and return its directory.
 
     Args:
         target: where to; by default the package's own, if the wheel brought one, else a directory of the cache
@@ -69,7 +69,7 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
         extra_flags: more compiler flags, for a build with a sanitizer.
 
     Raises:
-        BuildError: there is no C compiler, or it failed; or the cache could be another user's work.
+        BuildError: there is no C compiler, or it failed; or another user could have written to the cache.
     """
     header = verbs_header()
     if target is None and not extra_flags and _is_packaged(header):
@@ -80,7 +80,7 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
         target = _cache() / f"libmqm-{_digest(compiler, header, extra_flags)}"
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with contextlib.suppress(PermissionError):
-            # Others may have been let in by a loose umask; what they left is found out below.
+            # A loose umask may have let others write here. _check_owner finds what they left.
             target.parent.chmod(stat.S_IMODE(target.parent.stat().st_mode) & ~0o022)
         _check_owner(target.parent)
         if (target / "lib64" / SERVER_LIBRARY).exists():
@@ -88,7 +88,7 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
                 _check_owner(path)
             return target
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Built aside and renamed: another process that builds at the same time sees all of it or nothing.
+    # Built in a temporary directory and renamed, so that another process sees either the whole result or nothing.
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".libmqm-") as name:
         made = Path(name, "made")
         shutil.copytree(_SOURCES / "inc", made / "inc")
@@ -106,7 +106,7 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
 
 
 def _check_owner(path: Path) -> None:
-    """Refuse what another user, root excepted, could have put into the cache, or could change: programs load it."""
+    """Refuse a path that another user (except root) owns or can change, because programs load what is in the cache."""
     status = path.lstat()
     is_own = status.st_uid in (os.geteuid(), 0) and not stat.S_ISLNK(status.st_mode)
     if not is_own or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -117,9 +117,9 @@ def _check_owner(path: Path) -> None:
 
 
 def load(directory: Path) -> None:
-    """Load the library into this process, for bindings that are imported afterwards.
+    """Load the library into this process, for bindings that are imported later.
 
-    The loader recognises a library by its name, so the bindings then need no ``LD_LIBRARY_PATH``.
+    The loader finds a loaded library by its name, so the bindings then need no ``LD_LIBRARY_PATH``.
     """
     for name in (CLIENT_LIBRARY, SERVER_LIBRARY):
         ctypes.CDLL(str(directory / "lib64" / name), mode=ctypes.RTLD_GLOBAL)
@@ -171,7 +171,7 @@ def _compile(compiler: list[str], made: Path, generated: Path, extra_flags: Sequ
     verbs = _declared_verbs()
     forwarder = generated / "forwarder.c"
     forwarder.write_text(_forwarder(verbs))
-    # In the code each verb has its prefixed name: a plain one could be bound to a forwarder that is loaded already.
+    # With a plain name, the verb could be bound to the forwarder of another library that is already loaded.
     prefixed = [f"-D{name}={_PREFIX}{name}" for name in verbs]
     client = str(lib / CLIENT_LIBRARY)
     _run([*common, *prefixed, f"-Wl,-soname,{CLIENT_LIBRARY}", *sources, str(forwarder), "-o", client])
@@ -205,7 +205,7 @@ def _run(command: list[str]) -> None:
 
 
 def _move(made: Path, target: Path, *, replaces: bool) -> None:
-    """Give a finished build its name. In the cache what is there under that name is as good, whoever made it."""
+    """Rename a finished build to its final name. If the cache already has a build of that name, that one stays."""
     if target.exists() and not (target / "lib64" / SERVER_LIBRARY).exists() and any(target.iterdir()):
         raise BuildError(f"{target} exists and holds something else; give an empty or a new directory")
     try:
@@ -222,7 +222,7 @@ def _move(made: Path, target: Path, *, replaces: bool) -> None:
 
 
 def verbs_header() -> str:
-    """Return the text of ``verbs.h``: for every verb a typed function that calls it and a structure for its answer."""
+    """Return the text of ``verbs.h``: for every verb, a typed function that calls it, and a structure for its answer."""
     parts = [
         "/* Generated from wire/verbs.py by build.py; not to be edited. */",
         "#ifndef MQGROUPS_VERBS_H",
@@ -247,8 +247,8 @@ _STRUC_IDS = {"MQSTS": "STAT"}
 
 
 def _length_function(name: str, lengths: dict[int, int]) -> str:
-    # Every structure starts with its StrucId, as a rule the name without MQ, and its Version. What has another StrucId says
-    # nothing about its length: no more of it is read than the shortest has.
+    # Every structure starts with its StrucId (usually its name without MQ) and its Version. If the StrucId is wrong, the length
+    # is unknown: only as many bytes are read as the shortest version has.
     struc_id = _STRUC_IDS.get(name, name.removeprefix("MQ")).ljust(4)
     cases = "".join(f"    case {version}: return {length};\n" for version, length in lengths.items())
     exact = "".join(f"    case {version}: return answered.length == {length};\n" for version, length in lengths.items())
@@ -265,7 +265,7 @@ def _length_function(name: str, lengths: dict[int, int]) -> str:
 
 
 def _answered_structures() -> set[str]:
-    """Return the fields that are structures and come back."""
+    """Return the structure fields that are returned in replies."""
     return {field.name for verb in VERBS for field in verb.reply if field.name in STRUCTURE_FIELDS}
 
 
@@ -273,7 +273,7 @@ _HEADER_LENGTH = 8
 
 
 def _write_function(name: str) -> str:
-    # Everything between the caller's own bytes.
+    # Copies all bytes between those that belong to the caller.
     longest = max(STRUCTURE_LENGTHS[name].values())
     at = _HEADER_LENGTH
     lines = []

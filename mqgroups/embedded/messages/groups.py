@@ -1,8 +1,9 @@
-"""The groups on a queue, and which of its messages may be got when all that belongs to them has to be there.
+"""The groups on a queue, and the messages that an MQGET may return if it needs whole groups or whole logical messages.
 
-MQGMO_ALL_MSGS_AVAILABLE wants a whole group, MQGMO_COMPLETE_MSG and MQGMO_ALL_SEGMENTS_AVAILABLE want a whole logical message. A
-``View`` is such a selection of the available messages. The first call that needs a view makes it, and from then on it is kept up
-to date: an MQGET never walks past messages that it may not get. A queue where nobody asks for views does not pay for them.
+MQGMO_ALL_MSGS_AVAILABLE needs a whole group; MQGMO_COMPLETE_MSG and MQGMO_ALL_SEGMENTS_AVAILABLE need a whole logical message.
+A ``View`` is such a selection of the available messages. The first call that needs a view creates it, and from then on it is
+kept up to date, so that an MQGET never walks past messages that it may not get. A queue without such calls has no views and no
+cost.
 
 Not here: one group (``group.py``), indexes by identifier (``index.py``).
 """
@@ -32,13 +33,13 @@ P = TypeVar("P", bound=GroupedMessage)
 
 
 class Whole(enum.Enum):
-    """What has to be there before an MQGET may return a message."""
+    """What must be complete before an MQGET may return a message."""
 
     MESSAGE = "the message"
     LOGICAL_MESSAGE = "its logical message"
     GROUP = "its group"
 
-    # Enum's own hashes the name, in Python.
+    # The hash of Enum is slow: it hashes the name, in Python.
     __hash__ = object.__hash__
 
 
@@ -46,8 +47,8 @@ class View(NamedTuple):
     """A selection of available messages.
 
     Attributes:
-        starts: only those that an MQGET in logical order may start with: sequence number 1, offset 0.
-        whole: what of each has to be there.
+        starts: whether only messages with which an MQGET in logical order may start: sequence number 1, offset 0.
+        whole: what must be complete for each of them.
     """
 
     starts: bool
@@ -58,7 +59,7 @@ ALL = View(False, Whole.MESSAGE)
 
 
 class Groups(Generic[P]):
-    """The available messages of a queue by their groups. ``available`` has all of them, in delivery order, and is the queue's."""
+    """The available messages of a queue by their groups. ``available`` is the queue's own dictionary, in delivery order."""
 
     def __init__(self, available: SortedDict[int, P]) -> None:
         self._groups: dict[bytes, Group[P]] = {}
@@ -87,7 +88,7 @@ class Groups(Generic[P]):
         self._update(group, message, before)
 
     def remove(self, message: P) -> None:
-        """Remove a message that is not available any more."""
+        """Remove a message that is no longer available."""
         for view in self._views.values():
             view.pop(message.key, None)
         if message.group_id == NO_GROUP:
@@ -101,7 +102,7 @@ class Groups(Generic[P]):
             self._update(group, message, before)
 
     def _update(self, group: Group[P], changed: P, before: tuple[bool, bool, frozenset[int]]) -> None:
-        """Note in the views what came or went with a message; ``before`` is what ``wholeness`` was."""
+        """Update the views after a message came or went; ``before`` is what ``wholeness`` returned before that."""
         seq = changed.msg_seq_number
         after = group.wholeness(seq)
         arrived = (changed,) if changed.key in group.members else ()
@@ -118,7 +119,7 @@ class Groups(Generic[P]):
                     shown.pop(message.key, None)
 
     def view(self, view: View) -> SortedDict[int, P]:
-        """Return the messages of a view, in delivery order by their keys."""
+        """Return the messages of a view by their keys, in delivery order."""
         if view == ALL:
             return self._available
         shown = self._views.get(view)
@@ -132,7 +133,7 @@ class Groups(Generic[P]):
         return (starts or not view.starts) and self.has(view.whole, message)
 
     def has(self, whole: Whole, message: P) -> bool:
-        """Whether what has to be there of an available message is there."""
+        """Whether everything that must be complete for an available message is complete."""
         group = self._groups.get(message.group_id)
         if whole is Whole.MESSAGE or group is None:
             return True
@@ -146,7 +147,7 @@ class Groups(Generic[P]):
         return any(group.has_all_segments(message.msg_seq_number, feedback) for feedback in wanted)
 
     def made_whole_by(self, message: P) -> Collection[P]:
-        """Return the messages that a call which wants whole messages or groups may get now that this one has come or gone."""
+        """Return the messages that a call for whole messages or groups may now get because this one has come or gone."""
         group = self._groups.get(message.group_id)
         if group is None:
             return (message,)
@@ -157,18 +158,18 @@ class Groups(Generic[P]):
         return ()
 
     def has_all_segments(self, message: P) -> bool:
-        """Whether the logical message that this one belongs to is there, for a report one for each segment, of whatever type."""
+        """Whether the logical message of this one is complete; reports on its segments may be of different types."""
         if not message.msg_flags & IS_SEGMENT:
             return True
         group = self._groups.get(message.group_id)
         return group is not None and group.has_all_segments(message.msg_seq_number, _whatever_type(message))
 
     def all_segments(self, message: P) -> list[P]:
-        """Return what ``has_all_segments`` looks for, by ascending offset, or nothing."""
+        """Return the segments that ``has_all_segments`` checks, by ascending offset; an empty list if one is missing."""
         return self._segments(message, _whatever_type(message))
 
     def logical_message(self, message: P) -> list[P]:
-        """Return the segments that can be joined with this one, or nothing if one is not there; reports have one Feedback."""
+        """Return the segments to join with this one; an empty list if one is missing. Reports must have the same Feedback."""
         return self._segments(message, message.feedback)
 
     def _segments(self, message: P, feedback: int) -> list[P]:

@@ -1,4 +1,4 @@
-"""An object handle: what MQOPEN gave, and what it keeps between calls."""
+"""An object handle: what MQOPEN returned, and the state that it keeps between calls."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ INPUT = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
 
 
 class Direction(enum.Enum):
-    """The three sets of group and segment information that a handle keeps apart."""
+    """The three separate sets of group and segment information that a handle has."""
 
-    # Enum's own hashes the name, in Python; every call looks states up several times.
+    # The hash of Enum is slow: it hashes the name, in Python. Every call looks states up several times.
     __hash__ = object.__hash__
 
     PUT = "put"
@@ -26,25 +26,26 @@ class Direction(enum.Enum):
 
 
 class ClosableSubscription(Protocol):
-    """A subscription that a handle has open, with the methods that closing needs; ``pubsub/`` implements it."""
+    """An open subscription, with the methods that closing its handle needs; ``pubsub/`` implements it."""
 
     def close(self, user: str, option: int) -> None:
-        """Close it for this user with MQCO_KEEP_SUB or MQCO_REMOVE_SUB; raises Failed if the option is refused."""
+        """Close the subscription for this user with MQCO_KEEP_SUB or MQCO_REMOVE_SUB; raises Failed if that is refused."""
 
     def released(self) -> None:
         """Note that the handle is closed."""
 
 
 class Handle:
-    """One open object: a queue, through its own name or an alias, or, where ``queue`` is None, what ``object_type`` says, a
-    topic or a subscription.
+    """One open object: a queue, opened by its own name or an alias; or, if ``queue`` is None, another object (``object_type``),
+    a topic or a subscription.
 
-    ``opened_name`` is the name given to MQOPEN and ``opened_values`` the attributes of what it names, which MQINQ answers from:
-    those of an alias are the alias's own. ``cursor`` is the place of the browse cursor, None before the first message;
-    ``logical_cursor`` is the place of the first item of the group it is in, which is where that group stands in logical order;
-    ``browsed_in_logical_order`` is how the last MQGMO_BROWSE_FIRST (or first MQGMO_BROWSE_NEXT) went. ``default_put_response``
-    is DEFPRESP as it was at MQOPEN. ``topic_string`` is that of a topic, ``subscription`` what MQSUB opened. ``route`` says
-    where messages go that are not simply put on ``queue``. ``waits`` is whether an MQGET of it waits just now.
+    ``opened_name`` is the name given to MQOPEN. ``opened_values`` are the attributes of the object with that name, which MQINQ
+    returns; those of an alias are its own. ``cursor`` is the place of the browse cursor, None before the first message.
+    ``logical_cursor`` is the place of the first item of the cursor's group, which is the group's place in logical order.
+    ``browsed_in_logical_order`` says whether the last MQGMO_BROWSE_FIRST (or the first MQGMO_BROWSE_NEXT) was in logical order.
+    ``default_put_response`` is DEFPRESP at MQOPEN. ``topic_string`` is that of a topic; ``subscription`` is what MQSUB opened.
+    ``route`` is set if messages are not simply put on ``queue``. ``waits`` says whether an MQGET with this handle is waiting
+    now.
     """
 
     __slots__ = (
@@ -106,7 +107,7 @@ class Handle:
         self.waits = False
 
     def lock(self, messages: list[Message]) -> None:
-        """Make messages invisible to other handles."""
+        """Lock messages, so that other handles do not see them."""
         self.locked = messages
         for message in messages:
             message.locked_by = self
@@ -114,7 +115,7 @@ class Handle:
             self.queue.locking.add(self)
 
     def unlock(self) -> bool:
-        """Let other handles see the locked messages again; returns whether there were any that are still here."""
+        """Unlock the locked messages; return whether any of them are still on the queue."""
         released = False
         for message in self.locked:
             if message.locked_by is self:

@@ -68,8 +68,7 @@ class Index(Generic[K, M]):
         return bucket.values() if isinstance(bucket, SortedDict) else bucket
 
     def bucket(self, identifier: K) -> SortedDict[int, M] | Sequence[M]:
-        """Return the messages with this identifier in delivery order: a dictionary by their keys, or a sequence if they are
-        few."""
+        """Return the messages with this identifier in delivery order: a dictionary by key, or a sequence of a few."""
         held = self._buckets.get(identifier)
         if held is None:
             return ()

@@ -1,12 +1,12 @@
-"""Groups and segments of a queue handle: what is kept between calls, and what a call may do.
+"""Groups and segments of a queue handle: the state that it keeps between calls, and which calls that state allows.
 
-For every object handle the queue manager keeps three separate sets of group and segment information: of the last
-successful MQPUT, of the last successful MQGET that removed a message, and of the last that browsed one. ``GroupState``
-is one such set. The functions here are the tables of IBM MQ, topics "Logical and physical ordering" (Tables 1 and
-2) and, for IBM i, "GMOPT" (MQGMO Options: Tables 16 and 17), as values in and values out.
+For every object handle the queue manager keeps three separate sets of group and segment information: one of the last successful
+MQPUT, one of the last successful MQGET that removed a message, and one of the last that browsed a message. ``GroupState`` is
+one such set. The functions here are the tables of IBM MQ, topics "Logical and physical ordering" (Tables 1 and 2) and, for IBM
+i, "GMOPT" (MQGMO Options: Tables 16 and 17), from values to values.
 
-When several reasons apply (MQRC_INCOMPLETE_MSG, MQRC_INCOMPLETE_GROUP, MQRC_INCONSISTENT_PERSISTENCE, MQRC_INCONSISTENT_UOW) IBM
-documents only that the first comes before the second; the rest is a reading, ``PRECEDENCE``.
+If several of MQRC_INCOMPLETE_MSG, MQRC_INCOMPLETE_GROUP, MQRC_INCONSISTENT_PERSISTENCE, MQRC_INCONSISTENT_UOW apply, IBM
+documents only that the first comes before the second. The rest is a reading, ``PRECEDENCE``.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ GROUP_ID_NEEDED = IN_GROUP | IS_SEGMENT | mq.MQMF_SEGMENTATION_ALLOWED
 
 
 class GroupState(NamedTuple):
-    """What a handle keeps of its last successful call in one direction.
+    """The state of a handle after its last successful call in one direction.
 
-    ``current_group`` and ``current_logical_message`` say whether that call left one unterminated; ``length`` is the
-    length of the last segment in bytes, so that ``offset + length`` is where the next one starts. ``destination`` is the queue
-    manager that the message of a cluster queue went to.
+    ``current_group`` and ``current_logical_message`` say whether that call left one unterminated. ``length`` is the length of
+    the last segment in bytes; the next segment starts at ``offset + length``. ``destination`` is the queue manager that a
+    message for a cluster queue went to.
     """
 
     group_id: bytes = bytes(24)
@@ -43,12 +43,12 @@ class GroupState(NamedTuple):
 
     @property
     def unterminated(self) -> bool:
-        """Whether a group or a logical message is open."""
+        """Whether a group or a logical message is unterminated."""
         return self.current_group or self.current_logical_message
 
 
 class Identity(NamedTuple):
-    """Where a physical message belongs: GroupId, MsgSeqNumber, Offset."""
+    """The place of a physical message in its group: GroupId, MsgSeqNumber, Offset."""
 
     group_id: bytes
     msg_seq_number: int
@@ -60,7 +60,7 @@ _IN_NO_GROUP = Identity(bytes(24), 1, 0)
 
 
 def stored_flags(msg_flags: int) -> int:
-    """Return the flags as kept with the message: the last of a group is also in it (topic q097540)."""
+    """Return the flags in their stored form: the last message in a group is also flagged as in a group (topic q097540)."""
     if msg_flags & mq.MQMF_LAST_MSG_IN_GROUP:
         msg_flags |= mq.MQMF_MSG_IN_GROUP
     if msg_flags & mq.MQMF_LAST_SEGMENT:
@@ -78,12 +78,12 @@ def after(
     logical_order: bool,
     destination: str = "",
 ) -> GroupState:
-    """Return what the handle keeps after a successful call that put or got this message.
+    """Return the state of the handle after a successful call that put or got this message.
 
-    A group ends with its last logical message, and if that one is segmented, with its last segment.
+    A group ends with its last logical message or, if that one is segmented, with the last segment of it.
     """
     if not msg_flags & GROUP_ID_NEEDED:
-        # Neither a group nor a logical message is open, as after most calls.
+        # As after most calls, neither a group nor a logical message is unterminated.
         return GroupState(
             *identity, length, False, False, False, in_unit_of_work, persistent, logical_order, destination
         )
@@ -107,10 +107,10 @@ def after(
 def put_refusal(
     state: GroupState, msg_flags: int, precedence: tuple[int, ...], *, persistent: bool, in_unit_of_work: bool
 ) -> int:
-    """Return the reason why an MQPUT does not go on with the handle's group or logical message, or MQRC_NONE.
+    """Return the reason code if an MQPUT does not continue the handle's group or logical message, else MQRC_NONE.
 
-    With MQPMO_LOGICAL_ORDER that reason fails the call; without, it is a warning if the previous call had
-    MQPMO_LOGICAL_ORDER and nothing otherwise (Table 2).
+    With MQPMO_LOGICAL_ORDER the call fails with that reason code. Without, it is a warning if the previous call had
+    MQPMO_LOGICAL_ORDER, and is ignored otherwise (Table 2).
     """
     if not state.unterminated:
         return mq.MQRC_NONE
@@ -129,9 +129,9 @@ def put_refusal(
 
 
 def put_in_logical_order(state: GroupState, msg_flags: int) -> Identity:
-    """Return what an MQPUT with MQPMO_LOGICAL_ORDER gives the message (Table 1, the rows that say Yes).
+    """Return the identity that an MQPUT with MQPMO_LOGICAL_ORDER gives the message (Table 1, the rows that say Yes).
 
-    ``NEW_GROUP_ID`` stands for a group identifier that the queue manager has yet to make.
+    ``NEW_GROUP_ID`` means that the queue manager must make a new group identifier.
     """
     if state.current_logical_message:
         seq = state.msg_seq_number if state.current_group else 1
@@ -144,7 +144,7 @@ def put_in_logical_order(state: GroupState, msg_flags: int) -> Identity:
 
 
 def put_as_given(given: Identity, msg_flags: int) -> Identity:
-    """Return what an MQPUT without MQPMO_LOGICAL_ORDER, or an MQPUT1, gives the message (Table 1, the rows that say
+    """Return the identity that an MQPUT without MQPMO_LOGICAL_ORDER, or an MQPUT1, gives the message (Table 1, rows with
     No)."""
     if not msg_flags & GROUP_ID_NEEDED:
         return _IN_NO_GROUP
@@ -164,9 +164,11 @@ def departure(
     persistent: bool,
     in_unit_of_work: bool,
 ) -> int:
-    """Return why a message that a call without logical order put or got leaves what is unterminated, or MQRC_NONE.
+    """Return the reason code if a message that was put or got without logical order leaves the unterminated group, else
+    MQRC_NONE.
 
-    A call without logical order may go on with the group by naming its identifier; it leaves it with any other message.
+    A call without logical order continues the group if it names the group's identifier; with any other message it leaves the
+    group.
     """
     if not state.unterminated:
         return mq.MQRC_NONE
@@ -182,10 +184,10 @@ def departure(
 
 
 def next_to_get(state: GroupState) -> Identity | None:
-    """Return what an MQGET with MQGMO_LOGICAL_ORDER looks for, or None when there is no current group or logical
-    message.
+    """Return the identity that an MQGET with MQGMO_LOGICAL_ORDER looks for; None if no group or logical message is
+    unterminated.
 
-    Table 16: without one it looks for sequence number 1 and offset 0, the rest as the match options say.
+    Without one, the call looks for sequence number 1 and offset 0, and for what the match options say (Table 16).
     """
     if state.current_logical_message:
         seq = state.msg_seq_number if state.current_group else 1
@@ -196,7 +198,7 @@ def next_to_get(state: GroupState) -> Identity | None:
 
 
 def close_warning(state: GroupState) -> int:
-    """Return the reason of the warning that MQCLOSE gives for this direction, or MQRC_NONE (Tables 2 and 17)."""
+    """Return the reason code of MQCLOSE's warning for this direction, or MQRC_NONE (Tables 2 and 17)."""
     if not state.logical_order or not state.unterminated:
         return mq.MQRC_NONE
     return mq.MQRC_INCOMPLETE_MSG if state.current_logical_message else mq.MQRC_INCOMPLETE_GROUP

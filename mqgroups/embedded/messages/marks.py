@@ -1,11 +1,8 @@
-"""Marks of browsed messages: of single handles, and of the set of handles that co-operate.
+"""Marks of browsed messages: marks of single handles, and marks of the set of handles that co-operate.
 
-A mark hides nothing from anybody who does not ask for unmarked messages (MQGMO_UNMARKED_BROWSE_MSG). The handles of one queue
-that were opened with MQOO_CO_OP are one set. Its marks end by MARKINT, or with the last of its handles; a handle's own mark
-ends with the handle; both end when a message leaves the queue, even if that is backed out later.
-
-Source: IBM MQ, topics "Avoiding repeated delivery of browsed messages" (q026530), "MsgMarkBrowseInterval" (q102570), "MQGMO
-options" (q096780). Times are those of ``time.monotonic``.
+A mark hides a message only from calls that ask for unmarked messages (MQGMO_UNMARKED_BROWSE_MSG). The handles of one queue that
+were opened with MQOO_CO_OP are one set. The marks of the set end after MARKINT, or when its last handle is closed. A handle's
+own marks end when it is closed. Both kinds end when the message leaves the queue, even if that is backed out later.
 """
 
 from __future__ import annotations
@@ -14,22 +11,24 @@ from mqgroups.mqi import constants as mq
 
 
 class Marks:
-    """The marks on the messages of one queue, which are keys here and nothing more, as are handles. All methods are called under
-    the queue manager's lock."""
+    """The marks on the messages of one queue. Messages and handles are used as keys only.
+
+    All methods are called under the queue manager's lock.
+    """
 
     def __init__(self) -> None:
         self._of_handles: dict[object, set[object]] = {}
         self._by_handle: dict[object, dict[object, None]] = {}
-        # When each was marked for all handles that co-operate, the oldest mark first.
+        # When each message was marked for the set; the oldest mark comes first.
         self.of_set: dict[object, float] = {}
         self._members: set[object] = set()
 
     def join(self, handle: object) -> None:
-        """A handle that co-operates was opened."""
+        """Note that a handle of the set was opened."""
         self._members.add(handle)
 
     def leave(self, handle: object) -> bool:
-        """A handle was closed; returns whether messages lost a mark that others saw."""
+        """Note that a handle was closed; return whether a mark ended that other handles saw."""
         for message in list(self._by_handle.get(handle, ())):
             self.unmark(message, handle)
         if handle not in self._members:
@@ -46,7 +45,7 @@ class Marks:
         self._by_handle.setdefault(handle, {})[message] = None
 
     def unmark(self, message: object, handle: object) -> None:
-        """Take the mark of a handle off a message, if there is one."""
+        """Remove the mark of a handle from a message, if there is one."""
         handles = self._of_handles.get(message, set())
         if handle in handles:
             handles.remove(handle)
@@ -61,23 +60,23 @@ class Marks:
             del self._by_handle[handle]
 
     def mark_for_set(self, message: object, now_s: float) -> None:
-        """Mark a message for all handles that co-operate."""
+        """Mark a message for the set."""
         self.of_set[message] = now_s
 
     def unmark_for_set(self, message: object) -> bool:
-        """Take that mark off a message; returns whether there was one."""
+        """Remove the set's mark from a message; return whether there was one."""
         return self.of_set.pop(message, None) is not None
 
     def is_marked_for_set(self, message: object) -> bool:
-        """Whether a message is marked for the handles that co-operate."""
+        """Whether a message is marked for the set."""
         return message in self.of_set
 
     def is_marked_for(self, message: object, handle: object) -> bool:
-        """Whether a message counts as marked for a handle: by itself, or by the set it belongs to."""
+        """Whether a message counts as marked for a handle, by its own mark or by that of its set."""
         return handle in self._of_handles.get(message, ()) or (handle in self._members and message in self.of_set)
 
     def expire(self, now_s: float, interval_ms: int) -> None:
-        """Take off the marks of the set that are older than the interval, MQMMBI_UNLIMITED for never."""
+        """Remove the set's marks that are older than the interval, unless it is MQMMBI_UNLIMITED."""
         while self.of_set and interval_ms != mq.MQMMBI_UNLIMITED:
             oldest = next(iter(self.of_set))
             if now_s - self.of_set[oldest] < interval_ms / 1000:
@@ -85,13 +84,13 @@ class Marks:
             del self.of_set[oldest]
 
     def next_expiry_s(self, interval_ms: int) -> float | None:
-        """Return when the next mark of the set is too old, None if that is never."""
+        """Return when the next mark of the set ends; None if never."""
         if not self.of_set or interval_ms == mq.MQMMBI_UNLIMITED:
             return None
         return next(iter(self.of_set.values())) + interval_ms / 1000
 
     def forget(self, message: object) -> None:
-        """A message left the queue."""
+        """Remove all marks of a message that leaves the queue."""
         for handle in self._of_handles.pop(message, ()):
             self._forget(message, handle)
         self.of_set.pop(message, None)

@@ -1,12 +1,12 @@
 """A queue: its messages in delivery order, each at its place.
 
-Messages keep the place they took when they were put: first by priority (or by the queue's default priority where
-delivery is FIFO), then by arrival. A message that is got in a unit of work leaves the indexes and, if backed out,
-returns to the very same place; one that is put in a unit of work enters them at commit, at the place it took at MQPUT.
-So "available" is one thing only: being in ``Queue.available``.
+A message keeps the place that it took when it was put: ordered first by priority (by the queue's default priority if delivery
+is FIFO), then by arrival. A message that is got in a unit of work leaves the indexes; if it is backed out, it returns to
+exactly the same place. A message that is put in a unit of work enters the indexes at commit, at the place that it took at
+MQPUT. So a message is "available" exactly if it is in ``Queue.available``.
 
-Not here: who may get what (``calls/getting.py``), units of work, disk, indexes (``index.py``, ``group.py``). All methods are
-called under the queue manager's lock.
+Not here: which call gets which message (``calls/getting.py``), units of work, disk, indexes (``index.py``, ``group.py``). All
+methods are called under the queue manager's lock.
 """
 
 from __future__ import annotations
@@ -35,10 +35,9 @@ _MSG_TYPE_AND_FEEDBACK = struct.Struct("<i4xi")
 _MSG_TYPE_OFFSET = 12
 _ORIGINAL_LENGTH = struct.Struct("<i")
 _ORIGINAL_LENGTH_OFFSET = 360
-# Arrival positions count up from 1 for the whole queue manager; 56 bits last for 70 million years at a million a
-# second.
+# Arrival positions count up from 1, once for the whole queue manager; 56 bits last for 2000 years at a million a second.
 _POSITION_BITS = 56
-# Below so many it is not worth it to look for what is gone.
+# With fewer entries it is not worth looking for outdated ones.
 _FEW = 1000
 _POSITIONS = (1 << _POSITION_BITS) - 1
 
@@ -51,8 +50,8 @@ def order_key(priority: int, position: int) -> int:
 class Message:
     """A physical message. ``md`` is its version 2 descriptor, 364 bytes, with backout count 0.
 
-    ``properties`` are those that came through a message handle, as the variable part of an MQRFH2; they are no part of
-    ``data``, whose length is the message's.
+    ``properties`` are those that came through a message handle, as the variable part of an MQRFH2. They are not part of
+    ``data``, whose length is the message's length.
     """
 
     __slots__ = (
@@ -93,7 +92,7 @@ class Message:
         self.persistent = persistent
         self.backout_count = backout_count
         self.expires_at_s = expires_at_s
-        # The handle that locks it.
+        # The handle that has locked it.
         self.locked_by: object | None = None
 
     def move_to(self, position: int) -> None:
@@ -112,34 +111,36 @@ class Message:
 
     @property
     def position(self) -> int:
-        """Its place in order of arrival, which no other message of the queue manager has."""
+        """Its place in order of arrival, unique in the queue manager."""
         return self.key & _POSITIONS
 
     @property
     def key_priority(self) -> int:
-        """The priority that decides its place, which under FIFO delivery is not the one in its descriptor."""
+        """The priority that decides its place. With FIFO delivery this is not the one in its descriptor."""
         return 9 - (self.key >> _POSITION_BITS)
 
     @property
     def starts_in_logical_order(self) -> bool:
-        """Whether an MQGET in logical order with nothing open may return it: sequence number 1, offset 0."""
+        """Whether an MQGET in logical order may start with it: sequence number 1, offset 0."""
         return self.msg_seq_number == 1 and self.offset == 0
 
     @property
     def identifiers(self) -> tuple[Identifier, ...]:
-        """What an MQGET may select it by; see ``Match.identifier``."""
+        """The values by which an MQGET may select it; see ``Match.identifier``."""
         return tuple((name, getattr(self, name)) for name in _SELECTED_BY)
 
     @property
     def feedback(self) -> int:
-        """Feedback of a report message, NO_REPORT for any other."""
+        """The Feedback of a report message, NO_REPORT for any other."""
         msg_type, feedback = _MSG_TYPE_AND_FEEDBACK.unpack_from(self.md, _MSG_TYPE_OFFSET)
         return feedback if msg_type == mq.MQMT_REPORT else NO_REPORT
 
     @property
     def extent(self) -> int:
-        """How many bytes of its logical message it stands for: those it has, or its OriginalLength if it is a report on a
-        segment (topic q022880)."""
+        """The number of bytes of its logical message that it represents.
+
+        That is its own length; for a report on a segment, it is OriginalLength (topic q022880).
+        """
         if self.msg_flags & IS_SEGMENT and self.feedback != NO_REPORT:
             original_length: int = _ORIGINAL_LENGTH.unpack_from(self.md, _ORIGINAL_LENGTH_OFFSET)[0]
             return original_length
@@ -147,7 +148,7 @@ class Message:
 
 
 class Match(NamedTuple):
-    """What an MQGET selects by; None matches anything."""
+    """The criteria of an MQGET; None matches anything."""
 
     msg_id: bytes | None = None
     correl_id: bytes | None = None
@@ -158,17 +159,17 @@ class Match(NamedTuple):
 
     @property
     def identifier(self) -> Identifier | None:
-        """The one of its values that fewest messages have, None if it has none."""
+        """The criterion that the fewest messages match; None if there is none."""
         values = ((name, getattr(self, name)) for name in _SELECTED_BY)
         return next(((name, value) for name, value in values if value is not None), None)
 
     @property
     def is_specific(self) -> bool:
-        """Whether it selects certain messages by an identifier."""
+        """Whether it selects messages by an identifier."""
         return (self.msg_id, self.correl_id, self.group_id, self.position) != (None, None, None, None)
 
     def accepts(self, message: Message) -> bool:
-        """Whether the message has all the values."""
+        """Whether the message matches all criteria."""
         return (
             (self.msg_id is None or message.msg_id == self.msg_id)
             and (self.correl_id is None or message.correl_id == self.correl_id)
@@ -180,10 +181,10 @@ class Match(NamedTuple):
 
 
 ANYTHING = Match()
-# Fields of a message that an MQGET selects by, the one that fewest messages share first.
+# The fields by which an MQGET selects messages; the one with the fewest messages for a value comes first.
 _SELECTED_BY = ("msg_id", "group_id", "correl_id", "msg_seq_number", "offset")
-# Messages in delivery order: all there are by their keys, or a few, for which making a dictionary would take longer than
-# looking at each.
+# Messages in delivery order: all of them, in a dictionary by key, or a few, for which building a dictionary would take longer
+# than looking at each.
 InOrder: TypeAlias = "SortedDict[int, Message] | Sequence[Message]"
 _key = attrgetter("key")
 
@@ -191,8 +192,8 @@ _key = attrgetter("key")
 class Queue:
     """A local queue, predefined or dynamic.
 
-    ``held`` counts every message that is not gone: available, got or put in an open unit of work, on its way to or from the
-    disk. ``depth`` is CURDEPTH.
+    ``held`` counts every message that is not gone: those that are available, got or put in an open unit of work, or on their
+    way to or from the disk. ``depth`` is CURDEPTH.
     """
 
     def __init__(
@@ -209,9 +210,9 @@ class Queue:
         self.definition_type = definition_type
         self.created = time.localtime()
         self.deleted = False
-        # The number of the handle that made it, if it is dynamic; no other handle has it.
+        # The number of the handle that created the queue, if it is dynamic; no other handle has that number.
         self.created_by: int | None = None
-        # Its managed subscription is gone; it goes as soon as nobody uses it.
+        # Whether its managed subscription is gone; the queue is then deleted as soon as nobody uses it.
         self.abandoned = False
         self.held = 0
         self.uncommitted_puts = 0
@@ -223,18 +224,18 @@ class Queue:
         self.exclusive_input_count = 0
         self.available: SortedDict[int, Message] = SortedDict()
         self.groups: Groups[Message] = Groups(self.available)
-        # Made when they are first needed; most queues are read from the front only.
+        # Created when first needed; most queues are read from the front only.
         self._by_msg_id: Index[bytes, Message] | None = None
         self._by_correl_id: Index[bytes, Message] | None = None
-        # When available messages expire, with their keys; those that are gone meanwhile are passed over.
+        # Expiry times of available messages, with their keys; entries for messages that are gone are ignored.
         self._expiring: list[tuple[float, int]] = []
         self.waiting = WaitingCalls()
-        # Handles that lock messages.
+        # The handles that have locked messages.
         self.locking: set[object] = set()
-        # Called when messages become available: the channel that sends them.
+        # Called when messages become available; set by the channel that sends them.
         self.on_arrival: Callable[[], None] | None = None
         self.marks = Marks()
-        # What RESET QSTATS tells and sets back: messages put and got, whether in a unit of work or not, and the time.
+        # The values of RESET QSTATS, which also resets them: messages put and got, in syncpoint or not, and the time.
         self.enqueued = 0
         self.dequeued = 0
         self.highest_depth = 0
@@ -242,21 +243,21 @@ class Queue:
 
     @property
     def depth(self) -> int:
-        """CURDEPTH: with messages put in open units of work; whether with those got in them is a reading."""
+        """CURDEPTH. It counts messages put in open units of work; whether it counts those got in them is a reading."""
         return self.held if self._depth_counts_gets else self.held - self.uncommitted_gets
 
     @property
     def uncommitted(self) -> int:
-        """How many messages are put or got in open units of work."""
+        """The number of messages put or got in open units of work."""
         return self.uncommitted_puts + self.uncommitted_gets
 
     @property
     def in_transit(self) -> int:
-        """How many messages are just being put or got outside syncpoint: on their way to or from the disk."""
+        """The number of messages that are being put or got outside syncpoint: on their way to or from the disk."""
         return self.held - len(self.available) - self.uncommitted
 
     def oldest(self) -> Message | None:
-        """Return the available message that arrived first: one of those that are first of their priority."""
+        """Return the available message that arrived first."""
         found = []
         for priority in range(10):
             first, behind = order_key(priority, 0), order_key(priority - 1, 0)
@@ -266,7 +267,7 @@ class Queue:
         return min(found, key=lambda message: message.position, default=None)
 
     def count_puts(self, messages: int) -> None:
-        """Count messages that were put, in a unit of work or not."""
+        """Count messages that were put, in syncpoint or not."""
         self.held += messages
         self.enqueued += messages
         depth = self.depth
@@ -274,9 +275,9 @@ class Queue:
             self.highest_depth = depth
 
     def uncount(self, puts: int, gets: int) -> None:
-        """Uncount what was put and got in a unit of work that has ended; ``held`` is already without what is gone.
+        """Uncount the puts and gets of a unit of work that has ended; ``held`` already excludes messages that are gone.
 
-        What is backed out may take the depth higher than any put did.
+        Backed-out gets may take the depth higher than any put did.
         """
         self.uncommitted_puts -= puts
         self.uncommitted_gets -= gets
@@ -289,12 +290,12 @@ class Queue:
         return value
 
     def delivery_priority(self, priority: int) -> int:
-        """Return the priority that decides the place of a message put now (topic MsgDeliverySequence)."""
+        """Return the priority that decides the place of a message that is put now (topic MsgDeliverySequence)."""
         fifo = self.values[mq.MQIA_MSG_DELIVERY_SEQUENCE] == mq.MQMDS_FIFO
         return self.integer(mq.MQIA_DEF_PRIORITY) if fifo else priority
 
     def make_available(self, messages: Sequence[Message]) -> None:
-        """Let MQGET find these messages, each at its own place, and let waiting calls look that could get one of them."""
+        """Make these messages available, each at its place, and let the waiting calls look that could get one of them."""
         for message in messages:
             self.available[message.key] = message
             self.groups.add(message)
@@ -312,30 +313,30 @@ class Queue:
     def _note_expiry(self, expires_at_s: float, key: int) -> None:
         heapq.heappush(self._expiring, (expires_at_s, key))
         if len(self._expiring) > 2 * len(self.available) + _FEW:
-            # Most of these are got long before their time.
+            # Most messages with an expiry time are got long before it.
             self._expiring = [each for each in self._expiring if each[1] in self.available]
             heapq.heapify(self._expiring)
 
     def _let_look(self, arrived: Sequence[Message]) -> None:
         if len(self.waiting) <= len(arrived):
-            # To find out which of the few calls are concerned would take longer.
+            # Finding out which of these few calls are concerned would take longer.
             self.waiting.look_again()
             return
         whole = map(self.groups.made_whole_by, arrived if self.waiting.want_whole else ())
         self.waiting.look_for(_identifiers(arrived), _identifiers(itertools.chain.from_iterable(whole)))
 
     def let_look_behind(self, gone: Iterable[Message]) -> None:
-        """Let waiting calls look that could get something because these messages are gone.
+        """Let the waiting calls look that could get a message because these are gone.
 
-        There may be several segments with the same offset, and the first one counts. When it is gone, the next one may be what
-        makes a logical message whole.
+        Several segments may have the same offset; the first one counts. When it is gone, the next one may complete a logical
+        message.
         """
         if self.waiting.want_whole:
             whole = map(self.groups.made_whole_by, gone)
             self.waiting.look_for((), _identifiers(itertools.chain.from_iterable(whole)))
 
     def withdraw(self, message: Message) -> None:
-        """Take an available message out of what MQGET finds. It still counts in ``held``."""
+        """Remove a message from the available ones. It still counts in ``held``."""
         del self.available[message.key]
         message.locked_by = None
         self.marks.forget(message)
@@ -346,9 +347,9 @@ class Queue:
             self._by_correl_id.remove(message.correl_id, message)
 
     def expire(self, now_s: float) -> list[Message]:
-        """Take the messages whose time is over off the queue and return them.
+        """Remove the expired messages from the queue, and return them.
 
-        They vanish when somebody looks for messages, not before; until then they count in ``depth`` (topic q097490).
+        Expired messages stay until somebody looks for messages; until then they count in ``depth`` (topic q097490).
         """
         expired: list[Message] = []
         if not self._expiring:
@@ -364,11 +365,11 @@ class Queue:
         return expired
 
     def wake(self) -> None:
-        """Let the MQGETs that wait look again, each in its turn: something changed that could satisfy or end a wait."""
+        """Let the waiting MQGETs look in their turns, after a change that could satisfy or end a wait."""
         self.waiting.look_again()
 
     def candidates(self, match: Match, after_key: int | None = None, view: View = ALL) -> Iterator[Message]:
-        """Yield the available messages of a view that match, in delivery order, those behind ``after_key`` only."""
+        """Yield the available messages of a view that match, in delivery order, those after ``after_key`` only."""
         if match == ANYTHING:
             return _select(self.groups.view(view), match, after_key)
         if match.msg_seq_number == 1 and match.offset == 0:

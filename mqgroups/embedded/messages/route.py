@@ -24,8 +24,7 @@ from mqgroups.mqi import constants as mq
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where one message goes: the local queue that it is put on, the names of its final queue, and the channel ("" if
-    local)."""
+    """Where one message goes: the local queue that it is put on, the names of its final queue, and the channel, if any."""
 
     queue: Queue
     queue_name: str
@@ -39,8 +38,7 @@ class Target:
         return bool(self.channel_name)
 
     def transmitted(self, message: Message, identifier: bytes, bound: Bound | None = None) -> Message:
-        """Return a message in its form on the transmission queue. ``identifier`` is a new one; ``bound`` is the target's by
-        default."""
+        """Return a message in its form on the transmission queue, with a new ``identifier``; ``bound``: else the target's."""
         destination = (self.queue_name, self.q_mgr_name)
         return to_transmit(message, self.queue, destination, self.channel_name, bound or self.bound, identifier)
 

@@ -26,8 +26,7 @@ ANY_REPORT = 1 << 33
 
 
 class PhysicalMessage(Protocol):
-    """The fields needed of a message. ``key`` is its place in delivery order; ``feedback`` is NO_REPORT if it is not a
-    report."""
+    """A message: ``key`` is its place in delivery order, ``feedback`` the Feedback of a report, else NO_REPORT."""
 
     @property
     def key(self) -> int: ...

@@ -1,8 +1,9 @@
 """Authority records: which user may do what with which object.
 
-A record says of one entity (a principal or a group), for the objects of one type that a profile fits, what it may do. Where
-several profiles of an entity fit an object the most specific one alone holds; what a user may do is that of all its entities
-together. Not here: what a call needs (``calls/permission.py``), what commands look like (``admin/commands/authority.py``).
+A record gives authorities to one entity (a principal or a group), for the objects of one type whose names match a profile. If
+several profiles of an entity match an object, only the most specific one counts. A user has the authorities of all its entities
+together. Not here: the authorities that a call needs (``calls/permission.py``), the form of commands
+(``admin/commands/authority.py``).
 
 Source: IBM MQ, topics "Using OAM generic profiles" (q013500), "Profile priorities" (q013520), "SET AUTHREC" (q086620),
 "setmqaut" (q083500). Unverified: that the most specific profile is chosen for each entity by itself; which authorities ALLMQI
@@ -18,13 +19,13 @@ from functools import cache
 
 from mqgroups.embedded.store.store import Store
 
-# Who may do everything: the user the queue manager runs as, and whoever is in its group.
+# The user that the queue manager runs as, and the group of administrators. Both may do everything.
 ADMINISTRATOR = "mqm"
-# The groups of the users that IBM's developer container has.
+# The groups of the users in IBM's developer container.
 _GROUPS = {"app": ("mqclient",), "admin": (ADMINISTRATOR,)}
 Q_MGR_PROFILE = "SELF"
 
-# MQSC's words in the order of MQAUTH_* from 1 on.
+# MQSC's words for authorities, in the order of MQAUTH_* from 1 on.
 WORDS = tuple(
     (
         "ALTUSR BROWSE CHG CLR CONNECT CRT DLT DSP GET INQ PUT PASSALL PASSID SET "
@@ -65,7 +66,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True, order=True)
 class RecordKey:
-    """Whose record it is, and for what."""
+    """The key of a record: an entity, a type of object and a profile."""
 
     object_type: str
     profile: str
@@ -73,12 +74,12 @@ class RecordKey:
 
 
 def applicable(object_type: str) -> frozenset[str]:
-    """Return the authorities there are for objects of a type."""
+    """Return the authorities that exist for objects of a type."""
     return frozenset(f"{_MQI[object_type]} {_ADMIN[object_type]} CRT".split())
 
 
 def meant_by(object_type: str, words: Iterable[str]) -> frozenset[str]:
-    """Return the authorities that words of MQSC mean: ALL and ALLADM leave CRT out (topic "CMQZC").
+    """Return the authorities that words of MQSC mean. ALL and ALLADM do not include CRT (topic "CMQZC").
 
     Raises:
         ValueError: there is no such authority for objects of this type.
@@ -98,7 +99,7 @@ def meant_by(object_type: str, words: Iterable[str]) -> frozenset[str]:
 
 
 def entities_of(user: str) -> tuple[Entity, ...]:
-    """Return the entities that a user is."""
+    """Return the entities of a user: the principal and its groups."""
     return (Entity("PRINCIPAL", user), *(Entity("GROUP", group) for group in _GROUPS.get(user, ())))
 
 
@@ -108,7 +109,7 @@ def is_administrator(user: str) -> bool:
 
 
 def fits(profile: str, name: str) -> bool:
-    """Whether a profile is for the object of this name."""
+    """Whether a profile matches the name of an object."""
     return bool(_pattern(profile).fullmatch(name))
 
 
@@ -118,13 +119,13 @@ def _is_generic(profile: str) -> bool:
 
 @cache
 def _pattern(profile: str) -> re.Pattern[str]:
-    """``?`` is a character, ``*`` the rest of a qualifier or a whole one, ``**`` any number of qualifiers, none included."""
+    """``?`` matches a character, ``*`` a qualifier or the rest of one, ``**`` any number of qualifiers, even none."""
     pattern = ""
     qualifiers = profile.split(".")
     for number, qualifier in enumerate(qualifiers):
         first, last = number == 0, number == len(qualifiers) - 1
         if qualifier == "**":
-            # With the dot before it, or behind it where nothing is before.
+            # Includes the dot before the qualifiers or, for the first ones, the dot behind them.
             pattern += ".*" if first and last else r"(?:.*\.)?" if first else r"(?:\..*)?"
             continue
         if not first and not (number == 1 and qualifiers[0] == "**"):
@@ -135,8 +136,10 @@ def _pattern(profile: str) -> re.Pattern[str]:
 
 
 def specificity(profile: str) -> tuple[int, ...]:
-    """Return what is lower for a more specific profile: compared from left to right, a character before ``?`` before ``*``
-    before ``**``."""
+    """Return a sort key, which is lower for a more specific profile.
+
+    Profiles are compared from left to right: a character comes before ``?``, that before ``*``, that before ``**``.
+    """
     return tuple({"?": 1, "*": 2, "**": 3}.get(part, 0) for part in re.findall(r"\*\*|.", profile))
 
 
@@ -146,7 +149,7 @@ class Authorities:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._records: dict[RecordKey, frozenset[str]] = {}
-        # The records of each profile; and those with generic profiles, by the type of object and the entity.
+        # The records of each profile; and the records with generic profiles, by type of object and entity.
         self._by_profile: dict[tuple[str, str], set[RecordKey]] = {}
         self._generic: dict[tuple[str, Entity], set[RecordKey]] = {}
         for object_type, profile, kind, name, words in store.authorities():
@@ -157,7 +160,7 @@ class Authorities:
         return sorted(self._records.items())
 
     def change(self, key: RecordKey, add: Iterable[str], remove: Iterable[str]) -> None:
-        """Add authorities to a record, then remove some; there is one afterwards, if an empty one.
+        """Add authorities to a record, then remove some. The record then exists, even if it is empty.
 
         Raises:
             ValueError: there is no such authority for objects of this type.
@@ -173,17 +176,17 @@ class Authorities:
         return self._records.pop(key, None) is not None
 
     def created(self, user: str, object_type: str, name: str) -> None:
-        """Give who has made an object everything it can be given for it."""
+        """Give the user who has created an object all authorities for it."""
         if not is_administrator(user):
             self._keep(RecordKey(object_type, name, Entity("PRINCIPAL", user)), meant_by(object_type, ["ALL"]))
 
     def forget(self, object_type: str, name: str) -> None:
-        """Delete the records of an object that is deleted; generic profiles stay."""
+        """Delete the records of a deleted object; records with generic profiles stay."""
         for key in self._by_profile.pop((object_type, name), set()):
             self.delete(key)
 
     def of(self, user: str, object_type: str, name: str) -> frozenset[str]:
-        """Return what a user may do with an object."""
+        """Return the authorities of a user for an object."""
         if is_administrator(user):
             return applicable(object_type)
         return frozenset().union(*(self._of_entity(entity, object_type, name) for entity in entities_of(user)))

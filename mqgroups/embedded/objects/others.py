@@ -1,8 +1,7 @@
-"""Objects that are no queues: channels, namelists, processes, authentication information, topics; and how the catalogue
-refuses.
+"""Objects other than queues: channels, namelists, processes, authentication information, topics; and the catalogue's error.
 
-They have names, attributes and a place in the store, and nothing else. Not here: queues (``catalogue.py``), what commands look
-like (``admin/mqsc_commands.py``, ``admin/commands/``).
+These objects have names, attributes and a place in the store, and nothing else. Not here: queues (``catalogue.py``), the form
+of commands (``admin/mqsc_commands.py``, ``admin/commands/``).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _MOST_NAMES = 256
 ObjectValue = int | str | list[str]
 ObjectValues = dict[int, ObjectValue]
 
-# By kind: reason when it is not there, when it is there already, when its name is none.
+# By kind: the reason codes for an object that does not exist, for one that already exists, and for an illegal name.
 _REASONS = {
     Kind.CHANNEL: (
         pcf.MQRCCF_CHANNEL_NOT_FOUND,
@@ -50,9 +49,9 @@ _REASONS = {
 
 
 class CatalogueError(Exception):
-    """A request that the catalogue refuses.
+    """The catalogue refuses a request.
 
-    ``reason`` is the MQI's or PCF's reason code, ``selector`` the attribute it is about or 0, the text says it in words.
+    ``reason`` is the reason code of the MQI or PCF; ``selector`` is the attribute that is wrong, or 0; the text explains it.
     """
 
     def __init__(self, reason: int, why: str = "", selector: int = 0) -> None:
@@ -62,7 +61,7 @@ class CatalogueError(Exception):
 
 
 class Objects:
-    """The channels, namelists and authentication information objects of one queue manager, by kind and name."""
+    """The objects of one queue manager that are not queues, by kind and name."""
 
     def __init__(self, store: Store, authorities: Authorities) -> None:
         self._store = store
@@ -81,7 +80,7 @@ class Objects:
         return self._objects[kind]
 
     def get(self, kind: Kind, name: str) -> ObjectValues:
-        """Return an object's attributes; raises CatalogueError if there is none of this name."""
+        """Return an object's attributes; raises CatalogueError if there is no object of this name."""
         found = self._objects[kind].get(name)
         if found is None:
             raise CatalogueError(_REASONS[kind][0], f"there is no {kind.value} {name}")
@@ -100,9 +99,9 @@ class Objects:
         like: str | None = None,
         replace: bool = False,
     ) -> None:
-        """Make an object, with the attributes of another or with defaults where none are given; raises CatalogueError."""
+        """Define an object. Attributes that are not given are taken from ``like``, or have defaults; raises CatalogueError."""
         if not (_CHANNEL_NAME if kind is Kind.CHANNEL else OBJECT_NAME).fullmatch(name):
-            raise CatalogueError(_REASONS[kind][2], f"{name!r} is no legal name of a {kind.value}")
+            raise CatalogueError(_REASONS[kind][2], f"{name!r} is not a legal name of a {kind.value}")
         if name in self._objects[kind] and not replace:
             raise CatalogueError(_REASONS[kind][1], f"{name} exists")
         base = _fresh(kind) if like is None else self.get(kind, like)
@@ -118,7 +117,7 @@ class Objects:
         self._put(kind, name, {**self.get(kind, name), **_checked(kind, values)})
 
     def delete(self, kind: Kind, name: str) -> None:
-        """Delete an object; raises CatalogueError. Connections that came through a channel stay."""
+        """Delete an object; raises CatalogueError. Connections through a deleted channel stay."""
         self.get(kind, name)
         if kind is Kind.TOPIC and name == BASE_TOPIC:
             raise CatalogueError(mq.MQRC_OBJECT_IN_USE, f"{name} is the root of all topics")
@@ -129,7 +128,7 @@ class Objects:
         self._authorities.forget(kind.value.upper(), name)
 
     def _check_topic_string(self, name: str, made: ObjectValues) -> None:
-        """Raise CatalogueError unless a new topic object has a topic string that it may have and no other has."""
+        """Raise CatalogueError unless a new topic object has a legal topic string that no other topic object has."""
         topic_string = str(made[mq.MQCA_TOPIC_STRING])
         existing = self._objects[Kind.TOPIC].get(name)
         if existing is not None:
@@ -181,14 +180,14 @@ def _check_names(value: ObjectValue) -> None:
 
 
 def check_same_topic_string(topic: ObjectValues, values: Mapping[int, ObjectValue]) -> None:
-    """Raise CatalogueError if a topic object would get another topic string, which it keeps for life."""
+    """Raise CatalogueError if the topic string of a topic object would change, which is not possible."""
     if values[mq.MQCA_TOPIC_STRING] != topic[mq.MQCA_TOPIC_STRING]:
         why = f"TOPICSTR is {topic[mq.MQCA_TOPIC_STRING]} and cannot be altered"
         raise CatalogueError(pcf.MQRCCF_TOPICSTR_ALREADY_EXISTS, why, mq.MQCA_TOPIC_STRING)
 
 
 def checked_q_mgr_values(values: Mapping[int, Value]) -> Mapping[int, Value]:
-    """Return attributes of the queue manager if it can have them; raises CatalogueError."""
+    """Return attributes of the queue manager after checking them; raises CatalogueError."""
     known = by_selector(Q_MGR_ATTRIBUTES)
     for selector, value in values.items():
         problem = (

@@ -1,11 +1,11 @@
-"""The properties of a message: a list in hierarchical order, with a cursor that inquiring moves.
+"""The properties of a message: a list in hierarchical order, with a cursor that an inquiry moves.
 
-Setting a property that is new puts it behind the last one that stands in the same folder and groups; a name may occur more
-than once. The cursor points at the property that was inquired last; a property that is deleted under it leaves it between
-its neighbours. Changing the name that is inquired starts from the front.
+A new property is inserted behind the last one in the same folder and groups. A name may occur more than once. The cursor points
+at the property that was last inquired; if that property is deleted, the cursor stays between its neighbours. An inquiry with
+another name than the last one starts from the front.
 
-Pure: no handles, no locks, no bytes. Not here: which names are legal (``names.py``), what types are
-(``values.py``), MQRFH2 (``rfh2.py``), the verbs (``calls/message_properties.py``).
+Pure: no handles, no locks, no bytes. Not here: legal names (``names.py``), types (``values.py``), MQRFH2 (``rfh2.py``), the
+verbs (``calls/message_properties.py``).
 
 Source: IBM MQ, topics "Options (MQLONG)" of MQSMPO, MQIMPO and MQDMPO, and "Action" of MQPMO (q098680).
 """
@@ -20,15 +20,15 @@ from mqgroups.embedded.properties.names import COMPATIBLE_FOLDERS, Path, Propert
 from mqgroups.embedded.properties.values import PropertyValue
 from mqgroups.mqi import constants as mq
 
-# Between two places, so that several properties fit between neighbours.
+# The distance between two new places, so that more properties can be inserted between neighbours.
 _ROOM = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """One property: where it stands, its MQTYPE_* and value, and what MQPD says of it.
+    """One property: its path, its MQTYPE_* and value, and the fields of its MQPD.
 
-    ``type_string`` is the data type that an MQRFH2 gave and that nobody knows; the value is then the text as it stood.
+    ``type_string`` is a data type in an MQRFH2 that is unknown here; the value is then the text as it was.
     """
 
     path: Path
@@ -43,8 +43,8 @@ class Property:
 class PropertySet:
     """The properties of one message or message handle.
 
-    Each has a place, a number that stays while others come and go; places ascend in hierarchical order. Between neighbours there
-    is room for more places.
+    Each property has a place: a number that does not change while others come and go. Places ascend in hierarchical order, and
+    leave room for more places between them.
     """
 
     def __init__(self, properties: Iterable[Property] = ()) -> None:
@@ -52,10 +52,10 @@ class PropertySet:
         self.reset_cursor()
 
     def _lay_out(self, properties: Iterable[Property]) -> None:
-        """Give all properties places anew."""
+        """Give all properties new places."""
         self._at = {(number + 1) * _ROOM: one for number, one in enumerate(properties)}
         self._order = list(self._at)
-        # The places of each path, and of all that stands in a group; noted when one is looked for for the first time.
+        # The places of each path, and of all properties in each group. They are noted when a path is first looked up.
         self._by_path: dict[Path, list[int]] | None = None
         self._by_group: dict[Path, list[int]] = {}
 
@@ -66,14 +66,14 @@ class PropertySet:
         return len(self._order)
 
     def reset_cursor(self) -> None:
-        """Forget what was inquired, as when the handle is used by MQGET or MQPUT."""
+        """Forget the last inquiry, as when MQGET or MQPUT uses the handle."""
         self._pattern: str | None = None
         self._cursor: int | None = None
 
     # --- setting
 
     def set(self, new: Property, how: int = mq.MQSMPO_SET_FIRST) -> None:
-        """Set or add a property where one of the MQSMPO_* options says.
+        """Set a property, or add one at the place that one of the MQSMPO_* options means.
 
         Raises:
             PropertyError: MQRC_MIXED_CONTENT_NOT_ALLOWED, a property that is also a group;
@@ -96,7 +96,7 @@ class PropertySet:
             self._insert(at + (how == mq.MQSMPO_SET_PROP_AFTER_CURSOR), new)
 
     def _end_of_hierarchy(self, path: Path) -> int:
-        """Return how many properties stand before what comes behind the last one with the longest beginning in common."""
+        """Return the index behind the last property in the innermost existing group of the path."""
         for group in _groups_of(path):
             if group in self._by_group:
                 return bisect_right(self._order, self._by_group[group][-1])
@@ -129,11 +129,11 @@ class PropertySet:
         self._note(place)
 
     def _insert(self, at: int, new: Property) -> None:
-        """Insert a property before the one that stands there now, with a place between its neighbours."""
+        """Insert a property before the one with this index, at a place between its neighbours."""
         before = self._order[at - 1] if at else 0
         behind = self._order[at] if at < len(self._order) else before + 2 * _ROOM
         if self._cursor is not None and self._cursor not in self._at and before < self._cursor < behind:
-            # What was deleted under the cursor stood there: the cursor stays behind what is inserted.
+            # The property under the cursor was deleted, and was between these two. The new one is inserted before the cursor.
             behind = self._cursor
         place = (before + behind) // 2
         if place == before:
@@ -145,18 +145,18 @@ class PropertySet:
         self._note(place)
 
     def _make_room(self) -> None:
-        """Move all places apart; the cursor stays where it is."""
+        """Move all places apart. The cursor keeps its position among the properties."""
         passed = 0 if self._cursor is None else bisect_right(self._order, self._cursor)
         is_there = self._cursor in self._at
         self._lay_out(list(self))
         if self._cursor is not None:
-            # Behind a property that was deleted the cursor stands between two places.
+            # If the property under the cursor was deleted, the cursor is between two places.
             self._cursor = passed * _ROOM + (0 if is_there else 1)
 
     # --- inquiring
 
     def inquire(self, pattern: str, how: int = mq.MQIMPO_INQ_FIRST) -> tuple[int, Property]:
-        """Return the property that a name or wildcard and MQIMPO_INQ_* mean, and its place for ``move_cursor``.
+        """Return the property that a name or wildcard and MQIMPO_INQ_* mean, after its place (for ``move_cursor``).
 
         Raises:
             PropertyError: MQRC_PROPERTY_NOT_AVAILABLE, MQRC_PROPERTY_NAME_ERROR.
@@ -164,7 +164,7 @@ class PropertySet:
         matches = matcher(pattern)
         place: int | None
         if how == mq.MQIMPO_INQ_PROP_UNDER_CURSOR:
-            # Another name than before means that there is no cursor any more.
+            # With another name than in the last inquiry there is no cursor.
             place = self._under_cursor() if pattern == self._pattern else None
         else:
             goes_on = how == mq.MQIMPO_INQ_NEXT and pattern == self._pattern and self._cursor is not None
@@ -174,11 +174,11 @@ class PropertySet:
         return place, self._at[place]
 
     def move_cursor(self, place: int, pattern: str) -> None:
-        """Let the cursor point at what ``inquire`` found."""
+        """Let the cursor point at the property that ``inquire`` found."""
         self._cursor, self._pattern = place, pattern
 
     def _first(self, pattern: str, matches: Callable[[Path], bool], behind: int | None) -> int | None:
-        """Return the first place behind another one whose property matches."""
+        """Return the first place after ``behind`` whose property matches."""
         order = self._order if pattern.endswith("%") else self._places().get(path_of(pattern), [])
         start = 0 if behind is None else bisect_right(order, behind)
         return next((order[at] for at in range(start, len(order)) if matches(self._at[order[at]].path)), None)
@@ -191,7 +191,7 @@ class PropertySet:
     # --- deleting
 
     def delete(self, path: Path) -> bool:
-        """Delete the first property of this path; returns whether there was one."""
+        """Delete the first property with this path; return whether there was one."""
         places = self._places().get(path)
         if places is None:
             return False
@@ -199,7 +199,7 @@ class PropertySet:
         return True
 
     def delete_under_cursor(self) -> None:
-        """Delete what was inquired last; raises PropertyError with MQRC_PROPERTY_NOT_AVAILABLE if there is nothing."""
+        """Delete the last inquired property; raises PropertyError with MQRC_PROPERTY_NOT_AVAILABLE if there is none."""
         self._delete(self._under_cursor())
 
     def _delete(self, place: int) -> None:
@@ -210,12 +210,14 @@ class PropertySet:
     # --- the whole
 
     def size(self) -> int:
-        """Return how many bytes names and values take, which MAXPROPL limits: names with their dots, values as text in
-        UTF-8, as bytes or as numbers of their length (what exactly counts is unverified)."""
+        """Return the bytes that count against MAXPROPL.
+
+        These are names with their dots, and values: text in UTF-8, bytes, numbers with their length (unverified).
+        """
         return sum(len(".".join(one.path).encode()) + _length(one) for one in self)
 
     def is_compatible(self) -> bool:
-        """Whether MQPROP_COMPATIBILITY delivers the properties: one of them is in a folder that JMS programs know."""
+        """Whether MQPROP_COMPATIBILITY delivers the properties, because one of them is in a folder that JMS programs know."""
         return any(one.path[0] in COMPATIBLE_FOLDERS for one in self)
 
 
@@ -238,7 +240,7 @@ def _take_out(places: dict[Path, list[int]], path: Path, place: int) -> None:
 
 
 def _groups_of(path: Path) -> Iterator[Path]:
-    """Yield the groups that a property stands in, the innermost first, its folder last."""
+    """Yield the groups that contain a property, the innermost first, its folder last."""
     return (path[:length] for length in range(len(path) - 1, 0, -1))
 
 
@@ -259,8 +261,8 @@ _COPIED = {
 def combined(original: Iterable[Property], new: Iterable[Property], action: int) -> PropertySet:
     """Return the properties of a message that is put with an original and a new message handle.
 
-    MQACTP_NEW takes all of the original's, the others what its copy options say. Those of the new handle come on top,
-    and one of type MQTYPE_NULL takes the original's of that name away.
+    MQACTP_NEW takes all properties of the original, the other actions those that its copy options name. Properties of the new
+    handle are added to these or replace them; one of type MQTYPE_NULL removes the original's property of that name.
 
     Raises:
         PropertyError: MQRC_ACTION_ERROR, MQRC_MIXED_CONTENT_NOT_ALLOWED.

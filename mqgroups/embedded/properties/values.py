@@ -95,8 +95,7 @@ def unpack(kind: int, raw: bytes, length: int, encoding: int, ccsid: int) -> Pro
 
 
 def decode(raw: bytes, ccsid: int, encoding: int) -> str:
-    """Read text; raises PropertyError with MQRC_SOURCE_CCSID_ERROR if the character set is unknown, or the bytes are not in
-    it."""
+    """Read text; raises PropertyError with MQRC_SOURCE_CCSID_ERROR for an unknown character set, or bytes not in it."""
     name = codec(ccsid, encoding)
     if name is None:
         raise PropertyError(mq.MQRC_SOURCE_CCSID_ERROR)

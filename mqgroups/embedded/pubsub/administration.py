@@ -1,7 +1,8 @@
 """Subscriptions as administrators see them: DEFINE SUB and its siblings, from MQSC and PCF alike.
 
-Attributes are numbers and texts by PCF's parameter identifiers (``object_attributes.SUBSCRIPTION_ATTRIBUTES``), DESTCORL bytes.
-Not here: MQSUB (``subscribing.py``), what a command looks like (``admin/mqsc_commands.py``, ``admin/commands/subscriptions.py``).
+Attributes are numbers and texts by PCF's parameter identifiers (``objects.kinds.SUBSCRIPTION_ATTRIBUTES``); DESTCORL is a byte
+string. Not here: MQSUB (``subscribing.py``), the form of a command (``admin/mqsc_commands.py``,
+``admin/commands/subscriptions.py``).
 
 Source: IBM MQ, topics "DEFINE SUB" (q085760), "ALTER SUB" (q085420), "Change, Copy, and Create Subscription". Unverified: the
 reasons for attributes that cannot be altered are those of MQSO_ALTER.
@@ -24,7 +25,7 @@ from mqgroups.mqi import constants as mq
 
 SubscriptionValue = Value | bytes
 _KNOWN = by_selector(SUBSCRIPTION_ATTRIBUTES)
-# Whoever gives the command, it is on behalf of the queue manager's own user.
+# Subscriptions that administrators define belong to the queue manager's own user, whoever gives the command.
 _USER = "mqm"
 _NOT_ALTERABLE = {
     mq.MQCA_TOPIC_NAME: mq.MQRC_TOPIC_NOT_ALTERABLE,
@@ -37,7 +38,7 @@ _NOT_ALTERABLE = {
 def define(
     subscriptions: Subscriptions, name: str, values: Mapping[int, SubscriptionValue], *, replace: bool = False
 ) -> Subscription:
-    """Make a durable subscription, or give one that exists other attributes.
+    """Define a durable subscription, or change the attributes of an existing one.
 
     Raises:
         CatalogueError: MQRC_SUB_ALREADY_EXISTS; MQRCCF_SUB_NAME_ERROR, MQRCCF_ATTR_VALUE_ERROR; MQRC_UNKNOWN_OBJECT_NAME,
@@ -61,7 +62,7 @@ def define(
     is_managed = whole[pcf.MQIACF_DESTINATION_CLASS] == pcf.MQDC_MANAGED
     characters = whole[pcf.MQIACF_WILDCARD_SCHEMA] == pcf.MQWS_CHAR
     if not is_well_formed(topic_string, Wildcards.CHARACTER if characters else Wildcards.TOPIC):
-        raise CatalogueError(mq.MQRC_TOPIC_STRING_ERROR, f"{topic_string!r} is no topic string")
+        raise CatalogueError(mq.MQRC_TOPIC_STRING_ERROR, f"{topic_string!r} is not a topic string")
     queue = str(whole[pcf.MQCACF_DESTINATION])
     if is_managed:
         queue = subscriptions.managed_queue(str(topic.values[mq.MQCA_MODEL_DURABLE_Q]), durable=True).name
@@ -157,7 +158,7 @@ def _number(values: Mapping[int, SubscriptionValue], selector: int) -> int:
 
 
 def _with(attributes: SubscriptionAttributes, values: Mapping[int, SubscriptionValue]) -> SubscriptionAttributes:
-    """Return attributes with those that may change at any time set from values, where these have them."""
+    """Return attributes in which those that may change at any time have the given values, if there are such."""
     changed = attributes
     for selector, value in values.items():
         if selector == pcf.MQBACF_DESTINATION_CORREL_ID:

@@ -1,7 +1,7 @@
-"""MQOPEN of topics to publish; any other object is passed on to ``calls/opening.py``. MQCLOSE of subscriptions.
+"""MQOPEN of topics to publish, and MQCLOSE of subscriptions. ``calls/opening.py`` opens all other objects.
 
-Unverified: that MQINQ of a topic's handle knows no selector, and that ObjectString counts for nothing where an alias queue leads
-to a topic.
+Unverified: that MQINQ of a topic's handle accepts no selector, and that ObjectString is ignored if an alias queue leads to a
+topic.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def open_object(
 
 
 def _means_topic(q_mgr: QueueManager, od: ObjectDescriptor) -> bool:
-    """Whether an MQOD means a topic, itself or by an alias queue."""
+    """Whether an MQOD means a topic, directly or through an alias queue."""
     if od.object_type != mq.MQOT_Q:
         return bool(od.object_type == mq.MQOT_TOPIC)
     alias = q_mgr.catalogue.get(od.object_name)
@@ -51,7 +51,7 @@ def _means_topic(q_mgr: QueueManager, od: ObjectDescriptor) -> bool:
 
 
 def topic_string_of(q_mgr: QueueManager, od: ObjectDescriptor, object_string: bytes) -> str | None:
-    """Return the full topic string that an MQOD means, itself or by an alias queue; None if it means no topic.
+    """Return the full topic string that an MQOD means, directly or through an alias queue; None if it does not mean a topic.
 
     Raises:
         Failed: MQRC_OBJECT_STRING_ERROR, MQRC_UNKNOWN_OBJECT_NAME, MQRC_TOPIC_STRING_ERROR.
@@ -72,7 +72,7 @@ def topic_string_of(q_mgr: QueueManager, od: ObjectDescriptor, object_string: by
 
 
 def open_topic(q_mgr: QueueManager, od: ObjectDescriptor, topic_string: str, options: int) -> Handle:
-    """Open a topic to publish; returns the handle, not yet in the connection."""
+    """Open a topic to publish; return the handle, which the connection does not have yet."""
     if options & (USES & ~(mq.MQOO_OUTPUT | mq.MQOO_INQUIRE)):
         raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if topic_string.startswith(ADMIN_PREFIX) and options & mq.MQOO_OUTPUT:

@@ -20,9 +20,9 @@ _CONTEXT = {"PASSID", "PASSALL", "SETID", "SETALL"}
 def check_open_topic(
     q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int, topic_string: str
 ) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless a topic may be opened so.
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless the user may open the topic with these options.
 
-    Through an alias queue the authority for the alias counts.
+    If the topic is opened through an alias queue, the authority for the alias counts.
     """
     if od.object_type != mq.MQOT_TOPIC:
         check_open(q_mgr, connection, od, options)
@@ -37,7 +37,7 @@ def check_open_topic(
 
 
 def _require_topic(q_mgr: QueueManager, user: str, topic_string: str, *any_of: str) -> None:
-    """Raise Failed unless one of the topic objects at and above a topic string gives one of these authorities."""
+    """Raise Failed unless a topic object at or above a topic string gives one of these authorities."""
     above = list(objects_at_and_above(q_mgr.catalogue.objects, topic_string))
     if not any(q_mgr.catalogue.authorities.of(user, "TOPIC", name).intersection(any_of) for name in above):
         q_mgr.require(user, "TOPIC", above[0], frozenset(any_of[:1]))
@@ -46,19 +46,21 @@ def _require_topic(q_mgr: QueueManager, user: str, topic_string: str, *any_of: s
 def check_subscribe(
     q_mgr: QueueManager, connection: Connection, topic_string: str, queue: str, *, sets_identity: bool
 ) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless a subscription may be made or altered; ``queue`` is a queue that the
-    application provides, or empty."""
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless the user may make or alter a subscription.
+
+    ``queue`` is the queue that the application provides; empty if it provides none.
+    """
     _require_topic(q_mgr, connection.user, topic_string, "SUB")
     if queue:
         q_mgr.require(connection.user, "QUEUE", queue, frozenset({"PUT", *(("SETID",) if sets_identity else ())}))
 
 
 def check_resume(q_mgr: QueueManager, connection: Connection, topic_string: str) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless a subscription may be resumed: SUB allows that too."""
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless the user may resume a subscription; the authority SUB is enough too."""
     _require_topic(q_mgr, connection.user, topic_string, "RESUME", "SUB")
 
 
 def check_removal(q_mgr: QueueManager, user: str, creator: str, topic_string: str) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless MQCLOSE may remove a subscription."""
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless the user may remove a subscription with MQCLOSE."""
     if user != creator:
         _require_topic(q_mgr, user, topic_string, "SUB")

@@ -1,6 +1,6 @@
-"""Copies of a publication: where each subscription's goes, and what is its own in it.
+"""Copies of a publication: the queue of each subscription, and the fields in which its copy differs.
 
-Not here: which subscriptions get one (``publishing.py``).
+Not here: which subscriptions get a copy (``publishing.py``).
 
 Source: IBM MQ, topics "SubCorrelId" (q100150), "PubPriority" (q100110), "MsgId" (q097550), "Publish/subscribe message properties"
 (q026640). Unverified: a MsgId that the publisher sets goes into every copy; a persistent publication is not persistent on a
@@ -31,7 +31,7 @@ TOPIC_STRING, USER_DATA, IS_RETAINED = map(path_of, ("MQTopicString", "MQSubUser
 def destination(
     q_mgr: QueueManager, subscription: Subscription, length: int, delivered: dict[Queue, int]
 ) -> Queue | None:
-    """Return the queue of a subscription, None if it cannot take a message of this length."""
+    """Return the queue of a subscription; None if the queue cannot take a message of this length."""
     try:
         queue, named = q_mgr.catalogue.resolve(subscription.attributes.queue)
     except CatalogueError:
@@ -62,7 +62,7 @@ def copy_for(
         md.priority = queue.integer(mq.MQIA_DEF_PRIORITY)
     elif attributes.pub_priority != mq.MQPRI_PRIORITY_AS_PUBLISHED:
         md.priority = attributes.pub_priority
-    # On behalf of whom the message is: the subscriber; which application put it: the publisher.
+    # The identity context is the subscriber's, the origin context is the publisher's.
     md.user_identifier = attributes.user.encode("latin-1", "replace")[:12].ljust(12)
     md.accounting_token = attributes.accounting_token
     md.appl_identity_data = attributes.appl_identity_data.encode("latin-1", "replace")[:32].ljust(32)
@@ -94,7 +94,7 @@ def message_of(
 
 
 def make_visible(q_mgr: QueueManager, messages: Sequence[Message]) -> None:
-    """End a put outside syncpoint: on disk if it is persistent, then for everybody to get."""
+    """End a put outside syncpoint: write persistent messages to disk, then make the messages available."""
     try:
         q_mgr.write_now(messages, ())
     except Failed:

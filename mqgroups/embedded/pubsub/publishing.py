@@ -1,7 +1,7 @@
 """MQPUT and MQPUT1 to topics: one copy of a publication for each subscription.
 
-A verb with a queue's handle goes on to ``calls/putting.py``. Copies are messages like any other, in the publisher's unit of
-work. Not here: what a copy is made of (``publication.py``), publications that are kept (``retained.py``), who subscribes
+Verbs with a queue's handle are passed on to ``calls/putting.py``. Copies are ordinary messages, in the publisher's unit of
+work. Not here: the fields of a copy (``publication.py``), retained publications (``retained.py``), subscriptions
 (``subscription.py``, ``subscribing.py``).
 
 Source: IBM MQ, topics "MQPMO options" (q098730), "MsgId" (q097550), "SubLevel", "Publications under syncpoint", "DEFINE TOPIC"
@@ -67,7 +67,7 @@ def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, p
 def put_untold(
     q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, data: bytes
 ) -> Answer:
-    """ASYNC_PUT: an MQPUT of a client that goes on without the answer; MQSTAT tells what became of it."""
+    """ASYNC_PUT: an MQPUT whose client does not wait for the answer; MQSTAT returns its outcome."""
     try:
         put(q_mgr, connection, hobj, md_raw, pmo_raw, data)
     except Failed as failed:
@@ -113,7 +113,7 @@ def _publish(
     *,
     put1: bool,
 ) -> tuple[int, int]:
-    """Publish; ``md`` becomes what MQPUT returns. Returns completion and reason code."""
+    """Publish; ``md`` becomes the descriptor that MQPUT returns. Returns completion and reason code."""
     check_put_options(pmo)
     in_unit_of_work = q_mgr.platform.puts_in_syncpoint(pmo.options)
     read_properties = properties_ahead(q_mgr, connection, md, pmo, data)
@@ -156,7 +156,7 @@ def _publication(
     pmo: PutMessageOptions,
     data: bytes,
 ) -> tuple[int, MessageDescriptor, bytes]:
-    """Return a warning or 0, the descriptor and the data of the publication that all copies are made of."""
+    """Return a warning or 0, and the descriptor and data of the publication, from which all copies are made."""
     publication, body = copy.copy(md), data
     if md.version == 1 and blank_padded(md.format, 8) == mq.MQFMT_MD_EXTENSION:
         try:
@@ -190,7 +190,7 @@ def _publication(
 def _subscribers(
     q_mgr: QueueManager, connection: Connection, topic: Topic, pmo: PutMessageOptions
 ) -> list[Subscription]:
-    """Return the subscriptions that a publication is for."""
+    """Return the subscriptions that get a publication."""
     found = [
         one
         for one in q_mgr.parts.get(Subscriptions).matching(topic.string)
@@ -198,7 +198,7 @@ def _subscribers(
     ]
     if pmo.options & mq.MQPMO_NOT_OWN_SUBS:
         found = [one for one in found if one.connection_id != connection.connection_id]
-    # Those of the highest level intercept what the others would get (topic "SubLevel").
+    # The subscriptions of the highest level intercept the publication; the others do not get it (topic "SubLevel").
     highest = max((one.attributes.level for one in found), default=0)
     found = [one for one in found if one.attributes.level == highest]
     grouped: dict[tuple[str, bytes], Subscription] = {}
@@ -216,8 +216,11 @@ def _copies(
     body: bytes,
     properties: Sequence[Property],
 ) -> list[tuple[Subscription, Message]]:
-    """Make the copies that can be delivered; raises Failed with MQRC_PUBLICATION_FAILURE if one is missing that the topic's
-    PMSGDLV or NPMSGDLV asks for."""
+    """Make the copies that can be delivered.
+
+    Raises:
+        Failed: MQRC_PUBLICATION_FAILURE, a copy cannot be delivered, and the topic's PMSGDLV or NPMSGDLV demands it.
+    """
     persistent = publication.persistence == mq.MQPER_PERSISTENT
     needed = topic.integer(mq.MQIA_PM_DELIVERY if persistent else mq.MQIA_NPM_DELIVERY)
     copies: list[tuple[Subscription, Message]] = []

@@ -1,8 +1,7 @@
 """MQSUB and MQSUBRQ.
 
-A subscription is identified by its name; it has one handle at most. What the queue manager returns of one that is resumed is
-written back into the MQSD. Not here: what subscriptions are (``subscription.py``), publications (``publishing.py``,
-``retained.py``).
+A subscription is identified by its name, and has at most one handle. When a subscription is resumed, its attributes are written
+back into the MQSD. Not here: what subscriptions are (``subscription.py``), publications (``publishing.py``, ``retained.py``).
 
 Source: IBM MQ, topics "MQSUB" (q101930), "Options (MQLONG) for MQSD" (q100080) and the other fields of MQSD, "MQSUBRQ" (q101940),
 "Rules for validating MQI options" (q103830), reason codes 2428, 2429, 2432, 2434, 2436, 2509, 2510, 2512, 2515, 2522. Unverified:
@@ -39,7 +38,7 @@ _WILDCARDS = mq.MQSO_WILDCARD_CHAR | mq.MQSO_WILDCARD_TOPIC
 _USERS = mq.MQSO_ANY_USERID | mq.MQSO_FIXED_USERID
 _READ_AHEAD = mq.MQSO_NO_READ_AHEAD | mq.MQSO_READ_AHEAD
 _NOT_YET = mq.MQSO_ALTERNATE_USER_AUTHORITY
-# What a subscription keeps of the options it is made with.
+# The options that a subscription keeps from its creation.
 _LASTING = (
     mq.MQSO_DURABLE
     | mq.MQSO_GROUP_SUB
@@ -110,10 +109,10 @@ def _check_options(options: int) -> None:
 
 
 def _check_fields(sd: SubscriptionDescriptor, object_string: bytes, sub_name: bytes, sub_user_data: bytes) -> None:
-    """Raise Failed for a field of MQSD that no call may have."""
+    """Raise Failed for a field of MQSD that is wrong in any call."""
     if not sd.object_string.is_well_formed(object_string):
         raise Failed(mq.MQRC_OBJECT_STRING_ERROR)
-    # A subscription that is to be found again has a name.
+    # Only a subscription with a name can be found again.
     named = sd.options & (mq.MQSO_DURABLE | mq.MQSO_RESUME | mq.MQSO_ALTER)
     if not sd.sub_name.is_well_formed(sub_name) or (named and not sub_name):
         raise Failed(mq.MQRC_SUB_NAME_ERROR)
@@ -127,12 +126,12 @@ def _check_fields(sd: SubscriptionDescriptor, object_string: bytes, sub_name: by
     if not mq.MQPRI_PRIORITY_AS_PUBLISHED <= sd.pub_priority <= MAX_PRIORITY or sd.pub_priority == -2:
         raise Failed(mq.MQRC_PRIORITY_ERROR)
     if not 0 <= sd.level <= _HIGHEST_LEVEL:
-        # Which reason a level beyond 9 gets is not documented: unverified.
+        # IBM does not document the reason code for a level beyond 9: unverified.
         raise Failed(mq.MQRC_SD_ERROR)
 
 
 class _Asked:
-    """One MQSUB call, under the lock."""
+    """One MQSUB call. Its methods are called under the queue manager's lock."""
 
     def __init__(
         self,
@@ -227,7 +226,7 @@ class _Asked:
         check_subscribe(self.q_mgr, self.connection, topic_string, queue, sets_identity=sets_identity)
 
     def _provided(self, *, durable: bool) -> Queue:
-        """Return the queue of the handle that was given; raises Failed."""
+        """Return the queue of the handle that the application gave; raises Failed."""
         handle = self.connection.handles.get(self.hobj)
         if handle is None or handle.queue is None or not handle.options & (INPUT | mq.MQOO_BROWSE):
             raise Failed(mq.MQRC_HOBJ_ERROR)
@@ -286,7 +285,7 @@ class _Asked:
         return self._reopened(existing, queue)
 
     def _destination(self, name: str) -> Queue | None:
-        """Return the queue to open for the application, None if it has given a handle of it; raises Failed."""
+        """Return the queue to open for the application; None if the application gave a handle of it; raises Failed."""
         if self.hobj == mq.MQHO_NONE or self.sd.options & mq.MQSO_MANAGED:
             try:
                 return self.q_mgr.catalogue.resolve(name)[0]
@@ -315,7 +314,7 @@ class _Asked:
         return mq.MQCC_OK, mq.MQRC_NONE, [hobj, hsub, raw, user_data[: self.sd.sub_user_data.room], resolved]
 
     def _opened(self, subscription: Subscription, queue: Queue | None) -> tuple[int, int]:
-        """Open the queue, if the queue manager is to do that, and the subscription; returns their handles."""
+        """Open the subscription, and its queue if the queue manager must do that; return their handles."""
         hobj = self.hobj
         if queue is not None:
             od = ObjectDescriptor(
@@ -331,12 +330,12 @@ class _Asked:
 
 
 def expires_at_s(expiry: int) -> float | None:
-    """Return when so many tenths of a second are over, None for MQEI_UNLIMITED."""
+    """Return the time after this many tenths of a second, as in ``time.time()``; None for MQEI_UNLIMITED."""
     return None if expiry == mq.MQEI_UNLIMITED else time.time() + expiry / 10
 
 
 def request(q_mgr: QueueManager, connection: Connection, hsub: int, action: int, sro_raw: bytes) -> Answer:
-    """MQSUBRQ: send the retained publications of a subscription that gets them on request only."""
+    """MQSUBRQ: send the retained publications of a subscription that gets them only on request."""
     options = 0
     if sro_raw:
         try:
@@ -357,7 +356,7 @@ def request(q_mgr: QueueManager, connection: Connection, hsub: int, action: int,
         if q_mgr.parts.get(Subscriptions).identified(subscription.attributes.sub_id) is None:
             raise Failed(mq.MQRC_INVALID_SUBSCRIPTION)
         if not subscription.attributes.is_(mq.MQSO_PUBLICATIONS_ON_REQUEST):
-            # The documents say that it cannot be used, not with which reason: unverified.
+            # IBM documents that the option cannot be used, but not the reason code: unverified.
             raise Failed(mq.MQRC_OPTIONS_ERROR)
         sent = send_retained(q_mgr, subscription)
     if not sent:

@@ -1,12 +1,12 @@
-"""Subscriptions: what they are, and those of one queue manager.
+"""Subscriptions: their attributes, and all subscriptions of one queue manager.
 
-A subscription has attributes, which the store keeps if it is durable, and while an application has it open, the connection
-that does. Its destination is a queue by name; the one of a managed subscription is made with it and goes with it, as soon as
-nobody uses it any more. Called under the queue manager's lock. Not here: MQSUB (``subscribing.py``), what is published
-(``publishing.py``).
+A subscription has attributes, which the store keeps if it is durable. While an application has it open, it also has that
+application's connection. Its destination is the name of a queue. The queue of a managed subscription is created with the
+subscription; after the subscription is removed, the queue is deleted as soon as nobody uses it. Called under the queue
+manager's lock. Not here: MQSUB (``subscribing.py``), publications (``publishing.py``).
 
-Source: IBM MQ, topics "MQSD - Subscription descriptor", "DEFINE SUB". Unverified: what identifiers of subscriptions look like
-behind their first four bytes.
+Source: IBM MQ, topics "MQSD - Subscription descriptor", "DEFINE SUB". Unverified: the form of subscription identifiers behind
+their first four bytes.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _BYTES = ("sub_id", "correl_id", "accounting_token")
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionAttributes:
-    """What a subscription is told.
+    """The attributes of a subscription.
 
-    ``options`` are those of MQSO_* that last; ``queue`` is the destination; ``correl_id`` goes into publications unless it is
-    MQCI_NONE; ``expiry`` is in tenths of a second, and ``expires_at_s`` when they are over.
+    ``options`` are the MQSO_* options that it keeps. ``queue`` is the destination. ``correl_id`` goes into publications unless
+    it is MQCI_NONE. ``expiry`` is in tenths of a second; ``expires_at_s`` is the time at which they are over.
     """
 
     name: str
@@ -60,27 +60,27 @@ class SubscriptionAttributes:
     type: int = pcf.MQSUBTYPE_API
 
     def is_(self, option: int) -> bool:
-        """Whether it was made with one of the MQSO_* options."""
+        """Whether it has one of the MQSO_* options."""
         return bool(self.options & option)
 
     @property
     def wildcards(self) -> Wildcards:
-        """How wildcards in the topic string are read."""
+        """How wildcards in the topic string are interpreted."""
         return Wildcards.CHARACTER if self.is_(mq.MQSO_WILDCARD_CHAR) else Wildcards.TOPIC
 
     def as_kept(self) -> dict[str, Any]:
-        """Return the attributes as text and numbers."""
+        """Return the attributes in their stored form, as text and numbers."""
         kept = dataclasses.asdict(self)
         return {**kept, **{name: kept[name].hex() for name in _BYTES}}
 
     @classmethod
     def from_kept(cls, kept: dict[str, Any]) -> SubscriptionAttributes:
-        """Return the attributes that ``as_kept`` returned."""
+        """Return attributes from their stored form."""
         return cls(**{**kept, **{name: bytes.fromhex(kept[name]) for name in _BYTES}})
 
 
 class Subscription:
-    """One subscription. ``connection_id`` is that of the connection that has it open, None if none has."""
+    """One subscription. ``connection_id`` is that of the connection that has it open, or None."""
 
     __slots__ = ("attributes", "connection_id", "matches", "published", "removed")
 
@@ -93,7 +93,7 @@ class Subscription:
 
     @property
     def significance(self) -> tuple[bool, int]:
-        """What decides which of a group gets a publication: no wildcards first, then the longer topic string."""
+        """The key that decides which subscription of a group gets a publication: no wildcards first, then the longest."""
         attributes = self.attributes
         return not has_wildcards(attributes.topic_string, attributes.wildcards), len(attributes.topic_string)
 
@@ -107,49 +107,50 @@ class Subscriptions:
         self._by_id: dict[bytes, Subscription] = {}
         self._by_name: dict[str, Subscription] = {}
         self._by_topic: TopicIndex[Subscription] = TopicIndex()
-        # When subscriptions expire, with their identifiers; those that are gone, or expire later now, are passed over.
+        # Expiry times with the identifiers of subscriptions. Entries for subscriptions that are gone or were prolonged are
+        # ignored.
         self._expiring: list[tuple[float, bytes]] = []
         for kept in store.subscriptions():
             self._note(Subscription(_from_kept(kept)))
-        # As with messages: the clock starts the count, so that no identifier comes again.
+        # The count starts with the time, as for messages, so that no identifier is repeated.
         self._serial = itertools.count(time.time_ns())
         wanted = {one.attributes.queue for one in self._by_id.values()}
         for queue in catalogue.queues():
             if queue.name.startswith(MANAGED_DURABLE) and queue.name not in wanted:
-                # Its subscription was made or removed just when the queue manager died.
+                # Its subscription was just being made or removed when the queue manager died.
                 catalogue.delete_dynamic(queue)
 
     def all(self) -> list[Subscription]:
-        """Return those that have not expired, by name."""
+        """Return the subscriptions that have not expired, ordered by name."""
         self._expire(time.time())
         return sorted(self._by_id.values(), key=_by_name)
 
     def named(self, name: str) -> Subscription | None:
-        """Return the subscription of this name; "" is the name of none."""
+        """Return the subscription of this name; "" names no subscription."""
         self._expire(time.time())
         return self._by_name.get(name)
 
     def identified(self, sub_id: bytes) -> Subscription | None:
-        """Return the subscription of this identifier."""
+        """Return the subscription with this identifier."""
         self._expire(time.time())
         return self._by_id.get(sub_id)
 
     def matching(self, topic_string: str) -> list[Subscription]:
-        """Return the subscriptions to a topic, by name."""
+        """Return the subscriptions to a topic, ordered by name."""
         self._expire(time.time())
         found = (one for one in self._by_topic.candidates(topic_string) if one.matches(topic_string))
         return sorted(found, key=_by_name)
 
     def new_id(self) -> bytes:
-        """Return the identifier of a subscription to be made, 24 bytes."""
+        """Return the identifier for a new subscription, 24 bytes."""
         return b"AMQX" + bytes(12) + next(self._serial).to_bytes(8, "big")
 
     def managed_queue(self, model_name: str, *, durable: bool) -> Queue:
-        """Make the queue of a managed subscription from a topic's model queue.
+        """Create the queue of a managed subscription from a topic's model queue.
 
         Raises:
-            CatalogueError: MQRC_INVALID_DESTINATION, the model queue is not there, or makes temporary queues for a durable
-                subscription (reason code 2522).
+            CatalogueError: MQRC_INVALID_DESTINATION, the model queue does not exist, or makes temporary queues and the
+                subscription is durable (reason code 2522).
         """
         model = self.catalogue.get(model_name)
         if not isinstance(model, Definition) or model.type != MODEL:
@@ -161,7 +162,7 @@ class Subscriptions:
         return self.catalogue.create_dynamic(model, prefix + unique, "")
 
     def add(self, attributes: SubscriptionAttributes) -> Subscription:
-        """Add a subscription; on disk if it is durable. Raises CatalogueError with MQRC_SUB_ALREADY_EXISTS."""
+        """Add a subscription, and store it if it is durable. Raises CatalogueError with MQRC_SUB_ALREADY_EXISTS."""
         if self.named(attributes.name) is not None:
             raise CatalogueError(mq.MQRC_SUB_ALREADY_EXISTS, f"subscription {attributes.name} exists")
         made = Subscription(attributes)
@@ -188,7 +189,7 @@ class Subscriptions:
         self._note_expiry(attributes)
 
     def remove(self, subscription: Subscription) -> None:
-        """Remove a subscription; its queue, if managed, goes as soon as nobody has it open."""
+        """Remove a subscription. If its queue is managed, it is deleted as soon as nobody has it open."""
         attributes = subscription.attributes
         if subscription.removed:
             return
@@ -202,7 +203,7 @@ class Subscriptions:
             self.catalogue.abandon(attributes.queue)
 
     def closed(self, subscription: Subscription) -> None:
-        """The application that had it open has not any more; what is not durable ends."""
+        """Note that the application has closed the subscription, which ends if it is not durable."""
         subscription.connection_id = None
         if not subscription.attributes.is_(mq.MQSO_DURABLE):
             self.remove(subscription)

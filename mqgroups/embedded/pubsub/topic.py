@@ -1,7 +1,8 @@
-"""A topic: a topic string, and the attributes it has from the topic objects above it in the tree.
+"""A topic: a topic string, and the attributes that it has from the topic objects above it in the tree.
 
-The nearest object at or above a topic string in the topic tree governs it; an attribute that it has as its parent's comes from
-the next one above, up to SYSTEM.BASE.TOPIC. Not here: publications (``publishing.py``), subscriptions (``subscription.py``).
+A topic string is governed by the nearest topic object at or above it in the topic tree. If an attribute of that object is "as
+parent", its value comes from the next object above, up to SYSTEM.BASE.TOPIC. Not here: publications (``publishing.py``),
+subscriptions (``subscription.py``).
 
 Source: IBM MQ, topics "DEFINE TOPIC", "Combining topic strings" (q005040), reason codes 2085, 2425.
 """
@@ -17,7 +18,7 @@ from mqgroups.embedded.objects.others import BASE_TOPIC, CatalogueError, Objects
 from mqgroups.embedded.pubsub.topic_string import SEPARATOR, combined
 from mqgroups.mqi import constants as mq
 
-# What stands for "as the parent's", by selector.
+# The value that means "as parent", by selector.
 _AS_PARENT: dict[int, Value] = {
     mq.MQIA_INHIBIT_PUB: 0,
     mq.MQIA_INHIBIT_SUB: 0,
@@ -34,7 +35,7 @@ _AS_PARENT: dict[int, Value] = {
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic string with what holds for it; ``name`` is the topic object that governs it."""
+    """A topic string with its attributes; ``name`` is the topic object that governs it."""
 
     string: str
     name: str
@@ -48,7 +49,7 @@ class Topic:
 
 
 def full_topic_string(objects: Objects, name: str, given: str) -> str:
-    """Return the topic string that a topic object's name and a string of the application's mean together.
+    """Return the full topic string from a topic object's name and the application's string.
 
     Raises:
         CatalogueError: MQRC_UNKNOWN_OBJECT_NAME, MQRC_TOPIC_STRING_ERROR.
@@ -83,7 +84,7 @@ def objects_at_and_above(objects: Objects, string: str) -> Iterator[str]:
     levels = string.split(SEPARATOR)
     for length in range(len(levels), 0, -1):
         name = objects.topic_with(SEPARATOR.join(levels[:length]))
-        # Above a topic that begins with a separator there is a node of no name, and then the root.
+        # If the topic string begins with a separator, its first level is an empty node below the root.
         if name is not None and any(levels[:length]):
             yield name
     yield BASE_TOPIC

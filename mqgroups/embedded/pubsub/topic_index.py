@@ -1,10 +1,10 @@
-"""Subscriptions by their topic strings: those of a publication are found without a look at the others.
+"""An index of subscriptions by topic string: it finds those of a publication without looking at the others.
 
-A topic string without wildcards is looked up as it is. With topic-based wildcards its levels are a path in a tree, up to the
-first ``#``. With character wildcards it is looked up by what stands before the first one. What is found here may be too much,
-never too little: ``Subscription.matches`` decides.
+A topic string without wildcards is looked up in a dictionary. With topic-based wildcards, its levels up to the first ``#`` are
+a path in a tree. With character wildcards, it is looked up by the text before the first wildcard. The index may find too many
+subscriptions, but never too few: ``Subscription.matches`` decides.
 
-Pure. Not here: what wildcards mean (``topic_string.py``).
+Pure. Not here: the meaning of wildcards (``topic_string.py``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SPECIAL = re.compile(r"[*?%]")
 
 
 class _Level(Generic[T]):
-    """A level of the tree. ``here`` ends at it, ``below`` has ``#`` behind it."""
+    """A level of the tree. Topic strings in ``here`` end at it; those in ``below`` continue with ``#``."""
 
     __slots__ = ("below", "here", "next")
 
@@ -35,17 +35,17 @@ class _Level(Generic[T]):
 
 
 class TopicIndex(Generic[T]):
-    """Things by topic strings, several of which may have the same one."""
+    """Values by topic string; several values may have the same one."""
 
     def __init__(self) -> None:
         self._plain: dict[str, dict[T, None]] = {}
         self._root: _Level[T] = _Level()
         self._by_beginning: dict[str, dict[T, None]] = {}
-        # How many different beginnings there are of each length.
+        # The number of different beginnings of each length.
         self._lengths: Counter[int] = Counter()
 
     def add(self, topic_string: str, wildcards: Wildcards, one: T) -> None:
-        """Add something with this topic string."""
+        """Add a value with this topic string."""
         if wildcards is Wildcards.CHARACTER and _SPECIAL.search(topic_string):
             beginning = _SPECIAL.split(topic_string, 1)[0]
             self._lengths[len(beginning)] += beginning not in self._by_beginning
@@ -60,7 +60,7 @@ class TopicIndex(Generic[T]):
             self._plain.setdefault(topic_string, {})[one] = None
 
     def remove(self, topic_string: str, wildcards: Wildcards, one: T) -> None:
-        """Remove what was added."""
+        """Remove a value that was added with this topic string."""
         if wildcards is Wildcards.CHARACTER and _SPECIAL.search(topic_string):
             beginning = _SPECIAL.split(topic_string, 1)[0]
             _discard(self._by_beginning, beginning, one)
@@ -77,7 +77,7 @@ class TopicIndex(Generic[T]):
             _discard(self._plain, topic_string, one)
 
     def candidates(self, topic_string: str) -> Iterator[T]:
-        """Yield what may mean this topic, each once."""
+        """Yield the values whose topic strings may match this topic, each once."""
         yield from self._plain.get(topic_string, ())
         if self._root:
             yield from dict.fromkeys(self._in_tree(topic_string.split(SEPARATOR)))
@@ -90,7 +90,7 @@ class TopicIndex(Generic[T]):
         for level in levels:
             for at in reached:
                 yield from at.below
-            # A topic may have a level "+" itself.
+            # The name of a level in the topic may itself be "+".
             reached = [at.next[name] for at in reached for name in {level, "+"} if name in at.next]
         for at in reached:
             yield from at.below
@@ -98,7 +98,7 @@ class TopicIndex(Generic[T]):
 
 
 def _levels(topic_string: str) -> tuple[list[str], bool]:
-    """Return the levels before the first ``#``, and whether these are all."""
+    """Return the levels before the first ``#``, and whether these are all levels."""
     levels = topic_string.split(SEPARATOR)
     if "#" not in levels:
         return levels, True

@@ -1,9 +1,9 @@
-"""Topic strings: putting one together from its parts, and which of them a subscription with wildcards means.
+"""Topic strings: combining one from its parts, and matching them with the wildcards of a subscription.
 
-Pure. Not here: topic objects and their attributes (``topic.py``), who subscribes (``subscription.py``).
+Pure. Not here: topic objects and their attributes (``topic.py``), subscriptions (``subscription.py``).
 
 Source: IBM MQ, topics "Using topic strings" (q100210), "Combining topic strings" (q005040), "Topic-based wildcard scheme"
-(q005020), "Wildcard schemes" (q005010), reason code 2425. Unverified: that a topic-based wildcard stands for an empty level too.
+(q005020), "Wildcard schemes" (q005010), reason code 2425. Unverified: that a topic-based wildcard also matches an empty level.
 """
 
 from __future__ import annotations
@@ -17,38 +17,41 @@ from mqgroups.mqi import constants as mq
 
 SEPARATOR = "/"
 _ESCAPED = frozenset("*?%")
-# Publishing below this is the queue manager's own affair (reason code 2598), and no wildcard at its place means it.
+# Only the queue manager publishes below this prefix (reason code 2598). A wildcard in the place of the prefix does not match
+# it.
 ADMIN_PREFIX = "$SYS/MQ/"
 
 
 def text_of(raw: bytes, ccsid: int = UTF_8) -> str:
-    """Return a text that an application gave, in the character set it names or the queue manager's; bytes that are none of
-    its characters come back by ``bytes_of`` as they were."""
+    """Return a text that an application gave, in the character set it names or the queue manager's.
+
+    Bytes that are not valid in it are kept: ``bytes_of`` returns them unchanged.
+    """
     name = codec(ccsid, mq.MQENC_NATIVE) or "utf-8"
     return raw.decode(name, "surrogateescape" if name == "utf-8" else "replace")
 
 
 def bytes_of(text: str) -> bytes:
-    """Return a text as applications get it, in UTF-8."""
+    """Return a text in the form that applications get, UTF-8."""
     return text.encode("utf-8", "surrogateescape")
 
 
 class Wildcards(enum.Enum):
-    """How wildcards in a subscription's topic string are read."""
+    """How wildcards in a subscription's topic string are interpreted."""
 
     TOPIC = "topic"
     CHARACTER = "character"
 
 
 def combined(of_object: str, given: str) -> str:
-    """Return the full topic string of a topic object's TOPICSTR and what an application adds; a part may be empty."""
-    # A part that begins with a blank or a null is not there.
+    """Return the full topic string from a topic object's TOPICSTR and the application's string; either may be empty."""
+    # A part that begins with a blank or a null counts as empty.
     present = [part for part in (of_object, given) if part and part[0] not in " \0"]
     return SEPARATOR.join(present)
 
 
 def is_well_formed(pattern: str, wildcards: Wildcards) -> bool:
-    """Whether a subscription may have this topic string: with character wildcards, ``%`` only before ``*``, ``?``, ``%``."""
+    """Whether a subscription may have this topic string. With character wildcards, ``%`` must precede ``*``, ``?`` or ``%``."""
     if wildcards is Wildcards.TOPIC:
         return True
     characters = iter(pattern)
@@ -56,14 +59,14 @@ def is_well_formed(pattern: str, wildcards: Wildcards) -> bool:
 
 
 def has_wildcards(pattern: str, wildcards: Wildcards) -> bool:
-    """Whether a subscription's topic string may mean more than one topic."""
+    """Whether a subscription's topic string may match more than one topic."""
     if wildcards is Wildcards.TOPIC:
         return not {"#", "+"}.isdisjoint(pattern.split(SEPARATOR))
     return bool(re.search(r"[*?]", re.sub(r"%.", "", pattern, flags=re.DOTALL)))
 
 
 def matcher(pattern: str, wildcards: Wildcards) -> Callable[[str], bool]:
-    """Return the test whether a publication's topic string is one that a subscription means."""
+    """Return a function that tests whether a publication's topic string matches that of a subscription."""
     if wildcards is Wildcards.TOPIC:
         levels = pattern.split(SEPARATOR)
         return lambda topic: _levels_match(levels, topic.split(SEPARATOR)) and _may_see(pattern, topic)
@@ -76,8 +79,8 @@ def _may_see(pattern: str, topic: str) -> bool:
 
 
 def _levels_match(pattern: Sequence[str], topic: Sequence[str]) -> bool:
-    """Whether levels match: ``#`` any number of levels, none too, ``+`` one, anything else itself."""
-    # After each level of the pattern: with how many levels of the topic in front all so far agree.
+    """Whether levels match. ``#`` matches any number of levels, even none; ``+`` matches one; anything else matches itself."""
+    # The numbers of leading levels of the topic that match all levels of the pattern so far.
     reached = {0}
     for level in pattern:
         if level == "#":

@@ -139,8 +139,10 @@ def reports_on_delivery(q_mgr: QueueManager, parts: list[Message]) -> list[Messa
 def report_on_exception(
     q_mgr: QueueManager, about: MessageDescriptor, data: bytes, properties: bytes, reason: int
 ) -> list[Message]:
-    """Return the exception report that a message asks for if a channel could not deliver it, counted on its queue but not yet
-    available."""
+    """Return the exception report on a message that a channel could not deliver, counted on its queue but not yet available.
+
+    The list is empty if the message does not ask for one.
+    """
     if not EXCEPTION.asked(about.report):
         return []
     return _report(q_mgr, replace(EXCEPTION, feedback=reason), about, data, properties, None)

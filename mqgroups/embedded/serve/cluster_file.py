@@ -6,8 +6,8 @@
     [[queue_manager]]
     name = "QM1"
     listen = "127.0.0.1:1414"
-        data = "./qm1"                  # optional; by default inside the directory given at the start
-        mqsc = ["qm1.mqsc"]             # optional; for this queue manager, after the files for all
+    data = "./qm1"                  # optional; by default inside the directory given at the start
+    mqsc = ["qm1.mqsc"]             # optional; for this queue manager, after the files for all
 
     [channels]                      # optional; attributes of all channels, defaults as in MQSC
     batchsz = 50

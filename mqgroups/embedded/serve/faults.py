@@ -1,9 +1,9 @@
-"""Faults for tests: calls that are refused or late, replies that are lost, and callers and servers that do not survive.
+"""Faults for tests: calls that are refused or delayed, lost replies, and clients and servers that are killed.
 
-A fault is armed through the control verb and fires at the n-th MQI call that fits it, before the call took effect or
-after, once or for good. Everything is counted, nothing is drawn: a campaign that is random draws its faults beforehand,
-by ``random_fault`` from a seed of its own, and the same seed gives the same faults. The queue manager itself knows
-nothing of faults; ``server.py`` asks here around every call.
+A fault is armed through the control verb. It fires at the n-th MQI call that matches, before or after the call takes effect,
+once or several times. Everything is counted and nothing is random: a random campaign draws its faults beforehand with
+``random_fault``, and the same seed gives the same faults. The queue manager itself knows nothing of faults; ``server.py`` asks
+here around every call.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ class Fault:
     """One fault.
 
     Attributes:
-        action: ``kill_client`` and ``kill_server`` send SIGKILL; ``drop`` closes the connection without a reply (of an
-            MQCMIT: a commit in doubt, with either outcome); ``freeze`` never replies and leaves the connection open;
-            ``answer`` ends the call with ``comp`` and ``reason``; ``delay`` lets it wait for ``delay_s``.
-        when: ``before`` or ``after`` the call took effect. ``answer`` after a call took effect is a reply that lies.
-        nth: fires at this call that fits, counted from 1 since it was armed.
+        action: ``kill_client`` and ``kill_server`` send SIGKILL; ``drop`` closes the connection without a reply (for an MQCMIT,
+            the commit is then in doubt, with either outcome); ``freeze`` never replies and leaves the connection open;
+            ``answer`` ends the call with ``comp`` and ``reason``; ``delay`` delays the call by ``delay_s``.
+        when: ``before`` or ``after`` the call takes effect. ``answer`` after a call took effect is a false reply.
+        nth: the fault fires at this matching call, counted from 1 since it was armed.
         verb: only calls of this verb count; "" for all.
-        appl_name: only calls of applications of this name count; "" for all.
+        appl_name: only calls of applications with this name count; "" for all.
         comp, reason: completion and reason code for ``answer``.
         delay_s: seconds for ``delay``.
-        times: how many calls it fires at, from the n-th on; 0 for all of them.
+        times: the number of calls at which it fires, from the n-th on; 0 for all.
     """
 
     action: str
@@ -92,12 +92,12 @@ class Faults:
         self.fired = 0
 
     def arm(self, fault: Fault) -> None:
-        """Let a fault fire."""
+        """Arm a fault."""
         with self._lock:
             self._armed.append(fault)
 
     def clear(self) -> None:
-        """Forget the armed faults and all counts, and end what is frozen or delayed."""
+        """Disarm all faults, set all counts to zero, and end freezes and delays."""
         with self._lock:
             self._armed.clear()
             self.calls.clear()
@@ -106,7 +106,7 @@ class Faults:
             self._thawed = threading.Event()
 
     def at(self, verb: str, appl_name: str) -> Fault | None:
-        """Count one call; return the fault that fires at it."""
+        """Count one call; return the fault that fires at it, or None."""
         with self._lock:
             self.calls[verb] += 1
             if not self._armed:
@@ -127,11 +127,11 @@ class Faults:
             return due
 
     def perform(self, fault: Fault, client_pid: int) -> None:
-        """Do what the fault says; returns if the call goes on.
+        """Carry out a fault; return if the call continues.
 
         Raises:
             CallAnswered: the call ends with the fault's codes.
-            ConnectionDropped: the connection is to be closed without a reply.
+            ConnectionDropped: the connection must be closed without a reply.
         """
         if fault.action == "answer":
             raise CallAnswered(fault.comp, fault.reason)

@@ -1,8 +1,8 @@
 """The server: one process, a thread for each connection, verbs in and answers out.
 
-It listens on loopback only. A thread reads a frame, calls the verb, writes the answer. A thread whose MQGET waits
-watches its socket as well, so that an application that dies while waiting is noticed at once and its unit of work
-backed out. Nothing that a peer does ends accepting: where descriptors or threads run out, strangers go (``strangers.py``).
+It listens on loopback only. A thread reads a frame, calls the verb, and writes the answer. While an MQGET waits, its thread
+also watches the socket; so if the application dies, the server notices at once and backs its unit of work out. No peer can stop
+the server from accepting: if descriptors or threads run out, it disconnects strangers (``strangers.py``).
 
 Not here: the functions that carry out the verbs (``verb_table.py``), the process (``process.py``).
 """
@@ -45,16 +45,16 @@ from mqgroups.embedded.wire.verbs import Verb, table_digest
 from mqgroups.mqi import constants as mq
 
 _log = logging.getLogger(__name__)
-# An application says who it is as soon as it has connected.
+# An application introduces itself as soon as it has connected; this is the limit.
 _STRANGER_S = 30.0
-# How long to wait before accepting is tried again, and how long trouble with it is not told once more.
+# How long to wait before the next attempt to accept, and how long a failure to accept is not logged again.
 _ACCEPT_AGAIN_S, _TELL_AGAIN_S = 0.05, 60.0
 _WAITER_ATTEMPTS = 20
 
 
 @dataclass(slots=True)
 class _Client:
-    """What the server knows of one socket."""
+    """The state of one socket."""
 
     sock: socket.socket
     reader: FrameReader
@@ -71,10 +71,10 @@ class _Client:
 
 @dataclass
 class Server:
-    """Serves one queue manager. ``token`` opens the control verb; it is handed only to who started the server.
+    """Serves one queue manager. ``token`` opens the control verb; only the program that started the server gets it.
 
-    Where there is an ``access_key``, applications connect that have it in their environment, and no others. ``latency_s`` is how
-    much later what is sent arrives, in each direction.
+    If there is an ``access_key``, only applications with it in their environment can connect. Data arrives later by
+    ``latency_s``, in each direction.
     """
 
     q_mgr: QueueManager
@@ -95,12 +95,13 @@ class Server:
         self._stopping = False
         # The process at the other end of each connection.
         self._connected: dict[socket.socket, int] = {}
-        # Something is put here when it is time to stop: a signal came, or it quiesced and the last application is gone. A signal
-        # handler interrupts the thread that waits, so the two must not share a lock; with threading.Event they do.
+        # An item here means that it is time to stop: a signal came, or the queue manager was quiesced and the last application
+        # is gone. A signal handler interrupts the waiting thread, so the two must not share a lock, as they would in a
+        # threading.Event.
         self.to_stop: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def listen(self, host: str, port: int) -> tuple[str, int]:
-        """Bind to a loopback address; returns it with the port in use. Raises ValueError for any other address."""
+        """Bind to a loopback address; return it with the actual port. Raises ValueError for any other address."""
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         if not ipaddress.ip_address(address[0]).is_loopback:
             raise ValueError(
@@ -116,7 +117,7 @@ class Server:
         return str(bound[0]), int(bound[1])
 
     def serve(self) -> None:
-        """Accept connections until ``stop``, whatever goes wrong with one of them."""
+        """Accept connections until ``stop``, even if some of them fail."""
         assert self._listener is not None
         while not self._stopping:
             try:
@@ -127,42 +128,42 @@ class Server:
             try:
                 self._begin(sock, str(address[0]))
             except (RuntimeError, MemoryError) as error:
-                # There is no further thread to be had.
+                # No more threads can be started.
                 sock.close()
                 self._make_room(error)
 
     def _begin(self, sock: socket.socket, address: str) -> None:
-        """Start the thread of a connection; raises RuntimeError or MemoryError if there is no thread for it."""
+        """Start the thread of a connection; raises RuntimeError or MemoryError if no thread can be started."""
         thread = threading.Thread(target=self._serve_client, args=(sock, address), daemon=True)
         with self._lock:
             if self._stopping:
                 sock.close()
                 return
-            # Before anything is noted, and under the lock that the thread takes at its end.
+            # Started before anything is noted, and under the lock that the thread takes at its end.
             thread.start()
             self._clients.add(sock)
             self._threads.add(thread)
 
     def _make_room(self, error: Exception) -> None:
-        """A connection could not be accepted: tell it once, let strangers go, and leave their threads the time to end."""
+        """Log that a connection could not be accepted, disconnect strangers, and wait while their threads end."""
         if self._stopping:
             return
         now_s = time.monotonic()
         if now_s - self._troubled_at_s >= _TELL_AGAIN_S:
             _log.warning(
-                "a connection cannot be accepted; who has not said yet who they are is disconnected: %s", error
+                "a connection cannot be accepted; connections that have not introduced themselves are closed: %s", error
             )
         self._troubled_at_s = now_s
         self._strangers.make_room()
         self.q_mgr.stopping.wait(_ACCEPT_AGAIN_S)
 
     def quiesce(self) -> None:
-        """End as ``endmqm`` does: nobody new, and when the last application has disconnected the server stops."""
+        """End as ``endmqm`` does: refuse new connections, and stop when the last application has disconnected."""
         self.q_mgr.quiesce()
         self._stop_when_idle()
 
     def disconnect(self, pid: int) -> None:
-        """Drop the connections of a process, which backs their units of work out."""
+        """Drop the connections of a process, which backs out their units of work."""
         with self._lock:
             for sock in [sock for sock, owner in self._connected.items() if owner == pid]:
                 with contextlib.suppress(OSError):
@@ -174,7 +175,7 @@ class Server:
                 self.to_stop.put(None)
 
     def stop(self) -> None:
-        """Drop all connections, which backs their units of work out, and close the store."""
+        """Drop all connections, which backs out their units of work, and close the store."""
         with self._lock:
             self._stopping = True
             clients, threads = list(self._clients), list(self._threads)
@@ -182,7 +183,7 @@ class Server:
         self.q_mgr.stopping.set()
         self.q_mgr.cluster.stop()
         if self._listener is not None:
-            # Waking accept() needs shutdown; close alone leaves it waiting.
+            # close alone would not wake accept().
             with contextlib.suppress(OSError):
                 self._listener.shutdown(socket.SHUT_RDWR)
             self._listener.close()
@@ -209,7 +210,7 @@ class Server:
         except (ConnectionDropped, ConnectionGone, ConnectionError):
             _log.debug("connection of %s ended without MQDISC", client.appl_name or "a stranger")
         except FrameError as error:
-            _log.warning("connection of %s sent what is no frame: %s", client.appl_name or "a stranger", error)
+            _log.warning("connection of %s sent a malformed frame: %s", client.appl_name or "a stranger", error)
         except Exception:
             _log.exception("connection of %s is dropped", client.appl_name or "a stranger")
         finally:
@@ -232,7 +233,7 @@ class Server:
             verb, values = decode_request(code, body)
             is_wake = verb.name == "WAKE" or (verb.name == "CALLBACK" and reader.has_more)
             if client.connection is not None and is_wake:
-                # What comes behind a CALLBACK is a WAKE as well. The socket does not show it any more.
+                # Anything behind a CALLBACK is a WAKE. It was read already, so the socket does not show it any more.
                 Consumption.of(client.connection).woken = True
             if verb.name == "WAKE":
                 continue
@@ -245,11 +246,11 @@ class Server:
                 return
 
     def _call(self, client: _Client, verb: Verb, values: list[Any]) -> Answer:
-        """Call a verb, with the fault that is due; returns completion code, reason and reply values."""
+        """Call a verb with the fault that is due, if any; return completion code, reason code and reply values."""
         if verb.name == "MQCONNX":
-            # Who it is matters to faults too, and they come before the call.
+            # Faults need to know the application, and they come before the call.
             client.pid, client.appl_name = values[1], text_field(values[2])
-        # Application programmers count MQI calls.
+        # Programmers count MQI calls, so an ASYNC_PUT counts as the MQPUT that it is.
         counted = "MQPUT" if verb.name == "ASYNC_PUT" else verb.name
         fault = self.faults.at(counted, client.appl_name) if verb.name != "IDENTIFIERS" else None
         try:
@@ -305,7 +306,7 @@ class Server:
             _log.warning("a library with another verb table is refused; run 'mqgroups embedded build' again")
             raise Failed(mq.MQRC_Q_MGR_NOT_AVAILABLE)
         if self.access_key and not secrets.compare_digest(access_key, self.access_key.encode()):
-            _log.warning("%s is not of the programs that this queue manager is for", client.appl_name)
+            _log.warning("%s does not have the access key of this queue manager", client.appl_name)
             raise Failed(mq.MQRC_NOT_AUTHORIZED)
         if client.connection is not None:
             raise FrameError("a second MQCONNX on one socket")
@@ -328,7 +329,7 @@ class Server:
         return mq.MQCC_OK, mq.MQRC_NONE, [client.connection.connection_id]
 
     def _waiter(self, client: _Client) -> SocketWaiter:
-        """Return a connection's waiter; raises Failed with MQRC_RESOURCE_PROBLEM if there are no descriptors for it."""
+        """Return a connection's waiter; raises Failed with MQRC_RESOURCE_PROBLEM if there are no descriptors left."""
         self._strangers.discard(client.sock)
         for _ in range(_WAITER_ATTEMPTS):
             try:

@@ -60,7 +60,8 @@ class StoreFiles:
             raise self.damaged(self.database, "it is empty")
         if self._marker.exists() and not self.journal.exists():
             raise self.damaged(
-                self.journal, "it is missing, although the queue manager did not stop in order; it had messages in it"
+                self.journal,
+                "it is missing, although the queue manager was not stopped in order; it had messages in it",
             )
         return True
 

@@ -1,8 +1,8 @@
-"""Frames: how verbs and their answers look on a socket.
+"""Frames: the form of verbs and their answers on a socket.
 
 A frame is a header (``<IHH``: body length, verb code, serial) and a body. A body has the fields of the verb table in two parts.
-First come the numbers, in the table's order: an ``i32`` or ``i64`` as it is, the length of a ``blob`` as ``u32``. Then come the
-bytes of all blobs. So one step reads all numbers. A reply's body starts with completion code and reason code.
+First come the numbers, in the table's order: an ``i32`` or ``i64`` itself, and for a ``blob`` its length as ``u32``. Then come
+the bytes of all blobs. So one step reads all numbers. A reply's body starts with completion code and reason code.
 
 Not here: what the fields mean.
 """
@@ -18,9 +18,9 @@ from typing import Any
 from mqgroups.embedded.wire.verbs import VERBS, Field, Verb
 
 HEADER = struct.Struct("<IHH")
-# The longest message IBM MQ can carry is 100 MB; structures and lengths fit in what is left.
+# IBM MQ's longest message has 100 MB; the rest is for structures and lengths.
 MAX_BODY_LENGTH = 128 * 1024 * 1024
-# The longest body before anybody has said who they are: an MQCONNX with the longest user name and password that MQCSP has.
+# The longest body before the peer has introduced itself: an MQCONNX with the longest user name and password of MQCSP.
 MAX_FIRST_BODY_LENGTH = 8 * 1024
 
 _FORMATS = {"i32": "i", "i64": "q", "blob": "I"}
@@ -28,11 +28,11 @@ _REPLY = struct.Struct("<IHHii")
 
 
 class FrameError(Exception):
-    """Bytes that are no frame of the verb table. The connection they came over cannot be trusted any more."""
+    """The bytes are not a frame of the verb table. The connection that they came from cannot be trusted any more."""
 
 
 class Layout:
-    """How the fields of a request or a reply follow one another."""
+    """The order of the fields in a request or a reply."""
 
     def __init__(self, fields: Sequence[Field]) -> None:
         self._names = tuple(field.name for field in fields)
@@ -101,39 +101,39 @@ def empty_reply_values(verb: Verb) -> list[Any]:
 
 
 class FrameTimeout(FrameError):
-    """The peer did not say in time who it is."""
+    """The peer did not introduce itself in time."""
 
 
 class FrameReader:
-    """Reads frames off a socket, whatever pieces they arrive in."""
+    """Reads frames from a socket, in whatever pieces they arrive."""
 
     def __init__(self, sock: socket.socket, stranger_until_s: float | None = None) -> None:
         """Read from a socket.
 
         Args:
             sock: a connected socket.
-            stranger_until_s: the time (``time.monotonic``) until which the peer is to be trusted by ``trust``. Before
-                that, bodies are short. None if the peer is trusted.
+            stranger_until_s: the time (``time.monotonic``) by which ``trust`` must be called. Until then bodies must be short.
+                None if the peer is trusted from the start.
         """
         self._sock = sock
         self._pending = b""
         self._stranger_until_s = stranger_until_s
 
     def trust(self) -> None:
-        """Lift the limits that hold for a peer that has not said who it is."""
+        """Lift the limits for a peer that has not introduced itself."""
         self._stranger_until_s = None
         self._sock.settimeout(None)
 
     @property
     def has_more(self) -> bool:
-        """Whether something of the next frame has been received already."""
+        """Whether bytes of the next frame have been received already."""
         return bool(self._pending)
 
     def read(self) -> tuple[int, int, bytes] | None:
-        """Return verb code, serial and body of the next frame, or None when the peer is gone.
+        """Return verb code, serial and body of the next frame; None if the peer is gone.
 
         Raises:
-            FrameError: the header announces a body longer than any verb has, or than a stranger may send.
+            FrameError: the announced body is longer than that of any verb, or than a stranger may send.
             FrameTimeout: a stranger took too long.
         """
         received = self._pending
@@ -151,15 +151,15 @@ class FrameReader:
         return code, serial, received[HEADER.size : end]
 
     def _at_least(self, length: int) -> bytes:
-        """Return what has been received, once there are so many bytes; nothing when the peer is gone before."""
+        """Return the received bytes once there are at least this many; empty if the peer goes before."""
         have = len(self._pending)
         pieces = [self._pending]
         while have < length:
             if self._stranger_until_s is not None:
-                # For all pieces together: a peer may send one byte at a time.
+                # The limit is for all pieces together, because a peer may send one byte at a time.
                 self._sock.settimeout(max(0.001, self._stranger_until_s - time.monotonic()))
             try:
-                # A little more than is missing: a small frame then comes whole with its header, in one call.
+                # Reading more than is missing brings a small frame with its header, in one call.
                 piece = self._sock.recv(max(length - have, 16384))
             except ConnectionError:
                 return b""

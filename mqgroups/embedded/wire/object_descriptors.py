@@ -1,4 +1,4 @@
-"""MQOD and MQSD as they arrive and leave: what is to be opened or subscribed to, and the MQCHARV texts in them.
+"""MQOD and MQSD, input and output: what to open or subscribe to, and the MQCHARV texts in them.
 
 Layouts and character fields are as in ``structures.py``. Not here: what the values mean for a call.
 """
@@ -21,7 +21,7 @@ _CCSID_UTF_8 = 1208
 
 @dataclass(frozen=True, slots=True)
 class VariableString:
-    """MQCHARV in a structure: where the caller's text is and how long; the text itself travels beside the structure."""
+    """An MQCHARV in a structure: place and length of the caller's text. The text itself is a field beside the structure."""
 
     pointer: int
     offset: int
@@ -30,7 +30,7 @@ class VariableString:
     ccsid: int
 
     def is_well_formed(self, text: bytes) -> bool:
-        """Whether it may describe this text, one byte of which is too many if it is cut."""
+        """Whether it may describe this text; a text that was cut has one byte too many."""
         if self.pointer and self.offset:
             return False
         if self.length > 0 and not (self.pointer or self.offset):
@@ -39,7 +39,7 @@ class VariableString:
 
     @property
     def room(self) -> int:
-        """How many bytes may be returned."""
+        """The number of bytes that may be returned."""
         return max(0, self.buffer_size) if self.pointer or self.offset else 0
 
 
@@ -89,7 +89,7 @@ class ObjectDescriptor:
             self.has_selection_string = bool((pointer or offset) and length)
 
     def answered(self, object_name: str, resolved_q_name: str, resolved_q_mgr_name: str) -> bytes:
-        """Return the structure with the name of the object opened and, from version 3 on, the resolved names."""
+        """Return the structure with the name of the opened object and, from version 3 on, the resolved names."""
         raw = self.raw[:12] + name_field(object_name) + self.raw[60:]
         if self.version < 3:
             return raw
@@ -99,8 +99,7 @@ class ObjectDescriptor:
         return raw[:416] + _I32.pack(self.object_type) + raw[420:]
 
     def answered_topic(self, topic_string: bytes) -> tuple[bytes, bytes]:
-        """Return the structure of a topic that was opened, and as much of its topic string, from the right, as there is
-        room for."""
+        """Return the structure of an opened topic, and the right end of its topic string, as far as there is room for it."""
         if self.version < 4:
             return self.raw, b""
         raw = with_length(self.raw, _OD_RES_OBJECT_STRING, len(topic_string))
@@ -112,7 +111,7 @@ _OD_OBJECT_STRING, _OD_RES_OBJECT_STRING = 344, 392
 
 
 def rightmost(text: bytes, room: int) -> bytes:
-    """Return as much of a text from its right end as there is room for."""
+    """Return the right end of a text, as far as there is room for it."""
     return text[max(0, len(text) - room) :] if room else b""
 
 
@@ -155,7 +154,7 @@ class SubscriptionDescriptor:
         self.res_object_string = variable_string(raw, 320)
 
     def answered(self, sub_correl_id: bytes, topic_string: bytes) -> tuple[bytes, bytes]:
-        """Return the structure of a subscription that was made, and of its topic string, from the right, what has room."""
+        """Return the structure of a new subscription, and the right end of its topic string, as far as there is room for it."""
         raw = self.raw[:192] + sub_correl_id + self.raw[216:]
         return with_length(raw, 320, len(topic_string)), rightmost(topic_string, self.res_object_string.room)
 
@@ -170,7 +169,7 @@ class SubscriptionDescriptor:
         appl_identity_data: str,
         level: int,
     ) -> bytes:
-        """Return the structure with the fields that resuming a subscription fills in."""
+        """Return the structure with the fields that a resumed subscription fills in."""
         raw = self.raw[:8] + _I32.pack(options) + name_field(object_name) + self.raw[60:112] + _I32.pack(expiry)
         raw += self.raw[116:216] + _I32.pack(pub_priority) + accounting_token + name_field(appl_identity_data, 32)
         raw += self.raw[284:312] + _I32.pack(level) + self.raw[316:]

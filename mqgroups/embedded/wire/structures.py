@@ -33,7 +33,7 @@ NO_ID = bytes(24)
 
 
 class StructureError(Exception):
-    """A structure that is missing, or whose StrucId or Version is none that IBM MQ knows."""
+    """A structure is missing, or has a StrucId or Version that IBM MQ does not know."""
 
 
 def text_field(raw: bytes) -> str:
@@ -54,7 +54,7 @@ def name_field(name: str, length: int = 48) -> bytes:
 
 
 def version_of(raw: bytes, struc_id: bytes, name: str) -> int:
-    """Return the Version of a structure; raises StructureError if it is none of this name that IBM MQ knows."""
+    """Return the Version of a structure; raises StructureError unless it has this name and a Version that IBM MQ knows."""
     if len(raw) < 8 or raw[:4] != struc_id:
         raise StructureError(f"{name}: StrucId {raw[:4]!r}")
     version: int = _I32.unpack_from(raw, 4)[0]
@@ -68,7 +68,7 @@ class MessageDescriptor:
     """MQMD (IBM MQ, topic "MQMD"). A version 1 descriptor reads as version 2 with the group fields at their
     defaults."""
 
-    # In the order of the structure, which pack() relies on.
+    # In the order of the structure, on which pack() relies.
     __slots__ = (  # noqa: RUF023 - that order, not the alphabet's
         "struc_id",
         "version",
@@ -148,15 +148,15 @@ _MD_V2_DEFAULTS = struct.pack("<24s4i", NO_GROUP, 1, 0, mq.MQMF_NONE, mq.MQOL_UN
 
 
 class SearchDescriptor:
-    """MQMD as MQGET is given it: what a message may be selected by, and how its data is to be converted.
+    """MQMD as MQGET receives it: the values to select a message by, and the requested conversion.
 
-    Fields are read when they are asked for, which most calls never do.
+    A field is read only when it is used; most calls use none.
     """
 
     __slots__ = ("_raw", "version")
 
     def __init__(self, raw: bytes) -> None:
-        """Take the structure; raises StructureError."""
+        """Keep the structure; raises StructureError."""
         self.version = version_of(raw, b"MD  ", "MQMD")
         self._raw = raw if self.version > 1 else raw + _MD_V2_DEFAULTS
 
@@ -194,7 +194,7 @@ class SearchDescriptor:
 
 
 def delivered_descriptor(stored: bytes, backout_count: int, expiry: int | None = None) -> bytes:
-    """Return a stored version 2 descriptor with the backout count of this delivery and, if given, what is left of Expiry.
+    """Return a stored version 2 descriptor with the backout count of this delivery and, if given, the remaining Expiry.
 
     ``stored`` has backout count 0.
     """
@@ -216,15 +216,15 @@ def describing_data(stored: bytes, ccsid: int, encoding: int) -> bytes:
 
 
 def as_only_segment(stored: bytes, msg_flags: int) -> bytes:
-    """Return the version 2 descriptor of a reassembled message: the first segment's with these flags."""
+    """Return the version 2 descriptor of a reassembled message: that of the first segment, with these flags."""
     return stored[:_MSG_FLAGS_OFFSET] + struct.pack("<ii", msg_flags, mq.MQOL_UNDEFINED)
 
 
 def as_version_1(stored: bytes, data: bytes, *, always: bool = False) -> tuple[bytes, bytes]:
-    """Return descriptor and data as a reader with a version 1 MQMD gets them.
+    """Return descriptor and data in the form for a reader with a version 1 MQMD.
 
-    Where the group fields differ from their defaults, or ``always``, an MQMDE goes in front of the data and the descriptor's
-    Format, Encoding and CodedCharSetId describe that MQMDE (IBM MQ, topic "MQMDE").
+    If the group fields differ from their defaults, or ``always``, an MQMDE is put in front of the data. The descriptor's
+    Format, Encoding and CodedCharSetId then describe that MQMDE (IBM MQ, topic "MQMDE").
     """
     first = stored[:4] + _I32.pack(1) + stored[8:324]
     if stored[324:] == _MD_V2_DEFAULTS and not always:
@@ -237,10 +237,10 @@ def as_version_1(stored: bytes, data: bytes, *, always: bool = False) -> tuple[b
 
 
 def take_extension(md: MessageDescriptor, data: bytes) -> bytes:
-    """Move an MQMDE in front of ``data`` into a version 1 descriptor and return the data behind it.
+    """Move the fields of an MQMDE in front of ``data`` into a version 1 descriptor, and return the data behind it.
 
     Raises:
-        StructureError: the descriptor announces an MQMDE and there is none that is well-formed (MQRC_MDE_ERROR).
+        StructureError: the descriptor announces an MQMDE, but there is no well-formed one (MQRC_MDE_ERROR).
     """
     if len(data) < _MDE.size:
         raise StructureError(f"MQMDE: {len(data)} bytes of data, {_MDE.size} expected")
@@ -254,7 +254,7 @@ def take_extension(md: MessageDescriptor, data: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class GetMessageOptions:
-    """MQGMO (IBM MQ, topic "MQGMO"). A version 1 structure matches MsgId and CorrelId and gets no statuses back."""
+    """MQGMO (IBM MQ, topic "MQGMO"). With version 1, MsgId and CorrelId are matched, and no statuses are returned."""
 
     raw: bytes
     version: int
@@ -267,7 +267,7 @@ class GetMessageOptions:
     @classmethod
     @lru_cache
     def read(cls, raw: bytes) -> GetMessageOptions:
-        """Return the structure; one that was read before is not read again. Raises StructureError."""
+        """Return the structure; recent ones are cached. Raises StructureError."""
         version = version_of(raw, b"GMO ", "MQGMO")
         options, wait_interval_ms = _TWO_I32.unpack_from(raw, 8)
         match_options = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID
@@ -278,7 +278,7 @@ class GetMessageOptions:
         return cls(raw, version, options, wait_interval_ms, match_options, token, msg_handle)
 
     def answered(self, resolved_q_name: bytes, statuses: bytes, token: bytes, returned_length: int) -> bytes:
-        """Return the structure with its output fields set; ``statuses`` is GroupStatus, SegmentStatus, Segmentation."""
+        """Return the structure with its output fields set; ``statuses`` are GroupStatus, SegmentStatus, Segmentation."""
         raw = self.raw
         out = raw[:24] + resolved_q_name
         if self.version >= 2:
@@ -305,7 +305,7 @@ class PutMessageOptions:
     @classmethod
     @lru_cache
     def read(cls, raw: bytes) -> PutMessageOptions:
-        """Return the structure; one that was read before is not read again. Raises StructureError."""
+        """Return the structure; recent ones are cached. Raises StructureError."""
         version = version_of(raw, b"PMO ", "MQPMO")
         options, _, context = struct.unpack_from("<iii", raw, 8)
         recs_present = _I32.unpack_from(raw, 128)[0] if version >= 2 else 0
@@ -314,7 +314,7 @@ class PutMessageOptions:
         return cls(raw, version, options, context, recs_present, original, new, action, pub_level)
 
     def answered(self, resolved_q_name: bytes, resolved_q_mgr_name: bytes) -> bytes:
-        """Return the structure with its output fields set: one known destination, and where the message went."""
+        """Return the structure with its output fields set: one known destination, and the names of queue and queue manager."""
         raw = self.raw
         return raw[:20] + _ONE_KNOWN_DESTINATION + resolved_q_name + resolved_q_mgr_name + raw[128:]
 

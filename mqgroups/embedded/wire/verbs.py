@@ -1,11 +1,11 @@
-"""The verb table: every MQI call as it crosses from the C library to the queue manager.
+"""The verb table: every MQI call in the form in which it goes from the C library to the queue manager.
 
-It is the single source of the wire format. ``libmqm/build.py`` turns it into ``verbs.h``, typed C functions that
-encode the requests and decode the replies, so the C compiler checks the library against it; ``frames.py`` reads the same
-table at run time; and the table's digest is part of the first frame of a connection, so a library built from another
-table is refused instead of misunderstood.
+The table is the single source of the wire format. ``libmqm/build.py`` generates ``verbs.h`` from it, typed C functions that
+encode requests and decode replies; so the C compiler checks the library against the table. ``frames.py`` reads the same table
+at run time. And the table's digest is part of a connection's first frame, so a library built from another table is refused
+instead of misunderstood.
 
-Not here: what a verb does (``queue_manager.py``) and how frames travel (``frames.py``, ``serve/server.py``).
+Not here: what a verb does (``queue_manager.py``), and how frames travel (``frames.py``, ``serve/server.py``).
 """
 
 from __future__ import annotations
@@ -50,13 +50,14 @@ def _verb(code: int, name: str, request: str = "", reply: str = "") -> Verb:
     return Verb(name, code, _fields(request), _fields(reply))
 
 
-# Selectors and integer attributes travel as blobs of native 32-bit integers. What an MQCHARV points at travels beside its
-# structure. MQOPEN's put_response is how MQPUT with the handle answers (MQPRT_*), 0 where a client always waits.
+# Selectors and integer attributes are blobs of native 32-bit integers. The text of an MQCHARV is a field beside its structure.
+# MQOPEN's put_response says how MQPUT with the handle answers (MQPRT_*); 0 if the client always waits.
 #
-# Not MQI verbs: CALLBACK asks for the next callback that is to be made; WAKE, the only frame without an answer, ends a CALLBACK
-# that waits; ASYNC_PUT is an MQPUT whose answer nobody waits for; IDENTIFIERS gives out identifiers for it, whose numbers are 8
-# bytes at an offset of the first, and the context that comes back in MQMD; CONTROL is how the Python side of the embedded queue
-# manager counts calls and plants faults, CHANNEL how the channels of a cluster speak: the C library never sends either.
+# Some verbs are not MQI calls. CALLBACK asks for the next callback to make. WAKE, the only frame without an answer, ends a
+# waiting CALLBACK. ASYNC_PUT is an MQPUT whose answer nobody waits for. IDENTIFIERS returns a block of identifiers for it
+# (their numbers are 8 bytes at an offset of the first), and the context that MQMD returns. The C library never sends the last
+# two: with CONTROL, the Python side of the embedded queue manager counts calls and arms faults; with CHANNEL, the channels of a
+# cluster communicate.
 VERBS: tuple[Verb, ...] = (
     _verb(
         1,
@@ -104,13 +105,13 @@ VERBS: tuple[Verb, ...] = (
     _verb(101, "CHANNEL", "token command messages", "answer"),
 )
 
-# Requests that others may follow before they are answered; the answers come in order.
+# Requests after which the client may send others without waiting for the answer; answers come in order.
 POSTED = frozenset({"ASYNC_PUT"})
 
 BY_NAME: dict[str, Verb] = {verb.name: verb for verb in VERBS}
 
-# How many bytes of a structure are valid, by its Version, on a 64-bit platform. A caller's buffer may be longer; no
-# byte behind these is read or written (IBM MQ, Developing applications reference, the structures' own topics).
+# The number of valid bytes of a structure on a 64-bit platform, by its Version. A caller's buffer may be longer; the bytes
+# behind these are neither read nor written (IBM MQ, Developing applications reference, the structures' own topics).
 STRUCTURE_LENGTHS: dict[str, dict[int, int]] = {
     "MQMD": {1: 324, 2: 364},
     "MQGMO": {1: 72, 2: 80, 3: 100, 4: 112},
@@ -149,8 +150,8 @@ STRUCTURE_FIELDS: dict[str, str] = {
     "sts": "MQSTS",
 }
 
-# Bytes of a structure, (offset, length), that no reply changes, whatever it holds there: pointers, offsets and the room behind
-# them, counts of records, and what goes in only. StrucId and Version, the first 8 bytes, are the same in a reply or it is none.
+# Bytes of a structure, as (offset, length), that a reply never changes: pointers, offsets, the room behind them, counts of
+# records, and input fields. A reply must have the same StrucId and Version, the first 8 bytes.
 CALLERS_OWN: dict[str, tuple[tuple[int, int], ...]] = {
     # Signal1, Signal2
     "MQGMO": ((16, 8),),
@@ -168,7 +169,7 @@ CALLERS_OWN: dict[str, tuple[tuple[int, int], ...]] = {
 
 
 def table_digest() -> str:
-    """Return the digest of verbs and structure lengths, 16 hexadecimal digits: equal on both sides or no connection."""
+    """Return the digest of verbs and structure lengths, 16 hexadecimal digits. Both sides of a connection need the same."""
     text = "numbers first" + repr(
         [(v.name, v.code, [(f.name, f.kind) for f in v.request], [(f.name, f.kind) for f in v.reply]) for v in VERBS]
     )

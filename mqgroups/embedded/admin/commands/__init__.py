@@ -12,7 +12,7 @@ A command is a function of the queue manager and a request; it returns the param
     clusters.py         cluster queues and the queue managers of the cluster
     queue_manager.py    the queue manager itself
     escape.py           MQSC in PCF; display.py, its DISPLAY commands
-    authority.py        authority records; permission.py, what commands need of them
+    authority.py        authority records; permission.py, the authorities that commands need
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Commands about authorities: records of who may do what, and channel authentication records, which are kept and not enforced.
+"""Commands about authority records, and about channel authentication records, which are stored but not enforced.
 
 Source: IBM MQ, topics "Set Authority Record", "Delete Authority Record", "Inquire Authority Records", "DISPLAY AUTHREC"
-(q086000), "Set Channel Authentication Record". Of the inquiry's MQIACF_AUTH_OPTIONS only the choice of names is looked at: a
-record's own profile, or with MQAUTHOPT_NAME_ALL_MATCHING those that fit an object.
+(q086000), "Set Channel Authentication Record". Of MQIACF_AUTH_OPTIONS an inquiry uses only the choice of names: records with
+exactly this profile name, or with MQAUTHOPT_NAME_ALL_MATCHING all records whose profile matches an object.
 """
 
 from __future__ import annotations
@@ -124,15 +124,15 @@ def inquire_auth_recs(q_mgr: QueueManager, request: Request) -> list[Row]:
 def display_authrec(q_mgr: QueueManager, command: Command) -> list[str]:
     """DISPLAY AUTHREC: one text for each record. Raises MQSCError.
 
-    MATCH(EXACT) and MATCH(PROFILE), the default; MATCH(MEMBERSHIP) shows what a principal's groups have as well.
+    MATCH is PROFILE (the default), EXACT, or MEMBERSHIP, which also shows the authorities of a principal's groups.
     """
     given = command.parameters
     known = {"PROFILE", "OBJTYPE", "PRINCIPAL", "GROUP", "MATCH", "ALL"}
     if unknown := given.keys() - known:
-        raise MQSCError(f"AMQ8405E: DISPLAY AUTHREC knows no {min(unknown)} here")
+        raise MQSCError(f"AMQ8405E: DISPLAY AUTHREC: parameter {min(unknown)} is not supported")
     match = given.get("MATCH", "PROFILE")
     if match not in ("PROFILE", "EXACT", "MEMBERSHIP"):
-        raise MQSCError(f"AMQ8405E: DISPLAY AUTHREC: MATCH({match}) is no value here")
+        raise MQSCError(f"AMQ8405E: DISPLAY AUTHREC: MATCH({match}) is not supported")
     if given.get("OBJTYPE", "QUEUE") not in OBJECT_TYPES:
         raise mqsc_commands.refused(command, f"OBJTYPE({given['OBJTYPE']}) is none of {', '.join(OBJECT_TYPES)}")
     wanted: Iterable[Entity] = [Entity(kind, given[kind]) for kind in ("PRINCIPAL", "GROUP") if given.get(kind)]

@@ -1,4 +1,4 @@
-"""What a queue manager knows of its cluster: the queues that are hosted in it, and its queue managers.
+"""Commands about the cluster: the queues that it hosts, and its queue managers.
 
 Source: IBM MQ, topics "Inquire Queue" (QType MQQT_CLUSTER), "Inquire Cluster Queue Manager", "DISPLAY QUEUE", "DISPLAY CLUSQMGR"
 (q086110). Every member is a full repository here.

@@ -1,8 +1,8 @@
-"""DISPLAY of MQSC: the inquire commands of PCF, asked in words and answered in words.
+"""DISPLAY of MQSC, carried out as the inquire commands of PCF.
 
-A DISPLAY becomes a request, the command's own function answers it, and each of its responses becomes a text laid out as
-``runmqsc`` does it: attributes in two columns, one that is too long on a line of its own. Message numbers are IBM MQ's, the
-sentences are not.
+A DISPLAY becomes a request, and the function of the PCF command answers it. Each response becomes a text in the layout of
+``runmqsc``: attributes in two columns; an attribute that is too long has a line of its own. The message numbers are IBM MQ's,
+the sentences are not.
 
 Source: IBM MQ, topics "DISPLAY QUEUE" and its siblings, "DISPLAY QSTATUS" (q086260), "Filtering". Unverified: the order of the
 attributes, and UNCOM as YES or NO.
@@ -161,9 +161,9 @@ _NAMELIST = (
 
 @dataclass(frozen=True, slots=True)
 class _Display:
-    """What one DISPLAY is: the message number, the command behind it, how objects are called and what they have.
+    """One kind of DISPLAY: message number, name of the thing displayed, PCF command, name parameter, attributes.
 
-    ``choices`` are the keywords that are no attributes but parameters of the command.
+    ``choices`` are the keywords that are parameters of the command instead of attributes.
     """
 
     number: int
@@ -241,7 +241,7 @@ _ONE_TYPE = {"QCLUSTER": mq.MQQT_CLUSTER, **{name: number for number, name in TY
 
 
 def display(q_mgr: QueueManager, command: Command, user: str) -> list[str]:
-    """Carry out a DISPLAY; returns one text for each object. Raises MQSCError, or Failed for what the user may not see."""
+    """Carry out a DISPLAY; return one text for each object. Raises MQSCError, or Failed if the user may not see the objects."""
     shown = _DISPLAYS[command.kind]
     keywords = dict(command.parameters)
     everything = keywords.pop("ALL", None) is not None
@@ -258,7 +258,7 @@ def display(q_mgr: QueueManager, command: Command, user: str) -> list[str]:
         parameters[shown.name] = pcf.string(shown.name, command.name)
     by_keyword = {attribute.keyword: attribute for attribute in shown.attributes}
     if shown is _QUEUES:
-        # Both words of a pair, and TARGQ.
+        # Both words of a pair of keywords, and TARGQ.
         by_keyword |= {word: by_keyword[BY_KEYWORD[word].keyword] for word in BY_KEYWORD.keys() - by_keyword.keys()}
     wanted = {_attribute(command, by_keyword, keyword).selector for keyword in keywords}
     chosen = None if where is None else _filter(command, by_keyword, where)
@@ -271,7 +271,7 @@ def display(q_mgr: QueueManager, command: Command, user: str) -> list[str]:
         raise MQSCError(f"{number}: DISPLAY {command.kind}({command.name}): {error}") from error
     if everything or (not wanted and not command.name.endswith("*")):
         wanted = {attribute.selector for attribute in shown.attributes}
-    # What kind of a thing it is comes with its name.
+    # The type is always shown beside the name.
     wanted.add(shown.attributes[0].selector if shown.attributes[0].keyword in ("TYPE", "CHLTYPE") else 0)
     named = [(_name(shown, row), row) for row in rows]
     if command.kind == "CONN":
@@ -282,7 +282,7 @@ def display(q_mgr: QueueManager, command: Command, user: str) -> list[str]:
 def _attribute(command: Command, by_keyword: Mapping[str, Attribute], keyword: str) -> Attribute:
     found = by_keyword.get(keyword)
     if found is None:
-        raise MQSCError(f"AMQ8405E: DISPLAY {command.kind} knows no {keyword} here")
+        raise MQSCError(f"AMQ8405E: DISPLAY {command.kind}: attribute {keyword} is not supported")
     return found
 
 
@@ -302,16 +302,16 @@ def _filter(command: Command, by_keyword: Mapping[str, Attribute], where: str) -
 
 
 def _value(command: Command, attribute: Attribute, text: str) -> int:
-    """Return the number that a word or digits mean."""
+    """Return the number that a keyword or digits stand for."""
     if text in attribute.keywords:
         return attribute.keywords[text]
     if not text.removeprefix("-").isdigit():
-        raise MQSCError(f"AMQ8405E: DISPLAY {command.kind}: {attribute.keyword}({text}) is no value here")
+        raise MQSCError(f"AMQ8405E: DISPLAY {command.kind}: {attribute.keyword}({text}) is not a valid value")
     return int(text)
 
 
 def _name(shown: _Display, row: Row) -> list[str]:
-    """Return how a response names its object; a connection in two parts, of which the last 8 bytes are the handier."""
+    """Return the name of an object as DISPLAY shows it. A connection identifier has two parts, the last 8 bytes first."""
     found = next(parameter.value for parameter in row if parameter.identifier == shown.name)
     if isinstance(found, bytes):
         return [f"CONN({found[16:].hex().upper()})", f"EXTCONN({found[:16].hex().upper()})"]

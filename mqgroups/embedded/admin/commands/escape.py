@@ -19,7 +19,7 @@ ESCAPE = Shape(integer(cf.MQIACF_ESCAPE_TYPE) + text(cf.MQCACF_ESCAPE_TEXT))
 
 
 def escape(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_ESCAPE: MQSC commands. What cannot be done is said in the response's text."""
+    """MQCMD_ESCAPE: MQSC commands. If a command fails, the text of the response says why."""
     request.integer(cf.MQIACF_ESCAPE_TYPE, (cf.MQET_MQSC,), reason=cf.MQRCCF_ESCAPE_TYPE_ERROR)
     said: list[str] = []
     try:
@@ -31,13 +31,13 @@ def escape(q_mgr: QueueManager, request: Request) -> list[Row]:
             elif command.verb == "DISPLAY":
                 said += display(q_mgr, command, request.user)
             elif command.set_aside:
-                said.append(f"{what}: for IBM MQ alone, nothing is done")
+                said.append(f"{what}: applies to IBM MQ only; nothing was done")
             elif (
                 command.verb == "DEFINE"
                 and "REPLACE" not in command.parameters
                 and mqsc_commands.exists(q_mgr.catalogue, command)
             ):
-                # A file that is read at every start goes on here; somebody who asks wants to know.
+                # A start-up file, which is read at every start, ignores this. But a user who asks wants to know it.
                 raise MQSCError(f"AMQ8150E: {what}: it exists, and REPLACE is not given")
             else:
                 mqsc_commands.run(q_mgr, [command])

@@ -1,4 +1,4 @@
-"""Commands about what is no queue: namelists, processes (which MQSC defines), channels, authentication information.
+"""Commands about objects other than queues: namelists, processes (which MQSC defines), channels, authentication information.
 
 Source: IBM MQ, topics "Change, Copy, and Create Namelist" and its siblings for channels, "Inquire Authentication Information
 Object". Channels are of type SVRCONN only, authentication information of type IDPWOS only.

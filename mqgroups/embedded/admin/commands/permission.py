@@ -1,10 +1,11 @@
-"""What a command needs its user to be allowed.
+"""The authorities that commands need.
 
-The user is the one in UserIdentifier of the command message (topic "Authority checking for PCF commands", q020060), and needs
-DSP on the queue manager for any command; an inquiry leaves out what he may not see. To create objects takes CRT on the queue
-manager, to replace one CHG on it; from memory of the notes in the topics below, so do LIKE and copying DSP on the other object.
-Who creates one gets everything for it (unverified). Unverified too: CHG on the queue manager for subscriptions and channel
-authentication records, what is left of an inquiry of which nothing may be seen (2035).
+The user of a command is the one in UserIdentifier of the command message (topic "Authority checking for PCF commands",
+q020060). Every command needs DSP on the queue manager. An inquiry leaves out the objects that the user may not see. Creating an
+object needs CRT on the queue manager, replacing one needs CHG on it; LIKE and copying need DSP on the other object (from memory
+of the notes in the topics below). The user who creates an object gets all authorities for it (unverified). Also unverified: CHG
+on the queue manager for subscriptions and channel authentication records; 2035 for an inquiry if the user may see none of the
+objects.
 
 Source: IBM MQ, topics "Authorizations for PCF commands", "Authorizations for MQSC commands in escape PCFs".
 """
@@ -23,7 +24,7 @@ from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as mq
 
-# Object type and name.
+# The object type and the name of an object that a command creates.
 Created = tuple[str, str]
 
 _DSP, _CHG, _DLT, _CLR, _CRT = (frozenset({word}) for word in ("DSP", "CHG", "DLT", "CLR", "CRT"))
@@ -33,7 +34,7 @@ _OF_Q_MGR = frozenset({"SUB", "CHLAUTH", "AUTHREC", "SECURITY", "CONN"})
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A type of object as PCF has it: its name's parameter, that of the object copied, and whether one is there."""
+    """A type of object in PCF: the parameters with its name and with the name to copy from, and a test that it exists."""
 
     object_type: str
     name: int
@@ -104,7 +105,7 @@ _CHANGES_Q_MGR = frozenset(
         cf.MQCMD_CLEAR_TOPIC_STRING,
     }
 )
-# What an inquiry's responses are about.
+# The type of object in the responses of an inquiry.
 _INQUIRES = {
     cf.MQCMD_INQUIRE_Q: _QUEUE,
     cf.MQCMD_INQUIRE_Q_STATUS: _QUEUE,
@@ -123,7 +124,7 @@ _DISPLAYS: Mapping[str, tuple[str, int]] = {
 
 
 def check(q_mgr: QueueManager, command: int, request: Request) -> Created | None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless a PCF command may be carried out for its user; return what it creates."""
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless the user may give a PCF command; return the object that it will create."""
     user = request.user
     q_mgr.require(user, "QMGR", "", _DSP)
     if command in _CHANGES_Q_MGR:
@@ -153,7 +154,7 @@ def _check_creation(q_mgr: QueueManager, user: str, kind: _Kind, name: str, like
 
 
 def visible(q_mgr: QueueManager, command: int, request: Request, rows: list[Row]) -> list[Row]:
-    """Return the responses of an inquiry that its user may see; raises Failed with MQRC_NOT_AUTHORIZED if it may see none."""
+    """Return the responses of an inquiry that the user may see; raises Failed with MQRC_NOT_AUTHORIZED if there are none."""
     kind = _INQUIRES.get(command)
     return rows if kind is None else _visible(q_mgr, request.user, kind.object_type, kind.name, rows)
 
@@ -178,7 +179,7 @@ def _text(request: Request, identifier: int) -> str:
 
 
 def check_mqsc(q_mgr: QueueManager, user: str, command: Command) -> Created | None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless an MQSC command in a PCF one may be carried out; return what it creates."""
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless the user may give an MQSC command; return the object that it will create."""
     if command.verb == "DISPLAY":
         return None
     if command.kind == "QMGR" or command.kind in _OF_Q_MGR:
@@ -197,7 +198,7 @@ def check_mqsc(q_mgr: QueueManager, user: str, command: Command) -> Created | No
 
 
 def displayed(q_mgr: QueueManager, user: str, kind: str, rows: list[Row]) -> list[Row]:
-    """Return what a DISPLAY may show; raises Failed as ``visible`` does."""
+    """Return the rows that a DISPLAY may show to this user; raises Failed as ``visible`` does."""
     if kind not in _DISPLAYS:
         return rows
     return _visible(q_mgr, user, *_DISPLAYS[kind], rows)

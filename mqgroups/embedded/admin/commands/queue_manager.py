@@ -31,7 +31,7 @@ STATUS = Shape((), integers(cf.MQIACF_Q_MGR_STATUS_ATTRS))
 
 
 def ping(_q_mgr: QueueManager, _request: Request) -> list[Row]:
-    """MQCMD_PING_Q_MGR: that there is an answer is the answer."""
+    """MQCMD_PING_Q_MGR: an empty response shows that the queue manager answers."""
     return []
 
 

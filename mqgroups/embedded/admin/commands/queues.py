@@ -32,7 +32,7 @@ from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as mq
 
-# What nobody defines: queues that other members of a cluster host.
+# Queues that other members of a cluster host; commands cannot define them.
 _OTHER_TYPES = frozenset({mq.MQQT_CLUSTER})
 _ANY_TYPE = pcf.integer(mq.MQIA_Q_TYPE, mq.MQQT_ALL)
 _SETTABLE = text(*(a.selector for a in QUEUE_ATTRIBUTES if a.length)) + integer(
@@ -77,7 +77,7 @@ def create(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def change(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_CHANGE_Q. MQIACF_FORCE is accepted: here attributes change while the queue is open, too."""
+    """MQCMD_CHANGE_Q. MQIACF_FORCE is accepted; attributes can change while the queue is open even without it."""
     name, kind = request.text(mq.MQCA_Q_NAME, mq.MQ_Q_NAME_LENGTH), _type(request)
     q_mgr.catalogue.alter(kind, name, _values(q_mgr, request, kind))
     return []
@@ -108,7 +108,7 @@ def clear(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def inquire(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_Q. What a filter looks at is returned, asked for or not."""
+    """MQCMD_INQUIRE_Q. The attribute of a filter is always returned."""
     if request.parameters.get(mq.MQIA_Q_TYPE, _ANY_TYPE).value == mq.MQQT_CLUSTER:
         return clusters.inquire_queues(q_mgr, request)
     wanted = request.selectors(cf.MQIACF_Q_ATTRS)
@@ -138,7 +138,7 @@ def names(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def reset_statistics(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_RESET_Q_STATS: what happened since the last one, of local queues."""
+    """MQCMD_RESET_Q_STATS: statistics of local queues since the last reset."""
     generic = request.text(mq.MQCA_Q_NAME, mq.MQ_Q_NAME_LENGTH)
     check_generic(generic)
     rows = []
@@ -186,7 +186,7 @@ def _type(request: Request) -> int:
 
 
 def _values(q_mgr: QueueManager, request: Request, kind: int) -> dict[int, Value]:
-    """Return the attributes to set; raises PCFError for one that a queue of this type does not have."""
+    """Return the attributes to set; raises PCFError if a queue of this type does not have one of them."""
     values: dict[int, Value] = {}
     for identifier, parameter in request.parameters.items():
         attribute = BY_SELECTOR.get(identifier)

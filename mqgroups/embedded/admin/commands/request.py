@@ -1,7 +1,7 @@
-"""What all commands share: which parameters a command takes, reading them, choosing objects, answering.
+"""The parts that all commands share: which parameters a command takes, reading them, choosing objects, building responses.
 
-A ``Shape`` says which parameters a command has; ``Request`` holds a command that has that shape. Required parameters come
-first and in order, as on IBM MQ for Multiplatforms (topic "How the definitions are shown").
+A ``Shape`` describes the parameters of a command; a ``Request`` is a command that fits it. Required parameters come first and
+in order, as on IBM MQ for Multiplatforms (topic "How the definitions are shown").
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mqgroups.mqi import constants as mq
 Row = list[Parameter]
 Slot = tuple[int, int]
 
-# The reason for a parameter that a command does not have, and for one that is given twice, by structure type.
+# By structure type: the reason codes for an unknown parameter, and for one that is given twice.
 _UNKNOWN = {
     cf.MQCFT_INTEGER: cf.MQRCCF_CFIN_PARM_ID_ERROR,
     cf.MQCFT_INTEGER64: cf.MQRCCF_CFIN_PARM_ID_ERROR,
@@ -79,7 +79,7 @@ def byte_string(*identifiers: int) -> tuple[Slot, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The parameters of a command; ``filters`` whether it takes a filter."""
+    """The parameters of a command; ``filters`` says whether it accepts a filter."""
 
     required: tuple[Slot, ...] = ()
     optional: tuple[Slot, ...] = ()
@@ -111,13 +111,13 @@ class Shape:
 
 
 def not_known(parameter: Parameter) -> PCFError:
-    """Return the refusal of a parameter that a command does not have."""
+    """Return the error for a parameter that the command does not have."""
     return PCFError(_UNKNOWN[parameter.type], parameter.identifier)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A command's parameters by identifier, its filter, and whose command it is."""
+    """A command's parameters by identifier, its filter, and its user."""
 
     parameters: Mapping[int, Parameter]
     filter: Parameter | None = None
@@ -136,7 +136,7 @@ class Request:
     def integer(
         self, identifier: int, allowed: Iterable[int], default: int = 0, reason: int = cf.MQRCCF_PARM_VALUE_ERROR
     ) -> int:
-        """Return a number that is one of those allowed."""
+        """Return a number, which must be one of the allowed ones."""
         parameter = self.parameters.get(identifier)
         if parameter is None:
             return default
@@ -146,12 +146,12 @@ class Request:
         return parameter.value
 
     def replaces(self) -> bool:
-        """Whether MQIACF_REPLACE says so."""
+        """Whether MQIACF_REPLACE asks for replacing."""
         allowed = (cf.MQRP_YES, cf.MQRP_NO)
         return self.integer(cf.MQIACF_REPLACE, allowed, cf.MQRP_NO, cf.MQRCCF_REPLACE_VALUE_ERROR) == cf.MQRP_YES
 
     def values(self, *but: int) -> dict[int, ObjectValue]:
-        """Return the other parameters, which are attributes to set, by selector."""
+        """Return all parameters except ``but``, which are attributes to set, by selector."""
         values: dict[int, ObjectValue] = {}
         for identifier, parameter in self.parameters.items():
             if identifier in but:
@@ -165,9 +165,9 @@ class Request:
         return values
 
     def selectors(self, identifier: int, specials: Iterable[int] = ()) -> frozenset[int] | None:
-        """Return the attributes that a list asks for; None for all of them.
+        """Return the attributes that a list asks for; None for all attributes.
 
-        A selector must be one that the MQI or PCF may have; which of them an object has is its own affair.
+        Each selector must exist in the MQI or in PCF. Whether the object has that attribute is not checked here.
         """
         parameter = self.parameters.get(identifier)
         if parameter is None:
@@ -183,9 +183,9 @@ class Request:
         return None if cf.MQIACF_ALL in wanted else frozenset(wanted)
 
     def passes(self, values: Mapping[int, object], known: Iterable[int]) -> bool:
-        """Whether the filter lets an object with these attributes through.
+        """Whether the filter accepts an object with these attributes.
 
-        Raises PCFError if what it filters by is not ``known`` of any object of the kind.
+        Raises PCFError if the filter's attribute is not among the ``known`` ones of this kind of object.
         """
         chosen = self.filter
         if chosen is None:
@@ -211,12 +211,12 @@ def _compares(value: object, how: int, wanted: object) -> bool:
 
 
 def matches(name: str, generic: str) -> bool:
-    """Whether a name is the one given, or begins with what is before its final asterisk."""
+    """Whether a name matches a generic name: it is equal, or begins with the part before the final asterisk."""
     return name.startswith(generic[:-1]) if generic.endswith("*") else name == generic
 
 
 def check_generic(name: str, reason: int = cf.MQRCCF_OBJECT_NAME_ERROR) -> None:
-    """Raise PCFError for a name with an asterisk elsewhere than at its end, or without any character."""
+    """Raise PCFError if a name is empty, or has an asterisk that is not at its end."""
     if not name or "*" in name[:-1]:
         raise PCFError(reason)
 
@@ -224,7 +224,7 @@ def check_generic(name: str, reason: int = cf.MQRCCF_OBJECT_NAME_ERROR) -> None:
 def row(
     always: Row, values: Mapping[int, object], wanted: frozenset[int] | None, lengths: Mapping[int, int] | None = None
 ) -> Row:
-    """Return a response: what is always there, then the attributes that are wanted, text padded with blanks."""
+    """Return a response: the parameters in ``always``, then the wanted attributes; text is padded with blanks."""
     there = {parameter.identifier for parameter in always}
     chosen = [
         (selector, value)

@@ -1,7 +1,7 @@
-"""Commands about what is going on: the status of queues, their open handles, connections.
+"""Commands about current activity: the status of queues, their open handles, connections.
 
-Source: IBM MQ, topics "Inquire Queue Status" and "Inquire Connection", with their response topics. What a connection's process
-is: the application's here, the channel's on IBM MQ.
+Source: IBM MQ, topics "Inquire Queue Status" and "Inquire Connection", with their response topics. The process of a connection
+is the application's here; on IBM MQ it is the channel's.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ CONNECTION = Shape(
 
 
 def queue_status(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_Q_STATUS: one response for each queue, or for each handle that has one open."""
+    """MQCMD_INQUIRE_Q_STATUS: one response for each queue, or for each handle that has a queue open."""
     generic = request.text(mq.MQCA_Q_NAME, mq.MQ_Q_NAME_LENGTH)
     check_generic(generic)
     kind = request.integer(cf.MQIACF_Q_STATUS_TYPE, (cf.MQIACF_Q_STATUS, cf.MQIACF_Q_HANDLE), cf.MQIACF_Q_STATUS)
@@ -94,7 +94,7 @@ def queue_status(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def connection(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_CONNECTION: who is connected, which handles they have open, or both."""
+    """MQCMD_INQUIRE_CONNECTION: connections, their open handles, or both."""
     exact = request.parameters.get(cf.MQBACF_CONNECTION_ID)
     generic = request.parameters.get(cf.MQBACF_GENERIC_CONNECTION_ID)
     if exact is None and generic is None:
@@ -150,7 +150,7 @@ def _status(queue: Queue) -> dict[int, object]:
 
 
 def _oldest_age(queue: Queue) -> int:
-    """Return how many seconds the oldest message has been there, by its PutDate and PutTime; -1 if that is not known."""
+    """Return the age of the oldest message in seconds, by its PutDate and PutTime; -1 if it is unknown."""
     oldest = queue.oldest()
     if oldest is None:
         return 0

@@ -1,7 +1,7 @@
-"""Commands about subscriptions, and what is going on with them.
+"""Commands about subscriptions and their status.
 
 Source: IBM MQ, topics "Change, Copy, and Create Subscription", "Delete Subscription", "Inquire Subscription", "Inquire
-Subscription Status" (q088060). Subscriptions are chosen by name or by identifier. Unverified: 2428 where none is found.
+Subscription Status" (q088060). Subscriptions are chosen by name or by identifier. Unverified: 2428 if none is found.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _rows(
 
 
 def _chosen(q_mgr: QueueManager, request: Request, *, generic: bool = True) -> list[Subscription]:
-    """Return the subscriptions that a name, possibly generic, or an identifier chooses; raises PCFError for none."""
+    """Return the subscriptions that an identifier, or a name that may be generic, chooses; raises PCFError if none."""
     subscriptions = q_mgr.parts.get(Subscriptions)
     sub_id = request.parameters.get(cf.MQBACF_SUB_ID)
     if sub_id is None and cf.MQCACF_SUB_NAME not in request.parameters:

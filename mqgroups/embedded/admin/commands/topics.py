@@ -1,8 +1,8 @@
 """Commands about topic objects, and the status of topics.
 
 Source: IBM MQ, topics "Change, Copy, and Create Topic" (q087060), "Delete Topic", "Inquire Topic", "Inquire Topic Names",
-"Inquire Topic Status", "Clear Topic String". The status is that of one topic string. Unverified: 3308 for one that nothing
-is known of.
+    "Inquire Topic Status", "Clear Topic String". The status is that of one topic string. Unverified: 3308 for a topic string
+    that is unknown.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def names(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def status(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_TOPIC_STATUS: what holds for a topic, who subscribes to it, or who has it open to publish."""
+    """MQCMD_INQUIRE_TOPIC_STATUS: the attributes of a topic, its subscribers, or the handles that have it open to publish."""
     kinds = (cf.MQIACF_TOPIC_STATUS, cf.MQIACF_TOPIC_SUB, cf.MQIACF_TOPIC_PUB)
     kind = request.integer(cf.MQIACF_TOPIC_STATUS_TYPE, kinds, cf.MQIACF_TOPIC_STATUS)
     wanted = request.selectors(cf.MQIACF_TOPIC_STATUS_ATTRS)
