@@ -9,7 +9,6 @@ Not here: the application's interface (``consumer.py``), and the checks on each 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Protocol
 
 from mqgroups.config import ConsumerSettings
@@ -18,7 +17,6 @@ from mqgroups.connection.retry import OWNER_ACTIVE
 from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import CommitOutcome
-from mqgroups.core.status import RecordState
 from mqgroups.errors import ConfigurationError, GroupStalled, MQGroupsError, MQIError, Stopped
 from mqgroups.get.backout_queue import BackoutQueue
 from mqgroups.get.cursor import GroupCursor
@@ -313,9 +311,8 @@ class Getter:
     def _commit_record(self, *, ended: bool, failed_with: int | None = None) -> None:
         if self._partner is not None:
             self._partner.stage(ended=ended, failed_with=failed_with)
-        record = self.owner.record(self.cursor.position)
         self.work.settling()
-        self.owner.stage(replace(record, state=RecordState.COMPLETED) if ended else record)
+        self.owner.stage(self.cursor.position, ended=ended)
         self.work.commit()
 
     def _committed(self) -> None:

@@ -13,6 +13,7 @@ Layouts: IBM MQ Developing applications reference, topics MQMD, MQPMO, MQGMO, MQ
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 from mqgroups.mqi import constants as mq
 
@@ -65,6 +66,9 @@ STS_REASON = 12
 STS_PUT_WARNING_COUNT = 20
 STS_PUT_FAILURE_COUNT = 24
 STS_OBJECT_NAME = slice(32, 80)
+
+# Returns GroupId and MsgSeqNumber of an MQMD. It is the C function itself, because it is called for each message.
+group_place: Callable[[bytes], tuple[bytes, int]] = struct.Struct("324x24si").unpack_from
 
 
 def md(
