@@ -106,12 +106,13 @@ class Queue:
             MessageTooLong: the message is longer than this queue was opened for.
             MQIError: any other failure.
         """
-        hobj = self._usable_hobj()
+        if self._hobj is None or self._generation != self._connection.generation:
+            raise self._connection.gone()
         while True:
             data, md_out, gmo_out, length, comp, reason = self._mqget(
-                self._hconn, hobj, bytes(md), bytes(gmo), self._buffer_bytes
+                self._hconn, self._hobj, b"" + md, b"" + gmo, self._buffer_bytes
             )
-            if comp == mq.MQCC_OK or (comp == mq.MQCC_WARNING and reason in accepted):
+            if not comp or (comp == mq.MQCC_WARNING and reason in accepted):
                 return data, md_out, gmo_out
             if reason == mq.MQRC_NO_MSG_AVAILABLE:
                 return None

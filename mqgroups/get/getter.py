@@ -188,7 +188,8 @@ class Getter:
             MQIError: a call failed.
         """
         while True:
-            self._stop_if_asked()
+            if self.work.stopping:
+                self._stop_if_asked()
             try:
                 first = self.owner.unit.messages == 0
                 if first:
@@ -245,14 +246,16 @@ class Getter:
         Returns:
             Whether it was the group's last.
         """
-        self.owner.count(len(message.data))
-        if message.is_last:
+        unit, work = self.owner.unit, self.work
+        unit.messages += 1
+        unit.data_bytes += len(message.data)
+        if not message.is_plain and message.is_last:
             self.end_group()
             return True
         if self._alone:
             self.owner.set_suspect(None)
             self.syncpoint()
-        elif self.work.due():
+        elif (unit.messages >= work.soonest or work.stopping) and work.due():
             self.syncpoint()
         return False
 
