@@ -389,9 +389,15 @@ steps = st.one_of(
 )
 
 
+_APPENDED = [("set", name, mq.MQSMPO_SET_FIRST) for name in ("b", "x.r", "y.z", "x.q.one", "x.p.two")]
+
+
 @pytest.mark.parametrize("room", [1 << 16, 4])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(steps, max_size=25))
+@example([("set", "a", mq.MQSMPO_SET_FIRST), ("inquire", False), ("delete under cursor",), *_APPENDED])
+@example([("set", "a", mq.MQSMPO_SET_FIRST), ("inquire", True), ("delete under cursor",)] * 8)
+@example([*_APPENDED, *[("inquire", True), ("delete under cursor",), ("set", "b", mq.MQSMPO_SET_FIRST)] * 6])
 def test_any_walk_is_that_over_a_list(monkeypatch, room, steps):
     """With little room between places they are often laid out anew."""
     monkeypatch.setattr("mqgroups.embedded.properties.sets._ROOM", room)

@@ -132,14 +132,15 @@ class PropertySet:
         """Insert a property before the one with this index, at a place between its neighbours."""
         before = self._order[at - 1] if at else 0
         behind = self._order[at] if at < len(self._order) else before + 2 * _ROOM
-        if self._cursor is not None and self._cursor not in self._at and before < self._cursor < behind:
-            # The property under the cursor was deleted, and was between these two. The new one is inserted before the cursor.
-            behind = self._cursor
-        place = (before + behind) // 2
-        if place == before:
+        place, cursor = (before + behind) // 2, self._cursor
+        if cursor is not None and cursor not in self._at and before < cursor < behind:
+            # The property under the cursor was deleted, and was between these two. The cursor moves behind the new one.
+            place, cursor = cursor, (cursor + behind) // 2
+        if place in (before, cursor):
             self._make_room()
             self._insert(at, new)
             return
+        self._cursor = cursor
         self._order.insert(at, place)
         self._at[place] = new
         self._note(place)
