@@ -19,7 +19,7 @@ export PYTHON VENV MQ_CLIENT
 .PHONY: help setup demo demo-short demo-cluster demo-cluster-short pipeline pipeline-short pipeline-cluster \
         pipeline-cluster-short test test-container test-url test-ibmmq \
         stateful fuzz faults faults-short faults-spark faults-spark-short faults-workers faults-workers-short mutations bench \
-        bench-short compare compare-short load lint types distributions release-check sbom format clean
+        bench-short compare compare-short load lint types recording docs distributions release-check sbom format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,10 +63,10 @@ test: setup ## all tests, in random order, in as many processes as there are cor
 	@$(RUN) -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)
 
 test-container: setup ## the contract suite on IBM MQ's developer container (MQGROUPS_TEST_LICENSE=accept MQ_CLIENT=/opt/mqm)
-	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=container --findings=build/findings.json $(PYTEST_ARGS)
+	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=container --findings=build/findings.json --first-contact=build/first-contact.md $(PYTEST_ARGS)
 
 test-url: setup ## the same on a queue manager of yours (mqgroups/testing/README.md has the variables that name it)
-	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=url --findings=build/findings.json $(PYTEST_ARGS)
+	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=url --findings=build/findings.json --first-contact=build/first-contact.md $(PYTEST_ARGS)
 
 test-ibmmq: setup ## ibmmq's own test suite, unmodified, on the embedded queue manager
 	@bash tools/test-ibmmq.sh
@@ -83,7 +83,7 @@ faults: setup ## faults at every MQI call, and pairs of them: nothing lost, noth
 faults-short: setup ## a sample of the same in four minutes
 	@$(RUN) -m tests.faults.campaign --short $(FAULTS_ARGS)
 
-faults-spark: setup ## Spark queries killed at each point of their protocol, 120 kills and a zombie; the pipeline (FAULTS_ARGS="--seed 7")
+faults-spark: setup ## Spark queries killed at each point of their protocol, 120 kills, 50 on a cluster, a zombie; the pipeline (FAULTS_ARGS="--seed 7")
 	@$(RUN) -m tests.faults.spark.campaign $(FAULTS_ARGS)
 	@MQGROUPS_PIPELINE_KILLS=all $(RUN) -m pytest tests/spark/test_pipeline_crash.py $(PYTEST_ARGS)
 
@@ -96,7 +96,7 @@ faults-workers-short: setup ## a sample of the same in two minutes
 faults-spark-short: setup ## a sample of the same in a few minutes
 	@$(RUN) -m tests.faults.spark.campaign --short $(FAULTS_ARGS)
 
-bench: ## figures with their goals, written to docs/measurements.md (BENCH_ARGS=client|latency|embedded|tracing|cluster|workers|spark|groups)
+bench: ## figures with their goals, written to docs/reference/measurements.md (BENCH_ARGS=client|latency|embedded|tracing|cluster|workers|spark|groups)
 	@bash tools/setup.sh compare
 	@$(RUN) -m tests.bench $(BENCH_ARGS)
 
@@ -116,6 +116,12 @@ load: setup ## a million persistent messages over fifty connections, and the mem
 
 mutations: setup ## each safety of the library taken away in turn: the tests have to notice
 	@$(RUN) -m tests.mutations
+
+recording: setup ## the picture of the demo in the README, docs/_static/demo.svg
+	@$(RUN) tools/record_demo.py
+
+docs: ## the documentation site, in build/docs/site; a broken link fails
+	@bash tools/docs.sh
 
 distributions: ## source distribution and wheels in dist/ (ARCHS="x86_64 aarch64"), checked with auditwheel
 	@bash tools/distributions.sh

@@ -186,11 +186,11 @@ class PipeOutput:
         if failed_with is None:
             number = len(self._waiting)
             messages = [
-                Unsent(data, kind, None, ended and each == number, MessagePart.WHOLE)
+                (data, kind, None, ended and each == number, MessagePart.WHOLE)
                 for each, (data, kind) in enumerate(self._waiting, 1)
             ]
             if ended and begun and not messages:
-                messages = [Unsent(b"", BYTES, None, True, MessagePart.WHOLE)]
+                messages = [(b"", BYTES, None, True, MessagePart.WHOLE)]
         elif begun:
             messages = [abandonment(failed_with, "its incoming group was not completed")]
         self.putter.stage(messages)

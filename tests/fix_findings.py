@@ -10,6 +10,8 @@ which value:
 ``--findings=FILE`` writes them as JSON too: who runs the suite on a queue manager can keep what it did. There ``readings`` has
 each reading with the values that the queue manager was seen to follow: one, or none where no test ran that can tell; more where
 tests disagree. An answer that means none of the values is there as it is.
+
+``--first-contact=FILE`` writes a report for people (``first_contact.py``).
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import pytest
 
 from mqgroups.embedded import READINGS
 from mqgroups.testing import plugin
+from tests.first_contact import Outcomes, report
 
 _FOUND = pytest.StashKey["Findings"]()
 _PROPERTY = "finding"
@@ -31,6 +34,7 @@ _FOLLOWS = "follows"
 
 def pytest_addoption(parser):
     parser.addoption("--findings", metavar="FILE", help="write what the queue manager was seen to do, as JSON")
+    parser.addoption("--first-contact", metavar="FILE", help="write a report for people about this queue manager")
 
 
 class Findings:
@@ -39,8 +43,21 @@ class Findings:
     def __init__(self) -> None:
         self.found: list[dict[str, str]] = []
         self.readings: dict[str, list[str]] = {name: [] for name in READINGS}
+        self.outcomes = Outcomes()
+
+    def _count(self, report):
+        if report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            error = (crash.message if crash else str(report.longrepr)).splitlines()
+            self.outcomes.failed.append((report.nodeid, error[0] if error else "no message"))
+        elif report.skipped and isinstance(report.longrepr, tuple):
+            why = report.longrepr[2].removeprefix("Skipped: ")
+            self.outcomes.skipped[why] = self.outcomes.skipped.get(why, 0) + 1
+        elif report.passed and report.when == "call":
+            self.outcomes.passed += 1
 
     def pytest_runtest_logreport(self, report):
+        self._count(report)
         if report.when == "teardown":  # the last report of a test has all its properties
             for name, value in report.user_properties:
                 if name == _PROPERTY:
@@ -85,6 +102,12 @@ def pytest_terminal_summary(terminalreporter, config):
         for name, followed in readings.items():
             if followed:
                 terminalreporter.write_line(f"follows reading {name}={' or '.join(followed)}")
+    if config.option.first_contact:
+        path = Path(config.option.first_contact)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        header = plugin.pytest_report_header(config)
+        path.write_text(report(header, config.stash[_FOUND].outcomes, readings, list(_lines(found))), encoding="utf-8")
+        terminalreporter.write_line(f"the report for people is {path}")
     if config.option.findings:
         path = Path(config.option.findings)
         path.parent.mkdir(parents=True, exist_ok=True)

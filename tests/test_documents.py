@@ -1,14 +1,20 @@
-"""The documents: each link leads somewhere, each page begins with its question, and the README's program runs as printed."""
+"""The documents: each link leads somewhere, each page begins with its question and has its place in the site.
+
+``test_document_code.py`` runs their code.
+"""
 
 from __future__ import annotations
 
+import inspect
 import re
-import subprocess
-import sys
-import textwrap
+import tomllib
 from pathlib import Path
 
 import pytest
+
+import mqgroups
+from mqgroups import embedded, errors, operate, testing
+from tools import docs_source
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted(
@@ -16,7 +22,14 @@ DOCUMENTS = sorted(
     for path in ROOT.rglob("*.md")
     if not any(part.startswith((".", "build")) for part in path.relative_to(ROOT).parts)
 )
-PAGES = sorted(path for path in (ROOT / "docs").glob("*.md") if path.name != "README.md")
+PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if path.name != "README.md")
+FOLDERS = {
+    "tutorial": "is followed from the first line to the last",
+    "how-to": "says how to do something",
+    "explanation": "says why",
+    "reference": "is looked up",
+    "spark": "is about Spark",
+}
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -40,7 +53,8 @@ def test_links_of_a_document_lead_somewhere(document):
         where, _, anchor = link.partition("#")
         target = (document.parent / where).resolve() if where else document
         if not target.exists() or (anchor and anchor not in anchors(target)):
-            lost.append(link)
+            elsewhere = [name(page) for page in PAGES if page.name == target.name and page != target]
+            lost.append(f"{link} (there is {' and '.join(elsewhere)})" if elsewhere else link)
     assert not lost
 
 
@@ -51,23 +65,76 @@ def test_a_page_begins_with_the_question_that_it_answers(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_a_page_is_listed(page):
-    assert f"]({page.name})" in (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+def test_a_page_has_its_place(page):
+    place = page.relative_to(ROOT / "docs").as_posix()
+    assert place.split("/")[0] in FOLDERS, (
+        f"move docs/{place} into a folder: {'; '.join(f'docs/{folder}/ {what}' for folder, what in FOLDERS.items())}"
+    )
+    site = tomllib.loads((ROOT / "docs" / "site.toml").read_text(encoding="utf-8"))
+    assert place in [page for pages in site["parts"].values() for page in pages], (
+        f'write "{place}" into docs/site.toml, under the part that it belongs to'
+    )
+    assert f"]({place})" in (ROOT / "docs" / "README.md").read_text(encoding="utf-8"), (
+        f"list {place} in docs/README.md, with the question that it answers"
+    )
 
 
-@pytest.mark.embedded
-def test_the_program_of_the_readme_runs_as_printed(tmp_path):
-    program = re.search(r"^```python\n(.*?)^```\n", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    assert program is not None
-    given = """
-        rows = [f"order {number}" for number in range(1, 1001)]
-        password = "passw0rd"
-        invoice = bytes.upper
-        handle = print
-    """
-    path = tmp_path / "program.py"
-    path.write_text(textwrap.dedent(given) + re.sub(r"connect\(.*\) as", 'connect("QM1") as', program[1]))
-    command = [sys.executable, "-m", "mqgroups", "embedded", "exec", "--", sys.executable, str(path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines() == [f"b'ORDER {number}' {number}" for number in range(1, 1001)]
+def test_documents_from_elsewhere_have_a_place_in_the_site():
+    site = tomllib.loads((ROOT / "docs" / "site.toml").read_text(encoding="utf-8"))
+    assert all((ROOT / source).exists() for source in site["documents"])
+    assert set(site["documents"].values()) <= {page for pages in site["parts"].values() for page in pages}
+
+
+def test_every_example_is_listed():
+    listed = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    not_programs = {"year.py"}
+    examples = {path.name for path in (ROOT / "examples").glob("*.py")} - not_programs
+    folders = {f"{path.name}/" for path in (ROOT / "examples").iterdir() if path.is_dir() and path.name[0] not in "_."}
+    assert not [example for example in examples | folders if f"[{example}](" not in listed]
+
+
+def test_the_source_of_the_site_is_put_together_with_links_that_lead_to_its_pages(tmp_path):
+    docs_source.write(tmp_path / "site")
+    lost = [
+        f"{page.relative_to(tmp_path)}: {link}"
+        for page in (tmp_path / "site").rglob("*.md")
+        for link in LINK.findall(page.read_text(encoding="utf-8"))
+        if not link.startswith(("https://", "http://", "#")) and not (page.parent / link.partition("#")[0]).exists()
+    ]
+    assert not lost
+
+
+def test_every_environment_variable_is_documented():
+    read = {
+        name
+        for path in (ROOT / "mqgroups").rglob("*.py")
+        for name in re.findall(r"\bMQGROUPS_[A-Z_]*[A-Z]\b", path.read_text(encoding="utf-8"))
+    }
+    # Secrets have a variable each, whose name is made from the option's; VERBS_H is the C compiler's.
+    secrets = {
+        f"MQGROUPS_{name}{end}" for name in ("PASSWORD", "TOKEN", "KEY_REPOSITORY_PASSWORD") for end in ("", "_FILE")
+    }
+    page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"MQGROUPS_[A-Z_]*[A-Z]", page)) == read - {"MQGROUPS_VERBS_H"} | secrets
+
+
+PUBLIC = [
+    thing
+    for room in (mqgroups, operate, errors, embedded, testing)
+    for name_, thing in vars(room).items()
+    if not name_.startswith("_")
+    and (inspect.isclass(thing) or inspect.isfunction(thing))
+    and thing.__module__.startswith("mqgroups")
+]
+
+
+@pytest.mark.parametrize("thing", PUBLIC, ids=lambda thing: thing.__name__)
+def test_what_is_public_says_what_it_is(thing):
+    methods = vars(thing).items() if inspect.isclass(thing) else ()
+    inner = {
+        name: value
+        for name, value in methods
+        if not name.startswith("_") and (callable(value) or isinstance(value, property))
+    }
+    assert thing.__doc__
+    assert not [name for name, value in inner.items() if not inspect.getdoc(value)]

@@ -16,7 +16,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
 from mqgroups.core.claim import RecordKind, Sink, claim_values, high_water_mark, kind_of_record
 from mqgroups.core.status import RecordState, StatusRecord
-from mqgroups.errors import InputChanged
+from mqgroups.errors import InputChanged, QueueMissing
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.telemetry import logs
@@ -124,6 +124,28 @@ def complete_batch(
             shared.close()
 
     retrying(Patience(claim_wait_s), OWNER_ACTIVE, connection.sleep)(connection.reopening, complete)
+
+
+def completed_batch(connection: Connection, status_queue: str, sink_name: str, queue: str) -> int | None:
+    """Return the last batch of a sink that was completed; ``None`` if none was, or if there is no status queue.
+
+    Raises:
+        StatusError: the status queue, or a record on it, cannot be used.
+        MQIError: a call failed.
+    """
+    sink = Sink(sink_name, queue, connection.q_mgr_identifier)
+
+    def look() -> int | None:
+        shared = SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL)
+        try:
+            return shared.completed_batch(sink)
+        finally:
+            shared.close()
+
+    try:
+        return connection.reopening(look)
+    except QueueMissing:
+        return None
 
 
 def find_sinks(connection: Connection, status_queue: str, sink_name: str | None = None) -> list[SinkRecords]:

@@ -42,7 +42,7 @@ def pipeline() -> None:
     """Check and transform message groups with Spark, and write them as Parquet and as groups.
 
     Each group is written exactly once, even if processes are killed at any time. This needs mqgroups[cli,spark] and Java 17. The
-    file CONFIG is described in mqgroups/spark/README.md.
+    file CONFIG is described in docs/spark/pipelines.md.
 
     \b
     Exit codes:

@@ -87,8 +87,9 @@ class Queue:
             MQIError: the message is not on the queue; or it is, with a warning that is not accepted (2241, 2242, 2185,
                 2245), and then the caller must back out the unit of work.
         """
-        hobj = self._usable_hobj()
-        md_out, pmo_out, comp, reason = self._mqput(self._hconn, hobj, bytes(md), bytes(pmo), data)
+        if self._hobj is None or self._generation != self._connection.generation:
+            raise self._connection.gone()
+        md_out, pmo_out, comp, reason = self._mqput(self._hconn, self._hobj, b"" + md, b"" + pmo, data)
         if comp and not (comp == mq.MQCC_WARNING and reason in _ACCEPTED_PUT_WARNINGS):
             raise self._connection.failed("MQPUT", f"queue {self.name}", comp, reason)
         return md_out, pmo_out
@@ -105,12 +106,13 @@ class Queue:
             MessageTooLong: the message is longer than this queue was opened for.
             MQIError: any other failure.
         """
-        hobj = self._usable_hobj()
+        if self._hobj is None or self._generation != self._connection.generation:
+            raise self._connection.gone()
         while True:
             data, md_out, gmo_out, length, comp, reason = self._mqget(
-                self._hconn, hobj, bytes(md), bytes(gmo), self._buffer_bytes
+                self._hconn, self._hobj, b"" + md, b"" + gmo, self._buffer_bytes
             )
-            if comp == mq.MQCC_OK or (comp == mq.MQCC_WARNING and reason in accepted):
+            if not comp or (comp == mq.MQCC_WARNING and reason in accepted):
                 return data, md_out, gmo_out
             if reason == mq.MQRC_NO_MSG_AVAILABLE:
                 return None

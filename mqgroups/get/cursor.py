@@ -22,6 +22,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.message import Message
 from mqgroups.mqi.rfh2 import without_properties
+from mqgroups.mqi.structures import got_fields
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
 # Properties are always returned in front of the data, whatever the queue's PROPCTL says. With a message handle, each property
@@ -35,6 +36,9 @@ _LONGEST_WAIT_MS = 1000
 # How long to wait for messages that a lost connection gives back. If they come later, MessagesTaken is raised without need.
 _COMING_BACK_S = 5.0
 _ANY_MESSAGE = st.md()
+# Names of this module are found faster than those of another one.
+_NOT_A_SEGMENT, _IN_GROUP, _RFH2 = mq.MQSS_NOT_A_SEGMENT, mq.MQGS_MSG_IN_GROUP, mq.MQFMT_RF_HEADER_2
+_GROUP_STATUS, _SEGMENT_STATUS = st.GMO_GROUP_STATUS, st.GMO_SEGMENT_STATUS
 
 
 class GroupCursor:
@@ -188,28 +192,34 @@ class GroupCursor:
     def _accept(self, got: tuple[bytes, bytes, bytes]) -> Message:
         """Accept a message if it is the next one of the group; raises GroupIncomplete or ForeignSyncpoint if not."""
         data, md, gmo = got
+        format_name, msg_id, backout_count, group_id, number, offset = got_fields(md)
         taken = None
-        if md[st.MD_FORMAT] == mq.MQFMT_RF_HEADER_2 and (found := without_properties(md, data)) is not None:
+        if format_name == _RFH2 and (found := without_properties(md, data)) is not None:
             md, data, taken = found
-        group_id = md[st.MD_GROUP_ID]
-        msg_seq_number = st.long_at(md, st.MD_MSG_SEQ_NUMBER)
-        segment_status = gmo[st.GMO_SEGMENT_STATUS]
-        if segment_status == mq.MQSS_NOT_A_SEGMENT and self._run is not None and not self._anchor.offset:
-            if not follows(self._anchor, group_id, msg_seq_number - self._ahead, 0):
-                raise self._incomplete(group_id, msg_seq_number, 0)
+        anchor, group_status, segment_status = self._anchor, gmo[_GROUP_STATUS], gmo[_SEGMENT_STATUS]
+        is_plain = False
+        if (
+            number == anchor.msg_seq_number + self._ahead + 1
+            and group_id == anchor.group_id
+            and segment_status == _NOT_A_SEGMENT
+            and self._run is not None
+            and not anchor.offset
+        ):
+            # Most messages: only the number is not the same as before.
             self._ahead += 1
+            is_plain = group_status == _IN_GROUP and not backout_count and taken is None
         else:
-            position, offset = self.position, st.long_at(md, st.MD_OFFSET)
+            position = self.position
             if self._in_data and offset == position.offset + self._in_data:
                 position = replace(position, offset=offset)
-            if not follows(position, group_id, msg_seq_number, offset):
-                raise self._incomplete(group_id, msg_seq_number, offset)
+            if not follows(position, group_id, number, offset):
+                raise self._incomplete(group_id, number, offset)
             self._in_data = 0 if taken is None else len(taken.data) - len(data)
             ends = segment_status != mq.MQSS_SEGMENT
             self._anchor = after_messages(position, group_id) if ends else after_segment(position, group_id, len(data))
             self._ahead = 0
-        self.unit.append(md[st.MD_MSG_ID])
-        return Message(data, md, gmo[st.GMO_GROUP_STATUS], segment_status, taken)
+        self.unit.append(msg_id)
+        return Message(data, md, group_status, segment_status, taken, is_plain)
 
     def _incomplete(self, group_id: bytes, msg_seq_number: int, offset: int) -> GroupIncomplete | ForeignSyncpoint:
         position = self.position

@@ -9,7 +9,6 @@ Not here: the application's interface (``consumer.py``), and the checks on each 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Protocol
 
 from mqgroups.config import ConsumerSettings
@@ -18,7 +17,6 @@ from mqgroups.connection.retry import OWNER_ACTIVE
 from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import CommitOutcome
-from mqgroups.core.status import RecordState
 from mqgroups.errors import ConfigurationError, GroupStalled, MQGroupsError, MQIError, Stopped
 from mqgroups.get.backout_queue import BackoutQueue
 from mqgroups.get.cursor import GroupCursor
@@ -190,7 +188,8 @@ class Getter:
             MQIError: a call failed.
         """
         while True:
-            self._stop_if_asked()
+            if self.work.stopping:
+                self._stop_if_asked()
             try:
                 first = self.owner.unit.messages == 0
                 if first:
@@ -247,14 +246,16 @@ class Getter:
         Returns:
             Whether it was the group's last.
         """
-        self.owner.count(len(message.data))
-        if message.is_last:
+        unit, work = self.owner.unit, self.work
+        unit.messages += 1
+        unit.data_bytes += len(message.data)
+        if not message.is_plain and message.is_last:
             self.end_group()
             return True
         if self._alone:
             self.owner.set_suspect(None)
             self.syncpoint()
-        elif self.work.due():
+        elif (unit.messages >= work.soonest or work.stopping) and work.due():
             self.syncpoint()
         return False
 
@@ -315,9 +316,8 @@ class Getter:
     def _commit_record(self, *, ended: bool, failed_with: int | None = None) -> None:
         if self._partner is not None:
             self._partner.stage(ended=ended, failed_with=failed_with)
-        record = self.owner.record(self.cursor.position)
         self.work.settling()
-        self.owner.stage(replace(record, state=RecordState.COMPLETED) if ended else record)
+        self.owner.stage(self.cursor.position, ended=ended)
         self.work.commit()
 
     def _committed(self) -> None:

@@ -117,10 +117,25 @@ class IncomingGroup:
 
     def advance(self, processed: Message | None) -> Message | None:
         """Return the message after ``processed``, ``None`` at the end; for the iterator."""
-        getter = self._getter
-        telemetry = getter.owner.telemetry
+        getter, owner = self._getter, self._getter.owner
+        telemetry = owner.telemetry
         try:
-            message = self._next(processed)
+            if processed is not None:
+                # The application asks for more, so it has processed this one.
+                if telemetry.each_message:
+                    telemetry.messages.processed()
+                if getter.turn.interrupted or getter.group is not self:
+                    self._check_current()
+                if not processed.is_plain and not processed.is_last_segment:
+                    processed = self._last_segment()
+                if getter.message_processed(processed):
+                    return None
+            message, self._first = self._first, None
+            if message is None:
+                message = getter.take()
+            # Most messages need no check.
+            if not message.is_plain or getter.decode is not None or owner.unit.note.quarantine:
+                message = self._checked(message)
         except Exception as error:
             if self._is_current:
                 getter.back_out(error)
@@ -129,41 +144,26 @@ class IncomingGroup:
             telemetry.hand_out(message)
         return message
 
-    def _next(self, processed: Message | None) -> Message | None:
-        """Count ``processed`` as processed, because the application asks for more, and get the next message."""
+    def _checked(self, message: Message) -> Message | None:
+        """Return the message if it is for the application, else the next one that is; ``None`` if the group has ended."""
         getter, owner = self._getter, self._getter.owner
-        if processed is not None:
-            if owner.telemetry.each_message:
-                owner.telemetry.messages.processed()
-            self._check_current()
-            if not processed.is_last_segment:
-                processed = self._last_segment()
-            if getter.message_processed(processed):
-                return None
         backout, decode = getter.backout, getter.decode
-        message, self._first = self._first, None
         while True:
-            if message is None:
-                message = getter.take()
             if (result := message.abandoned_with) is not None:
                 raise self._abandoned(message, result, message.abandoned_because)
             if owner.unit.note.quarantine:
                 raise self._quarantined(message)
             if decode is not None and (reason := _why_not_decoded(message, decode)):
                 self._is_not_decoded(message, reason)
-                if not self._is_current:
-                    return None
-                message = None
-                continue
-            if backout and message.backout_count >= backout.threshold and not self._is_kept(message):
-                if not self._is_current:
-                    return None
-                message = None
-                continue
-            if not message.is_last_segment:
-                message.followed_by(self._next_of_message)
-                self._segment = message
-            return message
+            elif not backout or message.backout_count < backout.threshold or self._is_kept(message):
+                break
+            if not self._is_current:
+                return None
+            message = getter.take()
+        if not message.is_last_segment:
+            message.followed_by(self._next_of_message)
+            self._segment = message
+        return message
 
     def _check_current(self) -> None:
         if self._getter.turn.interrupted:
@@ -308,11 +308,10 @@ class _Messages:
         message = None
         with self._turn:
             if not self._ended:
-                processed, self._message = self._message, None
                 # If the next call raises, the iteration has ended.
                 self._ended = True
-                message = self._group.advance(processed)
-                self._message, self._ended = message, message is None
+                self._message = message = self._group.advance(self._message)
+                self._ended = message is None
         if message is None:
             raise StopIteration
         return message

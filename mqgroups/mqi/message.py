@@ -35,7 +35,17 @@ _NOT_IN_GROUP = mq.MQGS_NOT_IN_GROUP
 class Message:
     """One logical message, as the queue manager returned it."""
 
-    __slots__ = ("_following", "_group_status", "_md", "_properties", "_segment_status", "_value", "data", "taken")
+    __slots__ = (
+        "_following",
+        "_group_status",
+        "_md",
+        "_properties",
+        "_segment_status",
+        "_value",
+        "data",
+        "is_plain",
+        "taken",
+    )
 
     def __init__(
         self,
@@ -44,11 +54,14 @@ class Message:
         group_status: int,
         segment_status: int = mq.MQSS_NOT_A_SEGMENT,
         taken: Taken | None = None,
+        is_plain: bool = False,
     ) -> None:
         """Take MQGET's outputs: the data, the MQMD (364 bytes), GroupStatus and SegmentStatus from the MQGMO.
 
         Attributes:
             taken: the properties that were removed from the data; ``None`` if there were none.
+            is_plain: whether it is known to be a whole message from the middle of a group, without properties, that was never
+                backed out. The others may need a check.
         """
         self.data = data
         self._md = md
@@ -56,6 +69,7 @@ class Message:
         self._segment_status = segment_status
         self._following: Callable[[], Message] | None = None
         self.taken = taken
+        self.is_plain = is_plain
         self._properties: Mapping[str, PropertyValue] | None = None
 
     def chunks(self) -> Iterator[bytes]:

@@ -3,9 +3,9 @@
 Both bindings need structures of a fixed size (MQMD 364, MQPMO 184, MQGMO 112, MQOD 424, MQSTS 280 bytes), whatever their
 Version. The queue manager reads and writes only the fields of that Version.
 
-A template is a ``bytearray``; a call gets ``bytes(template)``. The copy is necessary: the C libraries write their outputs *into*
-the immutable object that they are given. Without the copy, MsgId, GroupId and resolved names of one call would be inputs of the
-next one.
+A template is a ``bytearray``; a call gets a copy as ``bytes`` (``b"" + template`` is the cheapest). The copy is necessary: the C
+libraries write their outputs *into* the immutable object that they are given. Without the copy, MsgId, GroupId and resolved names
+of one call would be inputs of the next one.
 
 Layouts: IBM MQ Developing applications reference, topics MQMD, MQPMO, MQGMO, MQOD, MQSTS; 64-bit, native byte order.
 """
@@ -13,6 +13,7 @@ Layouts: IBM MQ Developing applications reference, topics MQMD, MQPMO, MQGMO, MQ
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 from mqgroups.mqi import constants as mq
 
@@ -65,6 +66,13 @@ STS_REASON = 12
 STS_PUT_WARNING_COUNT = 20
 STS_PUT_FAILURE_COUNT = 24
 STS_OBJECT_NAME = slice(32, 80)
+
+# The C functions themselves, because they are called for each message. ``group_place(md)`` returns GroupId and MsgSeqNumber;
+# ``got_fields(md)`` returns Format, MsgId, BackoutCount, GroupId, MsgSeqNumber and Offset.
+group_place: Callable[[bytes], tuple[bytes, int]] = struct.Struct("324x24si").unpack_from
+got_fields: Callable[[bytes], tuple[bytes, bytes, int, bytes, int, int]] = struct.Struct(
+    "32x8s8x24s24xi224x24s2i"
+).unpack_from
 
 
 def md(

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from mqgroups.config import ProducerSettings
 from mqgroups.connection.connection import Connection
-from mqgroups.core.group import GroupPosition, may_go_unanswered
+from mqgroups.core.group import GroupPosition, MessagePart, may_go_unanswered
 from mqgroups.errors import ForeignSyncpoint
 from mqgroups.mqi import structures as st
 from mqgroups.put.payload import Unsent
@@ -29,6 +29,7 @@ class Answers:
     """The answers that one producer waits for.
 
     Attributes:
+        are_asynchronous: whether messages may be put asynchronously.
         last_came: whether the last put was answered. Only then may a unit of work end.
     """
 
@@ -37,11 +38,11 @@ class Answers:
         self._unanswered = connection.unanswered
         self._work = work
         self._queue = settings.queue
-        self._asynchronous = settings.put_response == "async"
+        self.are_asynchronous = settings.put_response == "async"
         self.last_came = True
         # An MQPMO and its asynchronous copy; those of a unit of work are mostly the same.
         self._copy = (bytearray(), bytearray())
-        if self._asynchronous:
+        if self.are_asynchronous:
             self._unanswered.reset()
 
     @property
@@ -51,11 +52,13 @@ class Answers:
 
     def ends_unit_of_work(self, message: Unsent) -> bool:
         """Whether the unit of work will end with ``message``; true for all messages if all are answered."""
-        return not self._asynchronous or message.ends_group or self._work.due(1, len(message.data))
+        data, _, _, last, part = message
+        ends_group = last and part is not MessagePart.SEGMENT
+        return not self.are_asynchronous or ends_group or self._work.due(1, len(data))
 
     def can_do_without(self, position: GroupPosition) -> bool:
         """Whether the message after ``position`` may go unanswered, if it does not end the unit of work."""
-        return self._asynchronous and not self._work.redoing and may_go_unanswered(position)
+        return self.are_asynchronous and not self._work.redoing and may_go_unanswered(position)
 
     def do_without(self, pmo: bytearray) -> bytearray:
         """Return the MQPMO for a message that goes unanswered."""

@@ -37,6 +37,7 @@ class Destination:
 
     Attributes:
         resolved: the names of the queue and the queue manager that the group's first message was put to; empty before that.
+        field: the last ResolvedQMgrName that MQPMO returned, 48 bytes.
     """
 
     def __init__(self, connection: Connection, queue: str, bind: Bind) -> None:
@@ -45,8 +46,7 @@ class Destination:
         self._queue = queue
         self._bind = bind
         self._options = mq.MQOO_OUTPUT | _OPTIONS[bind]
-        # The last ResolvedQMgrName that MQPMO returned.
-        self._field = b""
+        self.field = b""
         # Whether messages go to a cluster queue; None until it was inquired.
         self._clustered: bool | None = None
 
@@ -95,7 +95,7 @@ class Destination:
     def begins(self, pmo: bytes) -> None:
         """Note where the first message of a group went."""
         self.resolved = (st.name_at(pmo, st.PMO_RESOLVED_Q_NAME), st.name_at(pmo, st.PMO_RESOLVED_Q_MGR_NAME))
-        self._field = pmo[st.PMO_RESOLVED_Q_MGR_NAME]
+        self.field = pmo[st.PMO_RESOLVED_Q_MGR_NAME]
 
     def went(self, pmo: bytes, md: bytes) -> None:
         """Check where a later message of the group went; it is not committed yet.
@@ -104,13 +104,13 @@ class Destination:
             GroupWouldSplit: it went to another queue manager than the first one.
         """
         field = pmo[st.PMO_RESOLVED_Q_MGR_NAME]
-        if field == self._field:
+        if field == self.field:
             return
         found, expected = st.name_at(pmo, st.PMO_RESOLVED_Q_MGR_NAME), self.resolved[1]
         if found != expected:
             number = st.long_at(md, st.MD_MSG_SEQ_NUMBER)
             raise GroupWouldSplit(self._queue, md[st.MD_GROUP_ID], number, found=found, expected=expected)
-        self._field = field
+        self.field = field
 
     def check_told(self) -> None:
         """Refuse to commit only the beginning of a group if MQPMO did not say to which of several instances it went.

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import TracebackType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from mqgroups.connection.turn import Turn
 from mqgroups.core.group import MessagePart
@@ -35,6 +35,8 @@ from mqgroups.put.putter import Putter
 from mqgroups.status.keeper import check_can_be_kept, require_kept
 
 _Leave: TypeAlias = Callable[[type[BaseException] | None, BaseException | None, TracebackType | None], None]
+# Looked up once: to look up a member of an enum takes long.
+_WHOLE = MessagePart.WHOLE
 
 
 class _Exit:
@@ -51,14 +53,6 @@ class _Exit:
         leave = partial(group._leave_block)
         group._in_block = weakref.ref(leave)
         return leave
-
-
-class Held(NamedTuple):
-    """A payload that is held back until it is known whether it is the group's last message."""
-
-    payload: bytes
-    kind: MessageKind
-    checkpoint: Checkpoint
 
 
 class OutgoingGroup:
@@ -81,7 +75,8 @@ class OutgoingGroup:
         self.is_begun = False
         self._putter = putter
         self._turn = turn
-        self._held: Held | None = None
+        # Held back until it is known whether it is the last message; only while the group is open.
+        self._held: Unsent | None = None
         # The checkpoint of the message that is put next.
         self._checkpoint: Checkpoint = None
         self._ended = False
@@ -157,7 +152,28 @@ class OutgoingGroup:
                 ``producer.group()`` goes on after the last commit.
         """
         with self._turn:
-            self._put_payload(payload, last, format, correl_id, properties)
+            held, putter = self._held, self._putter
+            if (
+                held is None
+                or type(payload) is not bytes
+                or last is not None
+                or format is not None
+                or correl_id is not None
+                or properties
+                or self._checkpoint is not None
+                or len(held[0]) > putter.whole_bytes
+                or self._turn.interrupted
+                or putter.work.stopping
+            ):
+                self._put_payload(payload, last, format, correl_id, properties)
+                return
+            # Most payloads come here: the group is open, and there is nothing to decide.
+            self._held = (payload, BYTES, None, False, _WHOLE)
+            try:
+                putter.put(held)
+            except BaseException as error:
+                self._fail(error)
+                raise
 
     def put_value(
         self,
@@ -213,13 +229,13 @@ class OutgoingGroup:
         self._of_first = NO_PROPERTIES
         checkpoint, self._checkpoint = self._checkpoint, None
         if last is None and not self._begun:
-            held, self._held = self._held, Held(payload, kind, checkpoint)  # type: ignore[arg-type]  # no stream
+            held, self._held = self._held, (payload, kind, checkpoint, False, _WHOLE)  # type: ignore[assignment]  # no stream
             if held is not None:
-                self._put(*held, last=False)
+                self._put_held(held, last=False)
             return
         held, self._held = self._held, None
         if held is not None:
-            self._put(*held, last=False)
+            self._put_held(held, last=False)
         last = self._known(last)
         self._put(payload, kind, checkpoint, last=last)
         if last:
@@ -283,6 +299,10 @@ class OutgoingGroup:
             )
         return last
 
+    def _put_held(self, held: Unsent, *, last: bool) -> None:
+        data, kind, checkpoint, _, _ = held
+        self._put(data, kind, checkpoint, last=last)
+
     def _put(self, payload: bytes | Stream, kind: MessageKind, checkpoint: Checkpoint, *, last: bool) -> None:
         begun, self._begun = self._begun, 0
         putter = self._putter
@@ -290,22 +310,25 @@ class OutgoingGroup:
             if not begun and isinstance(payload, bytes) and len(payload) <= putter.whole_bytes:
                 if not last:
                     putter.stop_if_asked()
-                putter.put(Unsent(payload, kind, checkpoint, last, MessagePart.WHOLE))
+                putter.put((payload, kind, checkpoint, last, _WHOLE))
                 return
             for data, part in pieces(payload, putter.segment_bytes(payload), begun):
                 ends = part is not MessagePart.SEGMENT
                 if not (ends and last):
                     putter.stop_if_asked()
-                putter.put(Unsent(data, kind, checkpoint if ends else None, last, part))
+                putter.put((data, kind, checkpoint if ends else None, last, part))
         except BaseException as error:
-            # Also after KeyboardInterrupt: it is not known whether the interrupted call put the message.
-            self._failure = f"{type(error).__name__}: {error}"
-            putter.back_out(error)
+            self._fail(error)
             raise
+
+    def _fail(self, error: BaseException) -> None:
+        # Also after KeyboardInterrupt: it is not known whether the interrupted call put the message.
+        self._failure, self._held = f"{type(error).__name__}: {error}", None
+        self._putter.back_out(error)
 
     def _check_open(self) -> None:
         if self._turn.interrupted and self._failure is None:
-            self._failure = "a call that was interrupted"
+            self._failure, self._held = "a call that was interrupted", None
         if self._ended or self._failure is not None:
             raise self._not_open()
         self.is_begun = True
@@ -359,7 +382,7 @@ class OutgoingGroup:
                 "it before that put. The group can be resumed from its last commit"
             )
         held, self._held = self._held, None
-        self._put(*held, last=True)
+        self._put_held(held, last=True)
 
     def _empty(self) -> EmptyGroup:
         if self.resume_from == 0:

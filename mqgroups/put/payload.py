@@ -12,7 +12,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from mqgroups.config import Codec
 from mqgroups.core.group import MessagePart
@@ -54,18 +54,10 @@ BYTES = MessageKind()
 TEXT = MessageKind(mq.MQFMT_STRING, UTF_8)
 
 
-class Unsent(NamedTuple):
-    """A physical message that is not committed yet. ``last``: it is, or is a segment of, the group's last message."""
-
-    data: bytes
-    kind: MessageKind
-    checkpoint: Checkpoint
-    last: bool
-    part: MessagePart
-
-    @property
-    def ends_group(self) -> bool:
-        return self.last and self.part is not MessagePart.SEGMENT
+# A physical message that is not committed yet: its data; its kind; the checkpoint to commit with it; whether it is, or is a
+# segment of, the group's last message; which part of a logical message it is. A plain tuple, because one is made for each
+# message: to make and read a NamedTuple would take a fifth of the time of a put.
+Unsent: TypeAlias = "tuple[bytes, MessageKind, Checkpoint, bool, MessagePart]"
 
 
 def data_and_kind(
@@ -152,7 +144,7 @@ def abandonment(result: int, reason: str) -> Unsent:
     """
     properties = message_properties.checked({"mqgroups.Result": result, "mqgroups.Reason": reason})
     kind = MessageKind(msg_type=mq.MQMT_REPORT, feedback=mq.MQFB_APPL_FIRST + result, properties=properties)
-    return Unsent(b"", kind, None, True, MessagePart.WHOLE)
+    return b"", kind, None, True, MessagePart.WHOLE
 
 
 def check_stream(payload: object) -> None:

@@ -14,34 +14,34 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from mqgroups.config import SEGMENT_BYTES, ProducerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import NO_ROOM, Patience, retrying
-from mqgroups.core.group import GroupPosition, MessagePart, after_messages, after_segment, follows, next_put
+from mqgroups.core.group import GroupPosition, MessagePart, after_messages, after_segment, follows
 from mqgroups.core.model import Role
 from mqgroups.core.restart import CommitOutcome
-from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import GroupUsage, MQIError, QueueFull, QueueInhibited
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.mqi.structures import group_place
 from mqgroups.put.answers import Answers
+from mqgroups.put.descriptors import Descriptors
 from mqgroups.put.destination import Destination
-from mqgroups.put.payload import BYTES, MessageKind, Stream, Unsent, abandonment
+from mqgroups.put.payload import BYTES, Stream, Unsent, abandonment
 from mqgroups.status.keeper import RecordKeeper
 from mqgroups.status.opening import check_apart
 from mqgroups.status.owner import Owner
 from mqgroups.status.units_of_work import UnitsOfWork
 from mqgroups.telemetry import context
 from mqgroups.telemetry.message_span import MessageSpan
-from mqgroups.telemetry.semantic_conventions import TRACEPARENT
 
 _log = logging.getLogger("mqgroups.put")
 
-_IN_LOGICAL_ORDER = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER)
-_IN_PHYSICAL_ORDER = st.pmo(st.PUT_NEW_MESSAGE)
+# Looked up once: to look up a member of an enum takes long.
+_WHOLE, _SEGMENT = MessagePart.WHOLE, MessagePart.SEGMENT
+_RESOLVED_Q_MGR_NAME = st.PMO_RESOLVED_Q_MGR_NAME
 # The reason codes of a put that is refused because of its properties: they are longer than MAXPROPL, or the handle is not valid.
 _PROPERTIES_REFUSED = frozenset({mq.MQRC_PROPERTIES_TOO_BIG, mq.MQRC_HMSG_ERROR})
 
@@ -90,12 +90,9 @@ class Putter:
         self._pinned = False
         # The messages that are not committed yet, in order.
         self._unsent: list[Unsent] = []
-        # MQMD templates by kind, for messages that are not the last, while the handle retains the group.
-        self._run: dict[MessageKind, bytearray] = {}
-        # MQPMO templates, in logical and physical order, with a message handle for the trace context if messages carry it.
-        self._context = context.NONE
-        self._carrying = mq.MQHM_NONE
-        self._in_logical_order, self._in_physical_order = _IN_LOGICAL_ORDER, _IN_PHYSICAL_ORDER
+        self._descriptors = Descriptors(connection, settings)
+        # Whether the last put was of a run of like messages, in the open unit of work. The next one is then mostly the same.
+        self._in_run = False
         self._answers = Answers(connection, settings, work)
         self._room = retrying(
             Patience(settings.full_wait_s), NO_ROOM, connection.sleep, until=lambda: self.work.stopping
@@ -147,8 +144,33 @@ class Putter:
     def put(self, message: Unsent) -> None:
         """Put a message; commit if a syncpoint is due or the group ends; redo the unit of work if the connection is lost."""
         self._unsent.append(message)
+        data, kind, checkpoint, last, part = message
         try:
-            self._put_and_commit(message)
+            descriptors = self._descriptors
+            md = descriptors.of_run.get(kind) if self._in_run else None
+            if md is None or checkpoint is not None or last or part is not _WHOLE:
+                self._put_and_commit(message)
+                return
+            # Most messages come here: only the number is not the same as for the message before. As soon as anything else has to
+            # be done, what ``_put_and_commit`` calls is called here too.
+            try:
+                md_out, pmo_out = self.queue.put(md, descriptors.in_logical_order, data)
+            except MQIError as error:
+                self._put_and_commit(message, error)
+                return
+            unit, anchor, ahead = self.owner.unit, self._anchor, self._ahead + 1
+            if (
+                group_place(md_out) == (anchor.group_id, anchor.msg_seq_number + ahead)
+                and pmo_out[_RESOLVED_Q_MGR_NAME] == self._destination.field
+            ):
+                unit.messages += 1
+                unit.data_bytes += len(data)
+                self._ahead = ahead
+            else:
+                self._arrived(message, md_out, pmo_out, unanswered=False)
+            work = self.work
+            if (unit.messages >= work.soonest or work.stopping) and work.due():
+                self._syncpoint()
         except MQIError as error:
             self.work.redo(error, self.redo)
 
@@ -170,7 +192,7 @@ class Putter:
         """End a group without completing it; some of its messages must be committed."""
         try:
             if self.owner.committed.offset:
-                self.put(Unsent(b"", BYTES, None, False, MessagePart.LAST_SEGMENT))
+                self.put((b"", BYTES, None, False, MessagePart.LAST_SEGMENT))
             self.put(abandonment(result, reason))
         except BaseException as error:
             self.back_out(error)
@@ -199,7 +221,7 @@ class Putter:
 
     def set_back(self) -> None:
         """Go to the position in the owner's record, after a commit or a backout."""
-        self._run.clear()
+        self._descriptors.of_run.clear()
         self._stand_at_committed()
         if self.owner.committed.at_start:
             self._group_ended()
@@ -232,20 +254,26 @@ class Putter:
             else:
                 self._put_when_room(message, ends=ends)
         if messages:
-            self._stage_record(ended=messages[-1].last)
+            *_, ended, _ = messages[-1]
+            self._stage_record(ended=ended)
 
     # --- parts
 
-    def _put_and_commit(self, message: Unsent) -> None:
+    def _put_and_commit(self, message: Unsent, refused: MQIError | None = None) -> None:
+        """Put a message, and commit if a syncpoint is due or the group ends; ``refused``: the error of a first try."""
+        _, _, checkpoint, last, part = message
         try:
-            self._put_once(message, ends=self._answers.ends_unit_of_work(message))
+            if refused is None:
+                self._put_once(message, ends=self._answers.ends_unit_of_work(message))
+            else:
+                self._put_without_context(message, refused)
         except (QueueFull, QueueInhibited):
             if self._answers.are_missing:
                 raise
             self._commit_and_wait_for_room(message)
-        if message.checkpoint is not None:
-            self.owner.set_checkpoint(message.checkpoint)
-        if message.ends_group:
+        if checkpoint is not None:
+            self.owner.set_checkpoint(checkpoint)
+        if last and part is not _SEGMENT:
             self._commit(ended=True)
             self._unsent.clear()
             self._group_ended()
@@ -264,14 +292,14 @@ class Putter:
         self._stand_at_committed()
 
     def _stand_at_committed(self) -> None:
+        self._in_run = False
         self._anchor, self._ahead = self.owner.committed, 0
 
     def _stage_record(self, *, ended: bool) -> None:
         if not ended and self._keeper.most_messages:
             self._destination.check_told()
         self._answers.check()
-        record = self._record()
-        self.owner.stage(replace(record, state=RecordState.COMPLETED) if ended else record)
+        self.owner.stage(self.position, ended=ended, resolved=self._destination.resolved, persistence=self._persistence)
 
     def _put_once(self, message: Unsent, *, ends: bool = True) -> None:
         """Put a message; ``ends``: whether it is the last of its unit of work, or has to be answered in any case."""
@@ -280,12 +308,13 @@ class Putter:
         if owner.unit.messages == 0:
             self._begin()
         span = self._creating() if self._each_message else None
-        whole = part is MessagePart.WHOLE
-        md = None if last or not whole else self._run.get(kind)
+        md = None if last or part is not _WHOLE else self._descriptors.of_run.get(kind)
         if md is None:
-            md, pmo = self._prepare(kind, last, part, data)
+            if kind.msg_type == mq.MQMT_REPORT:
+                owner.telemetry.abandoned(kind.feedback - mq.MQFB_APPL_FIRST)
+            md, pmo = self._descriptors.prepare(self.position, self._persistence, kind, last, part, data)
         else:
-            pmo = self._in_logical_order
+            pmo = self._descriptors.in_logical_order
         unanswered = not ends and self._answers.can_do_without(self.position)
         if unanswered:
             pmo = self._answers.do_without(pmo)
@@ -295,40 +324,56 @@ class Putter:
             if span is not None:
                 span.why = error
                 span.end()
-            if error.reason not in _PROPERTIES_REFUSED or self._carrying == mq.MQHM_NONE:
-                raise
-            self._connection.stop_propagating(str(error))
-            self._carry()
-            self._put_once(message, ends=ends)
+            self._put_without_context(message, error, ends=ends)
             return
         if span is not None:
             span.end()
-        anchor = self._anchor
+        self._arrived(message, md_out, pmo_out, unanswered=unanswered)
+        self._in_run = (
+            self._descriptors.of_run.get(kind) is md and not self._each_message and not self._answers.are_asynchronous
+        )
+
+    def _put_without_context(self, message: Unsent, error: MQIError, *, ends: bool = True) -> None:
+        """Put a message again without trace context, if ``error`` refused its properties; else raise the error."""
+        if error.reason not in _PROPERTIES_REFUSED or not self._descriptors.carries_context:
+            raise error
+        self._connection.stop_propagating(str(error))
+        self._carry()
+        self._put_once(message, ends=ends)
+
+    def _arrived(self, message: Unsent, md: bytes, pmo: bytes, *, unanswered: bool) -> None:
+        """Check where a message went, by the MQMD and MQPMO that came back; move the position behind it, and count it.
+
+        Raises:
+            GroupWouldSplit: it went to another queue manager than the group's first message.
+            ForeignSyncpoint: it is not the next message of the group.
+        """
+        data, kind, _, last, part = message
+        anchor, whole = self._anchor, part is _WHOLE
         if unanswered:
             group_id = anchor.group_id
         else:
-            group_id = md_out[st.MD_GROUP_ID]
+            group_id, found = group_place(md)
             if anchor.at_start:
-                self._destination.begins(pmo_out)
+                self._destination.begins(pmo)
                 if kind.properties:
-                    owner.unit.set_properties(dict(kind.properties))
+                    self.owner.unit.set_properties(dict(kind.properties))
             else:
-                self._destination.went(pmo_out, md_out)
-            found = st.long_at(md_out, st.MD_MSG_SEQ_NUMBER)
-            offset = 0 if whole else st.long_at(md_out, st.MD_OFFSET)
+                self._destination.went(pmo, md)
+            offset = 0 if whole else st.long_at(md, st.MD_OFFSET)
             if not follows(anchor, group_id, found - self._ahead, offset):
                 raise self._answers.misplaced(self.position, group_id, found)
         self._answers.last_came = not unanswered
         if whole and anchor.msg_seq_number and not anchor.offset:
             self._ahead += 1
         else:
-            ends = part is not MessagePart.SEGMENT
+            ends = part is not _SEGMENT
             position = self.position
             self._anchor = (
                 after_messages(position, group_id) if ends else after_segment(position, group_id, len(data), last=last)
             )
             self._ahead = 0
-        owner.count(len(data))
+        self.owner.count(len(data))
 
     def _begin(self) -> None:
         """Begin the owner's part of a unit of work."""
@@ -343,53 +388,13 @@ class Putter:
     def _carry(self, span: MessageSpan | None = None) -> None:
         """Set the trace context of the next messages: that of ``span``, else of the unit of work; none if not propagated."""
         propagates = self._connection.propagates
-        self._context = self.owner.telemetry.trace_context(span) if propagates else context.NONE
-        hmsg = self._connection.message_handles.carrying(self._context)
-        if hmsg != self._carrying:
-            self._carrying = hmsg
-            self._in_logical_order = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER, hmsg)
-            self._in_physical_order = st.pmo(st.PUT_NEW_MESSAGE, hmsg)
-
-    def _prepare(self, kind: MessageKind, last: bool, part: MessagePart, data: bytes) -> tuple[bytearray, bytearray]:
-        """Return MQMD and MQPMO by the core's plan; keep the MQMD if it also fits the messages that follow."""
-        plan = next_put(self.position, last=last, part=part)
-        md = st.md(
-            format_name=kind.format_name,
-            ccsid=kind.ccsid,
-            correl_id=kind.correl_id,
-            msg_type=kind.msg_type,
-            feedback=kind.feedback,
-            priority=self.settings.mqmd_priority,
-            persistence=self._persistence,
-            group_id=plan.group_id,
-            msg_seq_number=plan.msg_seq_number,
-            offset=plan.offset,
-            msg_flags=plan.msg_flags,
-        )
-        if kind.msg_type == mq.MQMT_REPORT:
-            self.owner.telemetry.abandoned(kind.feedback - mq.MQFB_APPL_FIRST)
-        if kind.properties:
-            options = st.PUT_NEW_MESSAGE | (mq.MQPMO_LOGICAL_ORDER if plan.logical_order else 0)
-            properties = dict(kind.properties)
-            if part is MessagePart.WHOLE and TRACEPARENT not in properties:
-                properties.update(self._context.as_properties())
-            return md, st.pmo(options, self._connection.message_handle(properties))
-        own_header = kind.format_name == mq.MQFMT_RF_HEADER_2
-        if part is not MessagePart.WHOLE or (own_header and context.in_header(bytes(md), data)):
-            # No trace context here. IBM's texts do not say whether a segment may have properties (2443 may apply; not tried on
-            # IBM MQ), and context that the application has set itself is not replaced.
-            return md, _IN_LOGICAL_ORDER if plan.logical_order else _IN_PHYSICAL_ORDER
-        if not plan.logical_order:
-            return md, self._in_physical_order
-        if not last and kind.correl_id == mq.MQCI_NONE and not own_header:
-            self._run[kind] = md
-        return md, self._in_logical_order
+        self._descriptors.carry(self.owner.telemetry.trace_context(span) if propagates else context.NONE)
 
     def _creating(self) -> MessageSpan:
         """Begin the span of a message; the message carries its context if propagation is on."""
         telemetry = self.owner.telemetry
         span = telemetry.messages.begin(self._anchor.msg_seq_number + self._ahead + 1, telemetry.context)
-        if self._connection.propagates or self._carrying != mq.MQHM_NONE:
+        if self._connection.propagates or self._descriptors.carries_context:
             self._carry(span)
         return span
 
@@ -420,15 +425,6 @@ class Putter:
             )
         return given or SEGMENT_BYTES
 
-    def _record(self) -> StatusRecord:
-        q_name, q_mgr_name = self._destination.resolved
-        return replace(
-            self.owner.record(self.position),
-            resolved_q_name=q_name,
-            resolved_q_mgr_name=q_mgr_name,
-            persistence=self._persistence,
-        )
-
     def _group_ended(self) -> None:
         self._persistence = self.settings.persistence
         self._destination.ended()
@@ -437,7 +433,7 @@ class Putter:
             # not here, because an MQOPEN can fail and the commit has already succeeded.
             self._pinned = False
             self.queue.close()
-        self._run.clear()
+        self._descriptors.of_run.clear()
 
     def _open(self) -> Queue:
         """Open the queue; for the rest of an interrupted group, open the instance that its beginning went to.

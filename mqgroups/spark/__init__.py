@@ -12,12 +12,15 @@
      data_source.py ──► sink                               write(rows): put, with a status record for each group
 
 If this package is installed, Spark finds the format by itself (module ``pyspark_ibmmq``); otherwise call ``register``. No other
-part of the package imports this one. README.md beside this file has the options and the guarantees.
+part of the package imports this one. docs/spark/start.md begins the documentation; docs/spark/options.md has the options.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+from mqgroups.spark.failures import cause
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,4 +33,24 @@ def register(spark: SparkSession) -> None:
     spark.dataSource.register(IbmMqDataSource)
 
 
-__all__ = ["register"]
+def is_written(options: Mapping[str, str]) -> bool:
+    """Whether a batch write was completed before, so that a program need not compute its rows again.
+
+    Args:
+        options: of ``df.write.format("ibmmq")``, with ``txnAppId`` and ``txnVersion``.
+
+    Raises:
+        SparkOptionError: an option is not valid, or one of these two is missing.
+        MQGroupsError: connecting failed, or the status queue cannot be used.
+    """
+    from mqgroups.batch.completion import completed_batch
+    from mqgroups.spark.connections import lent
+    from mqgroups.spark.options import repeatable_write
+
+    parsed, sink, number, status_queue = repeatable_write(options)
+    with lent(parsed.connection) as q_mgr:
+        completed = completed_batch(q_mgr, status_queue, sink, parsed.queue)
+    return completed is not None and completed >= number
+
+
+__all__ = ["cause", "is_written", "register"]

@@ -15,6 +15,7 @@ from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from mqgroups.spark.browse import WHOLE, BrowsedQueue, Got, Span
 from mqgroups.spark.connections import lent
 from mqgroups.spark.errors import GroupGone
+from mqgroups.spark.failures import rows_told_briefly, told_briefly
 from mqgroups.spark.filters import EVERYTHING, narrowed
 from mqgroups.spark.offsets import Planned, bundled
 from mqgroups.spark.options import SourceOptions
@@ -71,6 +72,7 @@ class GroupBatchReader(DataSourceReader):
         self._options = options
         self._wanted = EVERYTHING
 
+    @told_briefly
     def partitions(self) -> list[Bundle]:
         """Browse the queue for its groups. Spark calls this in one process, once for each plan."""
         options = self._options
@@ -78,6 +80,7 @@ class GroupBatchReader(DataSourceReader):
             # Without any partition Spark would make one itself.
             return bundles(list(self._planned(queue)), options) or [Bundle(())]
 
+    @rows_told_briefly
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
         """Yield the rows of one bundle."""
         return read_bundle(partition, self._options, self._wanted.span)

@@ -14,13 +14,17 @@ from __future__ import annotations
 
 import atexit
 import os
+import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import connection_of
+from mqgroups.errors import BindingMissing
 from mqgroups.mqi.secret import Secret
 from mqgroups.queue_manager import connect
+from mqgroups.spark.errors import ExecutorBindingMissing
 from mqgroups.spark.options import ConnectionOptions
 
 _idle: dict[tuple[int, ConnectionOptions], list[Connection]] = {}
@@ -32,6 +36,7 @@ def lent(options: ConnectionOptions) -> Iterator[Connection]:
 
     Raises:
         ConfigurationError: settings cannot be combined, or a secret cannot be read.
+        ExecutorBindingMissing: this is a task, and the MQ client library or its binding is missing.
         MQGroupsError: connecting failed.
     """
     idle = _idle.setdefault((os.getpid(), options), [])
@@ -49,6 +54,20 @@ def lent(options: ConnectionOptions) -> Iterator[Connection]:
 
 def connected(options: ConnectionOptions) -> Connection:
     """Return a new connection that the caller must close. Raises the same errors as ``lent``."""
+    try:
+        return _connected(options)
+    except BindingMissing as error:
+        if not _is_in_task():
+            raise
+        raise ExecutorBindingMissing(error.binding, error.problem, socket.gethostname()) from error
+
+
+def _is_in_task() -> bool:
+    pyspark = sys.modules.get("pyspark")
+    return pyspark is not None and pyspark.TaskContext.get() is not None
+
+
+def _connected(options: ConnectionOptions) -> Connection:
     q_mgr = connect(
         options.q_mgr_name,
         options.channel,

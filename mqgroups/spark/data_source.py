@@ -16,6 +16,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from mqgroups.errors import ConfigurationError
+from mqgroups.spark.failures import told_briefly
 from mqgroups.spark.options import SourceOptions, Use, sink_options, source_options
 from mqgroups.spark.rows import columns
 
@@ -28,10 +29,12 @@ class IbmMqDataSource(DataSource):
         """Return the name for ``format()``."""
         return "ibmmq"
 
+    @told_briefly
     def schema(self) -> str:
         """Return the columns of a read."""
         return _ddl(source_options(self.options, Use.READ))
 
+    @told_briefly
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader of a batch."""
         from mqgroups.spark.batch_source import FilteringBatchReader, GroupBatchReader
@@ -40,6 +43,7 @@ class IbmMqDataSource(DataSource):
         _check_schema(schema, options)
         return FilteringBatchReader(options) if options.push_filters else GroupBatchReader(options)
 
+    @told_briefly
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         """Return the reader of a stream."""
         from mqgroups.spark.stream_source import GroupStreamReader
@@ -48,12 +52,14 @@ class IbmMqDataSource(DataSource):
         _check_schema(schema, options)
         return GroupStreamReader(options)
 
+    @told_briefly
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Return the writer of a batch."""
         from mqgroups.spark.sink import GroupBatchWriter
 
         return GroupBatchWriter(schema, sink_options(self.options, Use.BATCH_WRITE), overwrite)
 
+    @told_briefly
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 - Spark's name
         """Return the writer of micro-batches."""
         from mqgroups.spark.sink import GroupStreamWriter

@@ -12,6 +12,7 @@
      └─ ManifestMissing         the list of a micro-batch's groups is not on the source's status queue
     EnvironmentFailure
      ├─ IdentityMissing         Spark does not name the task, query or batch
+     ├─ ExecutorBindingMissing  the MQ client library or its binding is missing where a task runs (also a BindingMissing)
      ├─ JavaMissing             no Java that Spark can use was found
      ├─ QueueReserved           another application has the source's queue open for input
      ├─ GroupGone               a planned group is no longer on the queue, or not complete
@@ -23,7 +24,7 @@ Spark shows them in a traceback of the Python worker. They can be pickled, and n
 
 from __future__ import annotations
 
-from mqgroups.errors import ApplicationError, ConfigurationError, EnvironmentFailure, StatusError
+from mqgroups.errors import ApplicationError, BindingMissing, ConfigurationError, EnvironmentFailure, StatusError
 
 
 class SparkOptionError(ConfigurationError):
@@ -63,6 +64,26 @@ class IdentityMissing(EnvironmentFailure):
             "in tasks of a streaming query or a batch job, on Spark 4.2 or later; Spark Connect has not been tried"
         )
         self.what = what
+
+
+class ExecutorBindingMissing(BindingMissing):
+    """The binding or the MQ client library cannot be loaded in a task.
+
+    Attributes:
+        binding, problem: as for ``BindingMissing``.
+        host: the executor's.
+    """
+
+    def __init__(self, binding: str, problem: str, host: str) -> None:
+        EnvironmentFailure.__init__(
+            self,
+            f"on the executor at {host}: {problem}. Executors do not have the driver's environment. Install the IBM MQ client "
+            "library and the binding there too, and set spark.executorEnv.LD_LIBRARY_PATH to the library's folder, as in "
+            "--conf spark.executorEnv.LD_LIBRARY_PATH=/opt/mqm/lib64; PYSPARK_PYTHON must name a Python that has the binding",
+        )
+        self.binding = binding
+        self.problem = problem
+        self.host = host
 
 
 class OffsetUnreadable(StatusError):

@@ -125,6 +125,11 @@ class Manifests:
         """Whether a group must not be planned, because it belongs to an earlier micro-batch."""
         return any(key in manifest.keys for manifest in self._manifests.values())
 
+    @property
+    def unfinished(self) -> int:
+        """How many groups may be on the queue although they are in a micro-batch."""
+        return sum(len(manifest.keys) for manifest in self._manifests.values())
+
     def groups(self, offset: Offset) -> tuple[Planned, ...]:
         """Return the groups of the micro-batch that ends at ``offset``, which must be known.
 

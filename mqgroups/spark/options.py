@@ -549,6 +549,20 @@ def _status_queue(queue: str) -> str:
         ) from error
 
 
+def repeatable_write(given: Mapping[str, str]) -> tuple[SinkOptions, str, int, str]:
+    """Return the options of a batch write that can be repeated, with its ``txnAppId``, ``txnVersion`` and ``statusQueue``.
+
+    Raises:
+        SparkOptionError: an option is not valid, or one of these is missing.
+    """
+    options = sink_options(given, Use.BATCH_WRITE)
+    if options.txn_app_id is None or options.txn_version is None or options.status_queue is None:
+        raise SparkOptionError(
+            "txnAppId", "it is required here, with txnVersion and statusQueue: they identify the write"
+        )
+    return options, options.txn_app_id, options.txn_version, options.status_queue
+
+
 def _parsed(given: Mapping[str, str], use: Use, side: Use) -> tuple[ConnectionOptions, dict[str, Any]]:
     """Return the values of all options of ``side``: those given, or the defaults. Only options for ``use`` may be given."""
     known = {option.name.lower(): option for option in OPTIONS}

@@ -63,7 +63,11 @@ class ReservedQueue(BrowsedQueue):
             raise
 
     def _walker_options(self) -> int:
-        return mq.MQOO_BROWSE | (mq.MQOO_INPUT_EXCLUSIVE if self._exclusive else mq.MQOO_INPUT_SHARED)
+        return mq.MQOO_BROWSE | mq.MQOO_INQUIRE | (mq.MQOO_INPUT_EXCLUSIVE if self._exclusive else mq.MQOO_INPUT_SHARED)
+
+    def depth(self) -> int:
+        """Return the number of physical messages on the queue: CURDEPTH. Raises MQIError."""
+        return int(self.again(lambda: self._walker.inquire(mq.MQIA_CURRENT_Q_DEPTH)))
 
     def check_apart(self, status_queue: str) -> None:
         """Raise ConfigurationError if this is the queue ``status_queue``, also by an alias."""

@@ -31,6 +31,7 @@ from mqgroups.batch.producer import BatchProducer, BatchSettings
 from mqgroups.core.unit_of_work import Every
 from mqgroups.spark.connections import lent
 from mqgroups.spark.errors import IdentityMissing, ModeRefused
+from mqgroups.spark.failures import told_briefly
 from mqgroups.spark.options import SinkOptions
 from mqgroups.spark.sink_rows import columns_of, groups_of
 from mqgroups.telemetry import logs
@@ -107,12 +108,11 @@ class _GroupWriter:
             producer = BatchProducer(q_mgr, settings)
             try:
                 if producer.is_completed():
+                    # The rows are not even taken, so Spark does not compute them, except what is before a shuffle.
                     extra = self._log_fields()
                     _log.info(
                         "batch %d of %s was completed earlier; nothing is put", batch.number, batch.sink, extra=extra
                     )
-                    for _ in rows:
-                        pass
                 else:
                     for group in groups_of(rows, self._columns, task.partitionId()):
                         groups += 1
@@ -152,10 +152,12 @@ class GroupBatchWriter(_GroupWriter, DataSourceArrowWriter):
         super().__init__(schema, options, overwrite)
         self._batch = Batch(options.txn_app_id or f"write-{self._run}", options.txn_version or 0)
 
+    @told_briefly
     def write(self, iterator: Iterator[RecordBatch]) -> PartitionWritten:
         """Put the groups of a task's rows."""
         return self._put(iterator, self._batch, _task())
 
+    @told_briefly
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Record that all groups are whole, and remove the records of the single groups."""
         self._complete(messages, None if self._options.txn_app_id else _MARK_OF_ONE_WRITE_EXPIRES_S)
@@ -169,12 +171,14 @@ class GroupBatchWriter(_GroupWriter, DataSourceArrowWriter):
 class GroupStreamWriter(_GroupWriter, DataSourceStreamArrowWriter):
     """Writes a micro-batch as message groups."""
 
+    @told_briefly
     def write(self, iterator: Iterator[RecordBatch]) -> PartitionWritten:
         """Put the groups of a task's rows."""
         task = _task()
         batch = Batch(_local_property(task, _QUERY_ID), int(_local_property(task, _BATCH_ID)))
         return self._put(iterator, batch, task)
 
+    @told_briefly
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803 - Spark's
         """Record that all groups of the micro-batch are whole, and remove the records of the single groups."""
         self._complete(messages)

@@ -33,6 +33,7 @@ from mqgroups.spark.arrivals import Arrivals
 from mqgroups.spark.batch_source import Bundle, bundles, read_bundle
 from mqgroups.spark.browse import Head
 from mqgroups.spark.connections import connected
+from mqgroups.spark.failures import rows_told_briefly, told_briefly
 from mqgroups.spark.manifest_queue import ManifestQueue
 from mqgroups.spark.manifests import Manifests
 from mqgroups.spark.offsets import Limits, Offset, Planned, admitted
@@ -59,6 +60,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # The number of messages of the last group, as a guess: groups often have the same size.
         self._messages = 1
 
+    @told_briefly
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return the offset at which a new query begins. Raises QueueReserved."""
         self._reserved()
@@ -68,11 +70,13 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return ``maxGroupsPerTrigger`` as Spark's limit on rows, which counts groups here."""
         return ReadMaxRows(self._options.max_groups_per_trigger)
 
+    @told_briefly
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """Note the groups that are on the queue; the query ends when it has read them."""
         _, _, arrivals = self._reserved()
         arrivals.find_all_and_close()
 
+    @told_briefly
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return the offset of the next micro-batch, or ``start`` if no group arrives within ``pollTimeoutMs``."""
         _, manifests, arrivals = self._reserved()
@@ -92,6 +96,22 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         arrivals.planned(planned.key for planned in groups)
         return following.to_json()
 
+    @told_briefly
+    def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """Return what waits, for the query's progress (``sources[0].latestOffset``); Spark asks after each ``latestOffset``.
+
+        ``depth``: messages on the queue, also of groups that are incomplete or being read; ``unfinished``: groups of
+        micro-batches that are not removed; ``waiting``: groups that were found and are in no micro-batch yet.
+        """
+        queue, manifests, arrivals = self._reserved()
+        return {
+            "queue": queue.name,
+            "depth": queue.depth(),
+            "unfinished": manifests.unfinished,
+            "waiting": arrivals.waiting,
+        }
+
+    @told_briefly
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Bundle]:
         """Return the bundles of the micro-batch that ends at ``end``; empty if it also begins there."""
         # When a query restarts with an unfinished micro-batch, Spark calls this first.
@@ -102,10 +122,12 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         manifests.learn(offset)
         return bundles(manifests.groups(offset), self._options)
 
+    @rows_told_briefly
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
         """Yield the rows of one bundle."""
         return read_bundle(partition, self._options)
 
+    @told_briefly
     def commit(self, end: dict[str, Any]) -> None:
         """Remove the groups up to ``end``."""
         self._remove(Offset.from_json(end))

@@ -18,7 +18,7 @@ from dataclasses import replace
 from mqgroups.connection.connection import Connection
 from mqgroups.core.group import AT_START, GroupPosition, on_fresh_handle
 from mqgroups.core.group_properties import NO_PROPERTIES, name_of
-from mqgroups.core.model import Role
+from mqgroups.core.model import Persistence, Role
 from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import CommitOutcome, Expectations, RestartAction, commit_outcome, restart_action
 from mqgroups.core.status import Checkpoint, Mark, RecordState, StatusRecord
@@ -147,29 +147,6 @@ class Owner:
         """The record of the last known commit."""
         return self._known.record
 
-    def record(self, position: GroupPosition) -> StatusRecord:
-        """Return the record of a group at ``position``; a producer adds the destination of its messages."""
-        note = self.unit.note
-        return StatusRecord(
-            role=self._expected.role,
-            name=self._expected.name,
-            state=RecordState.IN_GROUP,
-            owner_id=self._owner_id,
-            epoch=self.epoch,
-            unit_of_work=self.number,
-            queue=self._expected.queue,
-            group_id=position.group_id,
-            msg_seq_number=position.msg_seq_number,
-            offset=position.offset,
-            in_last_message=position.in_last_message,
-            suspect=note.suspect,
-            quarantine=note.quarantine,
-            q_mgr_identifier=self._expected.q_mgr_identifier,
-            checkpoint=note.checkpoint,
-            traceparent=self.telemetry.trace_context().traceparent,
-            properties=note.properties,
-        )
-
     # --- the open unit of work
 
     def count(self, data_bytes: int) -> None:
@@ -206,22 +183,65 @@ class Owner:
         """Replace the record that was found by one of this owner's, with the same contents if they are still needed."""
         own = self._known.record
         if own is None or not own.speaks:
-            own = replace(self.record(AT_START), state=RecordState.IDLE, unit_of_work=self.number - 1)
+            own = replace(self._record(AT_START, RecordState.IDLE), unit_of_work=self.number - 1)
         own = replace(own, owner_id=self._owner_id, epoch=self.epoch)
         self.keeper.stage(own)
         self._known = replace(self._known, ending=Ending(own, self.committed, 0))
 
-    def stage(self, record: StatusRecord) -> None:
-        """Put the record of a unit of work: ``IN_GROUP`` in the middle of a group, ``COMPLETED`` at its end."""
-        if record.state is RecordState.COMPLETED:
-            record = replace(record, suspect=None, quarantine=False, properties=NO_PROPERTIES)
-        goes_on = record.state is RecordState.IN_GROUP
-        self._known = replace(
-            self._known,
-            ending=Ending(record, position_of(record) if goes_on else AT_START, self.unit.messages, unit=self.unit),
-        )
+    def stage(
+        self,
+        position: GroupPosition,
+        *,
+        ended: bool,
+        resolved: tuple[str, str] = ("", ""),
+        persistence: Persistence = Persistence.PERSISTENT,
+    ) -> None:
+        """Put the record of a unit of work: ``IN_GROUP`` in the middle of a group, ``COMPLETED`` at its end.
+
+        Args:
+            position: in the group.
+            ended: whether the group ends there.
+            resolved: the queue and the queue manager that a producer's messages went to.
+            persistence: of a producer's messages.
+        """
+        record = self._record(position, RecordState.COMPLETED if ended else RecordState.IN_GROUP, resolved, persistence)
+        committed = AT_START if ended else position_of(record)
+        ending = Ending(record, committed, self.unit.messages, unit=self.unit)
+        self._known = Known(self._known.record, self._known.committed, ending)
         # After noting the commit: on a wrapped connection the application may commit at any moment.
         self.keeper.stage(record)
+
+    def _record(
+        self,
+        position: GroupPosition,
+        state: RecordState,
+        resolved: tuple[str, str] = ("", ""),
+        persistence: Persistence = Persistence.PERSISTENT,
+    ) -> StatusRecord:
+        expected, (checkpoint, suspect, quarantine, properties) = self._expected, self.unit.note
+        ended = state is RecordState.COMPLETED
+        return StatusRecord(
+            role=expected.role,
+            name=expected.name,
+            state=state,
+            owner_id=self._owner_id,
+            epoch=self.epoch,
+            unit_of_work=self.number,
+            queue=expected.queue,
+            group_id=position.group_id,
+            msg_seq_number=position.msg_seq_number,
+            offset=position.offset,
+            in_last_message=position.in_last_message,
+            suspect=None if ended else suspect,
+            quarantine=quarantine and not ended,
+            resolved_q_name=resolved[0],
+            resolved_q_mgr_name=resolved[1],
+            q_mgr_identifier=expected.q_mgr_identifier,
+            persistence=persistence,
+            checkpoint=checkpoint,
+            traceparent=self.telemetry.trace_context().traceparent,
+            properties=NO_PROPERTIES if ended else properties,
+        )
 
     @property
     def has_staged(self) -> bool:

@@ -51,6 +51,7 @@ class UnitsOfWork:
 
     Attributes:
         owners: the owners of the units of work. Logs and spans about all of them name the first one.
+        soonest: with fewer messages of an owner the unit of work is not ``due``, unless the application has asked for the end.
         redoing: whether a unit of work is being redone. Its messages are put synchronously.
         stopping: whether the application has asked for the end; set from any thread, or from a signal handler in any call.
     """
@@ -60,6 +61,7 @@ class UnitsOfWork:
         self._connection = connection
         self._every = every
         self._most_to_put = 0
+        self.soonest = 1
         self.owners: list[Owner] = []
         self.redoing = False
         self.stopping = False
@@ -85,6 +87,9 @@ class UnitsOfWork:
             self._every = capped(self._every, most, status_messages)
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
+        every = self._every
+        if len(self.owners) == 1 and every.messages is not None and every.bytes is None and every.seconds is None:
+            self.soonest = every.messages
         # Half of the room: how many messages the application will add for the next incoming one is known only afterwards.
         self._most_to_put = (most - status_messages) // 2
         self._begin()

@@ -2,7 +2,7 @@
 
 Each part (``parts/``) takes at most five minutes, tells from the first second what it does, and prints tables of its own. At the
 end there is one table of all figures, with their goals. In its full form the benchmark also writes that table, the load of the
-machine, and the tables of putting and getting over a slow line into ``docs/``, and three lines into the README.
+machine, and the tables of putting and getting over a slow line into ``docs/``, and its headlines into the README.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from tests.bench.parts import Bench
 from tests.bench.site import ROOT
 from tests.bench.tell import Tell
 
-MEASUREMENTS = ROOT / "docs" / "measurements.md"
-PERFORMANCE = ROOT / "docs" / "performance.md"
+MEASUREMENTS = ROOT / "docs" / "reference" / "measurements.md"
+PERFORMANCE = ROOT / "docs" / "how-to" / "performance.md"
 README = ROOT / "README.md"
 RUN_COLUMNS = ("part", "measured", "on", "load meanwhile")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-# The columns of the table; ``docs/measurements.md`` has the same.
+# The columns of the table; ``docs/reference/measurements.md`` has the same.
 COLUMNS = ("part", "what", "goal", "now", "met")
 
 

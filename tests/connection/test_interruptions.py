@@ -259,6 +259,24 @@ def test_a_group_in_which_a_call_was_interrupted_takes_nothing_more(owner, qmgr,
     assert is_whole(owner)
 
 
+def test_a_group_takes_nothing_more_if_the_call_was_interrupted_before_it_did_anything(owner, qmgr):
+    source, first = inspect.getsourcelines(OutgoingGroup.put)
+    line = first + next(number for number, text in enumerate(source) if "held = self._held" in text)
+    with owner.producer(qmgr, commit_every=100) as producer:
+        with pytest.raises(errors.GroupUsage, match="Leave its with block"), producer.group() as group:
+            group.put(THIS[0])
+            group.put(THIS[1])
+            with (
+                Interrupter([Point("KeyboardInterrupt", Place("put/group.py", line), 1)]),
+                pytest.raises(KeyboardInterrupt),
+            ):
+                group.put(THIS[2])
+            with pytest.raises(errors.GroupUsage, match="failed with a call that was interrupted"):
+                group.put(THIS[3])
+        assert put_until_done(producer) == 0
+    assert is_whole(owner)
+
+
 # --- where it begins, and where it ends
 
 

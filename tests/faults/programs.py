@@ -30,7 +30,10 @@ _FULL_WAIT_S = 0.2
 
 
 class PutProgram(Application):
-    """Puts groups. Its checkpoint is the number of the group and of the message in it, so it knows what is complete."""
+    """Puts groups. Its checkpoint is the number of the group and of the message in it, so it knows what is complete.
+
+    The messages in the middle of a group have no checkpoint, so that they are put like most messages are.
+    """
 
     owner = "put"
     bind: Bind = "group"
@@ -58,7 +61,8 @@ class PutProgram(Application):
             with producer.group() as group:
                 self.hand["group"] = group
                 for count, payload in enumerate(self._payloads[group.resume_from :], group.resume_from + 1):
-                    group.set_checkpoint([number, count])
+                    if count in (1, len(self._payloads)):
+                        group.set_checkpoint([number, count])
                     group.put(payload)
                     self._has_handled(count)
 

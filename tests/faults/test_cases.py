@@ -23,8 +23,8 @@ ZOMBIE = "zombie put/classic/plain stop@24"
 def interruption(level, connection):
     """Name a case: an interruption before the fourth message is put; the third is in the open unit of work."""
     source, first = inspect.getsourcelines(OutgoingGroup._put)
-    line = first + next(number for number, text in enumerate(source) if "putter.put(Unsent(" in text)
-    return f"interruption put/classic/plain {level} {connection} KeyboardInterrupt@put/group.py:{line}.4"
+    line = first + next(number for number, text in enumerate(source) if "putter.put((payload" in text)
+    return f"interruption put/classic/plain {level} {connection} KeyboardInterrupt@put/group.py:{line}.1"
 
 
 def run_case(case, *without):

@@ -102,7 +102,7 @@ class FailingPutter:
     owner = SimpleNamespace(committed=AT_START)
 
     def put(self, message):
-        raise KeyboardInterrupt(message.payload)
+        raise KeyboardInterrupt(message[0])
 
     def back_out(self, error):
         pass
@@ -110,13 +110,13 @@ class FailingPutter:
 
 def test_the_second_exception_may_come_in_what_handles_the_first():
     group = OutgoingGroup(FailingPutter(), Turn())  # type: ignore[arg-type]  # stands in for one
-    first = Point("SystemExit", _line_of(OutgoingGroup._put, "putter.put(Unsent("), 1)
+    first = Point("SystemExit", _line_of(OutgoingGroup._put, "putter.put((payload"), 1)
     with (
         Interrupter([first, Point("MemoryError", None, 1)]) as interrupter,
         pytest.raises(MemoryError) as raised,
     ):
         group.put(b"data", last=True)
-    assert raised.traceback[-3].name == "_put"
+    assert raised.traceback[-3].name == "_fail"
     assert interrupter.fired == 2
     assert isinstance(raised.value.__context__, SystemExit)
 

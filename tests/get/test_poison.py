@@ -6,7 +6,6 @@ BOTHRESH and BOQNAME are the queue's; the queue manager does nothing with them (
 from __future__ import annotations
 
 import contextlib
-import itertools
 import pickle
 
 import pytest
@@ -150,21 +149,31 @@ def test_quarantine_moves_the_rest_of_the_group_as_it_is_and_the_next_group_is_g
     assert poisoned.records("get") == []
 
 
-def test_a_quarantine_that_was_interrupted_goes_on(poisoned, backout_queue):
+@pytest.mark.parametrize("when", ["before the third message is moved", "after the commit of the second one"])
+def test_a_quarantine_that_was_interrupted_goes_on(poisoned, backout_queue, when):
+    # Only in the first case was the next message got before, and backed out.
     application = Application(poisoned, poison="quarantine", commit_every=1)
     qmgr = poisoned.connect()
-    put = connection_of(qmgr).binding.MQPUT
-    calls = itertools.count()
+    binding = connection_of(qmgr).binding
+    put, commit = binding.MQPUT, binding.MQCMIT
+    moved = []
 
-    def third_one_fails(hconn, hobj, md, pmo, data):
-        # The third message that is moved: status records are longer.
-        if len(data) == 1 and next(calls) == 2:
+    def fails_at_the_third(hconn, hobj, md, pmo, data):
+        # Status records are longer.
+        moved.extend([data] if len(data) == 1 else [])
+        if len(moved) == 3:
             raise KeyboardInterrupt
         return put(hconn, hobj, md, pmo, data)
 
+    def fails_after_the_second(hconn):
+        answer = commit(hconn)
+        if len(moved) == 2 and when.startswith("after"):
+            raise KeyboardInterrupt
+        return answer
+
     with pytest.raises(errors.PoisonMessage):
         Application(poisoned).run()
-    poisoned.doctor(qmgr, MQPUT=third_one_fails)
+    poisoned.doctor(qmgr, MQPUT=fails_at_the_third, MQCMIT=fails_after_the_second)
     with pytest.raises(KeyboardInterrupt):
         list(next(iter(poisoned.consumer(qmgr, commit_every=1, poison="quarantine"))))
     qmgr.close()

@@ -11,7 +11,15 @@ import pytest
 
 from mqgroups.errors import ConfigurationError, MQGroupsError, NotAuthorised
 from mqgroups.spark.connections import close_idle, lent
-from mqgroups.spark.errors import AmbiguousMessage, GroupGone, QueueReserved, SparkOptionError
+from mqgroups.spark.errors import (
+    AmbiguousMessage,
+    ExecutorBindingMissing,
+    GroupGone,
+    ManifestMissing,
+    ManifestUnreadable,
+    QueueReserved,
+    SparkOptionError,
+)
 from mqgroups.spark.options import ConnectionOptions
 
 
@@ -98,6 +106,9 @@ def test_a_wrong_password_is_refused_without_being_shown(options):
     "error",
     [
         SparkOptionError("queue", "it is required"),
+        ExecutorBindingMissing("pymqi", "it is not there", "worker-7"),
+        ManifestMissing("MQGROUPS.SOURCE.ORDERS", "0" * 32, 1, 2),
+        ManifestUnreadable("MQGROUPS.SOURCE.ORDERS", b"M" * 24, "version 3"),
         QueueReserved("ORDERS", 20),
         GroupGone("ORDERS", "GQ", 3, 7),
         AmbiguousMessage("ORDERS", "MQ"),

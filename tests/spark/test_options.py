@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import mqgroups.spark
 from mqgroups.core.model import Persistence
 from mqgroups.spark.errors import SparkOptionError
 from mqgroups.spark.options import (
@@ -118,7 +117,7 @@ def test_the_table_for_the_documentation_has_every_option_once():
 
 
 def test_the_documentation_has_this_table():
-    text = (Path(mqgroups.spark.__file__).parent / "README.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "spark-options.md").read_text(encoding="utf-8")
     between = text.partition("<!-- options -->\n")[2].partition("<!-- /options -->")[0]
     assert between == markdown(), (
         "python -c 'from mqgroups.spark.options import markdown; print(markdown())' is the table"

@@ -13,6 +13,7 @@ import pytest
 import mqgroups.spark
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mqi
+from mqgroups.spark.errors import SparkOptionError
 from tests.fix_mqi import OK
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
@@ -110,6 +111,27 @@ def test_a_job_that_is_run_again_writes_nothing_twice(spark, target):
     write(spark.createDataFrame(rows("C"), SCHEMA).coalesce(1), target, **{**job, "txnVersion": "4"})
     assert target.groups() == groups("A", "B", "C")
     assert records(target) == [("high-water mark", 4)]
+
+
+def test_a_program_can_ask_whether_a_write_was_completed(spark, target):
+    job = {**target.options, "txnAppId": target.sink}
+    # There is no status queue yet.
+    assert not mqgroups.spark.is_written({**job, "txnVersion": "3", "statusQueue": "MQGROUPS.SHARED.NONE"})
+    assert not mqgroups.spark.is_written({**job, "txnVersion": "3"})
+    write(spark.createDataFrame(rows("A"), SCHEMA).coalesce(1), target, txnAppId=target.sink, txnVersion="3")
+    found = [mqgroups.spark.is_written({**job, "txnVersion": number}) for number in ("2", "3", "4")]
+    assert found == [True, True, False]
+    with pytest.raises(SparkOptionError, match=r"txnAppId .* required here"):
+        mqgroups.spark.is_written(target.options)
+
+
+def test_a_job_that_is_run_again_does_not_take_its_rows(spark, target):
+    job = {"txnAppId": target.sink, "txnVersion": "3"}
+    write(spark.createDataFrame(rows("A"), SCHEMA).coalesce(1), target, **job)
+    value = "IF(id > 1900000, raise_error('all rows are computed'), 'x') AS value"
+    endless = spark.range(0, 2_000_000, 1, 1).selectExpr("'B' AS group_key", "id AS msg_seq_number", value)
+    write(endless, target, **job)
+    assert target.groups() == groups("A")
 
 
 def test_two_writes_without_a_name_are_two_batches(spark, target):
@@ -352,7 +374,7 @@ def test_a_checkpoint_that_is_deleted_makes_another_query(target, files):
 def test_the_example_of_the_readme_writes_groups_once(spark, owner, monkeypatch, capsys):
     example = Path(__file__).parents[2] / "examples" / "spark_write.py"
     code = example.read_text(encoding="utf-8").partition("import SparkSession\n\n")[2].partition("print")[0]
-    assert code in (Path(mqgroups.spark.__file__).parent / "README.md").read_text(encoding="utf-8")
+    assert code in (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
     monkeypatch.setattr(sys, "argv", [str(example), "1"])
     for _ in range(2):
         runpy.run_path(str(example), run_name="__main__")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import runpy
@@ -11,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-import mqgroups.spark
 from mqgroups.mqi import constants as mqi
+from mqgroups.spark import cause
 from tests.fix_mqi import OK, wait_until
 from tests.fix_properties import MessageHandle
 
@@ -264,7 +265,7 @@ def test_a_worker_keeps_its_connection(owner, batch, count_calls):
 def test_the_example_of_the_readme_reads_a_queue_into_files(spark, owner, mq, tmp_path, monkeypatch, capfd):
     example = Path(__file__).parents[2] / "examples" / "spark_read.py"
     code = example.read_text(encoding="utf-8").partition("import SparkSession\n\n")[2]
-    assert code in (Path(mqgroups.spark.__file__).parent / "README.md").read_text(encoding="utf-8")
+    assert code in (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
     monkeypatch.setattr(sys, "argv", [str(example), str(tmp_path)])
     for rows in (["a1", "a2"], ["b1"]):
         with owner.producer(queue="ORDERS") as producer, producer.group() as group:
@@ -274,6 +275,21 @@ def test_the_example_of_the_readme_reads_a_queue_into_files(spark, owner, mq, tm
     texts = spark.read.parquet(f"{tmp_path}/orders").orderBy("text").collect()
     assert [(row.text, row.msg_seq_number) for row in texts] == [("a1", 1), ("a2", 2), ("b1", 1)]
     assert "|    2|" in capfd.readouterr().out
+
+
+def test_the_example_of_progress_tells_what_was_read_and_what_waits(spark, owner, tmp_path, monkeypatch, capfd):
+    example = Path(__file__).parents[2] / "examples" / "spark_watch.py"
+    monkeypatch.setattr(sys, "argv", [str(example), str(tmp_path)])
+    with owner.producer(queue="ORDERS") as producer:
+        for rows in (["a1", "a2"], ["bb1"]):
+            with producer.group() as group:
+                for row in rows:
+                    group.put(row)
+    runpy.run_path(str(example), run_name="__main__")
+    assert (
+        "micro-batch 0: {'groups': 2, 'messages': 3, 'bytes': 7}; the queue: "
+        "{'queue': 'ORDERS', 'depth': 3, 'unfinished': 2, 'waiting': 0}"
+    ) in capfd.readouterr().out
 
 
 # --- stream read
@@ -411,6 +427,34 @@ def test_an_offset_of_another_version_is_refused(owner, stream):
     offset.write_text(re.sub('"v": ?2', '"v": 1', offset.read_text()))
     (stream.checkpoint / "offsets" / ".0.crc").unlink(missing_ok=True)
     assert "OffsetUnreadable" in error_of(lambda: stream.start().awaitTermination(120))
+
+
+def test_a_status_queue_that_was_emptied_stops_the_query(owner, stream):
+    owner.put_raw_group([b"a1"])
+    stream.run(eagerCommit="false")
+    handle = owner.eye.open(f"MQGROUPS.SOURCE.{owner.queue}", mqi.MQOO_INPUT_SHARED)
+    assert handle.get().code == OK
+    handle.close()
+    said = error_of(lambda: stream.start().awaitTermination(120))
+    assert "ManifestMissing: manifest " in said
+    assert f"is not on status queue MQGROUPS.SOURCE.{owner.queue}" in said
+    # Spark's own frames, and one of the package.
+    assert said.count("mqgroups/spark/") == 1
+    assert cause(said).startswith("ManifestMissing: manifest ")
+    assert owner.data() == [b"a1"]
+
+
+def test_the_progress_tells_what_waits(owner, stream):
+    for name in (b"a", b"b", b"c"):
+        owner.put_raw_group([name + b"1", name + b"2"])
+    query = stream.start(maxGroupsPerTrigger="1")
+    assert query.awaitTermination(120)
+    told = [json.loads(progress.sources[0].latestOffset) for progress in query.recentProgress if progress.numInputRows]
+    assert [(each["queue"], each["depth"], each["unfinished"], each["waiting"]) for each in told] == [
+        (owner.queue, 6, 1, 2),
+        (owner.queue, 4, 1, 1),
+        (owner.queue, 2, 1, 0),
+    ]
 
 
 def test_without_eager_commit_the_last_micro_batch_stays_until_there_is_more(owner, stream):

@@ -8,7 +8,6 @@ cluster mode, ``spark-submit --deploy-mode cluster`` runs the program ``mqgroups
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from mqgroups.errors import MQGroupsError
 from mqgroups.spark import register
+from mqgroups.spark.failures import cause
 from mqgroups.spark.java import java_home
 from mqgroups.spark.pipeline.config import PipelineConfig
 from mqgroups.spark.pipeline.errors import QueryFailed
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 # How often ``wait`` checks whether to stop.
 _LOOK_S = 0.25
-# The last line of a Python traceback in Spark's message.
-_RAISED = re.compile(r"^(?:[\w.]*\.)?([A-Z]\w+): (.+)$", re.MULTILINE)
 _DEFAULTS = {"spark.sql.session.timeZone": "UTC", "spark.ui.showConsoleProgress": "false"}
 
 
@@ -157,14 +155,7 @@ class RunningPipeline:
             failure = self._failures[-1] if self._failures else None
             if isinstance(failure, MQGroupsError):
                 raise failure from error
-            raise QueryFailed(f"Spark ended the query. {cause(str(failure or error))}") from error
-
-
-def cause(text: str) -> str:
-    """Return the Python exception in Spark's message, or the message's first line if it has none."""
-    python = text.partition("Traceback (most recent call last)")[2]
-    raised = _RAISED.findall(python.partition("\n\tat ")[0])
-    return ": ".join(raised[-1]) if raised else (text.strip().splitlines() or ["Spark gave no reason"])[0]
+            raise QueryFailed(f"Spark ended the query. {cause(failure or error)}") from error
 
 
 def write_report(config: PipelineConfig) -> Reported | None:

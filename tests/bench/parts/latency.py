@@ -13,7 +13,7 @@ from tests.bench.site import ROOT
 from tests.bench.slow_put import ASYNC, FASTSTREAM, FEWEST, RAW, SEGMENTED, SYNC
 
 TITLE = "putting and getting over a slow line"
-PLOT = ROOT / "docs" / "latency.svg"
+PLOT = ROOT / "docs" / "_static" / "latency.svg"
 # Seconds for putting and for getting at each latency.
 _PUT_S, _GET_S = 20, 30
 _FROM_THE_FASTEST = (

@@ -1,4 +1,4 @@
-"""Spark killed: ``python -m tests.faults.spark.campaign [--short] [--seed N] [--json FILE] [--case SEED] [--zombie]``.
+"""Spark killed: ``python -m tests.faults.spark.campaign [--short] [--seed N] [--json FILE] [--case SEED]``.
 
 A case is one query, drawn from its seed: groups come to its input queue, the query is started from its checkpoint, and killed
 at a point of the protocol (``points.py``) or after some number of MQI calls, again and again; in between single processes of
@@ -6,8 +6,10 @@ Python are killed, and connections lost. Then it is left to finish, and the inde
 the output queue, each row once and in order, the input queue empty, one high-water mark on the sink's status queue, and on the
 source's status queue what the checkpoint names.
 
-The full form ends with a zombie: an executor of a local cluster is stopped in the middle of a group, given up by Spark and
-replaced, and then goes on. Exit code 1 if anything was not as it should be; ``--case`` runs the case of a failure again.
+The full form also runs queries on a standalone cluster (``examples/pipeline/cluster.py``; ``--cluster``: these alone), whose
+executors and workers are killed at the points of their tasks. It ends with a zombie (``--zombie``): an executor of a local
+cluster is stopped in the middle of a group, given up by Spark and replaced, and then goes on. Exit code 1 if anything was not
+as it should be; ``--case`` runs the case of a failure again.
 """
 
 from __future__ import annotations
@@ -16,36 +18,32 @@ import argparse
 import itertools
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 from rich.console import Console
 from rich.table import Table
 
+from examples.pipeline.cluster import SparkCluster
 from mqgroups.embedded import EmbeddedQueueManager, Fault
 from mqgroups.spark.java import java_home
 from tests.faults.application import MODEL
 from tests.faults.reader import Reader
+from tests.faults.spark.cases import ZOMBIE, Case, Start, cases_of, cases_on_cluster, zombie
 from tests.faults.spark.look import wrong_with_manifests, wrong_with_output, wrong_with_status
 from tests.faults.spark.points import (
     DRIVER,
     PAUSE,
     POINTS,
     WHOM,
-    Kill,
-    Point,
     is_java,
     kill_session,
-    pause,
     session_members,
 )
 from tests.faults.spark.points import kill as send
@@ -54,57 +52,10 @@ from tests.faults.spark.watched import JOB_VARIABLE, RESUME
 ROOT = Path(__file__).parents[3]
 MQSC = f"DEFINE QMODEL({MODEL}) DEFTYPE(PERMDYN) DEFPSIST(YES) SHARE DEFSOPT(SHARED) REPLACE\n"
 AT_RANDOM = "after some MQI calls"
-ZOMBIE = "an executor that is paused, replaced, and goes on"
 MESSAGES = 10
 _LONGEST_START_S = 300
 _LOOK_EVERY_S = 0.01
-_CONF = {
-    "spark.master": "local[2,4]",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-}
-_CLUSTER = {
-    "spark.master": "local-cluster[2,1,1024]",
-    "spark.executor.memory": "512m",
-    "spark.network.timeout": "10s",
-    "spark.network.timeoutInterval": "1s",
-    "spark.executor.heartbeatInterval": "1s",
-}
-
-
-@dataclass(frozen=True)
-class Start:
-    """One start of a query.
-
-    Attributes:
-        groups: how many groups come to the input queue before.
-        kills: armed in it; what kills the driver waits until the others are done.
-        calls: the whole session is killed when the queue manager has had so many calls; 0 for never.
-        drop: the connection that makes this call, counted from the start, is lost; 0 for none.
-    """
-
-    groups: int
-    kills: tuple[Kill, ...] = ()
-    calls: int = 0
-    drop: int = 0
-
-    @property
-    def ends_driver(self) -> bool:
-        """Whether the driver is to be killed."""
-        return bool(self.calls) or any(kill.whom in DRIVER for kill in self.kills)
-
-
-@dataclass(frozen=True)
-class Case:
-    """One query and what is done to it."""
-
-    seed: int
-    starts: tuple[Start, ...]
-    eager: bool = True
-    conf: dict[str, str] = field(default_factory=lambda: _CONF)
+_CASES_ON_CLUSTER = 6
 
 
 @dataclass
@@ -128,34 +79,6 @@ class Result:
         self.wrong += other.wrong
 
 
-def cases_of(seed: int, cases: int, starts: int, processes: int) -> Iterator[Case]:
-    """Yield cases with so many starts each, each of which has processes killed before the driver is; all points in turn."""
-    draw = random.Random(seed)
-    ends = _in_turn(draw, [*POINTS, None, None, None])
-    within = _in_turn(draw, POINTS)
-    for number in range(cases):
-        done = tuple(_drawn_start(draw, next(ends), [next(within) for _ in range(processes)]) for _ in range(starts))
-        yield Case(seed * 1000 + number, done, eager=number % 2 == 0)
-
-
-_T = TypeVar("_T")
-
-
-def _in_turn(draw: random.Random, all_of_them: Sequence[_T]) -> Iterator[_T]:
-    """Yield each of them once in a random order, and again in another one."""
-    while True:
-        yield from draw.sample(all_of_them, len(all_of_them))
-
-
-def _drawn_start(draw: random.Random, end: Point | None, within: Sequence[Point]) -> Start:
-    kills = [point.drawn(draw, "process") for point in within]
-    if end is not None:
-        kills.append(end.drawn(draw, draw.choice(DRIVER)))
-    calls = 0 if end is not None else draw.randint(100, 1500)
-    drop = draw.randint(1, 500) if draw.random() < 0.3 else 0
-    return Start(3 + len(within), tuple(kills), calls, drop)
-
-
 class Machine:
     """A queue manager, the reader on it, and what Spark's processes need to know."""
 
@@ -170,6 +93,15 @@ class Machine:
         self.numbers = itertools.count(1)
         self.sessions: list[int] = []
         self._java_home = java_home()
+        self._cluster: SparkCluster | None = None
+
+    def cluster(self) -> SparkCluster:
+        """Return the cluster, started if this is the first query on it, with a worker for each one that was killed."""
+        if self._cluster is None:
+            self._cluster = SparkCluster(self.directory / "cluster")
+            self._cluster.__enter__()
+        self._cluster.replace_ended()
+        return self._cluster
 
     def environment(self, job: Path) -> dict[str, str]:
         """Return the variables of a driver and of its workers."""
@@ -193,6 +125,8 @@ class Machine:
         """End the queue manager and what is left of Spark."""
         for session in self.sessions:
             kill_session(session)
+        if self._cluster is not None:
+            self._cluster.stop()
         self.reader.close()
         self.qmgr.stop()
 
@@ -247,7 +181,7 @@ class Query:
         file = self._directory / f"{number}.json"
         environment = self._machine.environment(file)
         job = {
-            "conf": self._case.conf | {f"spark.executorEnv.{name}": value for name, value in environment.items()},
+            "conf": self._conf(environment),
             "source": {
                 **connection,
                 "queue": self._in,
@@ -264,6 +198,11 @@ class Query:
         }
         file.write_text(json.dumps(job))
         return file, fired
+
+    def _conf(self, environment: dict[str, str]) -> dict[str, str]:
+        if self._case.on_cluster:
+            return self._case.conf | self._machine.cluster().settings(environment)
+        return self._case.conf | {f"spark.executorEnv.{name}": value for name, value in environment.items()}
 
     def _start(self, number: int, start: Start, *, eager: bool) -> None:
         """Start the query, and wait for its end."""
@@ -326,6 +265,8 @@ class Query:
             if awaited and (fired / "paused").exists():
                 awaited = False
                 self._go_on_as_a_zombie(fired, deadline_s)
+            if self._case.on_cluster:
+                self._machine.cluster()
             time.sleep(_LOOK_EVERY_S)
         return False
 
@@ -363,11 +304,6 @@ class Query:
             wrong.append(f"{len(left)} messages left on the input queue")
 
 
-def zombie(seed: int) -> Case:
-    """Return the case of an executor that is paused in the middle of a group."""
-    return Case(seed, (Start(1, (pause(ZOMBIE),)),), conf=_CLUSTER)
-
-
 def _report(console: Console, total: Result, title: str) -> None:
     table = Table(title=title)
     for column in ("point", *WHOM, PAUSE, "not reached"):
@@ -395,11 +331,15 @@ def main() -> int:
     parser.add_argument("--zombie", action="store_true", help="only the zombie")
     parser.add_argument("--case", type=int, help="run the case of this seed again")
     parser.add_argument("--json", type=Path, default=Path("build/faults-spark.json"), help="where the figures go")
+    parser.add_argument("--cluster", action="store_true", help="only the queries on a standalone cluster")
     arguments = parser.parse_args()
     number, starts, processes = (2, 1, 6) if arguments.short else (6, 3, 6)
-    number = 0 if arguments.zombie else arguments.cases or number
+    number = 0 if arguments.zombie or arguments.cluster else arguments.cases or number
     cases = list(cases_of(arguments.seed, number, starts, processes))
-    if arguments.zombie or not arguments.short:
+    if arguments.cluster or not (arguments.zombie or arguments.short):
+        on_cluster = arguments.cases if arguments.cluster and arguments.cases else _CASES_ON_CLUSTER
+        cases += cases_on_cluster(arguments.seed, on_cluster, starts=1, kills=10)
+    if arguments.zombie or not (arguments.cluster or arguments.short):
         cases.append(zombie(arguments.seed))
     if arguments.case is not None:
         cases = [case for case in cases if case.seed == arguments.case]

@@ -2,7 +2,8 @@
 
 A *phase* is what a method of source or sink does in one process; a point lies at its beginning, at its end, or before or after
 its n-th call of a verb on a queue. ``whom``: the whole session of the driver, as when its machine goes; the driver's JVM
-alone, whose Python processes notice when they notice; or the process that has come there.
+alone, whose Python processes notice when they notice; or the process that has come there. On a cluster: the executor's JVM
+above that process, or the worker above the executor, with which all its executors end.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DRIVER = ("session", "jvm")
-WHOM = (*DRIVER, "process")
+ON_CLUSTER = ("executor", "worker")
+WHOM = (*DRIVER, "process", *ON_CLUSTER)
 PAUSE = "pause"
 
 
@@ -92,6 +94,10 @@ POINTS = (
 )
 
 
+# What tasks do, and executors therefore.
+POINTS_OF_TASKS = tuple(point for point in POINTS if point.phase in ("read", "write"))
+
+
 def pause(point: str) -> Kill:
     """Return what stops an executor in the middle of its second unit of work."""
     return Kill(point, "write", "after", "MQPUT", "out", 3, PAUSE)
@@ -145,10 +151,13 @@ def kill_session(session: int) -> None:
 
 
 def kill_as_told(whom: str) -> None:
-    """Kill whom a kill says, in one of the driver's processes."""
+    """Kill whom a kill says, in a process of the driver or, for those of a cluster, of a task."""
     session = os.getsid(0)
     if whom == "session":
         kill_session(session)
+    elif whom in ON_CLUSTER:
+        executor = processes_above()[-1]
+        kill(executor if whom == "executor" else next(ancestors(executor)))
     elif whom == "jvm":
         # The oldest is the driver's; executors of a local cluster are JVMs as well.
         kill(min(pid for pid in session_members(session) if is_java(pid)))

@@ -1,0 +1,56 @@
+"""Settings of Sphinx. ``make docs`` runs it on build/docs/source, which tools/docs_source.py puts together."""
+
+import os
+import sys
+import tomllib
+from pathlib import Path
+
+from pygments.lexers.special import TextLexer
+from sphinx.highlighting import lexers
+
+ROOT = Path(os.environ["MQGROUPS_DOCS_ROOT"])
+sys.path.insert(0, str(ROOT))
+
+project = "mqgroups"
+copyright = "mqgroups contributors. IBM MQ is a trademark of IBM; this project is not affiliated with it"
+release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+lexers["mqsc"] = TextLexer()  # Pygments does not know MQSC
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+]
+myst_enable_extensions = ["attrs_block"]
+myst_heading_anchors = 4
+
+autodoc_class_signature = "mixed"
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+autoclass_content = "both"
+napoleon_numpy_docstring = False
+python_display_short_literal_types = True
+python_maximum_signature_line_length = 100
+copybutton_exclude = ".linenos, .gp, .go"
+
+html_theme = "furo"
+html_title = f"mqgroups {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+# The diagrams are drawn in the reader's browser, by the site's own copy of Mermaid.
+html_js_files = ["mermaid.min.js", "diagrams.js"]
+html_show_sourcelink = False
+html_copy_source = False
+html_baseurl = os.environ.get("MQGROUPS_SITE_URL", "")
+html_theme_options = (
+    {
+        "source_repository": os.environ.get("MQGROUPS_REPOSITORY_URL", ""),
+        "source_branch": "main",
+        "source_directory": "docs/",
+    }
+    if os.environ.get("MQGROUPS_REPOSITORY_URL")
+    else {}
+)

@@ -1,0 +1,110 @@
+"""How failures reach a user of Spark: a short traceback around the sentence of the error, and that sentence alone.
+
+Spark puts the traceback of its Python worker into the text of its own exception. The errors of this package say what was found
+and what to do, so the methods that Spark calls leave out the package's frames (``told_briefly``); the log has them at level
+DEBUG. Nothing can be put before Spark's text. For that, a program asks ``cause``.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from mqgroups.errors import MQGroupsError
+
+_log = logging.getLogger("mqgroups.spark")
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+# The last line of a Python traceback in Spark's message: the class of the error, and its text.
+_RAISED = re.compile(r"^(?:[\w.]*\.)?([A-Z]\w+): (.+)$", re.MULTILINE)
+# What Spark puts behind that traceback.
+_AFTER_PYTHON = re.compile(r"\n\tat |\s+SQLSTATE: |\nJVM stacktrace:|\n=== Streaming Query")
+# What Spark says if it has no traceback of a worker to show, and what that means.
+_KNOWN = {
+    r"terminated with exception:\s+SQLSTATE|EOFException|Python worker exited unexpectedly|SocketException": (
+        "a Python process of Spark ended without an error: it was killed, or had no memory left. Nothing is lost; start the "
+        "query or job again"
+    ),
+    r"Python worker failed to connect back|PYTHON_WORKER_FAILED": (
+        "Spark could not start its Python processes. PYSPARK_PYTHON must name a Python that has mqgroups, pyspark and pyarrow, "
+        "on the driver and on each executor"
+    ),
+    r"(?i)DATA_SOURCE_NOT_FOUND.*ibmmq": (
+        "Spark does not know format 'ibmmq'. Install mqgroups for the driver's Python (PYSPARK_DRIVER_PYTHON), or call "
+        "mqgroups.spark.register(spark) in each session"
+    ),
+    r"DATA_SOURCE_PUSHDOWN_DISABLED": (
+        "option pushFilters needs the setting spark.sql.python.filterPushdown.enabled=true"
+    ),
+    r"CONCURRENT_QUERY|CONCURRENT_STREAM_LOG_UPDATE": (
+        "another query uses the same checkpoint. Stop it, or use another checkpoint"
+    ),
+}
+_NO_MODULE = re.compile(r"ModuleNotFoundError: (No module named '(?:mqgroups|pymqi|ibmmq)[\w.]*')")
+
+
+def told_briefly(method: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Return a method that raises errors of the package without the frames below it."""
+
+    @wraps(method)
+    def briefly(*arguments: _P.args, **named: _P.kwargs) -> _T:
+        try:
+            return method(*arguments, **named)
+        except MQGroupsError as error:
+            raise _without_frames(error) from None
+
+    return briefly
+
+
+def rows_told_briefly(method: Callable[_P, Iterator[_T]]) -> Callable[_P, Iterator[_T]]:
+    """Do the same for a method that yields."""
+
+    @wraps(method)
+    def briefly(*arguments: _P.args, **named: _P.kwargs) -> Iterator[_T]:
+        try:
+            yield from method(*arguments, **named)
+        except MQGroupsError as error:
+            raise _without_frames(error) from None
+
+    return briefly
+
+
+def _without_frames(error: MQGroupsError) -> MQGroupsError:
+    _log.debug("%s", error, exc_info=error)
+    return error.with_traceback(None)
+
+
+def cause(error: BaseException | str) -> str:
+    """Return one sentence for an exception of Spark: the class and text of the Python error in it, and what to do.
+
+    Args:
+        error: raised by an action, ``save()``, ``start()`` or ``awaitTermination()``; or its text.
+    """
+    text = error if isinstance(error, str) else _text(error)
+    python = _AFTER_PYTHON.split(text.partition("Traceback (most recent call last)")[2], 1)[0]
+    no_module = _NO_MODULE.search(python)
+    if no_module:
+        return (
+            f"{no_module[1]}: the Python that Spark started does not have the package. PYSPARK_PYTHON must name one that has it, "
+            "on the driver and on each executor"
+        )
+    raised = _RAISED.findall(python)
+    if raised:
+        return ": ".join(raised[-1])
+    for pattern, words in _KNOWN.items():
+        if re.search(pattern, text):
+            return words
+    return (text.strip().splitlines() or ["Spark gave no reason"])[0]
+
+
+def _text(error: BaseException) -> str:
+    if isinstance(error, MQGroupsError):
+        return f"Traceback (most recent call last):\n{type(error).__name__}: {error}"
+    try:
+        return str(error)
+    except Exception:  # PySpark asks the JVM for the text; the JVM may be gone
+        return repr(error)

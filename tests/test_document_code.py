@@ -1,0 +1,354 @@
+"""The code of the documents: programs run as printed, commands have the options that they are given, definitions load.
+
+A page's Python blocks are one program, run from top to bottom on an embedded queue manager. ``GIVEN`` has what such a page takes
+for granted, and what stands for its ``...``. Blocks that need a queue manager of somebody else's are compiled only; ``COMPILED``
+says why.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+import pytest
+
+from mqgroups.cli.main import main
+from mqgroups.embedded import STANDARD_MQSC, EmbeddedQueueManager
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENTS = sorted(
+    path
+    for path in ROOT.rglob("*.md")
+    if not any(part.startswith((".", "build")) for part in path.relative_to(ROOT).parts)
+)
+BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+INDENTED = re.compile(r"(?<=\n\n)((?: {4}[^\n]*\n|\n(?= {4}))+)")
+PUT_ONE = {"        ...": "        group.put(b'1')"}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a page takes for granted: code before its first block, texts that stand for others, and what it prints."""
+
+    before: str = "import os, mqgroups\nqmgr = mqgroups.connect('QM1')\n"
+    instead: dict[str, str] = field(default_factory=dict)
+    after: str = ""
+    prints: str | None = None
+
+
+ORDERS = """
+import os, mqgroups
+qmgr = mqgroups.connect("QM1")
+rows = [f"order {number}" for number in range(1, 1001)]
+def put_orders():
+    with qmgr.group_producer("ORDERS", name="GIVEN.BY.TEST") as producer, producer.group() as group:
+        for row in rows[group.resume_from:]:
+            group.put(row)
+"""
+GIVEN = {
+    "README.md": Given(before="", prints="".join(f"{number} order {number}\n" for number in range(1, 1001))),
+    "docs/how-to/asyncio.md": Given(
+        """
+rows = [f"order {number}" for number in range(1, 1001)]
+handled = []
+async def handle(data):
+    handled.append(data.decode())
+""",
+        instead={
+            '"QM1", "DEV.APP.SVRCONN", "localhost(1414)", user="app", password=password': '"QM1"',
+            'name="ORDERS.SINK"': 'name="ORDERS.SINK", wait_s=0',
+        },
+        after="assert handled == rows\n",
+    ),
+    "docs/how-to/databases.md": Given(
+        ORDERS + "put_orders()\norders = rows\n",
+        after="""
+assert database.execute("SELECT count(*) FROM invoice").fetchone() == (1000,)
+texts = []
+with qmgr.group_consumer("INVOICES", name="CHECK", wait_s=0) as consumer:
+    for group in consumer:
+        texts.append([message.text for message in group])
+assert texts == [orders, orders]
+""",
+    ),
+    "docs/how-to/files.md": Given(
+        ORDERS + "put_orders()\nimport tempfile, pathlib\ndirectory = tempfile.mkdtemp()\n",
+        instead={'"/var/orders"': "directory", "commit_every=100": "commit_every=100, wait_s=0"},
+        after="""
+(file,) = pathlib.Path(directory).iterdir()
+assert file.read_text().splitlines() == rows
+""",
+    ),
+    "docs/how-to/from-status-queues.md": Given(ORDERS),
+    "docs/how-to/group-properties.md": Given(
+        ORDERS
+        + """
+invoice = bytes.upper
+producer = mqgroups.connect("QM1").group_producer("ORDERS", name="PROPERTIES")
+consumer = mqgroups.connect("QM1").group_consumer("ORDERS", name="PROPERTIES", wait_s=0)
+with qmgr.group_producer("DEV.QUEUE.1", name="CUSTOMERS") as customers:
+    with customers.group(name="c7", properties={"customer": 7}) as group:
+        group.put("order")
+pipe = mqgroups.connect("QM1").group_pipe("DEV.QUEUE.1", "INVOICES", name="INVOICING", wait_s=0)
+""",
+        after="""
+assert expected == 1200
+with qmgr.group_consumer("INVOICES", name="CHECK", wait_s=0) as check:
+    for group in check:
+        assert (group.name, group.properties["customer"]) == ("c7", 7)
+        print([message.data for message in group])
+""",
+        prints="[b'ORDER']\n",
+    ),
+    "docs/how-to/performance.md": Given(),
+    "docs/how-to/progress.md": Given(
+        ORDERS,
+        instead={
+            "qmgr.group_consumer(": "consumer = qmgr.group_consumer(",
+            "on_progress=committed)": "on_progress=committed, commit_every=500, wait_s=0)",
+            "        ...": "        with producer.group(name='today') as group:\n            for row in rows: group.put(row)",
+            "{progress.rate:.0f} messages/s": "at some rate",
+        },
+        after="for group in consumer: print(len(list(group)))",
+        prints="today 500 at some rate\ntoday 1000 at some rate\n1000\n",
+    ),
+    "docs/how-to/stopping.md": Given(
+        ORDERS
+        + """
+import signal
+put_orders()
+def handle(data):
+    if data == b"order 500":
+        os.kill(os.getpid(), signal.SIGTERM)
+""",
+        instead={'"QM1", "DEV.APP.SVRCONN", "localhost(1414)", user="app", password=password': '"QM1"'},
+        after="""
+assert stopping.signal == signal.SIGTERM
+with mqgroups.connect("QM1") as qmgr, qmgr.group_consumer("ORDERS", name="ORDERS.SINK", wait_s=0) as consumer:
+    print([(group.resume_from, len(list(group))) for group in consumer])
+""",
+        prints="[(500, 500)]\n",
+    ),
+    "docs/how-to/using.md": Given(
+        ORDERS.replace("GIVEN.BY.TEST", "MORE.ORDERS")
+        + """
+handle = lambda *_: None
+invoice = bytes.upper
+file = open("effects", "w")
+consumers = qmgr.group_consumer
+qmgr.group_consumer = lambda *a, **k: consumers(*a, wait_s=0, **k)
+pipes = qmgr.group_pipe
+qmgr.group_pipe = lambda *a, **k: pipes(*a, wait_s=0, **k)
+""",
+        instead={
+            # The blocks of the page are parts of a program: a hook belongs before the loop, a checkpoint into it.
+            "@consumer.before_commit": "@(lambda hook: hook(None))",
+            "group.set_checkpoint": "(lambda value: None)",
+        },
+    ),
+    "docs/how-to/values.md": Given(
+        ORDERS
+        + """
+consumers = qmgr.group_consumer
+qmgr.group_consumer = lambda *a, **k: consumers(*a, wait_s=0, **k)
+handle = print
+""",
+        prints="{'order': 815, 'lines': [1, 2, 3]}\n",
+    ),
+    "docs/how-to/workers.md": Given(
+        # Each worker is a process that imports the program, so only its first process puts.
+        f"""
+if __name__ == "__main__":
+{ORDERS.replace(chr(10), chr(10) + "    ")}
+    put_orders()
+import functools, mqgroups, threading
+def stop_after(groups, workers):
+    while sum(worker.groups for worker in workers.status()) < groups:
+        threading.Event().wait(0.01)
+    workers.stop()
+""",
+        instead={
+            ', "DEV.APP.SVRCONN", "localhost(1414)")': ")",
+            "        workers.run()": "        threading.Thread(target=stop_after, args=(1, workers)).start()\n"
+            "        assert workers.run()",
+        },
+    ),
+    "docs/how-to/wrapping.md": Given(
+        "import mqgroups, pymqi\nqueue_manager = pymqi.QueueManager(None)\nqueue_manager.connect('QM1')\n",
+        {"    ...": "    pass"},
+    ),
+    "docs/how-to/zos.md": Given(),
+    "docs/reference/messages.md": Given(
+        ORDERS
+        + """
+row = rows[0]
+open("large.bin", "wb").write(bytes(3_000_000))
+producer = qmgr.group_producer("ORDERS", name="MESSAGES")
+group = producer.group()
+""",
+        after="group.put(b'the end', last=True) if False else group.abandon(1, 'enough')\nproducer.close()\n",
+    ),
+    "recipes/clusters.md": Given(
+        ORDERS, PUT_ONE | {"complete_groups_only=True) as consumer:\n    ...": "wait_s=0) as consumer:\n    pass"}
+    ),
+}
+COMPILED = {
+    "CONTRIBUTING.md": "tests of this project, which have its fixtures",
+    "docs/how-to/installing.md": "the address of a queue manager of the reader's",
+    "docs/tutorial/developer-container.md": "IBM's container",
+    "docs/tutorial/first-group.md": "run by a test of its own, below",
+    "mqgroups/embedded/README.md": "kills and disturbs queue managers that other tests kill and disturb",
+    "docs/spark/start.md": "the programs of examples/, which tests/spark runs and compares with it",
+    "mqgroups/testing/README.md": "tests/testing runs its examples",
+    "recipes/security.md": "TLS, which the embedded queue manager does not have",
+    "tests/README.md": "lines with fixtures of this project",
+}
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def blocks(path: Path, language: str) -> list[str]:
+    """Return the fenced blocks of a language, without the indentation of the list that they are in."""
+    found = []
+    for indent, tag, code in BLOCK.findall(path.read_text(encoding="utf-8")):
+        if tag == language:
+            found.append(re.sub(f"^{indent}", "", code, flags=re.MULTILINE))
+    return found
+
+
+WITH_PYTHON = [path for path in DOCUMENTS if blocks(path, "python")]
+PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+ENVIRONMENT = {**os.environ, "PATH": PATH, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore::ResourceWarning"}
+ON_QUEUE_MANAGER = [sys.executable, "-m", "mqgroups", "embedded", "exec", "--"]
+
+
+def test_each_page_with_python_is_run_or_has_a_reason():
+    assert {name(path) for path in WITH_PYTHON} == GIVEN.keys() | COMPILED.keys()
+    assert not GIVEN.keys() & COMPILED.keys()
+
+
+@pytest.mark.parametrize("path", [path for path in WITH_PYTHON if name(path) in COMPILED], ids=name)
+def test_python_that_is_not_run_is_python(path):
+    for code in blocks(path, "python"):
+        compile(code.replace("\n@each_call(least=25, most=40)\n", ""), name(path), "exec")
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("page", GIVEN)
+def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
+    given = GIVEN[page]
+    code = "\n".join(blocks(ROOT / page, "python"))
+    for written, instead in given.instead.items():
+        assert written in code
+        code = code.replace(written, instead)
+    (tmp_path / "program.py").write_text(f"{given.before}\n{code}\n{given.after}")
+    command = [*ON_QUEUE_MANAGER, sys.executable, "program.py"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert given.prints is None or done.stdout == given.prints
+
+
+@pytest.mark.embedded
+def test_the_tutorial_can_be_followed_and_prints_what_it_says(tmp_path):
+    page = ROOT / "docs" / "tutorial" / "first-group.md"
+    programs = blocks(page, "python")
+    for file, code in zip(("load.py", "read.py"), programs, strict=True):
+        (tmp_path / file).write_text(code)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "mqgroups").write_text(f'#!/bin/sh\nexec {sys.executable} -m mqgroups "$@"\n')
+    (tmp_path / "bin" / "mqgroups").chmod(0o755)
+    environment = {**ENVIRONMENT, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{PATH}"}
+    for session in blocks(page, "console"):
+        for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", session, re.MULTILINE):
+            done = subprocess.run(
+                ["sh", "-c", command],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+            assert done.stderr == ""
+            assert expected in ("", done.stdout)
+            if command.endswith("owners"):
+                assert "2 owners: 2 clean" in done.stdout
+            if "recover" in command:
+                assert "interrupted" in done.stdout
+                assert "1200" in done.stdout.replace(",", "")
+
+
+def commands(path: Path) -> list[str]:
+    """Return the commands ``mqgroups ...`` and ``make ...`` in the code of a document."""
+    text = path.read_text(encoding="utf-8")
+    code = [code for _, tag, code in BLOCK.findall(text) if tag in ("sh", "console")]
+    code += INDENTED.findall(BLOCK.sub("", text))
+    if path.name != "CHANGELOG.md":  # it names what is gone, too
+        code += re.findall(r"`([^`\n]+)`", BLOCK.sub("", text))
+    joined = re.sub(r"\\\n\s*", " ", "\n".join(code))
+    lines = [re.sub(r"^\s*(\$ )?((\w+=\S*|\w+=\"\$\(.*?\)\") )*", "", line) for line in joined.splitlines()]
+    # Three blanks begin what is said about a command.
+    return [re.split(r"\s{3,}", line)[0].strip() for line in lines if line.startswith(("mqgroups ", "make "))]
+
+
+def words_of(command: str) -> list[str]:
+    """Return the words of the first command in a line of shell."""
+    lexer = shlex.shlex(command.replace("…", "x"), posix=True, punctuation_chars=";|&")
+    lexer.whitespace_split = True
+    return list(itertools.takewhile(lambda word: not set(word) <= set(";|&"), lexer))
+
+
+COMMANDS = sorted({(name(path), command) for path in DOCUMENTS for command in commands(path)})
+
+
+def test_commands_are_found():
+    assert len(COMMANDS) > 60
+
+
+@pytest.mark.parametrize(("document", "command"), COMMANDS)
+def test_a_command_has_the_options_that_it_is_given(document, command):
+    words = words_of(command)
+    if words[0] == "make":
+        targets = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert {word for word in words[1:] if re.fullmatch("[a-z-]+", word)} <= set(targets)
+        return
+    found: click.Command = main
+    context = click.Context(main, info_name="mqgroups")
+    words = words[1:]
+    while isinstance(found, click.Group) and words and not words[0].startswith("-"):
+        found = found.commands[words.pop(0)]
+        context = click.Context(found, parent=context)
+    try:
+        found.make_parser(context).parse_args(list(words))
+    except click.BadOptionUsage:  # a sentence that names an option leaves its argument out
+        found.make_parser(context).parse_args([*words, "1"])
+
+
+@pytest.mark.embedded
+def test_definitions_load(tmp_path):
+    found = [code for path in DOCUMENTS for code in blocks(path, "mqsc")]
+    assert found
+    (tmp_path / "found.mqsc").write_text("\n".join(found))
+    with EmbeddedQueueManager("QM1", mqsc=[STANDARD_MQSC, tmp_path / "found.mqsc"]) as q_mgr:
+        assert q_mgr.is_running
+
+
+def test_data_can_be_read():
+    for path in DOCUMENTS:
+        for code in blocks(path, "toml"):
+            tomllib.loads(code)
+        for code in blocks(path, "json"):
+            json.loads(code)

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Builds the documentation site into build/docs/site. A broken link, a page without a place and any warning of Sphinx fail.
+# The first run fetches what builds it into build/docs; later ones need no network.
+#
+#   PYTHON                    the interpreter, python3 unless told
+#   MQGROUPS_REPOSITORY_URL   where links lead that leave the site; without it they are plain text
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+PYTHON=${PYTHON:-python3}
+MERMAID=mermaid@11.12.0
+HOME_OF_TOOLS=build/docs/tools
+SOURCE=build/docs/source
+SITE=build/docs/site
+
+# The extra docs, and what the package itself imports: some pages are made from it.
+wanted=$("$PYTHON" - <<'END'
+import sys, tomllib
+
+project = tomllib.load(open("pyproject.toml", "rb"))["project"]
+extras = project["optional-dependencies"]
+print(*project["dependencies"], *(line for extra in ("docs", "cli", "embedded", "testing") for line in extras[extra]), sep="\n")
+END
+)
+if [[ ! -f $HOME_OF_TOOLS/made || $(<"$HOME_OF_TOOLS/made") != "$wanted" ]]; then
+    rm -rf "$HOME_OF_TOOLS"
+    "$PYTHON" -m venv "$HOME_OF_TOOLS"
+    "$HOME_OF_TOOLS/bin/python" -m pip --disable-pip-version-check --quiet install --requirement <(echo "$wanted")
+    printf '%s\n' "$wanted" >"$HOME_OF_TOOLS/made"
+fi
+if [[ ! -f build/docs/mermaid/$MERMAID ]]; then
+    command -v npm >/dev/null || {
+        echo "docs: npm is missing; it fetches $MERMAID, which draws the diagrams. On Debian and Ubuntu: apt-get install npm" >&2
+        exit 1
+    }
+    rm -rf build/docs/mermaid
+    mkdir -p build/docs/mermaid
+    (cd build/docs/mermaid && npm pack --silent "$MERMAID" >/dev/null && tar -xzf mermaid-*.tgz && touch "$MERMAID")
+fi
+"$HOME_OF_TOOLS/bin/python" tools/docs_source.py "$SOURCE"
+cp build/docs/mermaid/package/dist/mermaid.min.js "$SOURCE/_static/"
+rm -rf "$SITE"
+MQGROUPS_DOCS_ROOT=$PWD "$HOME_OF_TOOLS/bin/python" -m sphinx --builder html --fail-on-warning --keep-going --quiet "$SOURCE" "$SITE"
+echo "$SITE/index.html"

@@ -1,0 +1,105 @@
+"""Put the source of the documentation site together: docs/, documents from elsewhere, pages made from the code.
+
+    python tools/docs_source.py build/docs/source
+
+A document stays where its readers in the repository look for it, beside the code that it describes; docs/site.toml gives it a
+place in the site too. Links lead to these places. A link to something that has no place there leads into the repository, if its
+address is known (MQGROUPS_REPOSITORY_URL), and is plain text otherwise.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import shutil
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+HOME = "README.md"
+PICTURES = "docs/_static/"
+_LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])+)\]\(([^)\s]+)\)")
+# Code keeps its text: fenced, indented after an empty line, or in a line.
+_CODE = re.compile(r"^( *)```.*?^\1```$|(?<=\n\n)(?: {4}[^\n]*\n)+|`[^`\n]+`(?!\])", re.MULTILINE | re.DOTALL)
+
+
+class LinkLost(Exception):
+    """A link leads nowhere, or a page has no place."""
+
+
+def write(target: Path) -> None:
+    """Write the source into an empty directory. Raises LinkLost."""
+    sys.path.insert(0, str(ROOT))
+    from tools import site_pages
+
+    site = tomllib.loads((DOCS / "site.toml").read_text())
+    places: dict[str, str] = {
+        f"docs/{path.relative_to(DOCS)}": path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")
+    }
+    places |= site["documents"]
+    texts = {place: linked((ROOT / source).read_text(), source, places) for source, place in places.items()}
+    texts |= site_pages.pages()
+    listed = {page for pages in site["parts"].values() for page in pages}
+    if unplaced := sorted(texts.keys() - {HOME} - listed):
+        raise LinkLost(
+            f"docs/site.toml has no place for {', '.join(unplaced)}: write each into the part that it belongs to"
+        )
+    if missing := sorted(listed - texts.keys()):
+        raise LinkLost(f"docs/site.toml has a place for {', '.join(missing)}, which does not exist")
+    shutil.rmtree(target, ignore_errors=True)
+    for place, text in texts.items():
+        (target / place).parent.mkdir(parents=True, exist_ok=True)
+        (target / place).write_text(text)
+    (target / HOME).rename(target / "index.md")
+    with (target / "index.md").open("a") as file:
+        for part, pages in site["parts"].items():
+            names = "\n".join(page.removesuffix(".md") for page in pages)
+            file.write(f"\n```{{toctree}}\n:caption: {part}\n:hidden:\n\n{names}\n```\n")
+    shutil.copyfile(DOCS / "conf.py", target / "conf.py")
+    shutil.copytree(DOCS / "_static", target / "_static")
+
+
+def linked(text: str, source: str, places: Mapping[str, str]) -> str:
+    """Return a document with its links leading to places of the site."""
+    parts, at = [], 0
+    for code in _CODE.finditer(text):
+        parts += [_LINK.sub(lambda link: _link(link, source, places), text[at : code.start()]), _diagram(code[0])]
+        at = code.end()
+    return "".join([*parts, _LINK.sub(lambda link: _link(link, source, places), text[at:])])
+
+
+def _diagram(code: str) -> str:
+    """Return a diagram as what docs/_static/diagrams.js draws, and any other code as it is."""
+    if not code.startswith("```mermaid\n"):
+        return code
+    text = html.escape(code.removeprefix("```mermaid\n").removesuffix("```"))
+    return f'```{{raw}} html\n<pre class="mermaid">\n{text}</pre>\n```'
+
+
+def _link(link: re.Match[str], source: str, places: Mapping[str, str]) -> str:
+    label, to = link[1], link[2]
+    if to.startswith(("http://", "https://", "#")):
+        return link[0]
+    where, _, anchor = to.partition("#")
+    anchor = f"#{anchor}" if anchor else ""
+    target = os.path.normpath(Path(source).parent / where)
+    if target in places:
+        place = "index.md" if places[target] == HOME else places[target]
+        return f"[{label}]({os.path.relpath(place, Path(places[source]).parent)}{anchor})"
+    if not (ROOT / target).exists():
+        raise LinkLost(f"{source}: {to} leads nowhere")
+    if target.startswith(PICTURES):
+        return f"[{label}]({os.path.relpath(Path(target).relative_to('docs'), Path(places[source]).parent)})"
+    repository = os.environ.get("MQGROUPS_REPOSITORY_URL")
+    return f"[{label}]({repository}/blob/main/{target}{anchor})" if repository else label
+
+
+if __name__ == "__main__":
+    try:
+        write(Path(sys.argv[1]))
+    except LinkLost as error:
+        sys.exit(f"docs: {error}")
