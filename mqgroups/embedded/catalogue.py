@@ -152,7 +152,7 @@ class Catalogue:
                 MQRC_UNKNOWN_OBJECT_NAME or MQRCCF_LIKE_OBJECT_WRONG_TYPE (of ``like``), MQRCCF_ATTR_VALUE_ERROR.
         """
         if not OBJECT_NAME.fullmatch(name):
-            raise CatalogueError(pcf.MQRCCF_OBJECT_NAME_ERROR, f"{name!r} is no legal object name")
+            raise CatalogueError(pcf.MQRCCF_OBJECT_NAME_ERROR, f"{name!r} is not a legal object name")
         existing = self._objects.get(name)
         if existing is not None and existing.type != kind:
             raise CatalogueError(pcf.MQRCCF_OBJECT_WRONG_TYPE, f"{name} exists as a {TYPE_NAMES[existing.type]}")
@@ -163,7 +163,7 @@ class Catalogue:
             model = self._objects.get(like)
             if model is None or model.type != kind:
                 reason = mq.MQRC_UNKNOWN_OBJECT_NAME if model is None else pcf.MQRCCF_LIKE_OBJECT_WRONG_TYPE
-                raise CatalogueError(reason, f"there is no {TYPE_NAMES[kind]} {like} to be like")
+                raise CatalogueError(reason, f"LIKE: there is no {TYPE_NAMES[kind]} {like}")
             merged.update(model.values)
         merged.update(self._checked(kind, values))
         if isinstance(existing, Queue):

@@ -49,7 +49,7 @@ class ClusterView(Protocol):
         """
 
     def addressed(self, name: str, q_mgr_name: str) -> Target:
-        """Return where a message goes that no application opened a queue for: a report, or a message that is forwarded.
+        """Return the target of a message for which no application opened a queue: a report, or a forwarded message.
 
         Raises:
             Failed: the reason why there is no such queue.

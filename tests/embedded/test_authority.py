@@ -142,7 +142,7 @@ def test_an_empty_specific_record_hides_a_generic_one(authorities):
 
 def test_all_is_all_but_create():
     assert meant_by("QUEUE", ["ALL"]) == applicable("QUEUE") - {"CRT"}
-    with pytest.raises(ValueError, match="CONNECT is no authority for OBJTYPE"):
+    with pytest.raises(ValueError, match="CONNECT is not an authority for OBJTYPE"):
         meant_by("QUEUE", ["CONNECT"])
 
 
@@ -439,10 +439,10 @@ def test_records_are_displayed(grant, mqsc):
     ("command", "problem"),
     [
         ("SET AUTHREC PROFILE(A) OBJTYPE(QUEUE) AUTHADD(GET)", "one of PRINCIPAL and GROUP is needed"),
-        ("SET AUTHREC PROFILE(A) OBJTYPE(THING) PRINCIPAL(B) AUTHADD(GET)", "OBJTYPE.THING. is none of"),
+        ("SET AUTHREC PROFILE(A) OBJTYPE(THING) PRINCIPAL(B) AUTHADD(GET)", "OBJTYPE.THING. is not one of"),
         ("SET AUTHREC OBJTYPE(QUEUE) PRINCIPAL(B) AUTHADD(GET)", "PROFILE is needed"),
         ("SET AUTHREC PROFILE(A) OBJTYPE(QUEUE) PRINCIPAL(B)", "AUTHADD or AUTHRMV is needed"),
-        ("SET AUTHREC PROFILE(A) OBJTYPE(QUEUE) PRINCIPAL(B) AUTHADD(CONNECT)", "CONNECT is no authority"),
+        ("SET AUTHREC PROFILE(A) OBJTYPE(QUEUE) PRINCIPAL(B) AUTHADD(CONNECT)", "CONNECT is not an authority"),
         ("DELETE AUTHREC PROFILE(A) OBJTYPE(QUEUE) PRINCIPAL(B)", "there is no record"),
     ],
 )

@@ -54,7 +54,7 @@ def test_channels_have_the_defaults_of_mqsc(file):
         ("cluster = ", "Invalid value"),
         ('cluster = "C"', r"there is no \[\[queue_manager\]\]"),
         ("[[queue_manager]]\nname = 'A'", "the cluster is None"),
-        ('cluster = "C"\n[[queue_manager]]\nname = "NO BLANKS"', "no legal name"),
+        ('cluster = "C"\n[[queue_manager]]\nname = "NO BLANKS"', "not a legal name"),
         (TWO + 'lissen = "x"', "lissen is unknown"),
         (TWO + 'listen = "1414"', "not HOST:PORT"),
         (TWO + "data = 1", "not a path"),

@@ -161,7 +161,7 @@ def record_key(command: Command) -> RecordKey:
     given = command.parameters
     object_type = given.get("OBJTYPE", "")
     if object_type not in OBJECT_TYPES:
-        raise refused(command, f"OBJTYPE({object_type}) is none of {', '.join(OBJECT_TYPES)}")
+        raise refused(command, f"OBJTYPE({object_type}) is not one of {', '.join(OBJECT_TYPES)}")
     entities = [Entity(kind, given[kind]) for kind in ("PRINCIPAL", "GROUP") if given.get(kind)]
     if len(entities) != 1:
         raise refused(command, "one of PRINCIPAL and GROUP is needed")

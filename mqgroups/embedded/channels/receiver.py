@@ -155,7 +155,7 @@ class Receiver:
         return [message]
 
     def _here(self, name: str) -> Target:
-        """Return where a message goes that came over a channel for a local queue of this name; raises Failed."""
+        """Return the target of a message that came over a channel, for a local queue of this name; raises Failed."""
         if isinstance(self._q_mgr.catalogue.get(name), Definition):
             return self._q_mgr.cluster.addressed(name, "")
         return local_target(self._q_mgr.catalogue, self._q_mgr.name, name)
@@ -170,7 +170,7 @@ class Receiver:
             q_mgr_name = self._cluster.choose(item.queue_name, arrived=True, without=self._q_mgr.name)
         except Failed:
             return []
-        _log.info("a message for %s goes on to %s", item.queue_name, q_mgr_name)
+        _log.info("a message for %s is forwarded to %s", item.queue_name, q_mgr_name)
         target = self._q_mgr.cluster.addressed(item.queue_name, q_mgr_name)
         md = MessageDescriptor(item.md.pack(2))
         md.expiry = item.expiry

@@ -131,7 +131,7 @@ def _of_remote_queue(
 
 
 def addressed(q_mgr: QueueManager, members: Members, name: str, q_mgr_name: str) -> Target:
-    """Return where a message goes that no application opened a queue for.
+    """Return the target of a message for which no application opened a queue: a report, or a forwarded message.
 
     Raises:
         Failed: the reason why there is no such queue.

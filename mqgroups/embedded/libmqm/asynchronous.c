@@ -1,4 +1,4 @@
-/* Asynchronous puts: the client makes the identifiers and fills in what it knows, sends the message, and goes on. */
+/* Asynchronous puts: the client makes the identifiers, fills in the fields that it knows, sends the message, and continues. */
 #include "asynchronous.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #define PMO_MSG_HANDLES 160
 #define PMO_MSG_HANDLES_LENGTH 20 /* with Action */
 
-/* With any other option a put waits. */
+/* A put with any other option waits. */
 #define SIMPLE                                                                                                           \
     (MQPMO_SYNCPOINT | MQPMO_NO_SYNCPOINT | MQPMO_DEFAULT_CONTEXT | MQPMO_NEW_MSG_ID | MQPMO_NEW_CORREL_ID |            \
      MQPMO_FAIL_IF_QUIESCING | MQPMO_LOGICAL_ORDER | MQPMO_ASYNC_RESPONSE | MQPMO_RESOLVE_LOCAL_Q)
@@ -26,7 +26,7 @@
 
 void asynchronous_destroy(struct asynchronous *asynchronous) { free(asynchronous->outputs); }
 
-/* Where the handle is among the outputs, or belongs. */
+/* The index of the handle among the outputs, or the index where it belongs. */
 static size_t place_of(const struct asynchronous *asynchronous, MQHOBJ hobj) {
     size_t low = 0, high = asynchronous->count;
     while (low < high) {
@@ -53,7 +53,7 @@ void asynchronous_opened(struct asynchronous *asynchronous, MQHOBJ hobj, MQLONG 
         size_t capacity = asynchronous->capacity == 0 ? 8 : 2 * asynchronous->capacity;
         struct output *grown = realloc(asynchronous->outputs, capacity * sizeof *grown);
         if (grown == NULL) {
-            /* Its puts will wait. */
+            /* Puts with this handle will wait. */
             return;
         }
         asynchronous->outputs = grown;
@@ -100,7 +100,7 @@ bool asynchronous_is_eligible(const struct asynchronous *asynchronous, MQHOBJ ho
            is_unset(pmo, PMO_MSG_HANDLES, PMO_MSG_HANDLES_LENGTH);
 }
 
-/* Ask for identifiers when there are none left. A queue manager that gives none, or what is none, is not believed. */
+/* Ask for identifiers if none are left. False if the wire failed, or the answer is malformed. */
 static bool have_identifiers(struct asynchronous *asynchronous, struct wire *wire, PMQLONG comp, PMQLONG reason) {
     if (asynchronous->left > 0) {
         return true;
@@ -157,7 +157,7 @@ bool asynchronous_put(struct asynchronous *asynchronous, struct wire *wire, MQHO
             take_identifier(asynchronous, fields + offsets[i]);
         }
     }
-    /* They are made. */
+    /* The identifiers are made now. */
     options &= ~(MQPMO_NEW_MSG_ID | MQPMO_NEW_CORREL_ID);
     memcpy((uint8_t *)&sent_pmo + PMO_OPTIONS, &options, sizeof options);
     if (!post_ASYNC_PUT(wire, hobj, bytes(&sent_md, md.length), bytes(&sent_pmo, pmo.length), data)) {

@@ -111,8 +111,8 @@ def _check_owner(path: Path) -> None:
     is_own = status.st_uid in (os.geteuid(), 0) and not stat.S_ISLNK(status.st_mode)
     if not is_own or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise BuildError(
-            f"{path} is not used: it has to belong to this user and to be writable by nobody else. Remove it or change its "
-            "owner and mode, or name another directory in MQGROUPS_CACHE"
+            f"{path} is not used: it has to belong to this user, and nobody else may write to it. Remove it, change its owner "
+            "and mode, or name another directory in MQGROUPS_CACHE"
         )
 
 

@@ -1,4 +1,4 @@
-/* The client configuration file, mqclient.ini: where it is, and the one attribute of it that is honoured here. */
+/* The client configuration file, mqclient.ini: where it is, and its only attribute that is used here. */
 #include "configuration.h"
 
 #include <stdio.h>
@@ -8,8 +8,8 @@
 
 #define DATA_DIRECTORY "/var/mqm"
 
-/* Open the first there is of what MQCLNTCF names, mqclient.ini in the working directory, in IBM MQ's data directory and in the
- * home directory (IBM MQ, topic q016850); NULL if there is none. */
+/* Open the first of these files that exists: the one that MQCLNTCF names, then mqclient.ini in the working directory, in IBM
+ * MQ's data directory and in the home directory (IBM MQ, topic q016850). NULL if there is none. */
 static FILE *open_configuration(void) {
     const char *named = getenv("MQCLNTCF");
     if (named != NULL) {

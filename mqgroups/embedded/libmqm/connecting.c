@@ -1,4 +1,4 @@
-/* MQCONN, MQCONNX, MQDISC: where the queue manager is, and how a connection to it begins. */
+/* MQCONN, MQCONNX, MQDISC: finding the queue manager, and the first call of a connection. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "marshal.h"
 #include "security.h"
 
-/* Offsets of MQCD, which programs fill themselves; it is only ever a pointer in the headers. */
+/* Offsets of MQCD. Programs fill it themselves; the headers only have a pointer to it. */
 #define CD_CHANNEL_NAME 0
 #define CD_VERSION 20
 #define CD_TRANSPORT_TYPE 28
@@ -28,7 +28,7 @@ struct address {
     char connections[265];
 };
 
-/* Take channel and connection name out of the environment variable MQSERVER: CHANNEL/TCP/host(port). */
+/* Read channel and connection name from the environment variable MQSERVER: CHANNEL/TCP/host(port). */
 static bool address_of_mqserver(struct address *address) {
     const char *text = getenv("MQSERVER");
     if (text == NULL) {
@@ -44,7 +44,7 @@ static bool address_of_cd(struct address *address, const uint8_t *cd) {
     memcpy(&version, cd + CD_VERSION, sizeof version);
     memcpy(&transport, cd + CD_TRANSPORT_TYPE, sizeof transport);
     struct blob channel = name((const char *)cd + CD_CHANNEL_NAME, 20);
-    /* The long field came with version 2. */
+    /* The long field exists from version 2 on. */
     struct blob connections = version >= 2 ? name((const char *)cd + CD_CONNECTION_NAME, 264)
                                            : name((const char *)cd + CD_SHORT_CONNECTION_NAME, 20);
     snprintf(address->channel, sizeof address->channel, "%.*s", (int)channel.length, (const char *)channel.data);
@@ -53,8 +53,8 @@ static bool address_of_cd(struct address *address, const uint8_t *cd) {
     return transport == TRANSPORT_TCP && connections.length > 0;
 }
 
-/* Connect to the first that answers of `host(port),host(port)`; the port is 1414 where none is given. Returns
- * MQRC_HOST_NOT_AVAILABLE when nobody does, and `unreadable` if there is no name among them that can be read. */
+/* Connect to the first address of `host(port),host(port)` that answers; the default port is 1414. Returns
+ * MQRC_HOST_NOT_AVAILABLE if none answers, and `unreadable` if no address is well-formed. */
 static MQLONG connect_to(struct wire *wire, const char *connections, MQLONG unreadable) {
     char list[265];
     snprintf(list, sizeof list, "%s", connections);
@@ -92,12 +92,12 @@ static void credentials(const MQCNO *cno, struct blob *user, struct blob *passwo
     }
 }
 
-/* The handshake on a wire that is connected; false if that broke. */
+/* The handshake on a connected wire; false if the wire failed. */
 static bool introduce(struct wire *wire, const char *q_mgr_name, const char *channel, MQCNO *cno, int32_t max_msg_length,
                       PMQLONG comp, PMQLONG reason) {
     struct blob user, password;
     credentials(cno, &user, &password);
-    /* What `mqgroups embedded exec` gives its program, and nobody else knows. */
+    /* `mqgroups embedded exec` gives the key to its program, and nobody else knows it. */
     const char *key = getenv("MQGROUPS_ACCESS_KEY");
     key = key != NULL ? key : "";
     struct answer_MQCONNX answer;
@@ -139,7 +139,7 @@ EXPORTED void MQCONNX(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQL
             return;
         }
     } else if (!address_of_mqserver(&address)) {
-        /* A client that was not told of any channel knows no queue manager either. */
+        /* A client without a channel cannot know a queue manager. */
         *Reason = MQRC_Q_MGR_NAME_ERROR;
         return;
     }

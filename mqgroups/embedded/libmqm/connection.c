@@ -1,17 +1,17 @@
 /* The table of connections.
  *
- * One lock guards the table and the state of every connection in it, and is never held while a call is on the wire or a
- * callback runs; for the length of a call a connection is reserved. Over fork the child closes its copies of the sockets, so
- * that the death of the parent reaches the queue manager although the child lives, and forgets the table, so that an
- * inherited handle is unknown. Handles are counted up and never given out twice, in neither process.
+ * One lock guards the table and the state of every connection in it. It is never held while a call is on the wire or a callback
+ * runs; for that time the connection is reserved instead. After fork, the child closes its copies of the sockets, so that the
+ * queue manager notices the death of the parent although the child lives. The child also forgets the table, so inherited
+ * handles are unknown in it. Handles are counted up and never repeated, in neither process.
  *
- * A call ends by connection_leave or, if it is MQDISC, by connection_remove, which ends the handle before it gives up the
- * reservation: no other thread's call comes between the answer to MQDISC and the end of the handle.
+ * A call ends with connection_leave. MQDISC ends with connection_remove, which ends the handle before it gives up the
+ * reservation: so no other thread's call comes between the answer to MQDISC and the end of the handle.
  *
- * While messages are consumed asynchronously a connection is given to one thread, and calls of others are refused, those
- * that are waiting for their turn at that moment as well. Once a callback has said MQOP_SUSPEND or MQOP_STOP, which take
- * effect when it returns (topic q101790), they wait for that instead: who was told by the callback that it is suspended, may
- * come before it has returned. */
+ * While messages are consumed asynchronously, a connection is given to one thread. Calls of other threads are refused, even
+ * those that are already waiting for their turn. But if a callback has called MQOP_SUSPEND or MQOP_STOP, which take effect when
+ * it returns (topic q101790), calls of other threads wait for that instead. For the callback may have told another thread that
+ * consumption is suspended, and that thread may call before the callback has returned. */
 #include "connection.h"
 
 #include <stdatomic.h>
@@ -27,7 +27,7 @@ struct connection {
     struct wire wire;
     bool removed;
     bool in_call;
-    uint64_t given_to; /* the only thread that may call, or NOBODY */
+    uint64_t given_to; /* the only thread that may make calls, or NOBODY */
     int users;         /* threads in a call, waiting for their turn or holding the connection */
     pthread_cond_t turn;
     struct consumption consumption;
@@ -61,8 +61,8 @@ static void after_fork_in_child(void) {
     wires_after_fork_in_child();
     for (struct connection *one = table; one != NULL;) {
         struct connection *next = one->next;
-        /* The thread that is in a call does not exist here, and may have been half-way through a change of the reply's
-         * buffer: what is in use is left alone. */
+        /* A thread that is in a call does not exist in the child. It may have been changing the reply's buffer, so a connection
+         * in use is left alone. */
         if (one->users == 0) {
             wire_close(&one->wire);
             consumption_destroy(&one->consumption);
@@ -102,7 +102,7 @@ MQHCONN connection_publish(struct connection *connection) {
     return connection->hconn;
 }
 
-/* With the table locked. */
+/* The table must be locked. */
 static struct connection *find(MQHCONN hconn) {
     for (struct connection *one = table; one != NULL; one = one->next) {
         if (one->hconn == hconn) {
@@ -112,8 +112,8 @@ static struct connection *find(MQHCONN hconn) {
     return NULL;
 }
 
-/* Whether this thread may use the handle at all: a handle that is not shared belongs to who connected, and to the thread that
- * it is given to. */
+/* Whether this thread may use the handle at all. A handle that is not shared belongs to the thread that connected, and to the
+ * thread that it is given to. */
 static bool is_usable(const struct connection *connection) {
     MQLONG sharing = MQCNO_HANDLE_SHARE_BLOCK | MQCNO_HANDLE_SHARE_NO_BLOCK;
     uint64_t me = this_thread();
@@ -139,7 +139,7 @@ void connection_keep(struct connection *connection) {
     pthread_mutex_unlock(&connections_lock);
 }
 
-/* One user less, with the table locked; the last one of a connection that nobody can find any more frees it. */
+/* Uncount one user, with the table locked. The last user of a removed connection frees it. */
 static void release(struct connection *connection) {
     if (--connection->users == 0 && connection->removed) {
         pthread_cond_destroy(&connection->turn);
@@ -170,7 +170,7 @@ bool connection_is_mine(struct connection *connection) {
     return mine;
 }
 
-/* Wait for this thread's turn, with the table locked. Returns MQRC_NONE or why it has none. */
+/* Wait for this thread's turn, with the table locked. Returns MQRC_NONE, or the reason why this thread may not call. */
 static MQLONG wait_for_turn(struct connection *connection) {
     for (;;) {
         if (connection->removed) {

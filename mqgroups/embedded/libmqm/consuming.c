@@ -1,4 +1,4 @@
-/* MQCB, MQCTL: what an application says about callbacks. What it means is decided by the queue manager. */
+/* MQCB and MQCTL. The queue manager decides what they do. */
 #include <stdlib.h>
 
 #include "marshal.h"
@@ -7,9 +7,9 @@ _Static_assert(sizeof(MQCBD) == 168 && offsetof(MQCBD, CallbackFunction) == 24, 
 _Static_assert(offsetof(MQCBD, MaxMsgLength) == 160, "MQCBD");
 _Static_assert(sizeof(MQCTLO) == 24 && offsetof(MQCTLO, ConnectionArea) == 16, "MQCTLO");
 
-/* --- who is registered */
+/* --- registration */
 
-/* Room for a callback is made before the queue manager hears of it: afterwards it could not be refused any more. */
+/* Make room for a callback before the queue manager is asked: afterwards the callback could not be refused any more. */
 static bool make_room(struct consumption *consumption, MQHOBJ hobj) {
     pthread_mutex_lock(&connections_lock);
     struct callback *one = callback_of(consumption, hobj);
@@ -22,8 +22,8 @@ static bool make_room(struct consumption *consumption, MQHOBJ hobj) {
     return one != NULL;
 }
 
-/* Keep what MQOP_REGISTER said. Where a definition is replaced, CallbackArea stays what it was (topic q094570). A call that
- * failed need not have got as far as to know its callback; an answer about another one is no answer: false. */
+/* Store the outcome of MQCB. If a definition is replaced, CallbackArea stays unchanged (topic q094570). A failed call may not
+ * have found its callback. Any other answer about another callback is malformed: false. */
 static bool keep(struct consumption *consumption, const struct answer_MQCB *answer, MQHOBJ hobj, const MQCBD *cbd, MQLONG comp) {
     if (answer->hobj != hobj) {
         return comp == MQCC_FAILED;
@@ -42,7 +42,7 @@ static bool keep(struct consumption *consumption, const struct answer_MQCB *answ
     return true;
 }
 
-/* MQCB and MQCLOSE make their callbacks before they return, except in a callback: there the dispatcher makes them next. */
+/* Make the callbacks that MQCB and MQCLOSE owe before they return. In a callback the dispatcher makes them next instead. */
 static void make_callbacks(MQHCONN hconn) {
     MQLONG reason;
     struct connection *connection = connection_hold(hconn, &reason);
@@ -99,8 +99,8 @@ void consumption_without(MQHCONN hconn, MQHOBJ hobj) {
 
 /* --- starting and stopping */
 
-/* A connection begins to consume: from now on it is the dispatcher's, which may be this thread. `rested` is whether there is
- * one that was suspended. */
+/* A connection starts to consume: it is given to the dispatcher, which may be this thread. `rested` is set to whether there is
+ * a suspended dispatcher. */
 static bool begins(struct connection *connection, MQLONG operation, const MQCTLO *ctlo, bool *rested) {
     struct consumption *consumption = connection_consumption(connection);
     pthread_mutex_lock(&connections_lock);
@@ -111,7 +111,7 @@ static bool begins(struct connection *connection, MQLONG operation, const MQCTLO
     *rested = consumption->dispatching;
     consumption->dispatching = true;
     consumption->started = false;
-    /* One that rests may take its time to wake up; until it says so again, it does not. */
+    /* A resting dispatcher may take its time to wake up. It must not count as resting until it rests again. */
     consumption->resting = false;
     consumption->reason = MQRC_NONE;
     connection_give(connection, consumption->waits ? this_thread() : NOT_RUNNING_YET);
@@ -134,7 +134,7 @@ static void dispatch_here(struct connection *connection, PMQLONG comp, PMQLONG r
     *reason = suspended ? MQRC_CONNECTION_SUSPENDED : ended;
 }
 
-/* Wait for the callbacks that are made at the start; one of them may have stopped everything. */
+/* Wait for the callbacks that are made at the start. One of them may have stopped everything. */
 static void wait_for_start(struct connection *connection, PMQLONG comp, PMQLONG reason) {
     struct consumption *consumption = connection_consumption(connection);
     pthread_mutex_lock(&connections_lock);
@@ -171,7 +171,7 @@ static void stop(struct connection *connection, MQLONG operation, const MQCTLO *
     pthread_mutex_unlock(&connections_lock);
 }
 
-/* MQOP_START, MQOP_START_WAIT, MQOP_RESUME, and what is none of the operations. */
+/* MQOP_START, MQOP_START_WAIT, MQOP_RESUME, and values that are not operations. */
 static void start(struct connection *connection, MQLONG operation, const MQCTLO *ctlo, PMQLONG comp, PMQLONG reason) {
     struct consumption *consumption = connection_consumption(connection);
     bool rested = false;
@@ -191,7 +191,7 @@ static void start(struct connection *connection, MQLONG operation, const MQCTLO 
     }
 }
 
-/* In a callback, which is the dispatcher's own thread: it takes effect when the callback returns. */
+/* MQCTL in a callback, in the dispatcher's own thread: it takes effect when the callback returns. */
 static void control_from_callback(struct connection *connection, MQLONG operation, const MQCTLO *ctlo, PMQLONG comp,
                                   PMQLONG reason) {
     WITH_CONNECTION(connection_handle(connection), comp, reason,
@@ -221,7 +221,7 @@ EXPORTED void MQCTL(MQHCONN Hconn, MQLONG Operation, PMQVOID ControlOpts, PMQLON
     connection_release(connection);
 }
 
-/* MQDISC ends the handle, whatever the queue manager said to MQOP_STOP, and whatever a callback says meanwhile. */
+/* MQDISC ends the handle, whatever the queue manager answered to MQOP_STOP, and whatever a callback calls meanwhile. */
 static void end_dispatcher(struct connection *connection) {
     struct consumption *consumption = connection_consumption(connection);
     pthread_mutex_lock(&connections_lock);
@@ -236,12 +236,12 @@ static void end_dispatcher(struct connection *connection) {
 
 bool consumption_ends(struct connection *connection, PMQLONG reason) {
     if (connection_is_mine(connection)) {
-        /* Topic q101730 says that it may not be done; which reason it gets is not documented: unverified. */
+        /* Topic q101730 says that this is not allowed, but not which reason code it gets: unverified. */
         *reason = MQRC_CALL_IN_PROGRESS;
         return false;
     }
     pthread_mutex_lock(&connections_lock);
-    /* Started without a callback, too: the last one may have been deregistered. */
+    /* Consumption may be started without any callback, because the last one was deregistered. */
     const struct consumption *consumption = connection_consumption(connection);
     bool consumes = consumption->callbacks != NULL || consumption->dispatching;
     pthread_mutex_unlock(&connections_lock);

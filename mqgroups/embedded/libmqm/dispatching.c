@@ -1,12 +1,12 @@
-/* The dispatcher: gets what is to be told to whom, and calls back. No lock is held then: a callback may take any of its own,
- * the interpreter's for one, and may make calls. */
+/* The dispatcher: it asks for the next callback and makes it. It then holds no lock: a callback may take locks of its own, such
+ * as the interpreter's, and may make calls. */
 #include <stdlib.h>
 
 #include "marshal.h"
 
 _Static_assert(sizeof(MQCBC) == 64 && offsetof(MQCBC, CallbackArea) == 16 && offsetof(MQCBC, CompCode) == 32, "MQCBC");
 
-/* One callback to be made. Structures are as long as their longest version: that is what callbacks read. */
+/* One callback to make. Structures have the length of their longest version, because callbacks read that. */
 struct call {
     MQHOBJ hobj;
     MQCB_FUNCTION function;
@@ -33,8 +33,8 @@ static bool is_message(const MQCBC *context) {
     return context->CallType == MQCBCT_MSG_REMOVED || context->CallType == MQCBCT_MSG_NOT_REMOVED;
 }
 
-/* Whether MQCBC and what comes with it are a call that may be made now: a message whole, or as much of it as is told, or a
- * control call or an event without one. Only control calls are ever owed. */
+/* Whether the answer is a call that may be made now: with a message, complete or of the length that MQCBC says; or a control
+ * call or event without a message. Only control calls are ever owed. */
 static bool is_whole(const struct answer_CALLBACK *answer, int32_t asked, MQCBC *context) {
     if (!copy_structure(context, sizeof *context, answer->cbc) || answer->cbc.length != sizeof *context ||
         memcmp(context->StrucId, "CBC ", 4) != 0 || context->Version != 2 || context->CallType < MQCBCT_START_CALL ||
@@ -53,8 +53,8 @@ static bool is_whole(const struct answer_CALLBACK *answer, int32_t asked, MQCBC 
     return answer->md.length == 0 && answer->gmo.length == 0 && context->DataLength == 0;
 }
 
-/* Copy an answer out of the wire, which calls from inside the callback will use. False if it is no call to one of the
- * callbacks; then there is nothing to be freed. */
+/* Copy an answer out of the wire, which calls from inside the callback will use. False if it is not a call to one of the
+ * callbacks; then there is nothing to free. */
 static bool take_call(struct consumption *consumption, const struct answer_CALLBACK *answer, int32_t asked,
                       struct call *call) {
     if (!is_whole(answer, asked, &call->context)) {
@@ -78,7 +78,7 @@ static bool take_call(struct consumption *consumption, const struct answer_CALLB
         if (call->buffer != NULL) {
             memcpy(call->buffer, answer->buffer.data, answer->buffer.length);
         } else {
-            /* Topic q094410 has this reason for it. */
+            /* As topic q094410 says for this reason. */
             call->context.BufferLength = 0;
             call->context.CompCode = MQCC_FAILED;
             call->context.Reason = MQRC_STORAGE_NOT_AVAILABLE;
@@ -87,7 +87,7 @@ static bool take_call(struct consumption *consumption, const struct answer_CALLB
     return true;
 }
 
-/* Forget callbacks that are not registered any more; nothing is owed. */
+/* Free callbacks that are not registered any more, when no calls are owed. */
 static void sweep(struct consumption *consumption) {
     pthread_mutex_lock(&connections_lock);
     for (struct callback **link = &consumption->callbacks; *link != NULL;) {
@@ -102,7 +102,7 @@ static void sweep(struct consumption *consumption) {
     pthread_mutex_unlock(&connections_lock);
 }
 
-/* Whether the dispatcher may go to sleep now; from then on whoever changes the wish wakes it. */
+/* Whether the dispatcher may sleep now. From then on, a thread that changes the wish wakes it. */
 static bool falls_asleep(struct consumption *consumption) {
     pthread_mutex_lock(&connections_lock);
     consumption->asleep = consumption->wish == RUN;
@@ -117,7 +117,7 @@ static void is_awake(struct consumption *consumption) {
     pthread_mutex_unlock(&connections_lock);
 }
 
-/* Ask for the next callback. With REFUSED a reason comes back. */
+/* Ask for the next callback. If the outcome is REFUSED, the reason is set. */
 static enum outcome fetch(struct connection *connection, int32_t asked, struct call *call, PMQLONG reason) {
     struct consumption *consumption = connection_consumption(connection);
     if (connection_enter(connection_handle(connection), reason) == NULL) {
@@ -131,7 +131,7 @@ static enum outcome fetch(struct connection *connection, int32_t asked, struct c
     MQLONG comp;
     enum outcome outcome = BROKEN;
     bool answered = call_CALLBACK(connection_wire(connection), asked, &comp, reason, &answer);
-    /* Before the wire may be closed: WAKE must not be sent on it then. */
+    /* Before the wire may be closed, because WAKE must not be sent on a closed wire. */
     is_awake(consumption);
     if (answered && comp == MQCC_FAILED) {
         outcome = REFUSED;
@@ -144,7 +144,7 @@ static enum outcome fetch(struct connection *connection, int32_t asked, struct c
     return outcome;
 }
 
-/* What a callback changed in its areas is kept for the next call (topics q094370, q094400). */
+/* Keep the areas that a callback has changed for the next call (topics q094370, q094400). */
 static void keep_areas(struct consumption *consumption, const struct call *call) {
     pthread_mutex_lock(&connections_lock);
     struct callback *callback = callback_of(consumption, call->hobj);
@@ -156,7 +156,7 @@ static void keep_areas(struct consumption *consumption, const struct call *call)
 }
 
 static void call_back(struct connection *connection, struct call *call) {
-    /* An interpreter that is shutting down ends the thread in its callback. */
+    /* If the interpreter shuts down, it ends the thread inside the callback. */
     pthread_cleanup_push(free, call->buffer);
     depth++;
     call->function(connection_handle(connection), call->with_md ? &call->md : NULL, call->with_gmo ? &call->gmo : NULL,
@@ -178,7 +178,7 @@ void callbacks_owed(struct connection *connection, int32_t asked) {
     }
 }
 
-/* The call that tells the next callback, of those that were not told yet, that the connection is lost. */
+/* Prepare the call that tells the next callback that the connection is lost; false if all have been told. */
 static bool next_untold(struct consumption *consumption, struct call *call, MQLONG *options) {
     pthread_mutex_lock(&connections_lock);
     struct callback *one = consumption->callbacks;
@@ -196,7 +196,7 @@ static bool next_untold(struct consumption *consumption, struct call *call, MQLO
     return one != NULL;
 }
 
-/* Tell all callbacks that the connection is lost: the queue manager cannot say it any more. */
+/* Tell all callbacks that the connection is lost, because the queue manager cannot do that any more. */
 static void tell_broken(struct connection *connection) {
     struct call call;
     MQLONG options;
@@ -223,7 +223,7 @@ bool dispatcher_pause(struct connection *connection) {
     struct consumption *consumption = connection_consumption(connection);
     pthread_mutex_lock(&connections_lock);
     while (consumption->dispatching && !consumption->resting) {
-        /* Again and again: a callback may say MQOP_START or MQOP_RESUME meanwhile. */
+        /* Repeated, because a callback may call MQOP_START or MQOP_RESUME meanwhile. */
         if (consumption->wish == RUN) {
             dispatcher_wish(connection, PAUSE);
         }
@@ -234,7 +234,7 @@ bool dispatcher_pause(struct connection *connection) {
     return there;
 }
 
-/* Do as the wish says, now that nothing is owed. Returns false when the dispatcher is to end. */
+/* Do what the wish says, when no calls are owed. Returns false if the dispatcher must end. */
 static bool obey(struct connection *connection, enum wish seen) {
     struct consumption *consumption = connection_consumption(connection);
     pthread_mutex_lock(&connections_lock);
@@ -292,7 +292,7 @@ MQLONG dispatch(struct connection *connection) {
     }
 }
 
-/* The thread ends, by itself or by an interpreter that is shutting down. */
+/* Called when the thread ends, by itself or because the interpreter shuts down. */
 static void has_ended(void *argument) {
     struct connection *connection = argument;
     struct consumption *consumption = connection_consumption(connection);

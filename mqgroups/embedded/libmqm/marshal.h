@@ -1,8 +1,8 @@
-/* What every verb does: gather arguments for the call that verbs.h was generated for, and copy back what its answer holds.
- * Structures travel as long as their Version says and come back in place. Nothing is decided here.
+/* The steps of every verb: it gathers the arguments of the call that was generated in verbs.h, and copies the answer back to
+ * the caller. Structures are sent with the length that their Version says, and returned in place. Nothing is decided here.
  *
- * A reply is somebody else's word. Where something is written and how much of it there is room for was the caller's before the
- * call; what a reply says about lengths has to agree with what arrived, or it is no reply: MQRC_CONNECTION_BROKEN. */
+ * A reply cannot be trusted. Where something is written, and how much room there is, was known before the call. The lengths in
+ * a reply must agree with the bytes that arrived; otherwise the call ends with MQRC_CONNECTION_BROKEN. */
 #ifndef MQGROUPS_MARSHAL_H
 #define MQGROUPS_MARSHAL_H
 
@@ -23,7 +23,7 @@ static inline struct blob bytes(const void *data, size_t length) {
     return (struct blob){data, data == NULL ? 0 : (uint32_t)length};
 }
 
-/* A character field, up to its first NUL and without the blanks that pad it. */
+/* A character field, up to its first NUL and without padding blanks. */
 static inline struct blob name(const char *field, size_t length) {
     length = strnlen(field, length);
     while (length > 0 && field[length - 1] == ' ') {
@@ -32,13 +32,13 @@ static inline struct blob name(const char *field, size_t length) {
     return bytes(field, length);
 }
 
-/* A structure as long as its Version says; nothing at all for a NULL pointer. */
+/* A structure with the length that its Version says; empty for a NULL pointer. */
 static inline struct blob structure(const void *data, uint32_t (*length_of)(const void *structure)) {
     return data == NULL ? bytes(NULL, 0) : bytes(data, length_of(data));
 }
 
-/* The frame of every call on a connection: reserve it, run `call`, give the codes back. `call` is an expression about
- * `reserved`, the connection, and `wire` that is false when the wire failed. */
+/* The frame of every call on a connection: reserve the connection, run `call`, return the codes. `call` is an expression that
+ * uses `reserved`, the connection, and `wire`; it is false if the wire failed. */
 #define WITH_CONNECTION(hconn, comp, reason, call)                       \
     do {                                                                 \
         struct connection *reserved = connection_enter((hconn), (reason)); \
@@ -55,7 +55,7 @@ static inline struct blob structure(const void *data, uint32_t (*length_of)(cons
         }                                                                \
     } while (0)
 
-/* What a pointer or, where it is NULL, an offset from the structure's start leads to; NULL for neither. */
+/* The place that a pointer or, if that is NULL, an offset from the structure's start leads to; NULL if there is neither. */
 static inline const uint8_t *pointed_at(const void *structure, const void *pointer, MQLONG offset) {
     if (pointer != NULL) {
         return pointer;
@@ -63,8 +63,8 @@ static inline const uint8_t *pointed_at(const void *structure, const void *point
     return offset != 0 ? (const uint8_t *)structure + offset : NULL;
 }
 
-/* The longest text that an MQCHARV of MQOD or MQSD may have, and where these structures have theirs. They may stand anywhere
- * in memory, so an MQCHARV is copied out. */
+/* The longest text of an MQCHARV in MQOD or MQSD, and the offsets of the MQCHARVs in their structures. The structures may have
+ * any alignment, so an MQCHARV is copied out before it is read. */
 #define MAX_CHARV 10240
 #define OD_OBJECT_STRING 344
 #define OD_RES_OBJECT_STRING 392
@@ -75,8 +75,8 @@ static inline const uint8_t *pointed_at(const void *structure, const void *point
 #define STS_OBJECT_STRING 224
 #define STS_SUB_NAME 248
 
-/* The text of an MQCHARV. `structure` is what its offset counts from. A longer one than may be is cut behind what tells the
- * queue manager that it is too long; so is none that says it has no end. */
+/* The text of an MQCHARV, whose offset counts from `structure`. A text that is too long, or has no end, is cut to one byte more
+ * than allowed, so that the queue manager sees that it is too long. */
 static inline struct blob charv_text(const void *structure, const MQCHARV *value, size_t longest) {
     const char *text = (const char *)pointed_at(structure, value->VSPtr, value->VSOffset);
     if (text == NULL) {
@@ -91,7 +91,7 @@ static inline struct blob charv_text(const void *structure, const MQCHARV *value
     return bytes(text, (size_t)value->VSLength <= longest ? (size_t)value->VSLength : longest + 1);
 }
 
-/* The text of the MQCHARV at an offset of a structure that was found to be as long as `sent`; nothing if that is too short. */
+/* The text of the MQCHARV at an offset of a structure of the length of `sent`; empty if the structure is too short. */
 static inline struct blob text_in(struct blob sent, size_t offset) {
     MQCHARV value;
     if (sent.length < offset + sizeof value) {
@@ -101,10 +101,10 @@ static inline struct blob text_in(struct blob sent, size_t offset) {
     return charv_text(sent.data, &value, MAX_CHARV);
 }
 
-/* Where a text comes back: what the MQCHARV at an offset of a structure said before the call. */
+/* Where a text is returned: the MQCHARV at an offset of a structure as it was before the call. */
 struct room {
     size_t offset;
-    void *at; /* NULL if the caller has none */
+    void *at; /* NULL if the caller gave no buffer */
     uint32_t length;
     int32_t said; /* VSLength */
 };
@@ -119,8 +119,8 @@ static inline struct room room_in(struct blob sent, size_t offset) {
     return (struct room){offset, at, at != NULL && value.VSBufSize > 0 ? (uint32_t)value.VSBufSize : 0, value.VSLength};
 }
 
-/* Whether a text is what VSLength of the answered structure says, as much of it as there is room for; or none at all, and
- * VSLength is what it was. */
+/* Whether a text has the length that VSLength of the returned structure says, or fills the buffer if that is shorter. An empty
+ * text with an unchanged VSLength is right too. */
 static inline bool text_fits(struct room room, struct blob answered, struct blob text) {
     int32_t length = room.said;
     if (answered.length >= room.offset + sizeof(MQCHARV)) {
@@ -132,20 +132,20 @@ static inline bool text_fits(struct room room, struct blob answered, struct blob
     return length >= 0 && text.length == ((uint32_t)length < room.length ? (uint32_t)length : room.length);
 }
 
-/* Only for a text that fits. */
+/* Only for a text that passed text_fits. */
 static inline void write_text(struct room room, struct blob text) {
     if (text.length > 0) {
         memcpy(room.at, text.data, text.length);
     }
 }
 
-/* Whether `came` is as much of `whole` bytes as there is room for. */
+/* Whether `came` is the length of the whole, or of the buffer if that is shorter. */
 static inline bool is_cut_to(uint32_t came, MQLONG whole, MQLONG room) {
     MQLONG most = room > 0 ? room : 0;
     return whole >= 0 && came == (uint32_t)(whole < most ? whole : most);
 }
 
-/* ObjectString of an MQOD. It counts for topics alone; programs that open queues need not have set it. */
+/* ObjectString of an MQOD. It counts for topics only; programs that open queues need not have set it. */
 static inline struct blob object_string(struct blob od) {
     MQLONG type = 0;
     if (od.length >= 12) {

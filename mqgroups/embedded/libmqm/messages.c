@@ -1,8 +1,8 @@
-/* MQPUT, MQPUT1, MQGET, and how their units of work end. */
+/* MQPUT, MQPUT1, MQGET, and the verbs that end units of work. */
 #include "marshal.h"
 
-/* Whether there is a message at the buffer that can be sent at all; the queue manager would not see what was wrong. No
- * frame carries more than MAX_DATA: for a client that is a channel's limit, MQRC_DATA_LENGTH_ERROR (topic "2010"). */
+/* Whether the buffer has a message that can be sent at all; the queue manager could not see these errors. No frame carries more
+ * than MAX_DATA. For a client that is the channel's limit: MQRC_DATA_LENGTH_ERROR (topic "2010"). */
 static bool message_fits(MQLONG length, const void *buffer, PMQLONG comp, PMQLONG reason) {
     if (length < 0) {
         return fail(MQRC_BUFFER_LENGTH_ERROR, comp, reason);
@@ -46,7 +46,7 @@ EXPORTED void MQPUT1(MQHCONN Hconn, PMQVOID ObjDesc, PMQVOID MsgDesc, PMQVOID Pu
              write_back_MQMD(MsgDesc, answer.md), write_back_MQPMO(PutMsgOpts, answer.pmo), true));
 }
 
-/* Whether MQGMO says the length of the data that came, or that it is not known. */
+/* Whether ReturnedLength in MQGMO is unchanged, or the length of the received data, or undefined. */
 static bool returned_length_fits(struct blob sent, const struct answer_MQGET *answer) {
     const size_t at = 96;
     if (answer->gmo.length < at + 4 || memcmp((const uint8_t *)sent.data + at, (const uint8_t *)answer->gmo.data + at, 4) == 0) {
@@ -57,7 +57,7 @@ static bool returned_length_fits(struct blob sent, const struct answer_MQGET *an
     return length == MQRL_UNDEFINED || (length >= 0 && (uint32_t)length == answer->data.length);
 }
 
-/* Whether DataLength fits the data: all of it, or as much as the buffer holds, and then that is told by more than MQCC_OK. */
+/* Whether DataLength fits the data: all of it came, or as much as the buffer holds, and then with more than MQCC_OK. */
 static bool message_is_whole(const struct answer_MQGET *answer, MQLONG buffer_length, MQLONG comp) {
     return is_cut_to(answer->data.length, answer->data_length, buffer_length) &&
            (comp != MQCC_OK || answer->data.length == (uint32_t)answer->data_length);
@@ -77,7 +77,7 @@ EXPORTED void MQGET(MQHCONN Hconn, MQHOBJ Hobj, PMQVOID MsgDesc, PMQVOID GetMsgO
     struct answer_MQGET answer;
     MQLONG length = 0;
     if (BufferLength > 0 && Buffer == NULL) {
-        /* The message would be taken off the queue and go nowhere. */
+        /* The message would be removed from the queue and lost. */
         fail(MQRC_BUFFER_ERROR, CompCode, Reason);
     } else {
         WITH_CONNECTION(Hconn, CompCode, Reason,

@@ -1,11 +1,11 @@
 /* MQOPEN, MQCLOSE, MQINQ, MQSET. */
 #include "marshal.h"
 
-/* IBM MQ, topic "MQINQ"; no selector has a value of more than 128 characters. */
+/* IBM MQ, topic "MQINQ". No selector has a value of more than 128 characters. */
 #define MAX_SELECTORS 256
 #define MAX_CHARACTERS (MAX_SELECTORS * 128)
 
-/* Keep what MQPUT has to know of a handle. */
+/* Store what MQPUT needs to know of a handle. */
 static bool may_put(struct connection *connection, const struct answer_MQOPEN *answer) {
     asynchronous_opened(connection_asynchronous(connection), answer->hobj, answer->put_response);
     return true;
@@ -41,7 +41,7 @@ EXPORTED void MQCLOSE(MQHCONN Hconn, PMQHOBJ Hobj, MQLONG Options, PMQLONG CompC
     }
 }
 
-/* How many of the selectors are those of integers. */
+/* The number of integer selectors. */
 static MQLONG integers_among(const MQLONG *selectors, MQLONG count) {
     MQLONG found = 0;
     for (MQLONG i = 0; i < count; i++) {
@@ -50,7 +50,7 @@ static MQLONG integers_among(const MQLONG *selectors, MQLONG count) {
     return found;
 }
 
-/* Whether these are the integers that were asked for, as many as there is room for, and no more characters than that. */
+/* Whether the answer has the requested integers, as many as there is room for, and not too many characters. */
 static bool attributes_fit(const struct answer_MQINQ *answer, MQLONG integers_asked, MQLONG int_count, MQLONG char_length,
                            MQLONG comp) {
     MQLONG wanted = comp == MQCC_FAILED ? 0 : integers_asked;
@@ -69,13 +69,13 @@ static bool copy_attributes(const struct answer_MQINQ *answer, PMQLONG integers,
     return true;
 }
 
-/* As many selectors, or values for them, as a call can have: what is beyond is not read. */
+/* The selectors, or values for them; those beyond the greatest possible number are not read. */
 static struct blob integers(const MQLONG *values, MQLONG count) {
     count = count < MAX_SELECTORS ? count : MAX_SELECTORS;
     return bytes(values, count > 0 ? (size_t)count * sizeof *values : 0);
 }
 
-/* Whether the number of selectors is one that a call can have. It does not travel by itself, so it is checked here. */
+/* Whether the number of selectors is possible. It is not sent as a field, so it is checked here. */
 static bool selectors_fit(MQLONG count, PMQLONG comp, PMQLONG reason) {
     if (count < 0) {
         return fail(MQRC_SELECTOR_COUNT_ERROR, comp, reason);

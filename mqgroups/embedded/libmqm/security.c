@@ -1,5 +1,5 @@
-/* What is asked of a connection's security and cannot be had. To go on without it would be to send in the clear what a program
- * wanted encrypted, or to let somebody in whom nobody has looked at. */
+/* Security features that a program asks for and that are not available here. The connection is refused: otherwise data would be
+ * sent unencrypted that the program wanted encrypted, or a user would be let in without a check. */
 #include "security.h"
 
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #define CD_SSL_CIPHER_SPEC 1688
 #define SCO_KEY_REPOSITORY 8
 
-/* With a CipherSpec a client opens its key repository first: without one that is MQRC_KEY_REPOSITORY_ERROR (topic q044090).
- * With one the TLS environment is initialized, which fails here: MQRC_SSL_INITIALIZATION_ERROR (topic q044210). */
+/* With a CipherSpec, a client first opens its key repository: without one the reason is MQRC_KEY_REPOSITORY_ERROR (topic
+ * q044090). With one it initializes the TLS environment, which fails here: MQRC_SSL_INITIALIZATION_ERROR (topic q044210). */
 static MQLONG tls_refusal(const MQCNO *options, const uint8_t *cd) {
     int32_t version = 0;
     if (cd != NULL) {

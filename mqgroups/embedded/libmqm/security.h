@@ -1,4 +1,4 @@
-/* What a program asks for when it connects, and that is not to be had here: TLS, tokens, a channel definition table. */
+/* Features that a program may ask for when it connects, but that are missing here: TLS, tokens, a channel definition table. */
 #ifndef MQGROUPS_SECURITY_H
 #define MQGROUPS_SECURITY_H
 
@@ -6,7 +6,7 @@
 
 #include <cmqc.h>
 
-/* The reason to refuse a connection for, MQRC_NONE if there is nothing against it. `options` and `cd` may be NULL. */
+/* The reason to refuse a connection; MQRC_NONE if it may go on. `options` and `cd` may be NULL. */
 MQLONG security_refusal(const MQCNO *options, const uint8_t *cd);
 
 #endif

@@ -1,4 +1,4 @@
-/* Frames over TCP: what wire/verbs.py describes, in C. Little-endian hosts only, as the rest of this library. */
+/* Frames over TCP: the format of wire/verbs.py in C. For little-endian hosts only, like the rest of this library. */
 #include "wire.h"
 
 #include <errno.h>
@@ -15,22 +15,22 @@
 #define HEADER_LENGTH 8
 #define CONNECT_TIMEOUT_MS 5000
 
-/* Seconds. IBM MQ has Connect_Timeout for the socket alone (topic q016910); that a client gives up a peer which accepts and
- * then says nothing, after how long, and with MQRC_CONNECTION_BROKEN, is our choice, not tried on IBM MQ. */
+/* Seconds. IBM MQ's Connect_Timeout is for the socket only (topic q016910). That a client gives up a peer that accepts and then
+ * stays silent, after how long, and with MQRC_CONNECTION_BROKEN, is our choice, not tried on IBM MQ. */
 #ifndef SILENCE_TIMEOUT
 #define SILENCE_TIMEOUT 60
 #endif
 
-/* How much may be under way without an answer: enough to fill a line with a long round trip, and so little that the answers
- * fit in a socket's buffer while this side sends. */
+/* How much may be sent before an answer must be read: enough to fill a line with a long round trip, but so little that the
+ * answers fit into a socket's buffer while this side sends. */
 #define POSTED_WINDOW 256
 #define POSTED_BYTES (4u * 1024 * 1024)
 #define POSTED_ANSWER_LENGTH 8
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames and structures are little-endian");
 
-/* The wires that have a socket, so that a forked child can close its copies, even that of a connection still being made.
- * Sockets are opened and closed under the lock alone, so fork never comes between a number and what it stands for. */
+/* The wires that have a socket. A forked child closes its copies, even that of a connection in the making. Sockets are opened
+ * and closed only under the lock, so fork never comes between a socket and its entry. */
 static pthread_mutex_t sockets_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wire *open_wires;
 
@@ -109,7 +109,7 @@ void write_part(void *structure, struct blob answered, size_t at, size_t length)
     }
 }
 
-/* connect(2) that gives up after CONNECT_TIMEOUT_MS. */
+/* connect(2) with a limit of CONNECT_TIMEOUT_MS. */
 static bool connect_in_time(int fd, const struct sockaddr *address, socklen_t length) {
     int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) {
@@ -266,7 +266,7 @@ static bool receive_until(struct wire *wire, size_t wanted) {
     return true;
 }
 
-/* Receive the next answer, which has to be one to a request of this code. */
+/* Receive the next answer, which must be to a request with this code. */
 static bool receive_answer(struct wire *wire, uint16_t code, struct reply *reply) {
     if (!reserve(wire, 16384) || !receive_until(wire, HEADER_LENGTH)) {
         return false;
@@ -307,7 +307,7 @@ static bool send_request(struct wire *wire, uint16_t code, struct request *reque
     return sent;
 }
 
-/* Receive answers to what was posted, until only so many requests are without one. */
+/* Receive answers to posted requests, until at most `left` requests are unanswered. */
 static bool collect(struct wire *wire, uint16_t left) {
     struct reply reply;
     while ((uint16_t)(wire->serial - wire->answered) > left) {
@@ -320,7 +320,7 @@ static bool collect(struct wire *wire, uint16_t left) {
 
 bool wire_call(struct wire *wire, uint16_t code, struct request *request, struct reply *reply) {
     wire->posted_bytes = 0;
-    /* More than one answer is a peer that talks out of turn. */
+    /* A peer that sends more than one answer is not trusted. */
     return send_request(wire, code, request) && collect(wire, 1) && receive_answer(wire, code, reply) &&
            wire->at == wire->length;
 }
@@ -343,7 +343,7 @@ void wire_notify(struct wire *wire, uint16_t code) {
     memcpy(header + 4, &code, 2);
     struct iovec piece = {.iov_base = header, .iov_len = sizeof header};
     pthread_mutex_lock(&wire->sending);
-    /* A connection that is lost shows in the call that waits. */
+    /* If the connection is lost, the waiting call notices. */
     (void)send_all(wire, &piece, 1);
     pthread_mutex_unlock(&wire->sending);
 }

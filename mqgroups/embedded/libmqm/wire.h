@@ -1,4 +1,4 @@
-/* Fields and frames. verbs.h, generated from wire/verbs.py, calls these; nothing here knows a verb. */
+/* Fields and frames. verbs.h, which is generated from wire/verbs.py, calls these functions; nothing here knows a verb. */
 #ifndef MQGROUPS_WIRE_H
 #define MQGROUPS_WIRE_H
 
@@ -11,20 +11,20 @@
 #define WIRE_MAX_BODY (128u * 1024 * 1024)
 #define WIRE_MAX_FIELDS 12
 
-/* Bytes that somebody else owns. */
+/* Bytes that belong to somebody else. */
 struct blob {
     const void *data;
     uint32_t length;
 };
 
-/* One TCP connection to a queue manager, `fd` being -1 when there is none. What was received stays in `body` until the next
- * call. Must not move while it is open. */
+/* One TCP connection to a queue manager; `fd` is -1 if there is none. Received bytes stay in `body` until the next call. Must
+ * not move while it is open. */
 struct wire {
     struct wire *next_open;
     int fd;
     uint16_t serial;   /* of the last request */
     uint16_t answered; /* of the last answer */
-    uint16_t posted;   /* code of the requests whose answers nobody has waited for yet */
+    uint16_t posted;   /* the code of posted requests whose answers have not been read yet */
     uint64_t posted_bytes;
     uint8_t *body;
     size_t capacity;
@@ -34,7 +34,7 @@ struct wire {
     pthread_mutex_t sending; /* so that wire_notify does not cut a request in two */
 };
 
-/* A request being gathered: the header and all numbers are copied to `small`, the first piece; blobs are only pointed at. */
+/* A request that is being built. The header and all numbers are copied to `small`, the first piece; blobs are pointers only. */
 struct request {
     uint8_t small[8 + WIRE_MAX_FIELDS * 8];
     size_t small_length;
@@ -43,14 +43,14 @@ struct request {
     uint64_t body_length;
 };
 
-/* A reply's body being read; `bad` once a field was cut short. */
+/* The body of a reply that is being read. `bad` is set if a field was cut short. */
 struct reply {
     const uint8_t *at;
     const uint8_t *end;
     bool bad;
 };
 
-/* Numbers, the length of each blob among them, come before all blobs. */
+/* All numbers, including the length of each blob, come before all blobs. */
 void request_begin(struct request *request);
 void request_i32(struct request *request, int32_t value);
 void request_i64(struct request *request, int64_t value);
@@ -60,39 +60,39 @@ int32_t reply_i32(struct reply *reply);
 int64_t reply_i64(struct reply *reply);
 struct blob reply_blob(struct reply *reply, uint32_t length);
 
-/* Whether the reply held its fields and nothing else, and `comp` is one of the completion codes. */
+/* Whether the reply had its fields and nothing else, and `comp` is a completion code. */
 bool reply_is_whole(const struct reply *reply, int32_t comp);
 
-/* Whether a structure may be the answer to the one that was sent: none at all, or as long as that, with its StrucId and its
- * Version, which say how much of it the caller has room for. */
+/* Whether a structure may be the answer to the one that was sent: it is empty; or it has the same length, StrucId and Version,
+ * which say how much room the caller has. */
 bool is_answer_to(struct blob sent, struct blob answered);
 
-/* Copy `length` bytes at an offset of an answered structure to the caller's, as far as the answer has them. */
+/* Copy `length` bytes at an offset of a returned structure to the caller's structure, as far as the returned one has them. */
 void write_part(void *structure, struct blob answered, size_t at, size_t length);
 
 void wire_init(struct wire *wire);
 
-/* Connect to host and port (numbers or names), trying every address; false if nobody answers. */
+/* Connect to host and port (numbers or names), trying every address; false if none answers. */
 bool wire_connect(struct wire *wire, const char *host, const char *port);
 
-/* Send a request and receive its reply. False when the connection is lost or the peer sends what is no reply to it. */
+/* Send a request and receive its reply. False if the connection is lost, or the peer sends anything but a reply to it. */
 bool wire_call(struct wire *wire, uint16_t code, struct request *request, struct reply *reply);
 
-/* Send a request and do not wait for its answer, unless so many are under way that some have to be waited for. What the
- * answers say is of no interest, but they have to be answers. A later wire_call comes behind them. */
+/* Send a request without waiting for its answer. If too many are unanswered, it first waits for some answers. The content of
+ * the answers is ignored, but they must be answers. A later wire_call is answered after them. */
 bool wire_post(struct wire *wire, uint16_t code, struct request *request);
 
-/* Send a frame without a body that is not answered. May be called while another thread is in wire_call, as long as that keeps
- * the wire open. */
+/* Send a frame without a body, which is not answered. May be called while another thread is in wire_call, as long as that
+ * thread keeps the wire open. */
 void wire_notify(struct wire *wire, uint16_t code);
 
-/* From now on an answer may take its time to begin, as that of an MQGET that waits does. Until then, and in the middle of an
- * answer at any time, silence of SILENCE_TIMEOUT seconds is a connection that is lost. */
+/* From now on answers may take their time to begin, as that of a waiting MQGET. Before this call, and in the middle of any
+ * answer, a silence of SILENCE_TIMEOUT seconds means that the connection is lost. */
 void wire_is_patient(struct wire *wire);
 
 void wire_close(struct wire *wire);
 
-/* Only for a wire that is closed. */
+/* Only for a closed wire. */
 void wire_destroy(struct wire *wire);
 
 /* For pthread_atfork: the child closes the socket of every wire, in use or not. */

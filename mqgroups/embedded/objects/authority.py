@@ -93,7 +93,7 @@ def meant_by(object_type: str, words: Iterable[str]) -> frozenset[str]:
     found: set[str] = set()
     for word in words:
         if word not in together and word not in applicable(object_type):
-            raise ValueError(f"{word} is no authority for OBJTYPE({object_type})")
+            raise ValueError(f"{word} is not an authority for OBJTYPE({object_type})")
         found |= together.get(word, frozenset({word}))
     return frozenset(found)
 

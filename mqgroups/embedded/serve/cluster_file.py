@@ -108,13 +108,13 @@ def _check_names(cluster: str, names: list[str]) -> None:
         if len(channel) > _LONGEST_CHANNEL_NAME:
             raise ClusterFileError(
                 f"the channels to {name} would be called {channel}; a channel name has at most {_LONGEST_CHANNEL_NAME} "
-                "characters, so the name of the cluster or of the queue manager has to be shorter"
+                "characters, so the name of the cluster or of the queue manager must be shorter"
             )
 
 
 def _channels(found: Any) -> ChannelSettings:
     if not isinstance(found, dict):
-        raise ClusterFileError("channels is no table")
+        raise ClusterFileError("channels is not a table")
     _known(found, {each.name for each in fields(ChannelSettings)}, "[channels]")
     settings = ChannelSettings(**found)
     for each in fields(ChannelSettings):
@@ -127,7 +127,7 @@ def _channels(found: Any) -> ChannelSettings:
             or not isinstance(value, int | float)
             or value < (each.name in ("batchsz", "batchlim"))
         ):
-            raise ClusterFileError(f"{each.name} of [channels] is {value!r}, which is no number it may be")
+            raise ClusterFileError(f"{each.name} of [channels] is {value!r}, not a number in the allowed range")
     return settings
 
 
@@ -139,7 +139,7 @@ def _known(found: dict[str, Any], keys: set[str], where: str) -> None:
 
 def _name(found: Any, what: str) -> str:
     if not isinstance(found, str) or not _NAME.fullmatch(found):
-        raise ClusterFileError(f"the {what} is {found!r}, which is no legal name")
+        raise ClusterFileError(f"the {what} is {found!r}, which is not a legal name")
     return found
 
 

@@ -64,11 +64,11 @@ class Fault:
 
     def __post_init__(self) -> None:
         if self.action not in ACTIONS or self.when not in _WHEN:
-            raise ValueError(f"a fault is one of {', '.join(ACTIONS)}, before or after; not {self.action} {self.when}")
-        if self.nth < 1 or self.times < 0:
             raise ValueError(
-                f"a fault fires at the 1st call or a later one, so many times; not at {self.nth}, {self.times}"
+                f"a fault is one of {', '.join(ACTIONS)}, before or after a call; not {self.action} {self.when}"
             )
+        if self.nth < 1 or self.times < 0:
+            raise ValueError(f"nth is 1 or higher and times is 0 or higher, not {self.nth} and {self.times}")
         if self.action == "answer" and not self.reason and self.comp:
             raise ValueError("an answer that is not MQCC_OK needs a reason code")
         if not self.delay_s >= 0:

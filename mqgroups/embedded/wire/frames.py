@@ -164,7 +164,7 @@ class FrameReader:
             except ConnectionError:
                 return b""
             except TimeoutError as error:
-                raise FrameTimeout("nobody said in time who they are") from error
+                raise FrameTimeout("the peer did not introduce itself in time") from error
             if not piece:
                 return b""
             pieces.append(piece)

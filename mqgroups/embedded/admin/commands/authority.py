@@ -134,7 +134,7 @@ def display_authrec(q_mgr: QueueManager, command: Command) -> list[str]:
     if match not in ("PROFILE", "EXACT", "MEMBERSHIP"):
         raise MQSCError(f"AMQ8405E: DISPLAY AUTHREC: MATCH({match}) is not supported")
     if given.get("OBJTYPE", "QUEUE") not in OBJECT_TYPES:
-        raise mqsc_commands.refused(command, f"OBJTYPE({given['OBJTYPE']}) is none of {', '.join(OBJECT_TYPES)}")
+        raise mqsc_commands.refused(command, f"OBJTYPE({given['OBJTYPE']}) is not one of {', '.join(OBJECT_TYPES)}")
     wanted: Iterable[Entity] = [Entity(kind, given[kind]) for kind in ("PRINCIPAL", "GROUP") if given.get(kind)]
     if match == "MEMBERSHIP":
         wanted = {each for entity in wanted for each in (entity, *entities_of(entity.name))}

@@ -1,5 +1,5 @@
-/* The MQAI (bags). pymqi compiles against it and never calls it: its PCFExecute speaks PCF over ordinary queues. Every
- * call here fails honestly with MQRC_FUNCTION_NOT_SUPPORTED. */
+/* The MQAI (bags). pymqi needs it to compile but never calls it: its PCFExecute sends PCF over ordinary queues. Every call here
+ * fails with MQRC_FUNCTION_NOT_SUPPORTED. */
 #ifndef MQGROUPS_CMQBC_H
 #define MQGROUPS_CMQBC_H
 

@@ -1,21 +1,21 @@
-/* What pymqi, IBM's ibmmq and libmqm itself compile against: types, structure sizes and the few fields and numbers that these
- * touch, for 64-bit little-endian Linux. Numbers and layouts are IBM MQ's. It is no SDK: most constants, the fields of most
- * structures and the verbs that neither binding calls are left out. A C program of your own takes IBM's headers, or declares
- * what it needs. */
+/* What pymqi, IBM's ibmmq and libmqm itself need to compile: types, structure sizes, and the few fields and numbers that they
+ * use, for 64-bit little-endian Linux. Numbers and layouts are IBM MQ's. This is no SDK: most constants, the fields of most
+ * structures, and the verbs that neither binding calls are left out. A C program of your own should use IBM's headers, or
+ * declare what it needs. */
 #ifndef MQGROUPS_CMQC_H
 #define MQGROUPS_CMQC_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* pymqi asks for these to know which structures and verbs there are. */
+/* pymqi tests these to find out which structures and verbs exist. */
 #define MQCMDL_LEVEL_530 530
 #define MQCMDL_LEVEL_600 600
 #define MQCMDL_LEVEL_700 700
 #define MQCMDL_LEVEL_710 710
 #define MQCMDL_LEVEL_750 750
 #define MQCMDL_LEVEL_800 800
-/* What ibmmq asks for. */
+/* ibmmq needs these. */
 #define MQCMDL_CURRENT_LEVEL 910
 
 #define MQENTRY
@@ -123,7 +123,7 @@ typedef MQBYTE MQBYTE128[128];
 #define MQTYPE_FLOAT64 0x00000200
 #define MQTYPE_STRING 0x00000400
 
-/* Structures that pass through as bytes: only their sizes are anybody's business here. */
+/* Structures that pass through as bytes; only their sizes are needed here. */
 typedef struct { MQBYTE bytes[364]; } MQMD, *PMQMD;
 typedef struct { MQBYTE bytes[112]; } MQGMO, *PMQGMO;
 typedef struct { MQBYTE bytes[184]; } MQPMO, *PMQPMO;
@@ -136,7 +136,7 @@ typedef struct { MQBYTE bytes[12]; } MQDMHO, *PMQDMHO;
 typedef struct { MQBYTE bytes[12]; } MQDMPO, *PMQDMPO;
 typedef struct { MQBYTE bytes[20]; } MQSMPO, *PMQSMPO;
 typedef struct { MQBYTE bytes[632]; } MQSCO, *PMQSCO;
-/* What ibmmq, compiled against this file, fills in: no field of a later version is asked for, and none of these left out. */
+/* The versions that ibmmq, compiled with this file, fills in: it uses all fields of these versions, and none of later ones. */
 #define MQMD_CURRENT_VERSION 2
 #define MQGMO_CURRENT_VERSION 4
 #define MQPMO_CURRENT_VERSION 3

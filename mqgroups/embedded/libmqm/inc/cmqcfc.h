@@ -1,4 +1,4 @@
-/* Programmable command formats. pymqi builds its commands in Python; its C part needs only the name of this file. */
+/* Programmable command formats. pymqi builds its commands in Python; its C part only needs this file to exist. */
 #ifndef MQGROUPS_CMQCFC_H
 #define MQGROUPS_CMQCFC_H
 

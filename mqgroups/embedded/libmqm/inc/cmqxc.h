@@ -1,4 +1,4 @@
-/* Channel structures. A program only passes pointers to them; libmqm reads the few fields it needs by their offsets. */
+/* Channel structures. A program only passes pointers to them; libmqm reads the few fields that it needs by offset. */
 #ifndef MQGROUPS_CMQXC_H
 #define MQGROUPS_CMQXC_H
 
