@@ -155,6 +155,7 @@ qmgr.group_pipe = lambda *a, **k: pipes(*a, wait_s=0, **k)
             "group.set_checkpoint": "(lambda value: None)",
         },
     ),
+    "docs/how-to/test-queue-manager.md": Given(before="", prints="b'an order'\n"),
     "docs/how-to/values.md": Given(
         ORDERS
         + """

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 import tomllib
@@ -14,6 +15,7 @@ import pytest
 
 import mqgroups
 from mqgroups import embedded, errors, operate, testing
+from mqgroups.core.status import StatusRecord
 from tools import docs_source
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -116,6 +118,13 @@ def test_every_environment_variable_is_documented():
     }
     page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
     assert set(re.findall(r"MQGROUPS_[A-Z_]*[A-Z]", page)) == read - {"MQGROUPS_VERBS_H"} | secrets
+
+
+def test_every_field_of_the_status_record_is_documented():
+    page = (ROOT / "docs" / "reference" / "status-record.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", page, re.MULTILINE)
+    documented = {name for row in rows for name in re.findall(r"\w+", row)}
+    assert documented == {field.name for field in dataclasses.fields(StatusRecord)} | {"schema"}
 
 
 PUBLIC = [
