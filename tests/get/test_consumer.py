@@ -762,6 +762,36 @@ def test_a_message_that_is_not_the_next_one_is_put_back(owner):
     assert owner.record("get")["msg_seq_number"] == 2
 
 
+def test_a_message_of_another_group_is_put_back(owner):
+    owner.put_raw_group(THIS)
+    qmgr = owner.connect()
+    honest = connection_of(qmgr).binding.MQGET
+
+    def of_another_group(hconn, hobj, md, gmo, length):
+        data, md, gmo, *rest = honest(hconn, hobj, md, gmo, length)
+        if data == THIS[4]:
+            md = md[: st.MD_GROUP_ID.start] + b"?" * 24 + md[st.MD_GROUP_ID.stop :]
+        return data, md, gmo, *rest
+
+    owner.doctor(qmgr, MQGET=of_another_group)
+    consumer = owner.consumer(qmgr, commit_every=100)
+    with pytest.raises(
+        errors.GroupIncomplete, match=f"got message 5 of group {'3f' * 24}, expected message 5 of group"
+    ):
+        process(next(iter(consumer)))
+    qmgr.close()
+    assert owner.data() == THIS
+
+
+def test_whole_messages_and_messages_in_segments_take_turns_in_a_stream(owner):
+    payloads = [b"1", b"2", b"three", b"4", b"5", b"sixsix", b"7"]
+    with owner.producer(segment_bytes=2) as producer, producer.group() as group:
+        for data in payloads:
+            group.put(data)
+    with owner.consumer(stream=True, commit_every=100) as consumer:
+        assert [[b"".join(message.chunks()) for message in group] for group in consumer] == [payloads]
+
+
 # --- the end of a status queue, and what one sees
 
 
