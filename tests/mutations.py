@@ -490,17 +490,10 @@ MUTATIONS = (
         "tests/get/test_consumer.py",
     ),
     Mutation(
-        "a quarantined group stays one",
-        "get/group.py",
-        " or getter.decode is not None or owner.unit.note.quarantine:",
-        " or getter.decode is not None:",
-        "tests/get/test_poison.py",
-    ),
-    Mutation(
         "each message is decoded",
         "get/group.py",
-        " or getter.decode is not None or owner.unit.note.quarantine:",
-        " or owner.unit.note.quarantine:",
+        "if not message.is_plain or getter.decode is not None:",
+        "if not message.is_plain:",
         "tests/test_codecs.py tests/get",
     ),
     Mutation(

@@ -275,6 +275,38 @@ def test_a_producer_stops_before_a_put_and_what_was_put_is_committed(owner, numb
     assert owner.get_groups() == [THIS]
 
 
+def test_a_producer_without_checkpoints_stops_before_a_put_too(owner):
+    with owner.producer(commit_every=100) as producer:
+        with pytest.raises(errors.Stopped) as caught, producer.group() as group:
+            for data in THIS[:5]:
+                group.put(data)
+            producer.stop()
+            group.put(THIS[5])
+        assert caught.value.msg_seq_number == 4
+        assert owner.data() == THIS[:4]
+
+
+def test_a_stop_while_a_message_is_put_ends_its_unit_of_work_with_that_message(owner):
+    qmgr = owner.connect()
+    put = connection_of(qmgr).binding.MQPUT
+
+    def stops(hconn, hobj, md, pmo, data):
+        answer = put(hconn, hobj, md, pmo, data)
+        if data == THIS[3]:
+            producer.stop()
+        return answer
+
+    owner.doctor(qmgr, MQPUT=stops)
+    with owner.producer(qmgr, commit_every=100) as producer:
+        with pytest.raises(errors.Stopped), producer.group() as group:
+            for data in THIS[:5]:
+                group.put(data)
+            # That was the message held back.
+            assert owner.data() == THIS[:4]
+            group.put(THIS[5])
+        assert owner.data() == THIS[:4]
+
+
 def test_a_group_whose_messages_are_all_given_is_completed(owner):
     with owner.producer() as producer:
         with producer.group() as group:

@@ -117,8 +117,8 @@ class IncomingGroup:
 
     def advance(self, processed: Message | None) -> Message | None:
         """Return the message after ``processed``, ``None`` at the end; for the iterator."""
-        getter, owner = self._getter, self._getter.owner
-        telemetry = owner.telemetry
+        getter = self._getter
+        telemetry = getter.owner.telemetry
         try:
             if processed is not None:
                 # The application asks for more, so it has processed this one.
@@ -134,7 +134,7 @@ class IncomingGroup:
             if message is None:
                 message = getter.take()
             # Most messages need no check.
-            if not message.is_plain or getter.decode is not None or owner.unit.note.quarantine:
+            if not message.is_plain or getter.decode is not None:
                 message = self._checked(message)
         except Exception as error:
             if self._is_current:

@@ -124,6 +124,15 @@ def test_a_message_longer_than_max_message_length_stays_on_the_queue(owner):
     assert owner.get_groups(max_message_length=101) == [[b"x" * 101, b"3"]]
 
 
+def test_whole_messages_and_messages_in_segments_take_turns_in_a_stream(owner):
+    payloads = [b"1", b"2", b"three", b"4", b"5", b"sixsix", b"7"]
+    with owner.producer(segment_bytes=2) as producer, producer.group() as group:
+        for data in payloads:
+            group.put(data)
+    with owner.consumer(stream=True, commit_every=100) as consumer:
+        assert [[b"".join(message.chunks()) for message in group] for group in consumer] == [payloads]
+
+
 # --- when, and at what price
 
 

@@ -108,3 +108,24 @@ def test_a_message_that_is_not_the_next_one_is_put_back(owner):
     qmgr.close()
     assert owner.data() == THIS[2:]
     assert owner.record("get")["msg_seq_number"] == 2
+
+
+def test_a_message_of_another_group_is_put_back(owner):
+    owner.put_raw_group(THIS)
+    qmgr = owner.connect()
+    honest = connection_of(qmgr).binding.MQGET
+
+    def of_another_group(hconn, hobj, md, gmo, length):
+        data, md, gmo, *rest = honest(hconn, hobj, md, gmo, length)
+        if data == THIS[4]:
+            md = md[: st.MD_GROUP_ID.start] + b"?" * 24 + md[st.MD_GROUP_ID.stop :]
+        return data, md, gmo, *rest
+
+    owner.doctor(qmgr, MQGET=of_another_group)
+    consumer = owner.consumer(qmgr, commit_every=100)
+    with pytest.raises(
+        errors.GroupIncomplete, match=f"got message 5 of group {'3f' * 24}, expected message 5 of group"
+    ):
+        process(next(iter(consumer)))
+    qmgr.close()
+    assert owner.data() == THIS

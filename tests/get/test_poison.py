@@ -113,6 +113,22 @@ def test_innocent_messages_with_high_counts_are_processed_each_alone(poisoned):
     assert poisoned.data() == poisoned.records("get") == []
 
 
+def test_each_message_that_was_backed_out_too_often_has_a_unit_of_work_of_its_own(poisoned):
+    for _ in range(2):
+        qmgr = poisoned.connect()
+        messages = iter(next(iter(poisoned.consumer(qmgr, commit_every=100))))
+        for _ in range(8):
+            next(messages)
+        qmgr.close()
+    done, committed = [], []
+    with poisoned.consumer(commit_every=100) as consumer:
+        consumer.before_commit(lambda _: committed.append(len(done)))
+        for group in consumer:
+            done.extend(message.data for message in group)
+    assert done == THIS
+    assert committed == list(range(1, 9))
+
+
 def test_skipping_moves_the_message_alone_with_its_identity(poisoned, backout_queue):
     group_id = poisoned.on_queue()[0].group_id
     application = Application(poisoned, poison="skip")
