@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -31,3 +33,31 @@ def supervised(faults):
         return said
 
     return run
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    """A PostgreSQL server of its own, by Debian's package; returns its address. Skips where there is none, with a sentence."""
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if not programs:
+        pytest.skip("PostgreSQL is not installed (apt-get install postgresql), so it is not tried")
+    directory = programs[-1].parent
+    # The server refuses to run as root, so it runs as the package's user.
+    as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    data = Path(tempfile.mkdtemp(prefix="mqgroups-postgresql-", dir="/tmp"))
+    if as_user:
+        shutil.chown(data, "postgres")
+
+    def run(program: str, *arguments: str) -> None:
+        command = [*as_user, str(directory / program), *arguments]
+        done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    run("initdb", "--pgdata", str(data / "db"), "--auth", "trust", "--username", "orders", "--no-sync")
+    options = f"-c listen_addresses='' -c unix_socket_directories={data}"
+    run("pg_ctl", "--pgdata", str(data / "db"), "--wait", "--log", str(data / "log"), "--options", options, "start")
+    try:
+        yield f"postgresql://orders@/postgres?host={data}"
+    finally:
+        run("pg_ctl", "--pgdata", str(data / "db"), "--wait", "--mode", "immediate", "stop")
+        shutil.rmtree(data)
