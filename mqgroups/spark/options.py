@@ -47,6 +47,8 @@ Delivery: TypeAlias = Literal["exactlyOnce", "atLeastOnce"]
 EagerCommit: TypeAlias = Literal["auto", "true", "false"]
 # Options that Spark itself adds for a stream.
 _OF_SPARK = frozenset({"checkpointlocation", "queryname"})
+# And for a table, of whose options it gives no others to the reader and the writer.
+_OF_A_TABLE = "provider"
 
 
 @dataclass(frozen=True, slots=True)
@@ -567,6 +569,12 @@ def _parsed(given: Mapping[str, str], use: Use, side: Use) -> tuple[ConnectionOp
     """Return the values of all options of ``side``: those given, or the defaults. Only options for ``use`` may be given."""
     known = {option.name.lower(): option for option in OPTIONS}
     left = {name.lower(): text for name, text in given.items() if name.lower() not in _OF_SPARK}
+    if _OF_A_TABLE in left:
+        raise SparkOptionError(
+            _OF_A_TABLE,
+            "Spark adds it for CREATE TABLE … OPTIONS, and these options do not reach a source in Python when the table is "
+            "read or written. Use CREATE TEMPORARY VIEW … OPTIONS to read, and INSERT INTO … WITH to write",
+        )
     for name in left:
         if name not in known:
             raise SparkOptionError(name, f"there is no such option.{_nearest(name)}")

@@ -32,12 +32,12 @@ from tests.faults.reader import Reader
 
 INPUT, OUTPUT, RAW_OUTPUT = "BENCH.IN", "BENCH.OUT", "BENCH.RAW"
 ROOT = Path(__file__).parents[2]
-_MODEL = "BENCH.MODEL"
-MQSC = f"DEFINE QMODEL({_MODEL}) DEFTYPE(PERMDYN) MAXDEPTH(999999999) DEFPSIST(YES) SHARE DEFSOPT(SHARED) REPLACE\n"
+MODEL = "BENCH.MODEL"
+MQSC = f"DEFINE QMODEL({MODEL}) DEFTYPE(PERMDYN) MAXDEPTH(999999999) DEFPSIST(YES) SHARE DEFSOPT(SHARED) REPLACE\n"
 EVERY = 100
 PROCESSES = 2
 AIMS = {"source": 0.8, "sink": 0.7}
-_PAYLOAD = b"x" * 100
+PAYLOAD = b"x" * 100
 _PUT = CMQC.MQPMO_SYNCPOINT | CMQC.MQPMO_SYNC_RESPONSE | CMQC.MQPMO_NEW_MSG_ID | CMQC.MQPMO_FAIL_IF_QUIESCING
 _BROWSE = CMQC.MQGMO_COMPLETE_MSG | CMQC.MQGMO_NO_PROPERTIES | CMQC.MQGMO_FAIL_IF_QUIESCING
 
@@ -54,21 +54,21 @@ def measure(groups: int, messages: int, rounds: Callable[[str], Iterable[int]]) 
         with (
             EmbeddedQueueManager("BENCH", mqsc=files, command_server=False) as qmgr,
             _raw_processes(qmgr) as raw,
-            _session(qmgr, directory) as spark,
+            session(qmgr, directory) as spark,
         ):
             reader = Reader(qmgr)
             for queue in (INPUT, OUTPUT, RAW_OUTPUT):
-                reader.make_queue(queue, _MODEL)
+                reader.make_queue(queue, MODEL)
             reader.close()
             raw("put", INPUT, groups, messages)
             sides: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
-                "source": (lambda: raw("browse", INPUT, groups, messages), lambda: _read(spark, qmgr)),
+                "source": (lambda: raw("browse", INPUT, groups, messages), lambda: read(spark, qmgr)),
                 "sink": (
                     lambda: raw("put", RAW_OUTPUT, groups, messages),
-                    lambda: _write(spark, qmgr, groups, messages),
+                    lambda: write(spark, qmgr, groups, messages),
                 ),
             }
-            found: dict[str, Any] = {"groups": groups, "messages": messages, "payload_bytes": len(_PAYLOAD)}
+            found: dict[str, Any] = {"groups": groups, "messages": messages, "payload_bytes": len(PAYLOAD)}
             for side, (by_hand, by_spark) in sides.items():
                 found[side] = _in_turns(qmgr, by_hand, by_spark, groups * messages, rounds(side))
             return found
@@ -93,7 +93,7 @@ def _in_turns(
                 figures[f"{who}_share"].append(share)
             for queue in (OUTPUT, RAW_OUTPUT):
                 reader.delete(queue)
-                reader.make_queue(queue, _MODEL)
+                reader.make_queue(queue, MODEL)
     reader.close()
     ratios = [spark / raw for spark, raw in zip(figures["spark_rows_s"], figures["raw_rows_s"], strict=True)]
     return {**figures, "ratio": statistics.median(ratios)}
@@ -139,18 +139,20 @@ def report(console: Console, found: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _session(qmgr: EmbeddedQueueManager, directory: str) -> Iterator[Any]:
+def session(qmgr: EmbeddedQueueManager, directory: str, cores: int = PROCESSES) -> Iterator[Any]:
+    """Return a session whose workers reach a queue manager."""
     from pyspark.sql import SparkSession
 
     from mqgroups.spark import register
 
     os.environ.update(
+        qmgr.environment(),
         JAVA_HOME=str(java_home()),
         PYSPARK_PYTHON=sys.executable,
         SPARK_LOCAL_IP="127.0.0.1",
         SPARK_LOCAL_DIRS=directory,
     )
-    builder = SparkSession.builder.master(f"local[{PROCESSES}]").config("spark.ui.enabled", "false")
+    builder = SparkSession.builder.master(f"local[{cores}]").config("spark.ui.enabled", "false")
     spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     register(spark)
@@ -158,7 +160,8 @@ def _session(qmgr: EmbeddedQueueManager, directory: str) -> Iterator[Any]:
     spark.stop()
 
 
-def _options(qmgr: EmbeddedQueueManager, queue: str) -> dict[str, str]:
+def options(qmgr: EmbeddedQueueManager, queue: str) -> dict[str, str]:
+    """Return the options for a queue."""
     return {
         "mq.queueManager": qmgr.q_mgr_name,
         "mq.channel": qmgr.channel,
@@ -167,17 +170,19 @@ def _options(qmgr: EmbeddedQueueManager, queue: str) -> dict[str, str]:
     }
 
 
-def _read(spark: Any, qmgr: EmbeddedQueueManager) -> None:
-    rows = spark.read.format("ibmmq").options(**_options(qmgr, INPUT)).option("minPartitions", PROCESSES).load()
+def read(spark: Any, qmgr: EmbeddedQueueManager, partitions: int = PROCESSES) -> None:
+    """Read the input queue."""
+    rows = spark.read.format("ibmmq").options(**options(qmgr, INPUT)).option("minPartitions", partitions).load()
     rows.write.format("noop").mode("overwrite").save()
 
 
-def _write(spark: Any, qmgr: EmbeddedQueueManager, groups: int, messages: int) -> None:
+def write(spark: Any, qmgr: EmbeddedQueueManager, groups: int, messages: int, queue: str = OUTPUT, **more: str) -> None:
+    """Put groups to a queue, with more options."""
     # A partition has whole groups, in a row.
     ids = spark.range(0, groups * messages, 1, PROCESSES)
-    text = f"lpad(CAST(id AS STRING), {len(_PAYLOAD)}, 'x')"
+    text = f"lpad(CAST(id AS STRING), {len(PAYLOAD)}, 'x')"
     rows = ids.selectExpr(f"id DIV {messages} AS group_key", "id AS msg_seq_number", f"CAST({text} AS BINARY) AS value")
-    writer = rows.write.format("ibmmq").mode("append").options(**_options(qmgr, OUTPUT))
+    writer = rows.write.format("ibmmq").mode("append").options(**options(qmgr, queue), **more)
     writer.option("statusQueue", "MQGROUPS.SHARED.BENCH").option("messagesPerUnitOfWork", EVERY).save()
 
 
@@ -190,7 +195,6 @@ Raw = Callable[[str, str, int, int], float]
 @contextmanager
 def _raw_processes(qmgr: EmbeddedQueueManager) -> Iterator[Raw]:
     """Have processes that make calls by hand; what is given lets all of them do a share, and returns the seconds."""
-    # For Spark's workers, too.
     os.environ.update(qmgr.environment())
     context = multiprocessing.get_context("spawn")
     pipes = []
@@ -276,7 +280,7 @@ def _put(qmgr: pymqi.QueueManager, queue: pymqi.Queue, groups: int, messages: in
     for _ in range(groups):
         for number in range(1, messages + 1):
             md = middle if number < messages else last
-            *_, comp, reason = mqput(hconn, hobj, bytes(md), bytes(pmo), _PAYLOAD)
+            *_, comp, reason = mqput(hconn, hobj, bytes(md), bytes(pmo), PAYLOAD)
             if comp:
                 raise RuntimeError(reason)
             if (number % EVERY == 0 or number == messages) and mqcmit(hconn)[0]:
