@@ -17,7 +17,7 @@ export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-short demo-cluster demo-cluster-short pipeline pipeline-short pipeline-cluster \
-        pipeline-cluster-short test test-container test-url test-ibmmq \
+        pipeline-cluster-short test test-container test-url test-ibmmq test-node \
         stateful fuzz faults faults-short faults-spark faults-spark-short faults-workers faults-workers-short mutations bench \
         bench-short compare compare-short load lint types recording docs distributions release-check sbom format clean
 
@@ -71,6 +71,9 @@ test-url: setup ## the same on a queue manager of yours (mqgroups/testing/README
 test-ibmmq: setup ## ibmmq's own test suite, unmodified, on the embedded queue manager
 	@bash tools/test-ibmmq.sh
 
+test-node: setup ## Node.js programs with IBM's package ibmmq from npm, on the embedded queue manager (needs node and npm)
+	@bash tools/test-node.sh
+
 stateful: setup ## 10,000 random sequences of calls, each compared with a model step by step (EXAMPLES=100 for less)
 	@MQGROUPS_EXAMPLES=$(EXAMPLES) $(RUN) -m pytest tests/embedded/test_stateful.py --durations=2 $(PYTEST_ARGS)
 
@@ -96,7 +99,7 @@ faults-workers-short: setup ## a sample of the same in two minutes
 faults-spark-short: setup ## a sample of the same in a few minutes
 	@$(RUN) -m tests.faults.spark.campaign --short $(FAULTS_ARGS)
 
-bench: ## figures with their goals, written to docs/reference/measurements.md (BENCH_ARGS=client|latency|embedded|tracing|cluster|workers|spark|groups)
+bench: ## figures with their goals, written to docs/reference/measurements.md (BENCH_ARGS=client|latency|embedded|growth|tracing|cluster|workers|spark|groups)
 	@bash tools/setup.sh compare
 	@$(RUN) -m tests.bench $(BENCH_ARGS)
 

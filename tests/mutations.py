@@ -368,7 +368,7 @@ MUTATIONS = (
         "put/putter.py",
         "if md is None or checkpoint is not None or last or",
         "if md is None or last or",
-        "tests/put/test_producer.py -k checkpoint",
+        "tests/put/test_checkpoints.py",
     ),
     Mutation(
         "the last message is not like the one before",

@@ -37,7 +37,7 @@ class Case:
         calls: what is timed.
         prepare: makes so many things and returns the calls.
         for_each: the calls are about all things, and their time is told for each; else it is told for the calls as they are.
-        most: how many there can be, or are made because more would take minutes.
+        most: how many there can be without a refusal.
     """
 
     things: str
@@ -204,19 +204,6 @@ def _connections(here: Program, number: int) -> Work:
     return work
 
 
-def _queues(here: Program, number: int) -> Work:
-    for each in range(number):
-        here.define(f"{_QUEUE}.{each}")
-
-    def work() -> None:
-        queue = here.open(f"{_QUEUE}.{number - 1}")
-        here.put(queue)
-        assert here.get(queue) >= 0
-        here.close(queue)
-
-    return work
-
-
 def _properties(here: Program, number: int) -> Work:
     handle = here.message_handle()
     for each in range(number):
@@ -270,7 +257,6 @@ CASES = (
     Case("waiting MQGETs", "MQPUT, MQGET by CorrelId", _waiting_calls),
     Case("open handles", "MQOPEN, MQCLOSE", _handles),
     Case("connections with the queue open", "MQCONNX, MQOPEN, MQDISC", _connections),
-    Case("queues", "MQOPEN, MQPUT, MQGET, MQCLOSE", _queues, most=10_000),
     Case("properties of a message", "MQSETMP, MQINQMP, MQDLTMP", _properties, most=MOST_PROPERTIES),
     Case("subscriptions to other topics", "MQPUT to a topic, MQGET", _subscriptions),
     Case("retained publications", "MQSUB, MQGET, MQCLOSE", _retained),
@@ -293,15 +279,17 @@ def measure(case: Case, sizes: Sequence[int], repeats: int, rounds: Iterable[int
         case: what to measure.
         sizes: how many things, ascending.
         repeats: how often the calls are made in a round, where they are not about all things.
-        rounds: numbers of rounds; 0 warms up.
+        rounds: numbers of rounds; 0 warms up, which calls about all things do by themselves.
     """
     sizes = [each for each in sizes if each <= case.most]
     found: dict[int, list[float]] = {each: [] for each in sizes}
     with contextlib.ExitStack() as programs:
         works = [(size, case.prepare(programs.enter_context(program()), size)) for size in sizes]
         for number in rounds:
+            if case.for_each and not number:
+                continue
             for size, work in works:
-                times = max(1, sizes[-1] // (10 * size)) if case.for_each else repeats
+                times = max(1, sizes[-1] // (20 * size)) if case.for_each else repeats
                 began_s = time.process_time()
                 for _ in range(times):
                     work()

@@ -16,7 +16,7 @@ def run(bench: Bench) -> list[Figure]:
     sizes, repeats, rounds = bench.of(((100, 10_000, 100_000), 200, 5), ((100, 10_000), 100, 3))
     found = []
     for case in growing.CASES:
-        told = bench.tell.rounds(f"{case.things}: {case.calls}", rounds, seconds=12)
+        told = bench.tell.rounds(f"{case.things}: {case.calls}", rounds, seconds=5)
         found.append(growing.measure(case, sizes, repeats, told))
     growing.report(bench.console, found, sizes)
     bench.details["growth"] = [
