@@ -120,7 +120,8 @@ def test_each_message_that_was_backed_out_too_often_has_a_unit_of_work_of_its_ow
         for _ in range(8):
             next(messages)
         qmgr.close()
-    done, committed = [], []
+    done: list[bytes] = []
+    committed: list[int] = []
     with poisoned.consumer(commit_every=100) as consumer:
         consumer.before_commit(lambda _: committed.append(len(done)))
         for group in consumer:
