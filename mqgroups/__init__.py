@@ -39,6 +39,7 @@ while a group is interrupted; otherwise the status queue is empty.
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from mqgroups import codecs, errors, operate
 from mqgroups.core.model import GroupStatus, MsgFlag, Persistence
@@ -57,7 +58,9 @@ from mqgroups.put.producer import GroupProducer
 from mqgroups.queue_manager import QueueManager, connect, wrap
 from mqgroups.status.hooks import InDoubt, Progress, Resumed
 from mqgroups.stopping import StopOnSignals, stop_on_signals
-from mqgroups.workers import Workers, WorkerStatus
+
+if TYPE_CHECKING:
+    from mqgroups.workers import Workers, WorkerStatus
 
 __all__ = [
     "Checkpoint",
@@ -95,7 +98,16 @@ __all__ = [
 # that defines it may change. ``errors.py`` is public itself and keeps its name.
 for _room in (sys.modules[__name__], operate):
     for _name in _room.__all__:
-        _public = getattr(_room, _name)
+        _public = vars(_room).get(_name)
         _written_in = getattr(_public, "__module__", "")
         if _written_in.startswith("mqgroups.") and _written_in != errors.__name__:
             _public.__module__ = _room.__name__
+
+
+def __getattr__(name: str) -> object:
+    """Import the workers when they are asked for: they need asyncio, multiprocessing and an HTTP server; most programs do not."""
+    if name in ("WorkerStatus", "Workers"):
+        from mqgroups import workers
+
+        return getattr(workers, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -19,6 +19,7 @@ import base64
 import hashlib
 import json
 import math
+import operator
 import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -139,24 +140,27 @@ class StatusRecord:
         return self.owner_id, self.epoch, self.unit_of_work
 
 
+_NAMES = tuple(field.name for field in fields(StatusRecord))
+_values = operator.attrgetter(*_NAMES)
+_as_json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+
+
 def encode(record: StatusRecord) -> bytes:
     """Return the record as message data. Equal records give equal bytes.
 
     Raises:
         TypeError, ValueError: see ``check_checkpoint``.
     """
-    values: dict[str, Any] = {field.name: getattr(record, field.name) for field in fields(record)}
-    values |= {
-        "schema": SCHEMA,
-        "role": record.role.value,
-        "state": record.state.value,
-        "group_id": record.group_id.hex(),
-        "persistence": int(record.persistence),
-        "suspect": _encode_suspect(record.suspect),
-        "checkpoint": _encode_checkpoint(record.checkpoint),
-        "properties": group_properties.encoded(record.properties),
-    }
-    body = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")[1:]
+    values: dict[str, Any] = dict(zip(_NAMES, _values(record), strict=True))
+    values["schema"] = SCHEMA
+    values["role"] = record.role.value
+    values["state"] = record.state.value
+    values["group_id"] = record.group_id.hex()
+    values["persistence"] = int(record.persistence)
+    values["suspect"] = _encode_suspect(record.suspect)
+    values["checkpoint"] = _encode_checkpoint(record.checkpoint)
+    values["properties"] = group_properties.encoded(record.properties)
+    body = _as_json(values).encode("ascii")[1:]
     return _HEAD + hashlib.sha256(body).hexdigest().encode("ascii") + _NECK + body
 
 

@@ -43,6 +43,8 @@ from mqgroups.core.status import Mark, RecordState, StatusRecord
 # owner that starts reads them all.
 MOST_SEGMENTS = 32
 MOST_BYTES = 262_144
+# Looked up once: to look up a member of an enum takes long.
+_NO_FLAGS = MsgFlag.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,11 @@ class RecordPut:
     group_id: bytes = GROUP_ID_NONE
     offset: int = 0
     msg_flags: MsgFlag = MsgFlag.NONE
+
+    @property
+    def is_segment(self) -> bool:
+        """Whether the record is put as a segment."""
+        return self.msg_flags != _NO_FLAGS
 
 
 class Pair(NamedTuple):
@@ -201,12 +208,12 @@ def next_record_put(now: Kept | None, *, segmented: bool) -> RecordPut:
         ends = not segmented or now.segments + 1 >= MOST_SEGMENTS or now.length >= MOST_BYTES
         flags = MsgFlag.SEGMENT | MsgFlag.LAST_SEGMENT if ends else MsgFlag.SEGMENT
         return RecordPut(False, now.group_id, now.length, flags)
-    return RecordPut(now is not None, msg_flags=MsgFlag.SEGMENT if segmented else MsgFlag.NONE)
+    return RecordPut(now is not None, msg_flags=MsgFlag.SEGMENT if segmented else _NO_FLAGS)
 
 
 def after_record_put(now: Kept | None, put: RecordPut, msg_id: bytes, group_id: bytes, length: int) -> Kept:
     """Return the record on the queue after ``put``; ``msg_id`` and ``group_id`` are from the MQMD that MQPUT returned."""
-    if not put.msg_flags & MsgFlag.SEGMENT:
+    if not put.is_segment:
         return Kept(msg_id)
     before = now if now is not None and now.is_open else None
     segments, bytes_before = (before.segments, before.length) if before else (0, 0)

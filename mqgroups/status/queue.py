@@ -234,7 +234,7 @@ class StatusQueue(RecordKeeper):
         if anchor is None:
             said = encode(replace(saying_nothing(record), state=RecordState.ANCHOR))
             anchor = self._queue.put(_RECORD_MD, _PUT, said)[0][st.MD_MSG_ID]
-        self._current = OnQueue(self._current.kept, anchor)
+            self._current = OnQueue(self._current.kept, anchor)
         self._put(record, next_record_put(self._current.kept, segmented=self._segmented and not last))
 
     def check_committed(self) -> None:
@@ -286,9 +286,9 @@ class StatusQueue(RecordKeeper):
             offset=put.offset,
             msg_flags=put.msg_flags,
         )
-        md_out, _ = self._queue.put(md, _PUT_SEGMENT if put.msg_flags else _PUT, data)
+        md_out, _ = self._queue.put(md, _PUT_SEGMENT if put.is_segment else _PUT, data)
         kept = after_record_put(self._current.kept, put, md_out[st.MD_MSG_ID], md_out[st.MD_GROUP_ID], len(data))
-        self._current = replace(self._current, kept=kept)
+        self._current = OnQueue(kept, self._current.anchor)
         # As the last call: a foreign backout at any earlier moment has brought the old record back.
         if self._held is not None and self._get(self._held):
             raise ForeignSyncpoint(f"the status record that was got from {self.name} is back on that queue")
@@ -298,7 +298,7 @@ class StatusQueue(RecordKeeper):
         assert kept is not None
         if not self._get(kept):
             raise self._missing(kept)
-        self._current = replace(self._current, kept=None)
+        self._current = OnQueue(None, self._current.anchor)
 
     def _get(self, kept: Kept) -> bool:
         """Get a record; returns whether it was there."""

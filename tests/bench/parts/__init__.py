@@ -22,7 +22,7 @@ from rich.console import Console
 from tests.bench.figures import Figure
 from tests.bench.tell import Tell
 
-ORDER = ("client", "latency", "embedded", "growth", "tracing", "cluster", "workers", "spark", "groups")
+ORDER = ("client", "starting", "latency", "embedded", "growth", "tracing", "cluster", "workers", "spark", "groups")
 
 
 @dataclass(slots=True)
