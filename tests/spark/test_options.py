@@ -117,7 +117,8 @@ def test_the_table_for_the_documentation_has_every_option_once():
 
 
 def test_the_documentation_has_this_table():
-    text = (Path(__file__).parents[2] / "docs" / "spark-options.md").read_text(encoding="utf-8")
+    pages = [path.read_text(encoding="utf-8") for path in (Path(__file__).parents[2] / "docs").rglob("*.md")]
+    (text,) = (page for page in pages if "<!-- options -->\n" in page)
     between = text.partition("<!-- options -->\n")[2].partition("<!-- /options -->")[0]
     assert between == markdown(), (
         "python -c 'from mqgroups.spark.options import markdown; print(markdown())' is the table"

@@ -262,10 +262,11 @@ def test_a_worker_keeps_its_connection(owner, batch, count_calls):
     assert "MQCONNX" not in count_calls()
 
 
-def test_the_example_of_the_readme_reads_a_queue_into_files(spark, owner, mq, tmp_path, monkeypatch, capfd):
+def test_the_example_of_the_guide_reads_a_queue_into_files(spark, owner, mq, tmp_path, monkeypatch, capfd):
     example = Path(__file__).parents[2] / "examples" / "spark_read.py"
     code = example.read_text(encoding="utf-8").partition("import SparkSession\n\n")[2]
-    assert code in (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
+    pages = (Path(__file__).parents[2] / "docs").rglob("*.md")
+    assert [page for page in pages if code in page.read_text(encoding="utf-8")]
     monkeypatch.setattr(sys, "argv", [str(example), str(tmp_path)])
     for rows in (["a1", "a2"], ["b1"]):
         with owner.producer(queue="ORDERS") as producer, producer.group() as group:
