@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import mqgroups
-from mqgroups import embedded, errors, operate, testing
+from mqgroups import aio, embedded, errors, operate, testing
 from mqgroups.core.status import StatusRecord
 from tools import docs_source
 
@@ -129,7 +129,7 @@ def test_every_field_of_the_status_record_is_documented():
 
 PUBLIC = [
     thing
-    for room in (mqgroups, operate, errors, embedded, testing)
+    for room in (mqgroups, aio, operate, errors, embedded, testing)
     for name_, thing in vars(room).items()
     if not name_.startswith("_")
     and (inspect.isclass(thing) or inspect.isfunction(thing))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import click
 
 import mqgroups
-from mqgroups import embedded, errors, operate
+from mqgroups import aio, embedded, errors, operate
 from mqgroups.cli.main import main
 from mqgroups.mqi import constants as mq
 
@@ -19,6 +19,11 @@ def pages() -> dict[str, str]:
     """Return the text of each page, by its place in the site."""
     return {
         "reference/api.md": api(),
+        "reference/api-aio.md": _api(
+            "API for asyncio",
+            "which classes and functions does `mqgroups.aio` have?",
+            {"": [f"mqgroups.aio.{name}" for name in aio.__all__]},
+        ),
         "reference/api-operate.md": _api(
             "API for operators",
             "which functions does `mqgroups.operate` have?",
@@ -49,6 +54,7 @@ _API = {
     "Getting and putting": ["GroupPipe", "PipedGroup"],
     "Stopping": ["stop_on_signals", "StopOnSignals"],
     "Several groups at once": ["Workers", "WorkerStatus"],
+    "Groups as files": ["FileSink"],
     "Progress": ["Progress", "ProgressBar"],
     "Objects as message data": ["codecs.json", "codecs.text"],
     "Values": ["Every", "Checkpoint", "Resumed", "InDoubt", "Persistence", "GroupStatus", "MsgFlag"],
