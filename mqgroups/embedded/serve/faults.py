@@ -68,7 +68,9 @@ class Fault:
                 f"a fault is one of {', '.join(ACTIONS)}, before or after a call; not {self.action} {self.when}"
             )
         if self.nth < 1 or self.times < 0:
-            raise ValueError(f"nth is 1 or higher and times is 0 or higher, not {self.nth} and {self.times}")
+            raise ValueError(
+                f"a fault needs nth of 1 or higher and times of 0 or higher, not {self.nth} and {self.times}"
+            )
         if self.action == "answer" and not self.reason and self.comp:
             raise ValueError("an answer that is not MQCC_OK needs a reason code")
         if not self.delay_s >= 0:
