@@ -36,7 +36,7 @@ ROOMS: dict[str, set[str]] = {
     "codecs": {"errors"},
     "stopping": {"errors"},
     "progress": {"errors", "status"},
-    "files": {"core", "errors", "get"},
+    "files": {"core", "errors", "get", "put"},
     "workers": {"get", "operate", "pipe", "queue_manager"} | OWNERS,
     "aio": {"get", "pipe", "put", "queue_manager"} | OWNERS,
     "__init__": {"codecs", "files", "get", "operate", "pipe", "progress", "put", "queue_manager", "stopping", "workers"}
@@ -45,7 +45,19 @@ ROOMS: dict[str, set[str]] = {
     "embedded": {"mqi.constants"},
     "testing": {"embedded", "mqi.constants"},
     "demo": {"__init__", "connection", "embedded", "errors", "mqi", "mqi.constants"},
-    "cli": {"batch", "demo", "embedded", "operate", "queue_manager", "spark", "stopping", "workers"} | OWNERS,
+    "cli": {
+        "batch",
+        "demo",
+        "embedded",
+        "files",
+        "operate",
+        "progress",
+        "queue_manager",
+        "spark",
+        "stopping",
+        "workers",
+    }
+    | OWNERS,
     "__main__": {"cli"},
 }
 LONGEST = 450

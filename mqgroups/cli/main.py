@@ -6,6 +6,8 @@
     mqgroups mqsc             print the MQSC definitions that an installation needs, or compare them with a queue manager
     mqgroups owners           show the producers and consumers with a status queue, and what they do
     mqgroups work             handle message groups by a function of yours, with several workers
+    mqgroups send             send files, each as a message group
+    mqgroups receive          receive files that were sent
     mqgroups completion       print or install the completion of a shell
     mqgroups manual           print or install the manual page
     mqgroups recover          inspect a producer's or consumer's status queue before it is started
@@ -53,8 +55,10 @@ from mqgroups.cli.groups import groups
 from mqgroups.cli.manual import manual
 from mqgroups.cli.owners import owners
 from mqgroups.cli.pipeline import pipeline
+from mqgroups.cli.receive import receive
 from mqgroups.cli.recover import recover
 from mqgroups.cli.salvage import salvage
+from mqgroups.cli.send import send
 from mqgroups.cli.watch import watch
 from mqgroups.cli.work import work
 
@@ -94,8 +98,10 @@ for command in (
     manual,
     owners,
     pipeline,
+    receive,
     recover,
     salvage,
+    send,
     work,
     watch,
 ):

@@ -12,6 +12,9 @@ after a crash the file is cut back to what is committed, and the messages that c
 group's last commit has taken effect, the file is renamed. If the program dies between the two, the checkpoint says so, and the
 next start renames the file. So a file without the hidden name is whole, and is never changed again.
 
+A file that ``check`` finds wrong, or that the application calls wrong (``fail``), goes to the folder ``quarantine`` instead, next
+to a file with the reason.
+
 The checkpoint of the consumer belongs to the sink. It stays when the consumer is closed; ``consumer.forget_checkpoint()`` removes
 it, when the sink is done.
 """
@@ -20,6 +23,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -29,14 +33,38 @@ from mqgroups.errors import GroupUsage
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.get.group import IncomingGroup
 
+QUARANTINE = "quarantine"
 _LONGEST_NAME_BYTES = 150
+# Of a reason: it is in the status record until its file is in quarantine.
+_LONGEST_REASON = 1000
+
+
+def _group_name(group: IncomingGroup) -> str:
+    return group.name
 
 
 class FileSink:
-    """A folder for the groups of one consumer. Nothing else may write to it."""
+    """A folder for the groups of one consumer. Nothing else may write to it.
 
-    def __init__(self, folder: str | os.PathLike[str], consumer: GroupConsumer) -> None:
+    Attributes:
+        finished: the file that was put in place last, and why it is in quarantine (else empty); ``None`` before the first one.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        consumer: GroupConsumer,
+        *,
+        name_of: Callable[[IncomingGroup], str] = _group_name,
+        check: Callable[[IncomingGroup, Path], str] | None = None,
+    ) -> None:
         """Finish what the last start left, and use ``consumer.before_commit``.
+
+        Args:
+            folder: exists.
+            consumer: without a checkpoint of another kind.
+            name_of: returns the name of a group's file.
+            check: is called when all of a file is on disk and before that is committed; returns why it is wrong, or nothing.
 
         Raises:
             GroupUsage: the consumer has a checkpoint of another kind.
@@ -44,9 +72,13 @@ class FileSink:
         """
         self._folder = Path(folder)
         self._consumer = consumer
+        self._name_of = name_of
+        self._check = check
         self._file: BinaryIO | None = None
         self._place: _Place | None = None
-        self._finish()
+        self._failure = ""
+        self.finished: tuple[Path, str] | None = None
+        self.finish()
         consumer.before_commit(self._before_commit)
 
     def file(self, group: IncomingGroup) -> GroupFile:
@@ -66,7 +98,7 @@ class FileSink:
 
     def begin(self, group: IncomingGroup) -> BinaryIO:
         """Open the file of a group, cut back to what is committed; for ``GroupFile``."""
-        self._finish()
+        self.finish()
         place, group_id = _Place.of(group.checkpoint), group.group_id.hex()
         if not group.resume_from and (place is None or place.group_id != group_id):
             place = _Place(self._free_name(group), group_id, 0)
@@ -79,12 +111,12 @@ class FileSink:
         self._check_length(hidden, place.length)
         is_new = not hidden.exists()
         with contextlib.ExitStack() as undo:
-            file = undo.enter_context(hidden.open("ab"))
+            file = undo.enter_context(open(hidden, "ab", opener=_no_link))
             file.truncate(place.length)
             if is_new:
-                self._make_durable()
+                _make_durable(self._folder)
             undo.pop_all()
-        self._file, self._place = file, place
+        self._file, self._place, self._failure = file, place, ""
         return file
 
     def end(self, *, in_order: bool) -> None:
@@ -93,7 +125,29 @@ class FileSink:
         if file is not None:
             file.close()
         if in_order:
-            self._finish()
+            self.finish()
+
+    def fail(self, reason: str) -> None:
+        """Have the file of this group put in quarantine when the group ends, even if the group is abandoned."""
+        self._failure = reason[:_LONGEST_REASON]
+
+    def finish(self) -> None:
+        """Rename the file of the last group that ended, if that was not done; remove that of a group that was not completed."""
+        place = _Place.of(self._consumer.checkpoint)
+        if place is not None and place.ended and (hidden := self._hidden(place)).exists():
+            target = self._folder / place.name
+            if place.wrong:
+                target = self._folder / QUARANTINE / f"{place.name}.{place.group_id}"
+                target.parent.mkdir(exist_ok=True)
+                target.with_name(f"{target.name}.reason").write_text(f"{place.wrong}\n")
+                _make_durable(target.parent)
+            hidden.rename(target)
+            _make_durable(target.parent)
+            _make_durable(self._folder)
+            self.finished = target, place.wrong
+        for other in self._folder.glob(".*.part"):
+            if place is None or place.ended or other != self._hidden(place):
+                other.unlink()
 
     def _before_commit(self, group: IncomingGroup) -> None:
         file, place = self._file, self._place
@@ -101,18 +155,14 @@ class FileSink:
             raise GroupUsage("the group's messages were got outside of `with sink.file(group)`")
         file.flush()
         os.fsync(file.fileno())
-        place = _Place(place.name, place.group_id, file.tell(), group.ends)
+        wrong, ended = self._failure, group.ends
+        if ended and not group.failed and not wrong and self._check is not None:
+            wrong = self._check(group, self._hidden(place))[:_LONGEST_REASON]
+        if group.failed and not wrong:
+            # Its file is removed.
+            ended = False
+        place = _Place(place.name, place.group_id, file.tell(), ended, wrong if ended else "")
         group.set_checkpoint(place.checkpoint)
-
-    def _finish(self) -> None:
-        """Rename the file of the last group that ended, if that was not done; remove that of a group that was not completed."""
-        place = _Place.of(self._consumer.checkpoint)
-        if place is not None and place.is_whole and (hidden := self._hidden(place)).exists():
-            hidden.rename(self._folder / place.name)
-            self._make_durable()
-        for other in self._folder.glob(".*.part"):
-            if place is None or place.is_whole or other != self._hidden(place):
-                other.unlink()
 
     def _check_length(self, hidden: Path, committed: int) -> None:
         length = hidden.stat().st_size if hidden.exists() else 0
@@ -127,19 +177,24 @@ class FileSink:
         return self._folder / f".{place.group_id}.part"
 
     def _free_name(self, group: IncomingGroup) -> str:
-        name, group_id = group.name, group.group_id.hex()
+        name, group_id = self._name_of(group), group.group_id.hex()
         # The name comes from a message. It must not lead out of the folder, or hide the file.
-        is_safe = name.isprintable() and not name.startswith(".") and "/" not in name
+        is_safe = name.isprintable() and not name.startswith(".") and "/" not in name and name != QUARANTINE
         if not name or not is_safe or len(name.encode()) > _LONGEST_NAME_BYTES:
             return group_id
-        return f"{name}.{group_id}" if (self._folder / name).exists() else name
+        return f"{name}.{group_id}" if os.path.lexists(self._folder / name) else name
 
-    def _make_durable(self) -> None:
-        descriptor = os.open(self._folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+
+def _make_durable(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 class GroupFile:
@@ -159,26 +214,30 @@ class GroupFile:
 
 
 class _Place:
-    """What a checkpoint says: the name of a group's file, its GroupId in hexadecimal digits, how much is committed, and whether
-    that is the whole group.
+    """What a checkpoint says: the name of a group's file, its GroupId in hexadecimal digits, how much is committed, whether the
+    group has ended, and why its file goes to quarantine.
     """
 
-    def __init__(self, name: str, group_id: str, length: int, is_whole: bool = False) -> None:
+    def __init__(self, name: str, group_id: str, length: int, ended: bool = False, wrong: str = "") -> None:
         self.name = name
         self.group_id = group_id
         self.length = length
-        self.is_whole = is_whole
+        self.ended = ended
+        self.wrong = wrong
 
     @property
     def checkpoint(self) -> dict[str, Any]:
-        return {"file": self.name, "group": self.group_id, "bytes": self.length, "whole": self.is_whole}
+        return dict(zip(_KEYS, (self.name, self.group_id, self.length, self.ended, self.wrong), strict=True))
 
     @classmethod
     def of(cls, checkpoint: Any) -> _Place | None:
         if checkpoint is None:
             return None
-        if not isinstance(checkpoint, dict) or checkpoint.keys() != {"file", "group", "bytes", "whole"}:
+        if not isinstance(checkpoint, dict) or checkpoint.keys() != set(_KEYS):
             raise GroupUsage(
                 "the consumer has a checkpoint that is not a FileSink's. Give the sink a consumer of its own"
             )
-        return cls(checkpoint["file"], checkpoint["group"], checkpoint["bytes"], checkpoint["whole"])
+        return cls(*(checkpoint[key] for key in _KEYS))
+
+
+_KEYS = ("file", "group", "bytes", "ended", "wrong")

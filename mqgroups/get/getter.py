@@ -282,7 +282,7 @@ class Getter:
     def end_group(self, failed_with: int | None = None) -> None:
         """End the group's last unit of work. ``failed_with`` is the result of a group that was not completed."""
         if self.group is not None:
-            self.group.ends = failed_with is None
+            self.group.ends, self.group.failed = True, failed_with is not None
         self._ask_application()
         self._commit(ended=True, failed_with=failed_with)
         self.cursor.group_ended()

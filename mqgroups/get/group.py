@@ -29,7 +29,8 @@ class IncomingGroup:
         group_id: 24 bytes; ``MQGI_NONE`` for a message in no group, which is returned as a group of one message.
         resume_from: how many messages of the group were consumed in committed units of work before this iteration.
         checkpoint: the application's checkpoint of the last commit in this group; ``None`` in a new group.
-        ends: in ``before_commit``: whether the commit completes the group.
+        ends: in ``before_commit``: whether the commit ends the group.
+        failed: in ``before_commit``: whether it ends it because the group was abandoned, or went to the backout queue.
         has_ended: whether its last message is processed and committed, or the group was abandoned or moved.
     """
 
@@ -48,6 +49,7 @@ class IncomingGroup:
         self.asked_before_commit: BeforeCommit | None = None
         self.started = False
         self.ends = False
+        self.failed = False
         self.has_ended = False
         self.group_id = group_id
         self.resume_from = resume_from

@@ -1,0 +1,82 @@
+"""The command ``mqgroups receive``: makes files of message groups, each exactly once."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mqgroups.cli.connection import connect_arguments, connection_options
+from mqgroups.cli.console import log, one_message
+from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.options import WAIT_S
+from mqgroups.cli.send import EVERY, EXISTING
+from mqgroups.files.receiving import FileReceiver
+from mqgroups.progress import ProgressBar
+from mqgroups.queue_manager import connect
+from mqgroups.stopping import stop_on_signals
+
+# How long the next message of a group may take before that is said, seconds.
+_GROUP_WAIT_S = 300.0
+
+
+@click.command()
+@click.option("--queue", required=True, metavar="QUEUE", help="The queue to get the groups from.")
+@click.option("--name", required=True, metavar="NAME", help="The receiver's name, with a status queue of its own.")
+@click.option(
+    "--into",
+    type=EXISTING,
+    required=True,
+    metavar="DIR",
+    help="The directory for the files. Nothing else may write to it.",
+)
+@click.option(
+    "--wait",
+    "wait_s",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="End when no file has come for so long. Default: wait until SIGTERM or Ctrl-C.",
+)
+@connection_options()
+@click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
+def receive(queue: str, name: str, into: Path, wait_s: float | None, verbose: bool, **connection: Any) -> None:
+    """Receive files that `mqgroups send` or IBM MQ Managed File Transfer has put as message groups.
+
+    A file is written under a hidden name, compared with the length and the SHA-256 that were sent, and renamed when its group is
+    committed. A file that is not as it was sent, or was not sent to its end, goes to DIR/quarantine, next to a file with the
+    reason. If the command ends in the middle of a file, the same command goes on where it was. Memory does not depend on the
+    length of a file.
+
+    \b
+    Exit codes:
+      0  done, or stopped by SIGTERM or Ctrl-C, and the next start goes on
+      1  failed; standard error says why
+      2  the command line is wrong
+      3  a file went to quarantine
+    """
+    log(verbose)
+    quarantined = False
+    with one_message():
+        arguments = connect_arguments(**connection)
+        with ProgressBar() as bar, connect(**arguments, connect_wait_s=WAIT_S) as q_mgr:
+            open_consumer = partial(
+                q_mgr.group_consumer,
+                queue,
+                name=name,
+                commit_every=EVERY,
+                wait_s=wait_s,
+                group_wait_s=_GROUP_WAIT_S if wait_s is None else wait_s,
+                stream=True,
+                on_progress=bar,
+            )
+            receiver = FileReceiver(open_consumer, into, keep_waiting=wait_s is None)
+            with receiver.consumer as consumer, stop_on_signals(consumer):
+                for received in receiver:
+                    quarantined = quarantined or bool(received.reason)
+                    click.echo(f"{received.path}{': ' + received.reason if received.reason else ''}")
+                consumer.forget_checkpoint()
+    if quarantined:
+        sys.exit(ExitCode.WARNING)

@@ -1,0 +1,118 @@
+"""The command ``mqgroups send``: puts files as message groups, each exactly once."""
+
+from __future__ import annotations
+
+import stat
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mqgroups.cli.connection import connect_arguments, connection_options
+from mqgroups.cli.console import log, one_message
+from mqgroups.cli.options import WAIT_S
+from mqgroups.core.unit_of_work import Every
+from mqgroups.files.sending import FileSender, Records
+from mqgroups.progress import ProgressBar
+from mqgroups.queue_manager import connect
+from mqgroups.stopping import stop_on_signals
+
+# A file that is missing may be in the archive.
+PATH = click.Path(dir_okay=False, path_type=Path)
+EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
+EVERY = Every(messages=1000, bytes=16 << 20)
+_LOOK_EVERY_S = 1.0
+
+
+@click.command()
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=PATH)
+@click.option("--queue", required=True, metavar="QUEUE", help="The queue to put the groups to.")
+@click.option("--name", required=True, metavar="NAME", help="The sender's name, with a status queue of its own.")
+@click.option(
+    "--records",
+    default="bytes:1048576",
+    show_default=True,
+    metavar="bytes:N|lines|file",
+    help="What a message is: N bytes; a line; or the whole file, in segments.",
+)
+@click.option(
+    "--watch", type=EXISTING, metavar="DIR", help="Send the files that come into DIR, until SIGTERM or Ctrl-C."
+)
+@click.option("--archive", type=EXISTING, metavar="DIR", help="Move each file to DIR when it is sent.")
+@click.option(
+    "--mft", is_flag=True, help="Describe files as IBM MQ Managed File Transfer does, too; not with whole files."
+)
+@click.option(
+    "--abandon", is_flag=True, help="First end the group of a file that was interrupted and does not come again."
+)
+@connection_options()
+@click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
+def send(
+    files: tuple[Path, ...],
+    queue: str,
+    name: str,
+    records: str,
+    watch: Path | None,
+    archive: Path | None,
+    mft: bool,
+    abandon: bool,
+    verbose: bool,
+    **connection: Any,
+) -> None:
+    """Send files, each as a message group, for `mqgroups receive` or any other consumer.
+
+    The group has the file's name, length, modification time and SHA-256 as properties. If the command ends in the middle of a
+    file, the same command goes on where it was: no file is sent twice, and none is left out. A file that this name sent before,
+    and that has not changed since, is not sent again. Memory does not depend on the length of a file.
+
+    \b
+    Exit codes:
+      0  all files are sent; or stopped by SIGTERM or Ctrl-C, and the next start goes on
+      1  failed; standard error says why
+      2  the command line is wrong
+    """
+    log(verbose)
+    if bool(files) == (watch is not None):
+        raise click.UsageError("give files, or --watch")
+    if watch is not None and archive is None:
+        raise click.UsageError("--watch needs --archive, or the files would be sent again")
+    if watch is not None and archive is not None and watch.resolve() == archive.resolve():
+        raise click.UsageError("--watch and --archive need different directories")
+    with one_message():
+        divided = Records.of(records)
+        if mft and divided.kind == "file":
+            raise click.UsageError("--mft needs --records lines or bytes:N, because MFT's messages are not segments")
+        arguments = connect_arguments(**connection)
+        with (
+            ProgressBar() as bar,
+            connect(**arguments, connect_wait_s=WAIT_S) as q_mgr,
+            q_mgr.group_producer(queue, name=name, commit_every=EVERY, on_progress=bar) as producer,
+            stop_on_signals(producer),
+        ):
+            sender = FileSender(producer, records=divided, mft=mft, archive=archive)
+            if abandon and (abandoned := sender.abandon()):
+                click.echo(f"{abandoned}: abandoned")
+            for paths in [list(files)] if watch is None else _looks(watch, lambda: producer.stopping):
+                for path in sender.in_order(paths):
+                    is_new = sender.send(path)
+                    click.echo(f"{path}: {'sent' if is_new else 'was sent before'}")
+            sender.finish()
+
+
+def _looks(folder: Path, is_over: Callable[[], bool]) -> Iterator[list[Path]]:
+    """Yield the files in a folder that have not changed since the last look, until it is over."""
+    before: dict[Path, tuple[int, int]] = {}
+    while not is_over():
+        found: dict[Path, tuple[int, int]] = {}
+        for path in sorted(folder.iterdir()):
+            about = path.lstat()
+            # No links, nothing hidden: programs write to hidden files and rename them.
+            if stat.S_ISREG(about.st_mode) and not path.name.startswith("."):
+                found[path] = about.st_size, about.st_mtime_ns
+        ready = [path for path, about in found.items() if before.get(path) == about]
+        if ready:
+            yield ready
+        before = {path: about for path, about in found.items() if path not in ready}
+        time.sleep(_LOOK_EVERY_S)

@@ -1,0 +1,129 @@
+"""What the properties of a group say of its file: name, length, modification time, SHA-256.
+
+    mqgroups.Name                             the file's name, without its folder
+    mqgroups.FileBytes  .FileModifiedMs       length; milliseconds since 1970, UTC
+    mqgroups.FileSha256                       of the whole file, in hexadecimal digits
+
+IBM MQ Managed File Transfer has names of its own for these, and no digest (IBM MQ, topic "MQ message properties set by MFT on
+messages written to destination queues"). It ends the group of a transfer that fails with an empty message that says so (topic
+"Failure of a file-to-message transfer"), and takes UserReturnCode in a group's last message as the order to cancel (topic "MQ
+message properties read by MFT from messages on source queues"). All of this is known from reading. The types of the values are
+not in these texts, so numbers are read as text, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import TypeAlias
+
+from mqgroups.core.group_properties import NAME
+
+Properties: TypeAlias = Mapping[str, str | int | float | bool | bytes | None]
+
+_BYTES, _MODIFIED, _SHA256 = "mqgroups.FileBytes", "mqgroups.FileModifiedMs", "mqgroups.FileSha256"
+_MFT_NAME, _MFT_BYTES, _MFT_MODIFIED = "WMQFTEFileName", "WMQFTEFileSize", "WMQFTEFileLastModified"
+# MFT's result code of a transfer that failed, and of which no file arrived.
+_MFT_FAILED = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What is known of a file.
+
+    Attributes:
+        name: without its folder; empty if it is not known.
+        data_bytes: its length; ``None`` if it is not known.
+        modified_ms: milliseconds since 1970, UTC; ``None`` if it is not known.
+        sha256: in hexadecimal digits; empty if it is not known.
+    """
+
+    name: str
+    data_bytes: int | None
+    modified_ms: int | None
+    sha256: str
+
+    @classmethod
+    def of_file(cls, path: Path) -> Description:
+        """Read a file to its end; raises OSError."""
+        with path.open("rb") as file:
+            about = os.fstat(file.fileno())
+            return cls(path.name, about.st_size, about.st_mtime_ns // 1_000_000, digest(path))
+
+    @classmethod
+    def of_group(cls, properties: Properties) -> Description:
+        """Return what the properties of a group say."""
+        name, foreign = properties.get(NAME), properties.get(_MFT_NAME)
+        if not isinstance(name, str) and isinstance(foreign, str):
+            # A path on another machine, of either kind.
+            name = PurePosixPath(PureWindowsPath(foreign).name).name
+        sha256 = properties.get(_SHA256)
+        return cls(
+            name if isinstance(name, str) else "",
+            _number(properties.get(_BYTES, properties.get(_MFT_BYTES))),
+            _number(properties.get(_MODIFIED, properties.get(_MFT_MODIFIED))),
+            sha256 if isinstance(sha256, str) else "",
+        )
+
+    def properties(self, *, mft: bool) -> dict[str, str | int | None]:
+        """Return the properties besides the name; with ``mft`` also those of Managed File Transfer."""
+        own: dict[str, str | int | None] = {
+            _BYTES: self.data_bytes,
+            _MODIFIED: self.modified_ms,
+            _SHA256: self.sha256,
+        }
+        if mft:
+            own |= {
+                _MFT_NAME: self.name,
+                _MFT_BYTES: self.data_bytes,
+                _MFT_MODIFIED: self.modified_ms,
+                "WMQFTETransferMode": "binary",
+                "WMQFTEFileIndex": 0,
+            }
+        return own
+
+    def wrong(self, path: Path) -> str:
+        """Say in which way a file is not the one described; empty if it is."""
+        found = path.stat().st_size
+        if self.data_bytes is not None and found != self.data_bytes:
+            return f"the file has {found} bytes, and {self.data_bytes} were sent"
+        if self.sha256 and digest(path) != self.sha256:
+            return f"the file has another SHA-256 than the one that was sent ({self.sha256})"
+        return ""
+
+    def set_time(self, path: Path) -> None:
+        """Give a file the modification time described."""
+        if self.modified_ms is not None:
+            os.utime(path, ns=(self.modified_ms * 1_000_000,) * 2)
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file, in constant memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def failure(properties: Properties) -> str:
+    """Say why the group of this last message failed, if Managed File Transfer or an application of it says so; else empty."""
+    for code_name, text_name in (("WMQFTEResultCode", "WMQFTESupplement"), ("UserReturnCode", "UserSupplement")):
+        code = _number(properties.get(code_name))
+        if code:
+            text = properties.get(text_name)
+            return f"{code_name} {code}: {text if isinstance(text, str) else 'no reason given'}"
+    return ""
+
+
+def failure_properties(reason: str) -> dict[str, str | int]:
+    """Return the properties that tell Managed File Transfer, and applications that know it, that a group failed."""
+    text = {"WMQFTESupplement": reason, "UserSupplement": reason}
+    return {"WMQFTEResultCode": _MFT_FAILED, "UserReturnCode": _MFT_FAILED, **text}
+
+
+def _number(value: object) -> int | None:
+    try:
+        return None if isinstance(value, bool) else int(value)  # type: ignore[call-overload]  # what is no number is caught
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,106 @@
+"""Groups become the files that were sent: ``FileReceiver``. What is not as it was sent goes to quarantine, with the reason."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mqgroups.errors import GroupAbandoned, GroupStalled
+from mqgroups.files.description import Description, failure
+from mqgroups.files.sink import FileSink
+from mqgroups.get.consumer import GroupConsumer
+from mqgroups.get.group import IncomingGroup
+
+_log = logging.getLogger("mqgroups.files")
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A file that is in place.
+
+    Attributes:
+        path: where it is.
+        reason: why it is in quarantine; empty if it is as it was sent.
+    """
+
+    path: Path
+    reason: str
+
+
+class FileReceiver:
+    """Receives files into a folder, with one consumer, whose checkpoint it keeps."""
+
+    def __init__(self, open_consumer: Callable[..., GroupConsumer], folder: Path, *, keep_waiting: bool) -> None:
+        """Take a consumer.
+
+        Args:
+            open_consumer: makes it, with ``stream=True``; takes ``on_abandon=``.
+            folder: exists, and nothing else writes to it.
+            keep_waiting: whether to wait on when the rest of a group does not come within ``group_wait_s``.
+
+        Raises:
+            GroupUsage, OSError, MQGroupsError: see ``FileSink`` and ``group_consumer``.
+        """
+        self.consumer = open_consumer(on_abandon=self._abandoned)
+        self._keep_waiting = keep_waiting
+        try:
+            self._sink = FileSink(folder, self.consumer, name_of=_name_of, check=_check)
+        except BaseException:
+            self.consumer.close()
+            raise
+
+    def __iter__(self) -> Iterator[Received]:
+        """Return the files as they are received, until the consumer ends.
+
+        Raises:
+            GroupStalled: the rest of a group does not come, and ``keep_waiting`` is not set.
+            OSError: a file cannot be written.
+            MQGroupsError: as ``GroupConsumer``. The next start goes on.
+        """
+        yield from self._in_place()
+        groups = iter(self.consumer)
+        while True:
+            try:
+                group = next(groups, None)
+                if group is None:
+                    return
+                with self._sink.file(group) as file:
+                    for message in group:
+                        for data in message.chunks():
+                            file.write(data)
+                        if not message.data and (reason := failure(message.properties)):
+                            self._sink.fail(reason)
+            except GroupAbandoned:
+                # It is committed, and the sink has the reason.
+                self._sink.finish()
+                groups = iter(self.consumer)
+            except GroupStalled as error:
+                if not self._keep_waiting:
+                    raise
+                _log.warning("%s. Waiting on", error)
+                groups = iter(self.consumer)
+                continue
+            yield from self._in_place()
+
+    def _in_place(self) -> Iterator[Received]:
+        """Yield the file that is in place since the last call; at first the one that the last start left."""
+        finished, self._sink.finished = self._sink.finished, None
+        if finished is not None:
+            yield Received(*finished)
+
+    def _abandoned(self, error: GroupAbandoned) -> None:
+        self._sink.fail(error.reason or f"the sender gave up with result {error.result}")
+
+
+def _name_of(group: IncomingGroup) -> str:
+    return Description.of_group(group.properties).name
+
+
+def _check(group: IncomingGroup, path: Path) -> str:
+    about = Description.of_group(group.properties)
+    reason = about.wrong(path)
+    if not reason:
+        about.set_time(path)
+    return reason

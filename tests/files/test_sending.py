@@ -1,0 +1,480 @@
+"""Files sent and received: each arrives once and as it was sent, whatever ends either side when; or is in quarantine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from mqgroups import errors
+from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.embedded import Fault
+from mqgroups.files.description import Description
+from mqgroups.files.receiving import FileReceiver
+from mqgroups.files.sending import FileSender, Records
+from mqgroups.mqi import constants as mq
+from tests.each_call import each_call
+from tests.files.test_sink import Died, FileCalls, hidden, in_place
+from tests.fix_cli import MQGROUPS, environment, invoke
+from tests.fix_mqi import PATIENCE_S
+from tests.workers.conftest import wait_until
+
+FILES = {"a.csv": b"0\n1\n22\n\n4", "empty": b"", "b.bin": bytes(range(20))}
+RECORDS = ["file", "lines", "bytes:3"]
+# 14:25:36.789 on the day of IBM's example for MQ dates.
+MODIFIED_NS = 1_700_000_736_789_000_000
+
+
+@pytest.fixture
+def source(tmp_path):
+    folder = tmp_path / "source"
+    folder.mkdir()
+    for name, data in FILES.items():
+        (folder / name).write_bytes(data)
+        os.utime(folder / name, ns=(MODIFIED_NS, MODIFIED_NS))
+    return folder
+
+
+@pytest.fixture
+def target(tmp_path):
+    folder = tmp_path / "target"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def archive(tmp_path):
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    return folder
+
+
+def send(owner, paths, qmgr=None, *, records="file", abandon=False, mft=False, archive=None, **more):
+    """One start of a program that sends files; returns which of them it sent."""
+    with owner.producer(qmgr, **{"segment_bytes": 4, **more}) as producer:
+        sender = FileSender(producer, records=Records.of(records), mft=mft, archive=archive)
+        if abandon:
+            sender.abandon()
+        sent = [path.name for path in sender.in_order(list(paths)) if sender.send(path)]
+        sender.finish()
+        return sent
+
+
+def receive(owner, folder, qmgr=None, **more):
+    """One start of a program that receives files; returns what it said of each."""
+    receiver = FileReceiver(partial(owner.consumer, qmgr, stream=True, **more), folder, keep_waiting=False)
+    with receiver.consumer as consumer:
+        found = {str(each.path.relative_to(folder)): each.reason for each in receiver}
+        consumer.forget_checkpoint()
+        return found
+
+
+def sorted_files(folder):
+    return sorted(folder.iterdir())
+
+
+@pytest.mark.parametrize("records", RECORDS)
+def test_files_arrive_as_they_were_sent(owner, source, target, records):
+    assert send(owner, sorted_files(source), records=records) == sorted(FILES)
+    assert receive(owner, target) == dict.fromkeys(FILES, "")
+    assert in_place(target) == FILES
+    assert {path.stat().st_mtime_ns for path in target.iterdir()} == {MODIFIED_NS}
+    assert owner.data() == owner.records("get") == []
+
+
+def test_a_file_is_sent_again_only_if_it_has_changed(owner, source):
+    assert send(owner, sorted_files(source)) == sorted(FILES)
+    assert send(owner, sorted_files(source)) == []
+    (source / "empty").touch()
+    assert send(owner, sorted_files(source)) == ["empty"]
+    assert send(owner, [source / "a.csv"]) == []
+    with owner.producer() as producer:
+        assert len(producer.checkpoint["sent"]) == 3
+
+
+def test_a_file_that_is_in_the_archive_need_not_be_there(owner, source, archive):
+    paths = sorted_files(source)
+    send(owner, paths[:1], archive=archive)
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        send(owner, [*paths, source / "other"], archive=archive)
+    assert send(owner, paths, archive=archive) == ["b.bin", "empty"]
+    assert owner.records("put") == []
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        send(owner, paths)
+
+
+@pytest.mark.parametrize(
+    ("records", "data"),
+    [
+        ("lines", [b"0\n", b"1\n", b"22\n", b"\n", b"4"]),
+        ("bytes:3", [b"0\n1", b"\n22", b"\n\n4"]),
+        ("file", [b"0\n1\n22\n\n4", b""]),
+    ],
+)
+def test_records_say_what_a_message_is(owner, source, records, data):
+    send(owner, [source / "a.csv"], records=records)
+    assert owner.get_groups() == [data]
+
+
+def test_the_group_says_what_is_known_of_its_file(owner, source):
+    send(owner, [source / "a.csv"], records="lines", mft=True)
+    with owner.consumer() as consumer:
+        for group in consumer:
+            found = dict(group.properties)
+            assert len(list(group)) == 5
+    assert found == {
+        "mqgroups.Name": "a.csv",
+        "mqgroups.FileBytes": 9,
+        "mqgroups.FileModifiedMs": 1_700_000_736_789,
+        # printf '0\n1\n22\n\n4' | sha256sum
+        "mqgroups.FileSha256": "f279e88d5dc1ecf7897cfbd9beced213edb7581c9288976295cf6c68c95712da",
+        "mqgroups.FileRecords": "lines",
+        "WMQFTEFileName": "a.csv",
+        "WMQFTEFileSize": 9,
+        "WMQFTEFileLastModified": 1_700_000_736_789,
+        "WMQFTETransferMode": "binary",
+        "WMQFTEFileIndex": 0,
+    }
+
+
+def test_sent_files_are_moved_to_the_archive_and_none_is_overwritten_there(owner, source, target, archive):
+    (archive / "a.csv").write_bytes(b"older")
+    send(owner, sorted_files(source), archive=archive)
+    assert list(source.iterdir()) == []
+    assert (archive / "a.csv").read_bytes() == b"older"
+    assert len(list(archive.iterdir())) == 4
+    assert receive(owner, target) == dict.fromkeys(FILES, "")
+
+
+# --- interrupted
+
+
+def interrupt(owner, path, **more):
+    """Send the beginning of a file."""
+    qmgr = owner.connect()
+    with pytest.raises(ZeroDivisionError):
+        send(owner, [path], qmgr, on_progress=lambda _: 1 // 0, **more)
+    qmgr.close()
+
+
+def test_the_interrupted_file_goes_first(owner, source, target):
+    interrupt(owner, source / "b.bin")
+    assert send(owner, sorted_files(source)) == ["b.bin", "a.csv", "empty"]
+    assert receive(owner, target) == dict.fromkeys(FILES, "")
+    assert in_place(target) == FILES
+
+
+@pytest.mark.parametrize("change", ["gone", "data", "time"])
+def test_an_interrupted_file_that_is_not_the_same_any_more_is_refused(owner, source, target, change):
+    interrupt(owner, source / "b.bin")
+    if change == "gone":
+        (source / "b.bin").unlink()
+    elif change == "data":
+        (source / "b.bin").write_bytes(bytes(20))
+    else:
+        (source / "b.bin").touch()
+    with pytest.raises(errors.GroupUsage, match=r"sending b\.bin was interrupted"):
+        send(owner, sorted_files(source))
+    left = send(owner, sorted_files(source), abandon=True)
+    assert left == [path.name for path in sorted_files(source)]
+    said = receive(owner, target)
+    (quarantined,) = (name for name, reason in said.items() if reason)
+    assert quarantined.startswith("quarantine/b.bin.")
+    assert said.pop(quarantined) == "the sender has given up"
+    assert set(said) == set(left)
+    assert (target / f"{quarantined}.reason").read_text() == "the sender has given up\n"
+
+
+def test_an_interrupted_file_is_divided_as_before(owner, source):
+    interrupt(owner, source / "b.bin", records="bytes:3")
+    with pytest.raises(errors.GroupUsage, match=r"'mqgroups\.FileRecords' has 'bytes:3'"):
+        send(owner, sorted_files(source), records="bytes:4")
+
+
+@pytest.mark.parametrize("records", ["bytes:500000", "file"])
+def test_a_file_that_changes_while_it_is_sent_is_not_completed(owner, source, records):
+    path = source / "large"
+    path.write_bytes(bytes(9_000_000))
+
+    def changes(_):
+        with path.open("r+b") as file:
+            file.seek(8_000_000)
+            file.write(b"x")
+
+    with pytest.raises(errors.GroupUsage, match="changed while it was sent"):
+        send(owner, [path], records=records, on_progress=changes, segment_bytes=500_000)
+    assert owner.on_queue()
+    assert not any(found.is_last for found in owner.on_queue())
+
+
+def test_a_checkpoint_of_another_kind_is_refused(owner, source):
+    with owner.producer() as producer, producer.group() as group:
+        group.set_checkpoint("mine")
+        group.put(b"1")
+    with pytest.raises(errors.GroupUsage, match="not of files"):
+        send(owner, sorted_files(source))
+
+
+@pytest.mark.parametrize("text", ["", "lines:1", "bytes", "bytes:0", "bytes:x", "segments"])
+def test_records_that_are_none_are_refused(text):
+    with pytest.raises(errors.ConfigurationError, match="records must be"):
+        Records.of(text)
+
+
+# --- quarantine
+
+
+def put(owner, properties, messages=(b"1", b"2"), last=None):
+    with owner.producer() as producer, producer.group(properties=properties) as group:
+        for number, data in enumerate(messages, 1):
+            group.put(data, last=number == len(messages), properties=last if number == len(messages) else None)
+
+
+@pytest.mark.parametrize(
+    ("properties", "last", "reason"),
+    [
+        ({"mqgroups.FileBytes": 3}, None, "the file has 2 bytes, and 3 were sent"),
+        ({"mqgroups.FileSha256": "0" * 64}, None, "the file has another SHA-256 than"),
+        # IBM MQ, topic "Failure of a file-to-message transfer"
+        (
+            {"WMQFTEFileName": "/tmp/x"},
+            {"WMQFTEResultCode": 40, "WMQFTESupplement": "BFGTR0036I: The transfer failed"},
+            "WMQFTEResultCode 40: BFGTR0036I: The transfer failed",
+        ),
+        ({}, {"UserReturnCode": "7"}, "UserReturnCode 7: no reason given"),
+    ],
+)
+def test_what_is_not_as_it_was_sent_goes_to_quarantine_with_the_reason(owner, target, properties, last, reason):
+    put(owner, properties, (b"1", b"2" if last is None else b""), last)
+    ((name, said),) = receive(owner, target).items()
+    assert name.startswith("quarantine/")
+    assert said.startswith(reason)
+    assert (target / name).read_bytes() in (b"12", b"1")
+    assert (target / f"{name}.reason").read_text() == f"{said}\n"
+    assert in_place(target / "quarantine").keys() == {Path(name).name, f"{Path(name).name}.reason"}
+
+
+@pytest.mark.parametrize("code", [0, "0", "", None])
+def test_a_return_code_of_zero_is_no_failure(owner, target, code):
+    put(owner, {}, (b"1", b""), {"UserReturnCode": code})
+    assert list(receive(owner, target).values()) == [""]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("/home/me/a.csv", "a.csv"), ("C:\\files\\a.csv", "a.csv"), ("a.csv", "a.csv"), ("/", ""), ("..", "")],
+)
+def test_a_file_of_managed_file_transfer_keeps_its_name_and_nothing_of_its_path(owner, target, name, expected):
+    put(owner, {"WMQFTEFileName": name, "WMQFTEFileSize": "2", "WMQFTEFileLastModified": "1700000736789"})
+    (group_id,) = {found.group_id.hex() for found in owner.on_queue()}
+    assert receive(owner, target) == {expected or group_id: ""}
+    assert (target / (expected or group_id)).stat().st_mtime_ns == MODIFIED_NS
+
+
+def test_with_mft_an_abandoned_group_has_its_failure_marker(owner, source, target):
+    interrupt(owner, source / "b.bin", records="bytes:3", mft=True)
+    (source / "b.bin").unlink()
+    send(owner, [], records="bytes:3", mft=True, abandon=True)
+    last = owner.on_queue()[-1]
+    assert last.is_last
+    assert last.md.MsgType == mq.MQMT_DATAGRAM
+    ((name, reason),) = receive(owner, target).items()
+    assert name.startswith("quarantine/b.bin.")
+    assert reason == "WMQFTEResultCode 40: the sender has given up"
+
+
+def test_a_link_in_the_place_of_the_hidden_file_is_not_followed(owner, source, target, tmp_path):
+    send(owner, [source / "a.csv"])
+    (group_id,) = {found.group_id.hex() for found in owner.on_queue()}
+    (tmp_path / "elsewhere").write_bytes(b"untouched")
+    receiver = FileReceiver(partial(owner.consumer, stream=True), target, keep_waiting=False)
+    (target / f".{group_id}.part").symlink_to(tmp_path / "elsewhere")
+    with receiver.consumer as consumer:
+        list(receiver)
+        consumer.forget_checkpoint()
+    assert in_place(target) == {"a.csv": FILES["a.csv"]}
+    assert (tmp_path / "elsewhere").read_bytes() == b"untouched"
+
+
+# --- kills
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("records", ["file", "bytes:5"])
+@pytest.mark.parametrize("when", ["before", "after"])
+@each_call(least=30, most=110)
+def test_each_file_is_sent_once_whatever_call_is_the_last(
+    make_owner, faults, source, archive, target, when, records, call
+):
+    owner = make_owner()
+    qmgr = owner.connect()
+    faults.clear_faults()
+    faults.arm(Fault("drop", when, nth=call.nth))
+    with contextlib.suppress(errors.MQGroupsError):
+        send(owner, sorted_files(source), qmgr, records=records, archive=archive)
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    qmgr.close()
+    send(owner, sorted_files(source), records=records, archive=archive, owner_wait_s=30)
+    assert {path.name: path.read_bytes() for path in archive.iterdir()} == FILES
+    assert receive(owner, target) == dict.fromkeys(FILES, "")
+    assert in_place(target) == FILES
+    assert owner.records("put") == []
+    call.check(fired)
+
+
+@pytest.mark.embedded
+@each_call(least=30, most=110)
+def test_without_an_archive_the_same_files_are_sent_once(make_owner, faults, source, target, call):
+    owner = make_owner()
+    qmgr = owner.connect()
+    faults.clear_faults()
+    faults.arm(Fault("drop", "after", nth=call.nth))
+    with contextlib.suppress(errors.MQGroupsError):
+        send(owner, sorted_files(source), qmgr)
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    qmgr.close()
+    send(owner, sorted_files(source), owner_wait_s=30)
+    assert receive(owner, target) == dict.fromkeys(FILES, "")
+    assert in_place(target) == FILES
+    call.check(fired)
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("when", ["before", "after"])
+@each_call(least=30, most=110)
+def test_each_file_is_received_once_whatever_call_is_the_last(make_owner, faults, source, target, when, call):
+    owner = make_owner()
+    send(owner, sorted_files(source))
+    put(owner, {"mqgroups.FileBytes": 3})
+    qmgr = owner.connect()
+    faults.clear_faults()
+    faults.arm(Fault("drop", when, nth=call.nth))
+    with contextlib.suppress(errors.MQGroupsError):
+        receive(owner, target, qmgr)
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    qmgr.close()
+    receive(owner, target, owner_wait_s=30)
+    quarantined = in_place(target / "quarantine")
+    (target / "quarantine").rename(target.parent / "quarantine")
+    assert in_place(target) == FILES
+    assert len(quarantined) == 2
+    assert b"12" in quarantined.values()
+    assert hidden(target) == owner.data() == owner.records("get") == []
+    call.check(fired)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@each_call(least=20, most=60)
+def test_each_file_is_received_once_whatever_file_operation_is_the_last(owner, source, target, when, call):
+    send(owner, sorted_files(source))
+    put(owner, {"mqgroups.FileBytes": 3})
+    qmgr = owner.connect()
+    with pytest.MonkeyPatch.context() as patch:
+        calls = FileCalls(patch, call.nth, when)
+        with contextlib.suppress(Died):
+            receive(owner, target, qmgr)
+    qmgr.close()
+    receive(owner, target)
+    quarantined = in_place(target / "quarantine")
+    (target / "quarantine").rename(target.parent / "quarantine")
+    assert in_place(target) == FILES
+    assert len(quarantined) == 2
+    assert hidden(target) == owner.data() == owner.records("get") == []
+    call.check(calls.left <= 0)
+
+
+# --- the commands
+
+
+@pytest.fixture
+def commands(owner):
+    variables = environment(owner.target)
+
+    def run(command, *words):
+        return invoke(command, "--queue", owner.queue, "--name", owner.name, *words, **variables)
+
+    return run
+
+
+def test_the_commands_send_and_receive(owner, commands, source, target):
+    done = commands("send", *sorted_files(source), "--records", "lines")
+    assert (done.exit_code, done.output) == (0, "".join(f"{path}: sent\n" for path in sorted_files(source)))
+    done = commands("receive", "--into", target, "--wait", "0")
+    assert (done.exit_code, done.output) == (0, "".join(f"{target / name}\n" for name in sorted(FILES)))
+    assert in_place(target) == FILES
+
+
+def test_receive_says_by_its_exit_code_that_a_file_is_in_quarantine(owner, commands, target):
+    put(owner, {"mqgroups.FileBytes": 3})
+    done = commands("receive", "--into", target, "--wait", "0")
+    assert done.exit_code == ExitCode.WARNING
+    assert "the file has 2 bytes, and 3 were sent" in done.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "give files, or --watch"),
+        (("--watch", "."), "--watch needs --archive"),
+        (("--watch", ".", "--archive", "."), "different directories"),
+        (("{file}", "--mft", "--records", "file"), "--mft needs --records"),
+        (("{file}", "--records", "x"), "records must be file, lines or bytes:N"),
+    ],
+)
+def test_a_command_line_that_cannot_be_is_refused(commands, source, words, said):
+    done = commands("send", *(word.format(file=source / "a.csv") for word in words))
+    assert done.exit_code == ExitCode.USAGE
+    assert said in done.output
+
+
+@pytest.mark.embedded
+def test_a_killed_command_goes_on_and_sigterm_ends_a_watch(make_owner, faults, source, target, archive):
+    owner = make_owner()
+    variables = {**os.environ, **faults.environment(), **environment(owner.target)}
+    names = ["--queue", owner.queue, "--name", owner.name]
+    large = os.urandom(40 << 20)
+    (source / "large").write_bytes(large)
+
+    def run(*words, kill=None):
+        if kill is not None:
+            faults.arm(Fault("kill_client", "after", verb="MQCMIT", nth=kill))
+        command = [*MQGROUPS, words[0], *names, *map(str, words[1:])]
+        done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == (0 if kill is None else -signal.SIGKILL), done.stderr
+
+    for kill in (3, 2, None):
+        run("send", *sorted_files(source), kill=kill)
+    for kill in (3, 3, None):
+        run("receive", "--into", target, "--wait", "0", kill=kill)
+    assert in_place(target) == {**FILES, "large": large}
+    watching = subprocess.Popen(
+        [*MQGROUPS, "send", *names, "--watch", source, "--archive", archive],
+        env=variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(lambda: len(list(archive.iterdir())) == 4)
+    (source / "late").write_bytes(b"late")
+    wait_until(lambda: (archive / "late").exists())
+    watching.send_signal(signal.SIGTERM)
+    _, said = watching.communicate(timeout=PATIENCE_S)
+    assert (watching.returncode, said) == (0, "")
+    run("receive", "--into", target, "--wait", "0")
+    assert in_place(target) == {**FILES, "large": large, "late": b"late"}
+
+
+def test_a_description_needs_constant_memory(tmp_path):
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.truncate(300 << 20)
+    # head -c 314572800 /dev/zero | sha256sum
+    assert Description.of_file(path).sha256 == "17a88af83717f68b8bd97873ffcf022c8aed703416fe9b08e0fa9e3287692bf0"
