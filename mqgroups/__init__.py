@@ -38,15 +38,16 @@ while a group is interrupted; otherwise the status queue is empty.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import TYPE_CHECKING
 
-from mqgroups import codecs, errors, operate
+from mqgroups import codecs, errors
 from mqgroups.core.model import GroupStatus, MsgFlag, Persistence
+from mqgroups.core.public_names import name_by_room
 from mqgroups.core.status import Checkpoint
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import MQGroupsError
-from mqgroups.files.sink import FileSink
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.get.group import IncomingGroup
 from mqgroups.mqi.message import Message
@@ -60,6 +61,8 @@ from mqgroups.status.hooks import InDoubt, Progress, Resumed
 from mqgroups.stopping import StopOnSignals, stop_on_signals
 
 if TYPE_CHECKING:
+    from mqgroups import operate
+    from mqgroups.files.sink import FileSink
     from mqgroups.workers import Workers, WorkerStatus
 
 __all__ = [
@@ -94,20 +97,21 @@ __all__ = [
     "wrap",
 ]
 
-# Tracebacks, help() and pickles name a class or a function by the module that an application imports it from, because the module
-# that defines it may change. ``errors.py`` is public itself and keeps its name.
-for _room in (sys.modules[__name__], operate):
-    for _name in _room.__all__:
-        _public = vars(_room).get(_name)
-        _written_in = getattr(_public, "__module__", "")
-        if _written_in.startswith("mqgroups.") and _written_in != errors.__name__:
-            _public.__module__ = _room.__name__
+name_by_room(sys.modules[__name__])
+
+# Most programs do not need these, and they take long to import: asyncio, multiprocessing, an HTTP server.
+_LATER = {"FileSink": "files.sink", "Workers": "workers", "WorkerStatus": "workers"}
 
 
 def __getattr__(name: str) -> object:
-    """Import the workers when they are asked for: they need asyncio, multiprocessing and an HTTP server; most programs do not."""
-    if name in ("WorkerStatus", "Workers"):
-        from mqgroups import workers
-
-        return getattr(workers, name)
+    if name == "operate":
+        return importlib.import_module("mqgroups.operate")
+    if name in _LATER:
+        found = getattr(importlib.import_module(f"mqgroups.{_LATER[name]}"), name)
+        found.__module__ = __name__
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

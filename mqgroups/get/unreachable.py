@@ -22,7 +22,6 @@ from mqgroups.connection.queue import Queue
 from mqgroups.core.inspection import GroupInspection
 from mqgroups.errors import ConnectionBroken, MQIError
 from mqgroups.mqi import constants as mq
-from mqgroups.operate.browse import browsed_groups
 from mqgroups.telemetry import semantic_conventions as sc
 
 _log = logging.getLogger("mqgroups.get")
@@ -53,6 +52,8 @@ class UnreachableGroups:
         if self._refused or now_s - self._looked_s < _PAUSE_S:
             return
         self._looked_s = now_s
+        from mqgroups.operate.browse import browsed_groups  # rarely needed, and long to import
+
         try:
             if self._queue is None or self._queue.is_stale:
                 self._queue = self._connection.open_queue(self._name, mq.MQOO_BROWSE)

@@ -32,11 +32,14 @@ server for facts that the MQI does not return, and ``mqsc.py`` sends MQSC to it.
 
 from __future__ import annotations
 
+import sys
+
 from mqgroups.core.cluster import ClusterInspection, GroupSplit, Instance
 from mqgroups.core.findings import Finding, Severity
 from mqgroups.core.group_state import GroupOwner, GroupState
 from mqgroups.core.inspection import GroupInspection, QueueInspection
 from mqgroups.core.owner_state import OwnerCondition
+from mqgroups.core.public_names import name_by_room
 from mqgroups.core.status import StatusRecord
 from mqgroups.operate.browse import inspect_queue
 from mqgroups.operate.cluster import inspect_cluster
@@ -83,3 +86,5 @@ __all__ = [
     "salvage_owner",
     "take_over",
 ]
+
+name_by_room(sys.modules[__name__])
