@@ -1,7 +1,7 @@
 """What the library itself does for each message, counted in Python's opcodes: a figure that does not depend on the machine.
 
-The benchmark's part ``client`` measures time. Opcodes of the standard library and of the bindings are not counted. Other versions of
-Python than 3.11 have other opcodes; the limits leave room for that.
+The benchmark's part ``client`` measures time. Opcodes of the standard library and of the bindings are not counted. Other versions
+of Python than 3.11 have other opcodes; the limits leave room for that.
 """
 
 from __future__ import annotations
