@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.table import Table
 
+import mqgroups
 from mqgroups.embedded import EmbeddedQueueManager
-from tests.bench import restart
+from tests.bench import opcodes, restart
 from tests.bench.figures import Figure
 from tests.bench.parts import Bench
 from tests.bench.site import on_one_core, queue_manager
@@ -31,10 +32,14 @@ def run(bench: Bench) -> list[Figure]:
         results = _measure(qmgr, messages, every, bench.tell.rounds("put and get", rounds, _SECONDS))
         bench.tell.now("restarts")
         restarts = restart.measure(qmgr, sizes[:3] if bench.short else sizes, 21)
+        counted = _opcodes(qmgr)
     bench.details |= _report(bench.console, results, messages, every)
     restart.report(bench.console, restarts)
     bench.details["restarts"] = restarts
-    figures = []
+    figures = [
+        Figure(f"{way}, opcodes of the library per message", count, digits=0)
+        for way, count in zip(GOALS, counted, strict=True)
+    ]
     for way, goal in GOALS.items():
         found = bench.details[f"{way} mqgroups"]
         headline = f"{way}: {{}} times as long as a loop written by hand with the same MQI calls"
@@ -45,6 +50,16 @@ def run(bench: Bench) -> list[Figure]:
     last = restarts[str(max(map(int, restarts)))]
     figures.append(Figure("restart, MQI calls to its first commit", last["mqi_calls"], at_most=15, digits=0))
     return figures
+
+
+def _opcodes(qmgr: EmbeddedQueueManager) -> tuple[float, float]:
+    with (
+        mqgroups.connect(qmgr.q_mgr_name, qmgr.channel, qmgr.conn_name) as putting,
+        mqgroups.connect(qmgr.q_mgr_name, qmgr.channel, qmgr.conn_name) as getting,
+        putting.group_producer(restart.QUEUE, name="BENCH", commit_every=1000) as producer,
+        getting.group_consumer(restart.QUEUE, name="BENCH", commit_every=1000) as consumer,
+    ):
+        return opcodes.to_put_and_get(producer, consumer)
 
 
 def _measure(
