@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tests.faults.pattern import Pattern
-from tests.faults.patterns import CLUSTER_ROLES, FILES_ROLES, PLAIN_ROLES
+from tests.faults.patterns import CLUSTER_ROLES, PLAIN_ROLES
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,6 @@ class Extents:
         """Return what is done of a pattern."""
         if pattern.role in CLUSTER_ROLES:
             return self.cluster
-        if pattern.role in FILES_ROLES:
-            # A program that was replaced and goes on would write to the same folder, and nothing else may.
-            return replace(self.other, zombies=0, zombie_variants=0)
         return self.plain if pattern.role in PLAIN_ROLES else self.other
 
     def among(self, patterns: Iterable[Pattern], turn: int) -> list[Pattern]:

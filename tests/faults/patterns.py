@@ -117,4 +117,3 @@ PATTERNS = {
 }
 # The three ways to use the library at one queue manager, in all their forms.
 PLAIN_ROLES = ("put", "get", "pipe")
-FILES_ROLES = ("files",)
