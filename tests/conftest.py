@@ -49,6 +49,7 @@ LIBRARY_ON_BOTH = (
     "test_group_properties.py",
     "workers/test_workers.py",
     "test_codecs.py",
+    "test_typed_program.py",
 )
 _HERE = Path(__file__).parent
 

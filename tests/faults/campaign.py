@@ -35,6 +35,7 @@ from typing import Any
 from rich.console import Console
 
 from tests.faults import call_faults, foreign_ends, interruptions, intrusions, pool, randomly, signals, stops, zombies
+from tests.faults.directory import temporary_directory
 from tests.faults.extents import FULL, GLIMPSE, LOOK, SHORT, Extent, Extents, Sample, Task
 from tests.faults.interrupter import Place
 from tests.faults.pattern import Pattern
@@ -249,7 +250,7 @@ def _figures(result: Result) -> dict[str, Any]:
 
 def _again(name: str, setting: Setting) -> int:
     """Run one case and print every call it makes in this process; returns the exit code."""
-    with pool.temporary_directory() as directory:
+    with temporary_directory() as directory:
         pool.begin(directory, setting)
         result = pool.run_case(name)
         for number, (verb, reason) in enumerate(result.calls, 1):

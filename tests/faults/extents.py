@@ -54,12 +54,12 @@ class Extent:
 
 @dataclass(frozen=True)
 class Extents:
-    """How much is done of the patterns of one queue manager, of batches there, of the patterns of clusters, and of producers
-    there without a safety; and whether it is done of every pattern, or of one of each role.
+    """How much is done of the patterns of one queue manager, of batches, asyncio and files there, of the patterns of clusters,
+    and of producers there without a safety; and whether it is done of every pattern, or of one of each role.
     """
 
     plain: Extent
-    batch: Extent
+    other: Extent
     cluster: Extent
     without: Extent
     every_pattern: bool = True
@@ -68,7 +68,7 @@ class Extents:
         """Return what is done of a pattern."""
         if pattern.role in CLUSTER_ROLES:
             return self.cluster
-        return self.plain if pattern.role in PLAIN_ROLES else self.batch
+        return self.plain if pattern.role in PLAIN_ROLES else self.other
 
     def among(self, patterns: Iterable[Pattern], turn: int) -> list[Pattern]:
         """Return the patterns that are done; where that is one of each role, each turn has another one."""
@@ -97,7 +97,7 @@ SHORT = Extents(
         races=3,
         drawn=40,
     ),
-    batch=Extent(single=0.1, single_kills=0.05, double=0.005, zombies=0.1, zombie_variants=0.1),
+    other=Extent(single=0.1, single_kills=0.05, double=0.005, zombies=0.1, zombie_variants=0.1),
     cluster=Extent(
         single=0.03, single_kills=0.03, double=0.005, double_kills=0.001, zombies=0.03, zombie_variants=0.05, drawn=12
     ),
@@ -121,7 +121,7 @@ GLIMPSE = Extents(
         races=1,
         drawn=3,
     ),
-    batch=Extent(single=0.015, zombies=0.03),
+    other=Extent(single=0.015, zombies=0.03),
     cluster=Extent(single=0.003, zombies=0.005, drawn=1),
     without=Extent(),
     every_pattern=False,
@@ -143,7 +143,7 @@ FULL = Extents(
         races=50,
         drawn=2000,
     ),
-    batch=Extent(single=1, single_kills=1, double=0.1, double_kills=0.02, zombies=1, zombie_variants=2),
+    other=Extent(single=1, single_kills=1, double=0.1, double_kills=0.02, zombies=1, zombie_variants=2),
     cluster=Extent(
         single=1, single_kills=1, double=0.05, double_kills=0.005, zombies=1, zombie_variants=0.5, drawn=400
     ),
@@ -167,7 +167,7 @@ LOOK = Extents(
         races=2,
         drawn=60,
     ),
-    batch=Extent(single=0.1, single_kills=0.05, zombies=0.1, zombie_variants=0.1),
+    other=Extent(single=0.1, single_kills=0.05, zombies=0.1, zombie_variants=0.1),
     cluster=Extent(single=0.04, single_kills=0.02, zombies=0.04, zombie_variants=0.05, drawn=10),
     without=Extent(),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from tests.faults.aio_programs import AioGetProgram, AioPipeProgram, AioPutProgram
 from tests.faults.batch_program import BatchProgram
 from tests.faults.cluster_programs import (
     ClusterGetProgram,
@@ -12,6 +13,7 @@ from tests.faults.cluster_programs import (
     TakeoverGetProgram,
     TakeoverPutProgram,
 )
+from tests.faults.files_program import FilesProgram
 from tests.faults.pattern import Pattern
 from tests.faults.programs import GetProgram, PipeProgram, PutProgram
 
@@ -21,6 +23,10 @@ PROGRAMS: dict[str, type[AnyProgram]] = {
     "get": GetProgram,
     "pipe": PipeProgram,
     "batch": BatchProgram,
+    "aio-put": AioPutProgram,
+    "aio-get": AioGetProgram,
+    "aio-pipe": AioPipeProgram,
+    "files": FilesProgram,
     "cluster-put": ClusterPutProgram,
     "cluster-put-on-open": ClusterPutOnOpenProgram,
     "cluster-get": ClusterGetProgram,
@@ -48,6 +54,23 @@ def _patterns() -> list[Pattern]:
 def _batch_patterns() -> list[Pattern]:
     """Return those of a batch of groups, whose attempts share a status queue; its records are never segments."""
     return [Pattern("batch", "classic", False, 5, every, groups=2) for every in (100, 2)]
+
+
+def _aio_patterns() -> list[Pattern]:
+    """Return those of asyncio."""
+    return [
+        Pattern("aio-put", "classic", False, 3, 100),
+        Pattern("aio-put", "classic", False, 5, 2),
+        Pattern("aio-put", "segmented", True, 3, 2),
+        Pattern("aio-get", "classic", False, 5, 2),
+        Pattern("aio-get", "segmented", True, 3, 2),
+        Pattern("aio-pipe", "classic", False, 5, 2),
+    ]
+
+
+def _files_patterns() -> list[Pattern]:
+    """Return those of files: between two groups the first one's file is put in place."""
+    return [Pattern("files", status, False, 3, every, groups=2) for status, every in (("classic", 2), ("classic", 100))]
 
 
 def _cluster_patterns() -> list[Pattern]:
@@ -83,7 +106,14 @@ def _asynchronous_patterns() -> list[Pattern]:
 
 PATTERNS = {
     pattern.name: pattern
-    for pattern in (*_patterns(), *_batch_patterns(), *_cluster_patterns(), *_asynchronous_patterns())
+    for pattern in (
+        *_patterns(),
+        *_batch_patterns(),
+        *_aio_patterns(),
+        *_files_patterns(),
+        *_cluster_patterns(),
+        *_asynchronous_patterns(),
+    )
 }
 # The three ways to use the library at one queue manager, in all their forms.
 PLAIN_ROLES = ("put", "get", "pipe")

@@ -9,13 +9,13 @@ import contextlib
 import multiprocessing
 import os
 import resource
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.faults import call_faults, foreign_ends, interruptions, intrusions, randomly, signals, stops, zombies
+from tests.faults.directory import temporary_directory
 from tests.faults.extents import Task
 from tests.faults.interrupter import Place
 from tests.faults.patterns import PATTERNS
@@ -104,16 +104,6 @@ def reached(name: str, connection: str, opcodes: bool) -> dict[Place, int]:
     # Some lines are reached once in a process.
     interruptions.reached(_site, PATTERNS[name], connection, opcodes=opcodes)
     return interruptions.reached(_site, PATTERNS[name], connection, opcodes=opcodes)
-
-
-@contextlib.contextmanager
-def temporary_directory() -> Iterator[str]:
-    """Make a directory for queue managers, in memory if there is one for files."""
-    # What is killed here is a process, not the machine: where files are in memory they survive that as well, and sooner.
-    memory = Path("/dev/shm")
-    where = memory if memory.is_dir() and os.access(memory, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="mqgroups-faults-", dir=where, ignore_cleanup_errors=True) as directory:
-        yield directory
 
 
 @contextlib.contextmanager

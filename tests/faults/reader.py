@@ -84,7 +84,14 @@ class Reader:
             self._pid = qmgr.pid
             connection = pymqi.QueueManager(None, disconnect_on_exit=False)
             with _called(_READER):
-                connection.connect_tcp_client(qmgr.q_mgr_name, pymqi.CD(), qmgr.channel, qmgr.conn_name)
+                cd = pymqi.CD(
+                    ChannelName=qmgr.channel.encode(),
+                    ConnectionName=qmgr.conn_name.encode(),
+                    ChannelType=CMQC.MQCHT_CLNTCONN,
+                    TransportType=CMQC.MQXPT_TCP,
+                )
+                # What a program for asyncio concludes about a commit is compared in its connection's thread.
+                connection.connect_with_options(qmgr.q_mgr_name, cd=cd, opts=CMQC.MQCNO_HANDLE_SHARE_BLOCK)
             self._connection = connection
         return self._connection
 

@@ -7,8 +7,8 @@ record, and the data queue by its messages, whether the unit of work took effect
 from __future__ import annotations
 
 import importlib
-import os
 import signal
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -107,7 +107,8 @@ class Watch:
 
     def stop_before(self, nth: int) -> None:
         """Have this process stopped before its n-th call."""
-        self.hooks["before", nth] = lambda: os.kill(os.getpid(), signal.SIGSTOP)
+        # To the thread that makes the call: another one would take a signal to the process a little later.
+        self.hooks["before", nth] = lambda: signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
 
     # --- the binding without the library
 

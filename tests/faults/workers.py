@@ -39,9 +39,9 @@ from mqgroups.workers import run as worker_run
 from mqgroups.workers import supervisor
 from tests.faults.application import MODEL
 from tests.faults.cases import fault_at
+from tests.faults.directory import temporary_directory
 from tests.faults.machine import MQSC
 from tests.faults.pattern import wrong_with_groups
-from tests.faults.pool import temporary_directory
 from tests.faults.reader import PROGRAM, Reader, call_yourself
 from tests.workers import handlers
 

@@ -1,0 +1,87 @@
+"""The applications of the campaign for asyncio: what those of ``programs.py`` do, with ``mqgroups.aio``."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any, cast
+
+import mqgroups
+from mqgroups import aio
+from mqgroups.connection.holder import connection_of
+from tests.faults.application import Application
+from tests.faults.pattern import changed
+from tests.faults.programs import GetProgram, PipeProgram, PutProgram
+
+
+class _AioProgram(Application):
+    """Runs in an event loop of its own. The library's calls are made in another thread, on the connection that it is given."""
+
+    def run(self, connection: mqgroups.QueueManager) -> None:
+        try:
+            asyncio.run(self._run(connection))
+        finally:
+            # No thread may be there when this process forks the next time.
+            for thread in threading.enumerate():
+                if thread.name.startswith("mqgroups.aio"):
+                    thread.join()
+
+    async def _run(self, connection: mqgroups.QueueManager) -> None:
+        nap = connection_of(connection).sleep
+        async with aio.QueueManager(connection) as qmgr:
+
+            def sleep(seconds: float) -> None:
+                # Ends the wait if its call was cancelled.
+                qmgr.thread.sleep(0)
+                nap(seconds)
+
+            connection_of(connection).sleep = sleep
+            # It has the methods of the synchronous one.
+            async with self._make(cast("mqgroups.QueueManager", qmgr)) as owner:
+                self._there.write(self.name.encode())
+                if not self.done:
+                    await self._work(owner)
+                    self.is_done()
+                if hasattr(owner, "forget_checkpoint"):
+                    await owner.forget_checkpoint()
+
+    async def _work(self, owner: Any) -> None:
+        raise NotImplementedError  # each program does its own
+
+
+class AioPutProgram(_AioProgram, PutProgram):
+    """Puts groups, as ``PutProgram`` does."""
+
+    async def _work(self, producer: Any) -> None:
+        group_number, message_number = await producer.checkpoint() or (1, 0)
+        if message_number == len(self._payloads):
+            group_number += 1
+        for number in range(group_number, self.pattern.groups + 1):
+            async with producer.group() as group:
+                for count, payload in enumerate(self._payloads[group.resume_from :], group.resume_from + 1):
+                    if count in (1, len(self._payloads)):
+                        group.set_checkpoint([number, count])
+                    await group.put(payload)
+
+
+class AioGetProgram(_AioProgram, GetProgram):
+    """Gets groups, as ``GetProgram`` does."""
+
+    async def _work(self, consumer: Any) -> None:
+        self.notes.cut(await consumer.checkpoint() or 0)
+        handled = len(self.notes.lines())
+        async for group in consumer:
+            async for message in group:
+                async for chunk in group.chunks(message):
+                    self.notes.write(b"%s %s" % (group.group_id.hex().encode(), chunk))
+                    handled += 1
+                    group.set_checkpoint(handled)
+
+
+class AioPipeProgram(_AioProgram, PipeProgram):
+    """Gets groups and puts what it makes of them, as ``PipeProgram`` does."""
+
+    async def _work(self, pipe: Any) -> None:
+        async for incoming, outgoing in pipe:
+            async for message in incoming:
+                await outgoing.put(changed(message.data))
