@@ -55,7 +55,9 @@ class ProgressBar:
         bars, owner = self._bars, (progress.role, progress.name)
         if bars is None:
             return
-        text = f"{progress.name} {progress.group_name or progress.group_id.hex()[-12:]}"
+        group = progress.group_name or progress.group_id.hex()[-12:]
+        # A group's name is somebody else's text, and might contain a terminal's control characters.
+        text = f"{progress.name} {''.join(each if each.isprintable() else '?' for each in group)}"
         fields: dict[str, Any] = {
             "messages": f"{progress.total_messages:,} messages",
             "data": short_size(progress.total_bytes),
