@@ -219,6 +219,15 @@ def test_at_a_terminal_the_bar_shows_what_is_committed(owner, program):
     assert printed == "printed\n"
 
 
+def test_at_a_narrow_terminal_names_are_cut_and_numbers_are_not(owner, program):
+    long = PROGRAM.replace(r"[file\x1b]", "f" * 100)
+    drawn, _ = at_a_terminal(program.command(long), {**program.environment, "TERM": "xterm", "COLUMNS": "80"})
+    last = drawn.rstrip().splitlines()[-1]
+    assert "fff… " in last
+    assert "7 messages" in last
+    assert "7.0 kB" in last
+
+
 def test_without_a_terminal_nothing_is_drawn(owner, program):
     done = program.run(PROGRAM)
     assert (done.returncode, done.stdout, done.stderr) == (0, "printed\n", "")

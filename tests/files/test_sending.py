@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pty
+import re
 import signal
 import subprocess
 import sys
@@ -440,6 +442,26 @@ def test_receive_says_by_its_exit_code_that_a_file_is_in_quarantine(owner, comma
 def test_a_reason_cannot_control_the_terminal(owner, commands, target):
     put(owner, {}, (b"1", b""), {"UserReturnCode": 7, "UserSupplement": "no\x1b room"})
     assert "UserReturnCode 7: no? room\n" in commands("receive", "--into", target, "--wait", "0").output
+
+
+def test_at_a_terminal_what_was_sent_is_above_the_bar(owner, source):
+    words = ["send", *sorted_files(source), "--queue", owner.queue, "--name", owner.name]
+    variables = {**os.environ, **owner.target.environment(), **environment(owner.target), "TERM": "xterm"}
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*MQGROUPS, *words], env={**variables, "COLUMNS": "300"}, stdout=theirs, stderr=theirs
+    ) as program:
+        os.close(theirs)
+        shown = b""
+        # At the end of its terminal, Linux answers EIO.
+        with contextlib.suppress(OSError):
+            while more := os.read(ours, 65_536):
+                shown += more
+    os.close(ours)
+    assert program.returncode == 0, shown
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
+    for path in sorted_files(source):
+        assert re.search(rf"[\r\n]{re.escape(str(path))}: sent\r?\n", plain), plain
 
 
 @pytest.mark.parametrize(
