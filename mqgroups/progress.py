@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
+# The characters of the columns with numbers, and the least that names have.
+_NUMBERS, _LEAST = 46, 16
+
 
 class ProgressBar:
     """One line for each producer and consumer that has it as ``on_progress``. Several threads may use it."""
@@ -55,7 +58,12 @@ class ProgressBar:
         bars, owner = self._bars, (progress.role, progress.name)
         if bars is None:
             return
-        text = f"{progress.name} {progress.group_name or progress.group_id.hex()[-12:]}"
+        group = progress.group_name or progress.group_id.hex()[-12:]
+        # A group's name is somebody else's text, and might contain a terminal's control characters.
+        text = f"{progress.name} {''.join(each if each.isprintable() else '?' for each in group)}"
+        # Numbers go before names where there is not room for both.
+        most = max(_LEAST, bars.console.width - _NUMBERS)
+        text = text if len(text) <= most else f"{text[: most - 1]}…"
         fields: dict[str, Any] = {
             "messages": f"{progress.total_messages:,} messages",
             "data": short_size(progress.total_bytes),

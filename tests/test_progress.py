@@ -180,10 +180,10 @@ def test_a_consumers_commits_are_told_once_whatever_call_loses_the_connection(ma
 
 # --- the bar
 
-PROGRAM = """
+PROGRAM = r"""
 with connect() as qmgr, mqgroups.ProgressBar(total=7) as bar:
     with qmgr.group_producer(queue, name=name, commit_every=2, on_progress=bar) as producer:
-        with producer.group(name="[file]") as group:
+        with producer.group(name="[file\x1b]") as group:
             for number in range(7):
                 group.put(b"x" * 1000)
     print("printed")
@@ -214,9 +214,18 @@ def at_a_terminal(command, environment):
 def test_at_a_terminal_the_bar_shows_what_is_committed(owner, program):
     drawn, printed = at_a_terminal(program.command(PROGRAM), {**program.environment, "TERM": "xterm", "COLUMNS": "120"})
     last = drawn.rstrip().splitlines()[-1]
-    for words in (f"{owner.name} [file]", "7 messages", "7.0 kB", "/s"):
+    for words in (f"{owner.name} [file?]", "7 messages", "7.0 kB", "/s"):
         assert words in last
     assert printed == "printed\n"
+
+
+def test_at_a_narrow_terminal_names_are_cut_and_numbers_are_not(owner, program):
+    long = PROGRAM.replace(r"[file\x1b]", "f" * 100)
+    drawn, _ = at_a_terminal(program.command(long), {**program.environment, "TERM": "xterm", "COLUMNS": "80"})
+    last = drawn.rstrip().splitlines()[-1]
+    assert "fff… " in last
+    assert "7 messages" in last
+    assert "7.0 kB" in last
 
 
 def test_without_a_terminal_nothing_is_drawn(owner, program):

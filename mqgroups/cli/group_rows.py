@@ -38,6 +38,7 @@ def group_listing(now: datetime, *, several: bool = False) -> Listing[ListedGrou
     columns: tuple[Column[ListedGroup], ...] = (
         Column("GroupId", lambda row: short_id(row.group.group_id), wide=lambda row: row.group.group_id.hex()),
         *(at if several else ()),
+        Column("name", lambda row: row.name or "", rank=1, may_cut=True),
         Column("state", lambda row: row.state.value, style=_style),
         Column("quiet", lambda row: age(row.since, now), rank=1, right=True),
         Column("msgs", lambda row: f"{row.group.messages:,}", right=True),
@@ -131,6 +132,7 @@ def listed_values(row: ListedGroup, now: datetime) -> dict[str, Any]:
     """Return a group with its state and owners, for JSON."""
     return {
         "q_mgr_name": row.q_mgr_name,
+        "name": row.name,
         "state": row.state.value,
         "since": row.since,
         "age_s": age_s(row.group.first_put, now),

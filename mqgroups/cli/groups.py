@@ -21,6 +21,7 @@ from mqgroups.cli.words import Duration, age_s, number, put_time, size
 from mqgroups.core.group_state import GroupOwner, GroupState
 from mqgroups.core.model import GROUP_ID_LENGTH
 from mqgroups.operate.group_messages import messages_of_group
+from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.group_store import SortKey
 from mqgroups.operate.groups import BrowsedInstance, GroupList, ListedGroup, browse_groups
 from mqgroups.operate.owners import find_owners, owners_of_groups
@@ -126,7 +127,8 @@ def groups(
 ) -> None:
     """Show the groups on a queue: how complete, whose, and since when nothing has happened.
 
-    The queue is browsed, and nothing is changed. Messages in uncommitted units of work are not visible to anybody.
+    The queue is browsed, and nothing is changed. Messages in uncommitted units of work are not visible to anybody. Names are the
+    property mqgroups.Name of first messages, or are in status records; they are looked up for --limit groups, at most 10 seconds.
 
     \b
     States:
@@ -180,7 +182,8 @@ def groups(
         if some_id is not None:
             _show_messages(report, q_mgrs, queue, _the_id(found, some_id), limit)
         else:
-            _show_groups(report, found, sort, limit, now)
+            names = stack.enter_context(GroupNames(q_mgrs, queue))
+            _show_groups(report, found, names, sort, limit, now)
     report.end()
 
 
@@ -248,10 +251,13 @@ class _Counted:
             yield row
 
 
-def _show_groups(report: Report, found: GroupList, sort: SortKey, limit: int, now: datetime) -> None:
+def _show_groups(report: Report, found: GroupList, names: GroupNames, sort: SortKey, limit: int, now: datetime) -> None:
     several = len(found.instances) > 1
     listing = group_listing(now, several=several)
-    report.rows("groups", listing, found.groups(sort), limit or None, found.listed)
+    rows = names.named(found.groups(sort), limit or None)
+    report.rows("groups", listing, rows, limit or None, found.listed)
+    if names.left_out:
+        report.note(f"the names of {number(names.left_out, 'group')} were not looked up")
     for instance in found.instances:
         for sentence in instance.unseen:
             report.note(f"not seen at {instance.q_mgr_name}: {sentence}")

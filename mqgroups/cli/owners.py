@@ -112,6 +112,7 @@ def owner_listing(now: datetime, *, show_checkpoint: bool = False) -> Listing[Se
         Column("state", lambda row: row.condition.value, style=lambda row: _STYLES.get(row.condition, "red")),
         Column("queue", lambda row: row.record.queue if row.record else "", rank=3, may_cut=True),
         Column("GroupId", lambda row: _group(row, short=True), rank=2, wide=lambda row: _group(row, short=False)),
+        Column("group", lambda row: row.group_name, rank=3, may_cut=True),
         Column("committed", _position, rank=1, right=True),
         Column("ago", lambda row: age(row.committed_at, now), rank=1, right=True),
         Column("epoch", lambda row: str(row.record.epoch) if row.record else "", rank=6, right=True),
@@ -182,5 +183,6 @@ def owner_values(row: SeenOwner, *, show_checkpoint: bool) -> dict[str, Any]:
         "unreadable": row.unreadable,
         "problem": row.problem,
         "shared": row.is_shared,
+        "group_name": row.group_name,
         "record": record,
     }

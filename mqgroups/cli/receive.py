@@ -13,7 +13,7 @@ from mqgroups.cli.connection import connect_arguments, connection_options
 from mqgroups.cli.console import log, one_message
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import WAIT_S
-from mqgroups.cli.send import EVERY, EXISTING
+from mqgroups.cli.send import EVERY, EXISTING, say
 from mqgroups.files.receiving import FileReceiver
 from mqgroups.progress import ProgressBar
 from mqgroups.queue_manager import connect
@@ -76,7 +76,7 @@ def receive(queue: str, name: str, into: Path, wait_s: float | None, verbose: bo
             with receiver.consumer as consumer, stop_on_signals(consumer):
                 for received in receiver:
                     quarantined = quarantined or bool(received.reason)
-                    click.echo(f"{received.path}{': ' + received.reason if received.reason else ''}")
+                    say(f"{received.path}{': ' + received.reason if received.reason else ''}")
                 consumer.forget_checkpoint()
     if quarantined:
         sys.exit(ExitCode.WARNING)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import click
 from mqgroups.cli.connection import connect_arguments, connection_options
 from mqgroups.cli.console import log, one_message
 from mqgroups.cli.options import WAIT_S
+from mqgroups.cli.words import printable
 from mqgroups.core.unit_of_work import Every
 from mqgroups.files.sending import FileSender, Records
 from mqgroups.progress import ProgressBar
@@ -65,7 +67,8 @@ def send(
 
     The group has the file's name, length, modification time and SHA-256 as properties. If the command ends in the middle of a
     file, the same command goes on where it was: no file is sent twice, and none is left out. A file that this name sent before,
-    and that has not changed since, is not sent again. Memory does not depend on the length of a file.
+    and that has not changed since, is not sent again, as long as each command names it. Memory does not depend on the length of
+    a file.
 
     \b
     Exit codes:
@@ -93,12 +96,17 @@ def send(
         ):
             sender = FileSender(producer, records=divided, mft=mft, archive=archive)
             if abandon and (abandoned := sender.abandon()):
-                click.echo(f"{abandoned}: abandoned")
+                say(f"{abandoned}: abandoned")
             for paths in [list(files)] if watch is None else _looks(watch, lambda: producer.stopping):
                 for path in sender.in_order(paths):
                     is_new = sender.send(path)
-                    click.echo(f"{path}: {'sent' if is_new else 'was sent before'}")
+                    say(f"{path}: {'sent' if is_new else 'was sent before'}")
             sender.finish()
+
+
+def say(line: str) -> None:
+    """Print a line to standard output, above the bar; ``click.echo`` by itself keeps the output of before the bar."""
+    click.echo(printable(line), file=sys.stdout)
 
 
 def _looks(folder: Path, is_over: Callable[[], bool]) -> Iterator[list[Path]]:

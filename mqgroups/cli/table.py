@@ -16,6 +16,7 @@ from itertools import chain, islice
 from typing import Any, Generic, Literal, TypeVar
 
 from mqgroups.cli.console import TableConsole
+from mqgroups.cli.words import printable
 
 Row = TypeVar("Row")
 Output = Literal["table", "wide", "json", "csv"]
@@ -53,9 +54,7 @@ class Column(Generic[Row]):
 
     def shown(self, row: Row, *, wide: bool) -> str:
         """Return the text of a row."""
-        text = (self.wide if wide and self.wide else self.text)(row)
-        # Names on a queue are somebody else's text, and might contain a terminal's control characters.
-        return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)
+        return printable((self.wide if wide and self.wide else self.text)(row))
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from mqgroups.core.group_state import GroupState
 from mqgroups.core.owner_state import OwnerCondition
 from mqgroups.core.rates import Look, Rates, rates
 from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
+from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.groups import ListedGroup, browse_groups
 from mqgroups.operate.owners import SeenOwner, find_owners, owners_of_groups
 from mqgroups.queue_manager import QueueManager
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 # Groups that a look keeps, to show those that fit the screen.
 _MOST_GROUPS = 200
+# Names that a look has no time for are read by the next one.
+_MOST_FOR_NAMES_S = 1.0
 _ATTENTION = frozenset(GroupState) - {GroupState.COMPLETE, GroupState.BEING_PUT, GroupState.BEING_GOT}
 _OWNER_ORDER = {
     condition: rank
@@ -121,8 +124,8 @@ def watch(
     At a terminal there is a screen; otherwise a line is printed for each look, or with --json a line of JSON. A lost connection
     is made again.
 
-    Each look browses the whole queue. It reads no message data, and changes nothing. Messages that are put and got between two
-    looks are not in the rates; commits are exact.
+    Each look browses the whole queue, and reads the names of the groups that it shows. It changes nothing. Messages that are put
+    and got between two looks are not in the rates; commits are exact.
 
     \b
     Exit codes:
@@ -163,6 +166,8 @@ class _Watcher:
         self._connection = connection
         self._q_mgr: QueueManager | None = None
         self._before: _Seen | None = None
+        # The names of the groups of the last look, by GroupId.
+        self._names: dict[bytes, str] = {}
 
     def connect_first(self) -> None:
         """Connect, or end the command; a later failure does not end it."""
@@ -212,7 +217,15 @@ class _Watcher:
 
             found.judge(owners_of_groups(owners.owners), put_time(seen.at - self._stalled_after), wanted)
             (instance,) = found.instances
-            seen.groups = list(islice(found.groups("state"), _MOST_GROUPS))
+            with GroupNames([q_mgr], self._queue) as names:
+                some = islice(found.groups("state"), _MOST_GROUPS)
+                seen.groups = list(names.named(some, most_s=_MOST_FOR_NAMES_S, known=self._names))
+            # A group without a name may still get its first message, or a record.
+            self._names = {
+                row.group.group_id: row.name or ""
+                for row in seen.groups
+                if row.name or (row.name is not None and row.group.has_head)
+            }
             seen.states = dict(found.counts)
             seen.data_bytes = found.data_bytes
         seen.messages, seen.others, seen.hidden = instance.messages, instance.others, instance.hidden

@@ -129,10 +129,19 @@ class Queue:
 
         ``gmo`` must have MQGMO_ACCEPT_TRUNCATED_MSG. A destructive get loses the data. Raises MQIError.
         """
+        found = self._get_truncated(md, gmo, _NO_DATA_BYTES)
+        return None if found is None else found[1:]
+
+    def get_beginning(self, md: bytearray, gmo: bytearray, most_bytes: int) -> tuple[bytes, bytes, int] | None:
+        """MQGET of the first ``most_bytes`` of the data. Returns data, MQMD and the length of all data; otherwise the same."""
+        found = self._get_truncated(md, gmo, most_bytes)
+        return None if found is None else (found[0], found[1], found[3])
+
+    def _get_truncated(self, md: bytearray, gmo: bytearray, most_bytes: int) -> tuple[bytes, bytes, bytes, int] | None:
         hobj = self._usable_hobj()
-        _, md_out, gmo_out, length, comp, reason = self._mqget(self._hconn, hobj, bytes(md), bytes(gmo), _NO_DATA_BYTES)
+        data, md_out, gmo_out, length, comp, reason = self._mqget(self._hconn, hobj, bytes(md), bytes(gmo), most_bytes)
         if comp == mq.MQCC_OK or (comp == mq.MQCC_WARNING and reason == mq.MQRC_TRUNCATED_MSG_ACCEPTED):
-            return md_out, gmo_out, length
+            return data, md_out, gmo_out, length
         if reason == mq.MQRC_NO_MSG_AVAILABLE:
             return None
         raise self._connection.failed("MQGET", f"queue {self.name}", comp, reason)

@@ -51,6 +51,7 @@ class GroupOwner:
         status_queue: where its record is.
         is_active: whether a program works under this name; ``None`` if that is not known.
         committed_at: the put time of the record: of its last commit. 16 digits, UTC; empty if it is not known.
+        group_name: the name of the group in the record; empty if it has none.
     """
 
     role: Role
@@ -58,6 +59,7 @@ class GroupOwner:
     status_queue: str
     is_active: bool | None
     committed_at: str = ""
+    group_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import ConfigurationError, GroupUsage
 from mqgroups.files.description import Description, failure_properties
+from mqgroups.files.sink import make_durable
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.producer import GroupProducer
 
@@ -152,6 +153,9 @@ class FileSender:
         if self._archive is not None:
             target = self._archive / path.name
             path.rename(self._archive / f"{path.name}.{key}" if target.exists() else target)
+            # With the next commit it is forgotten that this file was sent, so it must not be back after a power failure.
+            make_durable(self._archive)
+            make_durable(path.parent)
         return is_new
 
     def finish(self) -> None:

@@ -114,7 +114,7 @@ class FileSink:
             file = undo.enter_context(open(hidden, "ab", opener=_no_link))
             file.truncate(place.length)
             if is_new:
-                _make_durable(self._folder)
+                make_durable(self._folder)
             undo.pop_all()
         self._file, self._place, self._failure = file, place, ""
         return file
@@ -140,10 +140,10 @@ class FileSink:
                 target = self._folder / QUARANTINE / f"{place.name}.{place.group_id}"
                 target.parent.mkdir(exist_ok=True)
                 target.with_name(f"{target.name}.reason").write_text(f"{place.wrong}\n")
-                _make_durable(target.parent)
+                make_durable(target.parent)
             hidden.rename(target)
-            _make_durable(target.parent)
-            _make_durable(self._folder)
+            make_durable(target.parent)
+            make_durable(self._folder)
             self.finished = target, place.wrong
         for other in self._folder.glob(".*.part"):
             if place is None or place.ended or other != self._hidden(place):
@@ -185,7 +185,8 @@ class FileSink:
         return f"{name}.{group_id}" if os.path.lexists(self._folder / name) else name
 
 
-def _make_durable(folder: Path) -> None:
+def make_durable(folder: Path) -> None:
+    """Make durable which files are in a folder."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

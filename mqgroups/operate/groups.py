@@ -38,6 +38,7 @@ class ListedGroup:
         group: the messages.
         state, since: its state, and the time of the last message or commit known of it: 16 digits, UTC.
         owners: the owners whose records name it as unfinished.
+        name: the group's name, empty if it has none; ``None`` if it was not looked up (``GroupNames``).
     """
 
     q_mgr_name: str
@@ -45,6 +46,7 @@ class ListedGroup:
     state: GroupState
     since: str
     owners: tuple[GroupOwner, ...] = ()
+    name: str | None = None
 
 
 @dataclass(slots=True)

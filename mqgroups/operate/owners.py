@@ -15,6 +15,7 @@ from mqgroups.config import checked_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.claim import RecordKind, claim_values, kind_of_record
+from mqgroups.core.group_properties import name_of
 from mqgroups.core.group_state import GroupOwner
 from mqgroups.core.modes import RoleName
 from mqgroups.core.owner_state import OwnerCondition, owner_finding
@@ -68,7 +69,12 @@ class SeenOwner:
         # On a shared queue, another attempt may have it open.
         active = self.condition is OwnerCondition.ACTIVE
         is_active = None if self.is_shared and active else active
-        return GroupOwner(self.record.role, self.name, self.status_queue, is_active, self.committed_at)
+        return GroupOwner(self.record.role, self.name, self.status_queue, is_active, self.committed_at, self.group_name)
+
+    @property
+    def group_name(self) -> str:
+        """The name of the group in its record; empty if it has none."""
+        return name_of(self.record.properties) if self.record else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,25 @@ def test_each_group_is_shown_with_its_state_and_what_is_missing(owner, groups):
     )
 
 
+def test_groups_have_their_names_in_every_form_for_so_many_groups(owner, groups):
+    for name in ("orders\x1b[2J", "invoices"):
+        with owner.producer() as producer, producer.group(name=name) as group:
+            group.put(b"1")
+    put(owner, A, 1)
+    result = groups("--sort", "queue")
+    header, *lines = (line.split() for line in result.stdout.splitlines()[:4])
+    assert (result.stderr, header[:3]) == ("", ["GroupId", "name", "state"])
+    assert [line[1] for line in lines] == ["orders?[2J", "invoices", "being"]
+    told = json.loads(groups("--json", "--sort", "queue").stdout)
+    assert [each["name"] for each in told["groups"]] == ["orders\x1b[2J", "invoices", ""]
+    some = json.loads(groups("--json", "--sort", "queue", "--limit", "1").stdout)
+    assert [each["name"] for each in some["groups"]] == ["orders\x1b[2J", None, None]
+    assert some["notes"] == ["the names of 2 groups were not looked up"]
+    found = list(csv.DictReader(io.StringIO(groups("--output", "csv", "--sort", "queue").stdout)))
+    assert [each["name"] for each in found][1:] == ["invoices", ""]
+    assert "not looked up" not in groups("--limit", "1").stderr
+
+
 def test_what_an_owner_of_a_group_does_decides_its_state(owner, make_owner, states):
     getter, putter, at_work = (make_owner(queue=owner.queue) for _ in range(3))
     putter.put_group(THIS)
@@ -219,7 +238,7 @@ def test_a_table_fits_its_terminal(owner, groups, width, monkeypatch):
     assert made().width == width
     lines = groups().stdout.splitlines()
     assert max(map(len, lines[:3])) <= width
-    assert lines[0].split()[:2] == ["GroupId", "state"]
+    assert lines[0].split()[:3] == ["GroupId", "name", "state"]
     wide = groups("--output", "wide").stdout.splitlines()
     assert A.hex() in wide[1]
     assert "last put" in wide[0]

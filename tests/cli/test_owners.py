@@ -49,6 +49,17 @@ def test_an_interrupted_owner_is_shown_with_its_group_and_position(owner, seen, 
     assert ["put", owner.name, "interrupted", owner.queue, this[-12:], "4"] == line.split()[:6]
 
 
+def test_the_name_of_the_group_in_a_record_is_shown(owner, seen, owners):
+    with owner.producer() as producer, producer.group(name="orders-0815.csv") as group:
+        for data in THIS:
+            group.put(data)
+    assert seen()["put"]["group_name"] == ""
+    interrupt_get(owner)
+    assert seen()["get"]["group_name"] == "orders-0815.csv"
+    line = next(line for line in owners(owner.name, "-o", "wide").stdout.splitlines() if "interrupted" in line)
+    assert "orders-0815.csv" in line.split()
+
+
 def test_a_running_owner_is_active_and_shown_with_the_program_that_holds_it(owner, seen):
     group = owner.producer().group()
     for data in THIS[:5]:

@@ -57,6 +57,16 @@ def test_a_line_of_json_has_the_groups_that_need_attention_and_all_owners(owner,
     assert set(seen["rates"]) == {"messages_in", "messages_out", "groups_in", "groups_out", "commits"}
 
 
+def test_groups_have_their_names_at_each_look(owner, watch):
+    qmgr = owner.connect()
+    group = owner.producer(qmgr).group(name="orders-0815.csv")
+    for data in THIS[:4]:
+        group.put(data)
+    qmgr.close()
+    looks = map(json.loads, watch("--count", "2", "--json", "--stalled-after", "0s").stdout.splitlines())
+    assert [[each["name"] for each in seen["groups"]] for seen in looks] == [["orders-0815.csv"]] * 2
+
+
 class Terminal:
     """A program at a terminal of its own."""
 

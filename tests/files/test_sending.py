@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pty
+import re
 import signal
 import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -391,6 +394,23 @@ def test_each_file_is_received_once_whatever_file_operation_is_the_last(owner, s
     call.check(calls.left <= 0)
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
+@each_call(least=9, most=20)
+def test_each_file_is_sent_once_whatever_file_operation_is_the_last(owner, source, archive, target, when, call):
+    paths = sorted_files(source)
+    qmgr = owner.connect()
+    with pytest.MonkeyPatch.context() as patch:
+        calls = FileCalls(patch, call.nth, when)
+        with contextlib.suppress(Died):
+            send(owner, paths, qmgr, archive=archive)
+    qmgr.close()
+    send(owner, paths, archive=archive)
+    assert {path.name: path.read_bytes() for path in archive.iterdir()} == FILES
+    assert receive(owner, target) == dict.fromkeys(FILES, "")
+    assert owner.records("put") == []
+    call.check(calls.left <= 0)
+
+
 # --- the commands
 
 
@@ -417,6 +437,31 @@ def test_receive_says_by_its_exit_code_that_a_file_is_in_quarantine(owner, comma
     done = commands("receive", "--into", target, "--wait", "0")
     assert done.exit_code == ExitCode.WARNING
     assert "the file has 2 bytes, and 3 were sent" in done.output
+
+
+def test_a_reason_cannot_control_the_terminal(owner, commands, target):
+    put(owner, {}, (b"1", b""), {"UserReturnCode": 7, "UserSupplement": "no\x1b room"})
+    assert "UserReturnCode 7: no? room\n" in commands("receive", "--into", target, "--wait", "0").output
+
+
+def test_at_a_terminal_what_was_sent_is_above_the_bar(owner, source):
+    words = ["send", *sorted_files(source), "--queue", owner.queue, "--name", owner.name]
+    variables = {**os.environ, **owner.target.environment(), **environment(owner.target), "TERM": "xterm"}
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*MQGROUPS, *words], env={**variables, "COLUMNS": "300"}, stdout=theirs, stderr=theirs
+    ) as program:
+        os.close(theirs)
+        shown = b""
+        # At the end of its terminal, Linux answers EIO.
+        with contextlib.suppress(OSError):
+            while more := os.read(ours, 65_536):
+                shown += more
+    os.close(ours)
+    assert program.returncode == 0, shown
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
+    for path in sorted_files(source):
+        assert re.search(rf"[\r\n]{re.escape(str(path))}: sent\r?\n", plain), plain
 
 
 @pytest.mark.parametrize(
@@ -470,6 +515,42 @@ def test_a_killed_command_goes_on_and_sigterm_ends_a_watch(make_owner, faults, s
     assert (watching.returncode, said) == (0, "")
     run("receive", "--into", target, "--wait", "0")
     assert in_place(target) == {**FILES, "large": large, "late": b"late"}
+
+
+# Run as ``python -c``: the command ``send``, which is killed at the second file that it moves.
+KILLED_AT_A_MOVE = """
+import os, signal
+from pathlib import Path
+from mqgroups.cli.main import main
+rename, moves = Path.rename, []
+def killed(*places):
+    moves.append(places)
+    if len(moves) < 2 or {after}:
+        rename(*places)
+    if len(moves) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+Path.rename = killed
+main()
+"""
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_command_that_is_killed_when_it_moves_a_file_to_the_archive_goes_on(owner, source, archive, target, after):
+    variables = {**os.environ, **owner.target.environment(), **environment(owner.target)}
+    paths = sorted_files(source)
+    words = ["send", *map(str, paths), "--queue", owner.queue, "--name", owner.name, "--archive", str(archive)]
+    program = [sys.executable, "-c", KILLED_AT_A_MOVE.format(after=after), *words]
+    died = subprocess.run(program, env=variables, capture_output=True, text=True, timeout=60, check=False)
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    assert len(list(archive.iterdir())) == 1 + after
+    went_on = subprocess.run(
+        [*MQGROUPS, *words], env=variables, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (went_on.returncode, went_on.stderr) == (0, "")
+    sent = went_on.stdout.splitlines()
+    assert sent == [f"{path}: was sent before" for path in paths[1:2] if not after] + [f"{paths[2]}: sent"]
+    assert {path.name: path.read_bytes() for path in archive.iterdir()} == FILES
+    assert receive(owner, target) == dict.fromkeys(FILES, "")
 
 
 def test_a_description_needs_constant_memory(tmp_path):

@@ -387,6 +387,30 @@ def test_an_operator_runs_the_commands_on_both_bindings(command, mqi, server, as
 
 
 @pytest.mark.usefixtures("clean")
+@pytest.mark.parametrize("mqi", ["pymqi", "ibmmq"])
+def test_a_loader_may_send_files_and_a_sink_may_receive_them(mqi, server, as_role, tmp_path):
+    file, archive, into = tmp_path / "a.csv", tmp_path / "archive", tmp_path / "into"
+    file.write_bytes(b"1,2\n")
+    archive.mkdir()
+    into.mkdir()
+    as_role("loader")
+    as_role("sink")
+
+    def done_as(role, *words):
+        done = run(
+            *words, "--queue", "ORDERS", "--name", NAME,
+            **server.environment(), MQGROUPS_MQI=mqi, MQGROUPS_CONN_NAME=server.conn_name,
+            MQGROUPS_CHANNEL=server.channel, MQGROUPS_USER=role, MQGROUPS_PASSWORD="secret",
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    assert done_as("loader", "send", file, "--archive", archive) == f"{file}: sent\n"
+    assert done_as("sink", "receive", "--into", into, "--wait", "0") == f"{into / 'a.csv'}\n"
+    assert (into / "a.csv").read_bytes() == b"1,2\n"
+
+
+@pytest.mark.usefixtures("clean")
 @pytest.mark.parametrize(("role", "missing"), [("put", "PUT"), ("get", "GET"), ("get", "INQ")])
 def test_the_doctor_names_the_authority_that_a_program_lacks(role, missing, server, as_role):
     user = {"put": "loader", "get": "sink"}[role]

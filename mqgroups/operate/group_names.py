@@ -1,0 +1,137 @@
+"""Reads the names of groups from their first messages, for the groups that are shown: by browsing, and only so many.
+
+A group's name is the property ``mqgroups.Name`` of its first message. A status record that names the group has it too; then the
+message is not read, which may be gone or hidden by a unit of work. Otherwise one MQGET browses the message by its GroupId and
+sequence number. How long the queue manager looks for it depends on the length of the queue, unless that is indexed, so both the
+number of names and the time for them are limited. Properties are in front of the data, which is cut off behind them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+
+from mqgroups.config import checked_queue_name
+from mqgroups.connection.holder import ConnectionHolder, connection_of
+from mqgroups.connection.queue import Queue
+from mqgroups.core.group_properties import MOST_BYTES, name_of
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import property_folders, rfh2
+from mqgroups.mqi import structures as st
+from mqgroups.operate.groups import ListedGroup
+
+_OPTIONS = (
+    mq.MQGMO_BROWSE_FIRST
+    | mq.MQGMO_NO_WAIT
+    | mq.MQGMO_FAIL_IF_QUIESCING
+    | mq.MQGMO_ACCEPT_TRUNCATED_MSG
+    | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
+)
+_FIRST_MESSAGE = mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER
+# Most properties fit the first buffer. In an MQRFH2 they take more bytes than in a status record.
+_BUFFERS_BYTES = (4096, 4 * MOST_BYTES)
+# How long the names of one listing may take.
+_MOST_S = 10.0
+_NONE_KNOWN: Mapping[bytes, str] = {}
+
+
+class GroupNames:
+    """Reads names of groups on a queue. Use it in a ``with`` statement.
+
+    Attributes:
+        left_out: how many groups came without a name because the number of names or the time for them is limited.
+    """
+
+    def __init__(
+        self, q_mgrs: Sequence[ConnectionHolder], queue: str, *, now_s: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Open the queue for browsing.
+
+        Args:
+            q_mgrs: connected queue managers, as for ``browse_groups``.
+            queue: a local queue, or an alias of one; the same name on each.
+            now_s: a clock.
+
+        Raises:
+            ConfigurationError: the name is not valid.
+            MQIError: the queue cannot be opened.
+        """
+        checked_queue_name("queue", queue)
+        self.left_out = 0
+        self._now_s = now_s
+        # By queue manager: the queue, and how to get a first message.
+        self._queues: dict[str, tuple[Queue, bytearray]] = {}
+        try:
+            for q_mgr in q_mgrs:
+                connection = connection_of(q_mgr)
+                # On z/OS there are no segments.
+                match = _FIRST_MESSAGE | (0 if connection.platform == mq.MQPL_ZOS else mq.MQMO_MATCH_OFFSET)
+                opened = connection.open_queue(queue, mq.MQOO_BROWSE)
+                self._queues[q_mgr.q_mgr_name] = opened, st.gmo(_OPTIONS, match_options=match)
+        except BaseException:
+            self.close()
+            raise
+
+    def named(
+        self,
+        rows: Iterable[ListedGroup],
+        most: int | None = None,
+        *,
+        most_s: float = _MOST_S,
+        known: Mapping[bytes, str] = _NONE_KNOWN,
+    ) -> Iterator[ListedGroup]:
+        """Yield the groups with their names; those for which there is no more time, with ``None`` as name.
+
+        Args:
+            rows: the groups.
+            most: how many groups get a name at most; ``None``: all.
+            most_s: for how long names are read, seconds.
+            known: names that were read before, by GroupId.
+
+        Raises:
+            MQIError: a call failed.
+        """
+        until_s = self._now_s() + most_s
+        for number, row in enumerate(rows):
+            if (most is not None and number >= most) or self._now_s() > until_s:
+                self.left_out += 1
+                yield row
+            else:
+                yield replace(row, name=self._name(row, known))
+
+    def _name(self, row: ListedGroup, known: Mapping[bytes, str]) -> str:
+        in_record = next((owner.group_name for owner in row.owners if owner.group_name), "")
+        if in_record or row.group.group_id in known:
+            return in_record or known[row.group.group_id]
+        # Without its first message, the whole queue would be searched in vain.
+        return self._read(row.q_mgr_name, row.group.group_id) if row.group.has_head else ""
+
+    def _read(self, q_mgr_name: str, group_id: bytes) -> str:
+        queue, options = self._queues[q_mgr_name]
+        md = st.md(group_id=group_id, msg_seq_number=1)
+        for most_bytes in _BUFFERS_BYTES:
+            found = queue.get_beginning(md, options, most_bytes)
+            if found is None:
+                return ""
+            data, md_out, length = found
+            taken = rfh2.without_properties(md_out, data)
+            if taken is not None:
+                return name_of(property_folders.values(taken[2].folders))
+            if length <= most_bytes or md_out[st.MD_FORMAT] != mq.MQFMT_RF_HEADER_2:
+                return ""
+        return ""
+
+    def close(self) -> None:
+        """Close the queue."""
+        for queue, _ in self._queues.values():
+            queue.close()
+
+    def __enter__(self) -> GroupNames:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,84 @@
+"""The names of groups: from first messages, or from status records; for so many groups, and for so long."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from mqgroups import errors
+from mqgroups.operate.group_names import GroupNames
+from mqgroups.operate.groups import browse_groups
+from mqgroups.operate.owners import find_owners, owners_of_groups
+from tests.operate.lost_records import A, interrupt_get, put
+
+THIS = [b"%d" % number for number in range(1, 8)]
+# Longer than the first buffer.
+LONG = "x" * 10_000
+
+
+def put_named(owner, payloads, name, *, properties=None, **more):
+    with owner.producer(**more) as producer, producer.group(name=name, properties=properties) as group:
+        for payload in payloads:
+            group.put(payload)
+
+
+def names(owner, **more):
+    """Return the names of the groups on the queue, in its order; and how many were left out."""
+    clock = more.pop("now_s", lambda: 0.0)
+    owners = owners_of_groups(find_owners(owner.qmgr, names=[owner.name]).owners)
+    with browse_groups([owner.qmgr], owner.queue) as found, GroupNames([owner.qmgr], owner.queue, now_s=clock) as read:
+        found.judge(owners, "0")
+        return [row.name for row in read.named(found.groups(), **more)], read.left_out
+
+
+def test_a_group_has_the_name_that_its_first_message_has(owner):
+    put_named(owner, THIS, "orders 0815")
+    put_named(owner, THIS[:1], "große Bestellung <1> & \N{SNOWMAN}", properties={"lines": 1})
+    put_named(owner, THIS, "", properties={"lines": 7})
+    owner.put_raw_group(THIS)
+    before = owner.on_queue()
+    assert names(owner) == (["orders 0815", "große Bestellung <1> & \N{SNOWMAN}", "", ""], 0)
+    assert [message.md.pack() for message in owner.on_queue()] == [message.md.pack() for message in before]
+
+
+@pytest.mark.parametrize("data", [b"", bytes(3), bytes(4096), bytes(200_000)])
+def test_a_name_is_found_however_long_message_and_properties_are(owner, data):
+    put_named(owner, [data, b"2"], "short")
+    put_named(owner, [data, b"2"], "behind", properties={"a": LONG})
+    owner.put_raw_group([data, b"2"])
+    assert names(owner) == (["short", "behind", ""], 0)
+
+
+def test_the_name_of_a_segmented_message_is_found(owner):
+    put_named(owner, [bytes(5000)], "segmented", segment_bytes=1000)
+    assert len(owner.on_queue()) == 5
+    assert names(owner) == (["segmented"], 0)
+
+
+def test_a_group_whose_first_message_is_gone_has_the_name_in_its_record(owner):
+    put_named(owner, THIS, "orders 0815")
+    interrupt_get(owner)
+    put(owner, A, 2)
+    assert names(owner) == (["orders 0815", ""], 0)
+
+
+def test_so_many_names_are_read_and_for_so_long(owner):
+    for name in ("one", "two", "three"):
+        put_named(owner, THIS[:1], name)
+    assert names(owner, most=2) == (["one", "two", None], 1)
+    assert names(owner, most=0) == ([None] * 3, 3)
+    assert names(owner, now_s=itertools.count().__next__, most_s=2) == (["one", "two", None], 1)
+
+
+def test_a_name_that_is_known_is_not_read_again(owner):
+    put_named(owner, THIS, "one")
+    (group_id,) = {message.group_id for message in owner.on_queue()}
+    assert names(owner, known={group_id: "another"}) == (["another"], 0)
+
+
+def test_a_queue_that_cannot_be_opened_is_an_error(owner):
+    with pytest.raises(errors.ConfigurationError):
+        GroupNames([owner.qmgr], "not a name")
+    with pytest.raises(errors.QueueMissing):
+        GroupNames([owner.qmgr], "NO.SUCH.QUEUE")
