@@ -1,7 +1,7 @@
 """Take each safety of the library away in turn: the tests have to notice. ``python -m tests.mutations [NAME ...]``.
 
 Each mutation is one replacement in a copy of the package. The tests named for it run against the copy, on the embedded queue
-manager, and have to fail; the table tells which one did. Exits with 1 if a mutation survives.
+manager, and have to fail; a line tells which one did. Exits with 1 if a mutation survives.
 """
 
 from __future__ import annotations
