@@ -1,8 +1,8 @@
 """Rows as a table that fits its terminal, as CSV, and as JSON.
 
-A table shows the columns that fit. If they do not all fit, the least important ones are left out, and then long texts are cut.
-``wide`` shows all columns, uncut. CSV and JSON have all values, whatever the table shows. Rows are printed as they come; only the
-first ones of a table are collected, to find its widths.
+A table shows the columns that fit. If they do not all fit, columns without any text are left out, then the least important ones,
+and then long texts are cut. ``wide`` shows all columns, uncut. CSV and JSON have all values, whatever the table shows. Rows are
+printed as they come; only the first ones of a table are collected, to find its widths.
 """
 
 from __future__ import annotations
@@ -86,7 +86,11 @@ class Listing(Generic[Row]):
             (column, max(len(column.header), *(len(column.shown(row, wide=wide)) for row in sample)))
             for column in self.columns
         ]
-        if width is not None:
+        if width is not None and _width(chosen) > width:
+            # Columns without a text say nothing, so they go first.
+            chosen = [
+                each for each in chosen if not each[0].rank or any(each[0].shown(row, wide=wide) for row in sample)
+            ]
             chosen = _fitting(chosen, width)
         yield [(_padded(column.header, most, column.right), "bold") for column, most in chosen]
         for row in rows:
@@ -118,12 +122,16 @@ def _plain(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, (list, dict, bool)) else value
 
 
+def _width(columns: list[tuple[Column[Row], int]]) -> int:
+    return sum(most for _, most in columns) + len(_BETWEEN) * (len(columns) - 1)
+
+
 def _fitting(columns: list[tuple[Column[Row], int]], width: int) -> list[tuple[Column[Row], int]]:
     """Return the columns that fit, with their widths."""
     chosen = list(columns)
 
     def too_long() -> int:
-        return sum(most for _, most in chosen) + len(_BETWEEN) * (len(chosen) - 1) - width
+        return _width(chosen) - width
 
     def cuttable() -> int:
         return sum(max(0, most - _LEAST) for column, most in chosen if column.may_cut)

@@ -60,6 +60,11 @@ _NEARLY_FULL = 0.8
 _LONG_HBINT_S = 300
 _FEW_UNCOMMITTED = 1000
 _ZOS = "MQPL_ZOS"
+_USES = {
+    "ANY": "go to all instances",
+    "LOCAL": "go to the instance here only",
+    "QMGR": "go to the instance here only if CLWLUSEQ of the queue manager is LOCAL",
+}
 
 
 def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Iterator[Finding]:
@@ -68,7 +73,7 @@ def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Ite
     Args:
         name: of the local queue.
         facts: CURDEPTH, MAXDEPTH, GET, PUT, BOTHRESH, BOQNAME, MSGDLVSQ, INDXTYPE, SHARE, DEFPSIST, PROPCTL, CLUSTER, DEFBIND,
-            CAPEXPRY; of the queue manager PLATFORM; as words of MQSC, numbers as ``int``.
+            CLWLUSEQ, CAPEXPRY; of the queue manager PLATFORM; as words of MQSC, numbers as ``int``.
         roles: what the programs do with it: put, get, or both.
     """
     subject = f"queue {name}"
@@ -131,6 +136,9 @@ def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Ite
             ),
             f"DEFBIND({facts['DEFBIND']})",
         )
+    if facts.get("CLUSTER") and Role.PUT in roles and facts.get("CLWLUSEQ") in _USES:
+        use = str(facts["CLWLUSEQ"])
+        yield ok(f"{subject}: CLWLUSEQ", f"CLWLUSEQ({use}): groups that are put at this queue manager {_USES[use]}")
 
 
 def _either(is_right: bool, finding: Finding, found: str = "") -> Finding:

@@ -116,3 +116,12 @@ def test_details_are_left_out_before_a_text_is_cut():
     assert headers[60] == ["one", "two", "three", "four"]
     assert headers[50] == headers[40] == headers[34] == ["one", "two", "three"]
     assert headers[30] == ["one", "two"]
+
+
+def test_a_column_without_a_text_is_left_out_before_a_text_is_cut():
+    rows = [["a" * 12, "b" * 12, "", ""]]
+    headers = {
+        width: [part.strip() for part, _ in next(LISTING.lines(rows, rows, width=width))] for width in (60, 37, 36, 26)
+    }
+    assert headers[60] == ["one", "two", "three", "four"]
+    assert headers[37] == headers[36] == headers[26] == ["one", "two"]

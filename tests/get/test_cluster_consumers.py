@@ -207,10 +207,10 @@ def test_the_parts_of_a_split_group_can_be_moved_to_one_instance(owners, cluster
 
 
 @pytest.fixture
-def look(cluster, queue):
-    """A function that runs ``mqgroups groups`` at QM1, and at these others."""
+def command(cluster, queue):
+    """A function that runs a command at QM1."""
 
-    def run(*arguments, at=("QM2", "QM3")):
+    def run(name, *arguments):
         here = cluster["QM1"]
         variables = {
             "MQGROUPS_Q_MGR_NAME": "QM1",
@@ -219,8 +219,18 @@ def look(cluster, queue):
             "MQGROUPS_USER": here.user,
             "MQGROUPS_PASSWORD": here.password,
         }
+        return CliRunner(env=variables).invoke(main, [name, "--queue", queue, "--wait", "0", *arguments])
+
+    return run
+
+
+@pytest.fixture
+def look(cluster, command):
+    """A function that runs ``mqgroups groups`` at QM1, and at these others."""
+
+    def run(*arguments, at=("QM2", "QM3")):
         others = [word for each in at for word in ("--at", f"{each}={cluster[each].conn_name}")]
-        return CliRunner(env=variables).invoke(main, ["groups", "--queue", queue, "--wait", "0", *others, *arguments])
+        return command("groups", *others, *arguments)
 
     return run
 
@@ -243,6 +253,20 @@ def test_looking_at_all_instances_ends_in_0_where_none_is(owners, cluster, queue
     assert (result.exit_code, "0 groups are split" in result.stdout) == (LOOKED, True)
     assert [f"{queue} at {name}: 8 messages, 0 in no group" in result.stdout for name in ALL] == [True] * 3
     assert "3 groups: 3 complete; " in result.stdout
+
+
+def test_the_names_of_groups_come_from_the_instance_that_has_them(owners, cluster, queue, look):
+    for at, owner in owners.items():
+        cluster.mqsc(at, f"ALTER QLOCAL({queue}) CLWLUSEQ(LOCAL)")
+        with owner.producer() as producer, producer.group(name=f"file of {at}") as group:
+            group.put(b"1")
+    found = json.loads(look("--json").stdout)["groups"]
+    assert {(each["q_mgr_name"], each["name"]) for each in found} == {(at, f"file of {at}") for at in ALL}
+
+
+def test_the_doctor_says_where_groups_go_that_are_put_here(command, queue):
+    found = {each["subject"]: each["found"] for each in json.loads(command("doctor", "--json").stdout)["findings"]}
+    assert found[f"queue {queue}: CLWLUSEQ"].startswith("CLWLUSEQ(")
 
 
 def test_looking_where_nothing_answers_or_nothing_was_named(look):
