@@ -49,6 +49,8 @@ LIBRARY_ON_BOTH = (
     "test_group_properties.py",
     "workers/test_workers.py",
     "test_codecs.py",
+    "aio/test_aio.py",
+    "files/test_sink.py",
     "test_typed_program.py",
 )
 _HERE = Path(__file__).parent

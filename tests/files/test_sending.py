@@ -310,7 +310,7 @@ def test_a_link_in_the_place_of_the_hidden_file_is_not_followed(owner, source, t
 @pytest.mark.embedded
 @pytest.mark.parametrize("records", ["file", "bytes:5"])
 @pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=30, most=110)
+@each_call(least=30, most=96)
 def test_each_file_is_sent_once_whatever_call_is_the_last(
     make_owner, faults, source, archive, target, when, records, call
 ):
@@ -332,7 +332,7 @@ def test_each_file_is_sent_once_whatever_call_is_the_last(
 
 
 @pytest.mark.embedded
-@each_call(least=30, most=110)
+@each_call(least=30, most=96)
 def test_without_an_archive_the_same_files_are_sent_once(make_owner, faults, source, target, call):
     owner = make_owner()
     qmgr = owner.connect()
@@ -351,7 +351,7 @@ def test_without_an_archive_the_same_files_are_sent_once(make_owner, faults, sou
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=30, most=110)
+@each_call(least=30, most=64)
 def test_each_file_is_received_once_whatever_call_is_the_last(make_owner, faults, source, target, when, call):
     owner = make_owner()
     send(owner, sorted_files(source))
@@ -375,7 +375,7 @@ def test_each_file_is_received_once_whatever_call_is_the_last(make_owner, faults
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=20, most=60)
+@each_call(least=20, most=44)
 def test_each_file_is_received_once_whatever_file_operation_is_the_last(owner, source, target, when, call):
     send(owner, sorted_files(source))
     put(owner, {"mqgroups.FileBytes": 3})

@@ -207,7 +207,7 @@ def test_a_group_that_was_begun_without_the_sink_is_refused(owner, tmp_path):
 @pytest.mark.embedded
 @pytest.mark.parametrize("reconnect_wait_s", [0, 30], ids=["dies", "goes-on"])
 @pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=25, most=60)
+@each_call(least=25, most=40)
 def test_nothing_is_lost_or_doubled_whatever_call_is_the_last(
     make_owner, faults, tmp_path, when, reconnect_wait_s, call
 ):
@@ -255,7 +255,7 @@ class FileCalls:
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=10, most=30)
+@each_call(least=10, most=22)
 def test_nothing_is_lost_or_doubled_whatever_file_operation_is_the_last(owner, tmp_path, when, call):
     put(owner, "a.csv", THIS[:5])
     put(owner, "b.csv", THIS[:3])
