@@ -21,8 +21,9 @@ class ExitCode(IntEnum):
     DOUBLED = 8
     # Ctrl-C, as in a shell.
     CTRL_C = 130
-    # Only ``embedded exec``; the same as a shell's. If signal n ended the program, the code is SIGNAL + n.
+    # If signal n ended it, the code is SIGNAL + n, as in a shell.
+    SIGNAL = 128
+    # Only ``embedded exec``; the same as a shell's.
     NOT_STARTED = 125
     NOT_EXECUTABLE = 126
     NOT_FOUND = 127
-    SIGNAL = 128

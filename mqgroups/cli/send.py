@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from mqgroups.cli.connection import connect_arguments, connection_options
-from mqgroups.cli.console import log, one_message
+from mqgroups.cli.console import complain, log, one_message
+from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import WAIT_S
 from mqgroups.cli.words import printable
 from mqgroups.core.unit_of_work import Every
@@ -72,9 +73,11 @@ def send(
 
     \b
     Exit codes:
-      0  all files are sent; or stopped by SIGTERM or Ctrl-C, and the next start goes on
-      1  failed; standard error says why
-      2  the command line is wrong
+      0    all files are sent; or --watch was ended by SIGTERM or Ctrl-C
+      1    failed; standard error says why
+      2    the command line is wrong
+      130  ended with Ctrl-C before all files were sent; the same command goes on
+      143  the same with SIGTERM
     """
     log(verbose)
     if bool(files) == (watch is not None):
@@ -83,6 +86,7 @@ def send(
         raise click.UsageError("--watch needs --archive, or the files would be sent again")
     if watch is not None and archive is not None and watch.resolve() == archive.resolve():
         raise click.UsageError("--watch and --archive need different directories")
+    all_sent = False
     with one_message():
         divided = Records.of(records)
         if mft and divided.kind == "file":
@@ -92,7 +96,7 @@ def send(
             ProgressBar() as bar,
             connect(**arguments, connect_wait_s=WAIT_S) as q_mgr,
             q_mgr.group_producer(queue, name=name, commit_every=EVERY, on_progress=bar) as producer,
-            stop_on_signals(producer),
+            stop_on_signals(producer) as stopping,
         ):
             sender = FileSender(producer, records=divided, mft=mft, archive=archive)
             if abandon and (abandoned := sender.abandon()):
@@ -102,6 +106,11 @@ def send(
                     is_new = sender.send(path)
                     say(f"{path}: {'sent' if is_new else 'was sent before'}")
             sender.finish()
+            all_sent = True
+    # Who sends files may remove them afterwards.
+    if not all_sent and watch is None and stopping.signal is not None:
+        complain(f"stopped by {stopping.signal.name} before all files were sent; the same command goes on")
+        sys.exit(ExitCode.SIGNAL + stopping.signal)
 
 
 def say(line: str) -> None:

@@ -553,6 +553,38 @@ def test_a_command_that_is_killed_when_it_moves_a_file_to_the_archive_goes_on(ow
     assert receive(owner, target) == dict.fromkeys(FILES, "")
 
 
+# Run as ``python -c``: the command ``send``, which gets a signal when it moves the first file.
+STOPPED_AT_A_MOVE = """
+import os
+from pathlib import Path
+from mqgroups.cli.main import main
+rename = Path.rename
+def stopped(*places):
+    os.kill(os.getpid(), {number})
+    rename(*places)
+Path.rename = stopped
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_command_that_is_stopped_says_that_files_are_left_and_goes_on(owner, source, archive, target, number):
+    variables = {**os.environ, **owner.target.environment(), **environment(owner.target)}
+    paths = sorted_files(source)
+    words = ["send", *map(str, paths), "--queue", owner.queue, "--name", owner.name, "--archive", str(archive)]
+    program = [sys.executable, "-c", STOPPED_AT_A_MOVE.format(number=int(number)), *words]
+    stopped = subprocess.run(program, env=variables, capture_output=True, text=True, timeout=60, check=False)
+    assert (stopped.returncode, stopped.stdout) == (128 + number, f"{paths[0]}: sent\n")
+    said = f"mqgroups: stopped by {number.name} before all files were sent; the same command goes on\n"
+    assert stopped.stderr == said
+    assert [path.name for path in archive.iterdir()] == [paths[0].name]
+    went_on = subprocess.run(
+        [*MQGROUPS, *words], env=variables, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (went_on.returncode, went_on.stderr) == (0, "")
+    assert receive(owner, target) == dict.fromkeys(FILES, "")
+
+
 def test_a_description_needs_constant_memory(tmp_path):
     path = tmp_path / "large"
     with path.open("wb") as file:
