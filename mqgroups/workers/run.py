@@ -12,6 +12,7 @@ import logging
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from multiprocessing import connection
 from types import FrameType
@@ -127,11 +128,8 @@ def _work(job: Job, number: int, board: Board) -> None:
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         worker.stop()
-        if not worker.has_begun:
-            # It may be waiting for a queue manager, or for the last owner of its name. Nothing has begun that could be lost. An
-            # exception would not do: Python ignores one that comes in a finalizer.
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            signal.raise_signal(signal.SIGTERM)
+        if worker.can_leave:
+            sys.exit(0)
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, stop)

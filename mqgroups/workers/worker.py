@@ -63,12 +63,17 @@ class Job:
 
 
 class Worker:
-    """One start of a worker."""
+    """One start of a worker.
+
+    Attributes:
+        can_leave: whether an exception may end it: it is waiting for a queue manager, or for the last owner of its name.
+    """
 
     def __init__(self, job: Job, number: int, board: Board) -> None:
         self._job = job
         self._number = number
         self._board = board
+        self.can_leave = True
         self._stopping = False
         self._owners: tuple[GroupConsumer | GroupPipe, ...] = ()
         self._looked_s = float("-inf")
@@ -81,11 +86,6 @@ class Worker:
         for owner in self._owners:
             owner.stop()
 
-    @property
-    def has_begun(self) -> bool:
-        """Whether it has opened a consumer or pipe."""
-        return bool(self._owners)
-
     def run(self) -> None:
         """Handle groups until ``stop``.
 
@@ -93,12 +93,16 @@ class Worker:
             GroupUsage: the handler returned before its group's last message.
             Exception: what the handler, ``connect`` or ``open`` raises. The group is resumed at the next start.
         """
+        # An exception in the middle of making the event loop would leave half of one.
+        self.can_leave = False
+        with asyncio.Runner() as loop:
+            self.can_leave = True
+            if not self._stopping:
+                self._run(loop)
+
+    def _run(self, loop: asyncio.Runner) -> None:
         job = self._job
-        with (
-            asyncio.Runner() as loop,
-            job.connect() as q_mgr,
-            job.open(q_mgr, name=job.name_of(self._number), wait_s=LOOK_S) as own,
-        ):
+        with job.connect() as q_mgr, job.open(q_mgr, name=job.name_of(self._number), wait_s=LOOK_S) as own:
             try:
                 self._opened(own)
                 self._board.is_ready()
@@ -115,6 +119,7 @@ class Worker:
 
     def _opened(self, *owners: GroupConsumer | GroupPipe) -> None:
         self._owners = owners
+        self.can_leave = False
         if self._stopping:
             self.stop()
 

@@ -33,6 +33,8 @@ NAMES = (
 def q_mgr(own_queue_manager, binding, monkeypatch):
     """A queue manager of this test alone."""
     monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
+    for variable in ("MQGROUPS_USER", "MQGROUPS_PASSWORD"):
+        monkeypatch.delenv(variable, raising=False)
     return own_queue_manager("QM5")
 
 

@@ -261,7 +261,7 @@ def test_a_group_in_which_a_call_was_interrupted_takes_nothing_more(owner, qmgr,
 
 def test_a_group_takes_nothing_more_if_the_call_was_interrupted_before_it_did_anything(owner, qmgr):
     source, first = inspect.getsourcelines(OutgoingGroup.put)
-    line = first + next(number for number, text in enumerate(source) if "held = self._held" in text)
+    line = first + next(number for number, text in enumerate(source) if "held, putter = self._held" in text)
     with owner.producer(qmgr, commit_every=100) as producer:
         with pytest.raises(errors.GroupUsage, match="Leave its with block"), producer.group() as group:
             group.put(THIS[0])

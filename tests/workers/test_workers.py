@@ -75,7 +75,7 @@ def test_pauses_grow_while_a_worker_fails_again_and_again(site, caplog, quick_pa
     )
     site.start(workers)
     wait_until(lambda: workers.status()[0].restarts >= 4)
-    assert site.stop()
+    site.stop()  # the worker may fail meanwhile
     said = [record.getMessage() for record in caplog.records if "started again" in record.getMessage()]
     assert [float(line.split()[-2]) for line in said[:4]] == [0.01, 0.02, 0.04, 0.08]
 
