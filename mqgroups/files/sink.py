@@ -7,10 +7,13 @@
                 for message in group:
                     file.write(message.data + b"\\n")
 
-A file is written under a hidden name. Before each commit it is made durable, and its length becomes the consumer's checkpoint. So
-after a crash the file is cut back to what is committed, and the messages that come again are written behind that. When the
-group's last commit has taken effect, the file is renamed. If the program dies between the two, the checkpoint says so, and the
-next start renames the file. So a file without the hidden name is whole, and is never changed again.
+A file is written under a hidden name. Before each commit it is made durable, and its hidden name and length become the consumer's
+checkpoint. After a crash the next start copies what is committed to a file of its own, and writes the messages that come again
+behind that. When the group's last commit has taken effect, the file is renamed. If the program dies between the two, the
+checkpoint says so, and the next start renames the file. So a file without the hidden name is whole, and is never changed again.
+
+A program that was stopped for a while may wake up when the next start is at work already. It commits nothing any more, but it may
+still write. Therefore each start has hidden names with a number of its own, and removes only files with lower numbers.
 
 A file that ``check`` finds wrong, or that the application calls wrong (``fail``), goes to the folder ``quarantine`` instead, next
 to a file with the reason.
@@ -23,6 +26,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -37,6 +41,8 @@ QUARANTINE = "quarantine"
 _LONGEST_NAME_BYTES = 150
 # Of a reason: it is in the status record until its file is in quarantine.
 _LONGEST_REASON = 1000
+_PARTS = ".*.part"
+_BLOCK_BYTES = 1 << 20
 
 
 def _group_name(group: IncomingGroup) -> str:
@@ -78,7 +84,12 @@ class FileSink:
         self._place: _Place | None = None
         self._failure = ""
         self.finished: tuple[Path, str] | None = None
+        # Later starts have higher numbers, also if a clock is set back while files of this one are there.
+        self._start = max([time.time_ns(), *(_start_of(part) + 1 for part in self._folder.glob(_PARTS))])
+        # The file of an earlier start that the checkpoint names, until a commit names another one.
+        self._earlier: Path | None = None
         self.finish()
+        self._remove_left_over()
         consumer.before_commit(self._before_commit)
 
     def file(self, group: IncomingGroup) -> GroupFile:
@@ -97,25 +108,28 @@ class FileSink:
         return GroupFile(self, group)
 
     def begin(self, group: IncomingGroup) -> BinaryIO:
-        """Open the file of a group, cut back to what is committed; for ``GroupFile``."""
+        """Open the file of a group, with what is committed of it; for ``GroupFile``."""
         self.finish()
         place, group_id = _Place.of(group.checkpoint), group.group_id.hex()
         if not group.resume_from and (place is None or place.group_id != group_id):
-            place = _Place(self._free_name(group), group_id, 0)
+            place = _Place(self._free_name(group), group_id, self._part(group_id).name, 0)
         if place is None or place.group_id != group_id:
             raise GroupUsage(
                 f"{group.resume_from} messages of group {group_id} were consumed without this sink, so its file would have no "
                 "beginning. Get the rest of the group without the sink"
             )
-        hidden = self._hidden(place)
-        self._check_length(hidden, place.length)
-        is_new = not hidden.exists()
+        committed, own = self._folder / place.part, self._part(group_id)
+        self._check_length(committed, place.length)
         with contextlib.ExitStack() as undo:
-            file = undo.enter_context(open(hidden, "ab", opener=_no_link))
-            file.truncate(place.length)
-            if is_new:
-                make_durable(self._folder)
+            file = undo.enter_context(open(own, "ab", opener=_no_link))
+            if committed == own:
+                file.truncate(place.length)
+            else:
+                file.truncate(0)
+                _copy(committed, file, place.length)
+            make_durable(self._folder)
             undo.pop_all()
+        place = _Place(place.name, group_id, own.name, place.length)
         self._file, self._place, self._failure = file, place, ""
         return file
 
@@ -134,7 +148,7 @@ class FileSink:
     def finish(self) -> None:
         """Rename the file of the last group that ended, if that was not done; remove that of a group that was not completed."""
         place = _Place.of(self._consumer.checkpoint)
-        if place is not None and place.ended and (hidden := self._hidden(place)).exists():
+        if place is not None and place.ended and (hidden := self._folder / place.part).exists():
             target = self._folder / place.name
             if place.wrong:
                 target = self._folder / QUARANTINE / f"{place.name}.{place.group_id}"
@@ -145,9 +159,13 @@ class FileSink:
             make_durable(target.parent)
             make_durable(self._folder)
             self.finished = target, place.wrong
-        for other in self._folder.glob(".*.part"):
-            if place is None or place.ended or other != self._hidden(place):
-                other.unlink()
+        committed = "" if place is None or place.ended else place.part
+        for own in self._folder.glob(f".{self._start}.*.part"):
+            if own.name != committed:
+                own.unlink()
+        if self._earlier is not None and self._earlier.name != committed:
+            self._earlier.unlink(missing_ok=True)
+            self._earlier = None
 
     def _before_commit(self, group: IncomingGroup) -> None:
         file, place = self._file, self._place
@@ -157,11 +175,11 @@ class FileSink:
         os.fsync(file.fileno())
         wrong, ended = self._failure, group.ends
         if ended and not group.failed and not wrong and self._check is not None:
-            wrong = self._check(group, self._hidden(place))[:_LONGEST_REASON]
+            wrong = self._check(group, self._folder / place.part)[:_LONGEST_REASON]
         if group.failed and not wrong:
             # Its file is removed.
             ended = False
-        place = _Place(place.name, place.group_id, file.tell(), ended, wrong if ended else "")
+        place = _Place(place.name, place.group_id, place.part, file.tell(), ended, wrong if ended else "")
         group.set_checkpoint(place.checkpoint)
 
     def _check_length(self, hidden: Path, committed: int) -> None:
@@ -172,9 +190,18 @@ class FileSink:
                 "it is not the one of the last start. Put the file back, or get the rest of the group without the sink"
             )
 
-    def _hidden(self, place: _Place) -> Path:
+    def _part(self, group_id: str) -> Path:
         # With the GroupId: another group of the same name must not be taken for this one.
-        return self._folder / f".{place.group_id}.part"
+        return self._folder / f".{self._start}.{group_id}.part"
+
+    def _remove_left_over(self) -> None:
+        """Remove what earlier starts have left, but for what is committed of an interrupted group."""
+        place = _Place.of(self._consumer.checkpoint)
+        for part in self._folder.glob(_PARTS):
+            if place is not None and part.name == place.part:
+                self._earlier = part
+            elif _start_of(part) < self._start:
+                part.unlink(missing_ok=True)
 
     def _free_name(self, group: IncomingGroup) -> str:
         name, group_id = self._name_of(group), group.group_id.hex()
@@ -192,6 +219,24 @@ def make_durable(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _start_of(part: Path) -> int:
+    number = part.name.split(".")[1]
+    return int(number) if number.isdecimal() else 0
+
+
+def _copy(source: Path, target: BinaryIO, length: int) -> None:
+    """Copy the first bytes of a file."""
+    if not length:
+        return
+    with open(source, "rb", opener=_no_link) as file:
+        while length:
+            data = file.read(min(length, _BLOCK_BYTES))
+            if not data:
+                raise GroupUsage(f"{source} was cut while it was copied. Another program has changed the folder")
+            target.write(data)
+            length -= len(data)
 
 
 def _no_link(path: str, flags: int) -> int:
@@ -215,20 +260,21 @@ class GroupFile:
 
 
 class _Place:
-    """What a checkpoint says: the name of a group's file, its GroupId in hexadecimal digits, how much is committed, whether the
-    group has ended, and why its file goes to quarantine.
+    """What a checkpoint says: the name of a group's file, its GroupId in hexadecimal digits, its hidden name, how much is
+    committed, whether the group has ended, and why its file goes to quarantine.
     """
 
-    def __init__(self, name: str, group_id: str, length: int, ended: bool = False, wrong: str = "") -> None:
+    def __init__(self, name: str, group_id: str, part: str, length: int, ended: bool = False, wrong: str = "") -> None:
         self.name = name
         self.group_id = group_id
+        self.part = part
         self.length = length
         self.ended = ended
         self.wrong = wrong
 
     @property
     def checkpoint(self) -> dict[str, Any]:
-        return dict(zip(_KEYS, (self.name, self.group_id, self.length, self.ended, self.wrong), strict=True))
+        return dict(zip(_KEYS, (self.name, self.group_id, self.part, self.length, self.ended, self.wrong), strict=True))
 
     @classmethod
     def of(cls, checkpoint: Any) -> _Place | None:
@@ -241,4 +287,4 @@ class _Place:
         return cls(*(checkpoint[key] for key in _KEYS))
 
 
-_KEYS = ("file", "group", "bytes", "ended", "wrong")
+_KEYS = ("file", "group", "part", "bytes", "ended", "wrong")

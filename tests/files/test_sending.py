@@ -291,19 +291,6 @@ def test_with_mft_an_abandoned_group_has_its_failure_marker(owner, source, targe
     assert reason == "WMQFTEResultCode 40: the sender has given up"
 
 
-def test_a_link_in_the_place_of_the_hidden_file_is_not_followed(owner, source, target, tmp_path):
-    send(owner, [source / "a.csv"])
-    (group_id,) = {found.group_id.hex() for found in owner.on_queue()}
-    (tmp_path / "elsewhere").write_bytes(b"untouched")
-    receiver = FileReceiver(partial(owner.consumer, stream=True), target, keep_waiting=False)
-    (target / f".{group_id}.part").symlink_to(tmp_path / "elsewhere")
-    with receiver.consumer as consumer:
-        list(receiver)
-        consumer.forget_checkpoint()
-    assert in_place(target) == {"a.csv": FILES["a.csv"]}
-    assert (tmp_path / "elsewhere").read_bytes() == b"untouched"
-
-
 # --- kills
 
 

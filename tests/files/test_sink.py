@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from pathlib import Path
 
@@ -186,6 +187,49 @@ def test_a_file_that_has_lost_its_beginning_is_refused(owner, tmp_path, damage):
     part.write_bytes(whole)
     get(owner, tmp_path)
     assert in_place(tmp_path) == {"a.csv": WHOLE}
+
+
+def test_a_link_in_the_place_of_the_hidden_file_is_not_followed(owner, tmp_path):
+    put(owner, "a.csv")
+    qmgr = owner.connect()
+    with pytest.raises(Died):
+        get(owner, tmp_path, qmgr, stop_at=5)
+    qmgr.close()
+    (part,) = hidden(tmp_path)
+    part.rename(tmp_path / "elsewhere")
+    part.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="symbolic link"):
+        get(owner, tmp_path)
+    (tmp_path / "elsewhere").rename(part)
+    get(owner, tmp_path)
+    assert in_place(tmp_path) == {"a.csv": WHOLE}
+
+
+def test_a_start_that_was_replaced_and_wakes_up_does_not_touch_the_files_of_its_successor(owner, tmp_path):
+    put(owner, "a.csv")
+    put(owner, "b.csv")
+    qmgr = owner.connect()
+    consumer = owner.consumer(qmgr, commit_every=2)
+    asleep = mqgroups.FileSink(tmp_path, consumer)
+    group = next(iter(consumer))
+    its_file = asleep.begin(group)
+    for message in itertools.islice(group, 5):
+        its_file.write(message.data + b"\n")
+    qmgr.close()
+    with owner.consumer(commit_every=2) as successor:
+        sink = mqgroups.FileSink(tmp_path, successor)
+        for group in successor:
+            with sink.file(group) as file:
+                for message in group:
+                    file.write(message.data + b"\n")
+                    if message.msg_seq_number == 6:
+                        its_file.write(b"late")
+                        its_file.flush()
+                        asleep.finish()
+        successor.forget_checkpoint()
+    its_file.close()
+    assert in_place(tmp_path) == {"a.csv": WHOLE, "b.csv": WHOLE}
+    assert hidden(tmp_path) == []
 
 
 def test_a_group_that_was_begun_without_the_sink_is_refused(owner, tmp_path):
