@@ -22,7 +22,8 @@ def open_orders(q_mgr: mqgroups.QueueManager, /, *, name: str, wait_s: float) ->
 
 def handle(group: mqgroups.IncomingGroup) -> None:
     orders = [message.text for message in group]
-    print(f"{orders[0]} to {orders[-1]}", flush=True)
+    # One write: the lines of several processes do not mix.
+    print(f"{orders[0]} to {orders[-1]}\n", end="", flush=True)
 
 
 def main() -> None:
