@@ -159,10 +159,12 @@ def is_whole(owner, queue=None):
 def _nothing_is_left_open():
     """No connection, and no producer that nobody has closed."""
     before = _sockets()
+    gc.freeze()  # so that only what the test has made is looked through
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
         gc.collect()
+    gc.unfreeze()
     for thread in threading.enumerate():
         if thread.name.startswith("mqgroups.aio"):
             thread.join(20)
