@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from functools import partial
-from types import TracebackType
 from typing import Any, TypeAlias, TypeVar
 
+from mqgroups.aio.owner import Owner
 from mqgroups.aio.thread import Calls, ConnectionThread
 from mqgroups.core.status import Checkpoint
 from mqgroups.get import consumer, group
@@ -19,12 +19,8 @@ BeforeCommit: TypeAlias = "Callable[[group.IncomingGroup], Coroutine[Any, Any, N
 _F = TypeVar("_F", bound=BeforeCommit)
 
 
-class GroupConsumer:
+class GroupConsumer(Owner[consumer.GroupConsumer]):
     """Gets message groups from one queue. Made by ``QueueManager.group_consumer``."""
-
-    def __init__(self, sync: consumer.GroupConsumer, thread: ConnectionThread) -> None:
-        self._sync = sync
-        self._thread = thread
 
     def __aiter__(self) -> Groups:
         """Return the groups as they come, the interrupted one first; see ``mqgroups.GroupConsumer``.
@@ -48,42 +44,6 @@ class GroupConsumer:
 
         self._sync.before_commit(before_commit)
         return function
-
-    async def checkpoint(self) -> Checkpoint:
-        """Return the checkpoint of the last commit; ``None`` if there is none."""
-        return await self._thread.call(lambda: self._sync.checkpoint)
-
-    async def forget_checkpoint(self) -> None:
-        """Remove the checkpoint from the status record. Call it between two groups."""
-        await self._thread.call(self._sync.forget_checkpoint)
-
-    async def delete_status_queue(self) -> None:
-        """Close, and delete the status queue."""
-        await self._thread.call(self._sync.delete_status_queue)
-
-    def stop(self) -> None:
-        """End the iteration at the next safe place. For any task, thread or signal handler; it returns at once."""
-        self._sync.stop()
-
-    @property
-    def stopping(self) -> bool:
-        """Whether ``stop`` was called."""
-        return self._sync.stopping
-
-    async def close(self) -> None:
-        """Back out what is not committed, and close. Idempotent."""
-        await self._thread.call(self._sync.close, certain=True)
-
-    async def __aenter__(self) -> GroupConsumer:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self._thread.call(partial(self._sync.__exit__, kind, error, traceback), certain=True)
-
-    def __repr__(self) -> str:
-        return f"<aio {self._sync!r}>"
 
 
 class Groups:

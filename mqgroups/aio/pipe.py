@@ -5,50 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from functools import partial
-from types import TracebackType
 from typing import Any
 
 from mqgroups import pipe
 from mqgroups.aio.consumer import IncomingGroup, following, incoming_calls
+from mqgroups.aio.owner import Closing
 from mqgroups.aio.thread import Calls, ConnectionThread
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.put.payload import Payload
 
 
-class GroupPipe:
+class GroupPipe(Closing[pipe.GroupPipe]):
     """A consumer and a producer with a common unit of work. Made by ``QueueManager.group_pipe``."""
-
-    def __init__(self, sync: pipe.GroupPipe, thread: ConnectionThread) -> None:
-        self._sync = sync
-        self._thread = thread
 
     def __aiter__(self) -> Pairs:
         """Return the incoming groups, each with the outgoing group to make from it."""
         return Pairs(self._sync, self._thread)
-
-    def stop(self) -> None:
-        """End the iteration at the next safe place. For any task, thread or signal handler; it returns at once."""
-        self._sync.stop()
-
-    @property
-    def stopping(self) -> bool:
-        """Whether ``stop`` was called."""
-        return self._sync.stopping
-
-    async def close(self) -> None:
-        """Back out what is not committed, and close. Idempotent."""
-        await self._thread.call(self._sync.close, certain=True)
-
-    async def __aenter__(self) -> GroupPipe:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self._thread.call(partial(self._sync.__exit__, kind, error, traceback), certain=True)
-
-    def __repr__(self) -> str:
-        return f"<aio {self._sync!r}>"
 
 
 class Pairs:

@@ -7,6 +7,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
+from mqgroups.aio.owner import Owner
 from mqgroups.aio.thread import Calls, ConnectionThread
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage
@@ -15,52 +16,12 @@ from mqgroups.put import group, producer
 from mqgroups.put.payload import Payload
 
 
-class GroupProducer:
+class GroupProducer(Owner[producer.GroupProducer]):
     """Puts message groups to one queue. Made by ``QueueManager.group_producer``."""
-
-    def __init__(self, sync: producer.GroupProducer, thread: ConnectionThread) -> None:
-        self._sync = sync
-        self._thread = thread
 
     def group(self, *, name: str = "", properties: Mapping[str, PropertyValue] | None = None) -> OutgoingGroup:
         """Return the next group, for ``async with``; see ``mqgroups.GroupProducer.group``."""
         return OutgoingGroup(self._sync, self._thread, name, properties)
-
-    async def checkpoint(self) -> Checkpoint:
-        """Return the checkpoint of the last commit; ``None`` if there is none."""
-        return await self._thread.call(lambda: self._sync.checkpoint)
-
-    async def forget_checkpoint(self) -> None:
-        """Remove the checkpoint from the status record. Call it between two groups."""
-        await self._thread.call(self._sync.forget_checkpoint)
-
-    async def delete_status_queue(self) -> None:
-        """Close, and delete the status queue."""
-        await self._thread.call(self._sync.delete_status_queue)
-
-    def stop(self) -> None:
-        """End the current group at the next safe place. For any task, thread or signal handler; it returns at once."""
-        self._sync.stop()
-
-    @property
-    def stopping(self) -> bool:
-        """Whether ``stop`` was called."""
-        return self._sync.stopping
-
-    async def close(self) -> None:
-        """Back out what is not committed, and close. Idempotent."""
-        await self._thread.call(self._sync.close, certain=True)
-
-    async def __aenter__(self) -> GroupProducer:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self._thread.call(partial(self._sync.__exit__, kind, error, traceback), certain=True)
-
-    def __repr__(self) -> str:
-        return f"<aio {self._sync!r}>"
 
 
 class OutgoingGroup:

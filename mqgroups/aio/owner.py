@@ -1,0 +1,86 @@
+"""What producers, consumers and pipes for asyncio have in common: they stop, they close, and they have a checkpoint."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import TracebackType
+from typing import Generic, Protocol, Self, TypeVar
+
+from mqgroups.aio.thread import ConnectionThread
+from mqgroups.core.status import Checkpoint
+
+
+class _Sync(Protocol):
+    """A synchronous producer, consumer or pipe."""
+
+    @property
+    def stopping(self) -> bool: ...
+
+    def stop(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None, /
+    ) -> None: ...
+
+
+class _WithCheckpoint(_Sync, Protocol):
+    @property
+    def checkpoint(self) -> Checkpoint: ...
+
+    def forget_checkpoint(self) -> None: ...
+
+    def delete_status_queue(self) -> None: ...
+
+
+_S = TypeVar("_S", bound=_Sync)
+_C = TypeVar("_C", bound=_WithCheckpoint)
+
+
+class Closing(Generic[_S]):
+    """Stops and closes the synchronous object that does the work, in the connection's thread."""
+
+    def __init__(self, sync: _S, thread: ConnectionThread) -> None:
+        self._sync = sync
+        self._thread = thread
+
+    def stop(self) -> None:
+        """End the group or the iteration at the next safe place. For any task, thread or signal handler; it returns at once."""
+        self._sync.stop()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether ``stop`` was called."""
+        return self._sync.stopping
+
+    async def close(self) -> None:
+        """Back out what is not committed, and close. Idempotent."""
+        await self._thread.call(self._sync.close, certain=True)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._thread.call(partial(self._sync.__exit__, kind, error, traceback), certain=True)
+
+    def __repr__(self) -> str:
+        return f"<aio {self._sync!r}>"
+
+
+class Owner(Closing[_C]):
+    """A producer or a consumer: it has a status queue of its own."""
+
+    async def checkpoint(self) -> Checkpoint:
+        """Return the checkpoint of the last commit; ``None`` if there is none."""
+        return await self._thread.call(lambda: self._sync.checkpoint)
+
+    async def forget_checkpoint(self) -> None:
+        """Remove the checkpoint from the status record. Call it between two groups."""
+        await self._thread.call(self._sync.forget_checkpoint)
+
+    async def delete_status_queue(self) -> None:
+        """Close, and delete the status queue."""
+        await self._thread.call(self._sync.delete_status_queue)
