@@ -44,7 +44,6 @@ from typing import TYPE_CHECKING
 
 from mqgroups import codecs, errors
 from mqgroups.core.model import GroupStatus, MsgFlag, Persistence
-from mqgroups.core.public_names import name_by_room
 from mqgroups.core.status import Checkpoint
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import MQGroupsError
@@ -54,6 +53,7 @@ from mqgroups.mqi.message import Message
 from mqgroups.mqi.secret import Secret
 from mqgroups.pipe import GroupPipe, PipedGroup
 from mqgroups.progress import ProgressBar
+from mqgroups.public_names import name_by_room
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.producer import GroupProducer
 from mqgroups.queue_manager import QueueManager, connect, wrap

@@ -59,8 +59,7 @@ class ProgressBar:
         if bars is None:
             return
         group = progress.group_name or progress.group_id.hex()[-12:]
-        # A group's name is somebody else's text, and might contain a terminal's control characters.
-        text = f"{progress.name} {''.join(each if each.isprintable() else '?' for each in group)}"
+        text = f"{progress.name} {printable(group)}"
         # Numbers go before names where there is not room for both.
         most = max(_LEAST, bars.console.width - _NUMBERS)
         text = text if len(text) <= most else f"{text[: most - 1]}…"
@@ -92,6 +91,11 @@ def _bars() -> Bars:
         console=Console(stderr=True),
         redirect_stdout=sys.stdout.isatty(),
     )
+
+
+def printable(text: str) -> str:
+    """Return text without control characters: on a queue it is somebody else's, and it is shown at a terminal."""
+    return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)
 
 
 def short_size(data_bytes: int) -> str:

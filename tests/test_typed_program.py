@@ -157,32 +157,33 @@ if TYPE_CHECKING:
         """What a worker that is a pipe calls."""
 
     async def refused(application: Application, q_mgr: mqgroups.QueueManager, incoming: mqgroups.IncomingGroup) -> None:
-        mqgroups.connect("QM1", chanel="DEV.APP.SVRCONN")  # type: ignore[call-arg]
-        aio.connect("QM1", chanel="DEV.APP.SVRCONN")  # type: ignore[call-arg]
-        q_mgr.group_consumer("ORDERS")  # type: ignore[call-arg]
-        q_mgr.group_producer("ORDERS", name="N", codec=Order)  # type: ignore[arg-type]
-        q_mgr.group_producer("ORDERS", name="N", on_progress=handle)  # type: ignore[arg-type]
-        mqgroups.FileSink("/", q_mgr.group_producer("ORDERS", name="N"))  # type: ignore[arg-type]
+        mqgroups.connect("QM1", chanel="DEV.APP.SVRCONN")  # type: ignore[call-arg]  # "channel"
+        aio.connect("QM1", chanel="DEV.APP.SVRCONN")  # type: ignore[call-arg]  # "channel"
+        q_mgr.group_consumer("ORDERS")  # type: ignore[call-arg]  # no name
+        q_mgr.group_producer("ORDERS", name="N", codec=Order)  # type: ignore[arg-type]  # no codec
+        q_mgr.group_producer("ORDERS", name="N", on_progress=handle)  # type: ignore[arg-type]  # other arguments
+        mqgroups.FileSink("/", q_mgr.group_producer("ORDERS", name="N"))  # type: ignore[arg-type]  # no consumer
         opening = functools.partial(application.open_checking, codec=mqgroups.codecs.json)
         mqgroups.Workers(handle, connect=application.connect, open=opening, name="N")
-        mqgroups.Workers(handle, connect=application.connect, open=application.open_orders, name="N")  # type: ignore[call-overload]
+        open_orders = application.open_orders
+        mqgroups.Workers(handle, connect=application.connect, open=open_orders, name="N")  # type: ignore[call-overload]  # no pipe
         async with application.connect_later() as later:
-            later.group_producer("ORDERS", nam="N")  # type: ignore[call-arg]
-            with later.group_producer("ORDERS", name="N"):  # type: ignore[attr-defined]
+            later.group_producer("ORDERS", nam="N")  # type: ignore[call-arg]  # "name"
+            with later.group_producer("ORDERS", name="N"):  # type: ignore[attr-defined]  # without async
                 pass
             producer = await later.group_producer("ORDERS", name="N")
             assert_type(producer, aio.GroupProducer)
             async with producer.group(properties={"Region": "north"}) as group:
                 assert_type(group, aio.OutgoingGroup)
-                group.put(b"not awaited")  # type: ignore[unused-coroutine]
-                group.set_checkpoint({"at": {1, 2}})  # type: ignore[dict-item]
+                group.put(b"data")  # type: ignore[unused-coroutine]  # not awaited
+                group.set_checkpoint({"at": {1, 2}})  # type: ignore[dict-item]  # a set is no JSON
             async with later.group_consumer("ORDERS", name="N") as consumer:
 
                 @consumer.before_commit
                 async def flush(group: mqgroups.IncomingGroup) -> None:
                     """May be a coroutine function here, and stays one."""
 
-                flush(incoming)  # type: ignore[unused-coroutine]
+                flush(incoming)  # type: ignore[unused-coroutine]  # not awaited
             assert_type(await later.run(mqgroups.operate.inspect_owner, "N", "put"), mqgroups.operate.OwnerStatus)
 
 

@@ -15,6 +15,7 @@ import click
 
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.errors import ConfigurationError
+from mqgroups.progress import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,6 +56,11 @@ class TableConsole:
         line = Text("  ").join(Text(text, style=style) for text, style in parts)
         line.rstrip()
         self._console.print(line)
+
+
+def say(line: str) -> None:
+    """Print a line to standard output, above a progress bar; ``click.echo`` by itself keeps the output of before the bar."""
+    click.echo(printable(line), file=sys.stdout)
 
 
 def complain(message: str) -> None:

@@ -10,10 +10,9 @@ from typing import Any
 import click
 
 from mqgroups.cli.connection import connect_arguments, connection_options
-from mqgroups.cli.console import log, one_message
+from mqgroups.cli.console import log, one_message, say
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import WAIT_S
-from mqgroups.cli.send import EVERY, EXISTING, say
+from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, WAIT_S
 from mqgroups.files.receiving import FileReceiver
 from mqgroups.progress import ProgressBar
 from mqgroups.queue_manager import connect
@@ -28,7 +27,7 @@ _GROUP_WAIT_S = 300.0
 @click.option("--name", required=True, metavar="NAME", help="The receiver's name, with a status queue of its own.")
 @click.option(
     "--into",
-    type=EXISTING,
+    type=EXISTING_DIRECTORY,
     required=True,
     metavar="DIR",
     help="The directory for the files. Nothing else may write to it.",
@@ -66,7 +65,7 @@ def receive(queue: str, name: str, into: Path, wait_s: float | None, verbose: bo
                 q_mgr.group_consumer,
                 queue,
                 name=name,
-                commit_every=EVERY,
+                commit_every=FILES_EVERY,
                 wait_s=wait_s,
                 group_wait_s=_GROUP_WAIT_S if wait_s is None else wait_s,
                 stream=True,

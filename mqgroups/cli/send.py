@@ -12,25 +12,21 @@ from typing import Any
 import click
 
 from mqgroups.cli.connection import connect_arguments, connection_options
-from mqgroups.cli.console import complain, log, one_message
+from mqgroups.cli.console import complain, log, one_message, say
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import WAIT_S
-from mqgroups.cli.words import printable
-from mqgroups.core.unit_of_work import Every
+from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, WAIT_S
 from mqgroups.files.sending import FileSender, Records
 from mqgroups.progress import ProgressBar
 from mqgroups.queue_manager import connect
 from mqgroups.stopping import stop_on_signals
 
 # A file that is missing may be in the archive.
-PATH = click.Path(dir_okay=False, path_type=Path)
-EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
-EVERY = Every(messages=1000, bytes=16 << 20)
+_PATH = click.Path(dir_okay=False, path_type=Path)
 _LOOK_EVERY_S = 1.0
 
 
 @click.command()
-@click.argument("files", metavar="[FILE]...", nargs=-1, type=PATH)
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=_PATH)
 @click.option("--queue", required=True, metavar="QUEUE", help="The queue to put the groups to.")
 @click.option("--name", required=True, metavar="NAME", help="The sender's name, with a status queue of its own.")
 @click.option(
@@ -41,9 +37,12 @@ _LOOK_EVERY_S = 1.0
     help="What a message is: N bytes; a line; or the whole file, in segments.",
 )
 @click.option(
-    "--watch", type=EXISTING, metavar="DIR", help="Send the files that come into DIR, until SIGTERM or Ctrl-C."
+    "--watch",
+    type=EXISTING_DIRECTORY,
+    metavar="DIR",
+    help="Send the files that come into DIR, until SIGTERM or Ctrl-C.",
 )
-@click.option("--archive", type=EXISTING, metavar="DIR", help="Move each file to DIR when it is sent.")
+@click.option("--archive", type=EXISTING_DIRECTORY, metavar="DIR", help="Move each file to DIR when it is sent.")
 @click.option(
     "--mft", is_flag=True, help="Describe files as IBM MQ Managed File Transfer does, too; not with whole files."
 )
@@ -95,7 +94,7 @@ def send(
         with (
             ProgressBar() as bar,
             connect(**arguments, connect_wait_s=WAIT_S) as q_mgr,
-            q_mgr.group_producer(queue, name=name, commit_every=EVERY, on_progress=bar) as producer,
+            q_mgr.group_producer(queue, name=name, commit_every=FILES_EVERY, on_progress=bar) as producer,
             stop_on_signals(producer) as stopping,
         ):
             sender = FileSender(producer, records=divided, mft=mft, archive=archive)
@@ -111,11 +110,6 @@ def send(
     if not all_sent and watch is None and stopping.signal is not None:
         complain(f"stopped by {stopping.signal.name} before all files were sent; the same command goes on")
         sys.exit(ExitCode.SIGNAL + stopping.signal)
-
-
-def say(line: str) -> None:
-    """Print a line to standard output, above the bar; ``click.echo`` by itself keeps the output of before the bar."""
-    click.echo(printable(line), file=sys.stdout)
 
 
 def _looks(folder: Path, is_over: Callable[[], bool]) -> Iterator[list[Path]]:

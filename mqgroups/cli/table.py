@@ -16,7 +16,7 @@ from itertools import chain, islice
 from typing import Any, Generic, Literal, TypeVar
 
 from mqgroups.cli.console import TableConsole
-from mqgroups.cli.words import printable
+from mqgroups.progress import printable
 
 Row = TypeVar("Row")
 Output = Literal["table", "wide", "json", "csv"]

@@ -34,11 +34,6 @@ def span(seconds: float) -> str:
     return " ".join(f"{many} {unit}" for many, unit in parts[:2] if many or len(parts) == 1)
 
 
-def printable(text: str) -> str:
-    """Return text without control characters: on a queue it is somebody else's, and it is shown at a terminal."""
-    return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)
-
-
 def moment(put_time: str) -> datetime | None:
     """Return PutDate and PutTime (UTC) as a time; ``None`` if they are not a date and time."""
     try:

@@ -39,7 +39,6 @@ from mqgroups.core.findings import Finding, Severity
 from mqgroups.core.group_state import GroupOwner, GroupState
 from mqgroups.core.inspection import GroupInspection, QueueInspection
 from mqgroups.core.owner_state import OwnerCondition
-from mqgroups.core.public_names import name_by_room
 from mqgroups.core.status import StatusRecord
 from mqgroups.operate.browse import inspect_queue
 from mqgroups.operate.cluster import inspect_cluster
@@ -51,6 +50,7 @@ from mqgroups.operate.owner import OwnerState, OwnerStatus, inspect_owner
 from mqgroups.operate.owners import SeenOwner, SeenOwners, find_owners, owners_of_groups
 from mqgroups.operate.rebuild import Salvage, salvage_owner
 from mqgroups.operate.takeover import Takeover, take_over
+from mqgroups.public_names import name_by_room
 
 __all__ = [
     "ClusterInspection",

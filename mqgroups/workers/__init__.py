@@ -30,7 +30,3 @@ from mqgroups.workers.status import WorkerStatus
 from mqgroups.workers.supervisor import Workers
 
 __all__ = ["WorkerStatus", "Workers"]
-
-# As ``mqgroups`` does for its other public names; it imports these only when they are asked for.
-for _public in (WorkerStatus, Workers):
-    _public.__module__ = "mqgroups"
