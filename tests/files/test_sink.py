@@ -42,6 +42,17 @@ def get(owner, folder, qmgr=None, *, stop_at=0, **more):
                         raise Died
 
 
+def part_of_an_interrupted_group(owner, folder):
+    """Put a group, end a program in the middle of it, and return the hidden file that it leaves."""
+    put(owner, "a.csv")
+    qmgr = owner.connect()
+    with pytest.raises(Died):
+        get(owner, folder, qmgr, stop_at=5)
+    qmgr.close()
+    (part,) = hidden(folder)
+    return part
+
+
 def in_place(folder):
     """Return the files that a reader sees, with their data."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(".")}
@@ -171,12 +182,7 @@ def test_what_a_sink_cannot_do_is_refused(owner, tmp_path):
 
 @pytest.mark.parametrize("damage", ["removed", "cut"])
 def test_a_file_that_has_lost_its_beginning_is_refused(owner, tmp_path, damage):
-    put(owner, "a.csv")
-    qmgr = owner.connect()
-    with pytest.raises(Died):
-        get(owner, tmp_path, qmgr, stop_at=5)
-    qmgr.close()
-    (part,) = hidden(tmp_path)
+    part = part_of_an_interrupted_group(owner, tmp_path)
     whole = part.read_bytes()
     if damage == "removed":
         part.unlink()
@@ -190,12 +196,7 @@ def test_a_file_that_has_lost_its_beginning_is_refused(owner, tmp_path, damage):
 
 
 def test_a_link_in_the_place_of_the_hidden_file_is_not_followed(owner, tmp_path):
-    put(owner, "a.csv")
-    qmgr = owner.connect()
-    with pytest.raises(Died):
-        get(owner, tmp_path, qmgr, stop_at=5)
-    qmgr.close()
-    (part,) = hidden(tmp_path)
+    part = part_of_an_interrupted_group(owner, tmp_path)
     part.rename(tmp_path / "elsewhere")
     part.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="symbolic link"):
