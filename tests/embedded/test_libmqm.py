@@ -20,8 +20,7 @@ from typing import cast
 import pytest
 
 from mqgroups.embedded import EmbeddedQueueManager
-from mqgroups.embedded.libmqm import build as build_module
-from mqgroups.embedded.libmqm.build import CLIENT_LIBRARY, SERVER_LIBRARY, BuildError, build
+from mqgroups.embedded.libmqm.build import CLIENT_LIBRARY, SERVER_LIBRARY, build, load
 from mqgroups.embedded.wire.frames import HEADER, encode_reply
 from mqgroups.embedded.wire.verbs import STRUCTURE_LENGTHS, Verb
 from mqgroups.mqi import constants as mq
@@ -343,6 +342,21 @@ def test_a_server_that_accepts_and_says_nothing_ends_mqconnx(tmp_path: Path, mon
     assert connected == (mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN)
 
 
+def test_a_build_calls_its_own_code_also_where_another_one_is_loaded(tmp_path: Path, peer: Peer) -> None:
+    load(build())
+    directory = build(tmp_path / "impatient", extra_flags=["-DSILENCE_TIMEOUT=1"])
+    silence = threading.Event()
+
+    def answer(verb: Verb, serial: int, values: list[object]) -> bytes:
+        silence.wait(3)  # the build that is loaded already waits longer
+        return well_behaved(verb, serial, values)
+
+    peer.answer = answer
+    connected = Caller(ctypes.CDLL(str(directory / "lib64" / CLIENT_LIBRARY))).connected
+    silence.set()
+    assert connected == (mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN)
+
+
 def test_the_limit_of_the_handshake_is_none_for_calls(tmp_path: Path, peer: Peer) -> None:
     directory = build(tmp_path / "impatient", extra_flags=["-DSILENCE_TIMEOUT=1"])
     caller = Caller(ctypes.CDLL(str(directory / "lib64" / CLIENT_LIBRARY)))
@@ -614,92 +628,6 @@ def test_connection_names_are_tried_in_turn(library: ctypes.CDLL, peer: Peer, mo
     caller = Caller(library)
     assert caller.connected == (0, 0)
     caller.disconnect()
-
-
-def test_a_second_build_takes_the_first_one_s_result() -> None:
-    first = build()
-    stamp = (first / "lib64" / CLIENT_LIBRARY).stat().st_mtime_ns
-    assert build() == first
-    assert (first / "lib64" / CLIENT_LIBRARY).stat().st_mtime_ns == stamp
-
-
-def test_builds_at_the_same_time_end_in_one_whole_result(tmp_path: Path) -> None:
-    code = "from mqgroups.embedded.libmqm.build import build; print(build())"
-    environment = {**os.environ, "MQGROUPS_CACHE": str(tmp_path)}
-    builds = [
-        subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
-        for _ in range(3)
-    ]
-    results = {process.communicate()[0].strip() for process in builds}
-    assert [process.returncode for process in builds] == [0, 0, 0]
-    assert len(results) == 1
-    assert [path.name for path in tmp_path.iterdir()] == [Path(results.pop()).name]
-
-
-def test_a_build_that_comes_second_leaves_the_first_one_s_in_place(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    # Given a build during which another process's build of the same is finished, and perhaps in use already
-    monkeypatch.setenv("MQGROUPS_CACHE", str(tmp_path))
-    compile_it = build_module._compile
-    firsts: list[int] = []
-
-    def compile_second(*arguments: object) -> None:
-        monkeypatch.setattr(build_module, "_compile", compile_it)
-        compile_it(*arguments)  # type: ignore[arg-type]  # as they were given
-        firsts.append(_inode(build()))
-
-    monkeypatch.setattr(build_module, "_compile", compile_second)
-    # When it ends, then that one was never away
-    assert [_inode(build())] == firsts
-    assert len(list(tmp_path.iterdir())) == 1
-
-
-def _inode(directory: Path) -> int:
-    return (directory / "lib64" / CLIENT_LIBRARY).stat().st_ino
-
-
-def test_a_directory_of_the_caller_s_takes_the_newest_build_and_nothing_foreign(tmp_path: Path) -> None:
-    target = tmp_path / "client"
-    assert build(target) == target
-    older = _inode(target)
-    build(target)
-    assert _inode(target) != older
-    foreign = tmp_path / "foreign"
-    foreign.mkdir()
-    (foreign / "thesis.tex").touch()
-    with pytest.raises(BuildError, match="something else"):
-        build(foreign)
-    assert {path.name for path in tmp_path.iterdir()} == {"client", "foreign"}
-
-
-def test_no_compiler_is_a_clear_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("CC", raising=False)
-    monkeypatch.setenv("MQGROUPS_CACHE", str(tmp_path))
-    with pytest.raises(BuildError, match="apt-get install gcc"):
-        build()
-
-
-def test_a_library_in_the_package_needs_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    packaged = build(tmp_path / "built")
-    monkeypatch.setattr(build_module, "_PACKAGED", packaged)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("CC", raising=False)
-    assert build() == packaged
-
-
-def test_a_library_in_the_package_that_is_of_other_sources_is_not_used(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    # Given a packaged library, and a table of verbs that has changed since
-    packaged = build(tmp_path / "built")
-    monkeypatch.setattr(build_module, "_PACKAGED", packaged)
-    monkeypatch.setenv("MQGROUPS_CACHE", str(tmp_path / "cache"))
-    header = build_module.verbs_header()
-    monkeypatch.setattr(build_module, "verbs_header", lambda: f"{header}/* changed */\n")
-    # When the library is asked for, then it is compiled
-    assert build().parent == tmp_path / "cache"
 
 
 @pytest.mark.parametrize("sanitizers", ["address,undefined", "thread"])
