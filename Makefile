@@ -86,7 +86,7 @@ faults: setup ## faults at every MQI call, and pairs of them: nothing lost, noth
 faults-short: setup ## a sample of the same in four minutes
 	@$(RUN) -m tests.faults.campaign --short $(FAULTS_ARGS)
 
-faults-spark: setup ## Spark queries killed at each point of their protocol, 120 kills, 50 on a cluster, a zombie; the pipeline (FAULTS_ARGS="--seed 7")
+faults-spark: setup ## Spark queries killed at each point of their protocol, 120 kills, 60 on a cluster, a zombie; the pipeline (FAULTS_ARGS="--seed 7")
 	@$(RUN) -m tests.faults.spark.campaign $(FAULTS_ARGS)
 	@MQGROUPS_PIPELINE_KILLS=all $(RUN) -m pytest tests/spark/test_pipeline_crash.py $(PYTEST_ARGS)
 
@@ -99,7 +99,7 @@ faults-workers-short: setup ## a sample of the same in two minutes
 faults-spark-short: setup ## a sample of the same in a few minutes
 	@$(RUN) -m tests.faults.spark.campaign --short $(FAULTS_ARGS)
 
-bench: ## figures with their goals, written to docs/reference/measurements.md (BENCH_ARGS=client|latency|embedded|growth|tracing|cluster|workers|spark|groups)
+bench: ## figures with their goals, written to docs/reference/measurements.md (BENCH_ARGS=client|starting|latency|embedded|growth|tracing|cluster|workers|spark|groups)
 	@bash tools/setup.sh compare
 	@$(RUN) -m tests.bench $(BENCH_ARGS)
 
