@@ -12,6 +12,7 @@ import click
 import mqgroups
 from mqgroups import aio, embedded, errors, operate
 from mqgroups.cli.main import main
+from mqgroups.cli.manual import subcommands
 from mqgroups.mqi import constants as mq
 
 
@@ -125,9 +126,7 @@ def _commands(context: click.Context) -> Iterator[click.Context]:
     command = context.command
     if not isinstance(command, click.Group):
         yield context
-        return
-    for name in sorted(command.commands):
-        inner = command.commands[name]
+    for name, inner in subcommands(command):
         if not inner.hidden:
             yield from _commands(click.Context(inner, info_name=name, parent=context))
 

@@ -28,9 +28,9 @@
     mqgroups embedded channel show, stop, start or break the channels of a cluster's queue manager
     mqgroups embedded mqsc    run MQSC commands, as runmqsc does
 
-Each command, or each family of commands, has a module. All of them share the modules for options (``connection.py``,
-``secrets.py``, ``options.py``), output (``report.py``, ``console.py``) and exit codes (``exit_codes.py``). Each turns an error
-into one message and an exit code.
+Each command, or each family of commands, has a module, which is imported when it is needed. All of them share the modules for
+options (``connection.py``, ``secrets.py``, ``options.py``), output (``report.py``, ``console.py``) and exit codes
+(``exit_codes.py``). Each turns an error into one message and an exit code.
 
 Exit codes: 0 done; 1 failed, and standard error says why; 2 the command line is wrong; 130 Ctrl-C. The help of a command names
 any others.
@@ -39,32 +39,52 @@ any others.
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import Any
 
 import click
 
-from mqgroups.cli.batches import batches
-from mqgroups.cli.completion import completion
 from mqgroups.cli.console import complain
-from mqgroups.cli.definitions import definitions
-from mqgroups.cli.demo import demo
-from mqgroups.cli.doctor import doctor
-from mqgroups.cli.embedded import embedded
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.groups import groups
-from mqgroups.cli.manual import manual
-from mqgroups.cli.owners import owners
-from mqgroups.cli.pipeline import pipeline
-from mqgroups.cli.receive import receive
-from mqgroups.cli.recover import recover
-from mqgroups.cli.salvage import salvage
-from mqgroups.cli.send import send
-from mqgroups.cli.watch import watch
-from mqgroups.cli.work import work
+
+# Each command, and the module that has it under the module's own name.
+_MODULES = {
+    "batches": "batches",
+    "completion": "completion",
+    "demo": "demo",
+    "doctor": "doctor",
+    "embedded": "embedded",
+    "groups": "groups",
+    "manual": "manual",
+    "mqsc": "definitions",
+    "owners": "owners",
+    "pipeline": "pipeline",
+    "receive": "receive",
+    "recover": "recover",
+    "salvage": "salvage",
+    "send": "send",
+    "watch": "watch",
+    "work": "work",
+}
 
 
 class _Main(click.Group):
-    """The command; Ctrl-C, and files that cannot be used, end it with one sentence instead of a traceback."""
+    """The command; Ctrl-C, and files that cannot be used, end it with one sentence instead of a traceback.
+
+    It imports the module of a command when that command is asked for. All of them together take twice as long as one.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
+        """As ``Group``."""
+        return list(_MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's signature)
+        """As ``Group``."""
+        if cmd_name not in _MODULES:
+            return None
+        module = _MODULES[cmd_name]
+        command: click.Command = getattr(import_module(f"mqgroups.cli.{module}"), module)
+        return command
 
     def invoke(self, ctx: click.Context) -> Any:
         """As ``Group``."""
@@ -85,24 +105,3 @@ class _Main(click.Group):
 @click.version_option(package_name="mqgroups", message="mqgroups %(version)s")
 def main() -> None:
     """IBM MQ message groups that span several units of work."""
-
-
-for command in (
-    batches,
-    completion,
-    definitions,
-    demo,
-    doctor,
-    embedded,
-    groups,
-    manual,
-    owners,
-    pipeline,
-    receive,
-    recover,
-    salvage,
-    send,
-    work,
-    watch,
-):
-    main.add_command(command)

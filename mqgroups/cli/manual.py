@@ -72,9 +72,17 @@ def _page(main: click.Command) -> Iterator[str]:
 def _commands(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     if path:
         yield path, command
-    if isinstance(command, click.Group):
-        for name, each in sorted(command.commands.items()):
-            yield from _commands(each, (*path, name))
+    for name, each in subcommands(command):
+        yield from _commands(each, (*path, name))
+
+
+def subcommands(command: click.Command) -> list[tuple[str, click.Command]]:
+    """Return the commands of a group by name, in order; of a command that is no group, none."""
+    if not isinstance(command, click.Group):
+        return []
+    with click.Context(command) as context:
+        found = ((name, command.get_command(context, name)) for name in sorted(command.list_commands(context)))
+        return [(name, each) for name, each in found if each is not None]
 
 
 def _described(path: tuple[str, ...], command: click.Command) -> Iterator[str]:

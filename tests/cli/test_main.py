@@ -9,16 +9,14 @@ import click
 import pytest
 
 from mqgroups.cli.main import main
+from mqgroups.cli.manual import subcommands
 from tests.fix_cli import invoke
 
 
-def commands(group: click.Group = main, path: tuple[str, ...] = ()):
-    yield path, group
-    for name, command in group.commands.items():
-        if isinstance(command, click.Group):
-            yield from commands(command, (*path, name))
-        else:
-            yield (*path, name), command
+def commands(command: click.Command = main, path: tuple[str, ...] = ()):
+    yield path, command
+    for name, each in subcommands(command):
+        yield from commands(each, (*path, name))
 
 
 @pytest.mark.parametrize(("path", "command"), [pytest.param(*each, id=" ".join(each[0])) for each in commands()])
@@ -89,6 +87,7 @@ def test_a_command_says_which_extra_it_lacks(name, words, extra):
 def test_help_needs_no_rich_no_embedded_queue_manager_and_no_spark():
     code = """
 from mqgroups.cli.main import main
+from mqgroups.cli.manual import subcommands
 main(["--help"], standalone_mode=False)
 heavy = {"rich", "pyspark", "pyarrow", "sortedcontainers", "mqgroups.embedded", "mqgroups.spark"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
