@@ -37,7 +37,7 @@ try() {
     here=$work/$python-${distribution##*.}
     mkdir -p "$here/home" "$here/project"
     "$python" -m venv "$here/env"
-    "$here/env/bin/python" -m pip --disable-pip-version-check --quiet install "$ROOT/$distribution[$EXTRAS]" || fail "$distribution cannot be installed on $python"
+    "$here/env/bin/python" -m pip --disable-pip-version-check --quiet install "$ROOT/${distribution}[$EXTRAS]" || fail "$distribution cannot be installed on $python"
     # Without a compiler: PATH has the environment and nothing else.
     bare "$here/env/bin" python "$ROOT/tools/smoke.py"
     library=$(bare "$here/env/bin" mqgroups embedded build --print-dir)

@@ -15,7 +15,7 @@ trap 'rm -rf "$work"' EXIT
 "$PYTHON" -m venv "$work/tools"
 pip() { "$work/tools/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
 pip install "$CYCLONEDX"
-pip --python "$work/installed" install "$PWD/$wheel[ibmmq,embedded]"
+pip --python "$work/installed" install "$PWD/${wheel}[ibmmq,embedded]"
 mkdir -p build
 "$work/tools/bin/cyclonedx-py" environment --pyproject pyproject.toml --output-reproducible --output-file build/sbom.cdx.json "$work/installed"
 echo "build/sbom.cdx.json: $(grep -c '"type": "library"' build/sbom.cdx.json) packages"
