@@ -11,76 +11,19 @@ import contextlib
 import gc
 import threading
 import warnings
-from collections.abc import Callable, Coroutine, Generator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mqgroups import errors
+from tests.aio.canceller import Cancellation, Canceller, goes_on
 from tests.aio.test_aio import connect, consumer, producer
 from tests.each_call import each_call
 
 THIS = [b"%d" % number for number in range(7)]
 PATIENT = {"owner_wait_s": 20}
 levels = pytest.mark.parametrize("level", ["group", "owner", "connection"])
-whens = pytest.mark.parametrize("when", ["under way", "done"])
-
-
-class Canceller:
-    """Runs a coroutine and cancels its task when it waits for the n-th time."""
-
-    def __init__(self, nth: int, when: str) -> None:
-        self.came = False
-        self._left, self._when = nth, when
-
-    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        async def main() -> Any:
-            self._task = asyncio.current_task()
-            return await _Watched(coroutine, self._waits)
-
-        return asyncio.run(main())
-
-    def _waits(self, future: asyncio.Future[Any] | None) -> None:
-        self._left -= 1
-        if self._left:
-            return
-        self.came = True
-        assert self._task is not None
-        if future is None or self._when == "under way":
-            asyncio.get_running_loop().call_soon(self._task.cancel)
-        else:
-            # Before the task's own callback: the call is done, and its result gets lost.
-            future.add_done_callback(lambda _: self._task and self._task.cancel())
-
-
-class _Watched:
-    """A coroutine, and a function that is told whenever it waits."""
-
-    def __init__(self, coroutine: Coroutine[Any, Any, Any], waits: Callable[[Any], None]) -> None:
-        self._coroutine = coroutine
-        self._waits = waits
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        error: BaseException | None = None
-        while True:
-            try:
-                future = self._coroutine.send(None) if error is None else self._coroutine.throw(error)
-            except StopIteration as stop:
-                return stop.value
-            self._waits(future)
-            error = None
-            try:
-                yield future
-            except BaseException as given:
-                error = given
-
-
-def goes_on() -> None:
-    """Take note that the cancellation ends here."""
-    task = asyncio.current_task()
-    assert task is not None
-    task.uncancel()
+whens = pytest.mark.parametrize("when", ["under-way", "done"])
 
 
 async def until_done(owner, level, make, work, forget):
@@ -187,11 +130,11 @@ def _sockets() -> int:
 @whens
 @each_call(least=14, most=20)
 def test_a_group_is_put_once_whichever_await_is_cancelled(owner, level, when, call):
-    canceller = Canceller(call.nth, when)
+    canceller = Canceller(Cancellation(when, call.nth))
     canceller.run(put_until_done(owner, level))
     assert is_whole(owner), owner.on_queue()
     assert owner.records("put") == []
-    call.check(canceller.came)
+    call.check(bool(canceller.came))
 
 
 @levels
@@ -201,12 +144,12 @@ def test_each_message_is_handled_once_whichever_await_is_cancelled(owner, level,
     with owner.producer() as it, it.group(name="file") as group:
         for data in THIS:
             group.put(data)
-    canceller = Canceller(call.nth, when)
+    canceller = Canceller(Cancellation(when, call.nth))
     handled: list[bytes] = []
     canceller.run(get_until_done(owner, level, handled))
     assert handled == THIS
     assert owner.data() == owner.records("get") == []
-    call.check(canceller.came)
+    call.check(bool(canceller.came))
 
 
 @levels
@@ -215,11 +158,11 @@ def test_each_message_is_handled_once_whichever_await_is_cancelled(owner, level,
 def test_a_pipe_puts_each_message_once_whichever_await_is_cancelled(owner, make_queue, level, when, call):
     owner.put_group(THIS)
     target = make_queue()
-    canceller = Canceller(call.nth, when)
+    canceller = Canceller(Cancellation(when, call.nth))
     canceller.run(pipe_until_done(owner, level, target))
     assert is_whole(owner, target), owner.on_queue(target)
     assert owner.data() == owner.records("get") == owner.records("put") == []
-    call.check(canceller.came)
+    call.check(bool(canceller.came))
 
 
 # --- one by one

@@ -9,17 +9,27 @@ from typing import Any, cast
 import mqgroups
 from mqgroups import aio
 from mqgroups.connection.holder import connection_of
+from tests.aio.canceller import Canceller, goes_on
 from tests.faults.application import Application
 from tests.faults.pattern import changed
 from tests.faults.programs import GetProgram, PipeProgram, PutProgram
 
 
 class _AioProgram(Application):
-    """Runs in an event loop of its own. The library's calls are made in another thread, on the connection that it is given."""
+    """Runs in an event loop of its own. The library's calls are made in another thread, on the connection that it is given.
+
+    Attributes:
+        canceller: runs the event loop of the next start, and may cancel its task.
+        level: where it goes on after that: with the same ``group`` producer, consumer or pipe, with a new ``owner``, or, on a new
+            ``connection``, in its next start.
+    """
+
+    canceller = Canceller()
+    level = "connection"
 
     def run(self, connection: mqgroups.QueueManager) -> None:
         try:
-            asyncio.run(self._run(connection))
+            self.canceller.run(self._run(connection))
         finally:
             # No thread may be there when this process forks the next time.
             for thread in threading.enumerate():
@@ -37,13 +47,30 @@ class _AioProgram(Application):
 
             connection_of(connection).sleep = sleep
             # It has the methods of the synchronous one.
-            async with self._make(cast("mqgroups.QueueManager", qmgr)) as owner:
+            while not await self._with_owner(cast("mqgroups.QueueManager", qmgr)):
+                pass
+
+    async def _with_owner(self, qmgr: mqgroups.QueueManager) -> bool:
+        """Work with a new producer, consumer or pipe; returns whether it came to its end."""
+        try:
+            async with self._make(qmgr) as owner:
                 self._there.write(self.name.encode())
-                if not self.done:
-                    await self._work(owner)
-                    self.is_done()
+                while not self.done:
+                    try:
+                        await self._work(owner)
+                        self.is_done()
+                    except asyncio.CancelledError:
+                        if self.level != "group":
+                            raise
+                        goes_on()
                 if hasattr(owner, "forget_checkpoint"):
                     await owner.forget_checkpoint()
+        except asyncio.CancelledError:
+            if self.level == "connection":
+                raise
+            goes_on()
+            return False
+        return True
 
     async def _work(self, owner: Any) -> None:
         raise NotImplementedError  # each program does its own

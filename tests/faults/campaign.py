@@ -6,12 +6,13 @@ Phases, each in a module of its own:
 2. Double faults: a second one at each call of the recovery from the first.
 3. Zombies: each pattern stopped before each call, replaced by a successor, and let go on (``zombies.py``).
 4. Interruptions: an exception at each line of the library, and the application goes on (``interruptions.py``).
-5. ``stop()`` at each MQI call, and a fault while the program stops (``stops.py``).
-6. Foreign ends of units of work, on connections that are shared with the application (``foreign_ends.py``).
-7. A second thread in what the first one has in hand (``intrusions.py``).
-8. SIGINT at any time (``signals.py``).
-9. Cases drawn from the seed: several faults, several programs on one queue, a queue manager that is killed (``randomly.py``).
-10. Single faults of the producers on clusters, with what keeps a group at one instance taken out: here groups have to split, or
+5. Tasks of asyncio cancelled at each await, and a fault or another cancellation after it (``cancellations.py``).
+6. ``stop()`` at each MQI call, and a fault while the program stops (``stops.py``).
+7. Foreign ends of units of work, on connections that are shared with the application (``foreign_ends.py``).
+8. A second thread in what the first one has in hand (``intrusions.py``).
+9. SIGINT at any time (``signals.py``).
+10. Cases drawn from the seed: several faults, several programs on one queue, a queue manager that is killed (``randomly.py``).
+11. Single faults of the producers on clusters, with what keeps a group at one instance taken out: here groups have to split, or
    the campaign would not show anything about that.
 
 After each case the independent reader looks at what is there. Exit code 1 if anything was not as it should be; each failure
@@ -34,7 +35,18 @@ from typing import Any
 
 from rich.console import Console
 
-from tests.faults import call_faults, foreign_ends, interruptions, intrusions, pool, randomly, signals, stops, zombies
+from tests.faults import (
+    call_faults,
+    cancellations,
+    foreign_ends,
+    interruptions,
+    intrusions,
+    pool,
+    randomly,
+    signals,
+    stops,
+    zombies,
+)
 from tests.faults.directory import temporary_directory
 from tests.faults.extents import FULL, GLIMPSE, LOOK, SHORT, Extent, Extents, Sample, Task
 from tests.faults.interrupter import Place
@@ -51,6 +63,7 @@ PHASES = (
     call_faults.DOUBLE,
     zombies.PHASE,
     interruptions.PHASE,
+    cancellations.PHASE,
     stops.PHASE,
     foreign_ends.PHASE,
     intrusions.PHASE,
@@ -95,6 +108,7 @@ class Campaign:
             (call_faults.DOUBLE, lambda: call_faults.doubles(made, extents, sample)),
             (zombies.PHASE, lambda: zombies.tasks(calls, extents, sample)),
             (interruptions.PHASE, self._interruptions),
+            (cancellations.PHASE, self._cancellations),
             (stops.PHASE, lambda: stops.tasks(plain_calls, plain.stops, sample)),
             (foreign_ends.PHASE, lambda: foreign_ends.tasks(plain_calls, plain.foreign_ends, sample)),
             (intrusions.PHASE, lambda: intrusions.tasks(plain_calls, plain.intrusions, plain.races, sample)),
@@ -115,6 +129,11 @@ class Campaign:
         return interruptions.tasks(
             self._reached(opcodes=False), self._reached(opcodes=True), (extent.lines, extent.pairs), self._sample
         )
+
+    def _cancellations(self) -> Iterator[Task]:
+        those = [pattern for pattern in self._extents if cancellations.is_cancelled(pattern)]
+        waits = self._workers.map(pool.waits, [pattern.name for pattern in those])
+        return cancellations.tasks(dict(zip(those, waits, strict=True)), self._extents, self._sample)
 
     def _reached(self, *, opcodes: bool) -> dict[tuple[Pattern, str], dict[Place, int]]:
         every = [(pattern, connection) for pattern in self._plain for connection in interruptions.CONNECTIONS]

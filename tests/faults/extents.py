@@ -29,6 +29,7 @@ class Extent:
         zombie_variants: for each of them, so many drawn more whose successor or whose own way is disturbed too.
         lines: interruptions at each line of the library; of its opcodes a tenth of that.
         pairs: so much of ``lines`` again with a second interruption in the recovery.
+        cancellations: of tasks, at each await, alone and with a fault or another cancellation after it.
         stops: at each call, alone and with a fault after it.
         foreign_ends: at each call, by each way to end a unit of work.
         intrusions: of a second thread at each call.
@@ -44,6 +45,7 @@ class Extent:
     zombie_variants: float = 0
     lines: float = 0
     pairs: float = 0
+    cancellations: float = 0
     stops: float = 0
     foreign_ends: float = 0
     intrusions: float = 0
@@ -97,7 +99,7 @@ SHORT = Extents(
         races=3,
         drawn=40,
     ),
-    other=Extent(single=0.1, single_kills=0.05, double=0.005, zombies=0.1, zombie_variants=0.1),
+    other=Extent(single=0.1, single_kills=0.05, double=0.005, zombies=0.1, zombie_variants=0.1, cancellations=0.02),
     cluster=Extent(
         single=0.03, single_kills=0.03, double=0.005, double_kills=0.001, zombies=0.03, zombie_variants=0.05, drawn=12
     ),
@@ -121,7 +123,7 @@ GLIMPSE = Extents(
         races=1,
         drawn=3,
     ),
-    other=Extent(single=0.015, zombies=0.03),
+    other=Extent(single=0.015, zombies=0.03, cancellations=0.002),
     cluster=Extent(single=0.003, zombies=0.005, drawn=1),
     without=Extent(),
     every_pattern=False,
@@ -143,7 +145,9 @@ FULL = Extents(
         races=50,
         drawn=2000,
     ),
-    other=Extent(single=1, single_kills=1, double=0.1, double_kills=0.02, zombies=1, zombie_variants=2),
+    other=Extent(
+        single=1, single_kills=1, double=0.1, double_kills=0.02, zombies=1, zombie_variants=2, cancellations=1
+    ),
     cluster=Extent(
         single=1, single_kills=1, double=0.05, double_kills=0.005, zombies=1, zombie_variants=0.5, drawn=400
     ),
@@ -167,7 +171,7 @@ LOOK = Extents(
         races=2,
         drawn=60,
     ),
-    other=Extent(single=0.1, single_kills=0.05, zombies=0.1, zombie_variants=0.1),
+    other=Extent(single=0.1, single_kills=0.05, zombies=0.1, zombie_variants=0.1, cancellations=0.02),
     cluster=Extent(single=0.04, single_kills=0.02, zombies=0.04, zombie_variants=0.05, drawn=10),
     without=Extent(),
 )

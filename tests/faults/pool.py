@@ -14,7 +14,17 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.faults import call_faults, foreign_ends, interruptions, intrusions, randomly, signals, stops, zombies
+from tests.faults import (
+    call_faults,
+    cancellations,
+    foreign_ends,
+    interruptions,
+    intrusions,
+    randomly,
+    signals,
+    stops,
+    zombies,
+)
 from tests.faults.directory import temporary_directory
 from tests.faults.extents import Task
 from tests.faults.interrupter import Place
@@ -26,6 +36,7 @@ from tests.faults.without import take_out
 _PHASES: dict[str, Callable[..., Result]] = {
     "zombie": zombies.run,
     "interruption": interruptions.run,
+    "cancellation": cancellations.run,
     "foreign": foreign_ends.run,
     "stop": stops.run,
     "intrusion": intrusions.run,
@@ -104,6 +115,11 @@ def reached(name: str, connection: str, opcodes: bool) -> dict[Place, int]:
     # Some lines are reached once in a process.
     interruptions.reached(_site, PATTERNS[name], connection, opcodes=opcodes)
     return interruptions.reached(_site, PATTERNS[name], connection, opcodes=opcodes)
+
+
+def waits(name: str) -> int:
+    """Return how often the task of a pattern of asyncio waits when nothing goes wrong."""
+    return cancellations.waits(_site, PATTERNS[name])
 
 
 @contextlib.contextmanager

@@ -47,6 +47,12 @@ def run_case(case, *without):
         (interruption("group", "connected"), "1 starts, 1 faults fired, errors {}"),
         (interruption("holding", "wrapped"), "1 starts, 1 faults fired, errors {}"),
         (interruption("process", "connected"), "2 starts, 1 faults fired, errors {}"),
+        ("cancellation aio-put/classic/plain owner under-way@7 drop-after@3", "1 starts, 2 faults fired, errors {}"),
+        (
+            "cancellation aio-put/classic/plain group under-way@5 kill_client-after@3",
+            "2 starts, 1 faults fired, errors {}",
+        ),
+        ("cancellation aio-get/classic/plain connection done@5 done@4", "3 starts, 2 faults fired, errors {}"),
         ("foreign put/classic/plain raw.backout-before@5 starts-again", "1 starts, 1 faults fired, errors {}"),
         ("foreign get/classic/plain MQCMIT-before@5 killed", "2 starts, 1 faults fired, errors {}"),
     ],
