@@ -1,7 +1,8 @@
 """One start of a worker, in a process or in a thread of its own.
 
 A worker in a process is asked to stop by SIGTERM. It ignores SIGINT, because Ctrl-C in a terminal reaches the supervisor too. If
-the supervisor dies, the worker stops as well: another supervisor would start workers of the same names.
+the supervisor dies, the worker stops as well: another supervisor would start workers of the same names. Nobody is left then to
+kill it after the grace, so it kills itself.
 
 A thread cannot be killed. If it does not end in time, it ends with the process, and the queue manager backs out.
 """
@@ -14,6 +15,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from multiprocessing import connection
 from types import FrameType
 from typing import Protocol
@@ -133,14 +135,16 @@ def _work(job: Job, number: int, board: Board) -> None:
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, stop)
-    threading.Thread(target=_stop_without_supervisor, daemon=True).start()
+    threading.Thread(target=_stop_without_supervisor, args=(job.grace_s,), daemon=True).start()
     if job.setup is not None:
         job.setup()
     worker.run()
 
 
-def _stop_without_supervisor() -> None:
+def _stop_without_supervisor(grace_s: float) -> None:
     supervisor = multiprocessing.parent_process()
     if supervisor is not None:
         connection.wait([supervisor.sentinel])
         os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(grace_s)
+        os.kill(os.getpid(), signal.SIGKILL)

@@ -111,7 +111,7 @@ class Workers:
             raise ConfigurationError(f"workers must be at least 1, got {workers!r}")
         checked_name(f"{name}.{workers}")
         self._grace_s = checked_seconds("grace_s", grace_s)
-        self._job = Job(handler, connect, open, name, workers, setup)
+        self._job = Job(handler, connect, open, name, workers, self._grace_s, setup)
         self._kind = ThreadRun if threads else ProcessRun
         self._slots = [_Slot(self._job, number, self._kind) for number in range(1, workers + 1)]
         self._turned_s = float("-inf")

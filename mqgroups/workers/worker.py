@@ -55,6 +55,7 @@ class Job:
     open: OpenConsumer | OpenPipe
     name: str
     workers: int
+    grace_s: float
     setup: Callable[[], object] | None
 
     def name_of(self, number: int) -> str:

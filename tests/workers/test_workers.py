@@ -248,7 +248,7 @@ if __name__ == "__main__":
         functools.partial(handlers.slowly, pathlib.Path(env["TEST_DIRECTORY"])),
         connect=functools.partial(mqgroups.connect, env["TEST_Q_MGR"], env["TEST_CHANNEL"], env["TEST_CONN_NAME"],
                                   user=env.get("TEST_USER"), password=env.get("TEST_PASSWORD")),
-        open=functools.partial(OPEN, queue=queue), name=name, workers=2,
+        open=functools.partial(OPEN, queue=queue), name=name, workers=2, grace_s=GRACE_S,
     )
     with mqgroups.stop_on_signals(workers):
         workers.run()
@@ -256,10 +256,10 @@ if __name__ == "__main__":
 
 
 @contextmanager
-def supervisor_of(site, program, open_as):
+def supervisor_of(site, program, open_as="handlers.open_consumer", grace_s=30.0):
     """Run a supervisor in a process of its own, with two workers; ``open_as`` is what opens their consumers, as source."""
     path = site.directory / "supervisor.py"
-    path.write_text(program.PROLOGUE + SUPERVISOR.replace("OPEN", open_as))
+    path.write_text(program.PROLOGUE + SUPERVISOR.replace("OPEN", open_as).replace("GRACE_S", str(grace_s)))
     environment = {**program.environment, "TEST_DIRECTORY": str(site.directory)}
     with subprocess.Popen([sys.executable, str(path)], env=environment, stderr=subprocess.PIPE, text=True) as process:
         yield process
@@ -270,7 +270,7 @@ def supervisor_of(site, program, open_as):
 def supervised(site, program):
     """A supervisor with workers of which one is in the middle of a group."""
     site.put_groups(1)
-    with supervisor_of(site, program, "handlers.open_consumer") as process:
+    with supervisor_of(site, program) as process:
         wait_until((site.directory / "waits.flag").exists)
         yield process
 
@@ -294,6 +294,16 @@ def test_workers_stop_when_their_supervisor_is_killed(site, supervised):
     (site.directory / "go.flag").touch()
     wait_until(lambda: operate.OwnerState.ACTIVE not in states(site))
     groups = [[b"0-%d" % number for number in range(7)]]
+    site.run_until(site.is_done, handlers.write)
+    assert site.handled() == groups
+
+
+def test_a_worker_whose_handler_hangs_ends_after_the_grace_when_its_supervisor_is_killed(site, program):
+    groups = site.put_groups(1)
+    with supervisor_of(site, program, grace_s=0.2) as process:
+        wait_until((site.directory / "waits.flag").exists)
+        process.kill()
+        wait_until(lambda: operate.OwnerState.ACTIVE not in states(site))
     site.run_until(site.is_done, handlers.write)
     assert site.handled() == groups
 
