@@ -71,7 +71,10 @@ def linked(text: str, source: str, places: Mapping[str, str], files: set[str]) -
     """Return a document with its links leading to places of the site. Files that get a page of their own are added to `files`."""
     parts, at = [], 0
     for code in _CODE.finditer(text):
-        parts += [_LINK.sub(lambda link: _link(link, source, places, files), text[at : code.start()]), _diagram(code[0])]
+        parts += [
+            _LINK.sub(lambda link: _link(link, source, places, files), text[at : code.start()]),
+            _diagram(code[0]),
+        ]
         at = code.end()
     return "".join([*parts, _LINK.sub(lambda link: _link(link, source, places, files), text[at:])])
 
