@@ -26,7 +26,7 @@ LANGUAGES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml", 
 PICTURES = "docs/_static/"
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])+)\]\(([^)\s]+)\)")
 # Code keeps its text: fenced, indented after an empty line, or in a line.
-_CODE = re.compile(r"^( *)```.*?^\1```$|(?<=\n\n)(?: {4}[^\n]*\n)+|`[^`\n]+`(?!\])", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"^( *)```.*?^\1```$|(?<=\n\n)(?: {4}[^\n]*\n)+|`(?!\])[^`\n]+`(?!\])", re.MULTILINE | re.DOTALL)
 
 
 class LinkLost(Exception):
