@@ -9,6 +9,7 @@ import subprocess
 import urllib.parse
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 from opentelemetry.exporter.prometheus import PrometheusMetricReader
@@ -229,7 +230,8 @@ def test_each_program_starts_when_its_init_step_has_succeeded(app):
 def test_the_init_step_asks_for_the_name_and_queue_of_its_program(app, service, program):
     words = app["services"][f"{service}-recover"]["command"]
     assert words[:2] == ["mqgroups", "recover"]
-    command = main.commands["recover"]
+    command = main.get_command(click.Context(main), "recover")
+    assert command is not None
     given = command.make_context("recover", [*words[2:], "--q-mgr", "QM1"])
     source = (ROOT / "examples" / program).read_text()
     assert f'name="{given.params["name"]}"' in source

@@ -330,7 +330,9 @@ def test_a_command_has_the_options_that_it_is_given(document, command):
     context = click.Context(main, info_name="mqgroups")
     words = words[1:]
     while isinstance(found, click.Group) and words and not words[0].startswith("-"):
-        found = found.commands[words.pop(0)]
+        inner = found.get_command(context, words.pop(0))
+        assert inner is not None
+        found = inner
         context = click.Context(found, parent=context)
     try:
         found.make_parser(context).parse_args(list(words))

@@ -3,7 +3,7 @@
 # The first run fetches what builds it into build/docs; later ones need no network.
 #
 #   PYTHON                    the interpreter, python3 unless told
-#   MQGROUPS_REPOSITORY_URL   where links lead that leave the site; without it they are plain text
+#   MQGROUPS_REPOSITORY_URL   where "view this page" leads
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -3,8 +3,8 @@
     python tools/docs_source.py build/docs/source
 
 A document stays where its readers in the repository look for it, beside the code that it describes; docs/site.toml gives it a
-place in the site too. Links lead to these places. A link to something that has no place there leads into the repository, if its
-address is known (MQGROUPS_REPOSITORY_URL), and is plain text otherwise.
+place in the site too. Links lead to these places. A file that has no place there, and that a page leads to, becomes a page of
+its own under files/: the site is enough without the repository.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 HOME = "README.md"
+FILES = "files/"
+LANGUAGES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml", ".service": "ini", ".sql": "sql"}
 PICTURES = "docs/_static/"
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])+)\]\(([^)\s]+)\)")
 # Code keeps its text: fenced, indented after an empty line, or in a line.
-_CODE = re.compile(r"^( *)```.*?^\1```$|(?<=\n\n)(?: {4}[^\n]*\n)+|`[^`\n]+`(?!\])", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"^( *)```.*?^\1```$|(?<=\n\n)(?: {4}[^\n]*\n)+|`(?!\])[^`\n]+`(?!\])", re.MULTILINE | re.DOTALL)
 
 
 class LinkLost(Exception):
@@ -41,10 +43,12 @@ def write(target: Path) -> None:
         f"docs/{path.relative_to(DOCS)}": path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")
     }
     places |= site["documents"]
-    texts = {place: linked((ROOT / source).read_text(), source, places) for source, place in places.items()}
+    files = set[str]()
+    texts = {place: linked((ROOT / source).read_text(), source, places, files) for source, place in places.items()}
     texts |= site_pages.pages()
+    texts |= {f"{FILES}{file}.md": _file(file) for file in files}
     listed = {page for pages in site["parts"].values() for page in pages}
-    if unplaced := sorted(texts.keys() - {HOME} - listed):
+    if unplaced := sorted({place for place in texts if not place.startswith(FILES)} - {HOME} - listed):
         raise LinkLost(
             f"docs/site.toml has no place for {', '.join(unplaced)}: write each into the part that it belongs to"
         )
@@ -63,13 +67,16 @@ def write(target: Path) -> None:
     shutil.copytree(DOCS / "_static", target / "_static")
 
 
-def linked(text: str, source: str, places: Mapping[str, str]) -> str:
-    """Return a document with its links leading to places of the site."""
+def linked(text: str, source: str, places: Mapping[str, str], files: set[str]) -> str:
+    """Return a document with its links leading to places of the site. Files that get a page of their own are added to `files`."""
     parts, at = [], 0
     for code in _CODE.finditer(text):
-        parts += [_LINK.sub(lambda link: _link(link, source, places), text[at : code.start()]), _diagram(code[0])]
+        parts += [
+            _LINK.sub(lambda link: _link(link, source, places, files), text[at : code.start()]),
+            _diagram(code[0]),
+        ]
         at = code.end()
-    return "".join([*parts, _LINK.sub(lambda link: _link(link, source, places), text[at:])])
+    return "".join([*parts, _LINK.sub(lambda link: _link(link, source, places, files), text[at:])])
 
 
 def _diagram(code: str) -> str:
@@ -80,7 +87,13 @@ def _diagram(code: str) -> str:
     return f'```{{raw}} html\n<pre class="mermaid">\n{text}</pre>\n```'
 
 
-def _link(link: re.Match[str], source: str, places: Mapping[str, str]) -> str:
+def _file(file: str) -> str:
+    """Return the page of a file: its text, without a place in the table of contents."""
+    language = LANGUAGES.get(Path(file).suffix, "text")
+    return f"---\norphan: true\n---\n# {file}\n\n````{language}\n{(ROOT / file).read_text()}````\n"
+
+
+def _link(link: re.Match[str], source: str, places: Mapping[str, str], files: set[str]) -> str:
     label, to = link[1], link[2]
     if to.startswith(("http://", "https://", "#")):
         return link[0]
@@ -94,8 +107,10 @@ def _link(link: re.Match[str], source: str, places: Mapping[str, str]) -> str:
         raise LinkLost(f"{source}: {to} leads nowhere")
     if target.startswith(PICTURES):
         return f"[{label}]({os.path.relpath(Path(target).relative_to('docs'), Path(places[source]).parent)})"
-    repository = os.environ.get("MQGROUPS_REPOSITORY_URL")
-    return f"[{label}]({repository}/blob/main/{target}{anchor})" if repository else label
+    if (ROOT / target).is_dir() or target.endswith(".md"):
+        raise LinkLost(f"{source}: {to} has no place in the site: give it one in docs/site.toml")
+    files.add(target)
+    return f"[{label}]({os.path.relpath(f'{FILES}{target}.md', Path(places[source]).parent)})"
 
 
 if __name__ == "__main__":
