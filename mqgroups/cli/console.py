@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -65,7 +66,18 @@ def say(line: str) -> None:
 
 def complain(message: str) -> None:
     """Print an error to standard error."""
-    click.echo(f"mqgroups: {message}", err=True)
+    click.echo(wrapped(f"mqgroups: {message}", err=True), err=True)
+
+
+def wrapped(text: str, *, err: bool = False) -> str:
+    """Break the lines of a text at blanks where it is shown at a terminal, which would break them in the middle of words."""
+    target = console(err=err)
+    if not target.is_terminal:
+        return text
+    lines = (
+        textwrap.wrap(line, target.width, break_long_words=False, break_on_hyphens=False) for line in text.split("\n")
+    )
+    return "\n".join("\n".join(each) for each in lines)
 
 
 def log(verbose: bool) -> None:

@@ -219,7 +219,7 @@ class ShownFindings:
             wrapped = textwrap.wrap(text, max(20, width - 16), break_on_hyphens=False)
             lines += [(label if count == 0 else " " * len(label), line) for count, line in enumerate(wrapped)]
         for label, line in lines:
-            self._report.print(" " * (_LABEL + 2) + label + line)
+            self._report.print(" " * (_LABEL + 2) + label + line, wrap=False)
 
     def _show_mqsc(self, finding: Finding) -> None:
         if finding.severity is Severity.OK or not self._report.is_text:
@@ -228,10 +228,10 @@ class ShownFindings:
             f": {finding.why}" if finding.why else ""
         )
         for line in textwrap.wrap(said, 100, break_on_hyphens=False):
-            self._report.print(f"* {line}")
+            self._report.print(f"* {line}", wrap=False)
         if finding.remedy:
-            self._report.print(f"* do: {finding.remedy}")
-        self._report.print(*finding.mqsc)
+            self._report.print(f"* do: {finding.remedy}", wrap=False)
+        self._report.print(*finding.mqsc, wrap=False)
 
     def apply(self, q_mgr: QueueManager) -> None:
         """Run the MQSC commands."""
@@ -244,9 +244,9 @@ class ShownFindings:
             for command in commands:
                 done, texts = client.run(command)
                 self._applied.append({"mqsc": command, "done": done, "response": texts})
-                self._report.print(f"* {'done' if done else 'refused'}: {command}")
+                self._report.print(f"* {'done' if done else 'refused'}: {command}", wrap=False)
                 if not done:
-                    self._report.print(*(f"*   {text}" for text in texts))
+                    self._report.print(*(f"*   {text}" for text in texts), wrap=False)
                     self._report.at_least(ExitCode.DISARRAY)
         except (MQIError, CommandRefused) as error:
             if isinstance(error, ConnectionBroken):

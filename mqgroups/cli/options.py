@@ -46,6 +46,18 @@ json_lines_option = click.option(
 )
 
 
+# For commands that print a line for each file, as it is done.
+file_lines_option = click.option(
+    "--output",
+    "-o",
+    "output",
+    type=click.Choice(["table", "wide", "json", "csv"]),
+    default="table",
+    show_default=True,
+    help="A line for each file: text, text with the length, JSON, or CSV.",
+)
+
+
 def output_option(command: Command) -> Command:
     """Add --output and --json."""
     return _OUTPUT(_JSON(command))

@@ -10,11 +10,12 @@ from typing import Any
 import click
 
 from mqgroups.cli.connection import connect_arguments, connection_options
-from mqgroups.cli.console import log, one_message, say
+from mqgroups.cli.console import log, one_message
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, WAIT_S
+from mqgroups.cli.file_progress import FileLines, FileProgress
+from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, WAIT_S, file_lines_option
+from mqgroups.cli.table import Output
 from mqgroups.files.receiving import FileReceiver
-from mqgroups.progress import ProgressBar
 from mqgroups.queue_manager import connect
 from mqgroups.stopping import stop_on_signals
 
@@ -39,9 +40,12 @@ _GROUP_WAIT_S = 300.0
     metavar="SECONDS",
     help="End when no file has come for so long. Default: wait until SIGTERM or Ctrl-C.",
 )
+@file_lines_option
 @connection_options()
 @click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
-def receive(queue: str, name: str, into: Path, wait_s: float | None, verbose: bool, **connection: Any) -> None:
+def receive(
+    queue: str, name: str, into: Path, wait_s: float | None, output: Output, verbose: bool, **connection: Any
+) -> None:
     """Receive files that `mqgroups send` or IBM MQ Managed File Transfer has put as message groups.
 
     A file is written under a hidden name, compared with the length and the SHA-256 that were sent, and renamed when its group is
@@ -57,10 +61,10 @@ def receive(queue: str, name: str, into: Path, wait_s: float | None, verbose: bo
       3  a file went to quarantine
     """
     log(verbose)
-    quarantined = False
+    quarantined, lines = False, FileLines(output)
     with one_message():
         arguments = connect_arguments(**connection)
-        with ProgressBar() as bar, connect(**arguments, connect_wait_s=WAIT_S) as q_mgr:
+        with FileProgress() as progress, connect(**arguments, connect_wait_s=WAIT_S) as q_mgr:
             open_consumer = partial(
                 q_mgr.group_consumer,
                 queue,
@@ -69,13 +73,12 @@ def receive(queue: str, name: str, into: Path, wait_s: float | None, verbose: bo
                 wait_s=wait_s,
                 group_wait_s=_GROUP_WAIT_S if wait_s is None else wait_s,
                 stream=True,
-                on_progress=bar,
             )
-            receiver = FileReceiver(open_consumer, into, keep_waiting=wait_s is None)
+            receiver = FileReceiver(open_consumer, into, keep_waiting=wait_s is None, on_bytes=progress)
             with receiver.consumer as consumer, stop_on_signals(consumer):
                 for received in receiver:
                     quarantined = quarantined or bool(received.reason)
-                    say(f"{received.path}{': ' + received.reason if received.reason else ''}")
+                    lines.say(str(received.path), received.reason, received.data_bytes, group_id=received.group_id)
                 consumer.forget_checkpoint()
     if quarantined:
         sys.exit(ExitCode.WARNING)

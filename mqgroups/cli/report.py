@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from mqgroups.cli.console import complain, console
+from mqgroups.cli.console import complain, console, wrapped
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.table import Listing, Output, Row
 from mqgroups.cli.words import number
@@ -50,13 +50,13 @@ class Report:
         """Whether it is a JSON document."""
         return self._output == "json"
 
-    def print(self, *found: str | Text) -> None:
-        """Print texts. With JSON and CSV nothing is printed."""
+    def print(self, *found: str | Text, wrap: bool = True) -> None:
+        """Print texts; ``wrap``: not in lines that somebody may copy. With JSON and CSV nothing is printed."""
         if not self.is_text:
             return
         for each in found:
             if isinstance(each, str):
-                click.echo(each)
+                click.echo(wrapped(each) if wrap else each)
             else:
                 console().print(each)
 

@@ -12,11 +12,12 @@ from typing import Any
 import click
 
 from mqgroups.cli.connection import connect_arguments, connection_options
-from mqgroups.cli.console import complain, log, one_message, say
+from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, WAIT_S
+from mqgroups.cli.file_progress import FileLines, FileProgress
+from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, WAIT_S, file_lines_option
+from mqgroups.cli.table import Output
 from mqgroups.files.sending import FileSender, Records
-from mqgroups.progress import ProgressBar
 from mqgroups.queue_manager import connect
 from mqgroups.stopping import stop_on_signals
 
@@ -49,6 +50,7 @@ _LOOK_EVERY_S = 1.0
 @click.option(
     "--abandon", is_flag=True, help="First end the group of a file that was interrupted and does not come again."
 )
+@file_lines_option
 @connection_options()
 @click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
 def send(
@@ -60,6 +62,7 @@ def send(
     archive: Path | None,
     mft: bool,
     abandon: bool,
+    output: Output,
     verbose: bool,
     **connection: Any,
 ) -> None:
@@ -85,25 +88,26 @@ def send(
         raise click.UsageError("--watch needs --archive, or the files would be sent again")
     if watch is not None and archive is not None and watch.resolve() == archive.resolve():
         raise click.UsageError("--watch and --archive need different directories")
-    all_sent = False
+    all_sent, lines = False, FileLines(output)
     with one_message():
         divided = Records.of(records)
         if mft and divided.kind == "file":
             raise click.UsageError("--mft needs --records lines or bytes:N, because MFT's messages are not segments")
         arguments = connect_arguments(**connection)
         with (
-            ProgressBar() as bar,
+            FileProgress() as progress,
             connect(**arguments, connect_wait_s=WAIT_S) as q_mgr,
-            q_mgr.group_producer(queue, name=name, commit_every=FILES_EVERY, on_progress=bar) as producer,
+            q_mgr.group_producer(queue, name=name, commit_every=FILES_EVERY) as producer,
             stop_on_signals(producer) as stopping,
         ):
-            sender = FileSender(producer, records=divided, mft=mft, archive=archive)
+            sender = FileSender(producer, records=divided, mft=mft, archive=archive, on_bytes=progress)
             if abandon and (abandoned := sender.abandon()):
-                say(f"{abandoned}: abandoned")
+                lines.say(abandoned, "abandoned", None)
             for paths in [list(files)] if watch is None else _looks(watch, lambda: producer.stopping):
                 for path in sender.in_order(paths):
+                    data_bytes = path.stat().st_size
                     is_new = sender.send(path)
-                    say(f"{path}: {'sent' if is_new else 'was sent before'}")
+                    lines.say(str(path), "sent" if is_new else "was sent before", data_bytes)
             sender.finish()
             all_sent = True
     # Who sends files may remove them afterwards.

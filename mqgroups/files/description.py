@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TypeAlias
@@ -26,8 +26,15 @@ Properties: TypeAlias = Mapping[str, str | int | float | bool | bytes | None]
 
 _BYTES, _MODIFIED, _SHA256 = "mqgroups.FileBytes", "mqgroups.FileModifiedMs", "mqgroups.FileSha256"
 _MFT_NAME, _MFT_BYTES, _MFT_MODIFIED = "WMQFTEFileName", "WMQFTEFileSize", "WMQFTEFileLastModified"
+# What is told how far a file is: what is done with it, the file, bytes done, bytes in all (``None`` if that is not known).
+OnBytes: TypeAlias = Callable[[str, Path, int, int | None], None]
+_BLOCK_BYTES = 1 << 20
 # MFT's result code of a transfer that failed, and of which no file arrived.
 _MFT_FAILED = 40
+
+
+def unseen(_doing: str, _path: Path, _done: int, _total: int | None) -> None:
+    """Tell nobody how far a file is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +54,11 @@ class Description:
     sha256: str
 
     @classmethod
-    def of_file(cls, path: Path) -> Description:
+    def of_file(cls, path: Path, on_bytes: OnBytes = unseen) -> Description:
         """Read a file to its end; raises OSError."""
         with path.open("rb") as file:
             about = os.fstat(file.fileno())
-            return cls(path.name, about.st_size, about.st_mtime_ns // 1_000_000, digest(path))
+            return cls(path.name, about.st_size, about.st_mtime_ns // 1_000_000, digest(path, on_bytes))
 
     @classmethod
     def of_group(cls, properties: Properties) -> Description:
@@ -85,12 +92,12 @@ class Description:
             }
         return own
 
-    def wrong(self, path: Path) -> str:
+    def wrong(self, path: Path, on_bytes: OnBytes = unseen) -> str:
         """Say in which way a file is not the one described; empty if it is."""
         found = path.stat().st_size
         if self.data_bytes is not None and found != self.data_bytes:
             return f"the file has {found} bytes, and {self.data_bytes} were sent"
-        if self.sha256 and digest(path) != self.sha256:
+        if self.sha256 and digest(path, on_bytes) != self.sha256:
             return f"the file has another SHA-256 than the one that was sent ({self.sha256})"
         return ""
 
@@ -100,10 +107,16 @@ class Description:
             os.utime(path, ns=(self.modified_ms * 1_000_000,) * 2)
 
 
-def digest(path: Path) -> str:
+def digest(path: Path, on_bytes: OnBytes = unseen) -> str:
     """Return the SHA-256 of a file, in constant memory."""
+    found, done = hashlib.sha256(), 0
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        total = os.fstat(file.fileno()).st_size
+        while data := file.read(_BLOCK_BYTES):
+            found.update(data)
+            done += len(data)
+            on_bytes("checking", path, done, total)
+    return found.hexdigest()
 
 
 def failure(properties: Properties) -> str:

@@ -6,9 +6,10 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mqgroups.errors import GroupAbandoned, GroupStalled
-from mqgroups.files.description import Description, failure
+from mqgroups.files.description import Description, OnBytes, failure, unseen
 from mqgroups.files.sink import FileSink
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.get.group import IncomingGroup
@@ -23,30 +24,43 @@ class Received:
     Attributes:
         path: where it is.
         reason: why it is in quarantine; empty if it is as it was sent.
+        data_bytes: its length.
+        group_id: of its group, in hexadecimal digits.
     """
 
     path: Path
     reason: str
+    data_bytes: int
+    group_id: str
 
 
 class FileReceiver:
     """Receives files into a folder, with one consumer, whose checkpoint it keeps."""
 
-    def __init__(self, open_consumer: Callable[..., GroupConsumer], folder: Path, *, keep_waiting: bool) -> None:
+    def __init__(
+        self,
+        open_consumer: Callable[..., GroupConsumer],
+        folder: Path,
+        *,
+        keep_waiting: bool,
+        on_bytes: OnBytes = unseen,
+    ) -> None:
         """Take a consumer.
 
         Args:
             open_consumer: makes it, with ``stream=True``; takes ``on_abandon=``.
             folder: exists, and nothing else writes to it.
             keep_waiting: whether to wait on when the rest of a group does not come within ``group_wait_s``.
+            on_bytes: is told how far a file is.
 
         Raises:
             GroupUsage, OSError, MQGroupsError: see ``FileSink`` and ``group_consumer``.
         """
         self.consumer = open_consumer(on_abandon=self._abandoned)
         self._keep_waiting = keep_waiting
+        self._on_bytes = on_bytes
         try:
-            self._sink = FileSink(folder, self.consumer, name_of=_name_of, check=_check)
+            self._sink = FileSink(folder, self.consumer, name_of=_name_of, check=self._check)
         except BaseException:
             self.consumer.close()
             raise
@@ -67,9 +81,12 @@ class FileReceiver:
                 if group is None:
                     return
                 with self._sink.file(group) as file:
+                    about = Description.of_group(group.properties)
+                    path = Path(about.name or group.group_id.hex())
                     for message in group:
                         for data in message.chunks():
                             file.write(data)
+                            self._on_bytes("receiving", path, file.tell(), about.data_bytes)
                         if not message.data and (reason := failure(message.properties)):
                             self._sink.fail(reason)
             except GroupAbandoned:
@@ -88,7 +105,18 @@ class FileReceiver:
         """Yield the file that is in place since the last call; at first the one that the last start left."""
         finished, self._sink.finished = self._sink.finished, None
         if finished is not None:
-            yield Received(*finished)
+            # Until the next commit, the sink's checkpoint is about this file.
+            about: Any = self.consumer.checkpoint
+            yield Received(*finished, about["bytes"], about["group"])
+
+    def _check(self, group: IncomingGroup, path: Path) -> str:
+        about = Description.of_group(group.properties)
+        # The operator knows the file by its own name, not by its hidden one.
+        name = Path(about.name or group.group_id.hex())
+        reason = about.wrong(path, lambda doing, _, done, total: self._on_bytes(doing, name, done, total))
+        if not reason:
+            about.set_time(path)
+        return reason
 
     def _abandoned(self, error: GroupAbandoned) -> None:
         self._sink.fail(error.reason or f"the sender gave up with result {error.result}")
@@ -96,11 +124,3 @@ class FileReceiver:
 
 def _name_of(group: IncomingGroup) -> str:
     return Description.of_group(group.properties).name
-
-
-def _check(group: IncomingGroup, path: Path) -> str:
-    about = Description.of_group(group.properties)
-    reason = about.wrong(path)
-    if not reason:
-        about.set_time(path)
-    return reason

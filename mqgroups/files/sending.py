@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import ConfigurationError, GroupUsage
-from mqgroups.files.description import Description, failure_properties
+from mqgroups.files.description import Description, OnBytes, failure_properties, unseen
 from mqgroups.files.sink import make_durable
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.producer import GroupProducer
@@ -70,7 +70,13 @@ class FileSender:
     """Sends files with one producer, whose checkpoint it keeps."""
 
     def __init__(
-        self, producer: GroupProducer, *, records: Records, mft: bool = False, archive: Path | None = None
+        self,
+        producer: GroupProducer,
+        *,
+        records: Records,
+        mft: bool = False,
+        archive: Path | None = None,
+        on_bytes: OnBytes = unseen,
     ) -> None:
         """Take a producer.
 
@@ -79,6 +85,7 @@ class FileSender:
             records: how files are divided into messages.
             mft: describe files as Managed File Transfer does, too; not in segments, which it does not put.
             archive: the folder that files are moved to when they are sent; on the same file system.
+            on_bytes: is told how far a file is.
 
         Raises:
             GroupUsage: the producer has a checkpoint of another kind.
@@ -87,6 +94,7 @@ class FileSender:
         self._records = records
         self._mft = mft
         self._archive = archive
+        self._on_bytes = on_bytes
         checkpoint: Any = producer.checkpoint
         if checkpoint is not None and (not isinstance(checkpoint, dict) or checkpoint.keys() != {"sent"}):
             raise GroupUsage("the producer has a checkpoint that is not of files. Send files under a name of their own")
@@ -112,7 +120,7 @@ class FileSender:
         if interrupted is None:
             return there
         for path in there:
-            if path.name == interrupted.name and Description.of_file(path) == interrupted:
+            if path.name == interrupted.name and Description.of_file(path, self._on_bytes) == interrupted:
                 return [path, *(other for other in there if other != path)]
         raise GroupUsage(
             f"sending {interrupted.name or 'a group without a name'} was interrupted, and it is not among the files, or has "
@@ -143,7 +151,7 @@ class FileSender:
         key = _key(path)
         is_new = key not in self._sent
         if is_new:
-            about = Description.of_file(path)
+            about = Description.of_file(path, self._on_bytes)
             sent: list[Any] = [*([] if self._archive else self._sent), key]
             # The records, because a resumed group must be divided as it was before.
             properties = {**about.properties(mft=self._mft), "mqgroups.FileRecords": str(self._records)}
@@ -170,7 +178,7 @@ class FileSender:
 
     def _put(self, group: OutgoingGroup, path: Path, about: Description, checkpoint: Checkpoint) -> None:
         with path.open("rb") as file:
-            records = _checked(self._records.read(file), path, about)
+            records = _checked(self._told(self._records.read(file), path, about), path, about)
             if self._records.kind == "file" and about.data_bytes:
                 if not group.resume_from:
                     group.put((data for data, _ in records), last=False)
@@ -182,6 +190,14 @@ class FileSender:
                     if last:
                         group.set_checkpoint(checkpoint)
                     group.put(data, last=last)
+
+    def _told(self, records: Iterable[bytes], path: Path, about: Description) -> Iterator[bytes]:
+        """Yield the records, and tell how far the file is."""
+        done = 0
+        for data in records:
+            yield data
+            done += len(data)
+            self._on_bytes("sending", path, done, about.data_bytes)
 
 
 def _key(path: Path) -> str:

@@ -249,3 +249,14 @@ def test_a_queue_that_does_not_exist_ends_1_and_a_wrong_address_6(owner, groups)
     result = invoke("groups", "--queue", "NO.SUCH.QUEUE", "--wait", "0", **environment(owner.target))
     assert (result.exit_code, "2085" in result.stderr) == (FAILED, True)
     assert groups(MQGROUPS_CONN_NAME="127.0.0.1(1)").exit_code == NO_CONNECTION
+
+
+def test_at_a_terminal_the_sum_is_broken_at_blanks(owner, groups):
+    put(owner, A, 4, 6)
+    owner.put_raw_group([b"one", b"two"])
+    # rich takes this for a terminal, as it does in a pseudo-terminal.
+    narrow = groups(FORCE_COLOR="1", COLUMNS="40").stdout
+    sentences = narrow[narrow.index("2 groups:") :].splitlines()
+    assert max(map(len, sentences)) <= 40
+    wide = groups().stdout
+    assert " ".join(sentences) == " ".join(wide[wide.index("2 groups:") :].splitlines())

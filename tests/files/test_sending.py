@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pty
 import re
@@ -417,6 +418,36 @@ def test_the_commands_send_and_receive(owner, commands, source, target):
     done = commands("receive", "--into", target, "--wait", "0")
     assert (done.exit_code, done.output) == (0, "".join(f"{target / name}\n" for name in sorted(FILES)))
     assert in_place(target) == FILES
+
+
+def test_each_file_is_a_line_of_json_or_csv(owner, commands, source, target):
+    paths = sorted_files(source)
+    done = commands("send", *paths, "--output", "csv")
+    lines = [f"{path},sent,{len(FILES[path.name])}" for path in paths]
+    assert (done.exit_code, done.stdout.splitlines()) == (0, ["file,result,data_bytes", *lines])
+    (group_id,) = {found.group_id.hex() for found in owner.on_queue() if found.data == FILES["b.bin"]}
+    done = commands("receive", "--into", target, "--wait", "0", "--output", "json")
+    assert done.exit_code == 0
+    found = {Path(each["file"]).name: each for each in map(json.loads, done.stdout.splitlines())}
+    assert {name: each["data_bytes"] for name, each in found.items()} == {name: len(FILES[name]) for name in FILES}
+    assert found["b.bin"] == {"file": str(target / "b.bin"), "result": "", "data_bytes": 20, "group_id": group_id}
+    again = commands("send", paths[0], "--output", "wide")
+    assert again.stdout == f"{paths[0]}: was sent before, {len(FILES[paths[0].name])} B\n"
+
+
+def test_how_far_a_file_is_is_told_while_it_is_checked_sent_and_received(owner, source, target):
+    told = []
+    on_bytes = lambda doing, path, done, total: told.append((doing, path.name, done, total))  # noqa: E731 - one line
+    with owner.producer() as producer:
+        FileSender(producer, records=Records.of("bytes:8"), on_bytes=on_bytes).send(source / "b.bin")
+    sent = [("sending", "b.bin", done, 20) for done in (8, 16, 20)]
+    assert told == [("checking", "b.bin", 20, 20), *sent]
+    told.clear()
+    receiver = FileReceiver(partial(owner.consumer, stream=True), target, keep_waiting=False, on_bytes=on_bytes)
+    with receiver.consumer:
+        assert [each.reason for each in receiver] == [""]
+    received = [("receiving", "b.bin", done, 20) for done in (8, 16, 20)]
+    assert told == [*received, ("checking", "b.bin", 20, 20)]
 
 
 def test_receive_says_by_its_exit_code_that_a_file_is_in_quarantine(owner, commands, target):
