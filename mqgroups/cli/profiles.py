@@ -128,3 +128,11 @@ class ConnectionOption(click.Option):
         if chosen is not None and (self.name in chosen or self.name not in _WHERE):
             return None
         return super().resolve_envvar_value(ctx)
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """As ``Option``; what is missing may also be in a profile."""
+        try:
+            return super().process_value(ctx, value)
+        except click.MissingParameter as error:
+            error.message = f"Or name a profile of {config_file()} with --profile."
+            raise

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from mqgroups.cli.connection import connect_arguments, connection_options
-from mqgroups.cli.console import log, one_message
+from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.file_progress import FileLines, FileProgress
 from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, WAIT_S, file_lines_option
@@ -75,10 +75,12 @@ def receive(
                 stream=True,
             )
             receiver = FileReceiver(open_consumer, into, keep_waiting=wait_s is None, on_bytes=progress)
-            with receiver.consumer as consumer, stop_on_signals(consumer):
+            with receiver.consumer as consumer, stop_on_signals(consumer) as stopping:
                 for received in receiver:
                     quarantined = quarantined or bool(received.reason)
                     lines.say(str(received.path), received.reason, received.data_bytes, group_id=received.group_id)
                 consumer.forget_checkpoint()
+    if stopping.signal is not None:
+        complain(f"stopped by {stopping.signal.name}; the same command goes on")
     if quarantined:
         sys.exit(ExitCode.WARNING)

@@ -114,6 +114,8 @@ def send(
     if not all_sent and watch is None and stopping.signal is not None:
         complain(f"stopped by {stopping.signal.name} before all files were sent; the same command goes on")
         sys.exit(ExitCode.SIGNAL + stopping.signal)
+    if watch is not None and stopping.signal is not None:
+        complain(f"stopped by {stopping.signal.name}; the same command goes on")
 
 
 def _looks(folder: Path, is_over: Callable[[], bool]) -> Iterator[list[Path]]:

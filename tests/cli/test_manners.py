@@ -68,6 +68,15 @@ def test_a_profile_that_is_named_comes_before_the_environment_and_the_default_pr
     assert by_variable.exit_code == ExitCode.NO_CONNECTION
 
 
+def test_without_a_queue_manager_the_message_names_each_way_to_give_one(config, monkeypatch):
+    monkeypatch.delenv("MQGROUPS_Q_MGR_NAME", raising=False)
+    path = config("")
+    result = invoke("owners")
+    said = " ".join(result.stderr.split())
+    assert result.exit_code == ExitCode.USAGE
+    assert all(way in said for way in ("--q-mgr", "MQGROUPS_Q_MGR_NAME", f"a profile of {path} with --profile"))
+
+
 @pytest.mark.parametrize("secret", ["password", "token", "key_repository_password"])
 def test_a_profile_has_no_secrets(config, secret):
     path = config(f'[profiles.p]\nq_mgr = "QM1"\n{secret} = "geheim"\n')
