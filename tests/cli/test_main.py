@@ -84,6 +84,15 @@ def test_a_command_says_which_extra_it_lacks(name, words, extra):
     assert done.stderr == f"mqgroups: this command needs {name}: pip install 'mqgroups[cli,{extra}]'\n"
 
 
+def test_the_demo_says_that_it_lacks_the_embedded_queue_manager(tmp_path):
+    code = f"sys.argv = ['mqgroups', 'demo', '--keep', {str(tmp_path)!r}]; import runpy; runpy.run_module('mqgroups', run_name='__main__')"
+    done = without("sortedcontainers", code=code)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "mqgroups: demo: the embedded queue manager needs sortedcontainers: pip install 'mqgroups[embedded]'\n"
+    )
+
+
 def test_help_needs_no_rich_no_embedded_queue_manager_and_no_spark():
     code = """
 from mqgroups.cli.main import main

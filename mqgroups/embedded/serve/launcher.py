@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import signal
@@ -139,6 +140,10 @@ class EmbeddedQueueManager:
         if self._process is not None:
             # The process has ended by itself, and its exit code was not collected yet.
             self.wait()
+        if importlib.util.find_spec("sortedcontainers") is None:
+            raise EmbeddedQueueManagerError(
+                "the embedded queue manager needs sortedcontainers: pip install 'mqgroups[embedded]'"
+            )
         process = subprocess.Popen(
             [sys.executable, "-m", "mqgroups.embedded.serve.process"],
             stdin=subprocess.PIPE,
