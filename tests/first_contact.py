@@ -44,6 +44,10 @@ NOTICED = {
     "wrapped connection, ask MQSTAT before the group ends: its commit does not tell that a message of yours failed.",
     ("identifiers", "begin otherwise"): "`salvage` cannot tell by a GroupId where a group was begun.",
 }
+_NEXT = """Open an issue with this report, whatever it says. It has no addresses and no passwords. If tests failed, add the output
+of `pytest` for one of them, without the address of your queue manager."""
+# In the header of a run on the embedded queue manager.
+_EMBEDDED = "(not IBM MQ)"
 # The version of IBM MQ has four numbers too.
 _ADDRESS = re.compile(r"\S+\(\d+\)|(?<!MQ )(?<!mq:)\b\d{1,3}(?:\.\d{1,3}){3}\b")
 
@@ -67,10 +71,12 @@ def report(header: str, outcomes: Outcomes, readings: Mapping[str, Sequence[str]
         answers: a line for each open question that was asked.
     """
     skipped = sum(outcomes.skipped.values())
+    embedded = _EMBEDDED in header
     parts = [
         "# First contact",
         without_addresses(header),
         f"{outcomes.passed} tests passed, {len(outcomes.failed)} failed, {skipped} were skipped.",
+        *(["**This was not IBM MQ.** The report shows what it looks like, and says nothing about IBM MQ."] * embedded),
         _verdict(outcomes),
         "## Tests that failed",
         *(_failures(outcomes.failed) or ["None."]),
@@ -83,8 +89,7 @@ def report(header: str, outcomes: Outcomes, readings: Mapping[str, Sequence[str]
         "\n".join(f"- {number}: {without_addresses(why)}" for why, number in sorted(outcomes.skipped.items()))
         or "None.",
         "## What to do next",
-        """Open an issue with this report, whatever it says. It has no addresses and no passwords. If tests failed, add the output
-of `pytest` for one of them, without the address of your queue manager.""",
+        "Run the tests on IBM MQ. Nobody needs this report." if embedded else _NEXT,
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -22,6 +22,14 @@ def test_a_good_run_says_so_and_shows_no_address():
     assert "10.0.0.7" not in text
 
 
+def test_a_run_on_the_embedded_queue_manager_is_no_first_contact():
+    header = "mq: embedded queue manager (not IBM MQ), QM1 at 127.0.0.1(1414), command level 940; bindings ibmmq 2.1.2"
+    text = report(header, Outcomes(passed=72), {}, [])
+    assert "**This was not IBM MQ.**" in text
+    assert "Open an issue" not in text
+    assert "**This was not IBM MQ.**" not in report(HEADER, Outcomes(passed=72), {}, [])
+
+
 def test_failures_are_sorted_by_what_they_mean_for_users():
     failed = [
         ("tests/put/test_producer.py::test_a", "AssertionError: assert 1 == 2 at qm(1414)"),

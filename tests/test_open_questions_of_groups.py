@@ -109,7 +109,7 @@ def test_what_do_pieces_have_in_common_that_the_queue_manager_makes(connection, 
     pieces = shared_input(connection, queue).all()
     assert b"".join(piece.data for piece in pieces) == sent
     assert all(piece.md.Offset % 16 == 0 for piece in pieces)
-    finding("lengths of the segments that 100 bytes become at MAXMSGL(40)", [piece.length for piece in pieces])
+    finding("lengths of the segments that 100 bytes become where MAXMSGL is 40", [piece.length for piece in pieces])
     finding(
         "different MsgIds among segments that the queue manager made",
         len({piece.md.MsgId for piece in pieces}),
@@ -140,7 +140,7 @@ def test_do_properties_survive_segmentation_by_the_queue_manager(connection, mak
     original = MessageHandle(connection)
     assert original.set("colour", "green") == OK
     sent = put(connection.open(queue, MQOO_OUTPUT), bytes(100), original, MsgFlags=MQMF_SEGMENTATION_ALLOWED)
-    finding("MQPUT of 100 bytes with a property to a queue of MAXMSGL(40), segmentation allowed", sent.code)
+    finding("MQPUT of 100 bytes with a property to a queue with MAXMSGL 40, segmentation allowed", sent.code)
     if sent.code != OK:
         return
     source, seen = shared_input(connection, queue), []
