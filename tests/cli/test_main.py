@@ -85,7 +85,8 @@ def test_a_command_says_which_extra_it_lacks(name, words, extra):
 
 
 def test_the_demo_says_that_it_lacks_the_embedded_queue_manager(tmp_path):
-    code = f"sys.argv = ['mqgroups', 'demo', '--keep', {str(tmp_path)!r}]; import runpy; runpy.run_module('mqgroups', run_name='__main__')"
+    arguments = ["mqgroups", "demo", "--keep", str(tmp_path)]
+    code = f"sys.argv = {arguments!r}; import runpy; runpy.run_module('mqgroups', run_name='__main__')"
     done = without("sortedcontainers", code=code)
     assert done.returncode == 1
     assert done.stderr == (
