@@ -72,7 +72,7 @@ def test_the_figures_of_a_page_are_those_of_the_run(page):
     assert lag[1:] == [["0", "3", "1.00"], ["1", "3", "1.00"]]
     assert latency[1:] == [["0", "1.00", "3.00", "3.00"], ["1", "2.00", "2.00", "2.00"]]
     assert reasons[1:] == [["body", "2", "20"], ["gap", "1", "10"]]
-    assert groups[1:] == [[BAD.group, reason, BAD.detail, "10"] for reason in ("body", "body", "gap")]
+    assert groups[1:] == [[reason, BAD.detail, BAD.group, "10"] for reason in ("body", "body", "gap")]
 
 
 def test_bars_are_as_high_as_their_figures(page):

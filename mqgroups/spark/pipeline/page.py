@@ -67,7 +67,7 @@ def _throughput(bars: Sequence[_Bar], each: int) -> Element:
         plot.bar(place, passed, one.rate, "rejected")
     said = "Messages a second, while a micro-batch was processed."
     if each > 1:
-        said += f" Here and below, each bar is the sum of {each:,} micro-batches."
+        said += f" Here and below, {each:,} micro-batches are drawn as one."
     return _panel("Throughput", said, plot.figure(_PASSED_OR_NOT), _table(head, rows))
 
 
@@ -108,13 +108,13 @@ def _quarantine(report: Report) -> Element:
     said = "Groups rejected, by reason, and each of them."
     if len(shown) < len(report.rejected):
         said += f" The list ends after {len(shown):,} of {len(report.rejected):,} groups; report.json has all."
-    groups = [(each.group, each.reason, each.detail, f"{each.messages:,}") for each in shown]
+    groups = [(each.reason, each.detail, each.group, f"{each.messages:,}") for each in shown]
     return _panel(
         "Quarantine",
         said,
         _tag("figure", picture, class_="reasons"),
         _table(("reason", "groups", "messages"), reasons),
-        _table(("group", "reason", "in detail", "messages"), groups, class_="table wide"),
+        _table(("reason", "in detail", "group", "messages"), groups, class_="table wide"),
     )
 
 
@@ -129,13 +129,9 @@ class _Plot:
 
     def bar(self, place: int, low: float, high: float, kind: str) -> None:
         """Draw a bar from one value to another."""
-        top = self._y(high)
-        self._marks.append(
-            _tag(
-                "rect", class_=kind, x=self._x(place + 0.1), y=f"{top:.2f}", width=self._x(0.8),
-                height=f"{self._y(low) - top:.2f}",
-            )
-        )  # fmt: skip
+        top, height = f"{self._y(high):.2f}", f"{self._y(low) - self._y(high):.2f}"
+        x, width = self._x(place + 0.1), self._x(0.8)
+        self._marks.append(_tag("rect", class_=kind, x=x, y=top, width=width, height=height))
 
     def line(self, values: Sequence[float | None], kind: str) -> None:
         """Draw a point for each value, and lines between neighbours; ``None`` is a gap."""
@@ -146,7 +142,7 @@ class _Plot:
         for one, other in pairwise(points):
             if one and other:
                 self._marks.append(_tag("line", class_=kind, x1=one[0], y1=one[1], x2=other[0], y2=other[1]))
-        self._marks.extend(_tag("circle", class_=kind, cx=point[0], cy=point[1], r="2.5") for point in points if point)
+        self._marks.extend(_tag("circle", class_=kind, cx=point[0], cy=point[1], r="2") for point in points if point)
 
     def figure(self, legend: Mapping[str, str]) -> Element:
         """Return the plot with its axes, and its legend: the text of each kind."""
@@ -156,7 +152,7 @@ class _Plot:
             said = "\n".join(f"{name}: {text}" for name, text in zip(self._head, row, strict=True))
             over = {"x": self._x(place), "y": "0", "width": self._x(1), "height": str(_HEIGHT)}
             picture.append(_tag("rect", _tag("title", said), class_="hover", **over))
-        keys = (_tag("span", _tag("i", class_=kind), text) for kind, text in legend.items())
+        keys = (_tag("span", text, class_=kind) for kind, text in legend.items())
         return _tag("figure", picture, _tag("figcaption", *keys, class_="legend"))
 
     def _axes(self) -> Iterator[Element]:
@@ -166,8 +162,9 @@ class _Plot:
             yield _tag("line", class_="grid", x1="0", x2="100%", y1=f"{y:.2f}", y2=f"{y:.2f}")
             yield _tag("text", f"{number * self._step:,.{decimals}f}", x="-8", y=f"{y + 4:.2f}", text_anchor="end")
         for place in range(0, len(self._rows), math.ceil(len(self._rows) / _MOST_LABELS)):
-            name = self._rows[place][0]
-            yield _tag("text", name, x=self._x(place + 0.5), y=str(_HEIGHT + 18), text_anchor="middle")
+            first = self._rows[place][0].partition("-")[0]
+            yield _tag("text", first, x=self._x(place + 0.5), y=str(_HEIGHT + 18), text_anchor="middle")
+        yield _tag("text", self._head[0], x="100%", y=str(_HEIGHT + 38), text_anchor="end")
 
     def _x(self, place: float) -> str:
         return f"{100 * place / len(self._rows):.3f}%"
