@@ -68,7 +68,7 @@ def test_the_figures_of_a_page_are_those_of_the_run(page):
     assert dict(zip(found.tiles[::2], found.tiles[1::2], strict=True)) == dict(figures(report_of("P", [FIRST, SECOND])))
     throughput, lag, latency, reasons, groups = found.tables
     # FIRST took 2 s and SECOND 1 s, each for 40 messages.
-    assert throughput[1:] == [["0", "40", "10", "20"], ["1", "40", "20", "40"]]
+    assert throughput[1:] == [["0", "40", "10", "20.0"], ["1", "40", "20", "40.0"]]
     assert lag[1:] == [["0", "3", "1.00"], ["1", "3", "1.00"]]
     assert latency[1:] == [["0", "1.00", "3.00", "3.00"], ["1", "2.00", "2.00", "2.00"]]
     assert reasons[1:] == [["body", "2", "20"], ["gap", "1", "10"]]
@@ -117,5 +117,5 @@ def test_the_list_of_rejected_groups_ends_and_says_so(page, tmp_path):
 def test_a_run_in_which_nothing_passed_has_no_latency(page):
     found = page(replace(FIRST, messages=0, latencies_s=(), rejected=(), done_s=FIRST.began_s))
     throughput, lag, latency = found.tables
-    assert (throughput[1], lag[1], latency[1]) == (["0", "0", "0", "0"], ["0", "3", "-"], ["0", "-", "-", "-"])
+    assert (throughput[1], lag[1], latency[1]) == (["0", "0", "0", "0.0"], ["0", "3", "-"], ["0", "-", "-", "-"])
     assert "circle" not in {tag for tag, _ in found.elements}

@@ -59,7 +59,7 @@ def write_html(report: Report, records: Sequence[BatchRecord], folder: Path) -> 
 
 def _throughput(bars: Sequence[_Bar], each: int) -> Element:
     head = ("micro-batch", "messages", "of these rejected", "messages/s")
-    rows = [(name, f"{one.messages:,}", f"{_messages_rejected(one):,}", f"{one.rate:,.0f}") for name, one in bars]
+    rows = [(name, f"{one.messages:,}", f"{_messages_rejected(one):,}", f"{one.rate:,.1f}") for name, one in bars]
     plot = _Plot(head, rows, max(one.rate for _, one in bars))
     for place, (_, one) in enumerate(bars):
         passed = one.rate * (1 - _messages_rejected(one) / one.messages) if one.messages else 0.0
