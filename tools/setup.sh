@@ -77,7 +77,7 @@ install_package() {
     fi
     say "mqgroups, ibmmq, Spark and the tools for tests"
     # pyspark comes as 456 MB of source; pip keeps the wheel it makes of it.
-    pip install --editable '.[cli,embedded,report,spark,test]' "$IBMMQ"
+    pip install --editable '.[cli,embedded,spark,test]' "$IBMMQ"
     stamp package "$wanted"
 }
 

@@ -62,9 +62,7 @@ class TextProgress:
             if each is not None:
                 self._out.print(each, soft_wrap=False)
         self._out.print(f"report  {found.json}", markup=False)
-        self._out.print(
-            f"plot    {found.png or 'none, because matplotlib is missing: pip install mqgroups[report]'}", markup=False
-        )
+        self._out.print(f"page    {found.html}", markup=False)
 
     def end(self) -> None:
         """Stop showing the current step."""
@@ -90,7 +88,7 @@ class JsonProgress:
 
     def report(self, found: Reported | None) -> None:
         """As ``TextProgress``."""
-        files = {} if found is None else {"json": str(found.json), "png": found.png and str(found.png)}
+        files = {} if found is None else {"json": str(found.json), "html": str(found.html)}
         self._write(event="report", **files)
 
     def end(self) -> None:
@@ -105,26 +103,13 @@ def report_table(report: Report) -> Table:
     """Return the report as a table for a terminal."""
     from rich.table import Table
 
+    from mqgroups.spark.pipeline.report import figures
+
     found = Table(title=f"pipeline {report.pipeline}", title_justify="left", show_header=False)
     found.add_column()
     found.add_column(justify="right")
-    latency = report.latency
-    rows = [
-        ("micro-batches", f"{report.micro_batches:,}"),
-        ("groups read", f"{report.groups:,}"),
-        ("messages read", f"{report.messages:,}"),
-        ("rows that passed", f"{report.rows:,}"),
-        ("rows of the result", f"{report.rows_out:,}"),
-        ("groups put", f"{report.groups_out:,}"),
-        ("messages a second", f"{report.rate:,.0f}"),
-        ("latency, median", f"{latency.median_s:,.1f} s" if latency else "-"),
-        ("latency, 95 %", f"{latency.p95_s:,.1f} s" if latency else "-"),
-        ("latency, most", f"{latency.max_s:,.1f} s" if latency else "-"),
-    ]
-    for row in rows:
+    for row in figures(report):
         found.add_row(*row)
-    found.add_section()
-    found.add_row("groups rejected", f"{len(report.rejected):,}")
     for reason, count in report.reasons.items():
         found.add_row(f"  {reason}", f"{count:,}")
     return found

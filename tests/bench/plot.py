@@ -1,4 +1,4 @@
-"""The plot of the part ``latency``: messages a second by latency, as SVG. It needs matplotlib (the extra ``report``)."""
+"""The plot of the part ``latency``: messages a second by latency, as SVG. It needs matplotlib (the extra ``test``)."""
 
 from __future__ import annotations
 

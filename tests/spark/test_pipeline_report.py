@@ -1,4 +1,4 @@
-"""Records of micro-batches, and the report made of them: a value, JSON, a picture."""
+"""Records of micro-batches, and the report made of them: a value, and JSON."""
 
 import json
 from dataclasses import replace
@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from mqgroups.spark.pipeline.errors import CheckpointForeign, RecordsUnreadable
-from mqgroups.spark.pipeline.plot import write_png
 from mqgroups.spark.pipeline.records import BatchRecord, BatchRecords, Rejected
 from mqgroups.spark.pipeline.report import Latency, quantile, report_of, write_json
 
@@ -76,6 +75,7 @@ def test_a_report_is_the_sum_of_its_micro_batches():
     assert (report.micro_batches, report.groups, report.messages, report.rows) == (2, 6, 80, 54)
     assert (report.rows_out, report.groups_out, report.busy_s) == (8, 4, 3.0)
     assert report.latency == Latency(median_s=2.0, p95_s=3.0, max_s=3.0)
+    assert report.lag_s == 1.0
     assert report.reasons == {"body": 2, "gap": 1}
     assert report.rate == pytest.approx(80 / 3)
 
@@ -102,30 +102,9 @@ def test_json_has_the_sums_and_each_micro_batch(tmp_path):
 def test_without_groups_that_passed_there_is_no_latency():
     report = report_of("P", [replace(FIRST, latencies_s=(), rejected=())])
     assert report.latency is None
+    assert report.lag_s is None
 
 
-def test_the_plot_is_a_picture_with_the_rejected_share_drawn_in_proportion(tmp_path):
-    image = pytest.importorskip("matplotlib.image", reason="a plot needs mqgroups[report]")
-    few, many = (
-        replace(FIRST, messages=100, rejected=(BAD,)),
-        replace(FIRST, messages=100, rejected=(replace(BAD, messages=50),)),
-    )
-    drawn = []
-    for number, record in enumerate((few, many)):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        path = write_png(report_of("P", [record]), [record], folder)
-        assert path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-        pixels = image.imread(path)
-        assert pixels.shape[0] > 500
-        assert pixels.shape[1] > 800
-        # Of the uppermost panel only: the colour of what was rejected, #d1495b.
-        upper = pixels[: pixels.shape[0] // 3]
-        drawn.append(int((abs(upper[:, :, :3] - (0xD1 / 255, 0x49 / 255, 0x5B / 255)).max(axis=2) < 0.02).sum()))
-    assert 4 < drawn[1] / drawn[0] < 6
-
-
-def test_a_plot_of_one_micro_batch_without_rejects_is_drawn(tmp_path):
-    pytest.importorskip("matplotlib", reason="a plot needs mqgroups[report]")
-    record = replace(FIRST, latencies_s=(), rejected=())
-    assert write_png(report_of("P", [record]), [record], tmp_path).stat().st_size > 10_000
+@pytest.mark.parametrize(("latencies_s", "lag_s"), [((2.5, 7.25), 5.25), ((2.0,), 0.0), ((1.5,), 0.0)])
+def test_the_lag_is_the_longest_latency_without_the_time_of_the_micro_batch(latencies_s, lag_s):
+    assert report_of("P", [replace(FIRST, latencies_s=latencies_s)]).lag_s == lag_s

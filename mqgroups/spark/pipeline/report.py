@@ -34,6 +34,8 @@ class Report:
         rows_out, groups_out: rows of the result, and groups put to the outgoing queue.
         busy_s: the time spent in the last attempt of each micro-batch, in seconds.
         latency: ``None`` if no group passed.
+        lag_s: the longest time for which a group had been complete on the queue when the last attempt of its micro-batch began,
+            in seconds; ``None`` if no group passed.
         reasons: how many groups were rejected, by reason, the most frequent first.
         rejected: the rejected groups.
     """
@@ -47,6 +49,7 @@ class Report:
     groups_out: int
     busy_s: float
     latency: Latency | None
+    lag_s: float | None
     reasons: dict[str, int]
     rejected: tuple[Rejected, ...]
 
@@ -59,6 +62,7 @@ class Report:
 def report_of(pipeline: str, records: Sequence[BatchRecord]) -> Report:
     """Return the report on some micro-batches."""
     latencies = sorted(latency for record in records for latency in record.latencies_s)
+    lags = [_lag_s(record) for record in records if record.latencies_s]
     rejected = tuple(each for record in records for each in record.rejected)
     return Report(
         pipeline=pipeline,
@@ -70,9 +74,34 @@ def report_of(pipeline: str, records: Sequence[BatchRecord]) -> Report:
         groups_out=sum(record.groups_out for record in records),
         busy_s=round(sum(record.done_s - record.began_s for record in records), 3),
         latency=Latency(quantile(latencies, 0.5), quantile(latencies, 0.95), latencies[-1]) if latencies else None,
+        lag_s=max(lags, default=None),
         reasons=dict(Counter(each.reason for each in rejected).most_common()),
         rejected=rejected,
     )
+
+
+def figures(report: Report) -> list[tuple[str, str]]:
+    """Return the figures of a report as people read them: what each is, and its value."""
+    latency = report.latency
+    return [
+        ("micro-batches", f"{report.micro_batches:,}"),
+        ("groups read", f"{report.groups:,}"),
+        ("messages read", f"{report.messages:,}"),
+        ("rows that passed", f"{report.rows:,}"),
+        ("rows of the result", f"{report.rows_out:,}"),
+        ("groups put", f"{report.groups_out:,}"),
+        ("messages a second", f"{report.rate:,.0f}"),
+        ("latency, median", f"{latency.median_s:,.1f} s" if latency else "-"),
+        ("latency, 95 %", f"{latency.p95_s:,.1f} s" if latency else "-"),
+        ("latency, most", f"{latency.max_s:,.1f} s" if latency else "-"),
+        ("lag, most", "-" if report.lag_s is None else f"{report.lag_s:,.1f} s"),
+        ("groups rejected", f"{len(report.rejected):,}"),
+    ]
+
+
+def _lag_s(record: BatchRecord) -> float:
+    # The put time is by the queue manager's clock, which may be ahead of the driver's.
+    return max(0.0, round(max(record.latencies_s) - (record.done_s - record.began_s), 2))
 
 
 def quantile(ascending: Sequence[float], part: float) -> float:

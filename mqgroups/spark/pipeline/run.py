@@ -22,7 +22,7 @@ from mqgroups.spark.java import java_home
 from mqgroups.spark.pipeline.config import PipelineConfig
 from mqgroups.spark.pipeline.errors import QueryFailed
 from mqgroups.spark.pipeline.micro_batch import MicroBatches, Watcher
-from mqgroups.spark.pipeline.plot import write_png
+from mqgroups.spark.pipeline.page import write_html
 from mqgroups.spark.pipeline.records import BatchRecord, BatchRecords
 from mqgroups.spark.pipeline.report import Report, report_of, write_json
 from mqgroups.spark.pipeline.transform import transformation
@@ -39,11 +39,11 @@ _DEFAULTS = {"spark.sql.session.timeZone": "UTC", "spark.ui.showConsoleProgress"
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A report and its files; ``png`` is ``None`` without matplotlib."""
+    """A report and its files."""
 
     report: Report
     json: Path
-    png: Path | None
+    html: Path
 
 
 def set_up(submit_arguments: Sequence[str], *, quiet: bool) -> None:
@@ -168,14 +168,7 @@ def write_report(config: PipelineConfig) -> Reported | None:
     if not records:
         return None
     report = report_of(config.name, records)
-    path = write_json(report, records, config.report)
-    try:
-        png = write_png(report, records, config.report)
-    except ModuleNotFoundError as error:
-        if error.name != "matplotlib":
-            raise
-        return Reported(report, path, None)
-    return Reported(report, path, png)
+    return Reported(report, write_json(report, records, config.report), write_html(report, records, config.report))
 
 
 def of_last_query(records: Sequence[BatchRecord]) -> list[BatchRecord]:

@@ -64,7 +64,7 @@ def _put(bench: Bench) -> list[Figure]:
         ]
     if not bench.short:
         if importlib.util.find_spec("matplotlib") is None:
-            bench.console.print("the plot is left out: matplotlib is not installed (the extra `report`)")
+            bench.console.print("the plot is left out: matplotlib is not installed (the extra `test`)")
         else:
             from tests.bench import plot
 
