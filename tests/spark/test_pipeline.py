@@ -176,6 +176,24 @@ def test_each_bad_group_is_in_quarantine_as_it_was_with_its_reason_and_nothing_o
     assert case.owner.on_queue() == []
 
 
+def test_rows_that_spark_takes_for_equal_repeat_one_another(case):
+    case.owner.put_group(
+        [b'{"item": "x", "price": 0.0}', b'{"item": null, "price": 1}', b'{"item": "x", "price": -0.0}']
+    )
+    case.owner.put_group([b'{"item": "y", "price": 2}', b'{"item": null, "price": 2}', b'{"item": null, "price": 3}'])
+    case.owner.put_group([b'{"item": null, "price": 4}', b'{"item": null, "price": 4}', b'{"item": null, "price": 4}'])
+    steps = case.run(
+        'checks.unique=["item", "price"]',
+        "body.columns.item=string",
+        "body.columns.price=double",
+        "outgoing.orderBy=[]",
+    )
+    assert sorted(each.detail for each in steps.records[0].rejected) == [
+        "message 2 repeats another row, and 1 more like it",
+        "message 3 repeats another row",
+    ]
+
+
 def test_a_message_in_quarantine_says_where_it_was_and_what_was_wrong(case):
     case.owner.put_group([b'{"item": "x", "price": 1}', b"secret"])
     (first, _) = case.owner.on_queue()
