@@ -10,6 +10,8 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 
+from pyspark import SparkConf, SparkContext
+
 from mqgroups.connection.holder import connection_of
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
@@ -358,6 +360,21 @@ def test_micro_batches_are_as_large_as_the_source_is_told(case):
     assert reported is not None
     assert (reported.report.groups, reported.report.micro_batches) == (3, 2)
     assert json.loads(reported.json.read_text())["groups"] == 3
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, "2"), ("5", "5")])
+def test_a_local_session_shuffles_to_its_cores_unless_the_file_says_otherwise(case, monkeypatch, given, expected):
+    name = "spark.sql.shuffle.partitions"
+    before = case.spark.conf.get(name)
+    # The session of the tests was made with a value of its own.
+    monkeypatch.setattr(SparkContext, "getConf", lambda _: SparkConf(loadDefaults=False))
+    case.spark.conf.set(name, "200")
+    if given is not None:
+        case.path.write_text(f'{case.path.read_text()}[spark]\n"{name}" = {given}\n')
+    try:
+        assert run.session(read_config(case.path)).conf.get(name) == expected
+    finally:
+        case.spark.conf.set(name, before)
 
 
 def test_a_function_that_cannot_be_imported_is_a_configuration_error(case):
