@@ -10,6 +10,8 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 
+from pyspark import SparkConf, SparkContext
+
 from mqgroups.connection.holder import connection_of
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
@@ -176,6 +178,24 @@ def test_each_bad_group_is_in_quarantine_as_it_was_with_its_reason_and_nothing_o
     assert case.owner.on_queue() == []
 
 
+def test_rows_that_spark_takes_for_equal_repeat_one_another(case):
+    case.owner.put_group(
+        [b'{"item": "x", "price": 0.0}', b'{"item": null, "price": 1}', b'{"item": "x", "price": -0.0}']
+    )
+    case.owner.put_group([b'{"item": "y", "price": 2}', b'{"item": null, "price": 2}', b'{"item": null, "price": 3}'])
+    case.owner.put_group([b'{"item": null, "price": 4}', b'{"item": null, "price": 4}', b'{"item": null, "price": 4}'])
+    steps = case.run(
+        'checks.unique=["item", "price"]',
+        "body.columns.item=string",
+        "body.columns.price=double",
+        "outgoing.orderBy=[]",
+    )
+    assert sorted(each.detail for each in steps.records[0].rejected) == [
+        "message 2 repeats another row, and 1 more like it",
+        "message 3 repeats another row",
+    ]
+
+
 def test_a_message_in_quarantine_says_where_it_was_and_what_was_wrong(case):
     case.owner.put_group([b'{"item": "x", "price": 1}', b"secret"])
     (first, _) = case.owner.on_queue()
@@ -340,6 +360,21 @@ def test_micro_batches_are_as_large_as_the_source_is_told(case):
     assert reported is not None
     assert (reported.report.groups, reported.report.micro_batches) == (3, 2)
     assert json.loads(reported.json.read_text())["groups"] == 3
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, "2"), ("5", "5")])
+def test_a_local_session_shuffles_to_its_cores_unless_the_file_says_otherwise(case, monkeypatch, given, expected):
+    name = "spark.sql.shuffle.partitions"
+    before = case.spark.conf.get(name)
+    # The session of the tests was made with a value of its own.
+    monkeypatch.setattr(SparkContext, "getConf", lambda _: SparkConf(loadDefaults=False))
+    case.spark.conf.set(name, "200")
+    if given is not None:
+        case.path.write_text(f'{case.path.read_text()}[spark]\n"{name}" = {given}\n')
+    try:
+        assert run.session(read_config(case.path)).conf.get(name) == expected
+    finally:
+        case.spark.conf.set(name, before)
 
 
 def test_a_function_that_cannot_be_imported_is_a_configuration_error(case):

@@ -1,5 +1,7 @@
 """Bodies as rows: what passes, and what is said about what does not."""
 
+import csv
+import io
 import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -191,13 +193,25 @@ def test_another_last_object_is_no_trailer(data):
 
 @given(some.text(alphabet=some.characters(codec="utf-8", exclude_characters="\0")), some.integers(-(2**31), 2**31 - 1))
 def test_what_a_csv_writer_writes_comes_back(text, number):
-    import csv
-    import io
-
     written = io.StringIO()
     csv.writer(written).writerow([text, number])
     expected = (text or None, number)
     assert row_of(csv_body("string", "int"))(written.getvalue().encode()) == expected
+
+
+@given(some.text("ab ,;\"'\\\r\n\0\té\u2028"), some.sampled_from(",;\t "))
+def test_a_body_has_the_fields_that_the_csv_module_finds(text, delimiter):
+    try:
+        records = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    except csv.Error:
+        records = []
+    fields = records[0] if len(records) == 1 else ["no record"]
+    row = row_of(csv_body(*("string" for _ in fields), null_value="none", delimiter=delimiter))
+    if len(records) == 1:
+        assert row(text.encode()) == tuple(fields)
+    else:
+        with pytest.raises(BodyProblem):
+            row(text.encode())
 
 
 @given(some.dictionaries(some.sampled_from(["a", "b"]), some.none() | some.integers() | some.text() | some.booleans()))

@@ -112,7 +112,7 @@ class MicroBatches:
             rejected = F.broadcast(_verdict_frame(messages.sparkSession, verdicts))
         rows_out = groups_out = 0
         if good:
-            result = self._transform(passed_rows(messages, rejected)).persist()
+            result = self._result(passed_rows(messages, rejected)).persist()
             try:
                 rows_out, groups_out = self._publish(result, query, number)
             finally:
@@ -147,22 +147,30 @@ class MicroBatches:
     def _verdict(self, facts: GroupFacts) -> Verdict | None:
         return verdict(facts, has_trailer=self._config.body.trailer is not None)
 
+    def _result(self, rows: DataFrame) -> DataFrame:
+        """Return the transform's result, checked, and with the rows of each outgoing group in one partition."""
+        parquet, outgoing = self._config.parquet, self._config.outgoing
+        result = self._transform(rows)
+        if outgoing is not None:
+            check_columns(result, [outgoing.group_by, *outgoing.order_by], "outgoing")
+            # One shuffle here, instead of one for counting the groups and one for putting them.
+            result = result.repartition(F.col(f"`{outgoing.group_by}`"))
+        if parquet is not None:
+            check_columns(result, parquet.partition_by, "parquet.partitionBy")
+            refuse_columns(result, FOLDER_COLUMNS)
+        return result
+
     def _publish(self, result: DataFrame, query: str, number: int) -> tuple[int, int]:
         """Write the result to its outputs; returns its number of rows, and the number of groups put."""
         parquet, outgoing = self._config.parquet, self._config.outgoing
-        if outgoing is not None:
-            check_columns(result, [outgoing.group_by, *outgoing.order_by], "outgoing")
         if parquet is not None and self._parquet is not None:
-            check_columns(result, parquet.partition_by, "parquet.partitionBy")
-            refuse_columns(result, FOLDER_COLUMNS)
             if not self._parquet.has(query, number):
                 self._parquet.write(query, number, result.write.partitionBy(*parquet.partition_by).parquet)
             self._watcher.step(number, "parquet")
         if outgoing is None:
             return result.count(), 0
-        counted = result.agg(F.count("*"), F.count_distinct(F.col(f"`{outgoing.group_by}`"))).first()
-        assert counted is not None
-        rows_out, groups_out = counted
+        sizes = result.groupBy(F.col(f"`{outgoing.group_by}`").alias("key")).agg(F.count("*").alias("rows"))
+        ((rows_out, groups_out),) = sizes.agg(F.coalesce(F.sum("rows"), F.lit(0)), F.count("key")).collect()
         self._put(group_messages(result, outgoing), outgoing.options, "", query, number)
         self._watcher.step(number, "outgoing")
         return rows_out, groups_out

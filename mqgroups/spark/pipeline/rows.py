@@ -4,13 +4,13 @@
     parsed ──► group_facts     one GroupFacts for each group, on the driver, for ``verdicts``
 
 Each message is parsed separately, and Spark's aggregation counts the groups. So no process holds a whole group in memory, only
-its sequence numbers while they are aggregated. ``pipeline.body`` parses rows, in Arrow batches.
+its sequence numbers, and hashes of its rows, while they are aggregated. ``pipeline.body`` parses rows, in Arrow batches.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -130,12 +130,16 @@ def group_facts(messages: DataFrame, config: PipelineConfig) -> list[GroupFacts]
         F.sort_array(F.collect_list(F.when(F.col("last_msg_in_group"), F.col("msg_seq_number")))).alias("last_numbers"),
         highest.alias("highest"),
         F.count("row").alias("rows"),
+        _different(config.checks.unique).alias("different"),
         F.max("trailer").alias("trailer"),
         _first(F.col("problem"), "bodies"),
         F.min("put_time").cast("double").alias("first_put_s"),
         F.max("put_time").cast("double").alias("last_put_s"),
     )
-    repeated = _repeated(messages, config)
+    counts = counted.collect()
+    repeated = {}
+    if any(row.different < row.rows for row in counts):
+        repeated = _repeated(messages, config.checks.unique)
     return [
         GroupFacts(
             key=bytes(row.key),
@@ -152,7 +156,7 @@ def group_facts(messages: DataFrame, config: PipelineConfig) -> list[GroupFacts]
             first_put_s=row.first_put_s,
             last_put_s=row.last_put_s,
         )
-        for row in counted.collect()
+        for row in counts
     ]
 
 
@@ -163,14 +167,27 @@ def _first(problem: Column, name: str) -> Column:
     ).alias(name)
 
 
-def _repeated(messages: DataFrame, config: PipelineConfig) -> dict[bytes, First]:
-    """Return, by group, how many rows repeat others in the columns of ``checks.unique``, and the first such row."""
-    unique = [F.col(f"row.`{name}`") for name in config.checks.unique]
+def _different(unique: Sequence[str]) -> Column:
+    """Return how many rows of a group have different hashes in these columns; all rows without columns.
+
+    Fewer than rows: some repeat others, or two hashes are equal by chance. As many: surely none repeats another. So the exact
+    comparison, which is another pass with two shuffles, is made only if it is needed.
+    """
     if not unique:
-        return {}
+        return F.count("row")
+    hashed = F.when(F.col("row").isNotNull(), F.xxhash64(*_in_row(unique)))
+    return F.size(F.collect_set(hashed))
+
+
+def _in_row(names: Sequence[str]) -> list[Column]:
+    return [F.col(f"row.`{name}`") for name in names]
+
+
+def _repeated(messages: DataFrame, unique: Sequence[str]) -> dict[bytes, First]:
+    """Return, by group, how many rows repeat others in these columns, and the first such row."""
     same = (
         messages.where("row IS NOT NULL")
-        .groupBy("key", *unique)
+        .groupBy("key", *_in_row(unique))
         .agg(F.sort_array(F.collect_list("msg_seq_number")).alias("numbers"))
         .where("size(numbers) > 1")
     )

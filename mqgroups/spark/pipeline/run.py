@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 # How often ``wait`` checks whether to stop.
 _LOOK_S = 0.25
+_SHUFFLE = "spark.sql.shuffle.partitions"
 _DEFAULTS = {"spark.sql.session.timeZone": "UTC", "spark.ui.showConsoleProgress": "false"}
 
 
@@ -78,9 +79,15 @@ def session(
     builder = SparkSession.builder.appName(config.name)
     if master is not None:
         builder = builder.master(master)
-    for name, value in {**_DEFAULTS, **config.spark, **(settings or {})}.items():
+    given = {**_DEFAULTS, **config.spark, **(settings or {})}
+    for name, value in given.items():
         builder = builder.config(name, value)
     found: SparkSession = builder.getOrCreate()
+    context = found.sparkContext
+    if context.master.startswith("local") and _SHUFFLE not in given and not context.getConf().contains(_SHUFFLE):
+        # Spark's own default is 200 tasks, and as many files, for each shuffled result that is kept. A cluster's cores are not
+        # known yet, because executors register later.
+        found.conf.set(_SHUFFLE, context.defaultParallelism)
     register(found)
     return found
 
