@@ -196,6 +196,18 @@ def test_rows_that_spark_takes_for_equal_repeat_one_another(case):
     ]
 
 
+def test_jobs_are_described_by_what_the_pipeline_does_in_them(case):
+    case.put("good")
+    case.owner.put_group([b'{"item": "x", "price": "1"}'])
+    case.run()
+    name = read_config(case.path, ()).name
+    jobs = case.spark.sparkContext._jsc.sc().statusStore().jobsList(None)
+    found = [jobs.apply(at).description() for at in range(jobs.size())]
+    described = {text.get() for text in found if text.isDefined()}
+    steps = ("check groups", "write Parquet", "count the result", "put groups", "put rejected groups in quarantine")
+    assert described >= {f"{name}, micro-batch 0: {step}" for step in steps}
+
+
 def test_a_message_in_quarantine_says_where_it_was_and_what_was_wrong(case):
     case.owner.put_group([b'{"item": "x", "price": 1}', b"secret"])
     (first, _) = case.owner.on_queue()

@@ -394,6 +394,25 @@ def test_a_second_query_on_a_queue_is_refused(owner, stream, tmp_path):
     assert query.isActive
 
 
+def test_a_stream_united_with_itself_has_each_row_twice_and_loses_none(spark, owner, mq_options, tmp_path):
+    owner.put_raw_group([b"a1", b"a2"])
+    frame = spark.readStream.format("ibmmq").options(**mq_options, queue=owner.queue).load()
+    writer = frame.union(frame).writeStream.format("memory").queryName("twice").trigger(availableNow=True)
+    assert writer.option("checkpointLocation", str(tmp_path)).start().awaitTermination(120)
+    assert sorted(bytes(row.value) for row in spark.table("twice").collect()) == [b"a1", b"a1", b"a2", b"a2"]
+    assert owner.data() == []
+
+
+def test_a_stream_joined_with_itself_is_refused_and_loses_nothing(spark, owner, mq_options, tmp_path):
+    owner.put_raw_group([b"a1"])
+    options = {**mq_options, "queue": owner.queue, "reservationTimeoutMs": "0"}
+    frame = spark.readStream.format("ibmmq").options(**options).load().select("key", "value")
+    writer = frame.join(frame.select("key"), "key").writeStream.format("noop").trigger(availableNow=True)
+    query = writer.option("checkpointLocation", str(tmp_path)).start()
+    assert "QueueReserved" in error_of(lambda: query.awaitTermination(120))
+    assert owner.data() == [b"a1"]
+
+
 def test_a_planned_group_that_is_gone_fails_the_query(owner, stream):
     owner.put_raw_group([b"a1", b"a2"])
     owner.put_raw_group([b"b1"])

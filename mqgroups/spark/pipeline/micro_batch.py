@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+_JOB_DESCRIPTION = "spark.job.description"
+
+
 class Watcher(Protocol):
     """Is notified of a micro-batch's progress: ``began``, ``counted``, ``parquet``, ``outgoing``, ``quarantine``, its record."""
 
@@ -85,23 +88,27 @@ class MicroBatches:
         # Only the last one matters: Spark repeats that micro-batch, or continues with the next one.
         self._last = next(reversed(self._records.open()), None)
         self._new_checkpoint = new_checkpoint
+        self._context = spark.sparkContext
         self._parquet = None if config.parquet is None else BatchFolders(spark, config.parquet.path)
         self._bad = None if config.quarantine.path is None else BatchFolders(spark, config.quarantine.path)
 
     def __call__(self, batch: DataFrame, number: int) -> None:
         """Process micro-batch ``number``, or the steps that are not done yet."""
-        query = batch.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+        query = self._context.getLocalProperty("sql.streaming.queryId")
         if not self._new_checkpoint:
             self._records.check_query(query, self._last)
         began_s = time.time()
+        of_spark = self._context.getLocalProperty(_JOB_DESCRIPTION)
         self._watcher.step(number, "began")
         messages = parsed(batch, self._config.body).persist()
         try:
             self._process(messages, query, number, began_s)
         finally:
             messages.unpersist()
+            self._context.setLocalProperty(_JOB_DESCRIPTION, of_spark)
 
     def _process(self, messages: DataFrame, query: str, number: int, began_s: float) -> None:
+        self._describe(number, "check groups")
         groups = group_facts(messages, self._config)
         verdicts = {facts.key: self._verdict(facts) for facts in groups}
         self._watcher.step(number, "counted")
@@ -135,6 +142,10 @@ class MicroBatches:
         )
         self._watcher.done(self._recorded(record))
 
+    def _describe(self, number: int, what: str) -> None:
+        """Name the jobs that follow, for the page of Spark's UI."""
+        self._context.setJobDescription(f"{self._config.name}, micro-batch {number}: {what}")
+
     def _recorded(self, record: BatchRecord) -> BatchRecord:
         """Add a record, unless an earlier attempt has added it; returns the stored record."""
         last = self._last
@@ -165,18 +176,22 @@ class MicroBatches:
         parquet, outgoing = self._config.parquet, self._config.outgoing
         if parquet is not None and self._parquet is not None:
             if not self._parquet.has(query, number):
+                self._describe(number, "write Parquet")
                 self._parquet.write(query, number, result.write.partitionBy(*parquet.partition_by).parquet)
             self._watcher.step(number, "parquet")
+        self._describe(number, "count the result")
         if outgoing is None:
             return result.count(), 0
         sizes = result.groupBy(F.col(f"`{outgoing.group_by}`").alias("key")).agg(F.count("*").alias("rows"))
         ((rows_out, groups_out),) = sizes.agg(F.coalesce(F.sum("rows"), F.lit(0)), F.count("key")).collect()
+        self._describe(number, "put groups")
         self._put(group_messages(result, outgoing), outgoing.options, "", query, number)
         self._watcher.step(number, "outgoing")
         return rows_out, groups_out
 
     def _quarantine(self, rejected: DataFrame, query: str, number: int) -> None:
         quarantine = self._config.quarantine
+        self._describe(number, "put rejected groups in quarantine")
         if self._bad is None:
             self._put(quarantine_messages(rejected), quarantine.options, "/quarantine", query, number)
         elif not self._bad.has(query, number):

@@ -1,0 +1,90 @@
+"""Spark Connect: the format reads, writes and streams in a session that has no JVM of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed")
+for package in ("grpc", "grpc_status", "google.rpc", "pandas", "zstandard"):
+    pytest.importorskip(package, reason=f"{package} is not installed: Spark Connect needs pyspark[connect]")
+
+pytestmark = [pytest.mark.slow, pytest.mark.embedded]
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = """
+import json, sys
+from pyspark.sql import SparkSession
+
+mq, queue, copy, again, status, folder, settings = json.loads(sys.argv[1])
+spark = SparkSession.builder.config(map=settings).remote("local[2]").getOrCreate()
+
+def values(queue):
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW found USING ibmmq OPTIONS ({options(' ', queue=queue)})")
+    return sorted(bytes(row.value).decode() for row in spark.sql("SELECT value FROM found").collect())
+
+def options(between, **more):
+    return ", ".join(f"'{name}'{between}'{value}'" for name, value in {**mq, **more}.items())
+
+def to(writer, queue):
+    return writer.format("ibmmq").options(**mq, queue=queue, statusQueue=status)
+
+def put(batch, number):
+    to(batch.write.mode("append"), again).option("txnAppId", "copy").option("txnVersion", str(number)).save()
+
+rows = spark.createDataFrame([("a", 1, "a1"), ("a", 2, "a2")], "group_key string, msg_seq_number int, value string")
+to(rows.coalesce(1).write.mode("append"), queue).save()
+spark.sql("CREATE TABLE outgoing (group_key STRING, msg_seq_number INT, value STRING) USING ibmmq")
+insert = options("=", queue=queue, statusQueue=status)
+spark.sql(f"INSERT INTO outgoing WITH ({insert}) SELECT /*+ REPARTITION(1) */ * FROM VALUES ('b', 1, 'b1')").collect()
+written = values(queue)
+
+def groups(queue):
+    read = spark.readStream.format("ibmmq").options(**mq, queue=queue).load()
+    return read.selectExpr("group_id AS group_key", "msg_seq_number", "value")
+
+def stream(frame, queue):
+    return frame.writeStream.option("checkpointLocation", f"{folder}/{queue}").trigger(availableNow=True)
+
+to(stream(groups(queue), queue), copy).start().awaitTermination()
+copied = values(copy)
+stream(groups(copy), copy).foreachBatch(put).start().awaitTermination()
+put_again = values(again)
+once = groups(again)
+stream(once.union(once), again).format("memory").queryName("twice").start().awaitTermination()
+twice = sorted(bytes(row.value).decode() for row in spark.table("twice").collect())
+print(json.dumps([written, copied, put_again, twice, values(queue) + values(copy) + values(again)]))
+"""
+
+
+def test_reads_writes_streams_and_sql_work_in_a_session_of_spark_connect(
+    spark_environment, mq_options, owner, make_queue, make_batches, tmp_path
+):
+    settings = {
+        "spark.default.parallelism": "2",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    }
+    queues = (owner.queue, make_queue(), make_queue(), make_batches().status_queue)
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM, json.dumps([mq_options, *queues, str(tmp_path), settings])],
+        # With SPARK_TESTING the server takes a free port instead of 15002, and the client finds it.
+        env={**os.environ, **spark_environment, "PYTHONPATH": path, "SPARK_TESTING": "1"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    everything = ["a1", "a2", "b1"]
+    # A union with itself has each row twice, and takes each message from the queue once.
+    twice = sorted(everything * 2)
+    assert json.loads(ran.stdout.splitlines()[-1]) == [everything, everything, everything, twice, []]
