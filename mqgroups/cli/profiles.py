@@ -134,5 +134,4 @@ class ConnectionOption(click.Option):
         try:
             return super().process_value(ctx, value)
         except click.MissingParameter as error:
-            error.message = f"Or name a profile of {config_file()} with --profile."
-            raise
+            raise click.MissingParameter(f"Or name a profile of {config_file()} with --profile.", ctx, self) from error
