@@ -58,7 +58,8 @@ class Report:
             if isinstance(each, str):
                 click.echo(wrapped(each) if wrap else each)
             else:
-                console().print(each)
+                shown = console()
+                shown.print(each, soft_wrap=not shown.is_terminal)
 
     def note(self, sentence: str) -> None:
         """Print a remark to standard error, and add it to the JSON document."""

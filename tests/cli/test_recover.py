@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -153,6 +154,14 @@ def test_a_status_queue_that_must_exist_and_does_not_ends_7(owner, recover, chec
     assert recover("--must-exist", *check).exit_code == MAY_START
     assert recover("--must-exist", "--role", "put", *check).exit_code == MAY_START
     assert recover("--must-exist", "--role", "get", *check).exit_code == MISSING
+
+
+def test_at_a_terminal_sentences_are_broken_at_blanks(recover):
+    # rich takes this for a terminal, as it does in a pseudo-terminal.
+    narrow = click.unstyle(recover("--check", FORCE_COLOR="1", COLUMNS="60").stdout)
+    wide = recover("--check").stdout
+    assert max(map(len, narrow.splitlines())) <= 60 < max(map(len, wide.splitlines()))
+    assert narrow.split() == wide.split()
 
 
 @statuses
