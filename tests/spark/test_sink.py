@@ -125,7 +125,9 @@ def test_a_program_can_ask_whether_a_write_was_completed(spark, target):
         mqgroups.spark.is_written(target.options)
 
 
-@pytest.mark.xfail(reason="pyspark 4.3.0 was seen to compute all rows, and why is not known yet; nothing is put twice")
+@pytest.mark.xfail(
+    strict=False, reason="pyspark 4.3.0 was seen to compute all rows, and why is not known yet; nothing is put twice"
+)
 def test_a_job_that_is_run_again_does_not_take_its_rows(spark, target):
     job = {"txnAppId": target.sink, "txnVersion": "3"}
     write(spark.createDataFrame(rows("A"), SCHEMA).coalesce(1), target, **job)
