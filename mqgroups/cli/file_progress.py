@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from mqgroups.cli.console import console, say
+from mqgroups.cli.console import say
 from mqgroups.cli.progress_line import ProgressLine
 from mqgroups.cli.table import Listing, Output
 from mqgroups.cli.words import size
-from mqgroups.progress import printable
+from mqgroups.progress import Bars, printable
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import ProgressColumn, TaskID
 
 _VALUES: Listing[dict[str, Any]] = Listing((), lambda values: values)
 # Drawing each line of a file would cost more than sending it.
 _DRAW_S = 0.1
-# The characters of the columns with numbers and of the shortest bar, and the least that a name has.
-_NUMBERS, _LEAST = 52, 16
 
 
 class FileLines:
@@ -48,40 +45,18 @@ class FileLines:
             say(f"{file}: {said}" if said else file)
 
 
-class FileProgress:
+class FileProgress(Bars):
     """One line, in a ``with`` statement, for the file in hand; nothing is left of it at a terminal."""
 
+    _numbers: ClassVar[int] = 52
+    _is_transient: ClassVar[bool] = True
+
     def __init__(self) -> None:
+        super().__init__()
         self._line = ProgressLine()
-        self._bars: Progress | None = None
         self._task: TaskID | None = None
         self._shown: tuple[str, Path] | None = None
         self._next_s = 0.0
-
-    def __enter__(self) -> FileProgress:
-        if sys.stderr.isatty():
-            from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-            self._bars = Progress(
-                TextColumn("{task.description}", markup=False),
-                BarColumn(bar_width=None),
-                DownloadColumn(),
-                TransferSpeedColumn(),
-                console=console(err=True),
-                expand=True,
-                transient=True,
-                # What the command prints goes above the bar, but stays where it was sent if that is no terminal.
-                redirect_stdout=sys.stdout.isatty(),
-            )
-            self._bars.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        bars, self._bars = self._bars, None
-        if bars is not None:
-            bars.stop()
 
     def __call__(self, doing: str, path: Path, done: int, total: int | None) -> None:
         """Show how many bytes of a file are done; ``total`` is ``None`` if its length is not known."""
@@ -93,12 +68,15 @@ class FileProgress:
             of = "" if total is None else f" of {size(total)}"
             self._line.say(f"{doing} {printable(path.name)}: {size(done)}{of}")
             return
-        most = max(_LEAST, self._bars.console.width - _NUMBERS)
-        text = f"{doing} {printable(path.name)}"
-        text = text if len(text) <= most else f"{text[: most - 1]}…"
         if changed:
             if self._task is not None:
                 self._bars.remove_task(self._task)
+            text = self._fitting(self._bars, f"{doing} {printable(path.name)}")
             self._task = self._bars.add_task(text, total=total)
         if self._task is not None:
             self._bars.update(self._task, completed=done)
+
+    def _columns(self) -> Sequence[ProgressColumn]:
+        from rich.progress import BarColumn, DownloadColumn, TransferSpeedColumn
+
+        return [BarColumn(bar_width=None), DownloadColumn(), TransferSpeedColumn()]

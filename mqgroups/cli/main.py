@@ -74,11 +74,11 @@ class _Main(click.Group):
     It imports the module of a command when that command is asked for. All of them together take twice as long as one.
     """
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """As ``Group``."""
         return list(_MODULES)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's signature)
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         """As ``Group``."""
         if cmd_name not in _MODULES:
             return None

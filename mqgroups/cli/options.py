@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -28,15 +29,19 @@ def host_and_port(value: str) -> tuple[str, int]:
     return host, int(port)
 
 
-_OUTPUT = click.option(
-    "--output",
-    "-o",
-    "output",
-    type=click.Choice(["table", "wide", "json", "csv"]),
-    default="table",
-    show_default=True,
-    help="A table that fits the terminal, a table with everything, JSON, or CSV.",
-)
+def _output(help_: str) -> Callable[[Command], Command]:
+    return click.option(
+        "--output",
+        "-o",
+        "output",
+        type=click.Choice(["table", "wide", "json", "csv"]),
+        default="table",
+        show_default=True,
+        help=help_,
+    )
+
+
+_OUTPUT = _output("A table that fits the terminal, a table with everything, JSON, or CSV.")
 _JSON = click.option("--json", "output", flag_value="json", help="The same as --output json.")
 
 
@@ -47,15 +52,7 @@ json_lines_option = click.option(
 
 
 # For commands that print a line for each file, as it is done.
-file_lines_option = click.option(
-    "--output",
-    "-o",
-    "output",
-    type=click.Choice(["table", "wide", "json", "csv"]),
-    default="table",
-    show_default=True,
-    help="A line for each file: text, text with the length, JSON, or CSV.",
-)
+file_lines_option = _output("A line for each file: text, text with the length, JSON, or CSV.")
 
 
 def output_option(command: Command) -> Command:

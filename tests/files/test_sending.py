@@ -437,7 +437,10 @@ def test_each_file_is_a_line_of_json_or_csv(owner, commands, source, target):
 
 def test_how_far_a_file_is_is_told_while_it_is_checked_sent_and_received(owner, source, target):
     told = []
-    on_bytes = lambda doing, path, done, total: told.append((doing, path.name, done, total))  # noqa: E731 - one line
+
+    def on_bytes(doing, path, done, total):
+        told.append((doing, path.name, done, total))
+
     with owner.producer() as producer:
         FileSender(producer, records=Records.of("bytes:8"), on_bytes=on_bytes).send(source / "b.bin")
     sent = [("sending", "b.bin", done, 20) for done in (8, 16, 20)]

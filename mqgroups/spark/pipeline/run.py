@@ -85,8 +85,7 @@ def session(
     found: SparkSession = builder.getOrCreate()
     context = found.sparkContext
     if context.master.startswith("local") and _SHUFFLE not in given and not context.getConf().contains(_SHUFFLE):
-        # Spark's own default is 200 tasks, and as many files, for each shuffled result that is kept. A cluster's cores are not
-        # known yet, because executors register later.
+        # Spark's own default is 200 partitions. A cluster's cores are not known yet, because executors register later.
         found.conf.set(_SHUFFLE, context.defaultParallelism)
     register(found)
     return found
