@@ -82,7 +82,7 @@ class FileReceiver:
                     return
                 with self._sink.file(group) as file:
                     about = Description.of_group(group.properties)
-                    path = Path(about.name or group.group_id.hex())
+                    path = _known_as(about, group)
                     for message in group:
                         for data in message.chunks():
                             file.write(data)
@@ -111,8 +111,7 @@ class FileReceiver:
 
     def _check(self, group: IncomingGroup, path: Path) -> str:
         about = Description.of_group(group.properties)
-        # The operator knows the file by its own name, not by its hidden one.
-        name = Path(about.name or group.group_id.hex())
+        name = _known_as(about, group)
         reason = about.wrong(path, lambda doing, _, done, total: self._on_bytes(doing, name, done, total))
         if not reason:
             about.set_time(path)
@@ -124,3 +123,8 @@ class FileReceiver:
 
 def _name_of(group: IncomingGroup) -> str:
     return Description.of_group(group.properties).name
+
+
+def _known_as(about: Description, group: IncomingGroup) -> Path:
+    """Return what the operator knows a file by: its own name, not its hidden one."""
+    return Path(about.name or group.group_id.hex())
