@@ -20,6 +20,7 @@ from mqgroups.embedded import EmbeddedCluster, EmbeddedQueueManager
 from mqgroups.embedded.channels.settings import ChannelSettings
 from mqgroups.embedded.serve.cluster_file import ClusterFile, QueueManagerEntry
 from tests.bench.costs import Spent
+from tests.bench.site import processor_s
 
 INSTANCES = (1, 2, 4)
 GATEWAY = "QM0"
@@ -47,7 +48,7 @@ class Bench:
         """Put to the queue with so many instances by ``work``, which returns the processor time of who did it, and wait until all
         has arrived."""
         batches = self._batches()
-        gateway, hosts, began = _processor_s(self.gateway), self._hosts_s(), time.perf_counter()
+        gateway, hosts, began = processor_s(self.gateway), self._hosts_s(), time.perf_counter()
         client = work()
         put = time.perf_counter()
         # A channel sends persistent messages in the order of arrival: when the last one is there all are.
@@ -56,7 +57,7 @@ class Bench:
         for host in self._hosts[:instances]:
             host.here.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_WAIT, WaitInterval=_PATIENCE_MS))
         arrived = time.perf_counter()
-        gateway, hosts = _processor_s(self.gateway) - gateway, self._hosts_s() - hosts
+        gateway, hosts = processor_s(self.gateway) - gateway, self._hosts_s() - hosts
         return Spent(put - began, arrived - began, client, gateway, hosts, self._batches() - batches)
 
     def take_off(self, instances: int, messages: int) -> list[int]:
@@ -75,7 +76,7 @@ class Bench:
         return sum(channel["batches"] for channel in self.gateway.control.channels())
 
     def _hosts_s(self) -> float:
-        return sum(_processor_s(host.embedded) for host in self._hosts)
+        return sum(processor_s(host.embedded) for host in self._hosts)
 
 
 class _Host:
@@ -140,8 +141,3 @@ def _clear(q_mgr: Any, name: str) -> None:
     commands = pymqi.PCFExecute(q_mgr)
     commands.MQCMD_CLEAR_Q({CMQC.MQCA_Q_NAME: name.encode()})
     commands.disconnect()
-
-
-def _processor_s(embedded: EmbeddedQueueManager) -> float:
-    # Linux's clock of another process, as clock_getcpuclockid(3) gives it: nanoseconds, where /proc counts hundredths.
-    return time.clock_gettime((~embedded.pid << 3) | 2)

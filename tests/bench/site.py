@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,3 +42,10 @@ def on_one_core(qmgr: EmbeddedQueueManager) -> Iterator[None]:
         os.sched_setaffinity(pid, {min(cores)})
     yield
     os.sched_setaffinity(0, cores)
+
+
+def processor_s(qmgr: EmbeddedQueueManager) -> float:
+    """Return the processor time that a queue manager has needed, in seconds."""
+    # Linux's clock of another process, as clock_getcpuclockid(3) makes it of a process identifier: nanoseconds, where /proc
+    # counts hundredths of a second.
+    return time.clock_gettime((~qmgr.pid << 3) | 2)

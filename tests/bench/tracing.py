@@ -33,6 +33,7 @@ from mqgroups.status import owner as owners
 from mqgroups.telemetry import metrics, owner
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.context import NONE, TraceContext
+from tests.bench.site import processor_s
 
 NOTHING, OFF, UNIT_OF_WORK, MESSAGE = "no tracing code", "off", "unit of work", "message"
 NO_SDK = "message, spans of nothing"
@@ -89,11 +90,6 @@ def _as(name: str, tracer: trace.Tracer, instruments: metrics.Instruments) -> It
         yield
 
 
-def _processor_s(server: int) -> float:
-    # Linux: the clock of another process's processor time, as clock_getcpuclockid makes it of a process identifier.
-    return time.process_time() + time.clock_gettime((~server << 3) | 2)
-
-
 def sdk_span_us(spans: int = 2_000, rounds: int = 11) -> float:
     """Return the median of what the SDK takes to make and end a span with as many attributes as a message's has."""
     provider = TracerProvider(shutdown_on_exit=False)
@@ -141,9 +137,9 @@ def measure(qmgr: EmbeddedQueueManager, messages: int, every: int, rounds: Itera
                         # What the one before left to export and to collect is not this one's.
                         tracers.force_flush()
                         gc.collect()
-                        began = time.perf_counter(), _processor_s(qmgr.pid)
+                        began = time.perf_counter(), time.process_time() + processor_s(qmgr)
                         work()
-                        ended = time.perf_counter(), _processor_s(qmgr.pid)
+                        ended = time.perf_counter(), time.process_time() + processor_s(qmgr)
                     if number:  # the first round warms up
                         times[way][name].append((ended[0] - began[0], ended[1] - began[1]))
                 loop.close()
