@@ -206,8 +206,8 @@ class _Watcher:
     def _look(self, q_mgr: QueueManager, seen: _Seen) -> None:
         before = self._before
         newer_than = before.newest if before else ""
-        owners = find_owners(q_mgr, status_queues=self._status_queues, queue=self._queue)
         with browse_groups([q_mgr], self._queue, newer_than=newer_than) as found:
+            owners = find_owners(q_mgr, status_queues=self._status_queues, queue=self._queue)
             new_groups = 0
 
             def wanted(row: ListedGroup) -> bool:

@@ -13,6 +13,9 @@ applies is the state:
     being got       its first message is gone
     being put       its last message is not there yet
 
+Browsing takes time, and units of work hide messages. So a group that seems to have no beginning, or a gap, may be one that is
+being got: ``operate/second_look.py`` finds that out.
+
 "Nothing has happened" compares put times: those of the group's messages, and those of its owners' records, which are put with
 each commit. PutDate and PutTime are UTC by the queue manager's clock (IBM MQ, topics PutDate and PutTime of MQMD), and are
 compared as they are: 16 digits.

@@ -4,14 +4,16 @@ One handle browses in physical order, without message data, from the first messa
 in a ``GroupStore``. The status records say who puts and gets a group (``owners.py``). Whether a group is complete follows from
 its messages; the queue manager is not asked for each group, because that would take a search of the queue each time.
 
-Messages in uncommitted units of work cannot be browsed; the command server is asked how many there are.
+Messages in uncommitted units of work cannot be browsed; the command server is asked how many there are. A group that lacks
+messages is looked at again, if a consumer may be getting it (``second_look.py``).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 from mqgroups.config import checked_queue_name
@@ -24,9 +26,12 @@ from mqgroups.errors import ConnectionBroken, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.browse import browsed_messages, hidden_messages
 from mqgroups.operate.group_store import GroupStore, SortKey
+from mqgroups.operate.second_look import SecondLook
 
 # How often progress is reported, in messages.
 _STEP = 1000
+# What a group seems to be whose consumer is at work while the queue is browsed.
+_MAY_BE_BEING_GOT = (GroupState.NO_BEGINNING, GroupState.GAP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,11 @@ class BrowsedInstance:
     hidden: int | None = None
     unseen: list[str] = field(default_factory=list)
 
+    @property
+    def may_be_read(self) -> bool:
+        """Whether programs may be getting messages: one has it open for that, or a unit of work is open, or neither is known."""
+        return self.open_input != 0 or bool(self.hidden)
+
 
 OnProgress = Callable[[BrowsedInstance], None]
 
@@ -90,8 +100,11 @@ class GroupList:
         data_bytes: the length of the data of all messages in groups.
     """
 
-    def __init__(self, store: GroupStore, instances: Sequence[BrowsedInstance]) -> None:
+    def __init__(
+        self, store: GroupStore, instances: Sequence[BrowsedInstance], connections: Sequence[Connection]
+    ) -> None:
         self._store = store
+        self._connections = connections
         self._owners: Mapping[bytes, tuple[GroupOwner, ...]] = {}
         self.instances = tuple(instances)
         self.counts: Counter[GroupState] = Counter()
@@ -106,11 +119,16 @@ class GroupList:
     ) -> None:
         """Judge all groups, and choose those to list.
 
+        Read the owners after browsing: records from before it may name groups that are gone.
+
         Args:
             owners: the owners whose records name a group, by GroupId (``owners_of_groups``).
             quiet_since: a group in which nothing has happened since this time is stalled; 16 digits, UTC.
             wanted: whether to list a group.
             say: called now and then with a text on how far it is.
+
+        Raises:
+            MQIError: a call failed.
         """
         self._owners = owners
         self.counts.clear()
@@ -123,11 +141,19 @@ class GroupList:
             if done % _STEP == 0:
                 say(f"{done:,} of {self._store.groups:,} groups looked at")
             verdict = judged(group, owners.get(group.group_id, ()), quiet_since)
+            look = looks[at]
+            if verdict.state in _MAY_BE_BEING_GOT and look is not None and look.may_be_being_got(group):
+                verdict = replace(verdict, state=GroupState.BEING_GOT)
             self.counts[verdict.state] += 1
             self.data_bytes += group.data_bytes
             return verdict if wanted(self._listed(at, group, verdict)) else None
 
-        self._store.judge(judge)
+        with ExitStack() as stack:
+            looks = [
+                stack.enter_context(SecondLook(connection, each.queue, each.hidden)) if each.may_be_read else None
+                for connection, each in zip(self._connections, self.instances, strict=True)
+            ]
+            self._store.judge(judge)
 
     @property
     def listed(self) -> int:
@@ -192,7 +218,7 @@ def browse_groups(
     except BaseException:
         store.close()
         raise
-    return GroupList(store, instances)
+    return GroupList(store, instances, [connection_of(q_mgr) for q_mgr in q_mgrs])
 
 
 def _browse(

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from mqgroups import errors
 from mqgroups.core.group_state import GroupState, judged
 from mqgroups.core.inspection import Browsed
+from mqgroups.mqi import constants as mq
 from mqgroups.operate.group_messages import messages_of_group
 from mqgroups.operate.group_store import GroupStore
 from mqgroups.operate.groups import browse_groups
 from tests.core.test_inspection import LAST, MIG, inspected
-from tests.operate.lost_records import A, put
+from tests.fix_mqi import OK
+from tests.operate.lost_records import A, B, put
 
 QUIET = "2026010112000000"
 
@@ -107,3 +109,35 @@ def test_a_name_or_an_identifier_that_is_not_valid_is_refused(owner):
         next(messages_of_group(owner.qmgr, owner.queue, b"short"))
     with pytest.raises(errors.QueueMissing):
         browse_groups([owner.qmgr], "NO.SUCH.QUEUE")
+
+
+def states(owner, meanwhile):
+    """Browse, let something happen, and return the states of the groups by GroupId."""
+    with browse_groups([owner.qmgr], owner.queue) as found:
+        meanwhile()
+        found.judge({}, "0")
+        return {each.group.group_id: each.state for each in found.groups()}
+
+
+def test_a_group_that_is_got_while_the_queue_is_browsed_lacks_nothing(owner):
+    put(owner, A, 3, 4)
+    put(owner, B, 1, 2, 9)
+    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+    lacking = {A: GroupState.NO_BEGINNING, B: GroupState.GAP}
+    assert states(owner, lambda: None) == lacking
+    # The first message of A, then that of B.
+    assert states(owner, handle.get) == {**lacking, A: GroupState.BEING_GOT}
+    handle.all()
+    put(owner, B, 1, 2, 9)
+    assert states(owner, handle.get) == {B: GroupState.BEING_GOT}
+    handle.close()
+
+
+def test_a_group_whose_beginning_a_unit_of_work_may_hide_is_being_got(owner):
+    put(owner, A, 1, 2, 3)
+    put(owner, B, 4, 5)
+    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+    assert handle.get(mq.MQGMO_SYNCPOINT).code == OK
+    assert states(owner, lambda: None) == {A: GroupState.BEING_GOT, B: GroupState.NO_BEGINNING}
+    owner.eye.back_out()
+    handle.close()
