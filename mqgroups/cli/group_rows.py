@@ -10,7 +10,7 @@ from mqgroups.cli.table import Column, Listing
 from mqgroups.cli.words import age, age_s, size, timestamp
 from mqgroups.core.cluster import GroupPart, GroupSplit
 from mqgroups.core.group_state import GroupState
-from mqgroups.core.inspection import Browsed, GroupInspection, Place
+from mqgroups.core.inspection import Browsed, GroupInspection, Place, Run
 from mqgroups.core.model import MsgFlag, Persistence, Role
 from mqgroups.operate.group_messages import FoundGroupMessage
 from mqgroups.operate.groups import ListedGroup
@@ -78,8 +78,13 @@ def _owner(row: ListedGroup, role: Role) -> str:
 def missing(group: GroupInspection) -> str:
     """Return the messages that are missing between others."""
     gaps = group.gaps
-    shown = ", ".join(f"{_place(gap.first)} to {_before(gap.end)}" for gap in gaps[:3])
+    shown = ", ".join(_from_to(gap) for gap in gaps[:3])
     return shown + (f" and {len(gaps) - 3:,} more" if len(gaps) > 3 else "")
+
+
+def _from_to(run: Run) -> str:
+    first, last = _place(run.first), _before(run.end)
+    return first if first == last else f"{first} to {last}"
 
 
 def _persistence(group: GroupInspection) -> str:
@@ -177,7 +182,7 @@ SPLITS: Listing[GroupSplit] = Listing((), split_values)
 
 
 def _runs(group: GroupInspection) -> str:
-    shown = ", ".join(f"{_place(run.first)} to {_before(run.end)}" for run in group.runs[:3])
+    shown = ", ".join(_from_to(run) for run in group.runs[:3])
     return shown + (f" and {len(group.runs) - 3:,} more" if len(group.runs) > 3 else "")
 
 
@@ -186,7 +191,7 @@ def _together(split: GroupSplit) -> str:
         return "whole"
     if split.overlapping:
         return "twice the same"
-    gaps = ", ".join(f"{_place(gap.first)} to {_before(gap.end)}" for gap in split.gaps[:3])
+    gaps = ", ".join(_from_to(gap) for gap in split.gaps[:3])
     return f"missing {gaps}" if gaps else "no beginning or no end"
 
 

@@ -56,7 +56,7 @@ def test_each_group_is_shown_with_its_state_and_what_is_missing(owner, groups):
     assert (result.exit_code, result.stderr) == (DONE, "")
     lines = rows(result.stdout)
     assert lines[1].startswith(f"{whole.hex()[-12:]} complete 2 6 B 1 2 ")
-    assert lines[2].startswith(f"{A.hex()[-12:]} gap 2 2 B 4 6 5 to 5 ")
+    assert lines[2].startswith(f"{A.hex()[-12:]} gap 2 2 B 4 6 5 ")
     assert lines[3] == "2 groups: 1 complete, 1 gap; 8 B"
     assert lines[4].endswith(
         "5 messages, 1 in no group; open handles: 0 for input, 0 for output; hidden by units of work: 0 messages"
