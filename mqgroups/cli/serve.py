@@ -219,7 +219,7 @@ def _run_cluster(
             clusters.serve_one(described, q_mgr_name, directory, mqsc, users, readings)
 
 
-@click.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.command("exec", context_settings={"allow_interspersed_args": False})
 @_queue_manager_options
 @click.option(
     "--data", type=DIRECTORY, help="The directory to keep messages in. Default: a temporary one, removed afterwards."

@@ -75,6 +75,12 @@ def test_a_reading_that_there_is_not_is_refused_with_those_there_are(command, gi
     assert result.exit_code == (1 if verb == "run" else ExitCode.NOT_STARTED)
 
 
+def test_an_option_that_exec_does_not_have_is_named_and_those_of_the_program_are_its_own():
+    result = invoke("embedded", "exec", "--queue", "ORDERS", "--", "true")
+    assert (result.exit_code, "No such option '--queue'" in result.stderr) == (ExitCode.USAGE, True)
+    assert invoke("embedded", "exec", "sh", "-c", "exit 3", "--queue").exit_code == 3
+
+
 def test_credentials_are_required_of_users_that_there_are():
     result = invoke("embedded", "run", "--require-credentials")
     assert result.exit_code == 2
