@@ -58,7 +58,7 @@ class Description:
         """Read a file to its end; raises OSError."""
         with path.open("rb") as file:
             about = os.fstat(file.fileno())
-            return cls(path.name, about.st_size, about.st_mtime_ns // 1_000_000, digest(path, on_bytes))
+            return cls(sent_name(path), about.st_size, about.st_mtime_ns // 1_000_000, digest(path, on_bytes))
 
     @classmethod
     def of_group(cls, properties: Properties) -> Description:
@@ -105,6 +105,11 @@ class Description:
         """Give a file the modification time described."""
         if self.modified_ms is not None:
             os.utime(path, ns=(self.modified_ms * 1_000_000,) * 2)
+
+
+def sent_name(path: Path) -> str:
+    """Return the name that a file is sent under: its own, or where that is not UTF-8 one with U+FFFD for each wrong byte."""
+    return os.fsencode(path.name).decode(errors="replace")
 
 
 def digest(path: Path, on_bytes: OnBytes = unseen) -> str:

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import ConfigurationError, GroupUsage
-from mqgroups.files.description import Description, OnBytes, failure_properties, unseen
+from mqgroups.files.description import Description, OnBytes, failure_properties, sent_name, unseen
 from mqgroups.files.sink import make_durable
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.producer import GroupProducer
@@ -120,7 +120,7 @@ class FileSender:
         if interrupted is None:
             return there
         for path in there:
-            if path.name == interrupted.name and Description.of_file(path, self._on_bytes) == interrupted:
+            if sent_name(path) == interrupted.name and Description.of_file(path, self._on_bytes) == interrupted:
                 return [path, *(other for other in there if other != path)]
         raise GroupUsage(
             f"sending {interrupted.name or 'a group without a name'} was interrupted, and it is not among the files, or has "

@@ -412,6 +412,23 @@ def commands(owner):
     return run
 
 
+def test_a_file_whose_name_is_not_utf_8_arrives_under_a_name_that_is(owner, commands, source, target):
+    path = Path(os.fsdecode(bytes(source) + b"/caf\xe9.txt"))
+    path.write_bytes(b"0123456789")
+
+    def died(_doing, _path, done, _total):
+        if done == 8:
+            raise Died
+
+    with contextlib.suppress(Died), owner.producer() as producer:
+        FileSender(producer, records=Records.of("bytes:1"), on_bytes=died).send(path)
+    for result in ("sent", "was sent before"):
+        done = commands("send", path, "--records", "bytes:1")
+        assert (done.exit_code, done.output) == (0, f"{source}/caf?.txt: {result}\n")
+    commands("receive", "--into", target, "--wait", "0")
+    assert in_place(target) == {"caf\N{REPLACEMENT CHARACTER}.txt": b"0123456789"}
+
+
 def test_the_commands_send_and_receive(owner, commands, source, target):
     done = commands("send", *sorted_files(source), "--records", "lines")
     assert (done.exit_code, done.output) == (0, "".join(f"{path}: sent\n" for path in sorted_files(source)))
