@@ -80,6 +80,15 @@ def wrapped(text: str, *, err: bool = False) -> str:
     return "\n".join("\n".join(each) for each in lines)
 
 
+def in_words(error: OSError) -> str:
+    """Return what is wrong with which file, without a number."""
+    return (
+        f"{error.filename}: {error.strerror}"
+        if error.filename is not None and error.strerror
+        else error.strerror or str(error)
+    )
+
+
 def log(verbose: bool) -> None:
     """Log to standard error from level WARNING, or with ``verbose`` from INFO."""
     from rich.logging import RichHandler
@@ -110,7 +119,7 @@ def one_message(code: int | None = None, *, about: str = "", with_cause: bool = 
             raise
         complain(f"this command needs {missing}: pip install 'mqgroups[cli,{extra}]'")
     except OSError as error:
-        complain(f"{about}{error}")
+        complain(f"{about}{in_words(error)}")
     except Exception as error:
         if not type(error).__module__.startswith("mqgroups."):
             raise

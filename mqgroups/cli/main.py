@@ -44,7 +44,7 @@ from typing import Any
 
 import click
 
-from mqgroups.cli.console import complain
+from mqgroups.cli.console import complain, in_words
 from mqgroups.cli.exit_codes import ExitCode
 
 # Each command, and the module that has it under the module's own name.
@@ -97,7 +97,7 @@ class _Main(click.Group):
             # The reader of the output has ended, such as head; click ends quietly.
             raise
         except OSError as error:
-            complain(str(error))
+            complain(in_words(error))
             sys.exit(ExitCode.FAILED)
 
 

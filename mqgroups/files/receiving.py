@@ -57,6 +57,7 @@ class FileReceiver:
             GroupUsage, OSError, MQGroupsError: see ``FileSink`` and ``group_consumer``.
         """
         self.consumer = open_consumer(on_abandon=self._abandoned)
+        self._folder = folder
         self._keep_waiting = keep_waiting
         self._on_bytes = on_bytes
         try:
@@ -70,9 +71,17 @@ class FileReceiver:
 
         Raises:
             GroupStalled: the rest of a group does not come, and ``keep_waiting`` is not set.
-            OSError: a file cannot be written.
+            OSError: a file cannot be written; it names the file or the folder.
             MQGroupsError: as ``GroupConsumer``. The next start goes on.
         """
+        try:
+            yield from self._received()
+        except OSError as error:
+            # What fails when data is written names no file.
+            error.filename = error.filename or str(self._folder)
+            raise
+
+    def _received(self) -> Iterator[Received]:
         yield from self._in_place()
         groups = iter(self.consumer)
         while True:

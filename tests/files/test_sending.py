@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+from errno import ENOSPC
 from functools import partial
 from pathlib import Path
 
@@ -475,6 +476,23 @@ def test_receive_says_by_its_exit_code_that_a_file_is_in_quarantine(owner, comma
     done = commands("receive", "--into", target, "--wait", "0")
     assert done.exit_code == ExitCode.WARNING
     assert "the file has 2 bytes, and 3 were sent" in done.output
+
+
+def test_a_full_disk_is_one_sentence_that_names_the_folder_and_the_same_command_goes_on(
+    owner, commands, source, target, monkeypatch
+):
+    send(owner, sorted_files(source))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(ENOSPC, "No space left on device")))
+        full = commands("receive", "--into", target, "--wait", "0")
+    assert (full.exit_code, full.stderr) == (ExitCode.FAILED, f"mqgroups: {target}: No space left on device\n")
+    assert commands("receive", "--into", target, "--wait", "0").exit_code == ExitCode.DONE
+    assert in_place(target) == FILES
+
+
+def test_a_file_that_is_missing_is_named(commands, source):
+    done = commands("send", source / "gone")
+    assert (done.exit_code, done.stderr) == (ExitCode.FAILED, f"mqgroups: {source / 'gone'}: there is no such file\n")
 
 
 def test_a_reason_cannot_control_the_terminal(owner, commands, target):
