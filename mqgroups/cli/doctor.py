@@ -21,6 +21,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.core.findings import Finding, Severity, connect_finding, ok
 from mqgroups.core.group_state import GroupState
 from mqgroups.core.model import Role
+from mqgroups.core.mqsc_text import broken
 from mqgroups.errors import BindingMissing, CommandRefused, ConnectionBroken, MQIError
 from mqgroups.operate.doctor import examine
 from mqgroups.operate.machine import machine_findings
@@ -31,6 +32,7 @@ from mqgroups.queue_manager import QueueManager
 _STYLES = {Severity.OK: "green", Severity.UNSEEN: "cyan", Severity.WARNING: "yellow", Severity.ERROR: "red"}
 _WIDEST = 110
 _LABEL = max(len(each.value) for each in Severity)
+_MQSC = ("ALTER ", "DEFINE ", "SET ", "START ")
 # What is found, and why it matters.
 _WRONG = {
     GroupState.DOUBLED: ("with messages twice", "a consumer gets messages twice, or stops at them"),
@@ -179,11 +181,22 @@ def _groups(q_mgr: QueueManager, queue: str) -> Iterator[Finding]:
     for state, (what, why) in _WRONG.items():
         if counts[state]:
             only = state.value.replace(" ", "-")
-            remedy = f"mqgroups groups --queue {queue} --only {only}; mqgroups salvage move"
+            shown = f"mqgroups groups --queue {queue} --only {only} --output wide"
+            mended = "rebuild --role get --name NAME" if state is GroupState.NO_BEGINNING else "move --group GROUPID"
+            remedy = f"{shown}\nmqgroups salvage {mended} --queue {queue}"
             said = f"{number(counts[state], 'group')} {what}"
             yield Finding(f"groups on {queue}", Severity.ERROR, said, why, remedy)
     left = sum(counts.values()) - sum(counts[state] for state in _WRONG)
     yield ok(f"groups on {queue}", f"{number(left, 'group')} in order or at work")
+
+
+def _lines(text: str, width: int) -> list[str]:
+    """Break a text. A command can still be copied: MQSC is continued by ``+``, a command of the shell by a backslash."""
+    if text.startswith(_MQSC):
+        return broken(text, width)
+    continued = " \\" if text.startswith("mqgroups ") else ""
+    lines = textwrap.wrap(text, width - len(continued), break_long_words=False, break_on_hyphens=False)
+    return [f"{line}{continued}" for line in lines[:-1]] + lines[-1:]
 
 
 class ShownFindings:
@@ -215,9 +228,10 @@ class ShownFindings:
         said = textwrap.wrap(f"{finding.subject}: {finding.found}", max(20, width - 11), break_on_hyphens=False)
         self._console.print_line([(severity.value.ljust(_LABEL), _STYLES[severity]), (said[0], "")])
         lines = [("", each) for each in said[1:]]
-        for label, text in (("why: ", finding.why), *(("do:  ", each) for each in (*finding.mqsc, finding.remedy))):
-            wrapped = textwrap.wrap(text, max(20, width - 16), break_on_hyphens=False)
-            lines += [(label if count == 0 else " " * len(label), line) for count, line in enumerate(wrapped)]
+        remedies = (*finding.mqsc, *finding.remedy.splitlines())
+        for label, text in (("why: ", finding.why), *(("do:  ", each) for each in remedies)):
+            found = _lines(text, max(20, width - _LABEL - 2 - len(label)))
+            lines += [(label if count == 0 else " " * len(label), line) for count, line in enumerate(found)]
         for label, line in lines:
             self._report.print(" " * (_LABEL + 2) + label + line, wrap=False)
 
@@ -229,8 +243,7 @@ class ShownFindings:
         )
         for line in textwrap.wrap(said, 100, break_on_hyphens=False):
             self._report.print(f"* {line}", wrap=False)
-        if finding.remedy:
-            self._report.print(f"* do: {finding.remedy}", wrap=False)
+        self._report.print(*(f"* do: {line}" for line in finding.remedy.splitlines()), wrap=False)
         self._report.print(*finding.mqsc, wrap=False)
 
     def apply(self, q_mgr: QueueManager) -> None:

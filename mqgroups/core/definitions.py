@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import wrap
 
 from mqgroups.core.findings import Finding, Severity, ok
-from mqgroups.core.mqsc_text import MQSCCommand, attributes, commands
+from mqgroups.core.mqsc_text import MQSCCommand, attributes, broken, commands
 
 # The names in the templates.
 _QUEUE, _TARGET, _BACKOUT, _NAME = "ORDERS", "INVOICES", "ORDERS.BACKOUT", "ORDERS.LOADER"
@@ -18,6 +19,7 @@ _STATUS_MODEL = "MQGROUPS.STATUS.MODEL"
 _SPARK_MODELS = ("MQGROUPS.SHARED.STATUS.MODEL", "MQGROUPS.CLAIM.MODEL")
 # Commands that let a role ask the command server are comments in the template.
 _ASK = "*ask "
+_WIDTH = 80
 # They say how a definition is made, and not what it is.
 _NOT_COMPARED = frozenset({"DESCR"})
 _NO_ATTRIBUTES = frozenset({"DEFINE", "REPLACE", "NOREPLACE", "SET", "AUTHREC"})
@@ -104,13 +106,13 @@ def _renamed_profile(line: str, names: Names) -> str:
 
 
 def as_text(found: Sequence[MQSCCommand]) -> Iterator[str]:
-    """Yield the lines of an MQSC file."""
+    """Yield the lines of an MQSC file, which fit a narrow terminal."""
     for number, command in enumerate(found):
         if command.comments:
             if number:
                 yield ""
-            yield from (f"* {line}" for line in command.comments)
-        yield command.text
+            yield from (f"* {line}" for line in wrap(" ".join(command.comments), _WIDTH - len("* ")))
+        yield from broken(command.text, _WIDTH, indent="       ")
 
 
 def display_command(command: MQSCCommand) -> str:

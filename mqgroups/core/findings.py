@@ -37,8 +37,9 @@ class Finding:
         severity: how bad it is.
         found: what was found.
         why: why it matters; empty if it is in order.
-        remedy: the command, or what else to do; empty if nothing is to be done.
-        mqsc: the MQSC commands that mend it; empty if none does.
+        remedy: what to do: a sentence, or a line for each command, in which the reader may have to replace ``...`` or a word in
+            capitals; empty if nothing is to be done.
+        mqsc: the MQSC commands that mend it as they are; empty if none does.
     """
 
     subject: str
@@ -187,7 +188,7 @@ def _backout(subject: str, alter: str, facts: Facts) -> Iterator[Finding]:
         yield Finding(about, Severity.WARNING, "BOTHRESH(0)", why, mqsc=(f"{alter} BOTHRESH(3)",))
     elif not target:
         why = 'poison="skip" and poison="quarantine" have nowhere to move messages to'
-        remedy = f"{alter} BOQNAME('...') with a queue of yours"
+        remedy = f"{alter} BOQNAME('...')"
         yield Finding(about, Severity.WARNING, f"BOTHRESH({threshold}) without BOQNAME", why, remedy)
     else:
         yield ok(about, f"BOTHRESH({threshold}) BOQNAME({target})")
@@ -227,7 +228,7 @@ def q_mgr_findings(name: str, facts: Facts) -> Iterator[Finding]:
                 Severity.WARNING,
                 "no dead-letter queue",
                 "in a cluster, one message that cannot be delivered stops its channel, and all groups behind it",
-                "ALTER QMGR DEADQ('...') with a queue of yours",
+                "ALTER QMGR DEADQ('...')",
             ),
             f"DEADQ({facts['DEADQ']})",
         )

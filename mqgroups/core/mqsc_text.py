@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 # A value is in quotes, in which a quote is doubled, or it ends with its parenthesis; it may have parentheses itself.
 _ATTRIBUTE = re.compile(r"\b([A-Z][A-Z0-9]*)\(\s*('(?:[^']|'')*'|(?:[^()]|\([^()]*\))*?)\s*\)")
+_TOKEN = re.compile(rf"{_ATTRIBUTE.pattern}|\S+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,22 @@ class MQSCCommand:
 def attributes(text: str) -> dict[str, str]:
     """Return ``NAME(VALUE)`` pairs, without quotes and blanks around the values."""
     return {name: value.strip().strip("'").replace("''", "'").strip() for name, value in _ATTRIBUTE.findall(text)}
+
+
+def broken(command: str, width: int, indent: str = "") -> list[str]:
+    """Return a command in lines that runmqsc reads as one: each but the last ends with ``+``.
+
+    Each but the first begins with ``indent``. A line is longer than ``width`` only if one attribute is.
+    """
+    lines: list[str] = []
+    for token in (found[0] for found in _TOKEN.finditer(command)):
+        if lines and len(lines[-1]) + len(token) + len(" ") <= width - len(" +"):
+            lines[-1] += f" {token}"
+        else:
+            lines.append((indent if lines else "") + token)
+    if len(lines) > 1 and len(lines[-2]) + len(lines[-1].strip()) + len(" ") <= width:
+        lines[-2:] = [f"{lines[-2]} {lines[-1].strip()}"]
+    return [f"{line} +" for line in lines[:-1]] + lines[-1:]
 
 
 def commands(text: str) -> Iterator[MQSCCommand]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from mqgroups.config import STATUS_MODEL, checked_name, checked_queue_name, status_queue_name
 from mqgroups.connection.connection import Connection
@@ -108,6 +109,9 @@ _BACKOUT_AUTHORITIES = (
 )
 _MODEL_AUTHORITIES = "BROWSE,DSP,GET,INQ,PUT"
 
+# To ask the command server: queues, and the queue manager.
+_ASK_AUTHORITIES = (("SYSTEM.ADMIN.COMMAND.QUEUE", "PUT"), ("SYSTEM.DEFAULT.MODEL.QUEUE", "DSP,GET"), ("", "DSP"))
+
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
@@ -181,7 +185,9 @@ def _told_by_command_server(connection: Connection, asked: _Asked, of_queue: Fac
     except ConnectionBroken:
         raise
     except MQIError as error:
-        yield Finding("command server", Severity.UNSEEN, str(error), why, _ask_authorities(asked.principal))
+        yield Finding(
+            "command server", Severity.UNSEEN, str(error), why, **_granted(asked.principal, *_ASK_AUTHORITIES)
+        )
         return
     try:
         if asked.channel:
@@ -192,7 +198,7 @@ def _told_by_command_server(connection: Connection, asked: _Asked, of_queue: Fac
             yield from status_queue_findings(STATUS_MODEL, "QMODEL", model)
         else:
             found = "there is none, or this user may not display it"
-            remedy = "mqgroups mqsc status prints its definition"
+            remedy = f"mqgroups mqsc status | runmqsc {connection.q_mgr_name}"
             yield Finding(
                 f"model queue {STATUS_MODEL}", Severity.UNSEEN, found, "status queues are made from it", remedy
             )
@@ -208,13 +214,16 @@ def _told_by_command_server(connection: Connection, asked: _Asked, of_queue: Fac
         client.close()
 
 
-def _ask_authorities(principal: str | None) -> str:
-    user = principal or "..."
-    return (
-        f"SET AUTHREC PROFILE('SYSTEM.ADMIN.COMMAND.QUEUE') OBJTYPE(QUEUE) PRINCIPAL('{user}') AUTHADD(PUT); "
-        f"SET AUTHREC PROFILE('SYSTEM.DEFAULT.MODEL.QUEUE') OBJTYPE(QUEUE) PRINCIPAL('{user}') AUTHADD(DSP,GET); "
-        f"SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('{user}') AUTHADD(DSP)"
-    )
+def _granted(principal: str | None, *lacks: tuple[str, str]) -> dict[str, Any]:
+    """Return what mends missing authorities: MQSC if the user is known, else a remedy to fill in.
+
+    ``lacks``: a queue, empty for the queue manager; and the authorities for it.
+    """
+    lines = []
+    for queue, authorities in lacks:
+        on = f"PROFILE('{queue}') OBJTYPE(QUEUE)" if queue else "OBJTYPE(QMGR)"
+        lines.append(f"SET AUTHREC {on} PRINCIPAL('{principal or '...'}') AUTHADD({authorities})")
+    return {"mqsc": tuple(lines)} if principal else {"remedy": "\n".join(lines)}
 
 
 def _displayed(client: MQSCClient, command: str) -> dict[str, int | str]:
@@ -265,10 +274,12 @@ def _attribute(queue: Queue, attribute: str) -> int | str | None:
 def _data_queue(connection: Connection, name: str, asked: _Asked) -> Iterator[Finding]:
     facts, problem = _inquired(connection, name, _DATA_QUEUE)
     if problem:
-        missing = f"SET AUTHREC PROFILE('{name}') OBJTYPE(QUEUE) PRINCIPAL('{asked.principal or '...'}') AUTHADD(INQ)"
-        remedy = missing if "2035" in problem else ""
-        severity = Severity.UNSEEN if "2035" in problem else Severity.ERROR
-        yield Finding(f"queue {name}: attributes", severity, problem, "its attributes can break or slow groups", remedy)
+        refused = "2035" in problem
+        severity = Severity.UNSEEN if refused else Severity.ERROR
+        mends = _granted(asked.principal, (name, "INQ")) if refused else {}
+        yield Finding(
+            f"queue {name}: attributes", severity, problem, "its attributes can break or slow groups", **mends
+        )
     facts |= _inquired(connection, "", ("PLATFORM",), mq.MQOT_Q_MGR)[0]
     yield from data_queue_findings(name, facts, asked.roles)
     if asked.role is not None:
@@ -319,12 +330,9 @@ def _authorities(
 
 
 def _not_authorised(subject: str, name: str, authority: str, purpose: str, principal: str | None) -> Finding:
-    line = f"SET AUTHREC PROFILE('{name}') OBJTYPE(QUEUE) PRINCIPAL('{principal or '...'}') AUTHADD({authority})"
     found = f"{principal or 'this user'} lacks {authority}"
-    why = f"it is needed {purpose}"
-    if principal is None:
-        return Finding(f"{subject}: {authority}", Severity.ERROR, found, why, line)
-    return Finding(f"{subject}: {authority}", Severity.ERROR, found, why, mqsc=(line,))
+    mends = _granted(principal, (name, authority))
+    return Finding(f"{subject}: {authority}", Severity.ERROR, found, f"it is needed {purpose}", **mends)
 
 
 def _owner(q_mgr: ConnectionHolder, connection: Connection, asked: _Asked, name: str, role: Role) -> Iterator[Finding]:
@@ -348,9 +356,8 @@ def _owner(q_mgr: ConnectionHolder, connection: Connection, asked: _Asked, name:
         if isinstance(error, ConnectionBroken):
             raise
         why = "a start of this owner would be refused"
-        yield Finding(
-            f"status queue {own}", Severity.ERROR, str(error), why, "mqgroups owners, mqgroups salvage rebuild"
-        )
+        remedy = f"mqgroups recover --name {name} --role {role.value} --check"
+        yield Finding(f"status queue {own}", Severity.ERROR, str(error), why, remedy)
         return
     words = {
         OwnerState.UNKNOWN: f"there is none yet; a start makes {own} from {STATUS_MODEL}, and this user may do that",
@@ -362,12 +369,9 @@ def _owner(q_mgr: ConnectionHolder, connection: Connection, asked: _Asked, name:
 
 
 def _model_not_authorised(principal: str | None, error: NotAuthorised) -> Finding:
-    line = f"SET AUTHREC PROFILE('{STATUS_MODEL}') OBJTYPE(QUEUE) PRINCIPAL('{principal or '...'}') AUTHADD({_MODEL_AUTHORITIES})"
     why = "without it the user's programs cannot make their status queues"
-    subject = f"model queue {STATUS_MODEL}: authorities"
-    if principal is None:
-        return Finding(subject, Severity.ERROR, str(error), why, line)
-    return Finding(subject, Severity.ERROR, str(error), why, mqsc=(line,))
+    mends = _granted(principal, (STATUS_MODEL, _MODEL_AUTHORITIES))
+    return Finding(f"model queue {STATUS_MODEL}: authorities", Severity.ERROR, str(error), why, **mends)
 
 
 def _is_open(connection: Connection, name: str) -> bool:
@@ -393,7 +397,7 @@ def _owners(q_mgr: ConnectionHolder, asked: _Asked) -> Iterator[Finding]:
             Severity.WARNING,
             "a unit of work hides the record, or it is lost",
             "the owner waits for it at its start",
-            f"mqgroups salvage rebuild --name {owner.name} --role {owner.role}",
+            f"mqgroups salvage rebuild --name {owner.name} --role {owner.role} --queue {asked.queue or 'QUEUE'}",
         ),
         OwnerCondition.LEFT_OVER: lambda owner: Finding(
             f"status queue {owner.status_queue}",
@@ -409,7 +413,7 @@ def _owners(q_mgr: ConnectionHolder, asked: _Asked) -> Iterator[Finding]:
             problems += 1
             found = f"{owner.condition.value}: {owner.problem or 'two programs have used it'}"
             why = "its owner refuses to start"
-            remedy = f"mqgroups recover --name {owner.name} --role {owner.role} --check says what to do"
+            remedy = f"mqgroups recover --name {owner.name} --role {owner.role} --check"
             yield Finding(f"status queue {owner.status_queue}", Severity.ERROR, found, why, remedy)
         elif owner.condition in words:
             problems += 1

@@ -122,6 +122,18 @@ def test_a_queue_that_exists_is_not_replaced():
     assert ("REPLACE" in model.words, "NOREPLACE" in queue.words) == (True, True)
 
 
+def test_what_is_printed_fits_a_narrow_terminal():
+    assert max(map(len, invoke("mqsc", "all", *NAMES).stdout.splitlines())) <= 80
+
+
+def test_commands_that_mend_are_shown_so_that_they_can_be_copied(mqsc):
+    lines = [line[10:] for line in mqsc("roles", "--check").stdout.splitlines() if line.startswith(" " * 10)]
+    copied = [line[5:] for line in lines if line.startswith(("do:  ", "     "))]
+    assert any(line.endswith("+") for line in copied)
+    shown = {each.text for each in commands("\n".join(copied)) if each.text.startswith("SET ")}
+    assert shown == {each.text for each in role_definitions(ROLES_MQSC.read_text(), Names())}
+
+
 def test_authorities_of_several_records_count_together():
     command = MQSCCommand("SET AUTHREC PROFILE('Q') OBJTYPE(QUEUE) PRINCIPAL('u') AUTHADD(GET,PUT)")
     assert compared(command, ["AUTHLIST(PUT)", "AUTHLIST(BROWSE,GET)"]).severity is Severity.OK

@@ -119,7 +119,7 @@ def test_a_user_who_may_not_ask_the_command_server_is_told_what_is_missing(owner
     _, found = doctor()
     (unseen,) = (each for each in found if each["subject"] == "command server")
     assert unseen["severity"] == "not seen"
-    assert "SYSTEM.ADMIN.COMMAND.QUEUE" in unseen["remedy"]
+    assert "SYSTEM.ADMIN.COMMAND.QUEUE" in unseen["remedy"] + "".join(unseen["mqsc"])
 
 
 @pytest.mark.parametrize(

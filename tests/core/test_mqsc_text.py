@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from mqgroups.core.mqsc_text import attributes, commands
+import pytest
+
+from mqgroups.core.mqsc_text import attributes, broken, commands
 
 FILE = """* About the file
 
@@ -22,6 +24,16 @@ def test_commands_are_joined_and_have_the_comments_before_them():
     assert define.words == ["DEFINE", "NOSHARE", "REPLACE"]
     assert authority.comments == ()
     assert authority.attributes["AUTHADD"] == "PUT,GET"
+
+
+@pytest.mark.parametrize("width", [30, 40, 41, 42, 60, 80, 200])
+@pytest.mark.parametrize("indent", ["", "    "])
+def test_a_command_that_is_broken_into_lines_is_read_as_one(width, indent):
+    for command in commands(FILE):
+        lines = broken(command.text, width, indent)
+        assert [each.text for each in commands("\n".join(lines))] == [command.text]
+        assert all(len(line) <= width for line in lines)
+        assert (len(lines) == 1) == (len(command.text) <= width)
 
 
 def test_what_display_shows_is_read():
