@@ -133,7 +133,11 @@ def definitions(
       5  --check: a definition or an authority is missing
       6  the queue manager cannot be connected to
     """
-    names = Names(queue, target, backout_queue or "", name or "", users, ask)
+    try:
+        backout = checked_queue_name("--backout-queue", backout_queue or f"{queue}.BACKOUT")
+    except ConfigurationError as error:
+        raise click.UsageError(str(error)) from error
+    names = Names(queue, target, backout, name or "", users, ask)
     found = _definitions(part, names)
     if not check:
         for line in as_text(found):

@@ -40,16 +40,19 @@ class Names:
 
     queue: str = _QUEUE
     target: str = _TARGET
-    backout: str = ""
+    backout: str = _BACKOUT
     name: str = ""
     users: Mapping[str, str] = field(default_factory=dict)
     ask: bool = False
 
 
 def status_definitions(template: str, names: Names) -> list[MQSCCommand]:
-    """Return the model of status queues, the data queue, and the status queues of ``names.name`` if they are to be predefined."""
-    found = [_named(template, "QMODEL", _STATUS_MODEL)]
-    found.append(_renamed_queue(_named(template, "QLOCAL", _QUEUE), names.queue))
+    """Return the model of status queues, the data queue, its backout queue, and predefined status queues of ``names.name``."""
+    found = [
+        _named(template, "QMODEL", _STATUS_MODEL),
+        _renamed_queue(_named(template, "QLOCAL", _QUEUE), names, "A queue for groups"),
+        _renamed_queue(_named(template, "QLOCAL", _BACKOUT), names, "Its messages that cannot be processed"),
+    ]
     found += [
         MQSCCommand(
             f"DEFINE QLOCAL('MQGROUPS.{role}.{names.name}') DEFPSIST(YES) NOSHARE DEFSOPT(EXCL) MSGDLVSQ(FIFO) NOREPLACE",
@@ -75,7 +78,7 @@ def role_definitions(template: str, names: Names) -> list[MQSCCommand]:
             continue
         given = names.users.get(role, role)
         line = command.text.replace(f"PRINCIPAL('{role}')", f"PRINCIPAL('{given}')")
-        found.append(MQSCCommand(_renamed_profile(line, names), command.comments))
+        found.append(MQSCCommand(_renamed(line, "PROFILE", names), command.comments))
     return found
 
 
@@ -88,21 +91,23 @@ def _named(template: str, kind: str, name: str) -> MQSCCommand:
     return next(command for command in commands(template) if command.attributes.get(kind) == name)
 
 
-def _renamed_queue(command: MQSCCommand, queue: str) -> MQSCCommand:
+def _renamed_queue(command: MQSCCommand, names: Names, comment: str) -> MQSCCommand:
     # NOREPLACE: the attributes of a queue that exists are its owner's.
-    text = command.text.replace(f"QLOCAL('{_QUEUE}')", f"QLOCAL('{queue}')").replace(" REPLACE", " NOREPLACE")
-    return MQSCCommand(text.replace(f"DESCR('{command.attributes['DESCR']}') ", ""), ("A queue for groups",))
+    text = _renamed(command.text, "QLOCAL", names).replace(" REPLACE", " NOREPLACE")
+    text = _renamed(text, "BOQNAME", names)
+    return MQSCCommand(text.replace(f"DESCR('{command.attributes['DESCR']}') ", ""), (comment,))
 
 
-def _renamed_profile(line: str, names: Names) -> str:
-    profiles = {
+def _renamed(line: str, attribute: str, names: Names) -> str:
+    """Put a name of the installation in the place of the template's."""
+    known = {
         _QUEUE: names.queue,
         _TARGET: names.target,
-        _BACKOUT: names.backout or f"{names.queue}.BACKOUT",
+        _BACKOUT: names.backout,
         f"MQGROUPS.PUT.{_NAME}": f"MQGROUPS.PUT.{names.name or _NAME}",
     }
-    found = attributes(line).get("PROFILE", "")
-    return line.replace(f"PROFILE('{found}')", f"PROFILE('{profiles.get(found, found)}')")
+    found = attributes(line).get(attribute, "")
+    return line.replace(f"{attribute}('{found}')", f"{attribute}('{known.get(found, found)}')")
 
 
 def as_text(found: Sequence[MQSCCommand]) -> Iterator[str]:

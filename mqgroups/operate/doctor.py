@@ -104,7 +104,7 @@ _STATUS_AUTHORITIES = (
 )
 _GET_STATUS = (mq.MQOO_INPUT_EXCLUSIVE, "GET", "to replace its record")
 _BACKOUT_AUTHORITIES = (
-    (mq.MQOO_OUTPUT, "PUT", "to move poison messages there"),
+    (mq.MQOO_OUTPUT, "PUT", "to move poison messages there (poison='skip' or 'quarantine')"),
     (mq.MQOO_OUTPUT | mq.MQOO_PASS_ALL_CONTEXT, "PASSALL", "to keep their origin"),
 )
 _MODEL_AUTHORITIES = "BROWSE,DSP,GET,INQ,PUT"
@@ -300,13 +300,22 @@ def _backout_queue(connection: Connection, name: str, asked: _Asked) -> Iterator
         return
     yield from data_queue_findings(name, facts, (Role.PUT,))
     if asked.role is Role.GET:
-        yield from _authorities(connection, subject, name, _BACKOUT_AUTHORITIES, asked.principal)
+        # With poison="halt" and "ignore" nothing is moved there.
+        yield from _authorities(
+            connection, subject, name, _BACKOUT_AUTHORITIES, asked.principal, lacking=Severity.WARNING
+        )
 
 
 def _authorities(
-    connection: Connection, subject: str, name: str, wanted: Collection[tuple[int, str, str]], principal: str | None
+    connection: Connection,
+    subject: str,
+    name: str,
+    wanted: Collection[tuple[int, str, str]],
+    principal: str | None,
+    *,
+    lacking: Severity = Severity.ERROR,
 ) -> Iterator[Finding]:
-    """Open a queue with one option at a time."""
+    """Open a queue with one option at a time; ``lacking``: how bad it is if an authority is missing."""
     there = []
     for options, authority, purpose in wanted:
         try:
@@ -314,7 +323,9 @@ def _authorities(
         except ConnectionBroken:
             raise
         except NotAuthorised:
-            yield _not_authorised(subject, name, authority, purpose, principal)
+            found, why = f"{principal or 'this user'} lacks {authority}", f"it is needed {purpose}"
+            mends = _granted(principal, (name, authority))
+            yield Finding(f"{subject}: {authority}", lacking, found, why, **mends)
             continue
         except QueueMissing as error:
             yield Finding(subject, Severity.ERROR, str(error), "programs cannot open it", f"DEFINE QLOCAL('{name}')")
@@ -327,12 +338,6 @@ def _authorities(
         there.append(authority)
     if there:
         yield ok(f"{subject}: authorities", ", ".join(there))
-
-
-def _not_authorised(subject: str, name: str, authority: str, purpose: str, principal: str | None) -> Finding:
-    found = f"{principal or 'this user'} lacks {authority}"
-    mends = _granted(principal, (name, authority))
-    return Finding(f"{subject}: {authority}", Severity.ERROR, found, f"it is needed {purpose}", **mends)
 
 
 def _owner(q_mgr: ConnectionHolder, connection: Connection, asked: _Asked, name: str, role: Role) -> Iterator[Finding]:

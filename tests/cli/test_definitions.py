@@ -103,7 +103,7 @@ def test_without_names_the_templates_are_printed_as_they_are():
 
 
 def test_names_of_the_command_line_take_the_place_of_those_of_the_templates():
-    names = Names("PAYMENTS", "RESULTS", "", "PAY.LOADER", {"pipe": "p", "repairer": "r"}, ask=True)
+    names = Names("PAYMENTS", "RESULTS", "PAYMENTS.BACKOUT", "PAY.LOADER", {"pipe": "p", "repairer": "r"}, ask=True)
     found = role_definitions(ROLES_MQSC.read_text(), names)
     profiles = {each.attributes.get("PROFILE", "") for each in found}
     assert profiles == {
@@ -113,13 +113,23 @@ def test_names_of_the_command_line_take_the_place_of_those_of_the_templates():
     assert {each.attributes["PRINCIPAL"] for each in found} == {"p", "r"}
     queues = STANDARD_MQSC.read_text()
     made = [each.attributes.get("QLOCAL") or each.attributes["QMODEL"] for each in status_definitions(queues, names)]
-    assert made == ["MQGROUPS.STATUS.MODEL", "PAYMENTS", "MQGROUPS.PUT.PAY.LOADER", "MQGROUPS.GET.PAY.LOADER"]
+    assert made == [
+        "MQGROUPS.STATUS.MODEL", "PAYMENTS", "PAYMENTS.BACKOUT", "MQGROUPS.PUT.PAY.LOADER", "MQGROUPS.GET.PAY.LOADER",
+    ]  # fmt: skip
     assert len(spark_definitions(queues)) == 2
 
 
 def test_a_queue_that_exists_is_not_replaced():
-    model, queue = status_definitions(STANDARD_MQSC.read_text(), Names("PAYMENTS"))
-    assert ("REPLACE" in model.words, "NOREPLACE" in queue.words) == (True, True)
+    model, *queues = status_definitions(STANDARD_MQSC.read_text(), Names("PAYMENTS"))
+    assert "REPLACE" in model.words
+    assert ["NOREPLACE" in queue.words for queue in queues] == [True, True]
+
+
+def test_the_doctor_has_nothing_to_say_of_what_is_printed(q_mgr, mqsc, execute):
+    execute(mqsc("status", *NAMES).stdout)
+    where = {"MQGROUPS_CONN_NAME": q_mgr.conn_name, "MQGROUPS_CHANNEL": q_mgr.channel}
+    result = invoke("doctor", "--queue", "PAYMENTS", "--q-mgr", q_mgr.q_mgr_name, "--json", **where)
+    assert [each for each in findings(result) if each["severity"] != "ok"] == []
 
 
 def test_what_is_printed_fits_a_narrow_terminal():
@@ -144,6 +154,7 @@ def test_authorities_of_several_records_count_together():
     ("arguments", "said"),
     [
         (("--queue", "not a name"), "--queue"),
+        (("--queue", "Q" * 48), "--backout-queue"),
         (("--name", "not a name"), "--name"),
         (("--role-user", "nobody=x"), "'nobody=x' is not ROLE=USER"),
         (("--role-user", "loader=a'b"), "is not ROLE=USER"),
