@@ -12,6 +12,7 @@ import click
 
 from mqgroups.batch.completion import SinkRecords, find_sinks, purge_sink
 from mqgroups.cli.connection import connected, connection_options
+from mqgroups.cli.console import Commands
 from mqgroups.cli.options import output_option
 from mqgroups.cli.report import Report
 from mqgroups.cli.secrets import Command
@@ -28,7 +29,7 @@ def _with_connection(command: Command) -> Command:
     return _STATUS_QUEUE(connection_options()(command))
 
 
-@click.group()
+@click.group(cls=Commands)
 def batches() -> None:
     """List or purge the records that the Spark sink has left on a shared status queue.
 
@@ -63,8 +64,15 @@ def list_(status_queue: str, sink: str | None, output: Output, **connection: Any
 @click.option("--unfinished-groups", is_flag=True, help="Also remove the messages of groups that are not complete.")
 @click.option("--high-water-mark", is_flag=True, help="Also remove the record of the last completed batch.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@output_option
 def purge(
-    status_queue: str, sink: str, unfinished_groups: bool, high_water_mark: bool, yes: bool, **connection: Any
+    status_queue: str,
+    sink: str,
+    unfinished_groups: bool,
+    high_water_mark: bool,
+    yes: bool,
+    output: Output,
+    **connection: Any,
 ) -> None:
     """Remove the status records of a sink that will not run its last batch again.
 
@@ -73,13 +81,16 @@ def purge(
     """
     if not yes:
         click.confirm(
-            f"Purge sink {sink} on {status_queue}? If its last batch is run again, groups are put twice", abort=True
+            f"Purge sink {sink} on {status_queue}? If its last batch is run again, groups are put twice",
+            abort=True,
+            err=True,
         )
-    report = Report()
+    report = Report(output, q_mgr_name=connection["q_mgr_name"], status_queue=status_queue, sink=sink)
     with connected(report, 0.0, **connection) as q_mgr:
         purged = purge_sink(
             connection_of(q_mgr), status_queue, sink, unfinished_groups=unfinished_groups, mark=high_water_mark
         )
+    report.add(groups=purged.groups, messages=purged.messages, marks=purged.marks)
     report.print(
         f"purged: records of {number(purged.groups, 'group')}, {number(purged.messages, 'message')} of unfinished groups, "
         f"{number(purged.marks, 'high-water mark')}"

@@ -123,11 +123,11 @@ def channel(data: Path, to: str, delay_s: float, seed: int | None, when: str, st
 
     \b
         status        show all channels
-        stop          stop a channel at the end of its batch; its messages wait on the transmission queue
+        stop          stop a channel at the end of its batch; its messages wait
         start         start it
         slow          delay each batch
         interleave    deliver the messages of each batch in random order
-        cut           break it before or after its next batch, which is then in doubt
+        cut           break it before or after its next batch, then in doubt
     """
     if action != "status" and not to:
         raise click.UsageError(f"'{action}' needs --to")

@@ -1,4 +1,4 @@
-"""Prints errors, logs and tables for the commands.
+"""Prints errors, logs, tables and lists of commands.
 
 rich is imported only when it is used, so that ``mqgroups --help`` stays fast.
 """
@@ -33,6 +33,16 @@ def console(*, err: bool = False) -> Console:
 
     made = Console(stderr=err, highlight=False, soft_wrap=True)
     return made if made.is_terminal else Console(stderr=err, highlight=False, soft_wrap=True, width=_WIDTH)
+
+
+class Commands(click.Group):
+    """Commands whose help lists each with its whole first sentence; click would cut it."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """As ``Group``."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(1000)) for name, command in found if command])
 
 
 class TableConsole:

@@ -181,7 +181,7 @@ def _groups(q_mgr: QueueManager, queue: str) -> Iterator[Finding]:
     for state, (what, why) in _WRONG.items():
         if counts[state]:
             only = state.value.replace(" ", "-")
-            shown = f"mqgroups groups --queue {queue} --only {only} --output wide"
+            shown = f"mqgroups groups --queue {queue} --only {only} --wide"
             mended = "rebuild --role get --name NAME" if state is GroupState.NO_BEGINNING else "move --group GROUPID"
             remedy = f"{shown}\nmqgroups salvage {mended} --queue {queue}"
             said = f"{number(counts[state], 'group')} {what}"

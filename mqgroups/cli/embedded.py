@@ -11,13 +11,13 @@ from typing import Any
 import click
 
 from mqgroups.cli.cluster import channel
-from mqgroups.cli.console import one_message
+from mqgroups.cli.console import Commands, one_message
 from mqgroups.cli.mqsc import mqsc
 from mqgroups.cli.options import data_option
 from mqgroups.cli.serve import exec_, run
 
 
-@click.group()
+@click.group(cls=Commands)
 def embedded() -> None:
     """Run a queue manager for development, tests and demos without IBM MQ.
 
@@ -79,7 +79,7 @@ def fault(data: Path, action: str, **how: Any) -> None:
     \b
         kill_client   SIGKILL the program that makes the call
         kill_server   SIGKILL the queue manager
-        drop          close the connection without a reply; with --when after, an MQCMIT is then in doubt
+        drop          close the connection; --when after: MQCMIT is then in doubt
         freeze        never reply, and leave the connection open
         answer        end the call with --comp and --reason
         delay         answer the call after --delay-s

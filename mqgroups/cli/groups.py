@@ -134,7 +134,7 @@ def groups(
     States:
       complete      all messages are there
       being put     the last message is not there yet
-      being got     a consumer has got the first message, or a unit of work may hide it
+      being got     a consumer has the first message, or a unit of work hides it
       stalled       incomplete, and nobody works on it; or --stalled-after is over
       abandoned     its producer has ended it without completing it
       no beginning  the first message is gone, and no record says who gets it

@@ -44,7 +44,7 @@ from typing import Any
 
 import click
 
-from mqgroups.cli.console import complain, in_words
+from mqgroups.cli.console import Commands, complain, in_words, wrapped
 from mqgroups.cli.exit_codes import ExitCode
 
 # Each command, and the module that has it under the module's own name.
@@ -67,8 +67,11 @@ _MODULES = {
     "work": "work",
 }
 
+# What click writes before the message of a wrong command line.
+_ERROR = "Error: "
 
-class _Main(click.Group):
+
+class _Main(Commands):
     """The command; Ctrl-C, and files that cannot be used, end it with one sentence instead of a traceback.
 
     It imports the module of a command when that command is asked for. All of them together take twice as long as one.
@@ -90,6 +93,12 @@ class _Main(click.Group):
         """As ``Group``."""
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            # Some show the help instead.
+            if type(error).show is not click.UsageError.show:
+                raise
+            said = wrapped(f"{_ERROR}{error.format_message()}", err=True).removeprefix(_ERROR)
+            raise click.UsageError(said, error.ctx) from error
         except KeyboardInterrupt:
             complain("interrupted with Ctrl-C; what is not committed is backed out")
             sys.exit(ExitCode.CTRL_C)

@@ -30,7 +30,7 @@ def mqsc(data: Path, commands: Sequence[str], user: str) -> None:
     """Run MQSC commands on an embedded queue manager, from -c or else from standard input.
 
     \b
-        mqgroups embedded mqsc --data ./qm1 -c 'DISPLAY QLOCAL(*) CURDEPTH WHERE(CURDEPTH GT 0)'
+        mqgroups embedded mqsc --data ./qm1 -c 'DISPLAY QLOCAL(*) CURDEPTH'
         mqgroups embedded mqsc --data ./qm1 < queues.mqsc
 
     If a command is refused, the following ones still run, and the exit code is 1.

@@ -42,6 +42,7 @@ def _output(help_: str) -> Callable[[Command], Command]:
 
 
 _OUTPUT = _output("A table that fits the terminal, a table with everything, JSON, or CSV.")
+_WIDE = click.option("--wide", "output", flag_value="wide", help="The same as --output wide.")
 _JSON = click.option("--json", "output", flag_value="json", help="The same as --output json.")
 
 
@@ -56,19 +57,25 @@ file_lines_option = _output("A line for each file: text, text with the length, J
 
 
 def output_option(command: Command) -> Command:
-    """Add --output and --json."""
-    return _OUTPUT(_JSON(command))
+    """Add --output, --wide and --json."""
+    return _OUTPUT(_WIDE(_JSON(command)))
 
 
-wait_option = click.option(
-    "--wait",
-    "wait_s",
-    type=click.FloatRange(0),
-    default=WAIT_S,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to wait for the queue manager, and for another instance of this name to end.",
-)
+def _wait(help_: str) -> Callable[[Command], Command]:
+    return click.option(
+        "--wait",
+        "wait_s",
+        type=click.FloatRange(0),
+        default=WAIT_S,
+        show_default=True,
+        metavar="SECONDS",
+        help=help_,
+    )
+
+
+wait_option = _wait("How long to wait for the queue manager.")
+# For commands that need an owner, or a group, for themselves.
+wait_for_owner_option = _wait("How long to wait for the queue manager, and for a program at work to end.")
 name_option = click.option("--name", required=True, metavar="NAME", help="The name of the producer or consumer.")
 status_model_option = click.option(
     "--status-model",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqgroups.cli.console import one_message
+from mqgroups.cli.console import Commands, one_message
 from mqgroups.cli.progress import JsonProgress, TextProgress
 from mqgroups.cli.secrets import Command
 from mqgroups.cli.words import number
@@ -37,7 +37,7 @@ def _config_arguments(command: Command) -> Command:
     return click.argument("config", type=click.Path(dir_okay=False, path_type=Path))(command)
 
 
-@click.group()
+@click.group(cls=Commands)
 def pipeline() -> None:
     """Check and transform message groups with Spark, and write them as Parquet and as groups.
 

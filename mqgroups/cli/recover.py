@@ -85,14 +85,14 @@ def recover(
 
     \b
     Exit codes:
-      0  the application may start: no group is interrupted, or the start resumes it
+      0  the application may start; if a group is interrupted, that resumes it
       1  failed; standard error says why
       2  the command line is wrong
       3  with --check: a group is interrupted, and the next start resumes it
       4  another instance of this name is active, or not gone yet after --wait
-      5  the status queue is in disarray and a start would be refused: an operator has to look
+      5  the status queue is in disarray, and a start would be refused: look at it
       6  the queue manager cannot be connected to
-      7  with --must-exist: none of the roles asked for has a status queue of this name
+      7  with --must-exist: there is no status queue of this name, in these roles
     """
     if status_queue is not None and role is None:
         raise click.UsageError("--status-queue needs --role")

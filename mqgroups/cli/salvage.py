@@ -17,8 +17,9 @@ import click
 
 from mqgroups import operate
 from mqgroups.cli.connection import connected, connection_options
+from mqgroups.cli.console import Commands
 from mqgroups.cli.group_rows import group_listing, group_values
-from mqgroups.cli.options import name_option, output_option, status_model_option, wait_option
+from mqgroups.cli.options import name_option, output_option, status_model_option, wait_for_owner_option
 from mqgroups.cli.report import Report, record_values
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import number
@@ -51,7 +52,9 @@ def _group_id(_context: click.Context, _parameter: click.Parameter, value: str |
     except ValueError:
         group_id = b""
     if len(group_id) != GROUP_ID_LENGTH:
-        raise click.BadParameter(f"{value!r} is not {2 * GROUP_ID_LENGTH} hexadecimal digits")
+        raise click.BadParameter(
+            f"{value!r} is not {2 * GROUP_ID_LENGTH} hexadecimal digits; `mqgroups groups --wide` prints whole GroupIds"
+        )
     return group_id
 
 
@@ -67,7 +70,7 @@ def _report(output: Output, connection: dict[str, Any], **values: Any) -> Report
     return Report(output, q_mgr_name=connection["q_mgr_name"], **values)
 
 
-@click.group()
+@click.group(cls=Commands)
 def salvage() -> None:
     """Rebuild a lost status record from the messages of its group, or move the rest of a group.
 
@@ -76,7 +79,7 @@ def salvage() -> None:
       0  done; without --apply: it can be done
       1  failed; standard error says why
       2  the command line is wrong
-      4  after --wait, this owner is still active, or another owner whose record may name the group
+      4  after --wait, an owner is still active whose record may name the group
       5  the messages do not prove the repair right; nothing was changed
       6  the queue manager cannot be connected to
     """
@@ -118,7 +121,7 @@ def salvage() -> None:
 @status_model_option
 @_APPLY
 @connection_options()
-@wait_option
+@wait_for_owner_option
 @output_option
 def rebuild(
     name: str,
@@ -144,10 +147,10 @@ def rebuild(
 
     \b
     Each --accept overrides a check. Use it only if you know that
-      in-use               no other program uses this group, although others may have the queue open
-      other-owners         no other owner has this group, although not all status queues can be checked
-      begun                a consumer got the first messages of this producer's group, in order
-      nothing-interrupted  no group has to be resumed; only unreadable messages are moved away
+      in-use               no other program uses this group; the queue may be open
+      other-owners         no other owner has this group; not all can be checked
+      begun                a consumer got the group's first messages, in order
+      nothing-interrupted  no group is to be resumed; move what is unreadable
     """
     report = _report(output, connection, name=name, role=role, queue=queue)
     with connected(report, wait_s, **connection) as q_mgr:
@@ -214,7 +217,7 @@ def rebuild(
 @_accept("in-use")
 @_APPLY
 @connection_options()
-@wait_option
+@wait_for_owner_option
 @output_option
 def move(
     queue: str,
@@ -232,7 +235,7 @@ def move(
 
     \b
     --accept overrides a check. Use it only if you know that
-      in-use    no other program uses this group, although others may have the queue open
+      in-use    no other program uses this group; the queue may be open
     """
     report = _report(output, connection, queue=queue)
     with connected(report, wait_s, **connection) as q_mgr:

@@ -138,7 +138,7 @@ def work(
     \b
     Exit codes:
       0  stopped in order
-      1  a worker did not stop in time, or failed meanwhile; its group is resumed at the next start
+      1  a worker did not stop in time, or failed; a start resumes its group
       2  the command line is wrong
     """
     log(verbose)

@@ -74,6 +74,13 @@ def test_purge_can_take_the_messages_of_unfinished_groups_and_the_mark(left, run
     assert set(left.groups()) == {"A", "B"}
 
 
+def test_what_is_purged_is_printed_as_json(left, run):
+    said = json.loads(run("purge", "--sink", left.sink, "--yes", "--json").stdout)
+    assert {name: said[name] for name in ("sink", "groups", "messages", "marks")} == {
+        "sink": left.sink, "groups": 2, "messages": 0, "marks": 0,
+    }  # fmt: skip
+
+
 def test_purge_asks_and_leaves_other_sinks_alone(left, run):
     refused = run("purge", "--sink", left.sink, input="n\n")
     assert refused.exit_code == 1
