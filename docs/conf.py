@@ -6,7 +6,9 @@ import tomllib
 from pathlib import Path
 
 from pygments.lexers.special import TextLexer
+from sphinx.application import Sphinx
 from sphinx.highlighting import lexers
+from sphinx.search.en import SearchEnglish
 
 ROOT = Path(os.environ["MQGROUPS_DOCS_ROOT"])
 sys.path.insert(0, str(ROOT))
@@ -16,6 +18,19 @@ copyright = "mqgroups contributors. IBM MQ is a trademark of IBM; this project i
 release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
 lexers["mqsc"] = TextLexer()  # Pygments does not know MQSC
+
+
+
+class SearchWithReasonCodes(SearchEnglish):
+    """Sphinx leaves numbers out of its index; here they are reason codes. docs/_static/search.js does the same to a query."""
+
+    def word_filter(self, word: str) -> bool:
+        return (len(word) == 4 and word.isdigit()) or super().word_filter(word)
+
+
+def setup(app: Sphinx) -> None:
+    app.add_search_language(SearchWithReasonCodes)
+
 
 extensions = [
     "myst_parser",
@@ -34,6 +49,7 @@ autoclass_content = "both"
 napoleon_numpy_docstring = False
 python_display_short_literal_types = True
 python_maximum_signature_line_length = 100
+smartquotes_action = "qe"  # a -- outside code is an option, and no dash
 copybutton_exclude = ".linenos, .gp, .go"
 
 html_theme = "furo"
@@ -41,7 +57,8 @@ html_title = f"mqgroups {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 # The diagrams are drawn in the reader's browser, by the site's own copy of Mermaid.
-html_js_files = ["mermaid.min.js", "diagrams.js"]
+html_js_files = ["mermaid.min.js", "diagrams.js", "search.js"]
+html_use_index = False  # nothing leads to it; the search finds every name
 html_show_sourcelink = False
 html_copy_source = False
 html_baseurl = os.environ.get("MQGROUPS_SITE_URL", "")

@@ -389,8 +389,8 @@ class GroupStalled(EnvironmentFailure):
         delivered = f"The first {offset} bytes of the message were delivered and count as processed. " if offset else ""
         super().__init__(
             f"{missing} of group {group_id.hex()} did not arrive on queue {queue} in {waited_s:g} s. {delivered}"
-            "The group can be resumed at its last commit. Iterate again to wait longer, or check the producer. `mqgroups salvage "
-            "look` shows the messages on the queue; with --at it also shows other instances of a cluster queue"
+            "The group can be resumed at its last commit. Iterate again to wait longer, or check the producer. `mqgroups groups` "
+            "shows the messages on the queue; with --at it also shows other instances of a cluster queue"
         )
         self.queue = queue
         self.group_id = group_id

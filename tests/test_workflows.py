@@ -23,6 +23,21 @@ def test_workflows_make_what_the_makefile_has(path):
     assert made <= targets
 
 
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_no_checkout_leaves_a_token_behind(path):
+    steps = [step for job in jobs(path).values() for step in job["steps"] if "actions/checkout" in step.get("uses", "")]
+    assert all(step["with"]["persist-credentials"] is False for step in steps)
+
+
+def test_what_is_checked_before_a_release_is_what_will_be_published():
+    """``make release-check`` builds dist/ anew."""
+    check, publish = (jobs(ROOT / ".github" / "workflows" / "release.yml")[job]["steps"] for job in ("check", "publish"))
+    dist = {"uses": "actions/download-artifact@v4", "with": {"name": "dist", "path": "dist"}}
+    assert dist in check
+    assert dist in publish
+    assert not any("make" in step.get("run", "") for step in check)
+
+
 @pytest.mark.parametrize(
     ("workflow", "job"), [("ci", "embedded"), ("nightly", "second-binding"), ("ibm-mq", "contract")]
 )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
 
+import mqgroups
 from mqgroups.cli.main import main
 from mqgroups.cli.manual import subcommands
 from tests.fix_cli import invoke
@@ -37,6 +41,27 @@ def test_every_command_is_in_the_modules_docstring():
     for path, command in commands():
         if not isinstance(command, click.Group):
             assert f"mqgroups {' '.join(path)} " in cli.__doc__
+
+
+def named_commands():
+    """Return the words of the commands that texts of the package name, such as the remedies of errors."""
+    for path in Path(mqgroups.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                for words in re.findall(r"`mqgroups ([^`]*)", node.value):
+                    yield words.split()
+
+
+def test_commands_that_texts_of_the_package_name_exist():
+    named = list(named_commands())
+    assert named
+    for words in named:
+        found: click.Command = main
+        rest = list(words)
+        while isinstance(found, click.Group) and rest and not rest[0].startswith("-"):
+            known = dict(subcommands(found))
+            assert rest[0] in known, words
+            found = known[rest.pop(0)]
 
 
 def test_version():
