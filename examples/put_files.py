@@ -4,9 +4,10 @@
 
 A line is a message, and the file's name is the group's name: a consumer has it as `group.name` before the first
 message, also if it was restarted in the middle. After a crash this program continues with the file whose group was
-interrupted, whatever other files have come. The last message of a group commits the file's name as the checkpoint. So
-a file that is put whole is only moved to FOLDER/put, even if the program died just before that. Empty files are moved
-without a group. It connects with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD.
+interrupted, whatever other files have come. The last message of a group commits the file's name and time as the
+checkpoint. So a file that is put whole is only moved to FOLDER/put, even if the program died just before that, and
+tomorrow's file of the same name is put. Empty files are moved without a group. It connects with MQGROUPS_Q_MGR_NAME,
+_CONN_NAME, _CHANNEL, _USER and _PASSWORD.
 """
 
 import os
@@ -18,12 +19,13 @@ import mqgroups
 
 def put_file(producer: mqgroups.GroupProducer, path: Path) -> None:
     lines = path.read_bytes().splitlines()
-    if not lines or producer.checkpoint == path.name:
+    this_file = f"{path.name} {path.stat().st_mtime_ns}"
+    if not lines or producer.checkpoint == this_file:
         return
     with producer.group(name=path.name, properties={"lines": len(lines)}) as group:
         for number, line in enumerate(lines[group.resume_from :], group.resume_from + 1):
             if number == len(lines):
-                group.set_checkpoint(path.name)
+                group.set_checkpoint(this_file)
             group.put(line)
 
 

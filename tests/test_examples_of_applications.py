@@ -51,6 +51,16 @@ def test_files_are_put_as_groups_with_their_names_whatever_kills_the_program(sup
 
 
 @pytest.mark.embedded
+def test_another_file_of_the_same_name_is_put_too(supervised, connected, tmp_path):
+    for line in ("yesterday", "today"):
+        write(tmp_path, "orders.csv", [line])
+        supervised("put_files.py", str(tmp_path), kills=[])
+    with connected.group_consumer("ORDERS", name="files.test", wait_s=0) as consumer:
+        found = [(group.name, [message.text for message in group]) for group in consumer]
+    assert found == [("orders.csv", ["yesterday"]), ("orders.csv", ["today"])]
+
+
+@pytest.mark.embedded
 def test_orders_are_put_and_got_as_objects():
     program = [sys.executable, "examples/orders_as_json.py"]
     command = [sys.executable, "-m", "mqgroups", "embedded", "exec", "--", *program]
