@@ -143,6 +143,10 @@ def _check_owner(settings: OwnerSettings) -> None:
     checked_queue_name("status_queue", settings.status_queue)
     checked_queue_name("status_model", settings.status_model)
     checked_seconds("owner_wait_s", settings.owner_wait_s)
+    if settings.codec is not None and not all(hasattr(settings.codec, method) for method in ("encode", "decode")):
+        raise ConfigurationError(
+            f"codec must have encode and decode, for example mqgroups.codecs.json, got {settings.codec!r}"
+        )
     if settings.status_queue in (settings.queue, settings.status_model):
         is_data = settings.status_queue == settings.queue
         what = "the data queue" if is_data else "the model queue for status queues"

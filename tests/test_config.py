@@ -69,6 +69,34 @@ def test_each_word_of_a_mode_is_accepted_and_shown_where_another_one_is_refused(
     assert problem.endswith(f"or {words[-1]!r}, got 'nonsense'")
 
 
+async def coroutine_function(_: object) -> None:
+    """What nobody would await."""
+
+
+@pytest.mark.parametrize("hook", ["on_resume", "on_in_doubt", "on_progress", "on_abandon"])
+def test_a_coroutine_function_as_a_hook_is_refused_because_it_would_never_run(owner, hook: str):
+    hooks: dict[str, Any] = {hook: coroutine_function}
+    with pytest.raises(ConfigurationError, match=f"{hook} must be a plain function, got .*, a coroutine function"):
+        owner.qmgr.group_consumer("Q", name="N", **hooks)
+
+
+def test_a_coroutine_function_as_before_commit_is_refused_by_the_consumer_and_by_the_group(owner):
+    owner.put_group([b"one"])
+    with owner.consumer() as consumer:
+        with pytest.raises(ConfigurationError, match="before_commit must be a plain function"):
+            consumer.before_commit(coroutine_function)
+        group = next(iter(consumer))
+        with pytest.raises(ConfigurationError, match="before_commit must be a plain function"):
+            group.before_commit(coroutine_function)
+
+
+@pytest.mark.parametrize("make", ["group_producer", "group_consumer"])
+def test_a_codec_without_encode_and_decode_is_refused(owner, make: str):
+    codec: Any = "json"
+    with pytest.raises(ConfigurationError, match=r"codec must have encode and decode.*got 'json'"):
+        getattr(owner.qmgr, make)("Q", name="N", codec=codec)
+
+
 def test_what_an_operator_may_accept_are_the_doubts_of_the_core():
     assert {doubt.value for doubt in DOUBTS} == set(get_args(modes.Accept))
 

@@ -27,6 +27,7 @@ from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage
 from mqgroups.get.getter import Getter
 from mqgroups.get.group import BeforeCommit, IncomingGroup
+from mqgroups.status.hooks import checked_hook
 from mqgroups.status.units_of_work import UnitsOfWork
 
 _log = logging.getLogger("mqgroups.get")
@@ -79,7 +80,7 @@ class GroupConsumer:
         The function may call ``group.set_checkpoint``. If it raises an error, the unit of work is backed out. Usable as a
         decorator.
         """
-        self._getter.before_commit = function
+        self._getter.before_commit = checked_hook("before_commit", function)
         return function
 
     def __iter__(self) -> Iterator[IncomingGroup]:

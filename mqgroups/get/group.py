@@ -17,6 +17,7 @@ from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupUsage, NotDec
 from mqgroups.get.getter import Getter
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.mqi.message import Message
+from mqgroups.status.hooks import checked_hook
 from mqgroups.status.keeper import check_can_be_kept, require_kept
 
 _log = logging.getLogger("mqgroups.get")
@@ -89,7 +90,7 @@ class IncomingGroup:
 
         See ``GroupConsumer.before_commit``.
         """
-        self.asked_before_commit = function
+        self.asked_before_commit = checked_hook("before_commit", function)
         return function
 
     def __iter__(self) -> Iterator[Message]:

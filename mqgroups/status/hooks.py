@@ -8,13 +8,16 @@ made; the group can still be resumed at its last commit. A hook must not use the
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from mqgroups.core.modes import RoleName
 from mqgroups.core.status import Checkpoint
-from mqgroups.errors import GroupAbandoned
+from mqgroups.errors import ConfigurationError, GroupAbandoned
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,21 @@ class Hooks:
     on_in_doubt: OnInDoubt | None = None
     on_abandon: OnAbandon | None = None
     on_progress: OnProgress | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            function = getattr(self, field.name)
+            if function is not None:
+                checked_hook(field.name, function)
+
+
+def checked_hook(what: str, function: _F) -> _F:
+    """Return ``function``; raises ConfigurationError if it is a coroutine function, because nobody would await its result."""
+    if inspect.iscoroutinefunction(function):
+        raise ConfigurationError(
+            f"{what} must be a plain function, got {function!r}, a coroutine function, which would never run"
+        )
+    return function
 
 
 NO_HOOKS = Hooks()
