@@ -101,7 +101,11 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], workers: Supervised) -> None:
         self.address_family = AF_INET6 if ":" in address[0] else AF_INET
         self.workers = workers
-        super().__init__(address, _Answers)
+        try:
+            super().__init__(address, _Answers)
+        except OSError as error:
+            error.filename = f"{address[0]}:{address[1]}"  # the error itself does not say which address
+            raise
 
 
 class _Answers(BaseHTTPRequestHandler):

@@ -51,6 +51,12 @@ def port_in(caplog):
     return int(port)
 
 
+def test_a_port_that_is_taken_is_named(served):
+    _, port = served
+    with pytest.raises(OSError, match=f"in use: '127.0.0.1:{port}'"):
+        Health(Supervised(), ("127.0.0.1", port), None)
+
+
 def test_probes_are_answered_by_status_code(served):
     workers, port = served
     assert [ask(port, path)[0] for path in ("/livez", "/readyz", "/metrics", "/")] == [200, 200, 200, 404]
