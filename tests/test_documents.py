@@ -32,6 +32,7 @@ FOLDERS = {
     "reference": "is looked up",
     "spark": "is about Spark",
 }
+ERRORS = [thing for thing in vars(errors).values() if inspect.isclass(thing) and issubclass(thing, errors.MQGroupsError)]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -125,6 +126,13 @@ def test_every_field_of_the_status_record_is_documented():
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", page, re.MULTILINE)
     documented = {name for row in rows for name in re.findall(r"\w+", row)}
     assert documented == {field.name for field in dataclasses.fields(StatusRecord)} | {"schema"}
+
+
+def test_every_error_is_documented():
+    page = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| .+ \| .+ \|$", page, re.MULTILINE)
+    branches = {"MQGroupsError", "Stopped", "ApplicationError", "StatusError", "EnvironmentFailure"}
+    assert sorted(rows) == sorted(cls.__name__ for cls in ERRORS if cls.__name__ not in branches)
 
 
 PUBLIC = [
