@@ -57,7 +57,7 @@ html_title = f"mqgroups {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 # The diagrams are drawn in the reader's browser, by the site's own copy of Mermaid.
-html_js_files = ["mermaid.min.js", "diagrams.js", "search.js"]
+html_js_files = ["mermaid.min.js", "diagrams.js", "search.js", "tables.js"]
 html_use_index = False  # nothing leads to it; the search finds every name
 html_show_sourcelink = False
 html_copy_source = False
