@@ -32,7 +32,9 @@ FOLDERS = {
     "reference": "is looked up",
     "spark": "is about Spark",
 }
-ERRORS = [thing for thing in vars(errors).values() if inspect.isclass(thing) and issubclass(thing, errors.MQGroupsError)]
+ERRORS = [
+    thing for thing in vars(errors).values() if inspect.isclass(thing) and issubclass(thing, errors.MQGroupsError)
+]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
