@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -136,22 +136,26 @@ def watch(
       130  ended with Ctrl-C
     """
     watcher = _Watcher(queue, stalled_after, status_queues, connection)
-    with ExitStack() as stack:
-        stack.callback(watcher.close)
-        watcher.connect_first()
-        show = _shower(stack, queue, output)
-        keys = stack.enter_context(Keys())
-        looks = 0
-        while True:
-            seen = watcher.look()
-            looks += 1
-            pause_s = max(every.total_seconds(), seen.took_s)
-            show(seen, pause_s)
-            if looks == count:
-                return
-            # The key Ctrl-C raises KeyboardInterrupt here.
-            if keys.wait(pause_s).lower() == "q":
-                return
+    try:
+        with ExitStack() as stack:
+            stack.callback(watcher.close)
+            watcher.connect_first()
+            show = _shower(stack, queue, output)
+            keys = stack.enter_context(Keys())
+            looks = 0
+            while True:
+                seen = watcher.look()
+                looks += 1
+                pause_s = max(every.total_seconds(), seen.took_s)
+                show(seen, pause_s)
+                if looks == count:
+                    return
+                # The key Ctrl-C raises KeyboardInterrupt here.
+                if keys.wait(pause_s).lower() == "q":
+                    return
+    except (MQIError, BindingMissing) as error:
+        # The screen is gone now.
+        Report().fail(ExitCode.FAILED, error)
 
 
 class _Watcher:
@@ -174,7 +178,7 @@ class _Watcher:
         try:
             self._q_mgr = open_q_mgr(0.0, **self._connection)
         except (MQIError, BindingMissing) as error:
-            _end(ExitCode.NO_CONNECTION, error)
+            Report().fail(ExitCode.NO_CONNECTION, error)
 
     def close(self) -> None:
         """Disconnect."""
@@ -182,7 +186,11 @@ class _Watcher:
             self._q_mgr.close()
 
     def look(self) -> _Seen:
-        """Look once; ends the command for a failure that trying again does not mend."""
+        """Look once.
+
+        Raises:
+            MQIError: a failure that trying again does not mend.
+        """
         began_s = time.monotonic()
         seen = _Seen(datetime.now(UTC))
         try:
@@ -197,8 +205,6 @@ class _Watcher:
             self._q_mgr = None
             seen.problem = f"connection lost: {error}"
             return seen
-        except MQIError as error:
-            _end(ExitCode.FAILED, error)
         seen.took_s = time.monotonic() - began_s
         self._before = seen
         return seen
@@ -248,10 +254,6 @@ class _Watcher:
         )
         if before is not None and before.look is not None:
             seen.rates = rates(before.look, seen.look)
-
-
-def _end(code: ExitCode, error: MQIError | BindingMissing) -> NoReturn:
-    Report().fail(code, error)
 
 
 def _shower(stack: ExitStack, queue: str, output: str) -> Any:

@@ -130,6 +130,15 @@ def test_every_command_that_connects_has_the_same_options(path, command):
         assert "output" in names
 
 
+@pytest.mark.parametrize("command", ["groups", "owners", "doctor", "watch", "send", "receive"])
+def test_a_name_that_is_not_valid_is_one_sentence(owner, tmp_path, command):
+    more = {"send": (__file__, "--name", "N"), "receive": ("--name", "N", "--into", tmp_path)}.get(command, ())
+    result = invoke(command, "--queue", "bad name", *more, **environment(owner.target))
+    assert result.exit_code == ExitCode.USAGE
+    assert "queue 'bad name' has ' ' at position 4" in result.stderr
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+
+
 def test_there_are_commands_that_connect():
     assert {path[0] for path, _ in with_connection()} >= {
         "groups",

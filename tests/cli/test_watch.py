@@ -131,6 +131,14 @@ def test_ctrl_c_at_a_terminal_ends_with_130(owner):
     assert terminal.ended() == ExitCode.CTRL_C
 
 
+def test_at_a_terminal_the_reason_is_there_when_the_screen_is_gone(owner):
+    terminal = Terminal(owner.target, "watch", "--queue", "NO.SUCH.QUEUE", width=80, height=24)
+    terminal.until(str(mq.MQRC_UNKNOWN_OBJECT_NAME))
+    end_of_screen = "\x1b[?1049l"
+    assert end_of_screen in terminal.shown.partition("mqgroups: ")[0]
+    assert terminal.ended() == ExitCode.FAILED
+
+
 @pytest.mark.embedded
 def test_a_lost_connection_is_told_and_made_again(owner, watch, faults):
     owner.put_raw_group(THIS)
