@@ -15,6 +15,7 @@ from mqgroups.cli.main import main
 from mqgroups.cli.profiles import KEYS, config_file
 from mqgroups.embedded import Fault
 from tests.cli.test_main import commands
+from tests.cli.test_watch import Terminal
 from tests.fix_cli import MQGROUPS, environment, invoke
 
 
@@ -168,6 +169,15 @@ def test_ctrl_c_ends_a_command_with_one_sentence_and_130(owner, faults):
     out, said = program.communicate(timeout=60)
     assert (program.returncode, out) == (ExitCode.CTRL_C, "")
     assert said == "mqgroups: interrupted with Ctrl-C; what is not committed is backed out\n"
+
+
+def test_at_a_terminal_ctrl_c_removes_the_line_of_progress(owner):
+    terminal = Terminal(owner.target, "owners", "--conn-name", "127.0.0.1(1)", width=80, height=24)
+    terminal.until("waiting for")
+    terminal.press(b"\x03")
+    terminal.until("interrupted with Ctrl-C")
+    assert terminal.shown.partition("mqgroups: ")[0].endswith("\r\x1b[K")
+    assert terminal.ended() == ExitCode.CTRL_C
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -127,7 +127,7 @@ def test_groups_are_handled_until_a_signal_comes(owner, work, in_directory, how,
     wait_until(lambda: not owner.data())
     process.send_signal(number)
     _, said = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, said) == (0, "")
+    assert (process.returncode, said) == (0, f"mqgroups: stopped by {number.name}; the same command goes on\n")
     assert handled(in_directory) == [f"{group}-0 {group}-1 {group}-2 " for group in range(4)]
     assert [owner.on_queue(f"MQGROUPS.GET.{owner.name}.{each}") for each in (1, 2)] == [[], []]
 
@@ -139,7 +139,7 @@ def test_with_a_target_workers_are_pipes(owner, work, make_queue):
     wait_until(lambda: len(owner.data(target)) == 2)
     process.terminate()
     _, said = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, said) == (0, "")
+    assert (process.returncode, said) == (0, "mqgroups: stopped by SIGTERM; the same command goes on\n")
     assert [(found.data, found.is_last) for found in owner.on_queue(target)] == [(b"A", False), (b"B", True)]
 
 
