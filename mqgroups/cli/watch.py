@@ -213,7 +213,7 @@ class _Watcher:
         before = self._before
         newer_than = before.newest if before else ""
         with browse_groups([q_mgr], self._queue, newer_than=newer_than) as found:
-            owners = find_owners(q_mgr, status_queues=self._status_queues, queue=self._queue)
+            owners = find_owners(q_mgr, status_queues=self._status_queues)
             new_groups = 0
 
             def wanted(row: ListedGroup) -> bool:
@@ -236,7 +236,12 @@ class _Watcher:
             seen.data_bytes = found.data_bytes
         seen.messages, seen.others, seen.hidden = instance.messages, instance.others, instance.hidden
         seen.newest = max(instance.newest, newer_than)
-        seen.owners = sorted(owners.owners, key=lambda owner: _OWNER_ORDER[owner.condition])
+        of_queue = [
+            owner
+            for owner in owners.owners
+            if owner.record is None or owner.record.queue in (self._queue, instance.resolved_q_name)
+        ]
+        seen.owners = sorted(of_queue, key=lambda owner: _OWNER_ORDER[owner.condition])
         seen.unseen = [*owners.unseen, *instance.unseen]
         # What was there before the first look is not new.
         is_first = before is None
@@ -248,7 +253,7 @@ class _Watcher:
             0 if is_first else new_groups,
             {
                 (owner.record.owner_id, owner.record.epoch): owner.record.unit_of_work
-                for owner in owners.owners
+                for owner in of_queue
                 if owner.record is not None
             },
         )

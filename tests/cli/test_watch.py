@@ -67,6 +67,21 @@ def test_groups_have_their_names_at_each_look(owner, watch):
     assert [[each["name"] for each in seen["groups"]] for seen in looks] == [["orders-0815.csv"]] * 2
 
 
+@pytest.mark.embedded
+def test_by_an_alias_the_owners_of_the_queue_behind_it_are_shown_and_have_their_groups(owner):
+    owner.put_group(THIS, queue="TEST.BASE")
+    qmgr = owner.connect()
+    messages = iter(next(iter(owner.consumer(qmgr, queue="TEST.BASE"))))
+    for _ in range(3):
+        next(messages)
+    qmgr.close()
+    result = invoke("watch", "--queue", "TEST.ALIAS", "--count", "1", "--json", **environment(owner.target))
+    seen = json.loads(result.stdout)
+    assert seen["states"] == {"stalled": 1}
+    assert (owner.name, "interrupted") in [(each["name"], each["state"]) for each in seen["owners"]]
+    owner.empty("TEST.BASE")
+
+
 class Terminal:
     """A program at a terminal of its own."""
 
