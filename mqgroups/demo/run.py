@@ -94,8 +94,9 @@ def run(console: Console, settings: Settings) -> int:
     """
     sizes = [len(day.flights) for day in source.days(settings.data, settings.days)]
     total = sum(sizes)
+    groups = f"{len(sizes)} message group{'s' if len(sizes) > 1 else ''}"
     console.print(
-        f"{total:,} flights in {len(sizes)} message groups, a unit of work every {EVERY}, on the embedded queue manager "
+        f"{total:,} flights in {groups}, a unit of work every {EVERY}, on the embedded queue manager "
         f"(for development; it is not IBM MQ). --seed {settings.seed}"
         + "".join(f" --reading {name}={value!r}" for name, value in settings.readings.items()),
         markup=False,
