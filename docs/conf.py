@@ -20,7 +20,6 @@ release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["versi
 lexers["mqsc"] = TextLexer()  # Pygments does not know MQSC
 
 
-
 class SearchWithReasonCodes(SearchEnglish):
     """Sphinx leaves numbers out of its index; here they are reason codes. docs/_static/search.js does the same to a query."""
 

@@ -31,7 +31,9 @@ def test_no_checkout_leaves_a_token_behind(path):
 
 def test_what_is_checked_before_a_release_is_what_will_be_published():
     """``make release-check`` builds dist/ anew."""
-    check, publish = (jobs(ROOT / ".github" / "workflows" / "release.yml")[job]["steps"] for job in ("check", "publish"))
+    check, publish = (
+        jobs(ROOT / ".github" / "workflows" / "release.yml")[job]["steps"] for job in ("check", "publish")
+    )
     dist = {"uses": "actions/download-artifact@v4", "with": {"name": "dist", "path": "dist"}}
     assert dist in check
     assert dist in publish

@@ -132,6 +132,18 @@ def test_groups_are_handled_until_a_signal_comes(owner, work, in_directory, how,
     assert [owner.on_queue(f"MQGROUPS.GET.{owner.name}.{each}") for each in (1, 2)] == [[], []]
 
 
+@pytest.mark.parametrize("how", [(), ("--threads",)], ids=["processes", "threads"])
+def test_a_worker_that_cannot_work_says_why_in_one_sentence(work, how):
+    process = work("my_handlers:Handler.method", "--workers", 1, "--queue", "NO.SUCH.QUEUE", *how)
+    said = process.stderr.readline()
+    while "MQRC_UNKNOWN_OBJECT_NAME" not in said:
+        said += process.stderr.readline()
+    process.terminate()
+    _, rest = process.communicate(timeout=PATIENCE_S)
+    assert "Traceback" not in said + rest
+    assert "failed: MQOPEN for queue NO.SUCH.QUEUE" in " ".join(said.split())
+
+
 def test_with_a_target_workers_are_pipes(owner, work, make_queue):
     target = make_queue()
     owner.put_group([b"a", b"b"])
