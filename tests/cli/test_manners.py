@@ -126,9 +126,9 @@ def test_every_command_that_connects_has_the_same_options(path, command):
     names = {each.name for each in command.params}
     expected = {("q_mgr_name" if key == "q_mgr" else key) for key in KEYS} | {"profile"}
     assert expected <= names
-    # It runs a program of the user's, whose output it is, and logs.
-    if path != ("work",):
-        assert "output" in names
+    # One runs a program of the user's, whose output it is, and logs; the other has a screen, or a line for each look.
+    if path not in (("work",), ("watch",)):
+        assert {"--output", "--wide", "--json"} <= {each for option in command.params for each in option.opts}
 
 
 @pytest.mark.parametrize("command", ["groups", "owners", "doctor", "watch", "send", "receive"])
