@@ -2,8 +2,8 @@
 
     mqgroups embedded exec -- python orders_as_json.py
 
-A message that is no order is poison. On a queue with BOTHRESH and BOQNAME it goes to the backout queue, and its group
-goes on. Otherwise the program ends with PoisonMessage, which says what is wrong with the message.
+A message that is no order is poison. On a queue with BOTHRESH and BOQNAME, such as ORDERS, it goes to the backout queue, and
+its group goes on. Otherwise the program ends with PoisonMessage, which says what is wrong with the message.
 """
 
 import os

@@ -702,6 +702,12 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_NOT_AUTHORIZED: "Check user and password, and the authorities of that user for this object",
     mq.MQRC_UNKNOWN_OBJECT_NAME: "Define the queue, or correct its name (queue names are case-sensitive). "
     "To get from a cluster queue, connect to a queue manager that has an instance of it",
+    mq.MQRC_UNKNOWN_ALIAS_BASE_Q: "The queue that this alias names does not exist; define it, or ALTER TARGET of the alias",
+    mq.MQRC_UNKNOWN_REMOTE_Q_MGR: "There is no way to the queue manager that has this queue; define a transmission queue and a "
+    "channel, or connect to that queue manager",
+    mq.MQRC_OPTION_NOT_VALID_FOR_TYPE: "This queue cannot be opened for that here; name a local queue, or an alias of one",
+    mq.MQRC_DYNAMIC_Q_NAME_ERROR: "This is a model queue, which holds no messages; name a local queue. If a queue was to be made "
+    "from it, the name of that queue is not valid",
     mq.MQRC_Q_MGR_NAME_ERROR: "There is no queue manager of this name at that address; correct the name",
     mq.MQRC_Q_MGR_NOT_AVAILABLE: "Check that the queue manager and its listener are running, and that the channel is available",
     mq.MQRC_HOST_NOT_AVAILABLE: "Nothing answers at that address; check conn_name ('host(port)') and the listener",

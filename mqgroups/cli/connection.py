@@ -144,18 +144,18 @@ def open_q_mgr(wait_s: float, **options: Any) -> QueueManager:
         BindingMissing, MQIError: connecting failed.
     """
     arguments = connect_arguments(**options)
-    line = ProgressLine()
     began_s = time.monotonic()
+    with ProgressLine() as line:
 
-    def sleep(seconds: float) -> None:
-        line.say(f"waiting for {arguments['q_mgr_name']}: {time.monotonic() - began_s:.0f} s of {wait_s:.0f} s")
-        time.sleep(seconds)
-        line.clear()
+        def sleep(seconds: float) -> None:
+            line.say(f"waiting for {arguments['q_mgr_name']}: {time.monotonic() - began_s:.0f} s of {wait_s:.0f} s")
+            time.sleep(seconds)
+            line.clear()
 
-    try:
-        return connect(**arguments, connect_wait_s=wait_s, reconnect_wait_s=0, sleep=sleep)
-    except ConfigurationError as error:
-        raise click.UsageError(str(error)) from error
+        try:
+            return connect(**arguments, connect_wait_s=wait_s, reconnect_wait_s=0, sleep=sleep)
+        except ConfigurationError as error:
+            raise click.UsageError(str(error)) from error
 
 
 @contextmanager

@@ -31,6 +31,7 @@ from mqgroups.queue_manager import QueueManager
 
 _STYLES = {Severity.OK: "green", Severity.UNSEEN: "cyan", Severity.WARNING: "yellow", Severity.ERROR: "red"}
 _WIDEST = 110
+_FILE_WIDTH = 80
 _LABEL = max(len(each.value) for each in Severity)
 _MQSC = ("ALTER ", "DEFINE ", "SET ", "START ")
 # What is found, and why it matters.
@@ -241,7 +242,7 @@ class ShownFindings:
         said = f"{finding.severity.value}: {finding.subject}: {finding.found}" + (
             f": {finding.why}" if finding.why else ""
         )
-        for line in textwrap.wrap(said, 100, break_on_hyphens=False):
+        for line in textwrap.wrap(said, _FILE_WIDTH - len("* "), break_on_hyphens=False):
             self._report.print(f"* {line}", wrap=False)
         self._report.print(*(f"* do: {line}" for line in finding.remedy.splitlines()), wrap=False)
         self._report.print(*finding.mqsc, wrap=False)

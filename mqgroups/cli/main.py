@@ -46,6 +46,7 @@ import click
 
 from mqgroups.cli.console import Commands, complain, in_words, wrapped
 from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.errors import ConfigurationError, MQGroupsError
 
 # Each command, and the module that has it under the module's own name.
 _MODULES = {
@@ -97,8 +98,12 @@ class _Main(Commands):
             # Some show the help instead.
             if type(error).show is not click.UsageError.show:
                 raise
-            said = wrapped(f"{_ERROR}{error.format_message()}", err=True).removeprefix(_ERROR)
-            raise click.UsageError(said, error.ctx) from error
+            raise click.UsageError(_wrapped(error.format_message()), error.ctx) from error
+        except ConfigurationError as error:
+            raise click.UsageError(_wrapped(str(error)), ctx) from error
+        except MQGroupsError as error:
+            complain(str(error))
+            sys.exit(ExitCode.FAILED)
         except KeyboardInterrupt:
             complain("interrupted with Ctrl-C; what is not committed is backed out")
             sys.exit(ExitCode.CTRL_C)
@@ -108,6 +113,11 @@ class _Main(Commands):
         except OSError as error:
             complain(in_words(error))
             sys.exit(ExitCode.FAILED)
+
+
+def _wrapped(message: str) -> str:
+    """Break what click will print behind its own word."""
+    return wrapped(f"{_ERROR}{message}", err=True).removeprefix(_ERROR)
 
 
 @click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -30,7 +30,8 @@ def host_and_port(value: str) -> tuple[str, int]:
 
 
 def _output(help_: str) -> Callable[[Command], Command]:
-    return click.option(
+    """Return a decorator that adds --output, --wide and --json."""
+    output = click.option(
         "--output",
         "-o",
         "output",
@@ -39,11 +40,12 @@ def _output(help_: str) -> Callable[[Command], Command]:
         show_default=True,
         help=help_,
     )
+    return lambda command: output(_WIDE(_JSON(command)))
 
 
-_OUTPUT = _output("A table that fits the terminal, a table with everything, JSON, or CSV.")
 _WIDE = click.option("--wide", "output", flag_value="wide", help="The same as --output wide.")
 _JSON = click.option("--json", "output", flag_value="json", help="The same as --output json.")
+output_option = _output("A table that fits the terminal, a table with everything, JSON, or CSV.")
 
 
 # For commands that print as long as they run.
@@ -54,11 +56,6 @@ json_lines_option = click.option(
 
 # For commands that print a line for each file, as it is done.
 file_lines_option = _output("A line for each file: text, text with the length, JSON, or CSV.")
-
-
-def output_option(command: Command) -> Command:
-    """Add --output, --wide and --json."""
-    return _OUTPUT(_WIDE(_JSON(command)))
 
 
 def _wait(help_: str) -> Callable[[Command], Command]:

@@ -48,7 +48,8 @@ class TextProgress:
         rejected = f", [red]{len(record.rejected):,} rejected[/red]" if record.rejected else ""
         self._out.print(
             f"micro-batch {record.batch:3}  {record.groups:4,} groups  {record.messages:7,} messages  "
-            f"{record.messages / took_s:7,.0f}/s{put}{rejected}"
+            f"{record.messages / took_s:7,.0f}/s{put}{rejected}",
+            soft_wrap=not self._out.is_terminal,
         )
         self.say("waiting for groups")
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -136,22 +136,26 @@ def watch(
       130  ended with Ctrl-C
     """
     watcher = _Watcher(queue, stalled_after, status_queues, connection)
-    with ExitStack() as stack:
-        stack.callback(watcher.close)
-        watcher.connect_first()
-        show = _shower(stack, queue, output)
-        keys = stack.enter_context(Keys())
-        looks = 0
-        while True:
-            seen = watcher.look()
-            looks += 1
-            pause_s = max(every.total_seconds(), seen.took_s)
-            show(seen, pause_s)
-            if looks == count:
-                return
-            # The key Ctrl-C raises KeyboardInterrupt here.
-            if keys.wait(pause_s).lower() == "q":
-                return
+    try:
+        with ExitStack() as stack:
+            stack.callback(watcher.close)
+            watcher.connect_first()
+            show = _shower(stack, queue, output)
+            keys = stack.enter_context(Keys())
+            looks = 0
+            while True:
+                seen = watcher.look()
+                looks += 1
+                pause_s = max(every.total_seconds(), seen.took_s)
+                show(seen, pause_s)
+                if looks == count:
+                    return
+                # The key Ctrl-C raises KeyboardInterrupt here.
+                if keys.wait(pause_s).lower() == "q":
+                    return
+    except (MQIError, BindingMissing) as error:
+        # The screen is gone now.
+        Report().fail(ExitCode.FAILED, error)
 
 
 class _Watcher:
@@ -174,7 +178,7 @@ class _Watcher:
         try:
             self._q_mgr = open_q_mgr(0.0, **self._connection)
         except (MQIError, BindingMissing) as error:
-            _end(ExitCode.NO_CONNECTION, error)
+            Report().fail(ExitCode.NO_CONNECTION, error)
 
     def close(self) -> None:
         """Disconnect."""
@@ -182,7 +186,11 @@ class _Watcher:
             self._q_mgr.close()
 
     def look(self) -> _Seen:
-        """Look once; ends the command for a failure that trying again does not mend."""
+        """Look once.
+
+        Raises:
+            MQIError: a failure that trying again does not mend.
+        """
         began_s = time.monotonic()
         seen = _Seen(datetime.now(UTC))
         try:
@@ -197,8 +205,6 @@ class _Watcher:
             self._q_mgr = None
             seen.problem = f"connection lost: {error}"
             return seen
-        except MQIError as error:
-            _end(ExitCode.FAILED, error)
         seen.took_s = time.monotonic() - began_s
         self._before = seen
         return seen
@@ -207,7 +213,7 @@ class _Watcher:
         before = self._before
         newer_than = before.newest if before else ""
         with browse_groups([q_mgr], self._queue, newer_than=newer_than) as found:
-            owners = find_owners(q_mgr, status_queues=self._status_queues, queue=self._queue)
+            owners = find_owners(q_mgr, status_queues=self._status_queues)
             new_groups = 0
 
             def wanted(row: ListedGroup) -> bool:
@@ -230,7 +236,12 @@ class _Watcher:
             seen.data_bytes = found.data_bytes
         seen.messages, seen.others, seen.hidden = instance.messages, instance.others, instance.hidden
         seen.newest = max(instance.newest, newer_than)
-        seen.owners = sorted(owners.owners, key=lambda owner: _OWNER_ORDER[owner.condition])
+        of_queue = [
+            owner
+            for owner in owners.owners
+            if owner.record is None or owner.record.queue in (self._queue, instance.resolved_q_name)
+        ]
+        seen.owners = sorted(of_queue, key=lambda owner: _OWNER_ORDER[owner.condition])
         seen.unseen = [*owners.unseen, *instance.unseen]
         # What was there before the first look is not new.
         is_first = before is None
@@ -242,16 +253,12 @@ class _Watcher:
             0 if is_first else new_groups,
             {
                 (owner.record.owner_id, owner.record.epoch): owner.record.unit_of_work
-                for owner in owners.owners
+                for owner in of_queue
                 if owner.record is not None
             },
         )
         if before is not None and before.look is not None:
             seen.rates = rates(before.look, seen.look)
-
-
-def _end(code: ExitCode, error: MQIError | BindingMissing) -> NoReturn:
-    Report().fail(code, error)
 
 
 def _shower(stack: ExitStack, queue: str, output: str) -> Any:

@@ -16,7 +16,7 @@ from typing import Any, get_args
 import click
 
 from mqgroups.cli.connection import connect_arguments, connection_options
-from mqgroups.cli.console import log, one_message
+from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import DIRECTORY, WAIT_S, host_and_port
 from mqgroups.core.modes import Poison
@@ -168,7 +168,9 @@ def work(
             setup=partial(log, verbose),
         )
         _check_settings(arguments)
-        with stop_on_signals(supervised):
+        with stop_on_signals(supervised) as stopping:
             in_order = supervised.run(http=http, health_directory=health_dir)
+        if stopping.signal is not None:
+            complain(f"stopped by {stopping.signal.name}; the same command goes on")
     if not in_order:
         sys.exit(ExitCode.FAILED)

@@ -142,6 +142,12 @@ def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Ite
         yield ok(f"{subject}: CLWLUSEQ", f"CLWLUSEQ({use}): groups that are put at this queue manager {_USES[use]}")
 
 
+def alias_findings(name: str, target: str, facts: Facts, roles: Collection[Role]) -> Iterator[Finding]:
+    """Yield findings on an alias of the queue ``target``. Facts: GET, PUT."""
+    yield ok(f"queue {name}", f"an alias of {target}")
+    yield from _inhibition(f"alias {name}", f"ALTER QALIAS('{name}')", facts, roles)
+
+
 def _either(is_right: bool, finding: Finding, found: str = "") -> Finding:
     return ok(finding.subject, found or finding.found) if is_right else finding
 

@@ -83,7 +83,7 @@ class View:
 
     def tell(self, sentence: str) -> None:
         """Show what has happened."""
-        self._console.print(f"  {sentence}", markup=False, highlight=False, soft_wrap=True)
+        self._console.print(f"  {sentence}", markup=False, highlight=False, soft_wrap=not self._console.is_terminal)
 
 
 def run(console: Console, settings: Settings) -> int:
@@ -94,13 +94,14 @@ def run(console: Console, settings: Settings) -> int:
     """
     sizes = [len(day.flights) for day in source.days(settings.data, settings.days)]
     total = sum(sizes)
+    groups = f"{len(sizes)} message group{'s' if len(sizes) > 1 else ''}"
     console.print(
-        f"{total:,} flights in {len(sizes)} message groups, a unit of work every {EVERY}, on the embedded queue manager "
+        f"{total:,} flights in {groups}, a unit of work every {EVERY}, on the embedded queue manager "
         f"(for development; it is not IBM MQ). --seed {settings.seed}"
         + "".join(f" --reading {name}={value!r}" for name, value in settings.readings.items()),
         markup=False,
         highlight=False,
-        soft_wrap=True,
+        soft_wrap=not console.is_terminal,
     )
     with ExitStack() as stack:
         work = settings.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mqgroups-flights-")))
@@ -145,7 +146,7 @@ def run(console: Console, settings: Settings) -> int:
             "Every flight arrived once and in order, every group whole; the queues are empty.", highlight=False
         )
     for sentence in sentences:
-        console.print(f"different: {sentence}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"different: {sentence}", markup=False, highlight=False, soft_wrap=not console.is_terminal)
     return len(sentences)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.forwarding import ForwardQueue
+from mqgroups.connection.inquiry import inquiring
 from mqgroups.connection.queue import Queue
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
@@ -22,7 +23,7 @@ class BackoutQueue:
     """
 
     def __init__(self, connection: Connection, queue: Queue, *, needed: bool) -> None:
-        """Inquire the attributes of ``queue``, which is open for inquiry.
+        """Inquire the attributes of ``queue``, which is open for inquiry, or of the queue that it is an alias of.
 
         Raises:
             ConfigurationError: a backout queue is ``needed`` and BOTHRESH is set, but BOQNAME is not.
@@ -30,8 +31,9 @@ class BackoutQueue:
         """
         self._connection = connection
         self._queue: ForwardQueue | None = None
-        self.threshold = int(queue.inquire(mq.MQIA_BACKOUT_THRESHOLD))
-        self.name = str(queue.inquire(mq.MQCA_BACKOUT_REQ_Q_NAME))
+        with inquiring(connection, queue) as local:
+            self.threshold = int(local.inquire(mq.MQIA_BACKOUT_THRESHOLD))
+            self.name = str(local.inquire(mq.MQCA_BACKOUT_REQ_Q_NAME))
         if needed and self.threshold and not self.name:
             raise ConfigurationError(
                 f"queue {queue.name} has BOTHRESH({self.threshold}) but no BOQNAME, so a message that cannot be processed has "

@@ -18,6 +18,7 @@ import time
 from collections.abc import Mapping
 
 from mqgroups.connection.connection import Connection
+from mqgroups.connection.inquiry import inquiring
 from mqgroups.connection.queue import Queue
 from mqgroups.core.inspection import GroupInspection
 from mqgroups.errors import ConnectionBroken, MQIError
@@ -60,7 +61,9 @@ class UnreachableGroups:
             groups, _ = browsed_groups(self._queue, _MOST_MESSAGES)
             found = {each.group_id: each for each in groups if each.gaps or not each.has_head}
             if found.keys() - self._told:
-                self._tell(found, fields, alone=consumers.inquire(mq.MQIA_OPEN_INPUT_COUNT) == 1)
+                with inquiring(self._connection, consumers) as local:
+                    alone = local.inquire(mq.MQIA_OPEN_INPUT_COUNT) == 1
+                self._tell(found, fields, alone=alone)
             self._seen = found
         except ConnectionBroken:
             pass  # the consumer's next call finds the connection lost, and reconnects

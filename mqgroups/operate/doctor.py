@@ -21,6 +21,7 @@ from mqgroups.core.findings import (
     Facts,
     Finding,
     Severity,
+    alias_findings,
     channel_findings,
     data_queue_findings,
     ok,
@@ -81,7 +82,12 @@ _NUMBERS = {
     "BOTHRESH": mq.MQIA_BACKOUT_THRESHOLD,
     "MAXUMSGS": mq.MQIA_MAX_UNCOMMITTED_MSGS,
 }
-_NAMES = {"BOQNAME": mq.MQCA_BACKOUT_REQ_Q_NAME, "CLUSTER": mq.MQCA_CLUSTER_NAME, "DEADQ": mq.MQCA_DEAD_LETTER_Q_NAME}
+_NAMES = {
+    "BOQNAME": mq.MQCA_BACKOUT_REQ_Q_NAME,
+    "CLUSTER": mq.MQCA_CLUSTER_NAME,
+    "DEADQ": mq.MQCA_DEAD_LETTER_Q_NAME,
+    "TARGET": mq.MQCA_BASE_Q_NAME,
+}
 _DATA_QUEUE = (
     "CURDEPTH", "MAXDEPTH", "MAXMSGL", "GET", "PUT", "BOTHRESH", "BOQNAME", "MSGDLVSQ", "INDXTYPE", "SHARE", "DEFPSIST",
     "PROPCTL", "CLUSTER", "DEFBIND", "CLWLUSEQ",
@@ -160,7 +166,7 @@ def examine(
         checked_name(name)
     connection = connection_of(q_mgr)
     asked = _Asked(queue, name, role, status_queue, channel, principal)
-    data = _inquired(connection, queue, _DATA_QUEUE)[0] if queue else {}
+    data = _inquired(connection, _target(connection, queue) or queue, _DATA_QUEUE)[0] if queue else {}
     of_queue: Facts = {"Q.MAXMSGL": data["MAXMSGL"]} if "MAXMSGL" in data else {}
     yield ok("connection", f"queue manager {connection.q_mgr_name}, identifier {connection.q_mgr_identifier}")
     yield from _q_mgr(connection, of_queue)
@@ -271,17 +277,27 @@ def _attribute(queue: Queue, attribute: str) -> int | str | None:
         return None
 
 
+def _target(connection: Connection, name: str) -> str:
+    """Return the queue that an alias names; empty if it is no alias, or if that cannot be inquired."""
+    return str(_inquired(connection, name, ("TARGET",))[0].get("TARGET", ""))
+
+
 def _data_queue(connection: Connection, name: str, asked: _Asked) -> Iterator[Finding]:
-    facts, problem = _inquired(connection, name, _DATA_QUEUE)
+    target = _target(connection, name)
+    if target:
+        facts, _ = _inquired(connection, name, ("GET", "PUT"))
+        yield from alias_findings(name, target, facts, asked.roles)
+    local = target or name
+    facts, problem = _inquired(connection, local, _DATA_QUEUE)
     if problem:
         refused = "2035" in problem
         severity = Severity.UNSEEN if refused else Severity.ERROR
-        mends = _granted(asked.principal, (name, "INQ")) if refused else {}
+        mends = _granted(asked.principal, (local, "INQ")) if refused else {}
         yield Finding(
-            f"queue {name}: attributes", severity, problem, "its attributes can break or slow groups", **mends
+            f"queue {local}: attributes", severity, problem, "its attributes can break or slow groups", **mends
         )
     facts |= _inquired(connection, "", ("PLATFORM",), mq.MQOT_Q_MGR)[0]
-    yield from data_queue_findings(name, facts, asked.roles)
+    yield from data_queue_findings(local, facts, asked.roles)
     if asked.role is not None:
         yield from _authorities(connection, f"queue {name}", name, _DATA_AUTHORITIES[asked.role], asked.principal)
     backout = facts.get("BOQNAME")

@@ -60,6 +60,7 @@ class BrowsedInstance:
 
     Attributes:
         q_mgr_name, queue: where it is, and its name.
+        resolved_q_name: the local queue; another one than ``queue`` if that is an alias.
         depth: CURDEPTH before browsing; ``None`` if it could not be inquired.
         messages: how many messages were browsed so far.
         others: how many of them are in no group.
@@ -72,6 +73,7 @@ class BrowsedInstance:
 
     q_mgr_name: str
     queue: str
+    resolved_q_name: str = ""
     depth: int | None = None
     messages: int = 0
     others: int = 0
@@ -231,7 +233,7 @@ def _browse(
 ) -> None:
     physical = connection.open_queue(instance.queue, mq.MQOO_BROWSE)
     try:
-        local = physical.resolved_q_name
+        local = instance.resolved_q_name = physical.resolved_q_name
         _inquire(connection, local, instance)
         before, unasked = hidden_messages(connection, local)
         on_progress(instance)

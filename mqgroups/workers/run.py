@@ -20,6 +20,7 @@ from multiprocessing import connection
 from types import FrameType
 from typing import Protocol
 
+from mqgroups.errors import EnvironmentFailure, StatusError
 from mqgroups.workers.status import Board
 from mqgroups.workers.worker import Job, Worker
 
@@ -100,7 +101,7 @@ class ThreadRun:
             self._worker.run()
         except BaseException as error:
             self._error = error
-            _log.error("worker %s failed", self._thread.name, exc_info=error)
+            _tell(self._thread.name, error)
         finally:
             os.close(self._end)
 
@@ -138,7 +139,17 @@ def _work(job: Job, number: int, board: Board) -> None:
     threading.Thread(target=_stop_without_supervisor, args=(job.grace_s,), daemon=True).start()
     if job.setup is not None:
         job.setup()
-    worker.run()
+    try:
+        worker.run()
+    except Exception as error:
+        _tell(job.name_of(number), error)
+        sys.exit(1)
+
+
+def _tell(name: str, error: BaseException) -> None:
+    # Who operates it needs to know what to do, and not where that was raised.
+    for_operators = isinstance(error, (StatusError, EnvironmentFailure))
+    _log.error("worker %s failed: %s", name, error, exc_info=None if for_operators else error)
 
 
 def _stop_without_supervisor(grace_s: float) -> None:

@@ -114,6 +114,15 @@ def test_a_queue_that_does_not_exist_is_an_error(doctor):
     assert problems(found) == {"queue NO.SUCH.QUEUE", "queue NO.SUCH.QUEUE: attributes"}
 
 
+@pytest.mark.embedded
+def test_behind_an_alias_the_queue_that_it_names_is_checked(doctor):
+    _, found = doctor(queue="TEST.ALIAS")
+    said = {each["subject"]: each["found"] for each in found}
+    assert said["queue TEST.ALIAS"] == "an alias of TEST.BASE"
+    assert said["alias TEST.ALIAS: PUT"] == "PUT(ENABLED)"
+    assert said["queue TEST.BASE: BOTHRESH, BOQNAME"] == "BOTHRESH(0)"
+
+
 def test_a_user_who_may_not_ask_the_command_server_is_told_what_is_missing(owner, doctor, monkeypatch):
     monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
     _, found = doctor()

@@ -15,6 +15,7 @@ from mqgroups.cli.main import main
 from mqgroups.cli.profiles import KEYS, config_file
 from mqgroups.embedded import Fault
 from tests.cli.test_main import commands
+from tests.cli.test_watch import Terminal
 from tests.fix_cli import MQGROUPS, environment, invoke
 
 
@@ -125,9 +126,18 @@ def test_every_command_that_connects_has_the_same_options(path, command):
     names = {each.name for each in command.params}
     expected = {("q_mgr_name" if key == "q_mgr" else key) for key in KEYS} | {"profile"}
     assert expected <= names
-    # It runs a program of the user's, whose output it is, and logs.
-    if path != ("work",):
-        assert "output" in names
+    # One runs a program of the user's, whose output it is, and logs; the other has a screen, or a line for each look.
+    if path not in (("work",), ("watch",)):
+        assert {"--output", "--wide", "--json"} <= {each for option in command.params for each in option.opts}
+
+
+@pytest.mark.parametrize("command", ["groups", "owners", "doctor", "watch", "send", "receive"])
+def test_a_name_that_is_not_valid_is_one_sentence(owner, tmp_path, command):
+    more = {"send": (__file__, "--name", "N"), "receive": ("--name", "N", "--into", tmp_path)}.get(command, ())
+    result = invoke(command, "--queue", "bad name", *more, **environment(owner.target))
+    assert result.exit_code == ExitCode.USAGE
+    assert "queue 'bad name' has ' ' at position 4" in result.stderr
+    assert result.exception is None or isinstance(result.exception, SystemExit)
 
 
 def test_there_are_commands_that_connect():
@@ -159,6 +169,15 @@ def test_ctrl_c_ends_a_command_with_one_sentence_and_130(owner, faults):
     out, said = program.communicate(timeout=60)
     assert (program.returncode, out) == (ExitCode.CTRL_C, "")
     assert said == "mqgroups: interrupted with Ctrl-C; what is not committed is backed out\n"
+
+
+def test_at_a_terminal_ctrl_c_removes_the_line_of_progress(owner):
+    terminal = Terminal(owner.target, "owners", "--conn-name", "127.0.0.1(1)", width=80, height=24)
+    terminal.until("waiting for")
+    terminal.press(b"\x03")
+    terminal.until("interrupted with Ctrl-C")
+    assert terminal.shown.partition("mqgroups: ")[0].endswith("\r\x1b[K")
+    assert terminal.ended() == ExitCode.CTRL_C
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -67,6 +67,21 @@ def test_groups_have_their_names_at_each_look(owner, watch):
     assert [[each["name"] for each in seen["groups"]] for seen in looks] == [["orders-0815.csv"]] * 2
 
 
+@pytest.mark.embedded
+def test_by_an_alias_the_owners_of_the_queue_behind_it_are_shown_and_have_their_groups(owner):
+    owner.put_group(THIS, queue="TEST.BASE")
+    qmgr = owner.connect()
+    messages = iter(next(iter(owner.consumer(qmgr, queue="TEST.BASE"))))
+    for _ in range(3):
+        next(messages)
+    qmgr.close()
+    result = invoke("watch", "--queue", "TEST.ALIAS", "--count", "1", "--json", **environment(owner.target))
+    seen = json.loads(result.stdout)
+    assert seen["states"] == {"stalled": 1}
+    assert (owner.name, "interrupted") in [(each["name"], each["state"]) for each in seen["owners"]]
+    owner.empty("TEST.BASE")
+
+
 class Terminal:
     """A program at a terminal of its own."""
 
@@ -129,6 +144,14 @@ def test_ctrl_c_at_a_terminal_ends_with_130(owner):
     terminal.until("q quits")
     terminal.press(b"\x03")
     assert terminal.ended() == ExitCode.CTRL_C
+
+
+def test_at_a_terminal_the_reason_is_there_when_the_screen_is_gone(owner):
+    terminal = Terminal(owner.target, "watch", "--queue", "NO.SUCH.QUEUE", width=80, height=24)
+    terminal.until(str(mq.MQRC_UNKNOWN_OBJECT_NAME))
+    end_of_screen = "\x1b[?1049l"
+    assert end_of_screen in terminal.shown.partition("mqgroups: ")[0]
+    assert terminal.ended() == ExitCode.FAILED
 
 
 @pytest.mark.embedded

@@ -127,9 +127,21 @@ def test_groups_are_handled_until_a_signal_comes(owner, work, in_directory, how,
     wait_until(lambda: not owner.data())
     process.send_signal(number)
     _, said = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, said) == (0, "")
+    assert (process.returncode, said) == (0, f"mqgroups: stopped by {number.name}; the same command goes on\n")
     assert handled(in_directory) == [f"{group}-0 {group}-1 {group}-2 " for group in range(4)]
     assert [owner.on_queue(f"MQGROUPS.GET.{owner.name}.{each}") for each in (1, 2)] == [[], []]
+
+
+@pytest.mark.parametrize("how", [(), ("--threads",)], ids=["processes", "threads"])
+def test_a_worker_that_cannot_work_says_why_in_one_sentence(work, how):
+    process = work("my_handlers:Handler.method", "--workers", 1, "--queue", "NO.SUCH.QUEUE", *how)
+    said = process.stderr.readline()
+    while "MQRC_UNKNOWN_OBJECT_NAME" not in said:
+        said += process.stderr.readline()
+    process.terminate()
+    _, rest = process.communicate(timeout=PATIENCE_S)
+    assert "Traceback" not in said + rest
+    assert "failed: MQOPEN for queue NO.SUCH.QUEUE" in " ".join(said.split())
 
 
 def test_with_a_target_workers_are_pipes(owner, work, make_queue):
@@ -139,7 +151,7 @@ def test_with_a_target_workers_are_pipes(owner, work, make_queue):
     wait_until(lambda: len(owner.data(target)) == 2)
     process.terminate()
     _, said = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, said) == (0, "")
+    assert (process.returncode, said) == (0, "mqgroups: stopped by SIGTERM; the same command goes on\n")
     assert [(found.data, found.is_last) for found in owner.on_queue(target)] == [(b"A", False), (b"B", True)]
 
 

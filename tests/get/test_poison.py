@@ -150,6 +150,15 @@ def test_any_messages_can_be_skipped_the_first_and_the_last_too(poisoned, backou
     assert poisoned.data() == poisoned.records("get") == []
 
 
+def test_behind_an_alias_poison_is_found_by_the_attributes_of_its_base_queue(poisoned, backout_queue):
+    poisoned.put_group(THIS, queue="TEST.POISON.ALIAS")
+    application = Application(poisoned, poison="skip", queue="TEST.POISON.ALIAS")
+    application.run()
+    assert application.done[-4:] == [b"3", *THIS[5:]]
+    assert [one.data for one in poisoned.on_queue(backout_queue)] == [BAD]
+    assert poisoned.on_queue("TEST.POISON") == poisoned.records("get") == []
+
+
 def test_quarantine_moves_the_rest_of_the_group_as_it_is_and_the_next_group_is_got(poisoned, backout_queue):
     before = poisoned.on_queue()
     poisoned.put_group([b"next"])
