@@ -1,7 +1,8 @@
 """Rows as message groups: the columns that a DataFrame may have, and the conversion of record batches to groups.
 
-This module collects and sorts the rows of a group, because Spark does neither for a sink. So all rows of a task are in memory, as
-Python objects, until they are put. Only a partition that is one group and needs no sorting is put while it is read.
+This module collects and sorts the rows of a group, because Spark does neither for a sink. So a task holds all its rows until they
+are put: as Python objects, with the data of large ones in a file (``spill.py``). Only a partition that is one group and needs no
+sorting is put while it is read.
 
 Columns; only ``value`` and the column of the group are required:
 
@@ -16,7 +17,7 @@ Columns; only ``value`` and the column of the group are required:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mqgroups.batch.producer import BatchMessage
 from mqgroups.spark.errors import ColumnsRefused, RowRefused
 from mqgroups.spark.options import SinkOptions
+from mqgroups.spark.spill import Kept, Spill
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -77,7 +79,7 @@ class _Row(NamedTuple):
     """A row; its sort value comes first."""
 
     order: Any
-    value: bytes | str
+    value: Kept
     correl_id: bytes | None
     format: str | None
     priority: int | None
@@ -130,28 +132,29 @@ def groups_of(batches: Iterable[RecordBatch], columns: Columns, partition: int) 
     Raises:
         RowRefused: a row has null as key, sort value or data.
     """
-    if columns.key is None:
-        rows = _rows(batches, columns)
-        if columns.order is not None:
-            rows = iter(sorted(rows, key=itemgetter(0)))
-        first = next(rows, None)
-        if first is not None:
-            yield _group(str(partition), chain([first], rows), first, columns)
-        return
-    by_key: dict[str, list[_Row]] = {}
-    for batch in batches:
-        keys = _key_texts(batch.column(columns.key).to_pylist(), columns.key)
-        for key, row in zip(keys, _rows([batch], columns), strict=True):
-            by_key.setdefault(key, []).append(row)
-    # In the order of the keys, so that all attempts at the same rows put the groups in the same order.
-    for key in sorted(by_key):
-        rows_of_key = by_key.pop(key)
-        if columns.order is not None:
-            rows_of_key.sort(key=itemgetter(0))
-        yield _group(key, iter(rows_of_key), rows_of_key[0], columns)
+    with Spill() as spill:
+        if columns.key is None:
+            rows = _rows(batches, columns, None if columns.order is None else spill)
+            if columns.order is not None:
+                rows = iter(sorted(rows, key=itemgetter(0)))
+            first = next(rows, None)
+            if first is not None:
+                yield _group(str(partition), chain([first], rows), first, columns, spill)
+            return
+        by_key: dict[str, list[_Row]] = {}
+        for batch in batches:
+            keys = _key_texts(batch.column(columns.key).to_pylist(), columns.key)
+            for key, row in zip(keys, _rows([batch], columns, spill), strict=True):
+                by_key.setdefault(key, []).append(row)
+        # In the order of the keys, so that all attempts at the same rows put the groups in the same order.
+        for key in sorted(by_key):
+            rows_of_key = by_key.pop(key)
+            if columns.order is not None:
+                rows_of_key.sort(key=itemgetter(0))
+            yield _group(key, iter(rows_of_key), rows_of_key[0], columns, spill)
 
 
-def _group(key: str, rows: Iterator[_Row], first: _Row, columns: Columns) -> Group:
+def _group(key: str, rows: Iterator[_Row], first: _Row, columns: Columns, spill: Spill) -> Group:
     def messages() -> Iterator[BatchMessage]:
         for row in rows:
             if row.priority != first.priority:
@@ -160,22 +163,26 @@ def _group(key: str, rows: Iterator[_Row], first: _Row, columns: Columns) -> Gro
                     "have the same priority"
                 )
             properties = dict(row.headers) if row.headers else None
-            yield BatchMessage(row.value, row.format or columns.format, row.correl_id, properties)
+            yield BatchMessage(spill.value(row.value), row.format or columns.format, row.correl_id, properties)
 
     return Group(key, columns.priority if first.priority is None else first.priority, messages())
 
 
-def _rows(batches: Iterable[RecordBatch], columns: Columns) -> Iterator[_Row]:
+def _rows(batches: Iterable[RecordBatch], columns: Columns, spill: Spill | None) -> Iterator[_Row]:
+    """Yield the rows; ``spill`` keeps their data if they are not put at once."""
     for batch in batches:
 
         def column(name: str, batch: RecordBatch = batch) -> list[Any]:
             return batch.column(name).to_pylist() if name in columns.given else [None] * batch.num_rows
 
-        values = batch.column("value").to_pylist()
+        data = batch.column("value")
+        values: Sequence[Any] = data.to_pylist()
         orders = [None] * batch.num_rows if columns.order is None else batch.column(columns.order).to_pylist()
         _refuse_null(values, "value")
         if columns.order is not None:
             _refuse_null(orders, columns.order)
+        if spill is not None:
+            values = spill.keep(values, data.nbytes)
         parts = (column(name) for name in ("correl_id", "format", "priority", "headers"))
         yield from map(_Row._make, zip(orders, values, *parts, strict=True))
 
@@ -187,7 +194,7 @@ def _key_texts(keys: list[Any], name: str) -> Iterable[str]:
     return map(text, keys)
 
 
-def _refuse_null(values: list[Any], name: str) -> None:
+def _refuse_null(values: Sequence[Any], name: str) -> None:
     if None in values:
         raise RowRefused(f"column {name!r} is null in a row; every message needs a value")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import tracemalloc
 from decimal import Decimal
 
 import pytest
@@ -16,6 +17,7 @@ from mqgroups.batch.producer import BatchMessage  # noqa: E402 - needs what may 
 from mqgroups.spark.errors import ColumnsRefused, RowRefused  # noqa: E402 - likewise
 from mqgroups.spark.options import Use, sink_options  # noqa: E402 - likewise
 from mqgroups.spark.sink_rows import columns_of, groups_of  # noqa: E402 - likewise
+from mqgroups.spark.spill import IN_MEMORY_BYTES  # noqa: E402 - likewise
 
 TYPES = {
     "string": t.StringType(),
@@ -105,6 +107,38 @@ def test_a_partition_is_ordered_where_a_column_says_how():
     found = columns("at timestamp, value binary", groupBy="partition", sequenceColumn="at")
     at = [datetime.datetime(2026, 1, day, tzinfo=datetime.UTC) for day in (2, 1)]
     assert groups([batch(at=at, value=[b"2", b"1"])], found) == [("0", None, [BatchMessage(b"1"), BatchMessage(b"2")])]
+
+
+@pytest.mark.parametrize("ddl", ["group_key string, msg_seq_number long, value", "msg_seq_number long, value"])
+@pytest.mark.parametrize("kind", ["binary", "string"])
+def test_large_values_wait_in_a_file(ddl, kind, tmp_path, monkeypatch):
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},/elsewhere")
+    by_partition = {} if "group_key" in ddl else {"groupBy": "partition", "sequenceColumn": "msg_seq_number"}
+    found = columns(f"{ddl} {kind}", **by_partition)
+    megabytes = 12
+    numbers = range(10, 0, -1)  # twice as much as stays in memory
+
+    def value(number):
+        data = b"%02d" % number + bytes((megabytes << 20) - 2)
+        return data if kind == "binary" else data.decode()
+
+    def batches():
+        for number in numbers:
+            yield batch(group_key=["A"], msg_seq_number=[number], value=[value(number)])
+
+    tracemalloc.start()
+    try:
+        ((_, _, messages),) = (
+            (group.key, group.priority, [(len(each.payload), each.payload[:2]) for each in group.messages])
+            for group in groups_of(batches(), found, 0)
+        )
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    expected = [(megabytes << 20, value(number)[:2]) for number in sorted(numbers)]
+    assert messages == expected
+    assert peak < IN_MEMORY_BYTES + 3 * (megabytes << 20)
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_format_and_the_priority_of_the_options_are_for_rows_that_say_none():
