@@ -374,19 +374,30 @@ def test_micro_batches_are_as_large_as_the_source_is_told(case):
     assert json.loads(reported.json.read_text())["groups"] == 3
 
 
-@pytest.mark.parametrize(("given", "expected"), [(None, "2"), ("5", "5")])
-def test_a_local_session_shuffles_to_its_cores_unless_the_file_says_otherwise(case, monkeypatch, given, expected):
-    name = "spark.sql.shuffle.partitions"
-    before = case.spark.conf.get(name)
-    # The session of the tests was made with a value of its own.
+@pytest.mark.parametrize(
+    ("name", "of_spark", "given", "expected"),
+    [
+        ("spark.sql.shuffle.partitions", "200", None, "2"),
+        ("spark.sql.shuffle.partitions", "200", "5", "5"),
+        ("spark.sql.adaptive.enabled", "true", None, "false"),
+        ("spark.sql.adaptive.enabled", "true", "true", "true"),
+    ],
+)
+def test_a_local_session_has_settings_for_few_cores_unless_the_file_says_otherwise(
+    case, monkeypatch, name, of_spark, given, expected
+):
+    names = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
+    before = {each: case.spark.conf.get(each) for each in names}
+    # The session of the tests was made with values of its own.
     monkeypatch.setattr(SparkContext, "getConf", lambda _: SparkConf(loadDefaults=False))
-    case.spark.conf.set(name, "200")
+    case.spark.conf.set(name, of_spark)
     if given is not None:
         case.path.write_text(f'{case.path.read_text()}[spark]\n"{name}" = {given}\n')
     try:
         assert run.session(read_config(case.path)).conf.get(name) == expected
     finally:
-        case.spark.conf.set(name, before)
+        for each, value in before.items():
+            case.spark.conf.set(each, value)
 
 
 def test_a_function_that_cannot_be_imported_is_a_configuration_error(case):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 # How often ``wait`` checks whether to stop.
 _LOOK_S = 0.25
-_SHUFFLE = "spark.sql.shuffle.partitions"
+_SHUFFLE, _ADAPTIVE = "spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled"
 _DEFAULTS = {"spark.sql.session.timeZone": "UTC", "spark.ui.showConsoleProgress": "false"}
 
 
@@ -84,9 +84,12 @@ def session(
         builder = builder.config(name, value)
     found: SparkSession = builder.getOrCreate()
     context = found.sparkContext
-    if context.master.startswith("local") and _SHUFFLE not in given and not context.getConf().contains(_SHUFFLE):
-        # Spark's own default is 200 partitions. A cluster's cores are not known yet, because executors register later.
-        found.conf.set(_SHUFFLE, context.defaultParallelism)
+    if context.master.startswith("local"):
+        # Spark's own defaults are for clusters: 200 partitions, and a job and a plan for each stage, which would merge them. A
+        # cluster's cores are not known yet, because executors register later.
+        for name, value in ((_SHUFFLE, str(context.defaultParallelism)), (_ADAPTIVE, "false")):
+            if name not in given and not context.getConf().contains(name):
+                found.conf.set(name, value)
     register(found)
     return found
 
