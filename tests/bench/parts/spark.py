@@ -30,7 +30,7 @@ def run(bench: Bench) -> list[Figure]:
         bench.console.print(f"{groups} groups of {messages:,} messages at 1 ms, rows a second by {what}: {words}")
     pipeline = []
     # The larger micro-batches first: the JVM has then compiled what there is to compile.
-    for size in bench.of((14, 4), (1,)):
+    for size in bench.of((14, 4), (2,)):
         one = spark_pipeline.measure(size, lambda side: bench.tell.rounds(side, bench.of(3, 1), seconds=120))
         spark_pipeline.report(bench.console, one)
         bench.details[f"pipeline, {size} groups"] = asdict(one)
