@@ -99,7 +99,7 @@ faults-workers-short: setup ## a sample of the same in two minutes
 faults-spark-short: setup ## a sample of the same in a few minutes
 	@$(RUN) -m tests.faults.spark.campaign --short $(FAULTS_ARGS)
 
-bench: ## figures with their goals, written to docs/reference/measurements.md (BENCH_ARGS=client|starting|latency|embedded|growth|tracing|cluster|workers|spark|groups)
+bench: ## figures with their goals, written to docs/reference/measurements.md (BENCH_ARGS=client|starting|latency|embedded|growth|tracing|cluster|workers|spark|pipeline|groups)
 	@bash tools/setup.sh compare
 	@$(RUN) -m tests.bench $(BENCH_ARGS)
 

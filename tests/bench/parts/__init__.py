@@ -22,7 +22,19 @@ from rich.console import Console
 from tests.bench.figures import Figure
 from tests.bench.tell import Tell
 
-ORDER = ("client", "starting", "latency", "embedded", "growth", "tracing", "cluster", "workers", "spark", "groups")
+ORDER = (
+    "client",
+    "starting",
+    "latency",
+    "embedded",
+    "growth",
+    "tracing",
+    "cluster",
+    "workers",
+    "spark",
+    "pipeline",
+    "groups",
+)
 
 
 @dataclass(slots=True)
