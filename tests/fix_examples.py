@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,14 +44,14 @@ def postgresql():
         pytest.skip("PostgreSQL is not installed (apt-get install postgresql), so it is not tried")
     directory = programs[-1].parent
     # The server refuses to run as root, so it runs as the package's user.
-    as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    as_user: dict[str, Any] = {"user": "postgres", "group": "postgres", "extra_groups": ()} if os.geteuid() == 0 else {}
     data = Path(tempfile.mkdtemp(prefix="mqgroups-postgresql-", dir="/tmp"))
     if as_user:
         shutil.chown(data, "postgres")
 
     def run(program: str, *arguments: str) -> None:
-        command = [*as_user, str(directory / program), *arguments]
-        done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=120, check=False)
+        command = [str(directory / program), *arguments]
+        done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=120, check=False, **as_user)
         assert done.returncode == 0, done.stdout + done.stderr
 
     run("initdb", "--pgdata", str(data / "db"), "--auth", "trust", "--username", "orders", "--no-sync")

@@ -67,6 +67,7 @@ def spark(spark_environment, tmp_path_factory):
     """A session with two cores, where a task is tried four times."""
     from pyspark.sql import SparkSession
 
+    # The JVM, and with it the workers, keep the environment that they are started with. Tests that follow have their own.
     with pytest.MonkeyPatch.context() as patch:
         for name, value in spark_environment.items():
             patch.setenv(name, value)
@@ -81,9 +82,9 @@ def spark(spark_environment, tmp_path_factory):
             .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
             .getOrCreate()
         )
-        session.sparkContext.setLogLevel("OFF")
-        yield session
-        session.stop()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
 
 
 @pytest.fixture
