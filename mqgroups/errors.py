@@ -60,8 +60,9 @@ from typing import Any
 
 from mqgroups.mqi import constants as mq
 
-# The remedy for a lost status record, as part of a sentence.
+# The remedy for a lost status record, as part of a sentence; and for one that is not to be left on its queue.
 SALVAGE = "rebuild it from the messages of its group with `mqgroups salvage rebuild`"
+SALVAGE_UNREADABLE = "rebuild it from the messages of its group with `mqgroups salvage rebuild --unreadable-to QUEUE`"
 
 
 class MQGroupsError(Exception):

@@ -144,18 +144,21 @@ def open_q_mgr(wait_s: float, **options: Any) -> QueueManager:
         BindingMissing, MQIError: connecting failed.
     """
     arguments = connect_arguments(**options)
-    began_s = time.monotonic()
+    awaited, began_s = arguments["q_mgr_name"], time.monotonic()
     with ProgressLine() as line:
 
         def sleep(seconds: float) -> None:
-            line.say(f"waiting for {arguments['q_mgr_name']}: {time.monotonic() - began_s:.0f} s of {wait_s:.0f} s")
+            line.say(f"waiting for {awaited}: {time.monotonic() - began_s:.0f} s of {wait_s:.0f} s")
             time.sleep(seconds)
             line.clear()
 
         try:
-            return connect(**arguments, connect_wait_s=wait_s, reconnect_wait_s=0, sleep=sleep)
+            q_mgr = connect(**arguments, connect_wait_s=wait_s, reconnect_wait_s=0, sleep=sleep)
         except ConfigurationError as error:
             raise click.UsageError(str(error)) from error
+    # A connection that is there sleeps only until another program closes a status queue.
+    awaited, began_s = "the status queue", time.monotonic()
+    return q_mgr
 
 
 @contextmanager

@@ -218,10 +218,9 @@ def _the_id(found: GroupList, some_id: str) -> bytes:
     """Return the one GroupId that ends with these digits."""
     ids = {row.group.group_id for row in found.groups("id")}
     if len(ids) != 1:
-        seen = ", ".join(sorted(each.hex() for each in ids)[:5]) or "none"
-        raise click.BadParameter(
-            f"{number(len(ids), 'group')} on the queue end with {some_id}: {seen}", param_hint="'--group'"
-        )
+        seen = ", ".join(sorted(each.hex() for each in ids)[:5])
+        many = f"{len(ids)} groups on the queue end with {some_id}: {seen}"
+        raise click.BadParameter(many if ids else f"no group on the queue ends with {some_id}", param_hint="'--group'")
     return ids.pop()
 
 

@@ -36,8 +36,8 @@ def open_or_make(open_as: Callable[[str, str], Queue], name: str, model: str, sh
     except QueueMissing as error:
         raise StatusQueueUnusable(
             f"status queue {name} does not exist, and model queue {model} to make it from does not exist either. Either "
-            f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {sharing}, or DEFINE QMODEL('{model}') DEFTYPE(PERMDYN) DEFPSIST(YES) "
-            f"{sharing}",
+            f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {sharing} MSGDLVSQ(FIFO), or DEFINE QMODEL('{model}') DEFTYPE(PERMDYN) "
+            f"DEFPSIST(YES) {sharing} MSGDLVSQ(FIFO)",
             status_queue=name,
         ) from error
     except MQIError as error:
@@ -49,7 +49,7 @@ def open_or_make(open_as: Callable[[str, str], Queue], name: str, model: str, sh
         made.close()
         raise StatusQueueUnusable(
             f"status queue {name} does not exist, and {model} is not a model queue to make it from. Set status_model to a model "
-            f"queue with DEFTYPE(PERMDYN) DEFPSIST(YES) {sharing}",
+            f"queue with DEFTYPE(PERMDYN) DEFPSIST(YES) {sharing} MSGDLVSQ(FIFO)",
             status_queue=name,
             found=f"a queue named {made.object_name}",
             expected="a model queue",

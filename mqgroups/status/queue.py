@@ -39,6 +39,7 @@ from mqgroups.core.status_chain import (
 )
 from mqgroups.errors import (
     SALVAGE,
+    SALVAGE_UNREADABLE,
     DuplicateStatusRecords,
     ForeignSyncpoint,
     GroupUsage,
@@ -388,7 +389,7 @@ class StatusQueue(RecordKeeper):
         return DuplicateStatusRecords(
             f"status queue {self.name} holds {error.found}, expected {error.expected}. Two owners have used it, or another "
             "program puts to it. Browse it, keep the record with the highest epoch and unit_of_work, and remove the others; "
-            f"or {SALVAGE}",
+            f"or {SALVAGE_UNREADABLE}",
             status_queue=self.name,
             found=error.found,
             expected=error.expected,

@@ -11,7 +11,13 @@ from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
 from mqgroups.core.restart import Mismatch
 from mqgroups.core.status import RecordRejected, RecordState, RejectedBecause, StatusRecord, decode, shown
 from mqgroups.core.status_chain import MOST_SEGMENTS, ChainBroken, FoundMessage, LookAgain, RecordHidden, on_queue
-from mqgroups.errors import SALVAGE, MessageTooLong, StatusRecordCorrupt, StatusRecordForeign, StatusRecordVersion
+from mqgroups.errors import (
+    SALVAGE_UNREADABLE,
+    MessageTooLong,
+    StatusRecordCorrupt,
+    StatusRecordForeign,
+    StatusRecordVersion,
+)
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 
@@ -104,7 +110,7 @@ def corrupt_record(name: str, found: str, expected: str) -> StatusRecordCorrupt:
     """Return the error for a message on status queue ``name`` that is not a status record."""
     return StatusRecordCorrupt(
         f"status queue {name}: found {found}, expected {expected}. The message was left on the queue. Find out which program put "
-        f"it. Remove it only if you know that its group is complete or was removed; or {SALVAGE}",
+        f"it. Remove it only if you know that its group is complete or was removed; or {SALVAGE_UNREADABLE}",
         status_queue=name,
         found=found,
         expected=expected,

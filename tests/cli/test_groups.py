@@ -193,7 +193,12 @@ def test_the_messages_of_one_group_are_shown_by_the_end_of_its_identifier(owner,
 
 
 @pytest.mark.parametrize(
-    ("some", "said"), [("41", "2 groups on the queue end with 41"), ("ff", "0 groups"), ("xy", "hexadecimal")]
+    ("some", "said"),
+    [
+        ("41", "2 groups on the queue end with 41: "),
+        ("ff", "no group on the queue ends with ff"),
+        ("xy", "hexadecimal"),
+    ],
 )
 def test_a_group_that_is_not_the_only_one_is_asked_for_again(owner, groups, some, said):
     put(owner, A, 1)

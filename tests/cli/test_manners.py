@@ -180,6 +180,13 @@ def test_at_a_terminal_ctrl_c_removes_the_line_of_progress(owner):
     assert terminal.ended() == ExitCode.CTRL_C
 
 
+def test_a_wait_for_another_program_is_told_from_a_wait_for_the_queue_manager(owner):
+    with owner.producer():
+        terminal = Terminal(owner.target, "recover", "--name", owner.name, "--role", "put", width=80, height=24)
+        terminal.until("waiting for the status queue")
+    assert terminal.ended() == ExitCode.DONE
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_is_printed_and_installed(shell, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))

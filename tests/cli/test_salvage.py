@@ -75,10 +75,19 @@ def test_a_damaged_record_is_moved_away_and_named(owner, rebuild, interrupted, m
     owner.put_raw(b"damaged", owner.status_queue("put"))
     away = make_queue()
     result = rebuild("--apply")
-    assert (result.exit_code, "mqgroups salvage rebuild" in result.stderr) == (REFUSED, True)
+    assert (result.exit_code, "mqgroups salvage rebuild --unreadable-to QUEUE" in result.stderr) == (REFUSED, True)
     result = rebuild("--apply", "--unreadable-to", away)
     assert f"moved 1 message of {owner.status_queue('put')} to {away}" in result.stdout
     assert [message.data for message in owner.on_queue(away)] == [b"damaged"]
+
+
+def test_two_records_are_moved_away_when_told_to(owner, rebuild, interrupted, make_queue):
+    assert rebuild("--apply").exit_code == DONE
+    owner.put_raw(owner.records("put")[0], owner.status_queue("put"))
+    result = rebuild("--apply")
+    assert (result.exit_code, "mqgroups salvage rebuild --unreadable-to QUEUE" in result.stderr) == (REFUSED, True)
+    assert rebuild("--apply", "--unreadable-to", make_queue()).exit_code == DONE
+    assert owner.record("put")["msg_seq_number"] == 4
 
 
 def test_a_doubt_is_accepted_by_its_name(owner, rebuild, interrupted):

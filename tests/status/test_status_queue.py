@@ -136,7 +136,7 @@ def test_without_a_model_queue_it_is_said_what_to_define(owner, role):
         start(owner, role, status_model="NO.SUCH.MODEL")
     status_queue = owner.status_queue(role)
     assert caught.value.status_queue == status_queue
-    assert f"DEFINE QLOCAL('{status_queue}') DEFPSIST(YES) NOSHARE DEFSOPT(EXCL)" in str(caught.value)
+    assert f"DEFINE QLOCAL('{status_queue}') DEFPSIST(YES) NOSHARE DEFSOPT(EXCL) MSGDLVSQ(FIFO)" in str(caught.value)
     assert "DEFINE QMODEL('NO.SUCH.MODEL') DEFTYPE(PERMDYN)" in str(caught.value)
 
 
