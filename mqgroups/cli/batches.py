@@ -55,6 +55,8 @@ def list_(status_queue: str, sink: str | None, output: Output, **connection: Any
     report.add(sinks=[_values(each) for each in found])
     for each in found:
         report.print(*_lines(each))
+    if not found:
+        report.print(f"no records {f'of sink {sink} ' if sink else ''}on {status_queue}")
     report.end()
 
 

@@ -56,7 +56,13 @@ def test_list_in_json(left, run):
         ("C", "in group", 2),
     ]
     assert sink["in_unit_of_work"] == []
-    assert run("list", "--sink", "another").output == ""
+
+
+def test_list_says_that_there_is_nothing(left, run):
+    assert run("list", "--sink", "another").output == f"no records of sink another on {left.status_queue}\n"
+    run("purge", "--sink", left.sink, "--yes", "--high-water-mark")
+    assert run("list").output == f"no records on {left.status_queue}\n"
+    assert json.loads(run("list", "--json").output)["sinks"] == []
 
 
 def test_purge_takes_the_records_and_leaves_the_groups_and_the_mark(left, run):
