@@ -9,6 +9,7 @@ retry.py            how long and after which reason codes to retry
 rules.py            which settings of MQCONNX may be combined
 wrapping.py         which calls are refused on an application's own QueueManager object while it is wrapped
 forwarding.py       moves messages to another queue unchanged
+inquiry.py          inquires the queue behind an alias
 message_handles.py  message handles that carry trace context
 authorities.py      the authorities that a call needs, for errors with 2035
 """
