@@ -54,14 +54,14 @@ class SecondLook:
         Raises:
             MQIError: a call failed.
         """
-        if not group.gaps and group.first.msg_seq_number - 1 <= self._hidden:
+        number, offset = group.first
+        if not group.gaps and number - 1 + (offset > 0) <= self._hidden:
             return True
         if not self._left:
             return False
         self._left -= 1
         if self._opened is None:
             self._opened = self._connection.open_queue(self._queue, mq.MQOO_BROWSE)
-        number, offset = group.first
         md = st.md(group_id=group.group_id, msg_seq_number=number, offset=offset)
         return self._opened.get_descriptor(md, self._get) is None
 

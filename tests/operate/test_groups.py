@@ -141,3 +141,10 @@ def test_a_group_whose_beginning_a_unit_of_work_may_hide_is_being_got(owner):
     assert states(owner, lambda: None) == {A: GroupState.BEING_GOT, B: GroupState.NO_BEGINNING}
     owner.eye.back_out()
     handle.close()
+
+
+def test_a_group_without_its_first_segment_is_not_being_got_if_nothing_is_hidden(owner):
+    put(owner, A, 1, Offset=6, flags=MIG | mq.MQMF_LAST_SEGMENT)
+    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+    assert states(owner, lambda: None) == {A: GroupState.NO_BEGINNING}
+    handle.close()
