@@ -150,7 +150,7 @@ def rebuild(
       in-use               no other program uses this group; the queue may be open
       other-owners         no other owner has this group; not all can be checked
       begun                a consumer got the group's first messages, in order
-      nothing-interrupted  no group is to be resumed; move what is unreadable
+      nothing-interrupted  no group has to be resumed; only messages are moved
     """
     report = _report(output, connection, name=name, role=role, queue=queue)
     with connected(report, wait_s, **connection) as q_mgr:
