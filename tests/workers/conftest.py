@@ -92,9 +92,12 @@ class Site:
         return self.ended.pop()
 
     def run_until(self, condition: Callable[[], bool], handler: Callable[..., object], **more: Any) -> mqgroups.Workers:
-        """Run workers until the condition holds, and stop them; they must stop in order."""
+        """Run workers until the condition holds, and stop them; they must stop in order.
+
+        One that is stopped while it opens its queues may leave the record with which it took its name, as if it was killed.
+        """
         workers = self.start(self.make(handler, **more))
-        wait_until(condition)
+        wait_until(lambda: condition() and workers.is_ready)
         assert self.stop()
         return workers
 
