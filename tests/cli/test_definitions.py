@@ -107,8 +107,8 @@ def test_names_of_the_command_line_take_the_place_of_those_of_the_templates():
     found = role_definitions(ROLES_MQSC.read_text(), names)
     profiles = {each.attributes.get("PROFILE", "") for each in found}
     assert profiles == {
-        "", "PAYMENTS", "RESULTS", "PAYMENTS.BACKOUT", "MQGROUPS.PUT.PAY.LOADER", "MQGROUPS.STATUS.MODEL", "MQGROUPS.**",
-        "SYSTEM.ADMIN.COMMAND.QUEUE", "SYSTEM.DEFAULT.MODEL.QUEUE",
+        "", "PAYMENTS", "RESULTS", "PAYMENTS.BACKOUT", "MQGROUPS.PUT.PAY.LOADER", "MQGROUPS.GET.PAY.LOADER",
+        "MQGROUPS.STATUS.MODEL", "MQGROUPS.**", "SYSTEM.ADMIN.COMMAND.QUEUE", "SYSTEM.DEFAULT.MODEL.QUEUE",
     }  # fmt: skip
     assert {each.attributes["PRINCIPAL"] for each in found} == {"p", "r"}
     queues = STANDARD_MQSC.read_text()
