@@ -168,7 +168,9 @@ def compared(command: MQSCCommand, shown: Sequence[str]) -> Finding:
     subject = f"{'model queue' if kind == 'QMODEL' else 'queue'} {given[kind]}"
     if not shown:
         why = "status queues are made from it" if kind == "QMODEL" else "programs cannot open it"
-        return Finding(subject, Severity.ERROR, "it does not exist", why, mqsc=(command.text,))
+        # A command server leaves out what the user may not display.
+        found = "there is none, or this user may not display it"
+        return Finding(subject, Severity.ERROR, found, why, mqsc=(command.text,))
     differs = _differences(command, shown[0])
     if not differs:
         return ok(subject, "as defined")

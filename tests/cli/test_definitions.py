@@ -132,6 +132,14 @@ def test_the_doctor_has_nothing_to_say_of_what_is_printed(q_mgr, mqsc, execute):
     assert [each for each in findings(result) if each["severity"] != "ok"] == []
 
 
+def test_the_doctor_warns_that_there_is_no_model(q_mgr, execute):
+    execute("DELETE QMODEL('MQGROUPS.STATUS.MODEL')")
+    where = {"MQGROUPS_CONN_NAME": q_mgr.conn_name, "MQGROUPS_CHANNEL": q_mgr.channel}
+    result = invoke("doctor", "--q-mgr", q_mgr.q_mgr_name, "--json", **where)
+    found = {each["subject"]: each["severity"] for each in findings(result)}
+    assert (result.exit_code, found["model queue MQGROUPS.STATUS.MODEL"]) == (WARNING, "warning")
+
+
 def test_what_is_printed_fits_a_narrow_terminal():
     assert max(map(len, invoke("mqsc", "all", *NAMES).stdout.splitlines())) <= 80
 
