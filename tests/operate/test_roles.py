@@ -215,6 +215,7 @@ def repairer(q_mgr, _administrator):
     # It may not ask the command server, so it has to say what that would.
     accept: list[Accept] = ["in-use", "other-owners"]
     assert operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS", accept=accept).record is not None
+    # It may not see that a producer resumes this group.
     assert operate.move_group(q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT", accept=accept).done
 
 
@@ -430,7 +431,7 @@ def test_the_doctor_names_the_authority_that_a_program_lacks(role, missing, serv
 
 
 @pytest.mark.usefixtures("clean")
-def test_a_repairer_who_may_ask_the_command_server_has_nothing_to_accept(as_role, administrator, may_ask):
+def test_a_repairer_who_may_ask_the_command_server_has_nothing_to_accept(as_role, administrator, may_ask, mqsc):
     before("repairer", administrator)
     connect = as_role("repairer")
     with connect() as q_mgr, pytest.raises(SalvageRefused) as refused:
@@ -440,6 +441,10 @@ def test_a_repairer_who_may_ask_the_command_server_has_nothing_to_accept(as_role
     with connect() as q_mgr:
         (group,) = operate.inspect_queue(q_mgr, "ORDERS").groups
         assert operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS").done
+        with pytest.raises(SalvageRefused) as refused:
+            operate.move_group(q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT")
+        assert refused.value.because == "owned"
+        mqsc(f"CLEAR QLOCAL('{STATUS_QUEUES[0]}')")
         assert operate.move_group(q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT").done
 
 
