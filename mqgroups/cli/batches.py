@@ -24,6 +24,9 @@ from mqgroups.core.status import StatusRecord
 
 _STATUS_QUEUE = click.option("--status-queue", required=True, metavar="QUEUE", help="The shared status queue.")
 
+# The names of what ``_values`` returns.
+_TITLES = ("sink", "queue", "completed_batch", "groups", "in_unit_of_work")
+
 
 def _with_connection(command: Command) -> Command:
     return _STATUS_QUEUE(connection_options()(command))
@@ -49,7 +52,7 @@ def batches() -> None:
 @output_option
 def list_(status_queue: str, sink: str | None, output: Output, **connection: Any) -> None:
     """List sinks, their last completed batch, and the groups of batches that are not completed."""
-    report = Report(output, "sinks", q_mgr_name=connection["q_mgr_name"], status_queue=status_queue, sinks=[])
+    report = Report(output, "sinks", _TITLES, q_mgr_name=connection["q_mgr_name"], status_queue=status_queue, sinks=[])
     with connected(report, 0.0, **connection) as q_mgr:
         found = find_sinks(connection_of(q_mgr), status_queue, sink)
     report.add(sinks=[_values(each) for each in found])

@@ -26,9 +26,11 @@ _DRAW_S = 0.1
 class FileLines:
     """Prints a line for each file when it is done, so what was printed stays true if the command is killed."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: Output, *more: str) -> None:
+        """Begin, in CSV with the titles; ``more``: the names of what ``say`` gets besides."""
         self._output = output
-        self._has_titles = False
+        if output == "csv":
+            say(",".join(("file", "result", "data_bytes", *more)))
 
     def say(self, file: str, result: str, data_bytes: int | None, **more: str) -> None:
         """Print what became of a file; an empty result says that all is well."""
@@ -36,9 +38,8 @@ class FileLines:
         if self._output == "json":
             say(json.dumps(values))
         elif self._output == "csv":
-            for line in islice(_VALUES.csv_lines([values]), int(self._has_titles), None):
+            for line in islice(_VALUES.csv_lines([values]), 1, None):
                 say(line)
-            self._has_titles = True
         else:
             length = size(data_bytes) if self._output == "wide" and data_bytes is not None else ""
             said = ", ".join(filter(None, (result, length)))

@@ -23,6 +23,16 @@ _STYLES = {
     GroupState.STALLED: "yellow",
     GroupState.ABANDONED: "yellow",
 }
+# The names of what ``listed_values`` and ``message_values`` return.
+_GROUP_TITLES = (
+    "q_mgr_name", "name", "state", "since", "age_s", "group_id", "messages", "data_bytes", "first", "end", "gaps", "last",
+    "has_head", "has_end", "doubled", "overlapping", "persistences", "backout_count", "put_by", "first_put", "last_put",
+    "abandoned", "owners",
+)  # fmt: skip
+_MESSAGE_TITLES = (
+    "msg_id", "msg_seq_number", "offset", "length", "msg_flags", "persistence", "backout_count", "put_by", "put_time",
+    "abandons",
+)  # fmt: skip
 # The digits of a GroupId that differ between the groups of one queue manager.
 _SHORT = 12
 
@@ -54,7 +64,7 @@ def group_listing(now: datetime, *, several: bool = False) -> Listing[ListedGrou
         Column("first put", lambda row: timestamp(row.group.first_put), rank=10),
         Column("last put", lambda row: timestamp(row.group.last_put), rank=10),
     )
-    return Listing(columns, lambda row: listed_values(row, now))
+    return Listing(columns, lambda row: listed_values(row, now), _GROUP_TITLES)
 
 
 def _style(row: ListedGroup) -> str:
@@ -208,6 +218,7 @@ MESSAGES: Listing[FoundGroupMessage] = Listing(
         Column("MsgId", lambda row: row.msg_id.hex(), rank=6),
     ),
     lambda row: message_values(row),
+    _MESSAGE_TITLES,
 )
 
 

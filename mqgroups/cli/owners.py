@@ -122,7 +122,7 @@ def owner_listing(now: datetime, *, show_checkpoint: bool = False) -> Listing[Se
         Column("status queue", lambda row: row.status_queue, rank=8),
         Column("problem", _problem, rank=5, may_cut=True),
     )
-    return Listing(columns, lambda row: owner_values(row, show_checkpoint=show_checkpoint))
+    return Listing(columns, lambda row: owner_values(row, show_checkpoint=show_checkpoint), _TITLES)
 
 
 def _group(row: SeenOwner, *, short: bool) -> str:
@@ -156,6 +156,13 @@ def _problem(row: SeenOwner) -> str:
 
 def _checkpoint(row: SeenOwner) -> str:
     return "" if row.record is None or row.record.checkpoint is None else repr(row.record.checkpoint)
+
+
+# The names of what ``owner_values`` returns.
+_TITLES = (
+    "role", "name", "status_queue", "state", "committed_at", "holders", "leftovers", "unreadable", "problem", "shared",
+    "group_name", "record",
+)  # fmt: skip
 
 
 def owner_values(row: SeenOwner, *, show_checkpoint: bool) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def receive(
       3  a file went to quarantine
     """
     log(verbose)
-    quarantined, lines = False, FileLines(output)
+    quarantined, lines = False, FileLines(output, "group_id")
     with one_message():
         arguments = connect_arguments(**connection)
         with FileProgress() as progress, connect(**arguments, connect_wait_s=WAIT_S) as q_mgr:

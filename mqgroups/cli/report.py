@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -32,10 +32,16 @@ class Report:
         code: the highest exit code of the findings.
     """
 
-    def __init__(self, output: Output = "table", csv_of: str | None = None, **values: Any) -> None:
-        """Begin a report; without rows, CSV has a line for each of the values ``csv_of``, or one line for all values."""
+    def __init__(
+        self, output: Output = "table", csv_of: str | None = None, csv_titles: Sequence[str] = (), **values: Any
+    ) -> None:
+        """Begin a report without rows: CSV has a line for each of the values ``csv_of``, or one line for all values.
+
+        ``csv_titles``: the names in each of the values ``csv_of``.
+        """
         self.values = values
         self._csv_of = csv_of
+        self._csv_titles = csv_titles
         self.code = ExitCode.DONE
         self._output = output
         self._has_rows = False
@@ -123,7 +129,7 @@ class Report:
             document = json.dumps({**self.values, "exit_code": self.code}, indent=2)
             click.echo(",\n" + document.removeprefix("{\n") if self._has_rows else document)
         elif self._output == "csv" and not self._has_rows:
-            plain: Listing[dict[str, Any]] = Listing((), lambda values: values)
+            plain: Listing[dict[str, Any]] = Listing((), lambda values: values, self._csv_titles)
             for line in plain.csv_lines(self.values[self._csv_of] if self._csv_of else [self.values]):
                 click.echo(line)
         sys.exit(self.code)

@@ -233,6 +233,9 @@ def move(
 ) -> None:
     """Move the rest of a group to another queue, unchanged. After a crash, run the command again to move the rest.
 
+    If the status record of a producer names the group, the command refuses. If that of a consumer does, the command says how to
+    end its wait for the group.
+
     \b
     --accept overrides a check. Use it only if you know that
       in-use    no other program uses this group; the queue may be open
@@ -251,6 +254,14 @@ def move(
         )
     _show(report, q_mgr, done.group)
     report.print(f"{_tense(apply, 'move')} {number(done.group.messages, 'message')} to {done.to}")
+    for sentence in done.unseen:
+        report.note(f"not seen: {sentence}")
+    for owner in done.consumers:
+        report.note(
+            f"{owner.name} has begun this group, and its next start would wait for the rest. Stop it, and after the move CLEAR "
+            f"QLOCAL('{owner.status_queue}'); its checkpoint goes too: `mqgroups recover --name {owner.name} --role get --check` "
+            "shows it"
+        )
     report.add(group=group_values(done.group), to=done.to, done=done.done)
     report.end()
 

@@ -59,10 +59,17 @@ class Column(Generic[Row]):
 
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[Row]):
-    """How rows of one kind are shown: the columns of the table, and the values for CSV and JSON."""
+    """How rows of one kind are shown.
+
+    Attributes:
+        columns: the columns of the table.
+        values: of a row, for CSV and JSON.
+        titles: the names of these values, for CSV without rows.
+    """
 
     columns: Sequence[Column[Row]]
     values: Callable[[Row], dict[str, Any]]
+    titles: Sequence[str] = ()
 
     def print_table(self, rows: Iterable[Row], *, wide: bool) -> int:
         """Print a table; nothing if there are no rows. Returns the number of rows."""
@@ -101,21 +108,26 @@ class Listing(Generic[Row]):
             ]
 
     def csv_lines(self, rows: Iterable[Row]) -> Iterator[str]:
-        """Yield the lines of a CSV file, with a line of titles if there are rows. Lists and objects are written as JSON."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="")
-        for number, row in enumerate(rows):
+        """Yield the lines of a CSV file, the first one with titles. Lists and objects are written as JSON."""
+        titles: Sequence[str] = ()
+        for row in rows:
             values = self.values(row)
-            for line in ([*values] if number == 0 else None, [_plain(value) for value in values.values()]):
-                if line is not None:
-                    writer.writerow(line)
-                    yield out.getvalue()
-                    out.seek(0)
-                    out.truncate()
+            if not titles:
+                titles = [*values]
+                yield _csv_line(titles)
+            yield _csv_line([_plain(value) for value in values.values()])
+        if not titles and self.titles:
+            yield _csv_line(self.titles)
 
     def json_lines(self, rows: Iterable[Row]) -> Iterator[str]:
         """Yield each row as JSON."""
         return (json.dumps(self.values(row)) for row in rows)
+
+
+def _csv_line(values: Sequence[Any]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(values)
+    return out.getvalue()
 
 
 def _plain(value: Any) -> Any:

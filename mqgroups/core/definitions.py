@@ -16,6 +16,8 @@ from mqgroups.core.mqsc_text import MQSCCommand, attributes, broken, commands
 # The names in the templates.
 _QUEUE, _TARGET, _BACKOUT, _NAME = "ORDERS", "INVOICES", "ORDERS.BACKOUT", "ORDERS.LOADER"
 _STATUS_MODEL = "MQGROUPS.STATUS.MODEL"
+# The status queues of a name, by role: what an application may open that was defined for it.
+_OWN = {"loader": ("PUT",), "sink": ("GET",), "pipe": ("PUT", "GET")}
 _SPARK_MODELS = ("MQGROUPS.SHARED.STATUS.MODEL", "MQGROUPS.CLAIM.MODEL")
 # Commands that let a role ask the command server are comments in the template.
 _ASK = "*ask "
@@ -69,7 +71,11 @@ def spark_definitions(template: str) -> list[MQSCCommand]:
 
 
 def role_definitions(template: str, names: Names) -> list[MQSCCommand]:
-    """Return the authorities of the roles: of all, or of those with a user."""
+    """Return the authorities of the roles: of all, or of those with a user.
+
+    With ``names.name`` also those for its status queues, which ``status_definitions`` defines: of the applications that use them,
+    and of those who look at them, as producer and as consumer.
+    """
     text = template.replace(_ASK, "") if names.ask else template
     found = []
     for command in commands(text):
@@ -79,7 +85,18 @@ def role_definitions(template: str, names: Names) -> list[MQSCCommand]:
         given = names.users.get(role, role)
         line = command.text.replace(f"PRINCIPAL('{role}')", f"PRINCIPAL('{given}')")
         found.append(MQSCCommand(_renamed(line, "PROFILE", names), command.comments))
+        if names.name:
+            found += [MQSCCommand(text) for text in _for_status_queues(role, line, names.name)]
     return found
+
+
+def _for_status_queues(role: str, line: str, name: str) -> Iterator[str]:
+    """Yield what a command of the template leaves out for the status queues of a name."""
+    if f"'MQGROUPS.PUT.{_NAME}'" in line:
+        yield line.replace(f"MQGROUPS.PUT.{_NAME}", f"MQGROUPS.GET.{name}")
+    elif f"'{_STATUS_MODEL}'" in line:
+        for side in _OWN[role]:
+            yield line.replace(_STATUS_MODEL, f"MQGROUPS.{side}.{name}").replace("BROWSE,DSP,GET", "BROWSE,GET")
 
 
 def roles(template: str) -> list[str]:
@@ -151,7 +168,9 @@ def compared(command: MQSCCommand, shown: Sequence[str]) -> Finding:
     subject = f"{'model queue' if kind == 'QMODEL' else 'queue'} {given[kind]}"
     if not shown:
         why = "status queues are made from it" if kind == "QMODEL" else "programs cannot open it"
-        return Finding(subject, Severity.ERROR, "it does not exist", why, mqsc=(command.text,))
+        # A command server leaves out what the user may not display.
+        found = "there is none, or this user may not display it"
+        return Finding(subject, Severity.ERROR, found, why, mqsc=(command.text,))
     differs = _differences(command, shown[0])
     if not differs:
         return ok(subject, "as defined")

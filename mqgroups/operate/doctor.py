@@ -206,7 +206,7 @@ def _told_by_command_server(connection: Connection, asked: _Asked, of_queue: Fac
             found = "there is none, or this user may not display it"
             remedy = f"mqgroups mqsc status | runmqsc {connection.q_mgr_name}"
             yield Finding(
-                f"model queue {STATUS_MODEL}", Severity.UNSEEN, found, "status queues are made from it", remedy
+                f"model queue {STATUS_MODEL}", Severity.WARNING, found, "status queues are made from it", remedy
             )
         if asked.queue:
             shown = _displayed(client, f"DISPLAY QLOCAL('{asked.queue}') ALL")

@@ -1,6 +1,8 @@
 """Moves the rest of a group to another queue unchanged, for a group that no producer or consumer can resume.
 
-It refuses to do so while another program works with the queue, unless an operator overrides that check.
+It refuses to do so while another program works with the queue, unless an operator overrides that check; and if a producer would
+put the rest of the group, because then the group would be on two queues. A consumer whose group is moved cannot finish it: its
+record has to go too, and the result names it.
 """
 
 from __future__ import annotations
@@ -14,14 +16,17 @@ from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import REDO_LATER
+from mqgroups.core.group_state import GroupOwner
 from mqgroups.core.inspection import GroupInspection, QueueInspection
+from mqgroups.core.model import Role
 from mqgroups.core.modes import Accept
 from mqgroups.core.salvage import CannotSalvage, Obstacle, movable
-from mqgroups.errors import ConfigurationError
+from mqgroups.errors import ConfigurationError, SalvageRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.operate.browse import inspected
 from mqgroups.operate.command_server import uncommitted
+from mqgroups.operate.owners import SeenOwner, find_owners
 from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
 from mqgroups.telemetry.repair import Repair
 
@@ -39,12 +44,16 @@ class GroupMove:
     Attributes:
         group: the group's messages on the queue before the move.
         queue, to: the queue that the group is moved from, and the queue that it is moved to.
+        consumers: the consumers whose records name the group, as far as they could be seen. Their next start waits for it.
+        unseen: which owners could not be seen, and for want of what: a sentence each.
         done: whether the group was moved; ``False`` if this was only a check.
     """
 
     group: GroupInspection
     queue: str
     to: str
+    consumers: tuple[GroupOwner, ...] = ()
+    unseen: tuple[str, ...] = ()
     done: bool = False
 
 
@@ -76,7 +85,8 @@ def move_group(
         check: return what would be done, and change nothing.
 
     Raises:
-        SalvageRefused: no message of the group is on the queue, or another program works with the queue; nothing was changed.
+        SalvageRefused: no message of the group is on the queue, another program works with the queue, or a producer's record
+            names the group; nothing was changed.
         CommandRefused: the connection was lost, and the command server did not answer whether its unit of work is backed out.
             Call this again.
         ConfigurationError: there is no queue to move the group to, or it is the same queue.
@@ -94,9 +104,11 @@ def move_group(
         group = movable(seen, group_id, accepted)
     except CannotSalvage as error:
         raise refused(f"queue {queue}", error) from error
+    owners = find_owners(q_mgr)
+    consumers = _consumers(owners.owners, group_id)
     target_name = to or connection.reopening(lambda: _backout_queue(connection, seen))
     if check:
-        return GroupMove(group, queue, target_name)
+        return GroupMove(group, queue, target_name, consumers, owners.unseen)
     # Each message takes a get and a put.
     most = max(1, min(most_asked, connection.max_uncommitted_msgs // 2))
     # An exclusive open also waits until a lost connection of this program has lost its handles. Its unit of work may last longer,
@@ -130,7 +142,35 @@ def move_group(
         else:
             attempt()
         repair.moved(target_name, group)
-    return GroupMove(group, queue, target_name, done=True)
+    return GroupMove(group, queue, target_name, consumers, owners.unseen, done=True)
+
+
+def _consumers(owners: Collection[SeenOwner], group_id: bytes) -> tuple[GroupOwner, ...]:
+    """Return the consumers whose records name the group; raises SalvageRefused if the record of a producer does."""
+    found = []
+    for each in owners:
+        owner = each.owner_of_group
+        if owner is None or each.record is None or each.record.group_id != group_id:
+            continue
+        if owner.role is Role.PUT:
+            what = f"a record of {owner.name} for group {group_id.hex()}"
+            last = (
+                f"`mqgroups batches purge --status-queue {owner.status_queue}`"
+                if each.is_shared
+                else f"CLEAR QLOCAL('{owner.status_queue}')"
+            )
+            raise SalvageRefused(
+                f"status queue {owner.status_queue}: found {what}, expected no producer of it. The next start of {owner.name} "
+                f"would put the rest of the group to queue {each.record.queue}, away from the messages that are moved. Start it, "
+                f"and move the group when it is complete; or if it will never be started again, {last} before. "
+                "Nothing was changed",
+                status_queue=owner.status_queue,
+                because="owned",
+                found=what,
+                expected="no producer of the group",
+            )
+        found.append(owner)
+    return tuple(found)
 
 
 def _forward(source: Queue, target: ForwardQueue, group_id: bytes, most: int) -> bool:

@@ -46,6 +46,11 @@ def test_list_says_what_is_there(left, run):
     assert len(lines) == 3
 
 
+def test_csv_has_the_same_titles_with_and_without_rows(left, run):
+    titles = run("list", "--output", "csv").stdout.splitlines()[:1]
+    assert run("list", "--output", "csv", "--sink", "another").stdout.splitlines() == titles != []
+
+
 def test_list_in_json(left, run):
     said = json.loads(run("list", "--json", "--sink", left.sink).output)
     assert (said["status_queue"], said["exit_code"]) == (left.status_queue, 0)

@@ -107,8 +107,8 @@ def test_names_of_the_command_line_take_the_place_of_those_of_the_templates():
     found = role_definitions(ROLES_MQSC.read_text(), names)
     profiles = {each.attributes.get("PROFILE", "") for each in found}
     assert profiles == {
-        "", "PAYMENTS", "RESULTS", "PAYMENTS.BACKOUT", "MQGROUPS.PUT.PAY.LOADER", "MQGROUPS.STATUS.MODEL", "MQGROUPS.**",
-        "SYSTEM.ADMIN.COMMAND.QUEUE", "SYSTEM.DEFAULT.MODEL.QUEUE",
+        "", "PAYMENTS", "RESULTS", "PAYMENTS.BACKOUT", "MQGROUPS.PUT.PAY.LOADER", "MQGROUPS.GET.PAY.LOADER",
+        "MQGROUPS.STATUS.MODEL", "MQGROUPS.**", "SYSTEM.ADMIN.COMMAND.QUEUE", "SYSTEM.DEFAULT.MODEL.QUEUE",
     }  # fmt: skip
     assert {each.attributes["PRINCIPAL"] for each in found} == {"p", "r"}
     queues = STANDARD_MQSC.read_text()
@@ -130,6 +130,14 @@ def test_the_doctor_has_nothing_to_say_of_what_is_printed(q_mgr, mqsc, execute):
     where = {"MQGROUPS_CONN_NAME": q_mgr.conn_name, "MQGROUPS_CHANNEL": q_mgr.channel}
     result = invoke("doctor", "--queue", "PAYMENTS", "--q-mgr", q_mgr.q_mgr_name, "--json", **where)
     assert [each for each in findings(result) if each["severity"] != "ok"] == []
+
+
+def test_the_doctor_warns_that_there_is_no_model(q_mgr, execute):
+    execute("DELETE QMODEL('MQGROUPS.STATUS.MODEL')")
+    where = {"MQGROUPS_CONN_NAME": q_mgr.conn_name, "MQGROUPS_CHANNEL": q_mgr.channel}
+    result = invoke("doctor", "--q-mgr", q_mgr.q_mgr_name, "--json", **where)
+    found = {each["subject"]: each["severity"] for each in findings(result)}
+    assert (result.exit_code, found["model queue MQGROUPS.STATUS.MODEL"]) == (WARNING, "warning")
 
 
 def test_what_is_printed_fits_a_narrow_terminal():

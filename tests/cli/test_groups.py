@@ -232,6 +232,14 @@ def test_a_queue_without_messages_has_no_groups(groups):
     assert json.loads(groups("--json").stdout)["groups"] == []
 
 
+def test_csv_has_the_same_titles_with_and_without_rows(owner, groups):
+    no_groups = groups("--output", "csv").stdout
+    no_messages = groups("--output", "csv", "--group", A.hex()).stdout
+    put(owner, A, 1)
+    assert groups("--output", "csv").stdout.splitlines()[:1] == no_groups.splitlines() != []
+    assert groups("--output", "csv", "--group", A.hex()).stdout.splitlines()[:1] == no_messages.splitlines() != []
+
+
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
 def test_a_table_fits_its_terminal(owner, groups, width, monkeypatch):
     from mqgroups.cli import console

@@ -49,6 +49,12 @@ def test_an_interrupted_owner_is_shown_with_its_group_and_position(owner, seen, 
     assert ["put", owner.name, "interrupted", owner.queue, this[-12:], "4"] == line.split()[:6]
 
 
+def test_csv_has_the_same_titles_with_and_without_rows(owner, owners):
+    owner.interrupt_put(THIS)
+    titles = owners("--output", "csv").stdout.splitlines()[:1]
+    assert owners("NOBODY", "--output", "csv").stdout.splitlines() == titles != []
+
+
 def test_the_name_of_the_group_in_a_record_is_shown(owner, seen, owners):
     with owner.producer() as producer, producer.group(name="orders-0815.csv") as group:
         for data in THIS:

@@ -446,6 +446,8 @@ def test_each_file_is_a_line_of_json_or_csv(owner, commands, source, target):
     (group_id,) = {found.group_id.hex() for found in owner.on_queue() if found.data == FILES["b.bin"]}
     done = commands("receive", "--into", target, "--wait", "0", "--output", "json")
     assert done.exit_code == 0
+    nothing = commands("receive", "--into", target, "--wait", "0", "--output", "csv")
+    assert nothing.stdout == "file,result,data_bytes,group_id\n"
     found = {Path(each["file"]).name: each for each in map(json.loads, done.stdout.splitlines())}
     assert {name: each["data_bytes"] for name, each in found.items()} == {name: len(FILES[name]) for name in FILES}
     assert found["b.bin"] == {"file": str(target / "b.bin"), "result": "", "data_bytes": 20, "group_id": group_id}

@@ -14,7 +14,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.operate.browse import inspected
 from tests.each_call import each_call
 from tests.fix_mqi import EMPTY, OK, wait_until
-from tests.operate.lost_records import LAST, MIG, SEG, THIS, A, B, placed, put
+from tests.operate.lost_records import LAST, MIG, SEG, THIS, A, B, interrupt_get, placed, put, rest
 
 
 def test_a_group_is_moved_as_it_is_and_the_others_stay(owner, make_queue):
@@ -93,6 +93,28 @@ def test_a_group_somebody_may_be_getting_is_not_moved_unless_that_is_accepted(ow
     assert len(owner.on_queue(away)) == 1
 
 
+def test_a_group_whose_producer_is_interrupted_is_not_torn_in_two(owner, make_queue):
+    owner.interrupt_put([b"1", b"2", b"3", b"4", b"5"])
+    was, away = owner.on_queue(), make_queue()
+    with pytest.raises(errors.SalvageRefused) as caught:
+        operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=away)
+    assert (caught.value.because, caught.value.status_queue) == ("owned", owner.status_queue("put"))
+    assert (placed(owner.on_queue()), owner.on_queue(away)) == (placed(was), [])
+    owner.empty(owner.status_queue("put"))
+    assert operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=away).done
+
+
+def test_a_consumer_whose_group_is_moved_is_named_and_works_when_its_record_is_cleared(owner, make_queue):
+    owner.put_raw_group(THIS)
+    interrupt_get(owner)
+    owner.put_raw_group([b"next"])
+    group_id = owner.on_queue()[0].group_id
+    moved = operate.move_group(owner.qmgr, owner.queue, group_id, to=make_queue())
+    assert [(each.name, each.status_queue) for each in moved.consumers] == [(owner.name, owner.status_queue("get"))]
+    owner.empty(owner.status_queue("get"))
+    assert rest(owner) == [(1, b"next")]
+
+
 def test_who_dies_between_the_look_and_the_move_is_waited_for(owner, make_queue, connect, monkeypatch):
     """Its handle is gone and the queue can be had exclusively, but the messages that it has got are not back."""
     owner.put_raw_group(THIS)
@@ -135,7 +157,7 @@ mqgroups.operate.move_group(connect(), queue, bytes.fromhex(sys.argv[1]), to=sys
 
 @pytest.mark.embedded
 @pytest.mark.slow
-@each_call(least=20, most=66)
+@each_call(least=20, most=120)
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_move_killed_at_every_call_leaves_each_message_once_and_is_finished_by_the_next(
     owner, program, faults, make_queue, when, call
@@ -163,7 +185,7 @@ def wait_for_backout(owner, number):
 
 
 @pytest.mark.embedded
-@each_call(least=20, most=66)
+@each_call(least=20, most=120)
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_move_goes_on_by_itself_whatever_call_loses_the_connection(owner, faults, make_queue, when, call):
     away = make_queue()

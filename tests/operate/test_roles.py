@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import pytest
 
@@ -16,9 +16,10 @@ from mqgroups import operate
 from mqgroups.batch.completion import complete_batch
 from mqgroups.batch.producer import BatchMessage, BatchProducer, BatchSettings
 from mqgroups.connection.holder import connection_of
+from mqgroups.core.definitions import Names, role_definitions, status_definitions
 from mqgroups.core.modes import Accept
 from mqgroups.core.unit_of_work import Every
-from mqgroups.embedded import EmbeddedQueueManager
+from mqgroups.embedded import STANDARD_MQSC, EmbeddedQueueManager
 from mqgroups.embedded.admin.mqsc import parse
 from mqgroups.errors import NotAuthorised, SalvageRefused
 from mqgroups.operate import GroupState, OwnerCondition
@@ -214,6 +215,7 @@ def repairer(q_mgr, _administrator):
     # It may not ask the command server, so it has to say what that would.
     accept: list[Accept] = ["in-use", "other-owners"]
     assert operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS", accept=accept).record is not None
+    # It may not see that a producer resumes this group.
     assert operate.move_group(q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT", accept=accept).done
 
 
@@ -429,7 +431,7 @@ def test_the_doctor_names_the_authority_that_a_program_lacks(role, missing, serv
 
 
 @pytest.mark.usefixtures("clean")
-def test_a_repairer_who_may_ask_the_command_server_has_nothing_to_accept(as_role, administrator, may_ask):
+def test_a_repairer_who_may_ask_the_command_server_has_nothing_to_accept(as_role, administrator, may_ask, mqsc):
     before("repairer", administrator)
     connect = as_role("repairer")
     with connect() as q_mgr, pytest.raises(SalvageRefused) as refused:
@@ -439,7 +441,28 @@ def test_a_repairer_who_may_ask_the_command_server_has_nothing_to_accept(as_role
     with connect() as q_mgr:
         (group,) = operate.inspect_queue(q_mgr, "ORDERS").groups
         assert operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS").done
+        with pytest.raises(SalvageRefused) as refused:
+            operate.move_group(q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT")
+        assert refused.value.because == "owned"
+        mqsc(f"CLEAR QLOCAL('{STATUS_QUEUES[0]}')")
         assert operate.move_group(q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT").done
+
+
+@pytest.mark.usefixtures("clean")
+@pytest.mark.parametrize("role", ["loader", "sink", "pipe", "recoverer", "repairer"])
+def test_what_is_printed_for_a_name_is_enough_for_its_defined_status_queues(role, as_role, mqsc):
+    connect = as_role(role)
+    names = Names(name=NAME, users={role: role})
+    for command in (
+        *status_definitions(STANDARD_MQSC.read_text(), names)[-2:],
+        *role_definitions(ROLES_FILE.read_text(), names),
+    ):
+        done, said = mqsc(command.text)
+        assert done, said
+    sides: dict[str, tuple[Literal["put", "get"], ...]] = {"loader": ("put",), "sink": ("get",)}
+    with connect() as q_mgr:
+        for side in sides.get(role, ("put", "get")):
+            assert operate.inspect_owner(q_mgr, NAME, side).state is operate.OwnerState.FREE
 
 
 def test_every_role_of_the_file_works():
