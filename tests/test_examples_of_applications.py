@@ -142,6 +142,28 @@ def test_each_order_counts_once_in_the_database_whatever_call_is_the_last(make_o
 
 
 @pytest.mark.embedded
+def test_each_order_counts_once_in_the_database_if_the_same_program_goes_on(make_owner, database, monkeypatch):
+    """Messages 7 and 8 come again, and their effects are not committed."""
+    owner = make_owner()
+    owner.put_group(ORDERS)
+    opened = orders_to_database.open_database(database)
+    process, numbers = opened.process, iter(range(1, 100))
+
+    def fails_once(customer, pieces):
+        if next(numbers) == 9:
+            raise ZeroDivisionError
+        process(customer, pieces)
+
+    monkeypatch.setattr(opened, "process", fails_once)
+    with owner.consumer(commit_every=6) as consumer:
+        with pytest.raises(ZeroDivisionError):
+            orders_to_database.drain(consumer, opened)
+        orders_to_database.drain(consumer, opened)
+    opened.connection.close()
+    assert sums(database) == SUMS
+
+
+@pytest.mark.embedded
 def test_each_order_counts_once_in_the_database_whatever_kills_the_program(supervised, connected, database):
     with connected.group_producer("ORDERS", name="orders.test") as producer, producer.group() as group:
         for order in ORDERS * 30:
