@@ -58,6 +58,7 @@ def test_another_file_of_the_same_name_is_put_too(supervised, connected, tmp_pat
     with connected.group_consumer("ORDERS", name="files.test", wait_s=0) as consumer:
         found = [(group.name, [message.text for message in group]) for group in consumer]
     assert found == [("orders.csv", ["yesterday"]), ("orders.csv", ["today"])]
+    assert sorted(path.read_text() for path in (tmp_path / "put").iterdir()) == ["today\n", "yesterday\n"]
 
 
 @pytest.mark.embedded
