@@ -71,6 +71,8 @@ def drain(consumer: mqgroups.GroupConsumer, database: Database) -> None:
         database.commit(group.group_id.hex(), done)
 
     for group in consumer:
+        # Effects that were not committed: if a loop was left early, their messages come again.
+        database.connection.rollback()
         done = database.position(group.group_id.hex())
         for message in group:
             if message.msg_seq_number > done:

@@ -6,8 +6,8 @@ A line is a message, and the file's name is the group's name: a consumer has it 
 message, also if it was restarted in the middle. After a crash this program continues with the file whose group was
 interrupted, whatever other files have come. The last message of a group commits the file's name and time as the
 checkpoint. So a file that is put whole is only moved to FOLDER/put, even if the program died just before that, and
-tomorrow's file of the same name is put. Empty files are moved without a group. It connects with MQGROUPS_Q_MGR_NAME,
-_CONN_NAME, _CHANNEL, _USER and _PASSWORD.
+tomorrow's file of the same name is put; in FOLDER/put it gets its time as a suffix. Empty files are moved without a
+group. It connects with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD.
 """
 
 import os
@@ -57,7 +57,8 @@ def main(folder: Path) -> None:
     ):
         for path in sorted(folder.glob("*.csv"), key=lambda path: (path.name not in interrupted, path.name)):
             put_file(producer, path)
-            path.rename(done / path.name)
+            moved = done / path.name
+            path.rename(moved.with_name(f"{path.name}.{path.stat().st_mtime_ns}") if moved.exists() else moved)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@
     curl -T orders-0815.csv http://localhost:8000/groups/orders-0815.csv
 
 The answer comes when the group is committed. The checkpoint is the name of the last upload that is whole: if the answer
-is lost and the client tries again, the group is not put twice. If an upload breaks off, or the server ends in the
-middle of one, its group is abandoned, and consumers get GroupAbandoned. It connects with MQGROUPS_Q_MGR_NAME,
-_CONN_NAME, _CHANNEL, _USER and _PASSWORD.
+is lost and the client tries again, the group is not put twice, unless another upload came in between. If an upload
+breaks off, or the server ends in the middle of one, its group is abandoned, and consumers get GroupAbandoned. It
+connects with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD.
 """
 
 import asyncio

@@ -424,8 +424,9 @@ class OwnershipLost(EnvironmentFailure):
         seen = f"a record of owner {found[0]}, epoch {found[1]}" if found[1] else "no record"
         return (
             f"another instance has taken over {name}: status queue {self.status_queue} holds {seen}, expected the record of "
-            f"owner {expected[0]}, epoch {expected[1]}. This instance lost its connection to the queue manager, and its "
-            "uncommitted work is backed out. End this instance; the other one continues from the last commit"
+            f"owner {expected[0]}, epoch {expected[1]}. This instance lost its connection to the queue manager, or its own "
+            "program has started the name again on the same connection. Its uncommitted work is backed out. End this instance; "
+            "the other one continues from the last commit"
         )
 
 

@@ -416,12 +416,13 @@ def wrap(
 
     Raises:
         ConfigurationError: ``q_mgr`` is not an object of these classes, or is not connected.
+        GroupUsage: ``q_mgr`` is wrapped already, and the result is not closed.
     """
     binding = binding_of(q_mgr)
     connection = Connection(
         binding, binding.handle_of(q_mgr), sleep=sleep, telemetry=_telemetry(trace, propagate=propagate)
     )
-    return QueueManager(connection, refuse_ends(q_mgr, lambda: connection.unit_of_work_of))
+    return QueueManager(connection, refuse_ends(q_mgr, connection))
 
 
 def _telemetry(trace: Trace, *, propagate: bool) -> TelemetrySettings:

@@ -58,6 +58,7 @@ def test_another_file_of_the_same_name_is_put_too(supervised, connected, tmp_pat
     with connected.group_consumer("ORDERS", name="files.test", wait_s=0) as consumer:
         found = [(group.name, [message.text for message in group]) for group in consumer]
     assert found == [("orders.csv", ["yesterday"]), ("orders.csv", ["today"])]
+    assert sorted(path.read_text() for path in (tmp_path / "put").iterdir()) == ["today\n", "yesterday\n"]
 
 
 @pytest.mark.embedded
@@ -139,6 +140,28 @@ def test_each_order_counts_once_in_the_database_whatever_call_is_the_last(make_o
     assert sums(database) == SUMS
     assert owner.data() == []
     call.check(fired)
+
+
+@pytest.mark.embedded
+def test_each_order_counts_once_in_the_database_if_the_same_program_goes_on(make_owner, database, monkeypatch):
+    """Messages 7 and 8 come again, and their effects are not committed."""
+    owner = make_owner()
+    owner.put_group(ORDERS)
+    opened = orders_to_database.open_database(database)
+    process, numbers = opened.process, iter(range(1, 100))
+
+    def fails_once(customer, pieces):
+        if next(numbers) == 9:
+            raise ZeroDivisionError
+        process(customer, pieces)
+
+    monkeypatch.setattr(opened, "process", fails_once)
+    with owner.consumer(commit_every=6) as consumer:
+        with pytest.raises(ZeroDivisionError):
+            orders_to_database.drain(consumer, opened)
+        orders_to_database.drain(consumer, opened)
+    opened.connection.close()
+    assert sums(database) == SUMS
 
 
 @pytest.mark.embedded

@@ -34,7 +34,7 @@ class Names:
     Attributes:
         queue: the data queue.
         target: the queue that a pipe puts to.
-        backout: the backout queue.
+        backout: the backout queue; empty for the data queue's name with ``.BACKOUT``.
         name: of a producer or consumer; empty for none.
         users: the user of each role; with none given, each role is its user.
         ask: whether roles may ask the command server.
@@ -42,7 +42,7 @@ class Names:
 
     queue: str = _QUEUE
     target: str = _TARGET
-    backout: str = _BACKOUT
+    backout: str = ""
     name: str = ""
     users: Mapping[str, str] = field(default_factory=dict)
     ask: bool = False
@@ -120,7 +120,7 @@ def _renamed(line: str, attribute: str, names: Names) -> str:
     known = {
         _QUEUE: names.queue,
         _TARGET: names.target,
-        _BACKOUT: names.backout,
+        _BACKOUT: names.backout or f"{names.queue}.BACKOUT",
         f"MQGROUPS.PUT.{_NAME}": f"MQGROUPS.PUT.{names.name or _NAME}",
     }
     found = attributes(line).get(attribute, "")

@@ -96,7 +96,9 @@ def interrupted_at(
     if group_id is None:
         candidates = interrupted(role, seen.groups)
         if not candidates:
-            found = f"{len(seen.groups)} groups, none interrupted"
+            # The messages of an interrupted group may all be in a unit of work, and come back when it is backed out.
+            _check_unused(accepted, seen.hidden)
+            found = f"{len(seen.groups)} group{'' if len(seen.groups) == 1 else 's'}, none interrupted"
             doubt(Obstacle.NOTHING_INTERRUPTED, accepted, found, "an interrupted group")
             return None
         if len(candidates) > 1:

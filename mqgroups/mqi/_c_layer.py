@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
@@ -152,7 +152,7 @@ class CLayer:
             ConfigurationError: it is not connected.
         """
         try:
-            return q_mgr.get_handle()
+            return cast("int", q_mgr.get_handle())
         except self._package.PYIFError as error:
             raise ConfigurationError(f"the {self.name}.QueueManager is not connected; connect it first") from error
 

@@ -110,5 +110,6 @@ class Binding(Protocol):
 class ConnectedQueueManager(Protocol):
     """A ``pymqi.QueueManager`` or ``ibmmq.QueueManager`` that an application has connected itself."""
 
-    def get_handle(self) -> int:
+    # pymqi's own annotation says None, so a type checker that reads pymqi would refuse its objects for ``int``.
+    def get_handle(self) -> object:
         """Return the connection handle."""

@@ -125,6 +125,11 @@ def test_a_queue_that_exists_is_not_replaced():
     assert ["NOREPLACE" in queue.words for queue in queues] == [True, True]
 
 
+def test_the_backout_queue_is_named_after_its_queue():
+    _, queue, backout = status_definitions(STANDARD_MQSC.read_text(), Names("PAYMENTS"))
+    assert (queue.attributes["BOQNAME"], backout.attributes["QLOCAL"]) == ("PAYMENTS.BACKOUT", "PAYMENTS.BACKOUT")
+
+
 def test_the_doctor_has_nothing_to_say_of_what_is_printed(q_mgr, mqsc, execute):
     execute(mqsc("status", *NAMES).stdout)
     where = {"MQGROUPS_CONN_NAME": q_mgr.conn_name, "MQGROUPS_CHANNEL": q_mgr.channel}

@@ -52,6 +52,41 @@ def test_between_groups_and_afterwards_they_are_the_applications(owner, q_mgr):
     assert owner.data() == THIS
 
 
+def test_an_object_is_wrapped_once_at_a_time(owner, q_mgr):
+    """Otherwise the second producer would commit the first one's message without its record."""
+    kind = type(q_mgr)
+    with mqgroups.wrap(q_mgr) as qmgr, owner.producer(qmgr) as producer, producer.group() as group:
+        for data in THIS[:2]:
+            group.put(data)
+        with pytest.raises(errors.GroupUsage, match=r"wrapped already"):
+            mqgroups.wrap(q_mgr)
+        for data in THIS[2:]:
+            group.put(data)
+    with mqgroups.wrap(q_mgr):
+        pass
+    assert type(q_mgr) is kind
+    assert owner.data() == THIS
+
+
+def test_an_object_whose_connection_was_lost_is_wrapped_again(owner, q_mgr):
+    """The application connects it again, and need not close what it was wrapped in."""
+    kind = type(q_mgr)
+    connection_of(mqgroups.wrap(q_mgr)).failed("MQPUT", owner.queue, mqi.MQCC_FAILED, mqi.MQRC_CONNECTION_BROKEN)
+    with mqgroups.wrap(q_mgr) as qmgr, owner.producer(qmgr) as producer, producer.group() as group:
+        for data in THIS:
+            group.put(data)
+    assert type(q_mgr) is kind
+    assert owner.data() == THIS
+
+
+def test_an_object_that_disconnects_is_no_longer_wrapped(mq, binding):
+    q_mgr = mq.connect(binding)
+    kind = type(q_mgr)
+    mqgroups.wrap(q_mgr)
+    q_mgr.disconnect()
+    assert type(q_mgr) is kind
+
+
 @pytest.mark.parametrize("role", ["put", "get"])
 def test_a_backout_by_the_bindings_own_functions_is_noticed_before_the_commit(owner, q_mgr, role):
     """The record that was got behind the first message is back on its queue."""

@@ -252,6 +252,23 @@ def test_what_is_put_and_not_committed_is_a_doubt(owner):
     assert because == "in-use"
 
 
+def test_a_group_that_is_hidden_as_a_whole_may_be_interrupted(owner):
+    """A getter has all messages in its unit of work, so the queue shows no group. They come back if it dies."""
+    owner.interrupt_put(THIS[:6])
+    lose(owner, "put")
+    committed = len(owner.on_queue())
+    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+    for _ in range(committed):
+        assert handle.get(mq.MQGMO_SYNCPOINT).code == OK
+    assert refused(owner, "put", accept=["nothing-interrupted"]) == "in-use"
+    assert refused(owner, "put", accept=["in-use"]) == "nothing-interrupted"
+    owner.eye.back_out()
+    handle.close()
+    operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
+    resume_put(owner, THIS)
+    assert_whole(owner, THIS)
+
+
 def test_what_nobody_can_say_about_units_of_work_is_a_doubt(owner, unasked):
     owner.interrupt_put(THIS[:6])
     lose(owner, "put")
