@@ -204,10 +204,11 @@ def _told_by_command_server(connection: Connection, asked: _Asked, of_queue: Fac
             yield from status_queue_findings(STATUS_MODEL, "QMODEL", model)
         else:
             found = "there is none, or this user may not display it"
+            # With a name and a role it is known whether that owner needs it.
+            severity = Severity.UNSEEN if asked.name and asked.role else Severity.WARNING
             remedy = f"mqgroups mqsc status | runmqsc {connection.q_mgr_name}"
-            yield Finding(
-                f"model queue {STATUS_MODEL}", Severity.WARNING, found, "status queues are made from it", remedy
-            )
+            needed = "status queues that are not defined are made from it"
+            yield Finding(f"model queue {STATUS_MODEL}", severity, found, needed, remedy)
         if asked.queue:
             shown = _displayed(client, f"DISPLAY QLOCAL('{asked.queue}') ALL")
             if "CAPEXPRY" in shown or "CAPEXPRY" in str(shown.get("CUSTOM", "")):
