@@ -57,7 +57,9 @@ def main(folder: Path) -> None:
     ):
         for path in sorted(folder.glob("*.csv"), key=lambda path: (path.name not in interrupted, path.name)):
             put_file(producer, path)
-            path.rename(done / path.name)
+            target = done / path.name
+            # Files of other days are kept.
+            path.rename(done / f"{path.name}.{path.stat().st_mtime_ns}" if target.exists() else target)
 
 
 if __name__ == "__main__":

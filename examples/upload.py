@@ -4,9 +4,10 @@
     curl -T orders-0815.csv http://localhost:8000/groups/orders-0815.csv
 
 The answer comes when the group is committed. The checkpoint is the name of the last upload that is whole: if the answer
-is lost and the client tries again, the group is not put twice. If an upload breaks off, or the server ends in the
-middle of one, its group is abandoned, and consumers get GroupAbandoned. It connects with MQGROUPS_Q_MGR_NAME,
-_CONN_NAME, _CHANNEL, _USER and _PASSWORD.
+is lost and the client tries again, the group is not put twice. Therefore each upload needs a name of its own: new
+lines under the name of the last upload are not put, and the answer is 0 messages. If an upload breaks off, or the server
+ends in the middle of one, its group is abandoned, and consumers get GroupAbandoned. It connects with
+MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD.
 """
 
 import asyncio

@@ -58,6 +58,8 @@ def test_another_file_of_the_same_name_is_put_too(supervised, connected, tmp_pat
     with connected.group_consumer("ORDERS", name="files.test", wait_s=0) as consumer:
         found = [(group.name, [message.text for message in group]) for group in consumer]
     assert found == [("orders.csv", ["yesterday"]), ("orders.csv", ["today"])]
+    kept = [path.read_text() for path in sorted((tmp_path / "put").iterdir())]
+    assert kept == ["yesterday\n", "today\n"]
 
 
 @pytest.mark.embedded
