@@ -2,13 +2,12 @@
 
     mqgroups embedded exec --data DIR -- python resumable_producer.py INPUT
 
-The checkpoint is the position in the file. It is committed with the lines before it, so every line is put once,
-whenever the program dies. When all lines are put, INPUT is renamed to INPUT.put, and then the checkpoint is cleared,
-so that the next INPUT is put from its first line. If INPUT does not exist at the start, the program was killed
-between these two steps, and only clears the checkpoint. SIGTERM and Ctrl-C end it between two lines, with exit code
-0; the next start resumes. systemd/ has a unit for it. It connects as `mqgroups recover` does, with
-MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD. With MQGROUPS_PROPAGATE=true messages carry trace
-context.
+The checkpoint is the file's name, its time, and the position in it. It is committed with the lines before it, so every
+line is put once, whenever the program dies. When all lines are put, INPUT is renamed to INPUT.put, and then the
+checkpoint is cleared, so that the next INPUT is put from its first line. Until then INPUT must not be changed, and the
+program refuses another one. SIGTERM and Ctrl-C end it between two lines, with exit code 0; the next start resumes.
+systemd/ has a unit for it. It connects as `mqgroups recover` does, with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL,
+_USER and _PASSWORD. With MQGROUPS_PROPAGATE=true messages carry trace context.
 
 Exit codes: 0 done; 75 restart it, and it resumes; 1 an operator must act.
 """
@@ -17,6 +16,7 @@ import logging
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import mqgroups
 from mqgroups.errors import EnvironmentFailure, MQGroupsError
@@ -27,16 +27,19 @@ EXIT_TRY_AGAIN = 75
 log = logging.getLogger("resumable_producer")
 
 
-def put_lines(producer: mqgroups.GroupProducer, path: Path) -> None:
+def time_of(path: Path) -> int | None:
+    return path.stat().st_mtime_ns if path.exists() else None
+
+
+def put_lines(producer: mqgroups.GroupProducer, path: Path, position: int) -> None:
+    time = time_of(path)
     with path.open("rb") as lines:
-        position = producer.checkpoint or 0
-        assert isinstance(position, int)  # it is set below
         lines.seek(position)
         line = lines.readline()
         while line:
             with producer.group() as group:  # the interrupted one, if there is one
                 for _ in range(group.resume_from, LINES_A_GROUP):
-                    group.set_checkpoint(lines.tell())
+                    group.set_checkpoint([path.name, time, lines.tell()])
                     group.put(line.rstrip(b"\n"))
                     line = lines.readline()
                     if not line:
@@ -51,7 +54,7 @@ def make_durable(directory: Path) -> None:
 
 
 def resumed(found: mqgroups.Resumed) -> None:
-    log.warning("resuming a group after message %d, input position %s", found.msg_seq_number, found.checkpoint)
+    log.warning("resuming a group after message %d, input %s", found.msg_seq_number, found.checkpoint)
 
 
 def in_doubt(doubt: mqgroups.InDoubt) -> None:
@@ -79,11 +82,22 @@ def main(path: Path) -> int:
             ) as producer,
             mqgroups.stop_on_signals(producer),
         ):
-            if path.exists():
-                put_lines(producer, path)
+            begun: Any = producer.checkpoint  # it is set in put_lines
+            name, time, position = begun or (path.name, time_of(path), 0)
+            if begun and time_of(path.with_name(f"{name}.put")) == time:
+                # It died after the renaming.
+                producer.forget_checkpoint()
+                name, time, position = path.name, time_of(path), 0
+            if (name, time) != (path.name, time_of(path)):
+                log.error("the lines of %s are not all put: start it with that file, unchanged", name)
+                return 1
+            if time is not None:
+                put_lines(producer, path, position)
                 path.rename(f"{path}.put")
                 make_durable(path.parent)
-            producer.forget_checkpoint()
+                producer.forget_checkpoint()
+            elif begun is None:
+                log.warning("%s does not exist, so nothing was put", path)
     except EnvironmentFailure as error:
         log.error("%s", error)
         return EXIT_TRY_AGAIN

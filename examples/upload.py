@@ -4,7 +4,8 @@
     curl -T orders-0815.csv http://localhost:8000/groups/orders-0815.csv
 
 The answer comes when the group is committed. The checkpoint is the name of the last upload that is whole: if the answer
-is lost and the client tries again, the group is not put twice, unless another upload came in between. If an upload
+is lost and the client tries again, the group is not put twice, unless another upload came in between. So each upload
+needs a name of its own: new lines under the name of the last one are not put, and the answer is 0 messages. If an upload
 breaks off, or the server ends in the middle of one, its group is abandoned, and consumers get GroupAbandoned. It
 connects with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD.
 """
@@ -17,6 +18,7 @@ from typing import Any
 
 import mqgroups
 from mqgroups import aio
+from mqgroups.errors import EmptyGroup
 
 
 class Uploads:
@@ -72,7 +74,7 @@ async def lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[bytes, bool
 
 
 def application() -> Any:
-    from fastapi import FastAPI, Request
+    from fastapi import FastAPI, HTTPException, Request
 
     conn_name = os.environ.get("MQGROUPS_CONN_NAME")  # without it, MQSERVER or a CCDT says where to go
 
@@ -89,7 +91,10 @@ def application() -> Any:
             yield
 
     async def put_group(name: str, request: Request) -> dict[str, int]:
-        return {"messages": await request.app.state.uploads.put(name, request.stream())}
+        try:
+            return {"messages": await request.app.state.uploads.put(name, request.stream())}
+        except EmptyGroup as error:
+            raise HTTPException(422, "a group needs at least one line") from error
 
     # FastAPI reads the annotations of this function.
     put_group.__annotations__["request"] = Request

@@ -125,8 +125,8 @@ def test_resumable_programs_lose_and_repeat_nothing_whatever_kills_them(supervis
     source, output = tmp_path / "input", tmp_path / "output"
     source.write_text("".join(f"{line}\n" for line in LINES))
     said = supervised("resumable_producer.py", str(source), kills=[("after", 4), ("after", 18), ("after", 5)])
-    position = sum(len(line) + 1 for line in LINES[:300])
-    assert said == [f"resumable_producer: resuming a group after message 300, input position {position}"]
+    begun = ["input", (tmp_path / "input.put").stat().st_mtime_ns, sum(len(line) + 1 for line in LINES[:300])]
+    assert said == [f"resumable_producer: resuming a group after message 300, input {begun}"]
     assert (source.exists(), (tmp_path / "input.put").exists()) == (False, True)
     # And a consumer that dies after a commit, before one, and in its second group
     output.mkdir()
@@ -150,6 +150,54 @@ def test_resumable_programs_lose_and_repeat_nothing_whatever_kills_them(supervis
         supervised("resumable_consumer.py", str(output), "0", kills=[])
         (new,) = set(output.iterdir()) - taken
         assert new.read_text().splitlines() == LINES[:200]
+
+
+@pytest.mark.parametrize("exists", [True, False])
+@pytest.mark.embedded
+def test_the_rest_of_an_input_is_not_taken_from_another_one(supervised, faults, tmp_path, exists):
+    source, other = tmp_path / "input", tmp_path / "other"
+    source.write_text("".join(f"{line}\n" for line in LINES))
+    # Given a producer that died in its second group
+    supervised("resumable_producer.py", str(source), kills=[("after", 14)], last=False)
+    # When it is started with another file, or with one that does not exist
+    if exists:
+        other.write_text("another line\n" * 2000)
+    environment = {**os.environ, **faults.environment(), "MQGROUPS_CONN_NAME": faults.conn_name}
+    command = [sys.executable, str(ROOT / "examples" / "resumable_producer.py"), str(other)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        1,
+        "resumable_producer: the lines of input are not all put: start it with that file, unchanged",
+    )
+    # Then it puts nothing, and the rest comes from the first one
+    supervised("resumable_producer.py", str(source), kills=[])
+    output = tmp_path / "output"
+    output.mkdir()
+    supervised("resumable_consumer.py", str(output), "0", kills=[])
+    files = [path.read_text().splitlines() for path in output.iterdir()]
+    assert sorted(files, key=lambda lines: LINES.index(lines[0])) == [LINES[:1000], LINES[1000:2000], LINES[2000:]]
+
+
+@pytest.mark.embedded
+def test_a_new_input_of_the_same_name_is_put_from_its_first_line(supervised, tmp_path):
+    source, output = tmp_path / "input", tmp_path / "output"
+    source.write_text("".join(f"{line}\n" for line in LINES[:200]))
+    # Given a producer that died between the renaming and the commit that clears the checkpoint
+    supervised("resumable_producer.py", str(source), kills=[("before", 4)], last=False)
+    assert not source.exists()
+    source.write_text("".join(f"{line}\n" for line in LINES[200:500]))
+    supervised("resumable_producer.py", str(source), kills=[])
+    output.mkdir()
+    supervised("resumable_consumer.py", str(output), "0", kills=[])
+    files = [path.read_text().splitlines() for path in output.iterdir()]
+    assert sorted(files, key=lambda lines: LINES.index(lines[0])) == [LINES[:200], LINES[200:500]]
+
+
+@pytest.mark.embedded
+def test_a_producer_says_that_its_input_does_not_exist(supervised, tmp_path):
+    assert supervised("resumable_producer.py", str(tmp_path / "inptu"), kills=[]) == [
+        f"resumable_producer: {tmp_path}/inptu does not exist, so nothing was put"
+    ]
 
 
 @pytest.mark.embedded

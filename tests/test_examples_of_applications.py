@@ -258,7 +258,12 @@ def test_the_web_service_answers_when_the_group_is_committed(faults, connected, 
 
     async def main():
         app = upload.application()
-        body = iter([{"type": "http.request", "body": UPLOAD.encode(), "more_body": False}])
+        async with app.router.lifespan_context(app):
+            await put(app, "/groups/a.csv", UPLOAD)
+            await put(app, "/groups/b.csv", "")
+
+    async def put(app, path, text):
+        body = iter([{"type": "http.request", "body": text.encode(), "more_body": False}])
         scope: dict[str, object] = {
             "type": "http",
             "asgi": {"version": "3.0"},
@@ -266,7 +271,7 @@ def test_the_web_service_answers_when_the_group_is_committed(faults, connected, 
             "method": "PUT",
             "headers": [],
         }
-        scope |= {"path": "/groups/a.csv", "raw_path": b"/groups/a.csv", "query_string": b"", "root_path": ""}
+        scope |= {"path": path, "raw_path": path.encode(), "query_string": b"", "root_path": ""}
         scope |= {"scheme": "http", "server": ("localhost", 80), "client": ("localhost", 1)}
 
         async def receive():
@@ -275,9 +280,9 @@ def test_the_web_service_answers_when_the_group_is_committed(faults, connected, 
         async def send(message):
             sent.append(message)
 
-        async with app.router.lifespan_context(app):
-            await app(scope, receive, send)
+        await app(scope, receive, send)
 
     asyncio.run(main())
-    assert [message.get("status", message.get("body")) for message in sent][:2] == [200, b'{"messages":250}']
+    said = [message["status"] if "status" in message else message["body"] for message in sent]
+    assert said == [200, b'{"messages":250}', 422, b'{"detail":"a group needs at least one line"}']
     assert groups_on(connected) == [("a.csv", UPLOAD.splitlines())]

@@ -100,11 +100,14 @@ def in_words(error: OSError) -> str:
 
 
 def log(verbose: bool) -> None:
-    """Log to standard error from level WARNING, or with ``verbose`` from INFO."""
+    """Log to standard error from level WARNING, or with ``verbose`` from INFO: in colours at a terminal, else a line each."""
     from rich.logging import RichHandler
 
-    handler = RichHandler(console=console(err=True), show_path=False)
-    logging.basicConfig(level="INFO" if verbose else "WARNING", format="%(message)s", handlers=[handler])
+    level, to = "INFO" if verbose else "WARNING", console(err=True)
+    if to.is_terminal:
+        logging.basicConfig(level=level, format="%(message)s", handlers=[RichHandler(console=to, show_path=False)])
+    else:
+        logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
 
 
 @contextmanager

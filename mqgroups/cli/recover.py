@@ -112,7 +112,8 @@ def recover(
                     each,
                     queue=queue,
                     status_queue=status_queue,
-                    status_model=status_model if role else None,
+                    # Without a model nothing is made, and a queue that is not there is told.
+                    status_model=status_model if role and not must_exist else None,
                     wait_s=wait_s,
                     tidy=not check,
                 )

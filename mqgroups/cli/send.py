@@ -82,7 +82,7 @@ def send(
       143  the same with SIGTERM
     """
     log(verbose)
-    if bool(files) == (watch is not None):
+    if (files and watch is not None) or not (files or watch is not None or abandon):
         raise click.UsageError("give files, or --watch")
     if watch is not None and archive is None:
         raise click.UsageError("--watch needs --archive, or the files would be sent again")
@@ -103,7 +103,8 @@ def send(
             sender = FileSender(producer, records=divided, mft=mft, archive=archive, on_bytes=progress)
             if abandon and (abandoned := sender.abandon()):
                 lines.say(abandoned, "abandoned", None)
-            for paths in [list(files)] if watch is None else _looks(watch, lambda: producer.stopping):
+            looks = [list(files)] if files else ()
+            for paths in looks if watch is None else _looks(watch, lambda: producer.stopping):
                 for path in sender.in_order(paths):
                     data_bytes = path.stat().st_size
                     is_new = sender.send(path)

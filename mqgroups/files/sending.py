@@ -116,6 +116,9 @@ class FileSender:
         there = [path for path in paths if path not in missing]
         keys = set(map(_key, there))
         self._sent = [key for key in self._sent if key in keys]
+        if self._archive is not None:
+            # A file that was sent has to be moved before the next commit forgets that it was sent.
+            there.sort(key=lambda path: _key(path) not in self._sent)
         interrupted = self._interrupted()
         if interrupted is None:
             return there
@@ -164,11 +167,12 @@ class FileSender:
             # With the next commit it is forgotten that this file was sent, so it must not be back after a power failure.
             make_durable(self._archive)
             make_durable(path.parent)
+            self._sent.remove(key)
         return is_new
 
     def finish(self) -> None:
-        """With an archive, where all files are now: forget which one was sent last."""
-        if self._archive is not None:
+        """With an archive: forget which file was sent last, if it is there."""
+        if self._archive is not None and not self._sent:
             self._producer.forget_checkpoint()
 
     def _interrupted(self) -> Description | None:

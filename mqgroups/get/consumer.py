@@ -112,7 +112,7 @@ class GroupConsumer:
         """Remove the checkpoint from the status record, in a unit of work of its own. Call it between two groups.
 
         Raises:
-            GroupUsage: the consumer is closed, or a group is being got.
+            GroupUsage: the consumer is closed, or a group is being got or is interrupted.
             MQGroupsError: the unit of work failed.
         """
         getter = self._getter

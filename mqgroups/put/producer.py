@@ -132,7 +132,7 @@ class GroupProducer:
         """Remove the checkpoint from the status record, in a unit of work of its own. Call it between two groups.
 
         Raises:
-            GroupUsage: the producer is closed, or a group has not ended.
+            GroupUsage: the producer is closed, or a group has not ended or is interrupted.
             MQGroupsError: the unit of work failed.
         """
         with self._connection.turn:

@@ -33,6 +33,7 @@ from mqgroups.errors import (
     CommitOutcomeUnknown,
     ConfigurationError,
     ConnectionBroken,
+    GroupUsage,
     MQIError,
     OwnerActive,
     OwnershipLost,
@@ -252,6 +253,7 @@ class UnitsOfWork:
         """Commit the record without its checkpoint, if it has one. To be called between units of work.
 
         Raises:
+            GroupUsage: a group is interrupted, so its checkpoint is still needed.
             OwnershipLost, MQIError: the unit of work failed.
         """
 
@@ -262,6 +264,10 @@ class UnitsOfWork:
 
         if owner.committed_checkpoint is None:
             return
+        if not owner.committed.at_start:
+            raise GroupUsage(
+                f"a group of {owner.name} is interrupted, and its checkpoint belongs to it. End the group first"
+            )
         try:
             self.note(owner, forget_checkpoint=True)
         except MQIError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -239,3 +240,10 @@ def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path):
     assert result.exit_code == ExitCode.FAILED
     assert result.stderr.startswith("mqgroups: ")
     assert "Traceback" not in result.output
+
+
+def test_a_log_without_a_terminal_has_a_line_for_each_message():
+    program = "import logging; from mqgroups.cli import console; console.log(False); logging.warning('word ' * 50)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    (line,) = done.stderr.splitlines()
+    assert line.endswith(" WARNING " + "word " * 50)

@@ -150,6 +150,8 @@ def test_a_status_queue_that_must_exist_and_does_not_ends_7(owner, recover, chec
     for role in ((), ("--role", "put"), ("--role", "get")):
         result = recover("--must-exist", "--json", *role, *check)
         assert (result.exit_code, json.loads(result.stdout)["exit_code"]) == (MISSING, MISSING)
+    # It needs no model queue, nor authority for it.
+    assert recover("--must-exist", "--role", "put", "--status-model", "NO.SUCH.MODEL", *check).exit_code == MISSING
     owner.put_group(THIS)
     assert recover("--must-exist", *check).exit_code == MAY_START
     assert recover("--must-exist", "--role", "put", *check).exit_code == MAY_START

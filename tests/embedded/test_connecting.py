@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -213,3 +214,15 @@ def test_a_signal_ends_it_between_any_two_lines_of_its_waiting(tmp_path):
         [sys.executable, "-c", SIGNALLED, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stdout.split()) == (0, [str(nth) for nth in range(1, 26)]), done.stderr
+
+
+def test_it_ends_quietly_if_the_process_that_started_it_is_gone():
+    command = [sys.executable, "-m", "mqgroups.embedded.serve.process"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    # Its answer is an error here, because nothing is asked.
+    done = subprocess.run(
+        command, input="{}\n", stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, "")

@@ -13,6 +13,7 @@ import sys
 from errno import ENOSPC
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -147,6 +148,21 @@ def test_the_group_says_what_is_known_of_its_file(owner, source):
     }
 
 
+def test_a_file_that_was_sent_but_not_moved_is_only_moved(owner, source, archive, monkeypatch):
+    # Given a sender that dies between a file's last commit and its move
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", Mock(side_effect=OSError("power failure")))
+        with pytest.raises(OSError, match="power failure"):
+            send(owner, [source / "b.bin"], archive=archive)
+    # When it is started and stopped before it has looked for files, and then finds one that is before it in the alphabet
+    with owner.producer() as producer:
+        FileSender(producer, records=Records.of("file"), archive=archive).finish()
+    assert send(owner, [source / "a.csv", source / "b.bin"], archive=archive) == ["a.csv"]
+    # Then both are moved, and nothing is left on the status queue
+    assert sorted(path.name for path in archive.iterdir()) == ["a.csv", "b.bin"]
+    assert owner.records("put") == []
+
+
 def test_sent_files_are_moved_to_the_archive_and_none_is_overwritten_there(owner, source, target, archive):
     (archive / "a.csv").write_bytes(b"older")
     send(owner, sorted_files(source), archive=archive)
@@ -279,6 +295,12 @@ def test_a_file_of_managed_file_transfer_keeps_its_name_and_nothing_of_its_path(
     (group_id,) = {found.group_id.hex() for found in owner.on_queue()}
     assert receive(owner, target) == {expected or group_id: ""}
     assert (target / (expected or group_id)).stat().st_mtime_ns == MODIFIED_NS
+
+
+def test_a_file_that_does_not_come_again_is_abandoned_without_another(owner, commands, source):
+    interrupt(owner, source / "b.bin")
+    done = commands("send", "--abandon")
+    assert (done.exit_code, done.output) == (0, "b.bin: abandoned\n")
 
 
 def test_with_mft_an_abandoned_group_has_its_failure_marker(owner, source, target):
@@ -526,6 +548,7 @@ def test_at_a_terminal_what_was_sent_is_above_the_bar(owner, source):
     ("words", "said"),
     [
         ((), "give files, or --watch"),
+        (("{file}", "--watch", "."), "give files, or --watch"),
         (("--watch", "."), "--watch needs --archive"),
         (("--watch", ".", "--archive", "."), "different directories"),
         (("{file}", "--mft", "--records", "file"), "--mft needs --records"),

@@ -59,6 +59,20 @@ def test_a_checkpoint_outlives_a_close_until_it_is_forgotten(owner, status):
             consumer.forget_checkpoint()
 
 
+def test_the_checkpoint_of_an_interrupted_group_is_not_forgotten(owner):
+    owner.put_raw_group(THIS)
+    with pytest.raises(Crash), owner.consumer(commit_every=1) as consumer:
+        for group in consumer:
+            for message in group:
+                group.set_checkpoint(message.msg_seq_number)
+                if message.msg_seq_number == 3:
+                    raise Crash
+    with owner.consumer() as consumer:
+        with pytest.raises(errors.GroupUsage, match="is interrupted"):
+            consumer.forget_checkpoint()
+        assert consumer.checkpoint == 2
+
+
 def test_an_exception_in_the_consumers_block_leaves_the_completed_record(owner):
     owner.put_raw_group(THIS)
     with pytest.raises(Crash), owner.consumer() as consumer:

@@ -201,6 +201,18 @@ def test_a_checkpoint_outlives_a_polite_stop_and_who_starts_again_does_nothing_t
     assert owner.data() == [b"0", b"1", b"2", b"3"]
 
 
+def test_the_checkpoint_of_an_interrupted_group_is_not_forgotten(owner):
+    with pytest.raises(ZeroDivisionError), owner.producer(commit_every=1) as producer, producer.group() as group:
+        for number in range(3):
+            group.set_checkpoint(number)
+            group.put(b"%d" % number)
+        raise ZeroDivisionError
+    with owner.producer() as producer:
+        with pytest.raises(errors.GroupUsage, match="is interrupted"):
+            producer.forget_checkpoint()
+        assert producer.checkpoint == 1
+
+
 @pytest.mark.parametrize("status", ["classic", "segmented"])
 def test_a_checkpoint_is_forgotten_on_request_and_the_record_goes_with_it(owner, status):
     with owner.producer(status_layout=status) as producer:

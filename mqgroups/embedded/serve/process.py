@@ -127,7 +127,7 @@ def main() -> None:
     logging.basicConfig(level=asked.get("log_level", "WARNING"), format="%(levelname)s %(name)s: %(message)s")
 
     def ready(host: str, port: int, server: Server) -> None:
-        print(json.dumps({"host": host, "port": port, "pid": os.getpid(), "token": server.token}), flush=True)
+        _answer({"host": host, "port": port, "pid": os.getpid(), "token": server.token})
 
     def until_input_ends(stop: Callable[[], None]) -> None:
         def watch() -> None:
@@ -155,8 +155,14 @@ def main() -> None:
         )
     except Exception as error:
         # The starting process reads this line instead of the one that reports readiness.
-        print(json.dumps({"error": f"{type(error).__name__}: {error}"}), flush=True)
+        _answer({"error": f"{type(error).__name__}: {error}"})
         sys.exit(1)
+
+
+def _answer(values: Mapping[str, object]) -> None:
+    # If the process that started this one is gone, standard input has ended too. print would complain again at the exit.
+    with contextlib.suppress(BrokenPipeError):
+        os.write(sys.stdout.fileno(), (json.dumps(values) + "\n").encode())
 
 
 if __name__ == "__main__":
