@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import click
 
 import mqgroups
-from mqgroups import aio, embedded, errors, operate
+from mqgroups import aio, embedded, errors, operate, spark
 from mqgroups.cli.main import main
 from mqgroups.cli.manual import subcommands
 from mqgroups.mqi import constants as mq
@@ -40,6 +40,11 @@ def pages() -> dict[str, str]:
                     "mqgroups.testing.container.MQContainer",
                 ],
             },
+        ),
+        "reference/api-spark.md": _api(
+            "API for Spark",
+            "which functions does `mqgroups.spark` have, beside the format `ibmmq`?",
+            {"": [f"mqgroups.spark.{name}" for name in spark.__all__]},
         ),
         "reference/command-line.md": command_line(),
         "reference/error-classes.md": error_classes(),

@@ -123,7 +123,10 @@ class BatchProducer:
 
     def _completed_batch(self) -> int | None:
         shared = self._reopened()
-        return None if shared is None else shared.completed_batch(self._sink)
+        if shared is None:
+            return None
+        shared.check_first()
+        return shared.completed_batch(self._sink)
 
     def put_group(self, key: str, messages: Iterable[BatchMessage], *, priority: int | None = None) -> int:
         """Put one group, or the rest of it; returns how many messages this attempt has put.

@@ -27,7 +27,14 @@ from mqgroups.connection.queue import Queue
 from mqgroups.core.claim import Sink, claim_values, kind_of_record
 from mqgroups.core.restart import Mismatch
 from mqgroups.core.status import StatusRecord, encode, shown
-from mqgroups.errors import DuplicateStatusRecords, MQIError, OwnerActive, QueueMissing, StatusQueueUnusable
+from mqgroups.errors import (
+    DuplicateStatusRecords,
+    MQIError,
+    OwnerActive,
+    QueueMissing,
+    StatusQueueUnusable,
+    StatusRecordCorrupt,
+)
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.status.opening import check_kind, open_or_make
@@ -125,6 +132,24 @@ class SharedStatusQueue:
     def find_all(self) -> Iterator[FoundRecord]:
         """Browse all records."""
         return self._browse(st.md(), st.gmo(_BROWSE | mq.MQGMO_BROWSE_FIRST), _BROWSE_ALL)
+
+    def check_first(self) -> None:
+        """Read the first message, so that the status queue of something else is refused before a group is put.
+
+        Raises:
+            StatusQueueUnusable: it is not a record of a sink.
+        """
+        try:
+            next(self.find_all(), None)
+        except StatusRecordCorrupt as error:
+            raise StatusQueueUnusable(
+                f"status queue {self.name}: found {error.found}, expected records of sinks. Nothing was put. The status queue of "
+                "a Spark stream that reads, or of a producer or consumer, cannot be that of a sink: give the sink another one. "
+                "If the queue was only used for sinks, find out which program put this message",
+                status_queue=self.name,
+                found=error.found,
+                expected=error.expected,
+            ) from error
 
     def completed_batch(self, sink: Sink) -> int | None:
         """Return the last batch of the sink that was completed; ``None`` if none was.

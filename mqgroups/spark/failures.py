@@ -21,6 +21,8 @@ _T = TypeVar("_T")
 
 # The last line of a Python traceback in Spark's message: the class of the error, and its text.
 _RAISED = re.compile(r"^(?:[\w.]*\.)?([A-Z]\w+): (.+)$", re.MULTILINE)
+# If a stream's reader cannot be made, Spark's worker stops it all the same; this error then follows the one that counts.
+_CONSEQUENCE = "UnboundLocalError: cannot access local variable 'reader'"
 # What Spark puts behind that traceback.
 _AFTER_PYTHON = re.compile(r"\n\tat |\s+SQLSTATE: |\nJVM stacktrace:|\n=== Streaming Query")
 # What Spark says if it has no traceback of a worker to show, and what that means.
@@ -92,9 +94,10 @@ def cause(error: BaseException | str) -> str:
             f"{no_module[1]}: the Python that Spark started does not have the package. PYSPARK_PYTHON must name one that has it, "
             "on the driver and on each executor"
         )
-    raised = _RAISED.findall(python)
+    raised = [": ".join(each) for each in _RAISED.findall(python)]
+    raised = [each for each in raised if not each.startswith(_CONSEQUENCE)]
     if raised:
-        return ": ".join(raised[-1])
+        return raised[-1]
     for pattern, words in _KNOWN.items():
         if re.search(pattern, text):
             return words

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
+from mqgroups.core.status import RecordRejected, decode
+from mqgroups.errors import StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.spark.reservation import ReservedQueue
@@ -21,6 +23,7 @@ _NOW = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_NO_PROPERTIES
 _BROWSE = tuple(
     st.gmo(_NOW | step, match_options=mq.MQMO_MATCH_CORREL_ID) for step in (mq.MQGMO_BROWSE_FIRST, mq.MQGMO_BROWSE_NEXT)
 )
+_BROWSE_ANY = st.gmo(_NOW | mq.MQGMO_BROWSE_FIRST)
 _DELETE = st.gmo(
     _NOW | mq.MQGMO_SYNCPOINT | mq.MQGMO_ACCEPT_TRUNCATED_MSG,
     match_options=mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID,
@@ -41,7 +44,8 @@ class ManifestQueue:
 
         Raises:
             ConfigurationError: it is the data queue itself.
-            StatusQueueUnusable: neither the queue nor the model queue exists; or it is an alias, temporary, or in a cluster.
+            StatusQueueUnusable: neither the queue nor the model queue exists; or it is an alias, temporary, or in a cluster, or
+                has status records.
             MQIError: the queue cannot be opened.
         """
         self.name = name
@@ -50,6 +54,24 @@ class ManifestQueue:
         self._model = model
         reserved.check_apart(name)
         self._queue = reserved.again(self._open)
+        reserved.again(self._check_first)
+
+    def _check_first(self) -> None:
+        """Refuse the status queue of a sink, which could not complete a batch any more: it reads all messages of its queue."""
+        got = self._opened().get(st.md(), _BROWSE_ANY)
+        if got is None:
+            return
+        try:
+            record = decode(got[0])
+        except RecordRejected:
+            return
+        raise StatusQueueUnusable(
+            f"status queue {self.name} has a status record of {record.name}, so it is that of a sink or of another program. A "
+            "stream that is read needs one of its own: choose another one with the option statusQueue",
+            status_queue=self.name,
+            found=record.name,
+            expected="manifests",
+        )
 
     def _open(self) -> Queue:
         queue = open_or_make(self._open_as, self.name, self._model, "SHARE DEFSOPT(SHARED)")[0]

@@ -538,6 +538,8 @@ def sink_options(given: Mapping[str, str], use: Use) -> SinkOptions:
         )
     if (values["txn_app_id"] is None) != (values["txn_version"] is None):
         raise SparkOptionError("txnAppId", "it belongs together with txnVersion; give both or neither")
+    if values["delivery"] == "atLeastOnce" and values["txn_app_id"] is not None:
+        raise SparkOptionError("txnAppId", "it needs delivery=exactlyOnce: atLeastOnce puts a repeated run again")
     return SinkOptions(connection=connection, **values)
 
 

@@ -37,6 +37,19 @@ org.apache.spark.SparkException: Job aborted
 Caused by: java.io.IOException: Other: nothing of it
 """
 
+# What Spark 4.3 says of a streamReader() that raises.
+NO_READER = """[PYTHON_DATA_SOURCE_ERROR] Failed to plan Python data source initialize source: Traceback (most recent call last):
+  File "/python/mqgroups/spark/failures.py", line 58, in briefly
+    raise _without_frames(error) from None
+mqgroups.spark.errors.SparkOptionError: option pushFilters of format 'ibmmq': it is for batch read, not for stream read
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/python/pyspark/sql/streaming/python_streaming_source_runner.py", line 295, in main
+UnboundLocalError: cannot access local variable 'reader' where it is not associated with a value
+ SQLSTATE: 38000"""
+
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
@@ -46,6 +59,10 @@ Caused by: java.io.IOException: Other: nothing of it
             "QueueMissing: MQOPEN failed.",
         ),
         (STREAM_FAILED.format(WORKER.format("ValueError: the sink is not there")), "ValueError: the sink is not there"),
+        (
+            STREAM_FAILED.format(NO_READER),
+            "SparkOptionError: option pushFilters of format 'ibmmq': it is for batch read",
+        ),
         (STREAM_FAILED.format(""), "a Python process of Spark ended without an error: it was killed"),
         ("org.apache.spark.SparkException: Job aborted: java.io.EOFException", "a Python process of Spark ended"),
         ("[PYTHON_WORKER_FAILED] Python worker failed to connect back.", "Spark could not start its Python processes."),

@@ -90,6 +90,11 @@ def test_what_is_missing_is_named():
         sink_options(LEAST, Use.STREAM_WRITE)
 
 
+def test_a_batch_cannot_be_recognised_with_at_least_once():
+    with pytest.raises(SparkOptionError, match=r"option txnAppId .* it needs delivery=exactlyOnce"):
+        sink_options({**LEAST, "delivery": "atLeastOnce", "txnAppId": "nightly", "txnVersion": "1"}, Use.BATCH_WRITE)
+
+
 def test_what_spark_adds_to_the_options_of_a_stream_is_no_mistake():
     sink = sink_options(
         {**LEAST, "delivery": "atleastonce", "checkpointlocation": "/c", "queryname": "q"}, Use.STREAM_WRITE

@@ -210,6 +210,17 @@ def test_at_least_once_needs_no_status_queue(spark, target):
 # --- what is refused
 
 
+def test_the_status_queue_of_a_source_is_refused_before_anything_is_put(spark, target, tmp_path):
+    source = spark.readStream.format("ibmmq").options(**target.options).load()
+    target.owner.put_raw_group([b"a1"])
+    query = source.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint"))
+    assert query.trigger(availableNow=True).start().awaitTermination(120)
+    with pytest.raises(Exception, match=f"StatusQueueUnusable: status queue {target.status_queue}: found") as refused:
+        write(spark.createDataFrame(rows("A", "B"), SCHEMA).coalesce(1), target)
+    assert "Nothing was put" in mqgroups.spark.cause(refused.value)
+    assert target.owner.data() == []
+
+
 @pytest.mark.parametrize(
     ("data", "schema", "more", "said"),
     [

@@ -464,6 +464,18 @@ def test_a_status_queue_that_was_emptied_stops_the_query(owner, stream):
     assert owner.data() == [b"a1"]
 
 
+def test_the_status_queue_of_a_sink_is_refused(spark, owner, stream, batch, mq_options, make_queue):
+    sinks = make_queue()
+    frame = spark.createDataFrame([("A", b"a1")], "group_key string, value binary").coalesce(1)
+    target = {**mq_options, "queue": owner.queue, "statusQueue": sinks}
+    frame.write.format("ibmmq").mode("append").options(**target).save()
+    said = error_of(lambda: stream.start(statusQueue=sinks).awaitTermination(120))
+    assert cause(said).startswith(f"StatusQueueUnusable: status queue {sinks} has a status record of ")
+    assert owner.data() == [b"a1"]
+    frame.write.format("ibmmq").mode("append").options(**target).save()
+    assert owner.data() == [b"a1", b"a1"]
+
+
 def test_the_progress_tells_what_waits(owner, stream):
     for name in (b"a", b"b", b"c"):
         owner.put_raw_group([name + b"1", name + b"2"])
