@@ -29,7 +29,15 @@ _log = logging.getLogger("mqgroups.spark")
 
 
 class Bundle(InputPartition):
-    """Groups that one task reads: ``value`` is a tuple of ``Planned``."""
+    """Groups that one task reads: ``value`` is a tuple of ``Planned``.
+
+    Attributes:
+        sign: the source and the manifest that the task puts a sign of, before it reads; ``None`` for none.
+    """
+
+    def __init__(self, value: tuple[Planned, ...], sign: tuple[str, str] | None = None) -> None:
+        super().__init__(value)
+        self.sign = sign
 
 
 def bundles(groups: Sequence[Planned], options: SourceOptions) -> list[Bundle]:

@@ -9,7 +9,8 @@
     StatusError
      ├─ OffsetUnreadable        the checkpoint has an offset that this version did not write
      ├─ ManifestUnreadable      the source's status queue has a message that this version did not write
-     └─ ManifestMissing         the list of a micro-batch's groups is not on the source's status queue
+     ├─ ManifestMissing         the list of a micro-batch's groups is not on the source's status queue
+     └─ MicroBatchNotRead       Spark has finished a micro-batch, and no task has read it
     EnvironmentFailure
      ├─ IdentityMissing         Spark does not name the task, query or batch
      ├─ ExecutorBindingMissing  the MQ client library or its binding is missing where a task runs (also a BindingMissing)
@@ -120,6 +121,27 @@ class ManifestMissing(StatusError):
             status_queue=status_queue,
             found=found,
             expected=expected,
+        )
+        self.manifest = manifest
+
+
+class MicroBatchNotRead(StatusError):
+    """Spark has finished a micro-batch that no task has read: its groups would be lost, so they are not removed.
+
+    Attributes:
+        manifest: the identifier of the micro-batch's manifest.
+    """
+
+    def __init__(self, status_queue: str, manifest: str, groups: int) -> None:
+        super().__init__(
+            f"Spark has finished the micro-batch of manifest {manifest}, but no task has read its {groups} groups: status queue "
+            f"{status_queue} has no sign of it. They stay on the data queue. A sink passes over a micro-batch whose number it "
+            "has written before, and a new checkpoint begins at 0 again. Start the query with a new checkpoint and also a new "
+            "output folder (or another txnAppId, or another key for what foreachBatch has written). A foreachBatch function that "
+            "does not want a micro-batch has to read it all the same, for example with count()",
+            status_queue=status_queue,
+            found="no sign",
+            expected="the sign of a task",
         )
         self.manifest = manifest
 

@@ -14,6 +14,7 @@ from mqgroups.core.status import RecordRejected, decode
 from mqgroups.errors import StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.spark.manifests import sign_of
 from mqgroups.spark.reservation import ReservedQueue
 from mqgroups.status.opening import check_kind, open_or_make
 
@@ -23,11 +24,38 @@ _NOW = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_NO_PROPERTIES
 _BROWSE = tuple(
     st.gmo(_NOW | step, match_options=mq.MQMO_MATCH_CORREL_ID) for step in (mq.MQGMO_BROWSE_FIRST, mq.MQGMO_BROWSE_NEXT)
 )
+_LOOK = st.gmo(
+    _NOW | mq.MQGMO_BROWSE_FIRST | mq.MQGMO_ACCEPT_TRUNCATED_MSG,
+    match_options=mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID,
+)
+_SIGN_OPEN_OPTIONS = mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_FAIL_IF_QUIESCING
+_SIGN_PUT = st.pmo(mq.MQPMO_NO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_FAIL_IF_QUIESCING)
 _BROWSE_ANY = st.gmo(_NOW | mq.MQGMO_BROWSE_FIRST)
 _DELETE = st.gmo(
     _NOW | mq.MQGMO_SYNCPOINT | mq.MQGMO_ACCEPT_TRUNCATED_MSG,
     match_options=mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID,
 )
+
+
+def put_sign(connection: Connection, status_queue: str, source: str, manifest: str) -> None:
+    """Put the sign that the micro-batch of a manifest is read, unless it is there. It runs in a task.
+
+    Raises:
+        MQIError: a call failed.
+    """
+    msg_id, data = sign_of(manifest)
+    correl_id = bytes.fromhex(source)
+
+    def put() -> None:
+        queue = connection.open_queue(status_queue, _SIGN_OPEN_OPTIONS)
+        try:
+            if queue.get_descriptor(st.md(msg_id=msg_id, correl_id=correl_id), _LOOK) is None:
+                md = st.md(format_name=mq.MQFMT_STRING, ccsid=1208, msg_id=msg_id, correl_id=correl_id)
+                queue.put(md, _SIGN_PUT, data)
+        finally:
+            queue.close()
+
+    connection.reopening(put)
 
 
 class ManifestQueue:
@@ -98,6 +126,11 @@ class ManifestQueue:
             found.append((md_out[st.MD_MSG_ID], data))
             gmo = following
         return found
+
+    def has(self, source: bytes, msg_id: bytes) -> bool:
+        """Whether a message has this CorrelId and this MsgId. Raises MQIError."""
+        md = st.md(msg_id=msg_id, correl_id=source)
+        return self._reserved.again(lambda: self._opened().get_descriptor(md, _LOOK)) is not None
 
     def change(self, source: bytes, put: Sequence[bytes], delete: Iterable[bytes]) -> list[bytes]:
         """Put messages with this CorrelId, and delete those with these MsgIds, in one unit of work.

@@ -4,14 +4,20 @@ A manifest is on the source's status queue, as one or more messages of JSON with
 
     {"v": 1, "manifest": "<32 hex digits>", "seq": 7, "part": 1, "parts": 2, "groups": [["G<base64>", 1000], ...]}
     {"v": 1, "manifest": "<32 hex digits>", "removed": true}
+    {"v": 1, "manifest": "<32 hex digits>", "read": true}
 
 The life of a manifest, with the calls of Spark::
 
     latestOffset(N - 1)   put and committed; then the offset that names it is returned, and Spark writes it to its log
     partitions, commit    read, by this process or after a restart
+    read                  a task puts the *sign* that the micro-batch is read, the third form, with the MsgId of ``sign_of``
     commit(N)             groups removed and committed; then its *mark* is put, the second form above, in its own unit of work
     latestOffset(M)       deleted, in the unit of work that puts the next manifest: what offset M does not name, and the parts of
-                          manifests that have a mark
+                          manifests that have a mark, with their signs
+
+A sink passes over a micro-batch whose number it has written before. After a crash that is right: a task has read the
+micro-batch, and its sign is there. But the micro-batches of a new checkpoint begin at 0 again, and with an old output they would
+be passed over although nobody has read them. So the groups of a manifest without a sign are not removed.
 
 A manifest is never changed. A process that dies while it removes groups hides some of these, but neither the manifest nor, once
 it is visible, the mark. So for each manifest that Spark's log names, either all parts or the mark are visible at any time. If
@@ -20,7 +26,7 @@ neither is, the status queue was emptied or replaced, and the source stops: it w
 If Spark does not write the offset (the driver died), no offset names the manifest; the next process deletes it. A process that
 plans from the beginning makes a new identifier, so it never touches the manifests of other checkpoints.
 
-``Manifests`` decides, and asks ``Messages`` for the two things that need the queue. No clock, no pyspark.
+``Manifests`` decides, and asks ``Messages`` for the three things that need the queue. No clock, no pyspark.
 """
 
 from __future__ import annotations
@@ -30,7 +36,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from mqgroups.spark.errors import ManifestMissing, ManifestUnreadable
+from mqgroups.spark.errors import ManifestMissing, ManifestUnreadable, MicroBatchNotRead
 from mqgroups.spark.offsets import Key, Offset, Planned
 
 _VERSION = 1
@@ -38,6 +44,13 @@ _VERSION = 1
 _GROUPS_IN_A_PART = 10_000
 # A key that was missed for so many seconds does not reappear later. See ``stream_source.py``.
 COMES_BACK_WITHIN_S = 600
+# With the 16 bytes of a manifest's identifier, the MsgId of its sign.
+_READ = b"was read"
+
+
+def sign_of(manifest: str) -> tuple[bytes, bytes]:
+    """Return MsgId and data of the sign that a task has begun to read the micro-batch of a manifest."""
+    return bytes.fromhex(manifest) + _READ, json.dumps({"v": _VERSION, "manifest": manifest, "read": True}).encode()
 
 
 class Messages(Protocol):
@@ -51,7 +64,10 @@ class Messages(Protocol):
         """Return MsgId and data of all messages of the source."""
 
     def change(self, source: bytes, put: Sequence[bytes], delete: Iterable[bytes]) -> list[bytes]:
-        """Put messages and delete those with these MsgIds, in one unit of work; returns the MsgIds of those put."""
+        """Put messages and delete those of these MsgIds that are there, in one unit of work; returns the MsgIds of those put."""
+
+    def has(self, source: bytes, msg_id: bytes) -> bool:
+        """Whether a message of the source has this MsgId."""
 
 
 @dataclass(slots=True)
@@ -71,7 +87,7 @@ class _Manifest:
 
 @dataclass(slots=True)
 class _OnQueue:
-    """The messages of a manifest: MsgIds of its parts and of its mark, and the data of the parts by number, as far as read."""
+    """The messages of a manifest: MsgIds of its parts (and sign) and of its mark, and the data of the parts, as far as read."""
 
     parts: list[bytes] = field(default_factory=list)
     marks: list[bytes] = field(default_factory=list)
@@ -179,13 +195,22 @@ class Manifests:
         """Return the keys to remove so that everything up to ``offset`` is gone, by manifest.
 
         Missed keys are among them only if they have been missed for so long that they cannot reappear later.
+
+        Raises:
+            MicroBatchNotRead: no task has read one of the micro-batches.
+            MQIError: a call failed.
         """
-        return {
-            each: found.keys
+        found = {
+            each: manifest
             for each in offset.manifests
-            if (found := self._manifests.get(each)) is not None
-            and (not found.since or now_s - found.since >= COMES_BACK_WITHIN_S)
+            if (manifest := self._manifests.get(each)) is not None
+            and (not manifest.since or now_s - manifest.since >= COMES_BACK_WITHIN_S)
         }
+        for each, manifest in found.items():
+            # What is missed was read before it was removed.
+            if not manifest.since and not self._messages.has(bytes.fromhex(self._source), sign_of(each)[0]):
+                raise MicroBatchNotRead(self._messages.name, each, len(manifest.keys))
+        return {each: manifest.keys for each, manifest in found.items()}
 
     def removed(self, manifests: Mapping[str, frozenset[Key]], missed: frozenset[Key], now_s: int) -> None:
         """Note that the keys of these manifests were removed, except the missed ones; and mark what is gone for certain.
@@ -213,13 +238,13 @@ class Manifests:
         needed = {*offset.manifests, *(self._made[1].manifests if self._made is not None else ())}
         found: list[bytes] = []
         for name, each in tuple(self._on_queue.items()):
+            if each.parts and (name not in needed or each.marks):
+                found += [*each.parts, sign_of(name)[0]]
+                each.parts.clear()
             if name not in needed:
-                found += each.parts + each.marks
+                found += each.marks
                 del self._on_queue[name]
                 self._gone.discard(name)
-            elif each.marks:
-                found += each.parts
-                each.parts.clear()
         return found
 
     def _change(self, put: Sequence[bytes], delete: Iterable[bytes]) -> list[bytes]:
@@ -243,6 +268,8 @@ class Manifests:
             found.marks.append(msg_id)
             return
         found.parts.append(msg_id)
+        if value.get("read"):
+            return
         found.expected = int(value["parts"])
         # If the connection was lost during a commit, a part may be there twice.
         found.read[int(value["part"])] = [Planned(Key.from_text(key), int(count)) for key, count in value["groups"]]

@@ -6,7 +6,7 @@ Others decide: ``arrivals.py`` which groups are new, ``manifests.py`` which ones
 
     latestOffset(start)     [remove start]  find new groups, put their manifest  → the next offset, or start
     partitions(start, end)  the groups of end's manifest, in bundles
-    read(bundle)            browse each group                                    in tasks
+    read(bundle)            browse each group; of the first bundle, put a sign   in tasks
     commit(end)             remove the groups of end
 
 A micro-batch that is repeated after a crash has the same ``end``, so it has the same groups. They are still on the queue, because
@@ -32,9 +32,9 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTri
 from mqgroups.spark.arrivals import Arrivals
 from mqgroups.spark.batch_source import Bundle, bundles, read_bundle
 from mqgroups.spark.browse import Head
-from mqgroups.spark.connections import connected
+from mqgroups.spark.connections import connected, lent
 from mqgroups.spark.failures import rows_told_briefly, told_briefly
-from mqgroups.spark.manifest_queue import ManifestQueue
+from mqgroups.spark.manifest_queue import ManifestQueue, put_sign
 from mqgroups.spark.manifests import Manifests
 from mqgroups.spark.offsets import Limits, Offset, Planned, admitted
 from mqgroups.spark.options import SourceOptions
@@ -120,16 +120,22 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if Offset.from_json(start).seq == offset.seq:
             return []
         manifests.learn(offset)
-        return bundles(manifests.groups(offset), self._options)
+        made = bundles(manifests.groups(offset), self._options)
+        # Spark reads the first partition if it reads anything.
+        made[0].sign = offset.source, offset.manifest
+        return made
 
     @rows_told_briefly
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
         """Yield the rows of one bundle."""
+        if isinstance(partition, Bundle) and partition.sign is not None:
+            with lent(self._options.connection) as q_mgr:
+                put_sign(q_mgr, self._options.status_queue, *partition.sign)
         return read_bundle(partition, self._options)
 
     @told_briefly
     def commit(self, end: dict[str, Any]) -> None:
-        """Remove the groups up to ``end``."""
+        """Remove the groups up to ``end``. Raises MicroBatchNotRead."""
         self._remove(Offset.from_json(end))
 
     def stop(self) -> None:

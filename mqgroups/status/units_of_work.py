@@ -15,8 +15,7 @@ to the last, an owner can always find out whether a unit of work was committed, 
 On a wrapped connection (``mqgroups.wrap``) the application itself may commit or back out. Therefore the record is got before the
 first message, not before the commit, and two more calls detect a foreign backout. If it comes before the next record is put, the
 old record is back on the queue afterwards. If it comes later, the next record is missing after the commit. A foreign commit
-removes the record for good. That does no harm if the unit of work goes on; otherwise the next start finds an anchor without its
-record.
+removes the record for good. That does no harm if the unit of work goes on; otherwise the next start finds an anchor alone.
 """
 
 from __future__ import annotations
@@ -250,28 +249,22 @@ class UnitsOfWork:
             error.context = ". ".join(part for part in (error.context, self._first.stands) if part)
 
     def forget_checkpoint(self, owner: Owner) -> None:
-        """Commit the record without its checkpoint, if it has one. To be called between units of work.
+        """Commit the record without its checkpoint, if it has one, between units of work.
 
-        Raises:
-            GroupUsage: a group is interrupted, so its checkpoint is still needed.
-            OwnershipLost, MQIError: the unit of work failed.
+        Raises GroupUsage (a group is interrupted, so the checkpoint is needed), OwnershipLost, MQIError.
         """
 
-        def again() -> None:
-            self.settle()
+        def forget(after: Callable[[], object]) -> None:
+            after()
             if owner.committed_checkpoint is not None:
                 self.note(owner, forget_checkpoint=True)
 
-        if owner.committed_checkpoint is None:
-            return
-        if not owner.committed.at_start:
-            raise GroupUsage(
-                f"a group of {owner.name} is interrupted, and its checkpoint belongs to it. End the group first"
-            )
+        if owner.committed_checkpoint is not None and not owner.committed.at_start:
+            raise GroupUsage(f"the checkpoint of {owner.name} belongs to its interrupted group. End the group first")
         try:
-            self.note(owner, forget_checkpoint=True)
+            forget(lambda: None)
         except MQIError as error:
-            self.redo(error, again)
+            self.redo(error, lambda: forget(self.settle))
 
     def finish(self) -> None:
         """Remove the records that are no longer needed, in a unit of work of its own.

@@ -208,7 +208,7 @@ def test_the_checkpoint_of_an_interrupted_group_is_not_forgotten(owner):
             group.put(b"%d" % number)
         raise ZeroDivisionError
     with owner.producer() as producer:
-        with pytest.raises(errors.GroupUsage, match="is interrupted"):
+        with pytest.raises(errors.GroupUsage, match="interrupted group"):
             producer.forget_checkpoint()
         assert producer.checkpoint == 1
 

@@ -10,9 +10,9 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.errors import ConfigurationError, StatusQueueUnusable
 from mqgroups.mqi import constants as mqi
-from mqgroups.spark.errors import ManifestMissing, ManifestUnreadable
+from mqgroups.spark.errors import ManifestMissing, ManifestUnreadable, MicroBatchNotRead
 from mqgroups.spark.manifest_queue import ManifestQueue
-from mqgroups.spark.manifests import Manifests
+from mqgroups.spark.manifests import Manifests, sign_of
 from mqgroups.spark.offsets import Key, Offset, Planned
 from mqgroups.spark.reservation import ReservedQueue
 from tests.fix_mqi import OK
@@ -39,17 +39,25 @@ class Messages:
         assert source == self.source
         self.units_of_work += 1
         for msg_id in delete:
-            del self.data[msg_id]
+            self.data.pop(msg_id, None)
         msg_ids = [b"%d-%d" % (self.units_of_work, number) for number in range(len(put))]
         self.data.update(zip(msg_ids, put, strict=True))
         return msg_ids
+
+    def has(self, source, msg_id):
+        assert source == self.source
+        return msg_id in self.data
 
     def values(self):
         return [json.loads(data) for data in self.data.values()]
 
     def kinds(self):
-        """Manifest and kind of each message: the number of a part, or 0 for a mark."""
-        return [(value["manifest"][0], value.get("part", 0)) for value in self.values()]
+        """Manifest and kind of each message but signs: the number of a part, or 0 for a mark."""
+        return [(value["manifest"][0], value.get("part", 0)) for value in self.values() if "read" not in value]
+
+    def signs(self):
+        """The manifests that have a sign."""
+        return [value["manifest"][0] for value in self.values() if "read" in value]
 
 
 def key(number):
@@ -69,6 +77,9 @@ def followed(manifests, offset, digit, *numbers):
 
 
 def remove(manifests, offset, missed=(), now_s=1000):
+    """Remove the groups of micro-batches that tasks have read, if anything is left of them."""
+    on_queue = {value["manifest"] for value in manifests._messages.values() if "part" in value}
+    manifests._messages.data.update(sign_of(each) for each in offset.manifests if each in on_queue)
     by_manifest = manifests.to_remove(offset, now_s)
     manifests.removed(by_manifest, frozenset(map(key, missed)), now_s)
     return {each for keys in by_manifest.values() for each in keys}
@@ -126,6 +137,40 @@ def test_a_manifest_stays_until_no_offset_that_spark_begins_with_names_it():
     other.tidy(four)
     assert messages.kinds() == [("4", 1)]
     assert four.pending == ()
+
+
+def test_groups_that_no_task_has_read_are_not_removed():
+    messages = Messages()
+    manifests = Manifests(messages)
+    one = followed(manifests, Offset(), "1", 1, 2)
+    two = followed(manifests, one, "2", 3)
+    messages.data.update([sign_of(named("1"))])
+    before = dict(messages.data)
+    with pytest.raises(MicroBatchNotRead, match="its 1 groups") as refused:
+        manifests.to_remove(two, 1000)
+    assert (refused.value.manifest, refused.value.status_queue) == (named("2"), "STATUS")
+    assert messages.data == before
+    assert list(manifests.to_remove(one, 1000)) == [named("1")]
+
+
+@pytest.mark.parametrize("restarted", [True, False])
+def test_a_sign_stays_until_the_mark_is_committed_and_goes_with_the_parts(restarted):
+    messages = Messages()
+    manifests = Manifests(messages)
+    one = followed(manifests, Offset(), "1", 1)
+    remove(manifests, one)
+    assert (messages.kinds(), messages.signs()) == ([("1", 1), ("1", 0)], ["1"])
+    if restarted:
+        manifests = Manifests(messages)
+        manifests.learn(one)
+    two = followed(manifests, one, "2", 2)
+    assert (messages.kinds(), messages.signs()) == ([("1", 0), ("2", 1)], [])
+    # One of a task that was late is deleted by the next process.
+    messages.data.update([sign_of(named("1"))])
+    other = Manifests(messages)
+    other.learn(two)
+    other.tidy(two)
+    assert (messages.kinds(), messages.signs()) == ([("2", 1)], [])
 
 
 def test_nothing_is_changed_for_nothing():

@@ -311,6 +311,34 @@ def test_available_now_takes_what_is_there_in_micro_batches_and_leaves_the_queue
     assert owner.data() == []
 
 
+@pytest.mark.parametrize("eager", ["auto", "false"])
+def test_a_new_checkpoint_with_an_old_folder_removes_no_group_that_nobody_has_read(
+    spark, owner, mq_options, tmp_path, eager
+):
+    def run(checkpoint, folder):
+        frame = spark.readStream.format("ibmmq").options(**mq_options, queue=owner.queue, eagerCommit=eager).load()
+        writer = frame.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / checkpoint))
+        query = writer.option("path", str(tmp_path / folder)).trigger(availableNow=True).start()
+        assert query.awaitTermination(120)
+        return sorted(bytes(row.value) for row in spark.read.parquet(str(tmp_path / folder)).collect())
+
+    owner.put_raw_group([b"a1"])
+    assert run("one", "folder") == [b"a1"]
+    owner.empty()
+    owner.put_raw_group([b"b1", b"b2"])
+    if eager == "auto":
+        assert "no task has read its 1 groups" in error_of(lambda: run("two", "folder"))
+    else:
+        # The last micro-batch is removed by the next run.
+        run("two", "folder")
+        owner.put_raw_group([b"c1"])
+        assert "no task has read its 1 groups" in error_of(lambda: run("two", "folder"))
+    left = owner.data()
+    assert left[:2] == [b"b1", b"b2"]
+    # What the error says leads out.
+    assert run("three", "another folder") == left
+
+
 def test_an_incomplete_group_is_read_when_it_is_complete(owner, stream):
     first, second = (owner.eye.open(owner.queue, mqi.MQOO_OUTPUT) for _ in range(2))
     assert first.put(b"a1", mqi.MQPMO_LOGICAL_ORDER, MsgFlags=mqi.MQMF_MSG_IN_GROUP).code == OK

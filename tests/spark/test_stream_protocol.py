@@ -20,7 +20,8 @@ from hypothesis import strategies as some
 from mqgroups.mqi import constants as mqi
 from mqgroups.spark.arrivals import Arrivals
 from mqgroups.spark.browse import Head
-from mqgroups.spark.manifests import Manifests
+from mqgroups.spark.manifest_queue import put_sign
+from mqgroups.spark.manifests import Manifests, sign_of
 from mqgroups.spark.offsets import Key, Offset, Planned
 from mqgroups.spark.options import Use, source_options
 from tests.fix_mqi import OK
@@ -142,6 +143,10 @@ class Status:
         self._called()
         return [(msg_id, data) for msg_id, (owner, data) in self.data.items() if owner == source]
 
+    def has(self, source, msg_id):
+        self._called()
+        return self.data.get(msg_id, (None, None))[0] == source
+
     def change(self, source, put, delete):
         self._called()
         put = {b"%d" % next(self._numbers): (source, data) for data in put}
@@ -239,7 +244,12 @@ class Spark:
 
     def _micro_batch(self, reader, start):
         end = self._kept(self.offsets[self.committed])
-        batch = [planned for bundle in reader.partitions(start, end) for planned in bundle.value]
+        bundles = reader.partitions(start, end)
+        batch = [planned for bundle in bundles for planned in bundle.value]
+        # What the first task does.
+        source, manifest = bundles[0].sign
+        msg_id, data = sign_of(manifest)
+        self.status.data[msg_id] = bytes.fromhex(source), data
         for planned in batch:
             assert self.queue.is_whole(planned.key), "a group is gone before it was read"
             assert planned.messages == self.queue.sizes[planned.key]
@@ -369,7 +379,10 @@ def source(owner, mq_options):
 
 
 def planned(reader, start, end):
-    return [each for bundle in reader.partitions(start, end) for each in bundle.value]
+    bundles = reader.partitions(start, end)
+    # What the first task does.
+    put_sign(reader._q_mgr, reader._options.status_queue, *bundles[0].sign)
+    return [each for bundle in bundles for each in bundle.value]
 
 
 @pytest.mark.parametrize("eager", ["true", "false"])
@@ -398,6 +411,7 @@ def test_groups_that_come_back_behind_the_next_driver_are_removed_and_not_read_a
     owner.put_raw_group([b"c1", b"c2"])
     three = second.latestOffset(two, limit)
     second.commit(two)
+    planned(second, two, three)
     second.stop()
     assert dying.back_out() == OK
     assert sorted(owner.data()) == [b"a1", b"a2", b"c1", b"c2"]
