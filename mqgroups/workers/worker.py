@@ -94,12 +94,15 @@ class Worker:
             GroupUsage: the handler returned before its group's last message.
             Exception: what the handler, ``connect`` or ``open`` raises. The group is resumed at the next start.
         """
-        # An exception in the middle of making the event loop would leave half of one.
+        # An exception in the middle of making the event loop would leave half of one; and one at the exit would be a traceback.
         self.can_leave = False
         with asyncio.Runner() as loop:
-            self.can_leave = True
-            if not self._stopping:
-                self._run(loop)
+            try:
+                self.can_leave = True
+                if not self._stopping:
+                    self._run(loop)
+            finally:
+                self.can_leave = False
 
     def _run(self, loop: asyncio.Runner) -> None:
         job = self._job

@@ -16,6 +16,8 @@ import pytest
 import mqgroups
 from mqgroups import errors, operate
 from mqgroups.workers import supervisor
+from mqgroups.workers.status import Board
+from mqgroups.workers.worker import Job, Worker
 from tests.fix_mqi import PATIENCE_S
 from tests.workers import handlers
 from tests.workers.conftest import wait_until
@@ -45,6 +47,17 @@ def test_workers_that_are_pipes_put_each_group_once(site, threads):
         by_group.setdefault(found.group_id, []).append(found.data)
     assert sorted(by_group.values()) == groups
     assert site.status_queues() == []
+
+
+def test_a_worker_that_has_failed_is_not_ended_by_another_exception():
+    def connect():
+        raise ZeroDivisionError
+
+    opens = functools.partial(handlers.open_consumer, queue="Q", every=1)
+    worker = Worker(Job(print, connect, opens, "N", 1, 0.0, None), 1, Board())
+    with pytest.raises(ZeroDivisionError):
+        worker.run()
+    assert not worker.can_leave
 
 
 def test_a_worker_whose_handler_fails_is_started_again_and_resumes(site, threads, quick_pauses):
