@@ -25,6 +25,8 @@ _RAISED = re.compile(r"^(?:[\w.]*\.)?([A-Z]\w+): (.+)$", re.MULTILINE)
 _CONSEQUENCE = "UnboundLocalError: cannot access local variable 'reader'"
 # What Spark puts behind that traceback.
 _AFTER_PYTHON = re.compile(r"\n\tat |\s+SQLSTATE: |\nJVM stacktrace:|\n=== Streaming Query")
+# The name and the sentence of an error of Spark's own.
+_CONDITION = re.compile(r"\[[A-Z][A-Z_.]+\] .+")
 # What Spark says if it has no traceback of a worker to show, and what that means.
 _KNOWN = {
     r"terminated with exception:\s+SQLSTATE|EOFException|Python worker exited unexpectedly|SocketException": (
@@ -101,7 +103,8 @@ def cause(error: BaseException | str) -> str:
     for pattern, words in _KNOWN.items():
         if re.search(pattern, text):
             return words
-    return (text.strip().splitlines() or ["Spark gave no reason"])[0]
+    condition = _CONDITION.search(text)
+    return condition[0] if condition else (text.strip().splitlines() or ["Spark gave no reason"])[0]
 
 
 def _text(error: BaseException) -> str:

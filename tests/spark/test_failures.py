@@ -75,6 +75,10 @@ UnboundLocalError: cannot access local variable 'reader' where it is not associa
             "No module named 'mqgroups': the Python that Spark started does not have the package. PYSPARK_PYTHON must",
         ),
         ("[SOMETHING_ELSE] was wrong\nand more", "[SOMETHING_ELSE] was wrong"),
+        (
+            "An error occurred.\n: org.apache.spark.X: [DATA_SOURCE_NOT_FOUND] Failed to find the data source: ibmq. Make",
+            "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: ibmq.",
+        ),
         ("", "Spark gave no reason"),
     ],
 )
