@@ -16,7 +16,7 @@ from mqgroups.connection.turn import Turn
 from mqgroups.core.group import MessagePart
 from mqgroups.core.group_properties import NO_PROPERTIES, name_of
 from mqgroups.core.status import Checkpoint
-from mqgroups.errors import EmptyGroup, GroupUsage
+from mqgroups.errors import ConfigurationError, EmptyGroup, GroupUsage
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.put.payload import (
     BYTES,
@@ -252,6 +252,7 @@ class OutgoingGroup:
             reason: a text for a person who reads the message; put as its property ``mqgroups.Reason``.
 
         Raises:
+            ConfigurationError: a result that is less than 0 or too large for a feedback code of applications (MQFB_APPL_FIRST to MQFB_APPL_LAST).
             GroupUsage: the group has ended; or only some segments of its last message are committed, so the rest has to be put.
             MQGroupsError: any other failure; the group is not abandoned, and ``producer.group()`` resumes it.
         """
@@ -259,7 +260,7 @@ class OutgoingGroup:
             if self._ended:
                 raise self._not_open()
             if not 0 <= result <= HIGHEST_RESULT:
-                raise ValueError(f"the result of an abandoned group is 0 to {HIGHEST_RESULT}, got {result!r}")
+                raise ConfigurationError(f"the result of an abandoned group is 0 to {HIGHEST_RESULT}, got {result!r}")
             self.is_begun = True
             self._held = None
             putter = self._putter

@@ -167,7 +167,7 @@ def test_a_group_whose_last_message_is_half_put_cannot_be_abandoned(owner):
 
 @pytest.mark.parametrize("result", [-1, 2**31])
 def test_a_result_that_no_message_can_carry_is_refused(owner, result):
-    with owner.producer() as producer, pytest.raises(ValueError, match="is 0 to"):
+    with owner.producer() as producer, pytest.raises(errors.ConfigurationError, match="is 0 to"):
         producer.group().abandon(result)
 
 
