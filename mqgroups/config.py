@@ -6,6 +6,7 @@ Not here: what each setting means. ``queue_manager.py`` documents that for appli
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -26,6 +27,7 @@ CLAIM_MODEL = "MQGROUPS.CLAIM.MODEL"
 SEGMENT_BYTES = 1_048_576
 MAX_NAME_LENGTH = 35
 _MAX_QUEUE_NAME_LENGTH = 48
+_POSITIVE = range(1, sys.maxsize)
 _NOT_IN_MQ_NAMES = re.compile(r"[^A-Za-z0-9./_%]")
 # In units of work of up to this many messages, segmented records save at least one call in 23 (an MQGET).
 _SMALL_UNIT_OF_WORK = 20
@@ -85,13 +87,12 @@ class ProducerSettings(OwnerSettings):
         """
         _check_owner(self)
         checked_seconds("full_wait_s", self.full_wait_s)
-        if self.priority is not None and not 0 <= self.priority <= 9:
-            raise ConfigurationError(f"priority must be 0 to 9, got {self.priority!r}")
+        if self.priority is not None:
+            _check_integer("priority", self.priority, range(10), "0 to 9")
         check_mode("bind", self.bind, Bind)
         check_mode("put_response", self.put_response, PutResponse)
         if self.segment_bytes is not None:
-            if self.segment_bytes < 1:
-                raise ConfigurationError(f"segment_bytes must be at least 1, got {self.segment_bytes!r}")
+            _check_integer("segment_bytes", self.segment_bytes, _POSITIVE, "at least 1")
             _refuse_on_zos(q_mgr, f"segment_bytes={self.segment_bytes}")
             if self.bind == "not fixed":
                 raise ConfigurationError(
@@ -122,8 +123,7 @@ class ConsumerSettings(OwnerSettings):
         checked_seconds("group_wait_s", self.group_wait_s)
         if self.wait_s is not None:
             checked_seconds("wait_s", self.wait_s)
-        if self.max_message_length < 1:
-            raise ConfigurationError(f"max_message_length must be at least 1 byte, got {self.max_message_length!r}")
+        _check_integer("max_message_length", self.max_message_length, _POSITIVE, "at least 1 byte")
         check_mode("poison", self.poison, Poison)
         if self.stream and self.poison in ("skip", "quarantine"):
             raise ConfigurationError(
@@ -198,8 +198,9 @@ def checked_name(name: str) -> str:
     """Return an owner's name if it can be part of a queue name.
 
     Raises:
-        ConfigurationError: it is empty, longer than 35 characters, or has a character that is not allowed in MQ names.
+        ConfigurationError: it is no str, empty, longer than 35 characters, or has a character that is not allowed in MQ names.
     """
+    _check_text("name", name)
     if not 1 <= len(name) <= MAX_NAME_LENGTH:
         raise ConfigurationError(f"name {name!r} has {len(name)} characters; a name has 1 to {MAX_NAME_LENGTH}")
     _check_characters("name", name)
@@ -213,8 +214,9 @@ def checked_queue_name(what: str, name: str) -> str:
         what: the setting's name, for the error text.
 
     Raises:
-        ConfigurationError: it is empty, longer than 48 characters, or has a character that is not allowed in MQ names.
+        ConfigurationError: it is no str, empty, longer than 48 characters, or has a character that is not allowed in MQ names.
     """
+    _check_text(what, name)
     if not 1 <= len(name) <= _MAX_QUEUE_NAME_LENGTH:
         raise ConfigurationError(
             f"{what} {name!r} has {len(name)} characters; a queue name has 1 to {_MAX_QUEUE_NAME_LENGTH}"
@@ -253,10 +255,29 @@ def checked_commit_every(commit_every: int | Every) -> Every:
 
 
 def checked_seconds(what: str, seconds: float) -> float:
-    """Return ``seconds``; raises ConfigurationError if it is negative or NaN."""
-    if not seconds >= 0:
+    """Return ``seconds``; raises ConfigurationError if it is no number, negative or NaN."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
         raise ConfigurationError(f"{what} must be 0 or more seconds, got {seconds!r}")
     return seconds
+
+
+def checked_persistence(persistence: Persistence) -> Persistence:
+    """Return ``persistence``; raises ConfigurationError if it is neither of the two values."""
+    if persistence not in tuple(Persistence):
+        raise ConfigurationError(
+            f"persistence must be mqgroups.Persistence.PERSISTENT or NOT_PERSISTENT, got {persistence!r}"
+        )
+    return Persistence(persistence)
+
+
+def _check_text(what: str, name: object) -> None:
+    if not isinstance(name, str):
+        raise ConfigurationError(f"{what} must be a str, got {name!r}")
+
+
+def _check_integer(what: str, number: object, valid: range, words: str) -> None:
+    if isinstance(number, bool) or not isinstance(number, int) or number not in valid:
+        raise ConfigurationError(f"{what} must be {words}, got {number!r}")
 
 
 def _check_characters(what: str, name: str) -> None:

@@ -97,6 +97,39 @@ def test_a_codec_without_encode_and_decode_is_refused(owner, make: str):
         getattr(owner.qmgr, make)("Q", name="N", codec=codec)
 
 
+# What os.environ.get and argparse give if nobody looked: None and text.
+NAMES = [None, 5, b"A"]
+NUMBERS = ["10", b"1", True, [], -1]
+
+
+@pytest.mark.parametrize(
+    ("setting", "wrong"),
+    [
+        *[(setting, wrong) for setting in ("queue", "name", "status_model") for wrong in NAMES],
+        *[("status_queue", wrong) for wrong in NAMES[1:]],
+        *[(setting, wrong) for setting in ("owner_wait_s", "full_wait_s") for wrong in [None, *NUMBERS]],
+        *[(setting, wrong) for setting in ("segment_bytes", "priority", "commit_every") for wrong in [2.5, *NUMBERS]],
+        *[("persistence", wrong) for wrong in (None, 2, "PERSISTENT")],
+    ],
+)
+def test_a_setting_of_a_wrong_type_is_refused_by_its_name(owner, setting: str, wrong: object):
+    given: dict[str, Any] = {"queue": "Q", "name": "N", setting: wrong}
+    with pytest.raises(ConfigurationError, match=setting):
+        owner.qmgr.group_producer(**given)
+    if setting in ("owner_wait_s", "segment_bytes"):
+        setting = {"owner_wait_s": "group_wait_s", "segment_bytes": "max_message_length"}[setting]
+        with pytest.raises(ConfigurationError, match=setting):
+            owner.qmgr.group_consumer(**{"queue": "Q", "name": "N", setting: wrong})
+
+
+@pytest.mark.parametrize("setting", ["q_mgr_name", "channel", "conn_name", "user", "connect_wait_s", "password"])
+def test_an_argument_of_connect_of_a_wrong_type_is_refused_by_its_name(setting: str):
+    given: dict[str, Any] = {"q_mgr_name": "QM1", setting: ["secret"]}
+    with pytest.raises(ConfigurationError, match=f"{setting}.* must be ") as refused:
+        mqgroups.connect(**given)
+    assert setting != "password" or "secret" not in str(refused.value)
+
+
 def test_what_an_operator_may_accept_are_the_doubts_of_the_core():
     assert {doubt.value for doubt in DOUBTS} == set(get_args(modes.Accept))
 

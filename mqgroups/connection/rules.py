@@ -36,9 +36,11 @@ def check(arguments: ConnectArguments) -> None:
 
 def _check_lengths(arguments: ConnectArguments) -> None:
     for name, longest in _LENGTHS.items():
-        value: str | None = getattr(arguments, name)
-        if value is None:
+        value: object = getattr(arguments, name)
+        if value is None and name != "q_mgr_name":
             continue
+        if not isinstance(value, str):
+            raise ConfigurationError(f"{name} must be a str, got {value!r}")
         if not value and name != "q_mgr_name":
             raise ConfigurationError(f"{name} is empty; leave it out, or give a value")
         length = len(value.encode())

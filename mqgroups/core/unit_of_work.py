@@ -20,7 +20,7 @@ class Every:
             while a consumer waits. A producer that puts nothing keeps its unit of work open.
 
     Raises:
-        ValueError: a limit is not positive, or none is given.
+        ValueError: a limit is no positive number, or none is given.
     """
 
     messages: int | None = None
@@ -30,8 +30,8 @@ class Every:
     def __post_init__(self) -> None:
         for name in ("messages", "bytes", "seconds"):
             limit = getattr(self, name)
-            if limit is not None and (isinstance(limit, bool) or not limit > 0):
-                raise ValueError(f"commit_every: {name} must be more than 0, got {limit!r}")
+            if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | float) or not limit > 0):
+                raise ValueError(f"commit_every: {name} must be a number more than 0, got {limit!r}")
         if self.messages is None and self.bytes is None and self.seconds is None:
             raise ValueError("commit_every: Every() has no limit; give messages, bytes or seconds")
 

@@ -25,7 +25,11 @@ class Secret:
 
     @classmethod
     def of(cls, value: str | Secret | None) -> Secret | None:
-        """Return a secret for an argument of the application."""
+        """Return a secret for an argument of the application; raises ConfigurationError if it cannot be one."""
+        if value is not None and not isinstance(value, str | Secret):
+            raise ConfigurationError(
+                f"a password or token must be a str or a Secret, got a value of type {type(value).__name__}"
+            )
         return cls(value) if isinstance(value, str) else value
 
     @classmethod

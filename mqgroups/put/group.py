@@ -252,7 +252,7 @@ class OutgoingGroup:
             reason: a text for a person who reads the message; put as its property ``mqgroups.Reason``.
 
         Raises:
-            ConfigurationError: a result that is less than 0 or too large for a feedback code of applications (MQFB_APPL_FIRST to MQFB_APPL_LAST).
+            ConfigurationError: the result is less than 0, or too large for an application's feedback code (MQFB_APPL_LAST).
             GroupUsage: the group has ended; or only some segments of its last message are committed, so the rest has to be put.
             MQGroupsError: any other failure; the group is not abandoned, and ``producer.group()`` resumes it.
         """
