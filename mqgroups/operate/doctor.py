@@ -409,6 +409,15 @@ def _is_open(connection: Connection, name: str) -> bool:
         queue.close()
 
 
+def _recover(owner: SeenOwner, options: str = "") -> str:
+    """Return the command that shows or mends an owner's records."""
+    if owner.is_shared:
+        return f"mqgroups batches list --status-queue {owner.status_queue}"
+    if owner.role is None:
+        return f"mqgroups recover --name NAME --role ROLE --status-queue {owner.status_queue}{options}"
+    return f"mqgroups recover --name {owner.name} --role {owner.role}{options}"
+
+
 def _owners(q_mgr: ConnectionHolder, asked: _Asked) -> Iterator[Finding]:
     """Yield the owners whose status queues are in disarray, or whose records are hidden or left over."""
     own = [asked.status_queue] if asked.status_queue else []
@@ -426,7 +435,7 @@ def _owners(q_mgr: ConnectionHolder, asked: _Asked) -> Iterator[Finding]:
             Severity.OK if owner.is_shared else Severity.WARNING,
             "a record that nobody needs",
             "its program ended without closing; it does no harm",
-            f"mqgroups recover --name {owner.name} --role {owner.role}",
+            _recover(owner),
         ),
     }
     problems = 0
@@ -434,8 +443,8 @@ def _owners(q_mgr: ConnectionHolder, asked: _Asked) -> Iterator[Finding]:
         if owner.condition in DISARRAY:
             problems += 1
             found = f"{owner.condition.value}: {owner.problem or 'two programs have used it'}"
-            why = "its owner refuses to start"
-            remedy = f"mqgroups recover --name {owner.name} --role {owner.role} --check"
+            why = "its owner refuses to start" + ("" if owner.role else ", unless that is a Spark source")
+            remedy = _recover(owner, " --check")
             yield Finding(f"status queue {owner.status_queue}", Severity.ERROR, found, why, remedy)
         elif owner.condition in words:
             problems += 1
