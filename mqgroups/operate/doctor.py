@@ -409,15 +409,6 @@ def _is_open(connection: Connection, name: str) -> bool:
         queue.close()
 
 
-def _recover(owner: SeenOwner, options: str = "") -> str:
-    """Return the command that shows or mends an owner's records."""
-    if owner.is_shared:
-        return f"mqgroups batches list --status-queue {owner.status_queue}"
-    if owner.role is None:
-        return f"mqgroups recover --name NAME --role ROLE --status-queue {owner.status_queue}{options}"
-    return f"mqgroups recover --name {owner.name} --role {owner.role}{options}"
-
-
 def _owners(q_mgr: ConnectionHolder, asked: _Asked) -> Iterator[Finding]:
     """Yield the owners whose status queues are in disarray, or whose records are hidden or left over."""
     own = [asked.status_queue] if asked.status_queue else []
@@ -435,7 +426,7 @@ def _owners(q_mgr: ConnectionHolder, asked: _Asked) -> Iterator[Finding]:
             Severity.OK if owner.is_shared else Severity.WARNING,
             "a record that nobody needs",
             "its program ended without closing; it does no harm",
-            _recover(owner),
+            owner.command(),
         ),
     }
     problems = 0
@@ -444,7 +435,7 @@ def _owners(q_mgr: ConnectionHolder, asked: _Asked) -> Iterator[Finding]:
             problems += 1
             found = f"{owner.condition.value}: {owner.problem or 'two programs have used it'}"
             why = "its owner refuses to start" + ("" if owner.role else ", unless that is a Spark source")
-            remedy = _recover(owner, " --check")
+            remedy = owner.command(" --check")
             yield Finding(f"status queue {owner.status_queue}", Severity.ERROR, found, why, remedy)
         elif owner.condition in words:
             problems += 1
