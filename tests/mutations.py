@@ -728,8 +728,8 @@ MUTATIONS = (
     Mutation(
         "spark: what a commit was skipped for is removed with the next one",
         "spark/manifests.py",
-        "for each in offset.manifests\n            if (found",
-        "for each in offset.manifests[-1:]\n            if (found",
+        "for each in offset.manifests\n            if (manifest",
+        "for each in offset.manifests[-1:]\n            if (manifest",
         "tests/spark/test_stream_protocol.py -k forgets",
     ),
     Mutation(

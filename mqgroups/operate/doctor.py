@@ -426,7 +426,7 @@ def _owners(q_mgr: ConnectionHolder, asked: _Asked) -> Iterator[Finding]:
             Severity.OK if owner.is_shared else Severity.WARNING,
             "a record that nobody needs",
             "its program ended without closing; it does no harm",
-            f"mqgroups recover --name {owner.name} --role {owner.role}",
+            owner.command(),
         ),
     }
     problems = 0
@@ -434,8 +434,8 @@ def _owners(q_mgr: ConnectionHolder, asked: _Asked) -> Iterator[Finding]:
         if owner.condition in DISARRAY:
             problems += 1
             found = f"{owner.condition.value}: {owner.problem or 'two programs have used it'}"
-            why = "its owner refuses to start"
-            remedy = f"mqgroups recover --name {owner.name} --role {owner.role} --check"
+            why = "its owner refuses to start" + ("" if owner.role else ", unless that is a Spark source")
+            remedy = owner.command(" --check")
             yield Finding(f"status queue {owner.status_queue}", Severity.ERROR, found, why, remedy)
         elif owner.condition in words:
             problems += 1

@@ -206,7 +206,7 @@ class BrowsedQueue:
                 seen.add(head.key)
                 yield head
             elif self._connection.generation == self._pass.generation:
-                raise AmbiguousMessage(self.name, str(head.key))
+                raise AmbiguousMessage(self.name, head.key.shown)
             # Otherwise the connection was remade, and the cursor is back at the start of the queue.
 
     def counted(self, planned: Planned, guess: int = 1) -> Planned:
@@ -254,7 +254,7 @@ class BrowsedQueue:
         if planned.key.stamp:
             message = self._by_msg_id(planned.key)
             if message is None:
-                raise GroupGone(self.name, str(planned.key), 0, 1)
+                raise GroupGone(self.name, planned.key.shown, 0, 1)
             if span.first == 1:
                 yield message
             return
@@ -266,7 +266,7 @@ class BrowsedQueue:
         for number in range(first, last + 1):
             message = self._by_seq_number(planned.key, number)
             if message is None:
-                raise GroupGone(self.name, str(planned.key), number - 1, planned.messages)
+                raise GroupGone(self.name, planned.key.shown, number - 1, planned.messages)
             yield message
             if message.is_last:
                 return
@@ -307,7 +307,7 @@ class BrowsedQueue:
         while found := self._descriptor(md, st.gmo(step | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID)):
             place = (st.long_at(found[0], st.MD_MSG_SEQ_NUMBER), st.long_at(found[0], st.MD_OFFSET))
             if place in places:
-                raise AmbiguousGroup(self.name, str(key), *place)
+                raise AmbiguousGroup(self.name, key.shown, *place)
             places.add(place)
             step = mq.MQGMO_BROWSE_NEXT
         return {seq for seq, _ in places}

@@ -138,7 +138,7 @@ class MicroBatchNotRead(StatusError):
             f"{status_queue} has no sign of it. They stay on the data queue. A sink passes over a micro-batch whose number it "
             "has written before, and a new checkpoint begins at 0 again. Start the query with a new checkpoint and also a new "
             "output folder (or another txnAppId, or another key for what foreachBatch has written). A foreachBatch function that "
-            "does not want a micro-batch has to read it all the same, for example with count()",
+            "does not want a micro-batch has to read it all the same, for example with count(): change it before that",
             status_queue=status_queue,
             found="no sign",
             expected="the sign of a task",
@@ -174,7 +174,7 @@ class GroupGone(EnvironmentFailure):
 
     Attributes:
         queue: the queue that it was on.
-        key: the identifier of the group or message, as in offsets.
+        key: the group with its GroupId, or the message with its MsgId and put time, in words.
         found, expected: numbers of logical messages; ``expected`` is 0 if they were not counted.
     """
 
@@ -196,7 +196,7 @@ class AmbiguousMessage(EnvironmentFailure):
 
     Attributes:
         queue: the queue that they are on.
-        key: the identifier of both, as in offsets.
+        key: their MsgId and put time, in words.
     """
 
     def __init__(self, queue: str, key: str) -> None:
@@ -214,13 +214,13 @@ class AmbiguousGroup(EnvironmentFailure):
 
     Attributes:
         queue: the queue that they are on.
-        key: the identifier of the group, as in offsets.
+        key: the group with its GroupId, in words.
         msg_seq_number, offset: of both messages.
     """
 
     def __init__(self, queue: str, key: str, msg_seq_number: int, offset: int) -> None:
         super().__init__(
-            f"queue {queue} holds two messages with number {msg_seq_number} and offset {offset} in group {key}. Probably a "
+            f"queue {queue} holds two messages with number {msg_seq_number} and offset {offset} in {key}. Probably a "
             "message was put by hand, or restored. Nothing was removed. Move the group to another queue (`mqgroups salvage "
             "move`), and restart the query with failOnDataLoss=false"
         )

@@ -34,10 +34,10 @@ _KNOWN = {
         "query or job again"
     ),
     r"Python worker failed to connect back|PYTHON_WORKER_FAILED": (
-        "Spark could not start its Python processes. PYSPARK_PYTHON must name a Python that has mqgroups, pyspark and pyarrow, "
-        "on the driver and on each executor"
+        "Spark could not start its Python processes. If the host was too busy, start the query or job again. Otherwise "
+        "PYSPARK_PYTHON must name a Python that has mqgroups, pyspark and pyarrow, on the driver and on each executor"
     ),
-    r"(?i)DATA_SOURCE_NOT_FOUND.*ibmmq": (
+    r"(?i)DATA_SOURCE_NOT_FOUND.*\bibmmq\b": (
         "Spark does not know format 'ibmmq'. Install mqgroups for the driver's Python (PYSPARK_DRIVER_PYTHON), or call "
         "mqgroups.spark.register(spark) in each session"
     ),

@@ -192,25 +192,30 @@ class Manifests:
     # --- removal
 
     def to_remove(self, offset: Offset, now_s: int) -> dict[str, frozenset[Key]]:
-        """Return the keys to remove so that everything up to ``offset`` is gone, by manifest.
+        """Return the keys to remove so that everything up to ``offset`` that a task has read is gone, by manifest.
 
         Missed keys are among them only if they have been missed for so long that they cannot reappear later.
 
         Raises:
-            MicroBatchNotRead: no task has read one of the micro-batches.
             MQIError: a call failed.
         """
-        found = {
-            each: manifest
+        return {
+            each: manifest.keys
             for each in offset.manifests
             if (manifest := self._manifests.get(each)) is not None
-            and (not manifest.since or now_s - manifest.since >= COMES_BACK_WITHIN_S)
-        }
-        for each, manifest in found.items():
             # What is missed was read before it was removed.
-            if not manifest.since and not self._messages.has(bytes.fromhex(self._source), sign_of(each)[0]):
+            and (
+                now_s - manifest.since >= COMES_BACK_WITHIN_S
+                if manifest.since
+                else self._messages.has(bytes.fromhex(self._source), sign_of(each)[0])
+            )
+        }
+
+    def refuse_unread(self, offset: Offset) -> None:
+        """Raise MicroBatchNotRead if something up to ``offset`` was not to be removed, because no task has read it."""
+        for each in offset.manifests:
+            if (manifest := self._manifests.get(each)) is not None and not manifest.since:
                 raise MicroBatchNotRead(self._messages.name, each, len(manifest.keys))
-        return {each: manifest.keys for each, manifest in found.items()}
 
     def removed(self, manifests: Mapping[str, frozenset[Key]], missed: frozenset[Key], now_s: int) -> None:
         """Note that the keys of these manifests were removed, except the missed ones; and mark what is gone for certain.

@@ -55,6 +55,11 @@ class Key:
     def __str__(self) -> str:
         return ("M" if self.stamp else "G") + base64.b64encode(self.identifier).decode() + self.stamp
 
+    @property
+    def shown(self) -> str:
+        """As people and other programs name it, with the identifier in hexadecimal digits."""
+        return f"message {self.identifier.hex()} of {self.stamp}" if self.stamp else f"group {self.identifier.hex()}"
+
     @classmethod
     def from_text(cls, text: str) -> Key:
         """Return the key from its text, as ``str`` makes it; raises ValueError."""

@@ -188,6 +188,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             missed = queue.remove(keys, self._options.messages_per_unit_of_work)
             manifests.removed(by_manifest, missed, int(time.time()))
             arrivals.removed(keys)
+        manifests.refuse_unread(offset)
 
     def _reserved(self) -> tuple[ReservedQueue, Manifests, Arrivals]:
         """Return the queue with what is known of its groups; connect and open it on first use."""

@@ -9,6 +9,7 @@ import pytest
 import mqgroups.operate.doctor
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.machine import client_file, machine_findings
+from tests.fix_batches import messages
 from tests.fix_cli import environment, invoke
 from tests.operate.lost_records import A, put
 
@@ -95,6 +96,20 @@ def test_a_status_queue_in_disarray_is_an_error(owner, doctor):
     result, found = doctor("--name", owner.name, "--role", "put")
     assert (result.exit_code, problems(found)) == (ERROR, {f"status queue {owner.status_queue('put')}"})
     assert owner.on_queue(owner.status_queue("put"))[-1].data == b"damaged"
+
+
+def test_a_status_queue_whose_owner_is_not_known_has_a_remedy_without_a_made_up_name(owner, doctor):
+    owner.put_raw(b"damaged")
+    _, found = doctor("--status-queue", owner.queue)
+    (remedy,) = (each["remedy"] for each in found if each["subject"] == f"status queue {owner.queue}")
+    assert remedy == f"mqgroups recover --name NAME --role ROLE --status-queue {owner.queue} --check"
+
+
+def test_what_a_spark_sink_has_left_is_shown_by_the_command_for_batches(batches, doctor):
+    assert batches.attempt().put_group("A", messages("A", 3)) == 3
+    _, found = doctor("--status-queue", batches.status_queue, queue=batches.queue)
+    remedies = {each["remedy"] for each in found if each["subject"] == f"status queue {batches.status_queue}"}
+    assert remedies == {f"mqgroups batches list --status-queue {batches.status_queue}"}
 
 
 def test_a_running_owner_is_not_disturbed(owner, doctor):

@@ -76,8 +76,8 @@ UnboundLocalError: cannot access local variable 'reader' where it is not associa
         ),
         ("[SOMETHING_ELSE] was wrong\nand more", "[SOMETHING_ELSE] was wrong"),
         (
-            "An error occurred.\n: org.apache.spark.X: [DATA_SOURCE_NOT_FOUND] Failed to find the data source: ibmq. Make",
-            "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: ibmq.",
+            "An error occurred.\n: org.apache.spark.X: [DATA_SOURCE_NOT_FOUND] Failed to find the data source: ibmmqq. Make",
+            "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: ibmmqq.",
         ),
         ("", "Spark gave no reason"),
     ],

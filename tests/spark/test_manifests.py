@@ -139,18 +139,20 @@ def test_a_manifest_stays_until_no_offset_that_spark_begins_with_names_it():
     assert four.pending == ()
 
 
-def test_groups_that_no_task_has_read_are_not_removed():
+def test_groups_that_no_task_has_read_are_not_removed_but_those_before_them():
     messages = Messages()
     manifests = Manifests(messages)
     one = followed(manifests, Offset(), "1", 1, 2)
     two = followed(manifests, one, "2", 3)
     messages.data.update([sign_of(named("1"))])
-    before = dict(messages.data)
+    by_manifest = manifests.to_remove(two, 1000)
+    assert by_manifest == {named("1"): frozenset(map(key, (1, 2)))}
+    manifests.removed(by_manifest, frozenset([key(1)]), 1000)
     with pytest.raises(MicroBatchNotRead, match="its 1 groups") as refused:
-        manifests.to_remove(two, 1000)
+        manifests.refuse_unread(two)
     assert (refused.value.manifest, refused.value.status_queue) == (named("2"), "STATUS")
-    assert messages.data == before
-    assert list(manifests.to_remove(one, 1000)) == [named("1")]
+    assert manifests.to_remove(two, 1000) == {}
+    manifests.refuse_unread(one)
 
 
 @pytest.mark.parametrize("restarted", [True, False])
