@@ -128,7 +128,8 @@ class ClaimedRecords(RecordKeeper):
             self._unlock()
             status = shared.find_one(claim.status_id)
         else:
-            mark = shared.completed_batch(claim.sink)
+            completed = shared.completed_batch(claim.sink)
+            mark = completed.number if completed else None
         found = status.record if status else None
         if found is not None:
             self._refuse_foreign(found)

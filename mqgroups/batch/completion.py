@@ -14,7 +14,7 @@ from mqgroups.batch.shared_queue import FoundRecord, SharedStatusQueue
 from mqgroups.config import CLAIM_MODEL
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
-from mqgroups.core.claim import RecordKind, Sink, claim_values, high_water_mark, kind_of_record
+from mqgroups.core.claim import CompletedBatch, RecordKind, Sink, claim_values, high_water_mark, kind_of_record
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import InputChanged, QueueMissing
 from mqgroups.mqi import constants as mq
@@ -82,6 +82,7 @@ def complete_batch(
     batch: int,
     token: str,
     *,
+    query: str | None = None,
     mark_expires_s: int | None = None,
     claim_wait_s: float = 60.0,
 ) -> None:
@@ -96,6 +97,7 @@ def complete_batch(
         status_queue: the status queue that all attempts share.
         sink_name, queue, batch: which batch.
         token: the caller's identity, for the high-water mark.
+        query: the streaming query that wrote the batch, if any; the high-water mark says it.
         mark_expires_s: how long to keep the high-water mark, seconds, for a sink that will have no other batch; by default for
             ever.
         claim_wait_s: how long to wait for a group of this batch that is in another program's unit of work, seconds.
@@ -116,7 +118,8 @@ def complete_batch(
             _refuse_unfinished(found, batch, connection.q_mgr_name)
             if not any(_batch(mark) >= batch for mark in found.marks):
                 with connection.unit_of_work(shared):
-                    shared.put(high_water_mark(sink, batch, token), sink.high_water_mark_id, expiry_s=mark_expires_s)
+                    mark = high_water_mark(sink, CompletedBatch(batch, query), token)
+                    shared.put(mark, sink.high_water_mark_id, expiry_s=mark_expires_s)
             # Only after the new mark is committed: an attempt that finds no records of its group must find the mark.
             _take(connection, shared, [(mark,) for mark in found.marks if _batch(mark) < batch])
             _take(connection, shared, _done_with(found, batch))
@@ -126,7 +129,7 @@ def complete_batch(
     retrying(Patience(claim_wait_s), OWNER_ACTIVE, connection.sleep)(connection.reopening, complete)
 
 
-def completed_batch(connection: Connection, status_queue: str, sink_name: str, queue: str) -> int | None:
+def completed_batch(connection: Connection, status_queue: str, sink_name: str, queue: str) -> CompletedBatch | None:
     """Return the last batch of a sink that was completed; ``None`` if none was, or if there is no status queue.
 
     Raises:
@@ -135,7 +138,7 @@ def completed_batch(connection: Connection, status_queue: str, sink_name: str, q
     """
     sink = Sink(sink_name, queue, connection.q_mgr_identifier)
 
-    def look() -> int | None:
+    def look() -> CompletedBatch | None:
         shared = SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL)
         try:
             return shared.completed_batch(sink)

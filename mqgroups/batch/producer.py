@@ -25,7 +25,7 @@ from mqgroups.config import CLAIM_MODEL, SHARED_STATUS_MODEL, ProducerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
-from mqgroups.core.claim import Claim, MessagesDigest, RecordKind, Sink, claim_values
+from mqgroups.core.claim import Claim, CompletedBatch, MessagesDigest, RecordKind, Sink, claim_values
 from mqgroups.core.model import Persistence
 from mqgroups.core.modes import PutResponse
 from mqgroups.core.status import Checkpoint, StatusRecord
@@ -111,17 +111,17 @@ class BatchProducer:
                 self.connection, settings.status_queue, settings.status_model, settings.claim_model
             )
 
-    def is_completed(self) -> bool:
-        """Whether the batch was completed before, so that its groups must not be put again.
+    def completed(self) -> CompletedBatch | None:
+        """Return what says that the batch was completed before, so that its groups must not be put again; else ``None``.
 
         Raises:
             StatusError: a record on the status queue cannot be used.
             MQIError: a call failed, or the connection was lost and reconnecting failed.
         """
         completed = self.connection.reopening(self._completed_batch)
-        return completed is not None and completed >= self._settings.batch
+        return completed if completed is not None and completed.number >= self._settings.batch else None
 
-    def _completed_batch(self) -> int | None:
+    def _completed_batch(self) -> CompletedBatch | None:
         shared = self._reopened()
         if shared is None:
             return None

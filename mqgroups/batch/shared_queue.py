@@ -21,10 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
-from mqgroups.core.claim import Sink, claim_values, kind_of_record
+from mqgroups.core.claim import CompletedBatch, Sink, completed_batch, kind_of_record
 from mqgroups.core.restart import Mismatch
 from mqgroups.core.status import StatusRecord, encode, shown
 from mqgroups.errors import (
@@ -151,7 +152,7 @@ class SharedStatusQueue:
                 expected=error.expected,
             ) from error
 
-    def completed_batch(self, sink: Sink) -> int | None:
+    def completed_batch(self, sink: Sink) -> CompletedBatch | None:
         """Return the last batch of the sink that was completed; ``None`` if none was.
 
         Raises:
@@ -162,8 +163,8 @@ class SharedStatusQueue:
             found, expected = each.record.q_mgr_identifier, sink.q_mgr_identifier
             if found != expected:
                 raise foreign_record(self.name, Mismatch("q_mgr_identifier", found, expected))
-            batch = claim_values(each.record.checkpoint)["batch"]
-            completed = batch if completed is None else max(completed, batch)
+            batch = completed_batch(each.record.checkpoint)
+            completed = batch if completed is None else max(completed, batch, key=attrgetter("number"))
         return completed
 
     def put(self, record: StatusRecord, correl_id: bytes, *, expiry_s: int | None = None) -> FoundRecord:

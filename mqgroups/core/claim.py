@@ -26,7 +26,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, TypedDict, cast
+from typing import Any, NamedTuple, TypedDict, cast
 
 from mqgroups.core.model import GROUP_ID_NONE, Role
 from mqgroups.core.status import Checkpoint, RecordState, StatusRecord
@@ -108,7 +108,7 @@ class Claim:
 
 
 class ClaimValues(TypedDict):
-    """The checkpoint of a record on a shared status queue; a high-water mark has only the first three values."""
+    """The checkpoint of a record on a shared status queue; a high-water mark has only the first three, and ``query``."""
 
     kind: str
     sink: str
@@ -117,6 +117,19 @@ class ClaimValues(TypedDict):
     run: str
     partition: int
     digest: str
+
+
+class CompletedBatch(NamedTuple):
+    """What a high-water mark says: this batch and those before it are whole. ``query``: the streaming query that wrote it."""
+
+    number: int
+    query: str | None
+
+
+def completed_batch(checkpoint: Checkpoint) -> CompletedBatch:
+    """Return what a high-water mark's checkpoint says. ``kind_of_record`` must have accepted the record before."""
+    found = cast(dict[str, Any], checkpoint)
+    return CompletedBatch(found["batch"], found.get("query"))
 
 
 def claim_values(checkpoint: Checkpoint) -> ClaimValues:
@@ -170,9 +183,11 @@ def taken_over(claim: Claim, status: StatusRecord) -> StatusRecord:
     return replace(status, checkpoint=checkpoint)
 
 
-def high_water_mark(sink: Sink, batch: int, token: str) -> StatusRecord:
+def high_water_mark(sink: Sink, batch: CompletedBatch, token: str) -> StatusRecord:
     """Return the record that says that all groups of ``batch``, and of the batches before it, are whole."""
-    checkpoint: dict[str, Any] = {"kind": RecordKind.HIGH_WATER_MARK.value, "sink": sink.name, "batch": batch}
+    checkpoint: dict[str, Any] = {"kind": RecordKind.HIGH_WATER_MARK.value, "sink": sink.name, "batch": batch.number}
+    if batch.query is not None:
+        checkpoint["query"] = batch.query
     return _idle(sink, sink.name, token, checkpoint)
 
 
@@ -185,9 +200,9 @@ def kind_of_record(record: StatusRecord) -> RecordKind | None:
         kind = RecordKind(found["kind"])
     except ValueError:
         return None
-    if kind is not RecordKind.HIGH_WATER_MARK and not _says(found, key=str, run=str, partition=int, digest=str):
-        return None
-    return kind
+    if kind is RecordKind.HIGH_WATER_MARK:
+        return kind if "query" not in found or _says(found, query=str) else None
+    return kind if _says(found, key=str, run=str, partition=int, digest=str) else None
 
 
 def _says(found: Mapping[str, Any], **fields: type) -> bool:

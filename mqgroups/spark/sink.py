@@ -12,7 +12,9 @@ which attempt puts a group (``core.claim``). This module only identifies the bat
     batch     txnAppId, or a new id            txnVersion, or 0            made for each write
 
 The ids of query and micro-batch come from the task's local properties, which are internal to Spark, but have existed for long. If
-they are not set, the task fails. A batch write never uses them: two writes in one foreachBatch are two batches.
+they are not set, the task fails. A batch write is not identified by them, because two writes in one foreachBatch are two batches.
+But its high-water mark says which query it belongs to. So a new checkpoint, whose micro-batches begin at 0 again, is told from a
+repetition: as that it would put nothing, and the source would remove what it has read.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pyspark import TaskContext
@@ -30,7 +32,7 @@ from mqgroups.batch.completion import complete_batch
 from mqgroups.batch.producer import BatchProducer, BatchSettings
 from mqgroups.core.unit_of_work import Every
 from mqgroups.spark.connections import lent
-from mqgroups.spark.errors import IdentityMissing, ModeRefused
+from mqgroups.spark.errors import IdentityMissing, ModeRefused, WrittenByAnotherQuery
 from mqgroups.spark.failures import told_briefly
 from mqgroups.spark.options import SinkOptions
 from mqgroups.spark.sink_rows import columns_of, groups_of
@@ -50,10 +52,16 @@ _MARK_OF_ONE_WRITE_EXPIRES_S = 24 * 60 * 60
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The batch that a task's rows belong to."""
+    """The batch that a task's rows belong to.
+
+    Attributes:
+        sink, number: they identify it.
+        query: for a batch write, the id of the query whose foreachBatch writes it; ``None`` if there is none.
+    """
 
     sink: str
     number: int
+    query: str | None = None
 
 
 @dataclass(frozen=True)
@@ -107,7 +115,10 @@ class _GroupWriter:
         with lent(options.connection) as q_mgr:
             producer = BatchProducer(q_mgr, settings)
             try:
-                if producer.is_completed():
+                completed = producer.completed()
+                if completed is not None:
+                    if batch.query is not None and completed.query not in (None, batch.query):
+                        raise WrittenByAnotherQuery(options.status_queue or "", batch.sink, completed, batch.query)
                     # The rows are not even taken, so Spark does not compute them, except what is before a shuffle.
                     extra = self._log_fields()
                     _log.info(
@@ -140,6 +151,7 @@ class _GroupWriter:
                     self._options.queue,
                     batch.number,
                     f"driver-{uuid.uuid4().hex}",
+                    query=batch.query,
                     mark_expires_s=mark_expires_s,
                     claim_wait_s=self._options.claim_timeout_ms / 1000,
                 )
@@ -155,7 +167,8 @@ class GroupBatchWriter(_GroupWriter, DataSourceArrowWriter):
     @told_briefly
     def write(self, iterator: Iterator[RecordBatch]) -> PartitionWritten:
         """Put the groups of a task's rows."""
-        return self._put(iterator, self._batch, _task())
+        task = _task()
+        return self._put(iterator, replace(self._batch, query=task.getLocalProperty(_QUERY_ID)), task)
 
     @told_briefly
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:

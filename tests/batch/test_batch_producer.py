@@ -73,7 +73,7 @@ def test_a_batch_that_is_completed_is_not_put_again(batches):
     batches.attempt().put_group("A", messages("A", 5))
     batches.complete(0)
     late = batches.attempt(run="run-2")
-    assert late.is_completed()
+    assert late.completed()
     assert late.put_group("A", messages("A", 5)) == 0
     assert batches.groups() == {"A": A5}
     assert batches.kinds() == ["high-water mark"]
@@ -83,7 +83,7 @@ def test_the_next_batch_has_groups_of_its_own(batches):
     batches.attempt().put_group("A", messages("A", 2))
     batches.complete(0)
     following = batches.attempt(batch=1)
-    assert not following.is_completed()
+    assert not following.completed()
     assert following.put_group("B", messages("B", 2)) == 2
     batches.complete(1)
     assert batches.groups() == {"A": [b"A:1", b"A:2"], "B": [b"B:1", b"B:2"]}
@@ -263,7 +263,7 @@ def test_messages_have_format_correl_id_priority_and_properties(batches):
 def test_without_a_status_queue_each_attempt_puts_the_group_anew(batches):
     interrupt(batches.attempt(status_queue=None), "A", 5, after=4)
     attempt = batches.attempt(status_queue=None)
-    assert not attempt.is_completed()
+    assert not attempt.completed()
     assert attempt.put_group("A", messages("A", 5)) == 5
     assert attempt.put_group("B", messages("B", 3)) == 3
     assert batches.groups() == {"A": A5, "B": [b"B:1", b"B:2", b"B:3"]}

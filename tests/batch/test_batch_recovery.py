@@ -109,13 +109,13 @@ def test_whether_a_batch_is_completed_is_asked_again_after_a_lost_connection(bat
     put_all(batches, batches.owner.connect())
     attempt = batches.attempt(batches.owner.connect(reconnect_wait_s=30))
     faults.arm(Fault("drop", when, verb="MQGET"))
-    assert not attempt.is_completed()
+    assert not attempt.completed()
     batches.complete(0)
     faults.arm(Fault("drop", when, verb="MQGET"))
     # The first MQOPEN is the new connection's own, of the queue manager; the second one opens the status queue again.
     faults.arm(Fault("drop", when, verb="MQOPEN", nth=2))
     fired = faults.faults_fired()
-    assert attempt.is_completed()
+    assert attempt.completed()
     assert faults.faults_fired() == fired + 2
     attempt.close()
 
@@ -125,7 +125,7 @@ def test_without_patience_a_lost_connection_is_told_by_who_asks_whether_a_batch_
     attempt = batches.attempt(batches.owner.connect(reconnect_wait_s=0))
     faults.arm(Fault("drop", verb="MQGET"))
     with pytest.raises(errors.ConnectionBroken):
-        attempt.is_completed()
+        attempt.completed()
 
 
 class Interrupted(Exception):

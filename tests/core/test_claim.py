@@ -10,6 +10,7 @@ import pytest
 from mqgroups.core.claim import (
     Claim,
     ClaimAction,
+    CompletedBatch,
     MessagesDigest,
     RecordKind,
     Sink,
@@ -90,6 +91,7 @@ def test_what_is_taken_over_keeps_what_was_committed_and_says_who_has_it():
 
 
 SAID: dict[str, Any] = {**claim_values(BEGUN.checkpoint)}
+MARK = high_water_mark(SINK, CompletedBatch(7, None), "driver")
 WRONG: list[dict[str, Any]] = [
     {"kind": ["status"]},
     {"sink": None},
@@ -108,7 +110,9 @@ WRONG: list[dict[str, Any]] = [
     [
         (INTENT, RecordKind.INTENT),
         (BEGUN, RecordKind.STATUS),
-        (high_water_mark(SINK, 7, "driver"), RecordKind.HIGH_WATER_MARK),
+        (MARK, RecordKind.HIGH_WATER_MARK),
+        (high_water_mark(SINK, CompletedBatch(7, "query-2"), "driver"), RecordKind.HIGH_WATER_MARK),
+        (replace(MARK, checkpoint={"kind": "high-water mark", "sink": "query-1", "batch": 7, "query": 2}), None),
         (replace(BEGUN, checkpoint=None), None),
         (replace(BEGUN, checkpoint={"kind": "status", "sink": "query-1", "batch": 7}), None),
         (replace(BEGUN, checkpoint={"kind": "other", "sink": "query-1", "batch": 7}), None),

@@ -75,7 +75,7 @@ class BatchProgram(Application):
     def work(self, batch: Any) -> None:
         # A task that fails here is done again, which the scheduler knows best how to do.
         self.asks_again = True
-        completed = batch.is_completed()
+        completed = batch.completed()
         self.asks_again = False
         if completed:
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 import shutil
 import sys
@@ -13,6 +14,7 @@ import pytest
 import mqgroups.spark
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mqi
+from mqgroups.spark import cause
 from mqgroups.spark.errors import SparkOptionError
 from tests.fix_mqi import OK
 
@@ -368,6 +370,33 @@ def test_two_writes_in_one_foreach_batch_are_two_batches(spark, target, make_bat
     run()
     assert target.groups() == other.groups() == groups("A", "B")
     assert records(target) == [("high-water mark", 0)] * 2
+
+
+def test_a_batch_in_foreach_batch_that_another_query_has_written_is_refused(spark, target, files):
+    """The new query's micro-batch 0 is not the old one's: as a repetition it would not be put, and its source would go on."""
+    from pyspark.errors import StreamingQueryException
+
+    def run(name):
+        def put(frame, batch_id):
+            job = {"txnAppId": name, "txnVersion": str(batch_id)}
+            frame.write.format("ibmmq").mode("append").options(**target.options, **job).save()
+
+        stream = files.stream().writeStream.foreachBatch(put).option("checkpointLocation", str(files.checkpoint))
+        stream.trigger(availableNow=True).start().awaitTermination()
+
+    files.add(rows("A"))
+    run(target.sink)
+    shutil.rmtree(files.checkpoint)
+    files.add(rows("B"))
+    with pytest.raises(StreamingQueryException) as refused:
+        run(target.sink)
+    assert re.search(
+        r"batches up to 0 of txnAppId .* count as written: .* of query .*, but this is", cause(refused.value)
+    )
+    assert target.groups() == groups("A")
+    target.owner.empty()
+    run(f"{target.sink}.2")
+    assert target.groups() == groups("A", "B")
 
 
 def test_a_checkpoint_that_is_deleted_makes_another_query(target, files):
