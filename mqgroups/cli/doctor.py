@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NoReturn
 
 import click
@@ -38,12 +38,17 @@ _MQSC = ("ALTER ", "DEFINE ", "SET ", "START ")
 _WRONG = {
     GroupState.DOUBLED: ("with messages twice", "a consumer gets messages twice, or stops at them"),
     GroupState.INCONSISTENT: ("inconsistent", "another program has put messages with the same GroupId"),
-    GroupState.GAP: ("with a gap", "messages are missing in the middle, so nobody gets these groups"),
+    GroupState.GAP: (
+        "with a gap",
+        "messages are missing in the middle; a consumer that begins such a group stops there",
+    ),
     GroupState.NO_BEGINNING: (
         "without a beginning",
-        "no consumer gets these groups: a status record was lost, or a message expired",
+        "no consumer gets them: a status record was lost, or a message expired or came twice",
     ),
 }
+# As --stalled-after of mqgroups groups.
+_STALLED_AFTER = timedelta(minutes=5)
 
 FINDINGS: Listing[Finding] = Listing(
     (
@@ -172,7 +177,7 @@ def _groups(q_mgr: QueueManager, queue: str) -> Iterator[Finding]:
         with browsed([q_mgr], queue) as found:
             owners = owners_of_groups(find_owners(q_mgr).owners)
             now = datetime.now(UTC)
-            found.judge(owners, put_time(now), lambda _: False)
+            found.judge(owners, put_time(now - _STALLED_AFTER), lambda _: False)
             counts = found.counts
     except ConnectionBroken:
         raise
@@ -187,7 +192,11 @@ def _groups(q_mgr: QueueManager, queue: str) -> Iterator[Finding]:
             remedy = f"{shown}\nmqgroups salvage {mended} --queue {queue}"
             said = f"{number(counts[state], 'group')} {what}"
             yield Finding(f"groups on {queue}", Severity.ERROR, said, why, remedy)
-    left = sum(counts.values()) - sum(counts[state] for state in _WRONG)
+    if stalled := counts[GroupState.STALLED]:
+        why = "they are incomplete, and nobody works on them: start their programs, which resume them"
+        remedy = f"mqgroups groups --queue {queue} --only stalled --wide"
+        yield Finding(f"groups on {queue}", Severity.WARNING, f"{number(stalled, 'group')} stalled", why, remedy)
+    left = sum(counts.values()) - stalled - sum(counts[state] for state in _WRONG)
     yield ok(f"groups on {queue}", f"{number(left, 'group')} in order or at work")
 
 

@@ -23,9 +23,10 @@ from mqgroups.cli.options import name_option, output_option, status_model_option
 from mqgroups.cli.report import Report, record_values
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import number
+from mqgroups.config import status_queue_name
 from mqgroups.core.group_state import judged
 from mqgroups.core.inspection import GroupInspection
-from mqgroups.core.model import GROUP_ID_LENGTH
+from mqgroups.core.model import GROUP_ID_LENGTH, Role
 from mqgroups.core.modes import Accept
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.queue_manager import QueueManager
@@ -260,7 +261,8 @@ def move(
         report.note(
             f"{owner.name} has begun this group, and its next start would wait for the rest. Stop it, and after the move CLEAR "
             f"QLOCAL('{owner.status_queue}'); its checkpoint goes too: `mqgroups recover --name {owner.name} --role get --check` "
-            "shows it"
+            f"shows it. If it is a pipe, also CLEAR QLOCAL('{status_queue_name(Role.PUT, owner.name, None)}'), and move its "
+            "unfinished outgoing group away too"
         )
     report.add(group=group_values(done.group), to=done.to, done=done.done)
     report.end()

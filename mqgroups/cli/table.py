@@ -126,8 +126,9 @@ class Listing(Generic[Row]):
 
 def _csv_line(values: Sequence[Any]) -> str:
     out = io.StringIO()
-    csv.writer(out, lineterminator="").writerow(values)
-    return out.getvalue()
+    # A value with a line end is quoted only if the writer's own line end has that character.
+    csv.writer(out, lineterminator="\r\n").writerow(values)
+    return out.getvalue().removesuffix("\r\n")
 
 
 def _plain(value: Any) -> Any:

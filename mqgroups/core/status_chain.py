@@ -190,6 +190,9 @@ def on_queue(
 def _kept(chain: Sequence[FoundMessage]) -> tuple[Kept, StatusRecord]:
     """Return the message or chain as ``Kept``, with its current record: that of the last segment."""
     if not chain[0].msg_flags & MsgFlag.SEGMENT:
+        if len(chain) > 1 and chain[0].record.speaks:
+            # A program that restores messages keeps their MsgIds. The copy would be believed when its original is gone.
+            raise ChainBroken(f"{len(chain)} copies of a record", "one", several=True)
         return Kept(chain[0].msg_id), chain[0].record
     segments = sorted(chain, key=lambda segment: segment.offset)
     length = 0

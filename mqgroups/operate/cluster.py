@@ -10,10 +10,11 @@ split that is found is real, but messages that move between instances meanwhile 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from mqgroups.connection.holder import ConnectionHolder
+from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.cluster import ClusterInspection, Instance, group_splits
+from mqgroups.errors import ConfigurationError
 from mqgroups.operate.browse import inspect_queue
 
 
@@ -25,8 +26,21 @@ def inspect_cluster(q_mgrs: Iterable[ConnectionHolder], queue: str) -> ClusterIn
         queue: the queue's name on each of them.
 
     Raises:
+        ConfigurationError: two connections are to the same queue manager.
         QueueMissing: a queue manager has no instance.
         MQIError: a call failed.
     """
-    instances = tuple(Instance(q_mgr.q_mgr_name, inspect_queue(q_mgr, queue)) for q_mgr in q_mgrs)
+    different = checked_different(tuple(q_mgrs))
+    instances = tuple(Instance(q_mgr.q_mgr_name, inspect_queue(q_mgr, queue)) for q_mgr in different)
     return ClusterInspection(queue, instances, group_splits(instances))
+
+
+def checked_different(q_mgrs: Sequence[ConnectionHolder]) -> Sequence[ConnectionHolder]:
+    """Return the connections; raises ConfigurationError if two are to one queue manager: its groups would seem doubled."""
+    seen = set()
+    for q_mgr in q_mgrs:
+        identifier = connection_of(q_mgr).q_mgr_identifier
+        if identifier in seen:
+            raise ConfigurationError(f"queue manager {q_mgr.q_mgr_name} is named twice. Name each queue manager once")
+        seen.add(identifier)
+    return q_mgrs

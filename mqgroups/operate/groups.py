@@ -25,6 +25,7 @@ from mqgroups.core.inspection import GroupInspection
 from mqgroups.errors import ConnectionBroken, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.browse import browsed_messages, hidden_messages
+from mqgroups.operate.cluster import checked_different
 from mqgroups.operate.group_store import GroupStore, SortKey
 from mqgroups.operate.second_look import SecondLook
 
@@ -208,10 +209,11 @@ def browse_groups(
         newer_than: count the messages that were put after this time: 16 digits, UTC.
 
     Raises:
-        ConfigurationError: the name is not valid.
+        ConfigurationError: the name is not valid, or two connections are to the same queue manager.
         MQIError: the queue cannot be opened or browsed.
     """
     checked_queue_name("queue", queue)
+    checked_different(q_mgrs)
     instances = [BrowsedInstance(q_mgr.q_mgr_name, queue) for q_mgr in q_mgrs]
     store = GroupStore()
     try:

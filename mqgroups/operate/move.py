@@ -7,6 +7,7 @@ record has to go too, and the result names it.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import REDO_LATER
+from mqgroups.core.claim import claim_values
 from mqgroups.core.group_state import GroupOwner
 from mqgroups.core.inspection import GroupInspection, QueueInspection
 from mqgroups.core.model import Role
@@ -155,7 +157,8 @@ def _consumers(owners: Collection[SeenOwner], group_id: bytes) -> tuple[GroupOwn
         if owner.role is Role.PUT:
             what = f"a record of {owner.name} for group {group_id.hex()}"
             last = (
-                f"`mqgroups batches purge --status-queue {owner.status_queue}`"
+                f"`mqgroups batches purge --status-queue {owner.status_queue} "
+                f"--sink {shlex.quote(claim_values(each.record.checkpoint)['sink'])}`"
                 if each.is_shared
                 else f"CLEAR QLOCAL('{owner.status_queue}')"
             )

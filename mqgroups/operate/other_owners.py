@@ -8,7 +8,8 @@ The MQI cannot list queues, and messages on the data queue do not name their own
     the operator states that the group has no other owner (``accept="other-owners"``); then only the known queues are browsed
 
 A record is never overruled: if it names the group, the rebuild is refused. If a unit of work hides a record, this waits for it,
-because the record may name the group. Other queue managers are not asked, because a group and its records are on the same one.
+because the record may name the group. If the record is lost, that is a doubt: else two owners whose records are lost would
+wait for each other. Other queue managers are not asked, because a group and its records are on the same one.
 
 Considered: marking each message with its owner. Then every consumer would have to read the mark, and a takeover could not change
 it.
@@ -24,10 +25,10 @@ from mqgroups.core.model import MsgFlag, Role
 from mqgroups.core.salvage import Obstacle, doubt
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.core.status_chain import FoundMessage
-from mqgroups.errors import CommandRefused, GroupOwned, MQIError, OwnerActive, QueueMissing
+from mqgroups.errors import CommandRefused, GroupOwned, MQIError, NotAuthorised, OwnerActive, QueueMissing
 from mqgroups.mqi import constants as mq
-from mqgroups.operate.command_server import queue_names
-from mqgroups.operate.status_queues import look_at
+from mqgroups.operate.command_server import queue_names, uncommitted
+from mqgroups.operate.status_queues import StatusQueueLook, look_at
 
 _PATTERNS = {Role.PUT: ("MQGROUPS.PUT.*", "MQGROUPS.SHARED.*"), Role.GET: ("MQGROUPS.GET.*",)}
 _UNREADABLE = frozenset({mq.MQRC_NOT_AUTHORIZED, mq.MQRC_OBJECT_IN_USE})
@@ -50,7 +51,8 @@ def check_not_owned(
         group_id: 24 bytes.
         own: that owner's status queue, which is not browsed.
         named: other status queues that the operator named; if the command server cannot be asked, all that exist.
-        accepted: contains ``Obstacle.OTHER_OWNERS`` if the operator knows that no unreadable queue has an owner of the group.
+        accepted: contains ``Obstacle.OTHER_OWNERS`` if the operator knows that no queue with an unreadable or lost record has an
+            owner of the group.
 
     Raises:
         GroupOwned: a record names the group.
@@ -81,9 +83,27 @@ def check_not_owned(
             doubt(Obstacle.OTHER_OWNERS, accepted, found, "its records")
             continue
         if _hides(seen.messages):
+            if _is_lost(connection, seen):
+                doubt(Obstacle.OTHER_OWNERS, accepted, f"that the record on status queue {name} is lost", "its record")
+                continue
             active = OwnerActive("MQGET", f"status queue {name}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
             active.context = f"A unit of work hides its record, which may name group {group_id.hex()}"
             raise active
+
+
+def _is_lost(connection: Connection, seen: StatusQueueLook) -> bool:
+    """Return whether a record that seems to be hidden is lost: nobody works there, and no unit of work hides a message."""
+    try:
+        queue = connection.open_queue(seen.name, mq.MQOO_INQUIRE)
+        try:
+            if int(queue.inquire(mq.MQIA_OPEN_INPUT_COUNT)):
+                return False
+        finally:
+            queue.close()
+        # After that the record may have come back.
+        return not uncommitted(connection, seen.name) and look_at(connection, seen.name).messages == seen.messages
+    except (CommandRefused, NotAuthorised):
+        return False
 
 
 def _listed(

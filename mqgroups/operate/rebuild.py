@@ -32,6 +32,7 @@ from mqgroups.core.group import GroupPosition
 from mqgroups.core.inspection import GroupInspection, QueueInspection
 from mqgroups.core.model import Persistence, Role
 from mqgroups.core.modes import Accept, RoleName
+from mqgroups.core.restart import Mismatch
 from mqgroups.core.salvage import CannotSalvage, Obstacle, interrupted_at
 from mqgroups.core.status import Checkpoint, RecordState, StatusRecord
 from mqgroups.errors import (
@@ -48,6 +49,7 @@ from mqgroups.operate.command_server import uncommitted
 from mqgroups.operate.other_owners import check_not_owned
 from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
 from mqgroups.status.queue import StatusQueue
+from mqgroups.status.records import browsed, foreign_record
 from mqgroups.telemetry.repair import Repair
 
 _BROWSE = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG)
@@ -210,6 +212,8 @@ class _Rebuild:
         if found is not None:
             error = CannotSalvage(Obstacle.RECORD_THERE, f"a record ({found.state.value})", "no record")
             raise refused(f"status queue {asked.status_queue}", error, asked.status_queue)
+        if orphaned:
+            _check_anchor(connection, status.name, asked.queue)
         self._planned = self._plan(unreadable, orphaned=orphaned)
         if self._check:
             return self._planned
@@ -311,6 +315,17 @@ def _read(connection: Connection, status: StatusQueue, *, move_away: bool) -> tu
         if not move_away:
             raise
         return None, _messages_on(connection, status.name), False
+
+
+def _check_anchor(connection: Connection, name: str, expected: str) -> None:
+    """Check that the owner whose record is lost worked with this queue; raises StatusRecordForeign, MQIError."""
+    queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=st.LONGEST_MESSAGE_BYTES)
+    try:
+        anchor = browsed(queue)[0].record
+    finally:
+        queue.close()
+    if anchor.queue != expected:
+        raise foreign_record(name, Mismatch("queue", anchor.queue, expected))
 
 
 def _messages_on(connection: Connection, name: str) -> int:

@@ -25,10 +25,10 @@ from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.model import Role
 from mqgroups.core.modes import RoleName
 from mqgroups.core.restart import Expectations, RestartAction, RestartDecision, restart_action
-from mqgroups.core.status import StatusRecord
-from mqgroups.errors import ConfigurationError, QueueMissing, TakeoverRefused
+from mqgroups.core.status import RecordState, StatusRecord
+from mqgroups.errors import ConfigurationError, NotAuthorised, QueueMissing, TakeoverRefused
 from mqgroups.status.queue import StatusQueue, take_away
-from mqgroups.status.records import foreign_record, saying_nothing
+from mqgroups.status.records import foreign_record, held_by, saying_nothing
 from mqgroups.telemetry.repair import Repair
 
 
@@ -77,7 +77,8 @@ def take_over(
         check: return what would be done, and change nothing.
 
     Raises:
-        TakeoverRefused: ``by`` has an interrupted group of its own, or a checkpoint; nothing was changed.
+        TakeoverRefused: ``by`` has an interrupted group of its own, or a checkpoint; or a producer ``name`` is interrupted too,
+            and has to be taken over before its consumer. Nothing was changed.
         OwnerActive: one of the two is running, or its unit of work is not backed out yet.
         CommitOutcomeUnknown: the connection was lost in MQCMIT; call it again.
         ConfigurationError, StatusError, MQIError: as for a start.
@@ -118,6 +119,8 @@ def _taken_over(
                 # remove it.
                 take_away(connection, theirs, record)
             return nothing
+        if role is Role.GET:
+            _refuse_half_a_pipe(connection, source)
         ours = StatusQueue(connection, target.status_queue, status_model, wait_s)
         delete = ours.was_made
         try:
@@ -144,6 +147,27 @@ def _decision(connection: Connection, role: Role, party: _Party, record: StatusR
     if decision.mismatch is not None:
         raise foreign_record(party.status_queue, decision.mismatch)
     return decision
+
+
+def _refuse_half_a_pipe(connection: Connection, source: _Party) -> None:
+    """Refuse to give the incoming group of a pipe alone: the rest would go to a new outgoing group."""
+    status_queue = status_queue_name(Role.PUT, source.name, None)
+    try:
+        record = held_by(connection, status_queue)
+    except (QueueMissing, NotAuthorised):
+        # There is no producer of this name, or this user has nothing to do with it.
+        return
+    if record is None or record.state is not RecordState.IN_GROUP:
+        return
+    found = f"group {record.group_id.hex()}, interrupted"
+    raise TakeoverRefused(
+        f"the consumer {source.name} cannot be taken over yet, because the status record of the producer {source.name} on "
+        f"{status_queue} has {found}. If {source.name} is a pipe, the messages that it has yet to get belong to that group. "
+        "Nothing was changed. Take over the producer first (role put), or let it finish its group",
+        status_queue=status_queue,
+        found=found,
+        expected="no interrupted group of a producer of this name",
+    )
 
 
 def _refuse_what_would_be_lost(connection: Connection, role: Role, target: _Party, there: StatusRecord | None) -> None:

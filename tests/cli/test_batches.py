@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 
 import pytest
 from click.testing import CliRunner
 
+from mqgroups import errors, operate
 from mqgroups.cli.main import main
 from tests.batch.test_batch_producer import Died, dying
 from tests.fix_batches import messages
@@ -114,3 +116,14 @@ def test_a_status_queue_that_is_not_there_is_told(run):
     said = run("list")
     assert said.exit_code == 1
     assert "2085 MQRC_UNKNOWN_OBJECT_NAME" in said.output
+
+
+def test_the_remedy_for_a_group_that_is_not_moved_is_a_whole_command(left, monkeypatch):
+    """Its producer is a sink, and has no status queue of its own that could be cleared."""
+    owner = left.owner
+    seen = functools.partial(operate.find_owners, status_queues=[left.status_queue])
+    monkeypatch.setattr("mqgroups.operate.move.find_owners", seen)
+    unfinished = next(found.group_id for found in owner.on_queue() if found.data == b"C:1")
+    with pytest.raises(errors.SalvageRefused) as caught:
+        operate.move_group(owner.qmgr, owner.queue, unfinished, to="ORDERS.BACKOUT", accept=["in-use"])
+    assert f"`mqgroups batches purge --status-queue {left.status_queue} --sink {left.sink}`" in str(caught.value)

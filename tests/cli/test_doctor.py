@@ -60,10 +60,19 @@ def test_what_is_wrong_has_a_reason_and_a_remedy_as_text(owner):
     lines = result.stdout.splitlines()
     at = next(number for number, line in enumerate(lines) if "without a beginning" in line)
     assert lines[at].startswith(f"error     groups on {owner.queue}: 1 group without a beginning")
-    assert lines[at + 1].strip().startswith("why: no consumer gets these groups")
+    assert lines[at + 1].strip().startswith("why: no consumer gets them")
     assert lines[at + 2].strip().startswith(f"do:  mqgroups groups --queue {owner.queue} --only no-beginning")
     assert lines[-1].endswith("1 error")
     assert result.exit_code == ERROR
+
+
+def test_a_group_whose_producer_has_died_is_not_in_order(owner, doctor):
+    owner.interrupt_put([b"1", b"2", b"3", b"4"])
+    owner.qmgr.close()
+    # A test queue has another name than those that the command server is asked for.
+    result, found = doctor("--status-queue", owner.status_queue("put"))
+    said = {each["found"] for each in found if each["subject"] == f"groups on {owner.queue}"}
+    assert (result.exit_code, said) == (WARNING, {"1 group stalled", "0 groups in order or at work"})
 
 
 def test_an_inhibited_queue_is_an_error_and_fix_prints_what_mends_it(owner, doctor):

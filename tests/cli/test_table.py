@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from datetime import UTC, datetime, timedelta
 
 import click
@@ -125,3 +127,9 @@ def test_a_column_without_a_text_is_left_out_before_a_text_is_cut():
     }
     assert headers[60] == ["one", "two", "three", "four"]
     assert headers[37] == headers[36] == headers[26] == ["one", "two"]
+
+
+def test_a_value_of_two_lines_stays_one_value_of_csv():
+    row = {"do": "this\nand that", "name": "a"}
+    lines = list(Listing((), lambda values: values).csv_lines([row]))
+    assert list(csv.DictReader(io.StringIO("\n".join(lines)))) == [row]

@@ -148,6 +148,7 @@ def test_a_record_that_speaks_counts_before_ones_own():
     ("messages", "several"),
     [
         ([PLAIN, OTHER], True),
+        ([PLAIN, PLAIN], True),
         ([PLAIN, WITH_CHECKPOINT], True),
         ([PLAIN, segment(0, 10)], True),
         ([segment(0, 10), segment(0, 10, group_id=b"H" * 24)], True),
@@ -157,6 +158,7 @@ def test_a_record_that_speaks_counts_before_ones_own():
     ],
     ids=[
         "two records",
+        "a record and its copy",
         "a record and a checkpoint",
         "a record and a segment",
         "two chains",

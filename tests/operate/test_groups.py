@@ -12,6 +12,7 @@ from mqgroups import errors
 from mqgroups.core.group_state import GroupState, judged
 from mqgroups.core.inspection import Browsed
 from mqgroups.mqi import constants as mq
+from mqgroups.operate.cluster import inspect_cluster
 from mqgroups.operate.group_messages import messages_of_group
 from mqgroups.operate.group_store import GroupStore
 from mqgroups.operate.groups import browse_groups
@@ -109,6 +110,13 @@ def test_a_name_or_an_identifier_that_is_not_valid_is_refused(owner):
         next(messages_of_group(owner.qmgr, owner.queue, b"short"))
     with pytest.raises(errors.QueueMissing):
         browse_groups([owner.qmgr], "NO.SUCH.QUEUE")
+
+
+def test_a_queue_manager_that_is_named_twice_is_refused(owner):
+    """Else each of its groups would seem to be doubled."""
+    for look in (browse_groups, inspect_cluster):
+        with pytest.raises(errors.ConfigurationError, match=f"{owner.target.q_mgr_name} is named twice"):
+            look([owner.qmgr, owner.connect()], owner.queue)
 
 
 def states(owner, meanwhile):

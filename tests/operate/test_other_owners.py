@@ -67,6 +67,16 @@ def test_another_owners_record_that_cannot_be_read_is_a_doubt(owner, alpha):
     assert operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["other-owners"]).done
 
 
+def test_another_owners_record_that_is_lost_beside_its_anchor_is_a_doubt(owner, alpha):
+    """Else two owners whose records are lost could not be mended: each would wait for the other one's record."""
+    alpha.interrupt_put(THIS[:6])
+    alpha.take_record("put")
+    with pytest.raises(errors.SalvageRefused, match=f"{alpha.status_queue('put')} is lost") as caught:
+        operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
+    assert caught.value.because == "other-owners"
+    assert operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["other-owners"]).done
+
+
 @pytest.mark.embedded
 @pytest.mark.parametrize("reason", [mq.MQRC_NOT_AUTHORIZED, mq.MQRC_OBJECT_IN_USE])
 def test_another_owners_queue_that_may_not_be_browsed_is_a_doubt(owner, alpha, reason, monkeypatch):

@@ -336,6 +336,16 @@ def test_a_record_that_is_lost_without_its_anchor_is_written_again_beside_one(ow
     assert_whole(owner, THIS)
 
 
+def test_a_record_that_is_lost_is_not_written_for_a_group_on_a_queue_that_its_owner_does_not_use(owner, make_owner):
+    owner.interrupt_put(THIS[:6])
+    owner.take_record("put")
+    other = make_owner()
+    other.put_raw(b"0", MsgFlags=MIG, MsgSeqNumber=1, GroupId=A)
+    with pytest.raises(errors.StatusRecordForeign, match=f"has queue '{owner.queue}', expected '{other.queue}'"):
+        operate.salvage_owner(owner.qmgr, owner.name, "put", queue=other.queue)
+    assert (owner.records("put"), owner.anchors("put")) == ([], 1)
+
+
 def test_an_anchor_whose_record_is_lost_is_removed_where_no_group_is_interrupted(owner):
     owner.interrupt_put(THIS[:6])
     owner.take_record("put")

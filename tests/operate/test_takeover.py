@@ -225,6 +225,31 @@ def test_who_has_something_of_its_own_does_not_take_over(pair, recover, what):
     assert (one.records("put"), other.records("put")) == before
 
 
+def test_a_pipe_is_taken_over_with_its_outgoing_group_first(pair, recover, make_queue):
+    """Else the pipe that takes over would put the rest to a new group."""
+    one, other = pair
+    target = make_queue()
+    one.put_group(THIS)
+
+    def run(owner, die_at=None):
+        q_mgr = owner.connect()
+        with q_mgr.group_pipe(owner.queue, target, name=owner.name, commit_every=2, wait_s=0) as pipe:
+            for incoming, outgoing in pipe:
+                for message in incoming:
+                    if message.msg_seq_number == die_at:
+                        return q_mgr.close()
+                    outgoing.put(message.data)
+        return q_mgr.close()
+
+    run(one, die_at=6)
+    refused = recover(role=("--role", "get"))
+    assert (refused.exit_code, "Take over the producer first (role put)" in refused.stdout) == (DISARRAY, True)
+    assert recover(role=("--role", "put")).exit_code == MAY_START
+    assert recover(role=("--role", "get")).exit_code == MAY_START
+    run(other)
+    assert [(found.msg_seq_number, found.data) for found in one.on_queue(target)] == list(enumerate(THIS, 1))
+
+
 @pytest.mark.embedded
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_takeover_whose_commit_had_no_answer_is_done_or_not_and_can_be_asked_for_again(pair, faults, when):
