@@ -700,7 +700,7 @@ COMMIT_OUTCOME_UNKNOWN = frozenset(
 # Remedies by reason code, for codes whose class has none or is too general.
 REMEDIES: dict[int, str] = {
     mq.MQRC_HCONN_ERROR: "The connection handle is not valid in this process or thread: a handle survives neither fork "
-    "nor its own MQDISC. Connect again",
+    "nor its own MQDISC, and serves other threads only if it was connected with MQCNO_HANDLE_SHARE_BLOCK. Connect again",
     mq.MQRC_NOT_AUTHORIZED: "Check user and password, and the authorities of that user for this object",
     mq.MQRC_UNKNOWN_OBJECT_NAME: "Define the queue, or correct its name (queue names are case-sensitive). "
     "To get from a cluster queue, connect to a queue manager that has an instance of it",
@@ -710,7 +710,8 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_OPTION_NOT_VALID_FOR_TYPE: "This queue cannot be opened for that here; name a local queue, or an alias of one",
     mq.MQRC_DYNAMIC_Q_NAME_ERROR: "This is a model queue, which holds no messages; name a local queue. If a queue was to be made "
     "from it, the name of that queue is not valid",
-    mq.MQRC_Q_MGR_NAME_ERROR: "There is no queue manager of this name at that address; correct the name",
+    mq.MQRC_Q_MGR_NAME_ERROR: "There is no queue manager of this name at that address; correct the name. Without "
+    "conn_name, MQSERVER or a channel definition table says where it is: check that it is set",
     mq.MQRC_Q_MGR_NOT_AVAILABLE: "Check that the queue manager and its listener are running, and that the channel is available",
     mq.MQRC_HOST_NOT_AVAILABLE: "Nothing answers at that address; check conn_name ('host(port)') and the listener",
     mq.MQRC_CHANNEL_NOT_AVAILABLE: "The channel is stopped or has no free instance; ask the operator of the queue manager",

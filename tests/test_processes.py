@@ -149,6 +149,7 @@ qmgr.close()
     assert put.startswith("ConnectionBroken MQPUT for queue")
     assert "2018 MQRC_HCONN_ERROR" in put
     assert "a handle survives neither fork" in put
+    assert "MQCNO_HANDLE_SHARE_BLOCK" in put
     assert own == "fine"
     assert other.startswith("ConnectionBroken")
     assert owner.data() == THIS

@@ -374,7 +374,7 @@ _CONNECT_REMEDIES = {
     2009: "the connection broke while it was made: look at the queue manager's and the channel's error logs",
     2035: "check user and password, CHLAUTH and CONNAUTH (the queue manager's error log says which), and "
     "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('...') AUTHADD(CONNECT,INQ)",
-    2058: "the queue manager at this address has another name: check --q-mgr",
+    2058: "the queue manager at this address has another name: check --q-mgr; without --conn-name, check MQSERVER",
     2059: "the queue manager does not run, or its listener does not: strmqm, START LISTENER",
     2063: "the password could not be checked: look at the queue manager's error log",
     2161: "the queue manager is being ended: wait until it is started again",

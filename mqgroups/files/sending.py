@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from errno import ENOENT
+from errno import EINVAL, ENOENT
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -107,13 +107,20 @@ class FileSender:
 
         Raises:
             GroupUsage: a group is interrupted, and its file is not among them, or has changed.
-            OSError: a file is missing, and is not in the archive.
+            OSError: a file is missing, and is not in the archive; or it is a pipe or a device.
+            Stopped: ``stop`` of the producer was called.
         """
         missing = [path for path in paths if not path.exists()]
         for path in missing:
             if self._archive is None or not (self._archive / path.name).exists():
                 raise FileNotFoundError(ENOENT, "there is no such file", str(path))
         there = [path for path in paths if path not in missing]
+        for path in there:
+            if not path.is_file():
+                # A file is read twice. A device may have no end, and a pipe has nothing the second time.
+                raise OSError(
+                    EINVAL, "it is not a regular file; write what it gives to a file, and send that", str(path)
+                )
         keys = set(map(_key, there))
         self._sent = [key for key in self._sent if key in keys]
         if self._archive is not None:
@@ -123,7 +130,7 @@ class FileSender:
         if interrupted is None:
             return there
         for path in there:
-            if sent_name(path) == interrupted.name and Description.of_file(path, self._on_bytes) == interrupted:
+            if sent_name(path) == interrupted.name and self._described(path) == interrupted:
                 return [path, *(other for other in there if other != path)]
         raise GroupUsage(
             f"sending {interrupted.name or 'a group without a name'} was interrupted, and it is not among the files, or has "
@@ -154,7 +161,7 @@ class FileSender:
         key = _key(path)
         is_new = key not in self._sent
         if is_new:
-            about = Description.of_file(path, self._on_bytes)
+            about = self._described(path)
             sent: list[Any] = [*([] if self._archive else self._sent), key]
             # The records, because a resumed group must be divided as it was before.
             properties = {**about.properties(mft=self._mft), "mqgroups.FileRecords": str(self._records)}
@@ -174,6 +181,15 @@ class FileSender:
         """With an archive: forget which file was sent last, if it is there."""
         if self._archive is not None and not self._sent:
             self._producer.forget_checkpoint()
+
+    def _described(self, path: Path) -> Description:
+        def checked(doing: str, path: Path, done: int, total: int | None) -> None:
+            if self._producer.stopping:
+                # A large file takes minutes. Between two groups this raises Stopped.
+                self._producer.group()
+            self._on_bytes(doing, path, done, total)
+
+        return Description.of_file(path, checked)
 
     def _interrupted(self) -> Description | None:
         # This group is not begun, so it may be dropped.

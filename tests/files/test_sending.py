@@ -519,6 +519,31 @@ def test_a_file_that_is_missing_is_named(commands, source):
     assert (done.exit_code, done.stderr) == (ExitCode.FAILED, f"mqgroups: {source / 'gone'}: there is no such file\n")
 
 
+def test_a_pipe_is_refused_before_it_is_read(commands, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    done = commands("send", pipe)
+    said = f"mqgroups: {pipe}: it is not a regular file; write what it gives to a file, and send that\n"
+    assert (done.exit_code, done.stderr) == (ExitCode.FAILED, said)
+
+
+def test_a_sender_that_is_asked_to_stop_does_not_read_a_large_file_to_its_end(owner, tmp_path):
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.truncate(10 << 20)
+    done: list[int] = []
+    with owner.producer() as producer:
+
+        def stop(_doing: str, _path: Path, bytes_done: int, _total: int | None) -> None:
+            done.append(bytes_done)
+            producer.stop()
+
+        sender = FileSender(producer, records=Records.of("file"), on_bytes=stop)
+        with pytest.raises(errors.Stopped):
+            sender.send(path)
+    assert done == [1 << 20]
+
+
 def test_a_reason_cannot_control_the_terminal(owner, commands, target):
     put(owner, {}, (b"1", b""), {"UserReturnCode": 7, "UserSupplement": "no\x1b room"})
     assert "UserReturnCode 7: no? room\n" in commands("receive", "--into", target, "--wait", "0").output
