@@ -196,13 +196,15 @@ class Owner:
     # --- the end
 
     def close(self) -> None:
-        """Close all connections and delete the status queues."""
+        """Close all connections and delete the status queues, those of workers too: other tests look at all that there are."""
         for connection in self._connections:
             connection.close()
         for role in ("put", "get"):
-            handle = self.eye.open(self.status_queue(role), mqi.MQOO_INQUIRE)
-            if handle.code == OK:
-                delete(handle)
+            of_workers = [f"{self.status_queue(role)}.{number}" for number in range(1, 5)]
+            for status_queue in (self.status_queue(role), *of_workers):
+                handle = self.eye.open(status_queue, mqi.MQOO_INQUIRE)
+                if handle.code == OK:
+                    delete(handle)
 
 
 class _Doctored:

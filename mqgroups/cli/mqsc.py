@@ -24,7 +24,7 @@ from mqgroups.queue_manager import connect
     "--user",
     default="",
     metavar="NAME:VARIABLE",
-    help="A user to connect as, and the environment variable that holds the password.",
+    help="A user to connect as, for example admin, who may do everything, and the environment variable that holds the password.",
 )
 def mqsc(data: Path, commands: Sequence[str], user: str) -> None:
     """Run MQSC commands on an embedded queue manager, from -c or else from standard input.

@@ -112,7 +112,7 @@ def _queue_manager_options(command: Command) -> Command:
     "--require-credentials",
     is_flag=True,
     help="Refuse applications that give no user and password: CHCKCLNT(REQUIRED), which stays until it is "
-    "altered. Needs --user or --users-file.",
+    "altered. Needs --user or --users-file. A user admin may then run commands: mqgroups embedded mqsc --user.",
 )
 @click.option(
     "--data",

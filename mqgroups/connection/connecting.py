@@ -38,8 +38,9 @@ def open_connection(
         handle = Handle(binding)
         comp, reason = handle.connect(arguments)
         if comp == mq.MQCC_FAILED:
+            named = f"queue manager {arguments.q_mgr_name}" if arguments.q_mgr_name else "the queue manager"
             where = f" at {arguments.conn_name}" if arguments.conn_name else ""
-            error = mqi_error("MQCONNX", f"queue manager {arguments.q_mgr_name}{where}", comp, reason)
+            error = mqi_error("MQCONNX", f"{named}{where}", comp, reason)
             if isinstance(error, NotAuthorised):
                 error.context = authorities.to_connect()
             raise error

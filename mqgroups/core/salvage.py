@@ -179,7 +179,11 @@ def _check_made_here(group: GroupInspection, q_mgr_name: str) -> None:
 
 
 def _check_unused(accepted: Collection[Obstacle], hidden: str, **handles: int) -> None:
-    found = [f"{number} handles open for {kind.removeprefix('open_')}" for kind, number in handles.items() if number]
+    found = [
+        f"{number} handle{'s' if number > 1 else ''} open for {kind.removeprefix('open_')}"
+        for kind, number in handles.items()
+        if number
+    ]
     if hidden:
         found.append(hidden)
     if found:
