@@ -31,7 +31,7 @@ class Every:
         for name in ("messages", "bytes", "seconds"):
             limit = getattr(self, name)
             if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | float) or not limit > 0):
-                raise ValueError(f"commit_every: {name} must be a number more than 0, got {limit!r}")
+                raise ValueError(f"commit_every: {name} must be more than 0, got {limit!r}")
         if self.messages is None and self.bytes is None and self.seconds is None:
             raise ValueError("commit_every: Every() has no limit; give messages, bytes or seconds")
 

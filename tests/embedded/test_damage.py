@@ -17,6 +17,9 @@ from mqgroups.embedded.store.store import Store
 
 pytestmark = pytest.mark.embedded
 
+# Of the journal, bytes: header and page.
+FRAME = 24 + 4096
+
 
 @dataclass(frozen=True)
 class Named:
@@ -151,7 +154,8 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(killed, stopped, name, seed
     expected = contents(shutil.copytree(directory, directory.parent / "whole"))
     path = directory / name
     raw = bytearray(path.read_bytes())
-    place = random.Random(seed).randrange(len(raw) * 8)
+    # Not in the last frame of the journal: that may also be one that a crash cut off.
+    place = random.Random(seed).randrange((len(raw) - FRAME * (name != DATABASE)) * 8)
     raw[place // 8] ^= 1 << place % 8
     path.write_bytes(raw)
     said = None
@@ -169,6 +173,32 @@ def test_what_a_crash_cut_off_at_the_end_of_the_journal_is_no_damage(killed):
         # The beginning of a frame that was never committed.
         journal.write(path.read_bytes()[32:36] + bytes(2000))
     assert contents(killed) == expected
+
+
+@pytest.mark.parametrize("commits", [1, 2], ids=["the first one of a round", "a later one"])
+def test_a_server_that_is_killed_at_any_write_of_a_commit_starts_again(tmp_path, commits):
+    """The journal is written from its start again, over what it had before. So a frame that is cut off is no shorter."""
+    store = filled(tmp_path / "running")
+    store.commit([Put(n, bytes(9000)) for n in range(100, 140)], ())
+    store._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+    for number in range(commits):
+        was = shutil.copytree(tmp_path / "running", tmp_path / f"before-{number}")
+        store.commit([Put(200 + number, bytes(9000))], ())
+    is_now = shutil.copytree(tmp_path / "running", tmp_path / "after")
+    store.close()
+    old, new = ((directory / f"{DATABASE}-wal").read_bytes() for directory in (was, is_now))
+    assert len(old) == len(new)
+    begin, end = (
+        next(at for at in order if old[at] != new[at]) for order in (range(len(old)), reversed(range(len(old))))
+    )
+    frames = [at for at in range(32, len(old), FRAME) if begin <= at <= end]
+    assert len(frames) > 2
+    before, after = contents(shutil.copytree(was, tmp_path / "b")), contents(shutil.copytree(is_now, tmp_path / "a"))
+    for cut in [at + more for at in frames for more in (0, 24, 24 + 2000)]:
+        torn = shutil.copytree(was, tmp_path / f"torn-{cut}")
+        (torn / f"{DATABASE}-wal").write_bytes(new[:cut] + old[cut:])
+        assert contents(torn) == before
+    assert after != before
 
 
 def test_a_server_that_is_killed_while_it_creates_the_database_leaves_none(tmp_path, monkeypatch):

@@ -1,7 +1,10 @@
 """A check of SQLite's write-ahead log before SQLite reads it: it finds damage in the middle of the log.
 
 SQLite silently stops reading a log at the first frame with a wrong checksum. That is right for a frame that a crash cut off.
-But if a commit follows behind it, SQLite would lose committed messages. The format: https://www.sqlite.org/walformat.html
+But if a whole commit follows behind it, SQLite would lose committed messages. The format: https://www.sqlite.org/walformat.html
+
+The last frame cannot be judged. A server that is killed between the two writes of a frame, header and page, leaves what damage to
+that page leaves. Its commit was not confirmed then, so SQLite does right not to read it.
 """
 
 from __future__ import annotations
@@ -37,22 +40,23 @@ def _damage(log: mmap.mmap) -> str | None:
         return "its header is damaged"
     step = _FRAME.size + page_size
     starts = range(_HEADER.size, len(log) - step + 1, step)
-    # The log is written from the start again and again; frames with other salts are left over from an earlier round.
-    last_commit = max((at for at in starts if _commits(log, at, salts)), default=0)
-    seed = (first, second)
+    # The checksum of a frame goes on from that of the frame before; behind a damaged frame, from the stored or the right one.
+    seeds, damaged_at = [(first, second)], 0
     for at in starts:
-        if at > last_commit:
-            break
-        *_, stored_1, stored_2 = frame = _FRAME.unpack_from(log, at)
-        seed = _checksum(log[at : at + 8] + log[at + _FRAME.size : at + step], order, seed)
-        if seed != (stored_1, stored_2) or list(frame[2:4]) != salts:
-            return f"the page at byte {at} is damaged, and committed messages follow behind it"
+        _, size_after_commit, *frame_salts, stored_1, stored_2 = _FRAME.unpack_from(log, at)
+        # The log is written from the start again and again; frames with other salts are left over from an earlier round.
+        is_of_round = frame_salts == salts
+        found = [
+            _checksum(log[at : at + 8] + log[at + _FRAME.size : at + step], order, seed) for seed in seeds * is_of_round
+        ]
+        is_whole = (stored_1, stored_2) in found
+        if damaged_at and is_whole and size_after_commit:
+            return f"the page at byte {damaged_at} is damaged, and committed messages follow behind it"
+        seeds = [(stored_1, stored_2)]
+        if not is_whole and not damaged_at:
+            damaged_at = at
+            seeds += found
     return None
-
-
-def _commits(log: mmap.mmap, at: int, salts: list[int]) -> bool:
-    _, size_after_commit, *frame_salts, _, _ = _FRAME.unpack_from(log, at)
-    return bool(size_after_commit) and frame_salts == salts
 
 
 def _checksum(data: bytes, order: str, seed: tuple[int, int]) -> tuple[int, int]:
