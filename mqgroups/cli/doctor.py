@@ -47,7 +47,7 @@ _WRONG = {
     ),
     GroupState.NO_BEGINNING: (
         "without a beginning",
-        "no consumer gets them: a status record was lost, or a message expired or came twice",
+        "no consumer gets them: a record is lost or in a commit, or a message expired or came twice",
     ),
 }
 # As --stalled-after of mqgroups groups.
