@@ -421,6 +421,13 @@ class OwnershipLost(EnvironmentFailure):
 
     def _text(self, name: str) -> str:
         found, expected = self.found, self.expected
+        if found == expected:
+            return (
+                f"status queue {self.status_queue} holds an older record of this instance of {name} than its last commit. The "
+                "queue manager or this queue was restored from a backup. Its uncommitted work is backed out, and what it "
+                "committed after the backup may be gone. Find out what that is before you start it again: it continues from the "
+                "older record"
+            )
         seen = f"a record of owner {found[0]}, epoch {found[1]}" if found[1] else "no record"
         return (
             f"another instance has taken over {name}: status queue {self.status_queue} holds {seen}, expected the record of "

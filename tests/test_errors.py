@@ -78,3 +78,9 @@ def test_every_error_is_in_the_tree_the_docstring_draws():
         name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, BaseException)
     }
     assert all(name in errors.__doc__ for name in classes)
+
+
+def test_an_older_record_of_the_same_instance_is_not_called_another_instance():
+    lost = errors.OwnershipLost("put N", "MQGROUPS.PUT.N", ("a" * 32, 1), ("a" * 32, 1))
+    assert "restored from a backup" in str(lost)
+    assert "another instance" not in str(lost)

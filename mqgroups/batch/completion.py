@@ -188,7 +188,11 @@ def purge_sink(
             groups = [group for group in found.groups.values() if group.status is not None]
             if unfinished_groups:
                 for group in groups:
-                    purged.messages += _get_messages(connection, shared, group)
+                    if _is_here(connection, group):
+                        taken, messages = _take_with_messages(connection, shared, group)
+                        purged.groups += taken
+                        purged.messages += messages
+                groups = [group for group in groups if not _is_here(connection, group)]
             purged.groups += _take(connection, shared, [_pair(group) for group in groups])
             if mark:
                 purged.marks += _take(connection, shared, [(each,) for each in found.marks])
@@ -296,18 +300,32 @@ def _take(connection: Connection, shared: SharedStatusQueue, together: Sequence[
     return taken
 
 
-def _get_messages(connection: Connection, shared: SharedStatusQueue, group: _Group) -> int:
-    """Get the messages of an incomplete group, if they are on this queue manager; returns how many there were."""
+def _is_here(connection: Connection, group: _Group) -> bool:
+    """Whether messages of an incomplete group are on this queue manager."""
     assert group.status is not None
     record = group.status.record
-    if not _is_begun(record) or record.resolved_q_mgr_name not in ("", connection.q_mgr_name):
-        return 0
+    return _is_begun(record) and record.resolved_q_mgr_name in ("", connection.q_mgr_name)
+
+
+def _take_with_messages(connection: Connection, shared: SharedStatusQueue, group: _Group) -> tuple[int, int]:
+    """Remove the records of an incomplete group, and its messages; returns how many of both.
+
+    The record goes with the first messages, so an attempt at work is fenced, and cannot complete a group whose beginning is gone.
+    If an attempt has replaced the record meanwhile, the group is left to it: nothing is removed.
+    """
+    assert group.status is not None
+    record = group.status.record
     queue = connection.open_queue(record.queue, mq.MQOO_INPUT_SHARED)
-    number = 0
+    records, number = _pair(group), 0
     try:
         more = True
         while more:
             with connection.unit_of_work(shared):
+                if records and not shared.take(records[0]):
+                    return 0, 0
+                for other in records[1:]:
+                    shared.take(other)
+                records = ()
                 for _ in range(_IN_A_UNIT_OF_WORK):
                     more = queue.get(st.md(group_id=record.group_id), _GET_PART) is not None
                     if not more:
@@ -315,4 +333,4 @@ def _get_messages(connection: Connection, shared: SharedStatusQueue, group: _Gro
                     number += 1
     finally:
         queue.close()
-    return number
+    return 1, number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NoReturn
 
@@ -19,14 +19,17 @@ from mqgroups.cli.table import Column, Listing, Output
 from mqgroups.cli.words import number, put_time
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.findings import Finding, Severity, connect_finding, ok
-from mqgroups.core.group_state import GroupState
+from mqgroups.core.group_state import GroupOwner, GroupState
+from mqgroups.core.inspection import GroupInspection
 from mqgroups.core.model import Role
 from mqgroups.core.mqsc_text import broken
+from mqgroups.core.owner_state import OwnerCondition
 from mqgroups.errors import BindingMissing, CommandRefused, ConnectionBroken, MQIError
 from mqgroups.operate.doctor import examine
+from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.machine import machine_findings
 from mqgroups.operate.mqsc import MQSCClient
-from mqgroups.operate.owners import find_owners, owners_of_groups
+from mqgroups.operate.owners import SeenOwner, find_owners, owners_of_groups
 from mqgroups.queue_manager import QueueManager
 
 _STYLES = {Severity.OK: "green", Severity.UNSEEN: "cyan", Severity.WARNING: "yellow", Severity.ERROR: "red"}
@@ -44,7 +47,7 @@ _WRONG = {
     ),
     GroupState.NO_BEGINNING: (
         "without a beginning",
-        "no consumer gets them: a status record was lost, or a message expired or came twice",
+        "no consumer gets them: a record is lost or in a commit, or a message expired or came twice",
     ),
 }
 # As --stalled-after of mqgroups groups.
@@ -175,9 +178,17 @@ def _groups(q_mgr: QueueManager, queue: str) -> Iterator[Finding]:
     """Yield what is wrong with the groups on the queue."""
     try:
         with browsed([q_mgr], queue) as found:
-            owners = owners_of_groups(find_owners(q_mgr).owners)
+            seen = find_owners(q_mgr).owners
+            owners = owners_of_groups(seen)
+            groups: dict[bytes, GroupInspection] = {}
+
+            def wanted(row: ListedGroup) -> bool:
+                if row.group.group_id in owners:
+                    groups[row.group.group_id] = row.group
+                return False
+
             now = datetime.now(UTC)
-            found.judge(owners, put_time(now - _STALLED_AFTER), lambda _: False)
+            found.judge(owners, put_time(now - _STALLED_AFTER), wanted)
             counts = found.counts
     except ConnectionBroken:
         raise
@@ -196,8 +207,56 @@ def _groups(q_mgr: QueueManager, queue: str) -> Iterator[Finding]:
         why = "they are incomplete, and nobody works on them: start their programs, which resume them"
         remedy = f"mqgroups groups --queue {queue} --only stalled --wide"
         yield Finding(f"groups on {queue}", Severity.WARNING, f"{number(stalled, 'group')} stalled", why, remedy)
+    yield from _disagreements(queue, seen, owners, groups)
     left = sum(counts.values()) - stalled - sum(counts[state] for state in _WRONG)
     yield ok(f"groups on {queue}", f"{number(left, 'group')} in order or at work")
+
+
+def _disagreements(
+    queue: str,
+    seen: Collection[SeenOwner],
+    owners: Mapping[bytes, Sequence[GroupOwner]],
+    groups: Mapping[bytes, GroupInspection],
+) -> Iterator[Finding]:
+    """Yield the interrupted owners whose records do not fit the messages of their groups."""
+    for each in seen:
+        record = each.record
+        if each.condition is not OwnerCondition.INTERRUPTED or record is None or record.queue != queue:
+            continue
+        found = groups.get(record.group_id)
+        group = f"group {record.group_id.hex()}"
+        if record.role is Role.GET and found is None and len(owners.get(record.group_id, ())) == 1:
+            yield Finding(
+                f"consumer {each.name}",
+                Severity.WARNING,
+                f"it has begun {group}, and no message of it is on the queue",
+                "its start waits for the rest: until that is put; or, if the rest expired or was removed, for ever",
+                f"{each.command(' --check')}\nif nobody puts the rest: CLEAR QLOCAL('{each.status_queue}'), with its checkpoint",
+            )
+        if record.role is Role.GET and found and found.first.msg_seq_number <= record.msg_seq_number:
+            yield Finding(
+                f"consumer {each.name}",
+                Severity.ERROR,
+                f"it has got {number(record.msg_seq_number, 'message')} of {group}, and the queue has message "
+                f"{found.first.msg_seq_number} again",
+                "the messages are older than the record, as from a backup, or were put twice: they would be got again",
+                f"{each.command(' --check')}\nmqgroups salvage move --group {record.group_id.hex()} --queue {queue}",
+            )
+        if (
+            record.role is Role.PUT
+            and not each.is_shared
+            and found
+            and found.last_msg_seq_number > record.msg_seq_number + (record.offset > 0)
+        ):
+            yield Finding(
+                f"producer {each.name}",
+                Severity.ERROR,
+                f"its record has {number(record.msg_seq_number, 'message')} of {group}, and the queue has message "
+                f"{found.last_msg_seq_number}",
+                "the record is older than the messages, as from a backup: its start would put messages twice",
+                f"{each.command(' --check')}\nCLEAR QLOCAL('{each.status_queue}'), then\n"
+                f"mqgroups salvage rebuild --name {each.name} --role put --queue {queue}",
+            )
 
 
 def _lines(text: str, width: int) -> list[str]:

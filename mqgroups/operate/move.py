@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 
 from mqgroups.config import checked_commit_every, checked_queue_name
@@ -22,8 +23,9 @@ from mqgroups.core.group_state import GroupOwner
 from mqgroups.core.inspection import GroupInspection, QueueInspection
 from mqgroups.core.model import Role
 from mqgroups.core.modes import Accept
+from mqgroups.core.owner_state import OwnerCondition
 from mqgroups.core.salvage import CannotSalvage, Obstacle, movable
-from mqgroups.errors import ConfigurationError, SalvageRefused
+from mqgroups.errors import CommandRefused, ConfigurationError, NotAuthorised, OwnerActive, SalvageRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.operate.browse import inspected
@@ -89,6 +91,7 @@ def move_group(
     Raises:
         SalvageRefused: no message of the group is on the queue, another program works with the queue, or a producer's record
             names the group; nothing was changed.
+        OwnerActive: a unit of work hides a record, which may name the group; nothing was changed. Try again.
         CommandRefused: the connection was lost, and the command server did not answer whether its unit of work is backed out.
             Call this again.
         ConfigurationError: there is no queue to move the group to, or it is the same queue.
@@ -106,8 +109,12 @@ def move_group(
         group = movable(seen, group_id, accepted)
     except CannotSalvage as error:
         raise refused(f"queue {queue}", error) from error
+    alone = Obstacle.IN_USE not in accepted
     owners = find_owners(q_mgr)
     consumers = _consumers(owners.owners, group_id)
+    if not alone:
+        # Else no unit of work has messages of the queue.
+        _refuse_hidden(connection, owners.owners, group_id)
     target_name = to or connection.reopening(lambda: _backout_queue(connection, seen))
     if check:
         return GroupMove(group, queue, target_name, consumers, owners.unseen)
@@ -115,7 +122,6 @@ def move_group(
     most = max(1, min(most_asked, connection.max_uncommitted_msgs // 2))
     # An exclusive open also waits until a lost connection of this program has lost its handles. Its unit of work may last longer,
     # so ``attempt`` asks for that. With a shared open neither is possible, so there is no second attempt.
-    alone = Obstacle.IN_USE not in accepted
     mode = mq.MQOO_INPUT_EXCLUSIVE if alone else mq.MQOO_INPUT_SHARED
 
     def attempt() -> None:
@@ -174,6 +180,20 @@ def _consumers(owners: Collection[SeenOwner], group_id: bytes) -> tuple[GroupOwn
             )
         found.append(owner)
     return tuple(found)
+
+
+def _refuse_hidden(connection: Connection, owners: Collection[SeenOwner], group_id: bytes) -> None:
+    """Raise OwnerActive if a unit of work hides a record: its messages of the group would stay, or come back, behind the move."""
+    for each in owners:
+        if each.record is not None or each.condition not in (OwnerCondition.ACTIVE, OwnerCondition.HIDDEN):
+            continue
+        with suppress(CommandRefused, NotAuthorised):
+            if uncommitted(connection, each.status_queue):
+                active = OwnerActive(
+                    "MQGET", f"status queue {each.status_queue}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE
+                )
+                active.context = f"A unit of work hides its record, which may name group {group_id.hex()}"
+                raise active
 
 
 def _forward(source: Queue, target: ForwardQueue, group_id: bytes, most: int) -> bool:

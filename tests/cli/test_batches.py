@@ -9,7 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from mqgroups import errors, operate
+from mqgroups.batch.completion import purge_sink
+from mqgroups.batch.shared_queue import SharedStatusQueue
 from mqgroups.cli.main import main
+from mqgroups.connection.holder import connection_of
 from tests.batch.test_batch_producer import Died, dying
 from tests.fix_batches import messages
 from tests.fix_cli import environment
@@ -127,3 +130,33 @@ def test_the_remedy_for_a_group_that_is_not_moved_is_a_whole_command(left, monke
     with pytest.raises(errors.SalvageRefused) as caught:
         operate.move_group(owner.qmgr, owner.queue, unfinished, to="ORDERS.BACKOUT", accept=["in-use"])
     assert f"`mqgroups batches purge --status-queue {left.status_queue} --sink {left.sink}`" in str(caught.value)
+
+
+def test_a_purge_leaves_the_group_of_an_attempt_that_has_gone_on(left, monkeypatch):
+    """The attempt has committed more since the purge has read its record: without its beginning the group would be lost."""
+    attempt = left.attempt(batch=1)
+    taken = SharedStatusQueue.take
+
+    def late(self, record):
+        monkeypatch.setattr(SharedStatusQueue, "take", taken)
+        assert attempt.put_group("C", messages("C", 5)) == 3
+        return taken(self, record)
+
+    monkeypatch.setattr(SharedStatusQueue, "take", late)
+    purged = purge_sink(connection_of(left.owner.connect()), left.status_queue, left.sink, unfinished_groups=True)
+    assert (purged.groups, purged.messages) == (1, 0)
+    left.complete(1)
+    assert left.groups()["C"] == [f"C:{n}".encode() for n in range(1, 6)]
+
+
+def test_an_attempt_whose_group_is_purged_is_fenced(left):
+    attempt = left.attempt(batch=1)
+
+    def purged_under_way():
+        yield from messages("C", 5)[:4]
+        purge_sink(connection_of(left.owner.connect()), left.status_queue, left.sink, unfinished_groups=True)
+        yield from messages("C", 5)[4:]
+
+    with pytest.raises(errors.Fenced):
+        attempt.put_group("C", purged_under_way())
+    assert "C" not in left.groups()

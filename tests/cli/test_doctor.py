@@ -11,7 +11,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.operate.machine import client_file, machine_findings
 from tests.fix_batches import messages
 from tests.fix_cli import environment, invoke
-from tests.operate.lost_records import A, put
+from tests.operate.lost_records import A, interrupt_get, put
 
 THIS = [b"%d" % number for number in range(1, 8)]
 DONE, USAGE, WARNING, ERROR, NO_CONNECTION = 0, 2, 3, 5, 6
@@ -73,6 +73,41 @@ def test_a_group_whose_producer_has_died_is_not_in_order(owner, doctor):
     result, found = doctor("--status-queue", owner.status_queue("put"))
     said = {each["found"] for each in found if each["subject"] == f"groups on {owner.queue}"}
     assert (result.exit_code, said) == (WARNING, {"1 group stalled", "0 groups in order or at work"})
+
+
+def test_a_consumer_that_would_wait_for_ever_is_told(owner, doctor):
+    owner.put_group(THIS)
+    interrupt_get(owner)
+    owner.qmgr.close()
+    said = f"consumer {owner.name}"
+    assert said not in problems(doctor()[1], "warning")
+    owner.empty(owner.queue)
+    result, found = doctor()
+    assert (result.exit_code, said in problems(found, "warning")) == (WARNING, True)
+    owner.empty(owner.status_queue("get"))
+    assert said not in problems(doctor()[1], "warning")
+
+
+def test_messages_that_a_consumer_has_got_already_are_an_error(owner, doctor):
+    owner.put_raw_group(THIS)
+    group_id = owner.on_queue()[0].group_id
+    interrupt_get(owner)
+    owner.qmgr.close()
+    assert f"consumer {owner.name}" not in problems(doctor()[1])
+    put(owner, group_id, 1)
+    result, found = doctor()
+    assert (result.exit_code, f"consumer {owner.name}" in problems(found)) == (ERROR, True)
+
+
+def test_a_producers_record_that_is_older_than_its_messages_is_an_error(owner, doctor):
+    owner.interrupt_put([b"1", b"2", b"3", b"4"])
+    owner.qmgr.close()
+    assert problems(doctor()[1]) == set()
+    (group_id,) = {found.group_id for found in owner.on_queue()}
+    number = len(owner.on_queue()) + 1
+    owner.put_raw(b"later", GroupId=group_id, MsgSeqNumber=number, MsgFlags=mq.MQMF_MSG_IN_GROUP)
+    result, found = doctor()
+    assert (result.exit_code, f"producer {owner.name}" in problems(found)) == (ERROR, True)
 
 
 def test_an_inhibited_queue_is_an_error_and_fix_prints_what_mends_it(owner, doctor):

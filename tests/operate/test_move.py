@@ -104,6 +104,25 @@ def test_a_group_whose_producer_is_interrupted_is_not_torn_in_two(owner, make_qu
     assert operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=away).done
 
 
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_a_group_whose_owner_hides_its_record_is_not_moved_whatever_is_accepted(owner, make_queue, role):
+    """Its commit is under way: what it puts or gives back would be left behind."""
+    if role == "put":
+        owner.interrupt_put(THIS[:6])
+    else:
+        owner.put_raw_group(THIS)
+        interrupt_get(owner)
+    was, away = owner.on_queue(), make_queue()
+    handle = owner.eye.open(owner.status_queue(role), mq.MQOO_INPUT_SHARED)
+    (lying,) = (found for found in owner.on_queue(owner.status_queue(role)) if found.data in owner.records(role))
+    assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).code == OK
+    assert handle.close() == OK
+    with pytest.raises(errors.OwnerActive, match=owner.status_queue(role)):
+        operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=away, accept=["in-use"], check=True)
+    assert owner.eye.back_out() == OK
+    assert (placed(owner.on_queue()), owner.on_queue(away)) == (placed(was), [])
+
+
 def test_a_consumer_whose_group_is_moved_is_named_and_works_when_its_record_is_cleared(owner, make_queue):
     owner.put_raw_group(THIS)
     interrupt_get(owner)
