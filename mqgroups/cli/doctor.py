@@ -174,22 +174,31 @@ def _encryption(connection: dict[str, Any]) -> Iterator[Finding]:
     yield ok("user", who)
 
 
+def _looked(q_mgr: QueueManager, queue: str) -> tuple[Mapping[GroupState, int], list[tuple[SeenOwner, Finding]]]:
+    """Browse the queue, then the owners: return how many groups are in which state, and which owners disagree with it."""
+    groups: dict[bytes, GroupInspection] = {}
+    with browsed([q_mgr], queue) as found:
+        seen = find_owners(q_mgr).owners
+        owners = owners_of_groups(seen)
+
+        def wanted(row: ListedGroup) -> bool:
+            if row.group.group_id in owners:
+                groups[row.group.group_id] = row.group
+            return False
+
+        found.judge(owners, put_time(datetime.now(UTC) - _STALLED_AFTER), wanted)
+        return found.counts, list(_disagreements(queue, seen, owners, groups))
+
+
 def _groups(q_mgr: QueueManager, queue: str) -> Iterator[Finding]:
     """Yield what is wrong with the groups on the queue."""
     try:
-        with browsed([q_mgr], queue) as found:
-            seen = find_owners(q_mgr).owners
-            owners = owners_of_groups(seen)
-            groups: dict[bytes, GroupInspection] = {}
-
-            def wanted(row: ListedGroup) -> bool:
-                if row.group.group_id in owners:
-                    groups[row.group.group_id] = row.group
-                return False
-
-            now = datetime.now(UTC)
-            found.judge(owners, put_time(now - _STALLED_AFTER), wanted)
-            counts = found.counts
+        counts, disagreements = _looked(q_mgr, queue)
+        if disagreements:
+            # A program that ended during the browse disagrees with it. One whose record is the same after another browse did not.
+            before = [(each.status_queue, each.record) for each, _ in disagreements]
+            counts, again = _looked(q_mgr, queue)
+            disagreements = [(each, said) for each, said in again if (each.status_queue, each.record) in before]
     except ConnectionBroken:
         raise
     except MQIError as error:
@@ -207,7 +216,8 @@ def _groups(q_mgr: QueueManager, queue: str) -> Iterator[Finding]:
         why = "they are incomplete, and nobody works on them: start their programs, which resume them"
         remedy = f"mqgroups groups --queue {queue} --only stalled --wide"
         yield Finding(f"groups on {queue}", Severity.WARNING, f"{number(stalled, 'group')} stalled", why, remedy)
-    yield from _disagreements(queue, seen, owners, groups)
+    for _, disagreement in disagreements:
+        yield disagreement
     left = sum(counts.values()) - stalled - sum(counts[state] for state in _WRONG)
     yield ok(f"groups on {queue}", f"{number(left, 'group')} in order or at work")
 
@@ -217,7 +227,7 @@ def _disagreements(
     seen: Collection[SeenOwner],
     owners: Mapping[bytes, Sequence[GroupOwner]],
     groups: Mapping[bytes, GroupInspection],
-) -> Iterator[Finding]:
+) -> Iterator[tuple[SeenOwner, Finding]]:
     """Yield the interrupted owners whose records do not fit the messages of their groups."""
     for each in seen:
         record = each.record
@@ -226,21 +236,28 @@ def _disagreements(
         found = groups.get(record.group_id)
         group = f"group {record.group_id.hex()}"
         if record.role is Role.GET and found is None and len(owners.get(record.group_id, ())) == 1:
-            yield Finding(
-                f"consumer {each.name}",
-                Severity.WARNING,
-                f"it has begun {group}, and no message of it is on the queue",
-                "its start waits for the rest: until that is put; or, if the rest expired or was removed, for ever",
-                f"{each.command(' --check')}\nif nobody puts the rest: CLEAR QLOCAL('{each.status_queue}'), with its checkpoint",
+            yield (
+                each,
+                Finding(
+                    f"consumer {each.name}",
+                    Severity.WARNING,
+                    f"it has begun {group}, and no message of it is on the queue",
+                    "its start waits for the rest: until that is put; or, if the rest expired or was removed, for ever",
+                    f"{each.command(' --check')}\n"
+                    f"if nobody puts the rest: CLEAR QLOCAL('{each.status_queue}'), with its checkpoint",
+                ),
             )
         if record.role is Role.GET and found and found.first.msg_seq_number <= record.msg_seq_number:
-            yield Finding(
-                f"consumer {each.name}",
-                Severity.ERROR,
-                f"it has got {number(record.msg_seq_number, 'message')} of {group}, and the queue has message "
-                f"{found.first.msg_seq_number} again",
-                "the messages are older than the record, as from a backup, or were put twice: they would be got again",
-                f"{each.command(' --check')}\nmqgroups salvage move --group {record.group_id.hex()} --queue {queue}",
+            yield (
+                each,
+                Finding(
+                    f"consumer {each.name}",
+                    Severity.ERROR,
+                    f"it has got {number(record.msg_seq_number, 'message')} of {group}, and the queue has message "
+                    f"{found.first.msg_seq_number} again",
+                    "the messages are older than the record, as from a backup, or were put twice: they would be got again",
+                    f"{each.command(' --check')}\nmqgroups salvage move --group {record.group_id.hex()} --queue {queue}",
+                ),
             )
         if (
             record.role is Role.PUT
@@ -248,14 +265,17 @@ def _disagreements(
             and found
             and found.last_msg_seq_number > record.msg_seq_number + (record.offset > 0)
         ):
-            yield Finding(
-                f"producer {each.name}",
-                Severity.ERROR,
-                f"its record has {number(record.msg_seq_number, 'message')} of {group}, and the queue has message "
-                f"{found.last_msg_seq_number}",
-                "the record is older than the messages, as from a backup: its start would put messages twice",
-                f"{each.command(' --check')}\nCLEAR QLOCAL('{each.status_queue}'), then\n"
-                f"mqgroups salvage rebuild --name {each.name} --role put --queue {queue}",
+            yield (
+                each,
+                Finding(
+                    f"producer {each.name}",
+                    Severity.ERROR,
+                    f"its record has {number(record.msg_seq_number, 'message')} of {group}, and the queue has message "
+                    f"{found.last_msg_seq_number}",
+                    "the record is older than the messages, as from a backup: its start would put messages twice",
+                    f"{each.command(' --check')}\nCLEAR QLOCAL('{each.status_queue}'), then\n"
+                    f"mqgroups salvage rebuild --name {each.name} --role put --queue {queue}",
+                ),
             )
 
 

@@ -7,8 +7,10 @@ import json
 import pytest
 
 import mqgroups.operate.doctor
+from mqgroups.cli import doctor as cli_doctor
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.machine import client_file, machine_findings
+from mqgroups.operate.owners import find_owners
 from tests.fix_batches import messages
 from tests.fix_cli import environment, invoke
 from tests.operate.lost_records import A, interrupt_get, put
@@ -97,6 +99,23 @@ def test_messages_that_a_consumer_has_got_already_are_an_error(owner, doctor):
     put(owner, group_id, 1)
     result, found = doctor()
     assert (result.exit_code, f"consumer {owner.name}" in problems(found)) == (ERROR, True)
+
+
+def test_a_consumer_that_died_while_the_queue_was_browsed_does_not_disagree_with_it(owner, doctor, monkeypatch):
+    owner.put_group(THIS)
+    looks: list[object] = []
+
+    def look(q_mgr):
+        if not looks:
+            interrupt_get(owner)
+            owner.qmgr.close()
+        looks.append(q_mgr)
+        return find_owners(q_mgr)
+
+    monkeypatch.setattr(cli_doctor, "find_owners", look)
+    _, found = doctor()
+    assert len(looks) == 2
+    assert f"consumer {owner.name}" not in problems(found)
 
 
 def test_a_producers_record_that_is_older_than_its_messages_is_an_error(owner, doctor):
