@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
+import mqgroups
+from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
+from mqgroups.operate.mqsc import MQSCClient
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -21,6 +24,9 @@ ROOT = Path(__file__).resolve().parents[1]
 def supervised(faults):
     """A function that starts an example again and again, each time to be killed at an MQCMIT; not in the ``last`` run."""
     environment = {**os.environ, **faults.environment(), "MQGROUPS_CONN_NAME": faults.conn_name}
+    with mqgroups.connect(faults.q_mgr_name, faults.channel, faults.conn_name) as q_mgr:
+        # Other tests use it too, and the examples warn of groups that cannot be got.
+        MQSCClient(connection_of(q_mgr)).run("CLEAR QLOCAL(ORDERS)")
 
     def run(program: str, *arguments: str, kills: list[tuple[str, int]], last: bool = True) -> list[str]:
         command = [sys.executable, str(ROOT / "examples" / program), *arguments]
