@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NoReturn
 
@@ -19,12 +19,12 @@ from mqgroups.cli.table import Column, Listing, Output
 from mqgroups.cli.words import number, put_time
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.findings import Finding, Severity, connect_finding, ok
-from mqgroups.core.group_state import GroupOwner, GroupState
+from mqgroups.core.group_state import GroupState
 from mqgroups.core.inspection import GroupInspection
 from mqgroups.core.model import Role
 from mqgroups.core.mqsc_text import broken
-from mqgroups.core.owner_state import OwnerCondition
 from mqgroups.errors import BindingMissing, CommandRefused, ConnectionBroken, MQIError
+from mqgroups.operate.disagreements import disagreements
 from mqgroups.operate.doctor import examine
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.machine import machine_findings
@@ -187,18 +187,18 @@ def _looked(q_mgr: QueueManager, queue: str) -> tuple[Mapping[GroupState, int], 
             return False
 
         found.judge(owners, put_time(datetime.now(UTC) - _STALLED_AFTER), wanted)
-        return found.counts, list(_disagreements(queue, seen, owners, groups))
+        return found.counts, list(disagreements(queue, seen, groups))
 
 
 def _groups(q_mgr: QueueManager, queue: str) -> Iterator[Finding]:
     """Yield what is wrong with the groups on the queue."""
     try:
-        counts, disagreements = _looked(q_mgr, queue)
-        if disagreements:
+        counts, disagreeing = _looked(q_mgr, queue)
+        if disagreeing:
             # A program that ended during the browse disagrees with it. One whose record is the same after another browse did not.
-            before = [(each.status_queue, each.record) for each, _ in disagreements]
+            before = [(each.status_queue, each.record) for each, _ in disagreeing]
             counts, again = _looked(q_mgr, queue)
-            disagreements = [(each, said) for each, said in again if (each.status_queue, each.record) in before]
+            disagreeing = [(each, said) for each, said in again if (each.status_queue, each.record) in before]
     except ConnectionBroken:
         raise
     except MQIError as error:
@@ -216,67 +216,10 @@ def _groups(q_mgr: QueueManager, queue: str) -> Iterator[Finding]:
         why = "they are incomplete, and nobody works on them: start their programs, which resume them"
         remedy = f"mqgroups groups --queue {queue} --only stalled --wide"
         yield Finding(f"groups on {queue}", Severity.WARNING, f"{number(stalled, 'group')} stalled", why, remedy)
-    for _, disagreement in disagreements:
+    for _, disagreement in disagreeing:
         yield disagreement
     left = sum(counts.values()) - stalled - sum(counts[state] for state in _WRONG)
     yield ok(f"groups on {queue}", f"{number(left, 'group')} in order or at work")
-
-
-def _disagreements(
-    queue: str,
-    seen: Collection[SeenOwner],
-    owners: Mapping[bytes, Sequence[GroupOwner]],
-    groups: Mapping[bytes, GroupInspection],
-) -> Iterator[tuple[SeenOwner, Finding]]:
-    """Yield the interrupted owners whose records do not fit the messages of their groups."""
-    for each in seen:
-        record = each.record
-        if each.condition is not OwnerCondition.INTERRUPTED or record is None or record.queue != queue:
-            continue
-        found = groups.get(record.group_id)
-        group = f"group {record.group_id.hex()}"
-        if record.role is Role.GET and found is None and len(owners.get(record.group_id, ())) == 1:
-            yield (
-                each,
-                Finding(
-                    f"consumer {each.name}",
-                    Severity.WARNING,
-                    f"it has begun {group}, and no message of it is on the queue",
-                    "its start waits for the rest: until that is put; or, if the rest expired or was removed, for ever",
-                    f"{each.command(' --check')}\n"
-                    f"if nobody puts the rest: CLEAR QLOCAL('{each.status_queue}'), with its checkpoint",
-                ),
-            )
-        if record.role is Role.GET and found and found.first.msg_seq_number <= record.msg_seq_number:
-            yield (
-                each,
-                Finding(
-                    f"consumer {each.name}",
-                    Severity.ERROR,
-                    f"it has got {number(record.msg_seq_number, 'message')} of {group}, and the queue has message "
-                    f"{found.first.msg_seq_number} again",
-                    "the messages are older than the record, as from a backup, or were put twice: they would be got again",
-                    f"{each.command(' --check')}\nmqgroups salvage move --group {record.group_id.hex()} --queue {queue}",
-                ),
-            )
-        if (
-            record.role is Role.PUT
-            and not each.is_shared
-            and found
-            and found.last_msg_seq_number > record.msg_seq_number + (record.offset > 0)
-        ):
-            yield (
-                each,
-                Finding(
-                    f"producer {each.name}",
-                    Severity.ERROR,
-                    f"its record has {number(record.msg_seq_number, 'message')} of {group}, and the queue has message "
-                    f"{found.last_msg_seq_number}",
-                    "the record is older than the messages, as from a backup: its start would put messages twice",
-                    f"{each.command(' --check')}\nCLEAR QLOCAL('{each.status_queue}'), then\n"
-                    f"mqgroups salvage rebuild --name {each.name} --role put --queue {queue}",
-                ),
-            )
 
 
 def _lines(text: str, width: int) -> list[str]:

@@ -90,7 +90,7 @@ def test_a_consumer_that_would_wait_for_ever_is_told(owner, doctor):
     assert said not in problems(doctor()[1], "warning")
 
 
-def test_messages_that_a_consumer_has_got_already_are_an_error(owner, doctor):
+def test_messages_that_a_consumer_has_got_already_are_an_error(owner, doctor, make_queue):
     owner.put_raw_group(THIS)
     group_id = owner.on_queue()[0].group_id
     interrupt_get(owner)
@@ -98,7 +98,13 @@ def test_messages_that_a_consumer_has_got_already_are_an_error(owner, doctor):
     assert f"consumer {owner.name}" not in problems(doctor()[1])
     put(owner, group_id, 1)
     result, found = doctor()
-    assert (result.exit_code, f"consumer {owner.name}" in problems(found)) == (ERROR, True)
+    (said,) = (each for each in found if each["subject"] == f"consumer {owner.name}")
+    assert (result.exit_code, said["severity"]) == (ERROR, "error")
+    # And its remedy leaves a queue without the group, and says what ends the consumer's wait for it.
+    *_, move = said["remedy"].splitlines()
+    moved = invoke(*move.split()[1:], "--to", make_queue(), "--apply", **environment(owner.target))
+    assert (moved.exit_code, owner.on_queue()) == (DONE, [])
+    assert f"CLEAR QLOCAL('{owner.status_queue('get')}')" in " ".join(moved.output.split())
 
 
 def test_a_consumer_that_died_while_the_queue_was_browsed_does_not_disagree_with_it(owner, doctor, monkeypatch):
