@@ -175,6 +175,20 @@ def test_what_a_crash_cut_off_at_the_end_of_the_journal_is_no_damage(killed):
     assert contents(killed) == expected
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_a_flipped_bit_in_the_last_frame_of_the_journal_undoes_the_last_unit_of_work_only(killed, seed):
+    path = killed / f"{DATABASE}-wal"
+    raw = bytearray(path.read_bytes())
+    cut = shutil.copytree(killed, killed.parent / "cut")
+    (cut / path.name).write_bytes(raw[:-FRAME])
+    whole, without = (contents(shutil.copytree(each, killed.parent / f"{each.name} read")) for each in (killed, cut))
+    assert whole != without
+    place = random.Random(seed).randrange((len(raw) - FRAME) * 8, len(raw) * 8)
+    raw[place // 8] ^= 1 << place % 8
+    path.write_bytes(raw)
+    assert contents(killed) == without
+
+
 @pytest.mark.parametrize("commits", [1, 2], ids=["the first one of a round", "a later one"])
 def test_a_server_that_is_killed_at_any_write_of_a_commit_starts_again(tmp_path, commits):
     """The journal is written from its start again, over what it had before. So a frame that is cut off is no shorter."""
