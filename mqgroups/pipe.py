@@ -29,6 +29,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.turn import Turn
 from mqgroups.core.group import MessagePart
 from mqgroups.core.group_properties import NO_PROPERTIES
+from mqgroups.core.status import Outgoing
 from mqgroups.core.status_chain import MOST_SEGMENTS
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import SALVAGE, GroupUsage, StatusRecordsDisagree
@@ -174,8 +175,10 @@ class PipeOutput:
             self._waiting.append((data, kind))
             self.putter.owner.will_put(len(self._waiting))
 
-    def stage(self, *, ended: bool, failed_with: int | None) -> None:
+    def stage(self, *, ended: bool, failed_with: int | None) -> Outgoing:
         """Put the messages that were made in this unit of work, and the outgoing side's record; the getter commits.
+
+        Returns what is committed with that, for the getter's record.
 
         Args:
             ended: whether the incoming group ends with this unit of work.
@@ -194,6 +197,7 @@ class PipeOutput:
         elif begun:
             messages = [abandonment(failed_with, "its incoming group was not completed")]
         self.putter.stage(messages)
+        return self.putter.owner.outgoing
 
     def committed(self) -> None:
         """Take note that the staged messages are committed."""
@@ -300,13 +304,21 @@ class GroupPipe:
     # --- parts
 
     def _refuse_disagreement(self, getter: Getter, putter: Putter) -> None:
-        if not getter.owner.committed.at_start or putter.owner.committed.at_start:
+        """Raise StatusRecordsDisagree if the two records are not from the same commit."""
+        found, expected = putter.owner.outgoing, Outgoing()
+        if (record := getter.owner.resumed) is not None:
+            # A record that was rebuilt does not say it.
+            expected = record.outgoing or found
+        if found == expected:
             return
         raise StatusRecordsDisagree(
-            f"the outgoing group of {putter!r} was interrupted, but the incoming group of {getter!r} was not. Both are committed "
-            "together, so one of the two status records was removed or replaced. Browse both queues and the status queues "
-            f"{getter.status.name} and {self._settings[1].status_queue} to find out what the last commit was; or {SALVAGE}",
+            f"the outgoing group of {putter!r} is {_shown(found)}, but with the last commit of {getter!r} it was "
+            f"{_shown(expected)}. Both are committed together, so one of the two status records was removed or replaced. Browse "
+            f"both queues and the status queues {getter.status.name} and {self._settings[1].status_queue} to find out what the "
+            f"last commit was; or {SALVAGE}",
             status_queue=getter.status.name,
+            found=_shown(found),
+            expected=_shown(expected),
         )
 
     def _close(self, *, finish: bool) -> None:
@@ -318,6 +330,12 @@ class GroupPipe:
             self._getter.close(finish=finish)
         finally:
             self._putter.close()
+
+
+def _shown(outgoing: Outgoing) -> str:
+    if outgoing == Outgoing():
+        return "not begun"
+    return f"at message {outgoing.msg_seq_number} of group {outgoing.group_id.hex()}"
 
 
 class _Pairs:

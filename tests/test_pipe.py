@@ -207,6 +207,30 @@ def test_records_that_disagree_stop_the_pipe(owner, side):
     assert owner.data() == THIS[4:]
 
 
+@pytest.mark.parametrize("role", ["put", "get"])
+@pytest.mark.parametrize("older", [False, True], ids=["cleared", "restored"])
+def test_records_of_different_commits_stop_the_pipe(owner, side, role, older):
+    """As when an operator clears one of the two status queues, or restores only that one."""
+    owner.put_raw_group(THIS)
+    status_queue = owner.status_queue(role)
+
+    def die_at(last):
+        with pytest.raises(ZeroDivisionError), side.open(commit_every=2, status_layout="classic") as pipe:
+            run(pipe, lambda data: [data] if data != last else [1 // 0])
+
+    die_at(b"3")
+    backup = owner.on_queue(status_queue)
+    die_at(b"5")
+    before = side.found_anywhere()
+    owner.empty(status_queue)
+    for found in backup if older else []:
+        owner.put_raw(found.data, status_queue, MsgId=found.md.MsgId, CorrelId=found.md.CorrelId)
+    with pytest.raises(errors.StatusRecordsDisagree, match="one of the two status records was removed"):
+        side.open()
+    assert side.found_anywhere() == before
+    assert owner.data() == THIS[4:]
+
+
 def test_a_connection_has_one_unit_of_work_with_a_pipe_too(owner, side, make_owner):
     owner.put_raw_group(THIS)
     other = make_owner()

@@ -24,7 +24,7 @@ import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from mqgroups.core import group_properties
 from mqgroups.core.group_properties import GroupProperties
@@ -53,7 +53,7 @@ _LONGEST_SHOWN = 100
 # The length of the name of a queue or a queue manager, and of a queue manager's identifier.
 _MQ_NAME_LENGTH = 48
 # Fields that were added later; records without them are accepted.
-_CAME_LATER = frozenset({"traceparent", "properties"})
+_CAME_LATER = frozenset({"traceparent", "properties", "outgoing"})
 
 
 class RecordState(Enum):
@@ -82,6 +82,13 @@ class RecordRejected(ValueError):
         self.expected = expected
 
 
+class Outgoing(NamedTuple):
+    """How much of a pipe's outgoing group is committed: ``GROUP_ID_NONE`` and 0 if none is begun."""
+
+    group_id: bytes = GROUP_ID_NONE
+    msg_seq_number: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class StatusRecord:
     """How much of a group is committed, and who owns the name.
@@ -106,6 +113,7 @@ class StatusRecord:
         checkpoint: the application's checkpoint, committed with the messages.
         traceparent: the W3C trace context of the unit of work; empty if it was not traced.
         properties: of the first message of an unfinished group; ``None`` if not known.
+        outgoing: in the record of a pipe's consumer, what is committed of the outgoing group; ``None`` in other records.
     """
 
     role: Role
@@ -128,6 +136,7 @@ class StatusRecord:
     checkpoint: Checkpoint = None
     traceparent: str = ""
     properties: GroupProperties = None
+    outgoing: Outgoing | None = None
 
     @property
     def speaks(self) -> bool:
@@ -160,6 +169,9 @@ def encode(record: StatusRecord) -> bytes:
     values["suspect"] = _encode_suspect(record.suspect)
     values["checkpoint"] = _encode_checkpoint(record.checkpoint)
     values["properties"] = group_properties.encoded(record.properties)
+    values["outgoing"] = (
+        None if record.outgoing is None else [record.outgoing.group_id.hex(), record.outgoing.msg_seq_number]
+    )
     body = _as_json(values).encode("ascii")[1:]
     return _HEAD + hashlib.sha256(body).hexdigest().encode("ascii") + _NECK + body
 
@@ -345,6 +357,15 @@ def _suspect(value: Any) -> Suspect | None:
     return Suspect(_group_id(group_id), _msg_seq_number(msg_seq_number), _count(backout_count))
 
 
+def _outgoing(value: Any) -> Outgoing | None:
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise ValueError
+    group_id, msg_seq_number = value
+    return Outgoing(_group_id(group_id), _msg_seq_number(msg_seq_number))
+
+
 def _encode_checkpoint(checkpoint: Checkpoint) -> dict[str, Any] | None:
     check_checkpoint(checkpoint)
     if checkpoint is None:
@@ -394,6 +415,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "checkpoint": _checkpoint,
     "traceparent": _short(200),
     "properties": group_properties.decoded,
+    "outgoing": _outgoing,
 }
 
 

@@ -17,6 +17,7 @@ from mqgroups.connection.retry import OWNER_ACTIVE
 from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import CommitOutcome
+from mqgroups.core.status import Outgoing
 from mqgroups.errors import ConfigurationError, GroupStalled, MQGroupsError, MQIError, Stopped
 from mqgroups.get.backout_queue import BackoutQueue
 from mqgroups.get.cursor import GroupCursor
@@ -33,7 +34,7 @@ from mqgroups.status.units_of_work import UnitsOfWork
 class Partner(Protocol):
     """The other side of a pipe, which puts in the getter's units of work."""
 
-    def stage(self, *, ended: bool, failed_with: int | None) -> None:
+    def stage(self, *, ended: bool, failed_with: int | None) -> Outgoing:
         """Put its messages in the unit of work, before the getter's status record. Arguments: see ``PipeOutput.stage``."""
 
     def committed(self) -> None:
@@ -314,10 +315,11 @@ class Getter:
         self._committed()
 
     def _commit_record(self, *, ended: bool, failed_with: int | None = None) -> None:
+        outgoing = None
         if self._partner is not None:
-            self._partner.stage(ended=ended, failed_with=failed_with)
+            outgoing = self._partner.stage(ended=ended, failed_with=failed_with)
         self.work.settling()
-        self.owner.stage(self.cursor.position, ended=ended)
+        self.owner.stage(self.cursor.position, ended=ended, outgoing=outgoing)
         self.work.commit()
 
     def _committed(self) -> None:

@@ -21,7 +21,7 @@ from mqgroups.core.group_properties import NO_PROPERTIES, name_of
 from mqgroups.core.model import Persistence, Role
 from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import CommitOutcome, Expectations, RestartAction, commit_outcome, restart_action
-from mqgroups.core.status import Checkpoint, Mark, RecordState, StatusRecord
+from mqgroups.core.status import Checkpoint, Mark, Outgoing, RecordState, StatusRecord
 from mqgroups.errors import OwnerActive, OwnershipLost, QueueMissing, Stopped
 from mqgroups.status.hooks import Hooks, InDoubt, Resumed
 from mqgroups.status.keeper import RecordKeeper
@@ -116,6 +116,13 @@ class Owner:
         return Stopped(self.name, self._expected.queue, self.committed.group_id, self.committed.msg_seq_number)
 
     @property
+    def outgoing(self) -> Outgoing:
+        """What a pipe's producer has committed of its group, with the open unit of work if its record is staged in that."""
+        ending = self._known.ending
+        position = ending.committed if ending else self._known.committed
+        return Outgoing() if position.at_start else Outgoing(position.group_id, position.msg_seq_number)
+
+    @property
     def stands(self) -> str:
         """What is committed of the group, as a sentence for an error text."""
         if self.committed.at_start:
@@ -195,6 +202,7 @@ class Owner:
         ended: bool,
         resolved: tuple[str, str] = ("", ""),
         persistence: Persistence = Persistence.PERSISTENT,
+        outgoing: Outgoing | None = None,
     ) -> None:
         """Put the record of a unit of work: ``IN_GROUP`` in the middle of a group, ``COMPLETED`` at its end.
 
@@ -203,8 +211,10 @@ class Owner:
             ended: whether the group ends there.
             resolved: the queue and the queue manager that a producer's messages went to.
             persistence: of a producer's messages.
+            outgoing: what a pipe commits of its outgoing group with this.
         """
-        record = self._record(position, RecordState.COMPLETED if ended else RecordState.IN_GROUP, resolved, persistence)
+        state = RecordState.COMPLETED if ended else RecordState.IN_GROUP
+        record = self._record(position, state, resolved, persistence, outgoing)
         committed = AT_START if ended else position_of(record)
         ending = Ending(record, committed, self.unit.messages, unit=self.unit)
         self._known = Known(self._known.record, self._known.committed, ending)
@@ -217,6 +227,7 @@ class Owner:
         state: RecordState,
         resolved: tuple[str, str] = ("", ""),
         persistence: Persistence = Persistence.PERSISTENT,
+        outgoing: Outgoing | None = None,
     ) -> StatusRecord:
         expected, (checkpoint, suspect, quarantine, properties) = self._expected, self.unit.note
         ended = state is RecordState.COMPLETED
@@ -241,6 +252,7 @@ class Owner:
             checkpoint=checkpoint,
             traceparent=self.telemetry.trace_context().traceparent,
             properties=NO_PROPERTIES if ended else properties,
+            outgoing=None if ended else outgoing,
         )
 
     @property

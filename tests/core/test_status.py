@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mqgroups.core.model import MAX_MSG_SEQ_NUMBER, Persistence, Role
 from mqgroups.core.status import (
+    Outgoing,
     RecordRejected,
     RecordState,
     RejectedBecause,
@@ -70,6 +71,7 @@ records = st.builds(
     checkpoint=st.binary(max_size=60) | json_values,
     traceparent=st.text(max_size=60),
     properties=st.none() | st.dictionaries(st.text(max_size=9), property_values, max_size=3),
+    outgoing=st.none() | st.builds(Outgoing, st.binary(min_size=24, max_size=24), st.integers(0, MAX_MSG_SEQ_NUMBER)),
 )
 
 
@@ -143,6 +145,10 @@ def test_another_schema_version_is_told_from_damage(schema):
         {"checkpoint": {"yaml": 1}},
         {"checkpoint": 1},
         {"traceparent": None},
+        {"outgoing": 1},
+        {"outgoing": ["00" * 24]},
+        {"outgoing": ["00", 1]},
+        {"outgoing": ["00" * 24, -1]},
         {"properties": []},
         {"properties": {"file": ["a"]}},
         {"properties": {"file": {"bytes": "?"}}},
@@ -301,7 +307,7 @@ def test_a_missing_field_is_rejected():
             decode(sealed(values))
 
 
-@pytest.mark.parametrize("field", ["traceparent", "properties"])
+@pytest.mark.parametrize("field", ["traceparent", "properties", "outgoing"])
 def test_a_record_from_before_a_field_existed_is_read(field):
     values = values_of(RECORD)
     del values[field]
