@@ -1,4 +1,4 @@
-"""The news of an owner: what its hooks are told after a commit, and after a commit without an answer.
+"""The news of an owner: what its hooks are told at the start, after a commit, and after a commit without an answer.
 
 News is noted when it becomes known, and told when everything is consistent, because a hook may raise an error. Each commit counts
 once, even if a call is interrupted between the two.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 
+from mqgroups.core.group_properties import name_of
 from mqgroups.core.restart import Expectations
 from mqgroups.core.status import RecordState, StatusRecord
-from mqgroups.status.hooks import Hooks, InDoubt, Progress
+from mqgroups.status.hooks import Hooks, InDoubt, Progress, Resumed
 from mqgroups.status.open_unit import OpenUnit
 
 
@@ -24,6 +25,25 @@ class News:
         self._messages = self._data_bytes = self._unit_of_work = 0
         self._outcomes: list[InDoubt] = []
         self._progress: list[Progress] = []
+
+    def tell_resumed(self, found: StatusRecord, epoch: int) -> None:
+        """Call ``on_resume`` with the record of an interrupted group."""
+        if self._hooks.on_resume is None:
+            return
+        self._hooks.on_resume(
+            Resumed(
+                role=found.role.value,
+                name=found.name,
+                queue=found.queue,
+                group_id=found.group_id,
+                msg_seq_number=found.msg_seq_number,
+                offset=found.offset,
+                checkpoint=found.checkpoint,
+                group_name=name_of(found.properties),
+                epoch=epoch,
+                unit_of_work=found.unit_of_work,
+            )
+        )
 
     def settled(self, outcome: InDoubt) -> None:
         """Note the outcome of a commit that had no answer."""

@@ -17,13 +17,13 @@ from dataclasses import replace
 
 from mqgroups.connection.connection import Connection
 from mqgroups.core.group import AT_START, GroupPosition, on_fresh_handle
-from mqgroups.core.group_properties import NO_PROPERTIES, name_of
+from mqgroups.core.group_properties import NO_PROPERTIES
 from mqgroups.core.model import Persistence, Role
 from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import CommitOutcome, Expectations, RestartAction, commit_outcome, restart_action
 from mqgroups.core.status import Checkpoint, Mark, Outgoing, RecordState, StatusRecord
 from mqgroups.errors import OwnerActive, OwnershipLost, QueueMissing, Stopped
-from mqgroups.status.hooks import Hooks, InDoubt, Resumed
+from mqgroups.status.hooks import Hooks, InDoubt
 from mqgroups.status.keeper import RecordKeeper
 from mqgroups.status.known import Ending, Known, position_of
 from mqgroups.status.news import News
@@ -418,24 +418,9 @@ class Owner:
 
     def tell_resumed(self) -> None:
         """Call the application's ``on_resume`` if an interrupted group was found."""
-        found, on_resume = self.resumed, self.hooks.on_resume
-        if found:
-            self.telemetry.resumed(found, self.epoch, self._started_ns)
-        if found and on_resume:
-            on_resume(
-                Resumed(
-                    role=found.role.value,
-                    name=found.name,
-                    queue=found.queue,
-                    group_id=found.group_id,
-                    msg_seq_number=found.msg_seq_number,
-                    offset=found.offset,
-                    checkpoint=found.checkpoint,
-                    group_name=name_of(found.properties),
-                    epoch=self.epoch,
-                    unit_of_work=found.unit_of_work,
-                )
-            )
+        if self.resumed:
+            self.telemetry.resumed(self.resumed, self.epoch, self._started_ns)
+            self.news.tell_resumed(self.resumed, self.epoch)
 
     def log_fields(self, reason: int = 0) -> dict[str, str | int]:
         """Return the structured fields of a log record."""
