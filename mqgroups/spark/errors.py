@@ -139,7 +139,7 @@ class ManifestMissing(StatusError):
 
 
 class MicroBatchNotRead(StatusError):
-    """Spark has finished a micro-batch that no task has read: its groups would be lost, so they are not removed.
+    """Spark has finished a micro-batch whose first group no task has read: its groups would be lost, so they are not removed.
 
     Attributes:
         manifest: the identifier of the micro-batch's manifest.
@@ -147,11 +147,12 @@ class MicroBatchNotRead(StatusError):
 
     def __init__(self, status_queue: str, manifest: str, groups: int) -> None:
         super().__init__(
-            f"Spark has finished the micro-batch of manifest {manifest}, but no task has read its {groups} groups: status queue "
-            f"{status_queue} has no sign of it. They stay on the data queue. A sink passes over a micro-batch whose number it "
-            "has written before, and a new checkpoint begins at 0 again. Start the query with a new checkpoint and also a new "
-            "output folder (or another txnAppId, or another key for what foreachBatch has written). A foreachBatch function that "
-            "does not want a micro-batch has to read it all the same, for example with count(): change it before that",
+            f"Spark has finished the micro-batch of manifest {manifest}, but its {groups} groups were not read, or not from the "
+            f"first one on: status queue {status_queue} has no sign of it. They stay on the data queue. A sink passes over "
+            "a micro-batch whose number it has written before, and a new checkpoint begins at 0 again. Start the query with a "
+            "new checkpoint and also a new output folder (or another txnAppId, or another key for what foreachBatch has "
+            "written). A foreachBatch function that does not want a micro-batch has to read it all the same, for example with "
+            "count(): change it before that",
             status_queue=status_queue,
             found="no sign",
             expected="the sign of a task",

@@ -327,12 +327,12 @@ def test_a_new_checkpoint_with_an_old_folder_removes_no_group_that_nobody_has_re
     owner.empty()
     owner.put_raw_group([b"b1", b"b2"])
     if eager == "auto":
-        assert "no task has read its 1 groups" in error_of(lambda: run("two", "folder"))
+        assert "its 1 groups were not read" in error_of(lambda: run("two", "folder"))
     else:
         # The last micro-batch is removed by the next run.
         run("two", "folder")
         owner.put_raw_group([b"c1"])
-        assert "no task has read its 1 groups" in error_of(lambda: run("two", "folder"))
+        assert "its 1 groups were not read" in error_of(lambda: run("two", "folder"))
     left = owner.data()
     assert left[:2] == [b"b1", b"b2"]
     # What the error says leads out.
