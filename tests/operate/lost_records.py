@@ -15,7 +15,7 @@ MIG, LAST = mq.MQMF_MSG_IN_GROUP, mq.MQMF_MSG_IN_GROUP | mq.MQMF_LAST_MSG_IN_GRO
 SEG = mq.MQMF_SEGMENT
 A, B = b"A" * 24, b"B" * 24
 # What no browsing can tell: the record's owner, and what the application gave.
-NOT_ON_THE_QUEUE = {"sha256", "owner_id", "epoch", "unit_of_work", "checkpoint", "properties"}
+NOT_ON_THE_QUEUE = {"sha256", "owner_id", "epoch", "unit_of_work", "checkpoint", "properties", "outgoing"}
 statuses = pytest.mark.parametrize("status", ["classic", "segmented"])
 
 
