@@ -8,7 +8,7 @@ from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from mqgroups.operate import command_server
-from tests.fix_mqi import OK
+from tests.fix_mqi import OK, wait_until
 
 pytestmark = pytest.mark.embedded
 
@@ -54,6 +54,8 @@ def test_what_is_not_answered_is_an_error_of_its_own(owner, asker, monkeypatch):
     monkeypatch.setattr(command_server, "_QUESTION_MS", 10)
     with pytest.raises(errors.CommandRefused, match="did not answer command 18 within 10 ms"):
         command_server.queue_names(asker, "MQGROUPS.*")
+    # Nor does a command server that is started later run it.
+    wait_until(lambda: owner.on_queue() == [])
 
 
 def test_nothing_is_left_open_by_a_question(owner, asker):
