@@ -149,6 +149,8 @@ def salvage_owner(
         status_model=checked_queue_name("status_model", status_model),
         wait_s=checked_seconds("wait_s", wait_s),
     )
+    if asked.unreadable_to == asked.queue:
+        raise ConfigurationError(f"unreadable_to: {queue} is the queue of the groups. Name a different queue")
     connection = connection_of(q_mgr)
     repair = Repair(connection.telemetry, queue, connection.q_mgr_name)
     rebuild = _Rebuild(connection, asked, repair, check=check)

@@ -468,12 +468,15 @@ def test_a_damaged_record_is_moved_away_in_the_unit_of_work_of_the_new_one(owner
     assert_whole(owner, THIS)
 
 
-def test_a_damaged_record_is_not_moved_to_where_it_is(owner):
+def test_a_damaged_record_is_not_moved_to_where_it_is_nor_to_the_groups(owner):
     owner.interrupt_put(THIS[:6])
     damage(owner, "put")
     before = owner.records("put")
     with pytest.raises(errors.ConfigurationError, match="itself"):
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, unreadable_to=owner.status_queue("put"))
+    # A consumer would get it there.
+    with pytest.raises(errors.ConfigurationError, match="is the queue of the groups"):
+        operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, unreadable_to=owner.queue)
     assert owner.records("put") == before
 
 
