@@ -174,11 +174,16 @@ def _encryption(connection: dict[str, Any]) -> Iterator[Finding]:
     yield ok("user", who)
 
 
-def _looked(q_mgr: QueueManager, queue: str) -> tuple[Mapping[GroupState, int], list[tuple[SeenOwner, Finding]]]:
-    """Browse the queue, then the owners: return how many groups are in which state, and which owners disagree with it."""
+def _looked(q_mgr: QueueManager, queue: str) -> tuple[Mapping[GroupState, int], list[tuple[SeenOwner, Finding]], bool]:
+    """Browse the queue, then the owners.
+
+    Returns:
+        How many groups are in which state, which owners disagree with the queue, and whether all owners were seen.
+    """
     groups: dict[bytes, GroupInspection] = {}
     with browsed([q_mgr], queue) as found:
-        seen = find_owners(q_mgr).owners
+        looked = find_owners(q_mgr)
+        seen = looked.owners
         owners = owners_of_groups(seen)
 
         def wanted(row: ListedGroup) -> bool:
@@ -187,17 +192,17 @@ def _looked(q_mgr: QueueManager, queue: str) -> tuple[Mapping[GroupState, int], 
             return False
 
         found.judge(owners, put_time(datetime.now(UTC) - _STALLED_AFTER), wanted)
-        return found.counts, list(disagreements(queue, seen, groups))
+        return found.counts, list(disagreements(queue, seen, groups)), not looked.unseen
 
 
 def _groups(q_mgr: QueueManager, queue: str) -> Iterator[Finding]:
     """Yield what is wrong with the groups on the queue."""
     try:
-        counts, disagreeing = _looked(q_mgr, queue)
+        counts, disagreeing, all_seen = _looked(q_mgr, queue)
         if disagreeing:
             # A program that ended during the browse disagrees with it. One whose record is the same after another browse did not.
             before = [(each.status_queue, each.record) for each, _ in disagreeing]
-            counts, again = _looked(q_mgr, queue)
+            counts, again, all_seen = _looked(q_mgr, queue)
             disagreeing = [(each, said) for each, said in again if (each.status_queue, each.record) in before]
     except ConnectionBroken:
         raise
@@ -210,8 +215,12 @@ def _groups(q_mgr: QueueManager, queue: str) -> Iterator[Finding]:
             shown = f"mqgroups groups --queue {queue} --only {only} --wide"
             mended = "rebuild --role get --name NAME" if state is GroupState.NO_BEGINNING else "move --group GROUPID"
             remedy = f"{shown}\nmqgroups salvage {mended} --queue {queue}"
-            said = f"{number(counts[state], 'group')} {what}"
-            yield Finding(f"groups on {queue}", Severity.ERROR, said, why, remedy)
+            severity = Severity.ERROR
+            if state is GroupState.NO_BEGINNING and not all_seen:
+                # A consumer at work takes the beginning of its group away, and its record says so.
+                why = "a consumer may have begun them: its record may be among those that were not seen"
+                remedy, severity = f"{shown} --status-queue MQGROUPS.GET.NAME", Severity.WARNING
+            yield Finding(f"groups on {queue}", severity, f"{number(counts[state], 'group')} {what}", why, remedy)
     if stalled := counts[GroupState.STALLED]:
         why = "they are incomplete, and nobody works on them: start their programs, which resume them"
         remedy = f"mqgroups groups --queue {queue} --only stalled --wide"

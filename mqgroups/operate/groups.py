@@ -254,9 +254,7 @@ def _browse(
         if before is not None:
             after, unasked = hidden_messages(connection, local)
         if after is None:
-            instance.unseen.append(
-                f"how many messages units of work hide: the command server was not asked ({unasked})"
-            )
+            instance.unseen.append(f"how many messages units of work hide: the command server did not tell ({unasked})")
         else:
             instance.hidden = max(after, before or 0)
     finally:

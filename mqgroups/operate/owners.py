@@ -139,7 +139,7 @@ def _seen(
         listed |= {name for name in queue_names(connection, f"{_PREFIX}*") if name.startswith((*_ROLES, _SHARED))}
     except CommandRefused as error:
         unseen.append(
-            f"status queues are not listed, only those that are named: the command server was not asked ({error})"
+            f"status queues are not listed, only those that are named: the command server did not tell ({error})"
         )
     held: dict[str, tuple[Holder, ...]] | None = None
     try:
@@ -148,7 +148,7 @@ def _seen(
             held |= {} if each.startswith(_PREFIX) else holders(connection, each)
     except CommandRefused as error:
         if not unseen:
-            unseen.append(f"who has status queues open is not shown: the command server was not asked ({error})")
+            unseen.append(f"who has status queues open is not shown: the command server did not tell ({error})")
     owners: list[SeenOwner] = []
     for name in sorted({*listed, *by_name, *status_queues}):
         must_exist = name in status_queues

@@ -209,10 +209,15 @@ def test_behind_an_alias_the_queue_that_it_names_is_checked(doctor):
 
 def test_a_user_who_may_not_ask_the_command_server_is_told_what_is_missing(owner, doctor, monkeypatch):
     monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
+    put(owner, A, 2)
     _, found = doctor()
     (unseen,) = (each for each in found if each["subject"] == "command server")
     assert unseen["severity"] == "not seen"
     assert "SYSTEM.ADMIN.COMMAND.QUEUE" in unseen["remedy"] + "".join(unseen["mqsc"])
+    # Its consumer may be at work: nobody has seen its record.
+    group = next(each for each in found if each["subject"] == f"groups on {owner.queue}")
+    assert (group["severity"], group["found"]) == ("warning", "1 group without a beginning")
+    assert ("--status-queue MQGROUPS.GET.NAME" in group["remedy"], "salvage" in group["remedy"]) == (True, False)
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def test_what_units_of_work_hide_is_told(owner, groups, monkeypatch):
     owner.eye.back_out()
     assert "hidden by units of work: 1 message" in told.stdout
     assert "hidden by units of work: not known" in unasked.stdout
-    assert "how many messages units of work hide: the command server was not asked" in unasked.stderr
+    assert "how many messages units of work hide: the command server did not tell" in unasked.stderr
     assert "NO.SUCH.QUEUE: 2085" in unasked.stderr
     assert unasked.exit_code == DONE
 

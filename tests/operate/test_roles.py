@@ -186,7 +186,7 @@ def operator(q_mgr, administrator):
     assert looked.states == {GroupState.STALLED}
     assert looked.owners == {(NAME, OwnerCondition.INTERRUPTED)}
     # It may not ask the command server, and is told so.
-    assert [sentence for sentence in looked.unseen if "the command server was not asked" not in sentence] == []
+    assert [sentence for sentence in looked.unseen if "the command server did not tell" not in sentence] == []
 
 
 class Looked(NamedTuple):
