@@ -215,7 +215,7 @@ def rebuild(
     is_flag=True,
     help="Give the messages a new origin and put time; does not need the authority +passall.",
 )
-@_accept("in-use")
+@_accept("in-use", "dead-letters")
 @_APPLY
 @connection_options()
 @wait_for_owner_option
@@ -238,8 +238,9 @@ def move(
     end its wait for the group.
 
     \b
-    --accept overrides a check. Use it only if you know that
-      in-use    no other program uses this group; the queue may be open
+    Each --accept overrides a check. Use it only if you know that
+      in-use        no other program uses this group; the queue may be open
+      dead-letters  no consumer will get them with their dead-letter headers
     """
     report = _report(output, connection, queue=queue)
     with connected(report, wait_s, **connection) as q_mgr:

@@ -46,7 +46,7 @@ class Browsed:
     """A physical message, as its MQMD describes it.
 
     ``put_time`` is PutDate and PutTime: up to 16 digits, UTC. ``abandons``: it is the empty last message that a producer puts
-    when it abandons a group.
+    when it abandons a group. ``dead_letter``: a dead-letter header is in front of its data; ``length`` is without it.
     """
 
     group_id: bytes
@@ -59,6 +59,7 @@ class Browsed:
     put_appl_name: str
     put_time: str
     abandons: bool = False
+    dead_letter: bool = False
 
     @property
     def in_group(self) -> bool:
@@ -82,6 +83,7 @@ class GroupInspection:
         put_by: the applications that put the messages, in order of first appearance.
         first_put, last_put: the earliest and latest PutDate and PutTime: 16 digits, UTC; empty if no message has them.
         abandoned: whether its producer has abandoned it.
+        dead_letters: how many messages have a dead-letter header (MQDLH) in front of their data.
         whole: whether the queue manager delivers it as a complete group, in logical order, and no message occurs twice; ``False``
             if it was not asked.
     """
@@ -98,6 +100,7 @@ class GroupInspection:
     first_put: str = ""
     last_put: str = ""
     abandoned: bool = False
+    dead_letters: int = 0
     whole: bool = False
 
     @property
@@ -229,15 +232,15 @@ def _place(number: int) -> Place:
 
 
 # The values of a tally, in the order of ``GroupTally.packed``.
-Packed: TypeAlias = tuple[bytes, bytes, int, int, int, int, int, int, str, str, str, int]
+Packed: TypeAlias = tuple[bytes, bytes, int, int, int, int, int, int, str, str, str, int, int]
 
 
 class GroupTally:
     """Counts the messages of one group while a queue is browsed, in whatever order they come."""
 
     __slots__ = (
-        "_abandoned", "_backout_count", "_data_bytes", "_first_put", "_last", "_last_put", "_messages", "_overlapping",
-        "_persistences", "_put_by", "_runs", "group_id",
+        "_abandoned", "_backout_count", "_data_bytes", "_dead_letters", "_first_put", "_last", "_last_put", "_messages",
+        "_overlapping", "_persistences", "_put_by", "_runs", "group_id",
     )  # fmt: skip
 
     def __init__(self, group_id: bytes) -> None:
@@ -249,6 +252,7 @@ class GroupTally:
         self._put_by: tuple[str, ...] = ()
         self._first_put = self._last_put = ""
         self._abandoned = False
+        self._dead_letters = 0
 
     def add(self, message: Browsed) -> None:
         """Add one message of the group."""
@@ -269,6 +273,7 @@ class GroupTally:
         self._first_put = min(self._first_put or when, when or self._first_put)
         self._last_put = max(self._last_put, when)
         self._abandoned = self._abandoned or message.abandons
+        self._dead_letters += message.dead_letter
 
     @property
     def is_complete(self) -> bool:
@@ -290,6 +295,7 @@ class GroupTally:
             self._first_put,
             self._last_put,
             self._abandoned,
+            self._dead_letters,
             whole,
         )
 
@@ -298,7 +304,7 @@ class GroupTally:
         return (
             self.group_id, self._runs.packed(), self._messages, self._data_bytes, self._last, self._overlapping,
             self._persistences, self._backout_count, "\n".join(self._put_by), self._first_put, self._last_put,
-            int(self._abandoned),
+            int(self._abandoned), self._dead_letters,
         )  # fmt: skip
 
     @classmethod
@@ -311,4 +317,5 @@ class GroupTally:
         tally._put_by = tuple(values[8].split("\n")) if tally._messages else ()
         tally._first_put, tally._last_put = values[9:11]
         tally._abandoned = bool(values[11])
+        tally._dead_letters = values[12]
         return tally

@@ -18,7 +18,7 @@ Bind: TypeAlias = Literal["group", "open", "as queue", "not fixed"]
 Poison: TypeAlias = Literal["halt", "skip", "quarantine", "ignore"]
 Trace: TypeAlias = Literal["unit of work", "message", "off"]
 # Which checks of a salvage an operator may override (``core.salvage.DOUBTS``).
-Accept: TypeAlias = Literal["in-use", "other-owners", "begun", "nothing-interrupted"]
+Accept: TypeAlias = Literal["in-use", "other-owners", "begun", "nothing-interrupted", "dead-letters"]
 
 
 def problem(setting: str, given: object, mode: Any) -> str | None:

@@ -50,6 +50,7 @@ class Obstacle(Enum):
     BEGUN = "begun"
     IN_USE = "in-use"
     OTHER_OWNERS = "other-owners"
+    DEAD_LETTERS = "dead-letters"
 
 
 # Obstacles that an operator may override.
@@ -139,9 +140,12 @@ def movable(seen: QueueInspection, group_id: bytes, accepted: Collection[Obstacl
     """Return the group, if it can be moved and nobody else uses the queue.
 
     Raises:
-        CannotSalvage: the group is not there, or somebody may use the queue.
+        CannotSalvage: the group is not there, its messages have dead-letter headers, or somebody may use the queue.
     """
     group = the_group(seen, group_id)
+    if group.dead_letters:
+        count = f"{group.dead_letters} message{'s' if group.dead_letters > 1 else ''}"
+        doubt(Obstacle.DEAD_LETTERS, accepted, f"{count} with a dead-letter header (MQDLH)", "messages without it")
     _check_unused(accepted, seen.hidden, open_input=seen.open_input, open_output=seen.open_output)
     return group
 

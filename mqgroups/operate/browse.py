@@ -30,6 +30,7 @@ _OPTIONS = (
     mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_NO_PROPERTIES
 )  # fmt: skip
 _ANY_MESSAGE = st.md()
+_DEAD_LETTER_HEADER_BYTES = 172
 _FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | _OPTIONS)
 _NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | _OPTIONS)
 _WHOLE_GROUP = st.gmo(
@@ -138,7 +139,7 @@ def _with_verdict(group: GroupInspection, logical: Queue) -> GroupInspection:
 
 
 def hidden_messages(connection: Connection, queue: str) -> tuple[int | None, str]:
-    """Return how many messages of a local queue are in units of work; or ``None``, and why the command server was not asked."""
+    """Return how many messages of a local queue are in units of work; or ``None``, and why the command server did not tell."""
     try:
         return uncommitted(connection, queue), ""
     except CommandRefused as error:
@@ -148,6 +149,10 @@ def hidden_messages(connection: Connection, queue: str) -> tuple[int | None, str
 def browsed_message(md: bytes, length: int) -> Browsed:
     """Return a message as its MQMD describes it; ``length`` is that of its data."""
     feedback = st.long_at(md, st.MD_FEEDBACK)
+    dead_letter = md[st.MD_FORMAT] == mq.MQFMT_DEAD_LETTER_HEADER
+    if dead_letter:
+        # Offsets do not count it.
+        length = max(0, length - _DEAD_LETTER_HEADER_BYTES)
     return Browsed(
         group_id=md[st.MD_GROUP_ID],
         msg_seq_number=st.long_at(md, st.MD_MSG_SEQ_NUMBER),
@@ -160,4 +165,5 @@ def browsed_message(md: bytes, length: int) -> Browsed:
         put_time=st.name_at(md, st.MD_PUT_DATE) + st.name_at(md, st.MD_PUT_TIME),
         # As ``Message.abandoned_with``.
         abandons=length == 0 and feedback >= mq.MQFB_APPL_FIRST and st.long_at(md, st.MD_MSG_TYPE) == mq.MQMT_REPORT,
+        dead_letter=dead_letter,
     )

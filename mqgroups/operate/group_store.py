@@ -47,14 +47,14 @@ _TABLES = """
 CREATE TABLE tally (
     seen INTEGER NOT NULL, at INTEGER NOT NULL, group_id BLOB NOT NULL, runs BLOB, messages INTEGER, data_bytes INTEGER,
     last INTEGER, overlapping INTEGER, persistences INTEGER, backout_count INTEGER, put_by TEXT, first_put TEXT, last_put TEXT,
-    abandoned INTEGER, PRIMARY KEY (group_id, at)
+    abandoned INTEGER, dead_letters INTEGER, PRIMARY KEY (group_id, at)
 ) WITHOUT ROWID;
 CREATE TABLE judged (group_id BLOB NOT NULL, at INTEGER NOT NULL, rank INTEGER, since TEXT, PRIMARY KEY (group_id, at))
 WITHOUT ROWID;
 """
 _COLUMNS = (
     "group_id, runs, messages, data_bytes, last, overlapping, persistences, backout_count, "
-    "put_by, first_put, last_put, abandoned"
+    "put_by, first_put, last_put, abandoned, dead_letters"
 )
 # How many groups are in memory; one takes less than a kilobyte.
 _MOST_IN_MEMORY = 20_000

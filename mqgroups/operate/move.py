@@ -25,7 +25,7 @@ from mqgroups.core.model import Role
 from mqgroups.core.modes import Accept
 from mqgroups.core.owner_state import OwnerCondition
 from mqgroups.core.salvage import CannotSalvage, Obstacle, movable
-from mqgroups.errors import CommandRefused, ConfigurationError, NotAuthorised, OwnerActive, SalvageRefused
+from mqgroups.errors import CommandRefused, ConfigurationError, MQIError, NotAuthorised, OwnerActive, SalvageRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.operate.browse import inspected
@@ -83,14 +83,15 @@ def move_group(
         group_id: the group, 24 bytes.
         to: the queue to move it to; by default the queue's BOQNAME.
         commit_every: how many physical messages to move in a unit of work.
-        accept: ``"in-use"``, as for ``salvage_owner``.
+        accept: ``"in-use"``, as for ``salvage_owner``; ``"dead-letters"`` moves messages with their dead-letter headers (MQDLH),
+            which a consumer would get as data.
         keep_context: whether the messages keep their origin and put time (MQPMO_PASS_ALL_CONTEXT). That needs the authority
             +passall for ``to``.
         check: return what would be done, and change nothing.
 
     Raises:
-        SalvageRefused: no message of the group is on the queue, another program works with the queue, or a producer's record
-            names the group; nothing was changed.
+        SalvageRefused: no message of the group is on the queue, its messages have dead-letter headers, another program works
+            with the queue, or a producer's record names the group; nothing was changed.
         OwnerActive: a unit of work hides a record, which may name the group; nothing was changed. Try again.
         CommandRefused: the connection was lost, and the command server did not answer whether its unit of work is backed out.
             Call this again.
@@ -144,12 +145,18 @@ def move_group(
         finally:
             source.close()
 
-    with Repair(connection.telemetry, queue, connection.q_mgr_name) as repair:
-        if alone:
-            connection.reopening(attempt, REDO_LATER)
-        else:
-            attempt()
-        repair.moved(target_name, group)
+    try:
+        with Repair(connection.telemetry, queue, connection.q_mgr_name) as repair:
+            if alone:
+                connection.reopening(attempt, REDO_LATER)
+            else:
+                attempt()
+            repair.moved(target_name, group)
+    except MQIError as error:
+        error.context = (
+            error.context or f"What was moved to {target_name} before stays there; the same move moves the rest"
+        )
+        raise
     return GroupMove(group, queue, target_name, consumers, owners.unseen, done=True)
 
 

@@ -16,8 +16,9 @@ from mqgroups.mqi import constants as mq
 
 _REMEDIES = {
     Obstacle.RECORD_THERE: "The record is not lost, and the next start uses it. `mqgroups recover` shows it",
-    Obstacle.NOTHING_INTERRUPTED: "All messages of the group may be consumed, or none may be put yet. If you know that the group "
-    "is complete, override this check: then only unreadable messages are moved away, and the next start begins a new group",
+    Obstacle.NOTHING_INTERRUPTED: "All messages of the group may be consumed, or none may be put yet; or they are at another "
+    "instance of a cluster queue (`mqgroups groups --at`). If you know that the group is complete, override this check: then "
+    "only unreadable messages are moved away, and the next start begins a new group",
     Obstacle.GROUP_MISSING: "`mqgroups groups` shows the groups on the queue",
     Obstacle.SEVERAL_GROUPS: "`mqgroups groups` shows who put each group and when. Give the GroupId of the right one",
     Obstacle.GROUP_COMPLETE: "The whole group was put, so its producer has nothing to resume",
@@ -25,7 +26,8 @@ _REMEDIES = {
     Obstacle.DISARRAY: "Another program has put messages with the same GroupId. Move the group to another queue",
     Obstacle.GAP: "The missing messages have expired, were removed by another program, or have not arrived yet. Wait for "
     "them, or move the group to another queue",
-    Obstacle.OTHER_Q_MGR: "The record belongs on the queue manager where the group was put. Salvage it there",
+    Obstacle.OTHER_Q_MGR: "The record belongs on the queue manager where the group was put. Move the group to that queue manager "
+    "(`mqgroups salvage move`), and salvage it there",
     Obstacle.BEING_CONSUMED: "A consumer may have the group's last messages in a unit of work. Stop it and try again",
     Obstacle.BEGUN: "The first messages are gone. If another program removed them, the last ones may be gone too, and would be "
     "put twice. If you know that a consumer got them in order, override this check",
@@ -35,6 +37,8 @@ _REMEDIES = {
     Obstacle.OTHER_OWNERS: "If another producer or consumer has this group, it would be put or got twice. Try again as a user "
     "who may put to SYSTEM.ADMIN.COMMAND.QUEUE, and display and browse all status queues; or name them (--other-status-queue). "
     "If you know that no other owner has this group, override this check",
+    Obstacle.DEAD_LETTERS: "A move keeps the header, and a consumer would get it as data. The dead-letter handler (runmqdlq, "
+    "ACTION(RETRY)) removes it and puts the messages back. To move them with it, override this check",
 }
 
 

@@ -93,6 +93,35 @@ def test_a_group_somebody_may_be_getting_is_not_moved_unless_that_is_accepted(ow
     assert len(owner.on_queue(away)) == 1
 
 
+def test_dead_letters_keep_their_headers_and_so_are_not_moved_unless_that_is_accepted(owner, make_queue):
+    header = b"DLH " + b" " * 168
+    for number, offset, flags in ((1, 0, LAST | SEG), (1, 3, LAST | SEG | mq.MQMF_LAST_SEGMENT)):
+        owner.put_raw(
+            header + b"abc",
+            GroupId=A,
+            MsgSeqNumber=number,
+            Offset=offset,
+            MsgFlags=flags,
+            Format=mq.MQFMT_DEAD_LETTER_HEADER,
+        )
+    (group,) = operate.inspect_queue(owner.qmgr, owner.queue).groups
+    assert (group.dead_letters, group.is_doubled, group.has_end, group.data_bytes) == (2, False, True, 6)
+    was, away = owner.on_queue(), make_queue()
+    with pytest.raises(errors.SalvageRefused, match=r"2 messages with a dead-letter header .*runmqdlq") as caught:
+        operate.move_group(owner.qmgr, owner.queue, A, to=away)
+    assert (caught.value.because, placed(owner.on_queue())) == ("dead-letters", placed(was))
+    assert operate.move_group(owner.qmgr, owner.queue, A, to=away, accept=["dead-letters"]).done
+    assert placed(owner.on_queue(away)) == placed(was)
+
+
+def test_a_move_that_fails_in_the_middle_says_that_the_same_move_goes_on(owner, make_queue):
+    owner.put_raw_group(THIS)
+    was, away = owner.on_queue(), make_queue("TEST.SMALL.MODEL")  # MAXDEPTH(3)
+    with pytest.raises(errors.QueueFull, match=f"moved to {away} before stays there; the same move moves the rest"):
+        operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=away, commit_every=2)
+    assert placed(owner.on_queue(away)) + placed(owner.on_queue()) == placed(was)
+
+
 def test_a_group_whose_producer_is_interrupted_is_not_torn_in_two(owner, make_queue):
     owner.interrupt_put([b"1", b"2", b"3", b"4", b"5"])
     was, away = owner.on_queue(), make_queue()
