@@ -149,8 +149,6 @@ def salvage_owner(
         status_model=checked_queue_name("status_model", status_model),
         wait_s=checked_seconds("wait_s", wait_s),
     )
-    if asked.unreadable_to == asked.queue:
-        raise ConfigurationError(f"unreadable_to: {queue} is the queue of the groups. Name a different queue")
     connection = connection_of(q_mgr)
     repair = Repair(connection.telemetry, queue, connection.q_mgr_name)
     rebuild = _Rebuild(connection, asked, repair, check=check)
@@ -189,6 +187,8 @@ class _Rebuild:
         self._check = check
         self._owner_id = uuid.uuid4().hex
         self._planned: Salvage | None = None
+        # The local queue that has the groups, also behind an alias.
+        self._data_queue = ""
 
     def attempt(self) -> Salvage:
         """Open the status queue, and write the record, or plan it."""
@@ -219,12 +219,13 @@ class _Rebuild:
         self._planned = self._plan(unreadable, orphaned=orphaned)
         if self._check:
             return self._planned
-        _carry_out(connection, status, self._planned)
+        self._carry_out(status, self._planned)
         return replace(self._planned, done=True)
 
     def _plan(self, unreadable: int, *, orphaned: bool) -> Salvage:
         connection, asked = self._connection, self._asked
         seen = inspected(connection, asked.queue)
+        self._data_queue = seen.resolved_q_name
         try:
             where = interrupted_at(
                 asked.role,
@@ -256,6 +257,24 @@ class _Rebuild:
             asked.unreadable_to,
             orphaned,
         )
+
+    def _carry_out(self, status: StatusQueue, salvage: Salvage) -> None:
+        connection = self._connection
+        away = ForwardQueue(connection, salvage.unreadable_to) if salvage.unreadable else None
+        try:
+            if away is not None and away.queue.resolved_q_name in (status.name, self._data_queue):
+                raise ConfigurationError(
+                    f"unreadable_to: {away.queue.name} is the queue {away.queue.resolved_q_name} itself, which has the records "
+                    "or the groups. Name a different queue"
+                )
+            with connection.unit_of_work(status):
+                if away is not None or salvage.orphaned:
+                    status.move_all(away)
+                if salvage.record is not None:
+                    status.stage(salvage.record)
+        finally:
+            if away is not None:
+                away.close()
 
     def _record(self, seen: QueueInspection, group: GroupInspection, position: GroupPosition) -> StatusRecord:
         connection, asked = self._connection, self._asked
@@ -344,21 +363,3 @@ def _is_done(planned: Salvage, found: StatusRecord | None, unreadable: int) -> b
     """Return whether an earlier attempt was committed, although its MQCMIT had no answer."""
     written = planned.record.mark if planned.record else None
     return unreadable == 0 and (found.mark if found else None) == written
-
-
-def _carry_out(connection: Connection, status: StatusQueue, salvage: Salvage) -> None:
-    away = ForwardQueue(connection, salvage.unreadable_to) if salvage.unreadable else None
-
-    try:
-        if away is not None and away.queue.resolved_q_name == status.name:
-            raise ConfigurationError(
-                f"unreadable_to: {away.queue.name} is status queue {status.name} itself. Name a different queue"
-            )
-        with connection.unit_of_work(status):
-            if away is not None or salvage.orphaned:
-                status.move_all(away)
-            if salvage.record is not None:
-                status.stage(salvage.record)
-    finally:
-        if away is not None:
-            away.close()
