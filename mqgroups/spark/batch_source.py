@@ -97,7 +97,7 @@ class GroupBatchReader(DataSourceReader):
         group_ids = self._wanted.group_ids
         if self._options.include_incomplete:
             for planned in queue.everything():
-                if group_ids is None or planned.key.identifier in group_ids:
+                if group_ids is None or (not planned.key.stamp and planned.key.identifier in group_ids):
                     yield planned
             return
         heads = queue.heads() if group_ids is None else filter(None, map(queue.head, sorted(group_ids)))

@@ -99,6 +99,9 @@ class Span:
     first: int = 1
     last: int = MAX_MSG_SEQ_NUMBER
 
+    def __contains__(self, seq: int) -> bool:
+        return self.first <= seq <= self.last
+
 
 WHOLE = Span()
 
@@ -255,7 +258,7 @@ class BrowsedQueue:
             message = self._by_msg_id(planned.key)
             if message is None:
                 raise GroupGone(self.name, planned.key.shown, 0, 1)
-            if span.first == 1:
+            if 1 in span:
                 yield message
             return
         first, last = span.first, span.last
@@ -293,9 +296,9 @@ class BrowsedQueue:
     def messages_there(self, key: Key, span: Span = WHOLE) -> Iterator[Got]:
         """Yield the messages of a group that are on the queue, in sequence; messages with missing segments are left out."""
         if key.stamp:
-            there = iter([self._by_msg_id(key)] if span.first == 1 else [])
+            there = iter([self._by_msg_id(key)] if 1 in span else [])
         else:
-            numbers = sorted(seq for seq in self._seq_numbers(key) if span.first <= seq <= span.last)
+            numbers = sorted(seq for seq in self._seq_numbers(key) if seq in span)
             there = (self._by_seq_number(key, seq) for seq in numbers)
         yield from filter(None, there)
 

@@ -5,7 +5,7 @@ These are ``group_id`` equal to a value or in a list, and comparisons of ``msg_s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pyspark.sql.datasource import (
@@ -18,6 +18,7 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 
+from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.spark.browse import WHOLE, Span
 
 
@@ -36,9 +37,9 @@ def narrowed(wanted: Wanted, filters: Iterable[Filter]) -> tuple[Wanted, list[Fi
     """Return ``wanted`` narrowed by these filters, and the filters that are left to Spark."""
     left = []
     for one in filters:
-        group_ids = frozenset(_group_ids(one))
+        group_ids = _group_ids(one)
         span = _span(one)
-        if group_ids:
+        if group_ids is not None:
             both = group_ids if wanted.group_ids is None else wanted.group_ids & group_ids
             wanted = replace(wanted, group_ids=both)
         elif span is not None:
@@ -49,11 +50,13 @@ def narrowed(wanted: Wanted, filters: Iterable[Filter]) -> tuple[Wanted, list[Fi
     return wanted, left
 
 
-def _group_ids(one: Filter) -> Iterator[bytes]:
-    if isinstance(one, EqualTo) and one.attribute == ("group_id",):
-        yield bytes(one.value)
-    elif isinstance(one, In) and one.attribute == ("group_id",):
-        yield from map(bytes, one.value)
+def _group_ids(one: Filter) -> frozenset[bytes] | None:
+    """Return the GroupIds that a filter selects. Others never are in the column; a queue manager might find messages for them."""
+    if not isinstance(one, EqualTo | In) or one.attribute != ("group_id",):
+        return None
+    values = one.value if isinstance(one, In) else (one.value,)
+    given = (bytes(value) for value in values if value is not None)
+    return frozenset(each for each in given if len(each) == len(GROUP_ID_NONE) and each != GROUP_ID_NONE)
 
 
 def _span(one: Filter) -> Span | None:

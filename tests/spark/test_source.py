@@ -188,6 +188,30 @@ def test_filters_decide_what_is_browsed(spark, owner, batch, count_calls):
     assert [bytes(row.value) for row in firsts] == [b"%d-001" % group for group in range(5)]
 
 
+@pytest.mark.parametrize("incomplete", ["false", "true"])
+def test_a_filter_that_the_source_evaluates_selects_the_rows_that_spark_would(spark, owner, batch, incomplete):
+    owner.put_raw_group([b"a1", b"a2"])
+    owner.put_raw(b"single")
+    msg_id = owner.on_queue()[2].md.MsgId.hex()
+    conditions = [
+        *(f"group_id = X'{group_id}'" for group_id in ("", "00", "00" * 24, msg_id)),
+        "group_id IN (X'00', NULL)",
+        "group_id = X'00' AND msg_seq_number > 1",
+        *(f"msg_seq_number {compared}" for compared in ("= 0", "= -1", "< 1", "<= 1", "= 1", ">= 2", "> 999999999")),
+    ]
+
+    def rows(push, condition):
+        spark.conf.set("spark.sql.python.filterPushdown.enabled", push)
+        frame = batch(pushFilters=push, includeIncomplete=incomplete).filter(condition)
+        return sorted(bytes(row.value) for row in frame.collect())
+
+    try:
+        spark_selects = {condition: rows("false", condition) for condition in conditions}
+        assert {condition: rows("true", condition) for condition in conditions} == spark_selects
+    finally:
+        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+
 def test_a_planned_group_that_is_gone_fails_or_is_left_out(owner, batch):
     owner.put_raw_group([b"a1", b"a2"])
     owner.put_raw_group([b"b1", b"b2"])
