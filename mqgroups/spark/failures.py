@@ -29,7 +29,8 @@ _AFTER_PYTHON = re.compile(r"\n\tat |\s+SQLSTATE: |\nJVM stacktrace:|\n=== Strea
 _CONDITION = re.compile(r"\[[A-Z][A-Z_.]+\] .+")
 # What Spark says if it has no traceback of a worker to show, and what that means.
 _KNOWN = {
-    r"terminated with exception:\s+SQLSTATE|EOFException|Python worker exited unexpectedly|SocketException": (
+    r"terminated with exception:\s+SQLSTATE|EOFException|IOException: Stream closed|Python worker exited unexpectedly|"
+    r"SocketException": (
         "a Python process of Spark ended without an error: it was killed, or had no memory left. Nothing is lost; start the "
         "query or job again"
     ),

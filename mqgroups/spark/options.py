@@ -49,6 +49,7 @@ EagerCommit: TypeAlias = Literal["auto", "true", "false"]
 _OF_SPARK = frozenset({"checkpointlocation", "queryname"})
 # And for a table, of whose options it gives no others to the reader and the writer.
 _OF_A_TABLE = "provider"
+_INSTEAD = "Use CREATE TEMPORARY VIEW … OPTIONS to read, and INSERT INTO … WITH to write"
 
 
 @dataclass(frozen=True, slots=True)
@@ -575,7 +576,12 @@ def _parsed(given: Mapping[str, str], use: Use, side: Use) -> tuple[ConnectionOp
         raise SparkOptionError(
             _OF_A_TABLE,
             "Spark adds it for CREATE TABLE … OPTIONS, and these options do not reach a source in Python when the table is "
-            "read or written. Use CREATE TEMPORARY VIEW … OPTIONS to read, and INSERT INTO … WITH to write",
+            f"read or written. {_INSTEAD}",
+        )
+    if not left:
+        raise SparkOptionError(
+            "mq.queueManager",
+            f"it is required, and no options were given. Those of a table do not reach a source in Python. {_INSTEAD}",
         )
     for name in left:
         if name not in known:

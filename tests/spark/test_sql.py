@@ -51,3 +51,16 @@ def test_options_of_a_table_are_refused_with_what_to_use_instead(spark, reading)
     with pytest.raises(Exception, match="provider") as refused:
         spark.sql(f"CREATE TABLE orders_table USING ibmmq OPTIONS ({reading})")
     assert "Use CREATE TEMPORARY VIEW … OPTIONS to read, and INSERT INTO … WITH to write" in cause(refused.value)
+
+
+def test_options_of_a_table_with_columns_are_missed_at_its_first_use(spark, reading):
+    spark.sql(f"CREATE TABLE orders_table (value BINARY) USING ibmmq OPTIONS ({reading})")
+    try:
+        for statement in ("SELECT * FROM orders_table", "INSERT INTO orders_table VALUES (X'00')"):
+            with pytest.raises(Exception, match="no options were given") as refused:
+                spark.sql(statement).collect()
+            assert "Use CREATE TEMPORARY VIEW … OPTIONS to read, and INSERT INTO … WITH to write" in cause(
+                refused.value
+            )
+    finally:
+        spark.sql("DROP TABLE orders_table")
