@@ -165,6 +165,8 @@ def _group(key: str, rows: Iterator[_Row], first: _Row, columns: Columns, spill:
             properties = dict(row.headers) if row.headers else None
             yield BatchMessage(spill.value(row.value), row.format or columns.format, row.correl_id, properties)
 
+    if first.priority is not None and first.priority not in range(10):
+        raise RowRefused(f"group {key!r} has priority {first.priority}; it must be 0 to 9")
     return Group(key, columns.priority if first.priority is None else first.priority, messages())
 
 

@@ -159,6 +159,14 @@ def test_two_priorities_in_a_group_are_refused():
         groups([rows], found)
 
 
+@pytest.mark.parametrize("priority", [-5, -1, 10])
+def test_a_priority_that_no_message_has_is_refused(priority):
+    """IBM MQ would put a message with a higher one, with a warning (2049)."""
+    found = columns("group_key string, value binary, priority int")
+    with pytest.raises(RowRefused, match=rf"group 'a' has priority {priority}; it must be 0 to 9"):
+        groups([batch(group_key=["a"], value=[b"1"], priority=[priority])], found)
+
+
 @pytest.mark.parametrize("name", ["group_key", "msg_seq_number", "value"])
 def test_a_row_without_what_it_needs_is_refused(name):
     found = columns("group_key string, msg_seq_number int, value binary")
