@@ -90,6 +90,13 @@ def test_documents_from_elsewhere_have_a_place_in_the_site():
     assert set(site["documents"].values()) <= {page for pages in site["parts"].values() for page in pages}
 
 
+def test_the_readme_counts_the_cases_that_the_page_on_testing_lists():
+    count = r"^(?:- |\| .+ \| )(\d[\d,]*) (?:\||cases of one run)"
+    pages = [(ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/explanation/testing.md")]
+    readme, testing = ([int(each.replace(",", "")) for each in re.findall(count, page, re.MULTILINE)] for page in pages)
+    assert readme == [sum(testing)]
+
+
 def test_every_example_is_listed():
     listed = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
     not_programs = {"year.py"}
