@@ -32,7 +32,7 @@ from mqgroups.core.group_properties import NO_PROPERTIES
 from mqgroups.core.status import Outgoing
 from mqgroups.core.status_chain import MOST_SEGMENTS
 from mqgroups.core.unit_of_work import Every
-from mqgroups.errors import SALVAGE, GroupUsage, StatusRecordsDisagree
+from mqgroups.errors import GroupUsage
 from mqgroups.get.consumer import Groups
 from mqgroups.get.getter import Getter
 from mqgroups.get.group import IncomingGroup
@@ -52,6 +52,7 @@ from mqgroups.put.properties import group_properties, resumed_with, with_group_p
 from mqgroups.put.putter import Putter
 from mqgroups.status.opening import check_apart
 from mqgroups.status.queue import StatusQueue
+from mqgroups.status.records import records_disagree
 from mqgroups.status.units_of_work import UnitsOfWork
 
 # The most messages needed to replace both status records, and the empty message that may have to end the outgoing group.
@@ -311,14 +312,11 @@ class GroupPipe:
             expected = record.outgoing or found
         if found == expected:
             return
-        raise StatusRecordsDisagree(
-            f"the outgoing group of {putter!r} is {_shown(found)}, but with the last commit of {getter!r} it was "
-            f"{_shown(expected)}. Both are committed together, so one of the two status records was removed or replaced. Browse "
-            f"both queues and the status queues {getter.status.name} and {self._settings[1].status_queue} to find out what the "
-            f"last commit was; or {SALVAGE}",
-            status_queue=getter.status.name,
-            found=_shown(found),
-            expected=_shown(expected),
+        raise records_disagree(
+            found,
+            expected,
+            of=(repr(putter), repr(getter)),
+            status_queues=(self._settings[1].status_queue, getter.status.name),
         )
 
     def _close(self, *, finish: bool) -> None:
@@ -330,12 +328,6 @@ class GroupPipe:
             self._getter.close(finish=finish)
         finally:
             self._putter.close()
-
-
-def _shown(outgoing: Outgoing) -> str:
-    if outgoing == Outgoing():
-        return "not begun"
-    return f"at message {outgoing.msg_seq_number} of group {outgoing.group_id.hex()}"
 
 
 class _Pairs:

@@ -18,11 +18,12 @@ from mqgroups.cli.options import WAIT_S, name_option, output_option, status_mode
 from mqgroups.cli.report import Report, error_values, record_values
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import number
-from mqgroups.core.status import RecordState
+from mqgroups.core.status import Outgoing, RecordState
 from mqgroups.errors import StatusError
 from mqgroups.operate.owner import OwnerState, OwnerStatus
 from mqgroups.operate.takeover import Takeover
 from mqgroups.queue_manager import QueueManager
+from mqgroups.status.records import records_disagree
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -104,6 +105,7 @@ def recover(
     with connected(report, wait_s, **connection) as q_mgr:
         if takeover is not None and role is not None:
             _take_over(q_mgr, report, takeover, name, role, status_queue, status_model, wait_s, check=check)
+        producer: OwnerStatus | None = None
         for each in (role,) if role else ("put", "get"):
             try:
                 status = operate.inspect_owner(
@@ -117,13 +119,32 @@ def recover(
                     wait_s=wait_s,
                     tidy=not check,
                 )
+                if producer is not None:
+                    _refuse_disagreement(producer, status)
             except StatusError as error:
                 report.disarray(each, error)
             else:
                 report.found(status)
+                producer = status if each == "put" else None
         if must_exist:
             report.must_exist()
     report.end()
+
+
+def _refuse_disagreement(producer: OwnerStatus, consumer: OwnerStatus) -> None:
+    """Raise StatusRecordsDisagree if the consumer's record is a pipe's, and not from the same commit as the producer's."""
+    if OwnerState.ACTIVE in (producer.state, consumer.state) or consumer.record is None:
+        return
+    expected, found = consumer.record.outgoing, Outgoing()
+    if producer.state is OwnerState.INTERRUPTED and producer.record is not None:
+        found = Outgoing(producer.record.group_id, producer.record.msg_seq_number)
+    if expected is not None and found != expected:
+        raise records_disagree(
+            found,
+            expected,
+            of=(f"the producer {producer.name}", f"the consumer {consumer.name}"),
+            status_queues=(producer.status_queue, consumer.status_queue),
+        )
 
 
 def _take_over(

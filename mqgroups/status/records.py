@@ -9,13 +9,15 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
 from mqgroups.core.restart import Mismatch
-from mqgroups.core.status import RecordRejected, RecordState, RejectedBecause, StatusRecord, decode, shown
+from mqgroups.core.status import Outgoing, RecordRejected, RecordState, RejectedBecause, StatusRecord, decode, shown
 from mqgroups.core.status_chain import MOST_SEGMENTS, ChainBroken, FoundMessage, LookAgain, RecordHidden, on_queue
 from mqgroups.errors import (
+    SALVAGE,
     SALVAGE_UNREADABLE,
     MessageTooLong,
     StatusRecordCorrupt,
     StatusRecordForeign,
+    StatusRecordsDisagree,
     StatusRecordVersion,
 )
 from mqgroups.mqi import constants as mq
@@ -128,3 +130,30 @@ def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign
         found=mismatch.found,
         expected=mismatch.expected,
     )
+
+
+def records_disagree(
+    found: Outgoing, expected: Outgoing, *, of: tuple[str, str], status_queues: tuple[str, str]
+) -> StatusRecordsDisagree:
+    """Return the error for the records of a pipe that are from different commits.
+
+    Args:
+        found: where the outgoing group stands by the producer's record.
+        expected: where it stands by the consumer's.
+        of: the producer and the consumer, for the error text.
+        status_queues: theirs.
+    """
+    return StatusRecordsDisagree(
+        f"the outgoing group of {of[0]} is {_stands(found)}, but with the last commit of {of[1]} it was {_stands(expected)}. "
+        "Both are committed together, so one of the two status records was removed or replaced. Browse both queues and the "
+        f"status queues {status_queues[1]} and {status_queues[0]} to find out what the last commit was; or {SALVAGE}",
+        status_queue=status_queues[1],
+        found=_stands(found),
+        expected=_stands(expected),
+    )
+
+
+def _stands(outgoing: Outgoing) -> str:
+    if outgoing == Outgoing():
+        return "not begun"
+    return f"at message {outgoing.msg_seq_number} of group {outgoing.group_id.hex()}"

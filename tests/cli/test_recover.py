@@ -414,6 +414,27 @@ def test_disarray_of_one_role_counts_more_than_an_interrupted_group_of_the_other
     assert said["exit_code"] == DISARRAY
 
 
+@checks
+def test_the_record_of_a_pipe_without_the_other_one_is_disarray(owner, recover, make_queue, check):
+    """The start of the pipe is refused, so that it may start would be wrong."""
+    owner.put_raw_group(THIS)
+    with owner.connect() as qmgr:
+        incoming, outgoing = next(iter(qmgr.group_pipe(owner.queue, make_queue(), name=owner.name, commit_every=2)))
+        for message in incoming:
+            outgoing.put(message.data)
+            if message.msg_seq_number == 5:
+                break
+    assert recover(*check).exit_code == (INTERRUPTED if check else MAY_START)
+    owner.empty(owner.status_queue("put"))
+    done = recover(*check, "--json")
+    assert done.exit_code == DISARRAY
+    said = json.loads(done.stdout)
+    assert [each["state"] for each in said["owners"]] == ["free", "disarray"]
+    assert said["owners"][1]["error"] == "StatusRecordsDisagree"
+    # A role by itself is as it was.
+    assert recover(*check, "--role", "get").exit_code == (INTERRUPTED if check else MAY_START)
+
+
 # --- other ends
 
 
