@@ -29,10 +29,14 @@ def connect() -> aio.Opening[aio.QueueManager]:
 
 
 async def load(groups: int) -> None:
-    async with connect() as q_mgr, q_mgr.group_producer("ORDERS", name="sinks.loader") as producer:
+    async with (
+        connect() as q_mgr,
+        q_mgr.group_producer("ORDERS", name="sinks.loader", commit_every=100) as producer,
+    ):
         for number in range(groups):
+            # One unit of work: it is never interrupted. A longer group would have to be resumed under its own name first.
             async with producer.group(name=f"group {number}") as group:
-                for row in range(group.resume_from, 100):
+                for row in range(100):
                     await group.put(f"order {number}.{row}")
 
 
