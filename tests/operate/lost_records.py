@@ -14,7 +14,7 @@ THIS = [b"%d" % number for number in range(1, 8)]
 MIG, LAST = mq.MQMF_MSG_IN_GROUP, mq.MQMF_MSG_IN_GROUP | mq.MQMF_LAST_MSG_IN_GROUP
 SEG = mq.MQMF_SEGMENT
 A, B = b"A" * 24, b"B" * 24
-# What no browsing can tell: the record's owner, and what the application gave.
+# What no browsing of the queue can tell: the record's owner, what the application gave, and where a pipe's outgoing group stands.
 NOT_ON_THE_QUEUE = {"sha256", "owner_id", "epoch", "unit_of_work", "checkpoint", "properties", "outgoing"}
 statuses = pytest.mark.parametrize("status", ["classic", "segmented"])
 
