@@ -278,8 +278,10 @@ def test_a_record_that_was_forged_is_a_good_one_or_rejected(data, record):
         return
     for field in fields(StatusRecord):
         kind = type(getattr(RECORD, field.name))
-        if field.name not in ("checkpoint", "suspect", "properties"):
+        if field.name not in ("checkpoint", "suspect", "properties", "outgoing"):
             assert type(getattr(found, field.name)) is kind
+    if found.outgoing is not None:
+        assert [type(one) for one in (found.outgoing, *found.outgoing)] == [Outgoing, bytes, int]
     again = decode(encode(found))
     assert again == found
     assert types_of(again.checkpoint) == types_of(found.checkpoint)
