@@ -18,7 +18,7 @@ from typing import Any
 
 import mqgroups
 from mqgroups import aio
-from mqgroups.errors import EmptyGroup
+from mqgroups.errors import EmptyGroup, MessageRefused, MessageTooLong
 
 
 class Uploads:
@@ -95,6 +95,8 @@ def application() -> Any:
             return {"messages": await request.app.state.uploads.put(name, request.stream())}
         except EmptyGroup as error:
             raise HTTPException(422, "a group needs at least one line") from error
+        except (MessageRefused, MessageTooLong) as error:
+            raise HTTPException(422, "a line or the name is too long, or the name is not valid") from error
 
     # FastAPI reads the annotations of this function.
     put_group.__annotations__["request"] = Request

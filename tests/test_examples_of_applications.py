@@ -261,6 +261,9 @@ def test_the_web_service_answers_when_the_group_is_committed(faults, connected, 
         async with app.router.lifespan_context(app):
             await put(app, "/groups/a.csv", UPLOAD)
             await put(app, "/groups/b.csv", "")
+            await put(app, "/groups/c.csv", "1" * 5_000_000)
+            await put(app, "/groups/d\0.csv", "1")
+            await put(app, f"/groups/{'e' * 40_000}.csv", "1")
 
     async def put(app, path, text):
         body = iter([{"type": "http.request", "body": text.encode(), "more_body": False}])
@@ -284,5 +287,7 @@ def test_the_web_service_answers_when_the_group_is_committed(faults, connected, 
 
     asyncio.run(main())
     said = [message["status"] if "status" in message else message["body"] for message in sent]
-    assert said == [200, b'{"messages":250}', 422, b'{"detail":"a group needs at least one line"}']
+    refused = b'{"detail":"a line or the name is too long, or the name is not valid"}'
+    assert said[:4] == [200, b'{"messages":250}', 422, b'{"detail":"a group needs at least one line"}']
+    assert said[4:] == [422, refused] * 3
     assert groups_on(connected) == [("a.csv", UPLOAD.splitlines())]

@@ -32,6 +32,14 @@ def _listen(_context: click.Context, _parameter: click.Parameter, value: str) ->
     return host, port
 
 
+def _regular(_context: click.Context, _parameter: click.Parameter, files: Sequence[Path]) -> Sequence[Path]:
+    """Refuse the pipe of a shell's ``<(...)``: the queue manager is another process, and reads the files at every start."""
+    for each in files:
+        if not each.is_file():
+            raise click.BadParameter(f"{each} is not a regular file. Write the commands to a file, and name that")
+    return files
+
+
 def _is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
@@ -51,6 +59,7 @@ def _queue_manager_options(command: Command) -> Command:
             "--mqsc",
             multiple=True,
             type=FILE,
+            callback=_regular,
             help="A file of MQSC commands to run at every start, after the standard file; may be repeated.",
         ),
         click.option(

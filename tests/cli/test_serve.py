@@ -194,6 +194,14 @@ def test_exec_with_wrong_mqsc_ends_125_and_names_file_and_line(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+def test_mqsc_from_a_pipe_is_refused(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    done = run("exec", "--mqsc", str(pipe), "--", "true")
+    assert f"{pipe} is not a regular file. Write the commands to a file, and name that" in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.embedded
 def test_exec_keeps_messages_in_its_data_directory(tmp_path):
     put, get = (
