@@ -122,9 +122,9 @@ class Place:
     def left_waiting(self):
         """Return the calls that would find something if they looked."""
         with self.q_mgr.lock:
+            # In their order: a later call of a handle may wait.
             for call, waiting in self.calls:
-                if waiting.outcome is not None:
-                    call.handle.waits = False
+                call.handle.waits = waiting.outcome is None
             return [call for call, waiting in self.calls if waiting.outcome is None and call.attempt() is not None]
 
     def close(self):
@@ -176,6 +176,14 @@ steps = st.one_of(waits, messages, messages, st.just("back out"))
     + [
         {"msg_id": name, "group_id": A, "offset": offset, "msg_flags": flag}
         for name, offset, flag in ((A, 0, MQMF_SEGMENT), (B, 1, MQMF_LAST_SEGMENT))
+    ]
+)
+@example(
+    [
+        (MQGMO_BROWSE_FIRST, 0, 0, MQMO_NONE, False, {}),
+        {"msg_id": B, "group_id": A, "msg_flags": MQMF_MSG_IN_GROUP},
+        (MQGMO_NO_SYNCPOINT, MQGMO_LOGICAL_ORDER, 0, MQMO_MATCH_MSG_ID, True, {"msg_id": A}),
+        (MQGMO_SYNCPOINT, 0, 0, MQMO_NONE, True, {}),
     ]
 )
 @given(st.lists(steps, min_size=2, max_size=12))

@@ -12,9 +12,18 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.browse import inspected
+from mqgroups.operate.command_server import queue_names
 from tests.each_call import each_call
-from tests.fix_mqi import EMPTY, OK, wait_until
+from tests.fix_mqi import EMPTY, OK, delete, wait_until
 from tests.operate.lost_records import LAST, MIG, SEG, THIS, A, B, interrupt_get, placed, put, rest
+
+
+@pytest.fixture
+def alone(owner):
+    """No status queues of other tests: a move looks at all that there are, and its calls are counted."""
+    for kind in ("PUT", "GET", "SHARED"):
+        for name in queue_names(connection_of(owner.qmgr), f"MQGROUPS.{kind}.*"):
+            delete(owner.eye.open(name, mq.MQOO_INQUIRE))
 
 
 def test_a_group_is_moved_as_it_is_and_the_others_stay(owner, make_queue):
@@ -205,6 +214,7 @@ mqgroups.operate.move_group(connect(), queue, bytes.fromhex(sys.argv[1]), to=sys
 
 @pytest.mark.embedded
 @pytest.mark.slow
+@pytest.mark.usefixtures("alone")
 @each_call(least=20, most=120)
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_move_killed_at_every_call_leaves_each_message_once_and_is_finished_by_the_next(
@@ -233,6 +243,7 @@ def wait_for_backout(owner, number):
 
 
 @pytest.mark.embedded
+@pytest.mark.usefixtures("alone")
 @each_call(least=20, most=120)
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_move_goes_on_by_itself_whatever_call_loses_the_connection(owner, faults, make_queue, when, call):
