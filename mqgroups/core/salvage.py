@@ -11,6 +11,9 @@ operator may override some of these checks (``DOUBTS``).
     get     lacks its first message        at the first message there       no handle is open for input, and no unit of work
                                                                             hides a message
 
+A pipe commits both of its records together, and the consumer's says how much of the outgoing group is committed. So that record,
+if it is there, shows the producer's position, even if all messages were got; the messages may not contradict it.
+
 The MQI does not show whether units of work hide messages: a message that was got and not committed is neither browsed nor
 counted. The MQI does not show either whether the owner's own unit of work is backed out already; opening its status queue does
 not prove it. The command server's UncommittedMsgs shows both (``QueueInspection.uncommitted``). Without it, this check is in
@@ -27,6 +30,7 @@ from mqgroups.core.group import GroupPosition
 from mqgroups.core.inspection import GroupInspection, Place, QueueInspection
 from mqgroups.core.model import Role
 from mqgroups.core.modes import Accept
+from mqgroups.core.status import Outgoing
 
 # A queue manager builds identifiers from a product name (4 bytes), 12 characters of its own name, and a clock (IBM MQ, MQMD,
 # MsgId; for GroupId: read, not tried).
@@ -48,6 +52,7 @@ class Obstacle(Enum):
     OTHER_Q_MGR = "other-q-mgr"
     BEING_CONSUMED = "being-consumed"
     BEGUN = "begun"
+    PIPE = "pipe"
     IN_USE = "in-use"
     OTHER_OWNERS = "other-owners"
     DEAD_LETTERS = "dead-letters"
@@ -134,6 +139,54 @@ def interrupted_at(
         )
     _check_unused(accepted, seen.hidden, open_output=seen.open_output)
     return group, _position(group, group.end, in_last_message=group.last == group.end.msg_seq_number)
+
+
+def recorded_at(
+    outgoing: Outgoing,
+    seen: QueueInspection,
+    *,
+    group_id: bytes | None,
+    in_cluster: bool,
+    accepted: Collection[Obstacle] = (),
+) -> tuple[GroupInspection | None, GroupPosition] | None:
+    """Return where the producer of a pipe was interrupted, by the record of the pipe's consumer.
+
+    Args:
+        outgoing: how much of the outgoing group is committed, by that record.
+        seen: the messages on the outgoing queue.
+        group_id: which group, if it is asked for.
+        in_cluster: whether the queue has instances at other queue managers.
+        accepted: as for ``interrupted_at``.
+
+    Returns:
+        The messages of the group that are on the queue, or ``None`` if all were got; and the position.
+
+    Raises:
+        CannotSalvage: no group is interrupted, the messages contradict the record, or the group's instance is not known.
+    """
+    if outgoing == Outgoing():
+        found = "the record of the pipe's consumer, which says that no outgoing group was begun"
+        doubt(Obstacle.NOTHING_INTERRUPTED, accepted, found, "an interrupted group")
+        return None
+    expected = (
+        f"group {outgoing.group_id.hex()} up to message {outgoing.msg_seq_number}, by the record of the pipe's consumer"
+    )
+    if group_id not in (None, outgoing.group_id):
+        raise CannotSalvage(Obstacle.PIPE, f"that group {group_id.hex()} is asked for", expected)
+    position = GroupPosition(outgoing.group_id, outgoing.msg_seq_number, retained=False)
+    group = next((each for each in seen.groups if each.group_id == outgoing.group_id), None)
+    if group is None:
+        if in_cluster:
+            found = f"no message of group {outgoing.group_id.hex()} at this instance of the cluster queue"
+            raise CannotSalvage(Obstacle.GROUP_MISSING, found, "one, because the group may be at another instance")
+        return None, position
+    _check_whole(group)
+    if group.has_end or group.end != Place(outgoing.msg_seq_number + 1):
+        found = (
+            f"message {group.last_msg_seq_number} of that group on the queue{', its last one' if group.has_end else ''}"
+        )
+        raise CannotSalvage(Obstacle.PIPE, found, expected)
+    return group, position
 
 
 def movable(seen: QueueInspection, group_id: bytes, accepted: Collection[Obstacle] = ()) -> GroupInspection:

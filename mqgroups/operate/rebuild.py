@@ -33,13 +33,15 @@ from mqgroups.core.inspection import GroupInspection, QueueInspection
 from mqgroups.core.model import Persistence, Role
 from mqgroups.core.modes import Accept, RoleName
 from mqgroups.core.restart import Mismatch
-from mqgroups.core.salvage import CannotSalvage, Obstacle, interrupted_at
-from mqgroups.core.status import Checkpoint, RecordState, StatusRecord
+from mqgroups.core.salvage import CannotSalvage, Obstacle, interrupted_at, recorded_at
+from mqgroups.core.status import Checkpoint, Outgoing, RecordState, StatusRecord
 from mqgroups.errors import (
     CommandRefused,
     ConfigurationError,
     DuplicateStatusRecords,
+    NotAuthorised,
     OwnerActive,
+    QueueMissing,
     StatusRecordCorrupt,
 )
 from mqgroups.mqi import constants as mq
@@ -49,7 +51,7 @@ from mqgroups.operate.command_server import uncommitted
 from mqgroups.operate.other_owners import check_not_owned
 from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
 from mqgroups.status.queue import StatusQueue
-from mqgroups.status.records import browsed, foreign_record
+from mqgroups.status.records import browsed, foreign_record, held_by
 from mqgroups.telemetry.repair import Repair
 
 _BROWSE = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG)
@@ -61,7 +63,7 @@ class Salvage:
 
     Attributes:
         role, name, status_queue: of the producer (``"put"``) or consumer (``"get"``).
-        group: the messages of its group that are on the queue; ``None`` if no group is interrupted.
+        group: the messages of its group that are on the queue; ``None`` if there are none.
         record: the record that is written; ``None`` if no group is interrupted.
         unreadable: how many messages are moved away from the status queue.
         unreadable_to: the queue that they are moved to.
@@ -99,7 +101,8 @@ def salvage_owner(
     """Write the lost status record of a producer or consumer again, from the messages of its group that are on its queue.
 
     The next start resumes the group: a producer after the last message on the queue, a consumer at the first one that is left.
-    The checkpoint and the number of owners cannot be found from the messages.
+    The producer of a pipe resumes where the record of the pipe's consumer says, if that record is there. The checkpoint and the
+    number of owners cannot be found from the messages.
 
     Args:
         q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
@@ -224,22 +227,34 @@ class _Rebuild:
 
     def _plan(self, unreadable: int, *, orphaned: bool) -> Salvage:
         connection, asked = self._connection, self._asked
+        # Before the queue is browsed: a pipe that goes on since then has put more, or its record has become another one.
+        outgoing = self._recorded()
         seen = inspected(connection, asked.queue)
         self._data_queue = seen.resolved_q_name
+        where: tuple[GroupInspection | None, GroupPosition] | None
         try:
-            where = interrupted_at(
-                asked.role,
-                seen,
-                q_mgr_name=connection.q_mgr_name,
-                group_id=asked.group_id,
-                accepted=asked.accepted,
-            )
+            if outgoing is not None:
+                where = recorded_at(
+                    outgoing,
+                    seen,
+                    group_id=asked.group_id,
+                    in_cluster=_is_in_cluster(connection, seen.resolved_q_name),
+                    accepted=asked.accepted,
+                )
+            else:
+                where = interrupted_at(
+                    asked.role,
+                    seen,
+                    q_mgr_name=connection.q_mgr_name,
+                    group_id=asked.group_id,
+                    accepted=asked.accepted,
+                )
             # After the queue was inspected: an owner that has begun a group since has committed a record of it.
             if where:
                 check_not_owned(
                     connection,
                     asked.role,
-                    where[0].group_id,
+                    where[1].group_id,
                     own=asked.status_queue,
                     named=asked.other_status_queues,
                     accepted=asked.accepted,
@@ -252,7 +267,7 @@ class _Rebuild:
             asked.name,
             asked.status_queue,
             group,
-            None if group is None or position is None else self._record(seen, group, position),
+            None if position is None else self._record(seen, group, position),
             unreadable,
             asked.unreadable_to,
             orphaned,
@@ -276,10 +291,22 @@ class _Rebuild:
             if away is not None:
                 away.close()
 
-    def _record(self, seen: QueueInspection, group: GroupInspection, position: GroupPosition) -> StatusRecord:
+    def _recorded(self) -> Outgoing | None:
+        """Return what the record of the pipe's consumer says of its producer; ``None`` without one, or for other owners."""
+        asked = self._asked
+        if asked.role is not Role.PUT or asked.status_queue != status_queue_name(Role.PUT, asked.name, None):
+            return None
+        try:
+            record = held_by(self._connection, status_queue_name(Role.GET, asked.name, None))
+        except (QueueMissing, NotAuthorised):
+            return None
+        return record.outgoing if record else None
+
+    def _record(self, seen: QueueInspection, group: GroupInspection | None, position: GroupPosition) -> StatusRecord:
         connection, asked = self._connection, self._asked
         puts = asked.role is Role.PUT
-        (persistence,) = group.persistences
+        # If all were got, nothing shows it any more.
+        (persistence,) = group.persistences if group else (Persistence.PERSISTENT,)
         return StatusRecord(
             role=asked.role,
             name=asked.name,
@@ -347,6 +374,14 @@ def _check_anchor(connection: Connection, name: str, expected: str) -> None:
         queue.close()
     if anchor.queue != expected:
         raise foreign_record(name, Mismatch("queue", anchor.queue, expected))
+
+
+def _is_in_cluster(connection: Connection, name: str) -> bool:
+    queue = connection.open_queue(name, mq.MQOO_INQUIRE)
+    try:
+        return queue.is_in_cluster
+    finally:
+        queue.close()
 
 
 def _messages_on(connection: Connection, name: str) -> int:

@@ -31,6 +31,8 @@ _REMEDIES = {
     Obstacle.BEING_CONSUMED: "A consumer may have the group's last messages in a unit of work. Stop it and try again",
     Obstacle.BEGUN: "The first messages are gone. If another program removed them, the last ones may be gone too, and would be "
     "put twice. If you know that a consumer got them in order, override this check",
+    Obstacle.PIPE: "A pipe commits both of its records together, so the consumer's is of another commit, as from a backup. Clear "
+    "its status queue, and rebuild both records from the messages",
     Obstacle.IN_USE: "Messages in uncommitted units of work are hidden. Stop the programs that use the queue, and try again as a "
     "user who may put to SYSTEM.ADMIN.COMMAND.QUEUE and display the queue. If DISPLAY QSTATUS shows UNCOM(NO), or if no program "
     "that uses the queue works with this group, override this check",

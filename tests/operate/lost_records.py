@@ -71,12 +71,12 @@ def put(owner, group_id, *places, flags=MIG, **fields):
         owner.put_raw(data, GroupId=group_id, MsgSeqNumber=number, MsgFlags=flags, Persistence=1, **fields)
 
 
-def refused(owner, role, **more):
+def refused(owner, role, queue=None, **more):
     """Return why an owner's record is not rebuilt; nothing may change."""
-    before = [message.md.pack() for message in owner.on_queue()], owner.records(role)
+    before = [message.md.pack() for message in owner.on_queue(queue)], owner.records(role)
     with pytest.raises(errors.SalvageRefused) as caught:
-        operate.salvage_owner(owner.qmgr, owner.name, role, queue=owner.queue, **more)
-    assert ([message.md.pack() for message in owner.on_queue()], owner.records(role)) == before
+        operate.salvage_owner(owner.qmgr, owner.name, role, queue=queue or owner.queue, **more)
+    assert ([message.md.pack() for message in owner.on_queue(queue)], owner.records(role)) == before
     can_be_accepted = caught.value.because in ("in-use", "other-owners", "begun", "nothing-interrupted")
     assert (f"accept {caught.value.because!r}" in str(caught.value)) is can_be_accepted
     return caught.value.because

@@ -12,6 +12,7 @@ import signal
 import pytest
 
 import mqgroups.operate.command_server
+import mqgroups.operate.rebuild
 from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
@@ -570,25 +571,83 @@ def test_arguments_that_cannot_be_are_refused_at_once(owner):
 # --- a pipe
 
 
-@pytest.mark.parametrize("role", ["put", "get"])
-def test_a_pipe_that_has_lost_one_of_its_records_goes_on_exactly_once(owner, make_queue, role):
+@pytest.fixture
+def pipe_of(owner, make_queue):
+    """The pipe of the owner, from its queue to another one: the name of that, and a function that runs the pipe."""
     owner.put_raw_group(THIS)
     target = make_queue()
 
-    def run(qmgr, die_at=None):
+    def run(die_at=None, *, puts=True):
+        qmgr = owner.connect()
         settings = {"name": owner.name, "commit_every": 2, "owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0}
         with qmgr.group_pipe(owner.queue, target, **settings) as pipe:
             for incoming, outgoing in pipe:
                 for message in incoming:
                     if message.msg_seq_number == die_at:
                         return qmgr.close()
-                    outgoing.put(message.data)
+                    if puts:
+                        outgoing.put(message.data)
         return None
 
-    run(owner.connect(), die_at=6)
+    return target, run
+
+
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_a_pipe_that_has_lost_one_of_its_records_goes_on_exactly_once(owner, pipe_of, role):
+    target, run = pipe_of
+    run(die_at=6)
     lost = lose(owner, role)
     operate.salvage_owner(owner.qmgr, owner.name, role, queue=target if role == "put" else owner.queue)
     assert known(owner.record(role)) == known(lost)
-    run(owner.connect())
+    run()
     assert [(found.msg_seq_number, found.data) for found in owner.on_queue(target)] == list(enumerate(THIS, 1))
     assert owner.data() == owner.records("put") == owner.records("get") == []
+
+
+@pytest.mark.parametrize("got", [2, 4])
+def test_the_producer_of_a_pipe_goes_on_where_its_consumers_record_says_whatever_was_got(owner, pipe_of, got):
+    target, run = pipe_of
+    run(die_at=6)
+    first = [(found.msg_seq_number, found.data) for found in owner.on_queue(target)][:got]
+    handle = owner.eye.open(target, mq.MQOO_INPUT_SHARED)
+    for _ in range(got):
+        handle.get()
+    lost = lose(owner, "put")
+    # A group of somebody else, whose end is missing too.
+    put(owner, A, 1, 2, queue=target)
+    salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=target)
+    assert (salvage.done, salvage.group is None) == (True, got == 4)
+    assert known(owner.record("put")) == known(lost)
+    run()
+    rest_of_it = [found for found in owner.on_queue(target) if found.group_id != A]
+    assert first + [(found.msg_seq_number, found.data) for found in rest_of_it] == list(enumerate(THIS, 1))
+    assert {found.group_id.hex() for found in rest_of_it} == {lost["group_id"]}
+    assert [found.is_last for found in rest_of_it][-1:] == [True]
+
+
+def test_a_pipe_that_put_nothing_has_no_producer_to_go_on(owner, pipe_of):
+    target, run = pipe_of
+    run(die_at=6, puts=False)
+    lose(owner, "put")
+    put(owner, A, 1, 2, queue=target)
+    assert refused(owner, "put", queue=target) == "nothing-interrupted"
+
+
+def test_messages_that_contradict_the_record_of_a_pipes_consumer_are_refused(owner, pipe_of):
+    target, run = pipe_of
+    run(die_at=6)
+    group_id = bytes.fromhex(lose(owner, "put")["group_id"])
+    assert refused(owner, "put", target, group_id=B) == "pipe"
+    put(owner, group_id, 5, queue=target)
+    assert refused(owner, "put", target) == "pipe"
+    put(owner, group_id, 7, queue=target)
+    assert refused(owner, "put", target) == "gap"
+
+
+def test_the_instance_of_a_pipes_group_is_not_guessed_if_all_its_messages_were_got(owner, pipe_of, monkeypatch):
+    target, run = pipe_of
+    run(die_at=6)
+    lose(owner, "put")
+    owner.eye.open(target, mq.MQOO_INPUT_SHARED).all()
+    monkeypatch.setattr(mqgroups.operate.rebuild, "_is_in_cluster", lambda *_: True)
+    assert refused(owner, "put", target) == "group-missing"
