@@ -231,18 +231,18 @@ def test_records_of_different_commits_stop_the_pipe(owner, side, role, older):
     assert owner.data() == THIS[4:]
 
 
-def test_if_what_a_pipe_has_put_was_got_the_rest_becomes_a_group_of_its_own(owner, side):
-    """As the page Salvage says: nothing is left to rebuild the outgoing record from."""
+def test_if_both_records_of_a_pipe_are_lost_and_what_it_put_was_got_the_rest_becomes_a_group_of_its_own(owner, side):
+    """As the page Salvage says, if both records are lost: nothing is left to rebuild the outgoing one from."""
     owner.put_raw_group(THIS)
     with pytest.raises(ZeroDivisionError), side.open(commit_every=2) as pipe:
         run(pipe, lambda data: [doubled(data)] if data != b"5" else [1 // 0])
-    owner.empty(owner.status_queue("put"))
     owner.empty(side.queue)
+    owner.empty(owner.status_queue("put"))
     with pytest.raises(errors.StatusRecordsDisagree):
         side.open()
+    owner.empty(owner.status_queue("get"))
     with pytest.raises(errors.SalvageRefused):
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=side.queue)
-    owner.empty(owner.status_queue("get"))
     operate.salvage_owner(owner.qmgr, owner.name, "get", queue=owner.queue)
     with side.open() as pipe:
         assert run(pipe) == THIS[4:]

@@ -77,10 +77,10 @@ class GroupConsumer:
     def before_commit(self, function: BeforeCommit) -> BeforeCommit:
         """Call ``function(group)`` before each syncpoint, so that external effects are durable before the commit.
 
-        The function may call ``group.set_checkpoint``. If it raises an error, the unit of work is backed out. Usable as a
-        decorator.
+        The function may call ``group.set_checkpoint``. If it raises an error, the unit of work is backed out. Several functions
+        are called in the order in which they were given. Usable as a decorator.
         """
-        self._getter.before_commit = checked_hook("before_commit", function)
+        self._getter.before_commit.append(checked_hook("before_commit", function))
         return function
 
     def __iter__(self) -> Iterator[IncomingGroup]:

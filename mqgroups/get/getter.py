@@ -54,7 +54,7 @@ class Getter:
         backout: the queue for poison messages; ``None`` if backout counts are ignored.
         group: the group that is being got; ``None`` between groups.
         turn: the connection's.
-        before_commit: the application's function, called before each syncpoint.
+        before_commit: the application's functions, called before each syncpoint.
         decode: the codec's function; ``None`` if messages are not decoded.
     """
 
@@ -85,7 +85,7 @@ class Getter:
         # Whether the message that was got last must be the only one of its unit of work.
         self._alone = False
         self._partner = partner
-        self.before_commit: Callable[[Any], None] | None = None
+        self.before_commit: list[Callable[[Any], None]] = []
         self.decode = settings.codec.decode if settings.codec is not None else None
         self.closed = False
         self.backout: BackoutQueue | None = None
@@ -198,6 +198,8 @@ class Getter:
                 message = self.cursor.get_in_run()
                 if message is None:
                     message = self._wait_for_next()
+                    # Meanwhile a commit by age may have begun another unit of work.
+                    first = self.owner.unit.messages == 0
                 if first:
                     self._begun(message)
                 return message
@@ -293,10 +295,9 @@ class Getter:
 
     def _ask_application(self) -> None:
         group = self.group
-        for function in (self.before_commit, group.asked_before_commit) if group is not None else ():
-            if function is not None:
-                self.owner.telemetry.messages.step_out()
-                function(group)
+        for function in (*self.before_commit, *group.asked_before_commit) if group is not None else ():
+            self.owner.telemetry.messages.step_out()
+            self.work.ask(function, group)
 
     def _commit(self, *, ended: bool, failed_with: int | None = None) -> None:
         """End the unit of work: put the messages that belong in it and the status record, then MQCMIT."""

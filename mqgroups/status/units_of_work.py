@@ -70,6 +70,8 @@ class UnitsOfWork:
         # Whether the keepers have got their records in the open unit of work.
         self._holds_records = False
         self._lost: OwnershipLost | None = None
+        # An error on its way to the application that nobody redoes: its own function raised it, or redoing has failed.
+        self._final: MQIError | None = None
 
     def add(self, owner: Owner) -> None:
         """Add an owner, before ``claim``: its record is put in these units of work."""
@@ -123,6 +125,7 @@ class UnitsOfWork:
         self._began_s = self._clock()
 
     def _begin(self) -> None:
+        self._final = None
         if self._lost is not None:
             raise self._lost
         for owner in self.owners:
@@ -206,8 +209,9 @@ class UnitsOfWork:
         self._holds_records = False
         for owner in self.owners:
             owner.is_committed()
-        for owner in self.owners:
-            owner.news.tell_progress()
+        if not self.redoing:
+            for owner in self.owners:
+                self.ask(owner.news.tell_progress)
 
     def _check_committed(self) -> None:
         try:
@@ -238,9 +242,18 @@ class UnitsOfWork:
                 self._connection.back_out()
                 telemetry.settled()
         finally:
+            self._final = None
             self._holds_records = False
             for owner in self.owners:
                 owner.is_backed_out(why or sc.BACKED_OUT)
+
+    def ask(self, function: Callable[..., object], *arguments: object) -> None:
+        """Call a function of the application. An MQIError that it raises is not of this connection, so ``redo`` lets it pass."""
+        try:
+            function(*arguments)
+        except MQIError as error:
+            self._final = error
+            raise
 
     def back_out_after(self, error: BaseException | None) -> None:
         """Back out because of ``error``, and add the position of the last commit to its text."""
@@ -311,7 +324,7 @@ class UnitsOfWork:
         """Redo the unit of work that ended in ``error``; retry within ``reconnect_wait_s``, and after ``stop()`` only once.
 
         Args:
-            error: is raised if the unit of work cannot be redone after it.
+            error: is raised if the unit of work cannot be redone after it, or if it is already the result of redoing it.
             again: must begin with ``settle``, which returns whether the unit of work was committed.
 
         Raises:
@@ -320,7 +333,7 @@ class UnitsOfWork:
             MQIError: the last error, if no commit was under way.
         """
         first, connection = self._first, self._connection
-        if not connection.can_redo(error):
+        if error is self._final or not connection.can_redo(error):
             raise error
         _log.warning(
             "%r: %s. Finding out what is committed, for at most %g s; `%s` shows its record",
@@ -344,9 +357,13 @@ class UnitsOfWork:
             first.telemetry.recovered(last)
             # The traceback shows only this error; those before it are in the log.
             last.__suppress_context__ = True
-            if not isinstance(last, MQIError) or not self._in_doubt or isinstance(last, CommitOutcomeUnknown):
+            if not isinstance(last, MQIError):
                 raise
-            raise CommitOutcomeUnknown("MQCMIT", last.object_name, mq.MQCC_FAILED, error.reason, str(last)) from None
+            self._final = last
+            if not self._in_doubt or isinstance(last, CommitOutcomeUnknown):
+                raise
+            self._final = CommitOutcomeUnknown("MQCMIT", last.object_name, mq.MQCC_FAILED, error.reason, str(last))
+            raise self._final from None
         finally:
             self.redoing = False
             # Only now: if the application's function raises an error, everything here must be finished.
@@ -438,7 +455,7 @@ class UnitsOfWork:
 
     def _tell_news(self) -> None:
         for owner in self.owners:
-            owner.news.tell()
+            self.ask(owner.news.tell)
 
     def __repr__(self) -> str:
         names = ", ".join(owner.name for owner in self.owners)

@@ -117,6 +117,26 @@ def test_groups_of_the_same_name_are_two_files(owner, tmp_path):
     assert in_place(tmp_path) == {"a.csv": WHOLE, f"a.csv.{group_id}": b"0\n"}
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_a_consumer_of_a_sink_may_have_a_before_commit_too(owner, tmp_path, first):
+    put(owner, "a.csv")
+    numbers: list[int] = []
+    flushed = []
+    with owner.consumer() as consumer:
+        if first:
+            consumer.before_commit(lambda _: flushed.append(len(numbers)))
+        sink = mqgroups.FileSink(tmp_path, consumer)
+        if not first:
+            consumer.before_commit(lambda _: flushed.append(len(numbers)))
+        for group in consumer:
+            with sink.file(group) as file:
+                for message in group:
+                    numbers.append(message.msg_seq_number)
+                    file.write(message.data + b"\n")
+    assert in_place(tmp_path) == {"a.csv": WHOLE}
+    assert flushed == [2, 4, 6, 7]
+
+
 def test_a_file_may_be_moved_away_as_soon_as_it_is_in_place(owner, tmp_path):
     """The name is free again, and another group of that name is interrupted before its first commit."""
     put(owner, "a.csv")

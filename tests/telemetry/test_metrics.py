@@ -12,7 +12,7 @@ from opentelemetry.exporter.prometheus import PrometheusMetricReader
 from opentelemetry.sdk.metrics import MeterProvider
 from prometheus_client import start_http_server
 
-from mqgroups import errors
+from mqgroups import Every, errors
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.telemetry import metrics
@@ -60,6 +60,29 @@ def test_units_of_work_messages_and_groups_are_counted(owner, measured):
     assert found["mqgroups.group.messages"] == completed
     assert counts(found["mqgroups.group.duration"]) == counts(completed)
     assert "messaging.process.duration" not in found
+
+
+def test_a_unit_of_work_that_begins_in_a_wait_after_a_commit_by_age_is_counted(owner, measured, clock, monkeypatch):
+    monkeypatch.setattr("mqgroups.get.cursor._LONGEST_WAIT_MS", 1)
+    owner.put_raw_group(THIS[:3], whole=False)
+    group_id, last = owner.on_queue()[0].group_id, mq.MQMF_LAST_MSG_IN_GROUP
+    committed = []
+
+    def put_the_last(group):
+        committed.append(group.ends)
+        if len(committed) == 1:
+            owner.put_raw(b"last", GroupId=group_id, MsgSeqNumber=4, MsgFlags=last)
+
+    with owner.consumer(commit_every=Every(seconds=20), group_wait_s=200) as consumer:
+        consumer.before_commit(put_the_last)
+        for message in next(iter(consumer)):
+            if message.msg_seq_number == 3:
+                clock.tick_s = 1  # of every reading: now time passes in the wait
+        clock.tick_s = 0
+    assert committed == [False, True]
+    found = measured()
+    assert found["messaging.client.consumed.messages"] == {of_operation(owner, "get", "receive"): 4}
+    assert found["mqgroups.units_of_work"] == {at(owner, "get", outcome="committed"): 2}
 
 
 def test_metrics_do_not_depend_on_tracing(owner, measured):

@@ -1,0 +1,138 @@
+"""An error that a function of the application raises, or that redoing ended with, is never taken for a lost connection.
+
+The functions of these tests raise what a queue manager raises: they may well use another connection of this library.
+"""
+
+# ruff: noqa: PT012 - a group fails where its block ends, so the block is inside the raises
+
+from __future__ import annotations
+
+import pytest
+
+from mqgroups import Every, errors
+from mqgroups.connection.holder import connection_of
+from mqgroups.errors import mqi_error
+from mqgroups.mqi import constants as mq
+
+THIS = [b"%d" % number for number in range(1, 8)]
+
+
+def lost(verb="MQPUT"):
+    """The error of a call on some lost connection."""
+    return mqi_error(verb, "queue ELSEWHERE", mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN)
+
+
+class Once:
+    """A function of the application that raises the error of another connection at one of its calls."""
+
+    def __init__(self, at):
+        self.at, self.calls = at, 0
+
+    def __call__(self, *_):
+        self.calls += 1
+        if self.calls == self.at:
+            raise lost()
+
+
+@pytest.fixture
+def waiting(clock, monkeypatch):
+    """Let time pass in the waits for messages, in small steps."""
+    monkeypatch.setattr("mqgroups.get.cursor._LONGEST_WAIT_MS", 1)
+
+    def begin():
+        clock.tick_s = 1
+
+    return begin
+
+
+@pytest.mark.parametrize("at", [1, 2, 4])
+def test_a_producer_whose_on_progress_fails_does_not_put_again_what_is_committed(owner, at):
+    told = Once(at)
+    with owner.producer(owner.connect(reconnect_wait_s=30), on_progress=told) as producer:
+        with pytest.raises(errors.ConnectionBroken, match="ELSEWHERE"), producer.group() as group:
+            for data in THIS:
+                group.put(data)
+        with producer.group() as group:
+            for data in THIS[group.resume_from :]:
+                group.put(data)
+            if at == 4:  # the commit that ended the group stands, so this is another one
+                assert group.resume_from == 0
+    assert owner.data() == (THIS * 2 if at == 4 else THIS)
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_pipe_whose_on_progress_fails_does_not_put_again_what_is_committed(owner, make_queue, at):
+    owner.put_raw_group(THIS)
+    target, told = make_queue(), Once(at)
+    settings = {"name": owner.name, "commit_every": 2, "wait_s": 0, "on_progress": told}
+    with owner.connect(reconnect_wait_s=30).group_pipe(owner.queue, target, **settings) as pipe:
+        with pytest.raises(errors.ConnectionBroken, match="ELSEWHERE"):
+            copy(pipe)
+        copy(pipe)
+    assert owner.data(target) == THIS
+
+
+def copy(pipe):
+    """Put what is got."""
+    for incoming, outgoing in pipe:
+        for message in incoming:
+            outgoing.put(message.data)
+
+
+@pytest.mark.parametrize("function", ["before_commit", "on_progress"])
+def test_an_error_of_the_applications_function_in_a_wait_comes_out_of_the_call(owner, clock, waiting, function):
+    owner.put_raw_group(THIS[:3], whole=False)
+    fails = Once(1)
+    hooks = {"on_progress": fails} if function == "on_progress" else {}
+    settings = {"commit_every": Every(seconds=20), "group_wait_s": 200, **hooks}
+    with owner.consumer(owner.connect(reconnect_wait_s=30), **settings) as consumer:
+        if function == "before_commit":
+            consumer.before_commit(fails)
+        with pytest.raises(errors.ConnectionBroken, match="ELSEWHERE"):
+            for message in next(iter(consumer)):
+                if message.msg_seq_number == 3:
+                    waiting()
+        clock.tick_s = 0
+        # The commit stands if it came before the error; else everything comes again.
+        assert next(iter(consumer)).resume_from == (3 if function == "on_progress" else 0)
+
+
+def test_a_pipe_that_waits_in_vain_for_the_outcome_of_its_commit_says_so_once(
+    owner, make_queue, clock, waiting, monkeypatch
+):
+    owner.put_raw_group(THIS[:3], whole=False)
+    group_id = owner.on_queue()[0].group_id
+    qmgr, target = owner.connect(reconnect_wait_s=20, sleep=clock.sleep), make_queue()
+    connection = connection_of(qmgr)
+    commit, connect = connection.binding.MQCMIT, connection._connect
+    assert connect is not None
+    back_at: list[float] = []
+
+    def without_reply(hconn):
+        answer = commit(hconn)
+        if not clock.tick_s or back_at:
+            return answer
+        back_at.append(clock.now_s + 30)
+        return mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN
+
+    def reachable_again():
+        if back_at and clock.now_s < back_at[0]:
+            raise mqi_error("MQCONNX", owner.target.q_mgr_name, mq.MQCC_FAILED, mq.MQRC_Q_MGR_NOT_AVAILABLE)
+        return connect()
+
+    owner.doctor(qmgr, MQCMIT=without_reply)
+    monkeypatch.setattr(connection, "_connect", reachable_again)
+    settings = {"name": owner.name, "commit_every": Every(seconds=20), "wait_s": 0, "group_wait_s": 200}
+    with qmgr.group_pipe(owner.queue, target, **settings) as pipe:
+        with pytest.raises(errors.CommitOutcomeUnknown):
+            for incoming, outgoing in pipe:
+                for message in incoming:
+                    outgoing.put(message.data)
+                    if message.msg_seq_number == 3:
+                        waiting()
+        # It has not waited for longer than it was told to.
+        assert clock.now_s < back_at[0]
+        clock.now_s, clock.tick_s = back_at[0], 0
+        owner.put_raw(THIS[3], GroupId=group_id, MsgSeqNumber=4, MsgFlags=mq.MQMF_LAST_MSG_IN_GROUP)
+        copy(pipe)
+    assert owner.data(target) == THIS[:4]
