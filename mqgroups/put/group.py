@@ -113,6 +113,11 @@ class OutgoingGroup:
         return self._ended
 
     @property
+    def has_failed(self) -> bool:
+        """Whether a call of this group failed, so that it was backed out to the last commit."""
+        return self._failure is not None
+
+    @property
     def was_left(self) -> bool:
         """Whether its with block was left, but an interruption kept ``__exit__`` from ending the group."""
         return not self._ended and self._in_block is not None and self._in_block() is None

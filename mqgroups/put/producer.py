@@ -174,7 +174,11 @@ class GroupProducer:
     ) -> None:
         # After an exception the application will start again and needs the record, so a COMPLETED one stays too.
         with self._connection.turn:
+            not_ended = self._not_ended() if error is None else None
             self._close(finish=error is None)
+            # A group that failed has told it already.
+            if not_ended is not None and self._group is not None and not self._group.has_failed:
+                raise not_ended
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True):
@@ -197,10 +201,17 @@ class GroupProducer:
         if before.was_left:
             # Interrupted while the block was being left: it is not known which calls were made.
             turn.interrupted = True
-        # After an interrupted call the application may not have the group any more, or may have left it. So it may be unended.
-        if before.is_begun and not turn.interrupted:
-            raise GroupUsage("the previous group has not ended. Use `with producer.group() as group:`")
+        if (not_ended := self._not_ended()) is not None:
+            raise not_ended
         before.close()
+
+    def _not_ended(self) -> GroupUsage | None:
+        """Return the error if the application has begun a group and not ended it."""
+        group = self._group
+        # After an interrupted call the application may not have the group any more, or may have left it. So it may be unended.
+        if group is None or group.has_ended or not group.is_begun or self._connection.turn.interrupted:
+            return None
+        return GroupUsage("the previous group has not ended. Use `with producer.group() as group:`")
 
     def _close(self, *, finish: bool, delete: bool = False) -> None:
         if self._closed:

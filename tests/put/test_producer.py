@@ -302,6 +302,17 @@ def test_a_second_group_before_the_first_one_has_ended_is_refused(owner):
     assert is_whole_group(owner.on_queue(), [b"0", b"1"])
 
 
+def test_a_producer_that_is_left_before_its_group_has_ended_says_so_and_the_group_can_be_resumed(owner):
+    with pytest.raises(errors.GroupUsage, match="the previous group has not ended"), owner.producer() as producer:
+        group = producer.group()
+        for data in THIS[:5]:
+            group.put(data)
+    with owner.producer() as producer, producer.group() as group:
+        for data in THIS[group.resume_from :]:
+            group.put(data)
+    assert is_whole_group(owner.on_queue(), THIS)
+
+
 def test_a_group_that_nothing_was_asked_of_gives_way_to_the_next_one(owner):
     with owner.producer() as producer:
         before = producer.group()
