@@ -398,15 +398,16 @@ def wrap(
 ) -> QueueManager:
     """Use a connection that the application has made: a connected ``pymqi.QueueManager`` or ``ibmmq.QueueManager``.
 
-    Closing the result backs out what is not committed but does not disconnect. If the connection is lost, this package cannot
-    reconnect: the application connects and wraps again, and the interrupted group is resumed.
+    Closing the result backs out the messages of groups that are not committed, but does not disconnect. If the connection is
+    lost, this package cannot reconnect: the application connects and wraps again, and the interrupted group is resumed.
 
     Two rules for the application:
 
     * Close producers and consumers before the wrapped object is garbage-collected. With ``disconnect_on_exit=True``, the
       bindings' default, that object calls MQDISC then, which commits.
     * Messages that the application itself puts or gets in syncpoint on this connection are in the same unit of work. They are
-      committed and backed out with the group's messages.
+      committed and backed out with the group's messages. Put and get them after ``group.put`` of the message that they belong
+      to, or before it if you give ``last=``.
 
     While the unit of work has messages of a group, the wrapped object's ``commit``, ``backout``, ``begin`` and ``disconnect`` are
     refused (``GroupUsage``). If the unit of work is ended in another way, that is detected (``ForeignSyncpoint``,

@@ -27,6 +27,7 @@ from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage
 from mqgroups.get.getter import Getter
 from mqgroups.get.group import BeforeCommit, IncomingGroup
+from mqgroups.status.checkpoint import forget_checkpoint
 from mqgroups.status.hooks import checked_hook
 from mqgroups.status.units_of_work import UnitsOfWork
 
@@ -122,7 +123,7 @@ class GroupConsumer:
                     f"{self!r} is closed, or a group is being got. Call forget_checkpoint() between two groups"
                 )
             getter.recover()
-            getter.work.forget_checkpoint(getter.owner)
+            forget_checkpoint(getter.work, getter.owner)
 
     def close(self) -> None:
         """Back out what is not committed, remove the status record if it is no longer needed, and close both queues. Idempotent.

@@ -329,6 +329,14 @@ class Getter:
         if self._partner is not None:
             self._partner.committed()
 
+    @property
+    def can_isolate(self) -> bool:
+        """Whether the messages processed before the one got last can be got again without the application.
+
+        Not on a shared connection: what the application itself has put and got for them would be backed out.
+        """
+        return not self.owner.unit.messages or not self._connection.is_shared
+
     def isolate(self, suspect: Suspect | None) -> None:
         """Commit the messages processed before the one got last, which goes back to the queue, and note the suspect."""
         processed = self._processed()

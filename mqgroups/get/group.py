@@ -229,6 +229,9 @@ class IncomingGroup:
             getter.process_alone()
             return True
         if how is Treatment.ISOLATE:
+            if not getter.can_isolate:
+                # If it fails, the messages before it fail with it, and in the end each of them is processed alone.
+                return True
             getter.isolate(Suspect(group_id, number, count + 1))
             return False
         self._put_aside(message, f"was backed out {count} times")
@@ -237,7 +240,7 @@ class IncomingGroup:
     def _is_not_decoded(self, message: Message, reason: str) -> None:
         """Treat a message that the codec cannot decode. It is poison, whatever its backout count is."""
         getter, owner = self._getter, self._getter.owner
-        if owner.unit.messages and not self._can_be_moved:
+        if owner.unit.messages and not self._can_be_moved and getter.can_isolate:
             # Commit the messages before it, so that they do not come again with it.
             getter.isolate(owner.unit.note.suspect)
         self._put_aside(message, f"cannot be decoded ({reason})", reason)
@@ -258,6 +261,9 @@ class IncomingGroup:
         threshold, moves = backout.threshold if backout is not None else 0, self._can_be_moved
         owner.telemetry.poison(number, count, backout.name if backout is not None and moves else "")
         if backout is None or not moves:
+            if not reason and getter.can_isolate:
+                # The next start gets it once more, alone: the program may have been corrected by then, or what it needs is back.
+                getter.isolate(Suspect(message.group_id, number, count + 1))
             raise PoisonMessage(queue, message.group_id, number, count, threshold, reason)
         if getter.settings.poison == "quarantine":
             raise self._quarantined(message, reason)

@@ -33,6 +33,7 @@ from mqgroups.put.payload import (
 from mqgroups.put.properties import resumed_with, with_group_properties
 from mqgroups.put.putter import Putter
 from mqgroups.status.keeper import check_can_be_kept, require_kept
+from mqgroups.telemetry.semantic_conventions import BACKED_OUT
 
 _Leave: TypeAlias = Callable[[type[BaseException] | None, BaseException | None, TracebackType | None], None]
 # Looked up once: to look up a member of an enum takes long.
@@ -270,7 +271,7 @@ class OutgoingGroup:
             self._held = None
             putter = self._putter
             try:
-                putter.back_out(None)
+                putter.back_out(BACKED_OUT)
                 putter.recover()
                 committed = putter.owner.committed
                 if committed.offset and committed.in_last_message:
@@ -375,14 +376,14 @@ class OutgoingGroup:
     def _leave(self, error: BaseException | None) -> None:
         if error is not None:
             if self._failure is None:
-                self._putter.back_out(None)
+                self._putter.back_out(BACKED_OUT)
             return
         self._check_open()
         if self._held is None:
-            self._putter.back_out(None)
+            self._putter.back_out(BACKED_OUT)
             raise self._empty()
         if self._checkpoint is not None:
-            self._putter.back_out(None)
+            self._putter.back_out(BACKED_OUT)
             raise GroupUsage(
                 "set_checkpoint was called after the group's last put, but a checkpoint is committed with the next message. Set "
                 "it before that put. The group can be resumed from its last commit"

@@ -26,6 +26,7 @@ from mqgroups.mqi.abc import PropertyValue
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.properties import group_properties
 from mqgroups.put.putter import Putter
+from mqgroups.status.checkpoint import forget_checkpoint
 from mqgroups.status.queue import StatusQueue
 from mqgroups.status.units_of_work import UnitsOfWork
 
@@ -119,7 +120,7 @@ class GroupProducer:
 
         The next ``put`` of the application commits what was put before, puts nothing, and raises ``Stopped``; so does the next
         ``group``. In a stream the place is between two segments. A group whose last message the application has given is
-        completed.
+        completed. On a wrapped connection, what was put since the last commit is backed out instead.
         """
         self._putter.work.stopping = True
 
@@ -140,7 +141,7 @@ class GroupProducer:
                 raise GroupUsage(f"{self!r} is closed")
             self._let_go_of_group()
             self._putter.recover()
-            self._putter.work.forget_checkpoint(self._putter.owner)
+            forget_checkpoint(self._putter.work, self._putter.owner)
 
     def close(self) -> None:
         """Back out what is not committed, remove the status record if it is no longer needed, and close both queues. Idempotent.

@@ -175,14 +175,12 @@ class Putter:
             self.work.redo(error, self.redo)
 
     def stop_if_asked(self) -> None:
-        """If the application has asked for the end, commit what is put, and raise Stopped.
-
-        After an asynchronous put, the next message is still put: synchronously, which proves the unit of work.
-        """
+        """If the application has asked for the end, commit what is put, and raise Stopped."""
+        # After an asynchronous put, the next message is still put: synchronously, which proves the unit of work.
         if not self.work.stopping or not self._answers.last_came:
             return
         try:
-            if self.owner.unit.messages:
+            if self._can_commit_early:
                 self._syncpoint()
         except MQIError as error:
             self.work.redo(error, self.redo)
@@ -226,11 +224,11 @@ class Putter:
         if self.owner.committed.at_start:
             self._group_ended()
 
-    def back_out(self, error: BaseException | None) -> None:
-        """Back out to the last commit, and add its position to the text of ``error``."""
+    def back_out(self, why: BaseException | str | None) -> None:
+        """Back out to the last commit, and add its position to the text of an error."""
         self._unsent.clear()
         try:
-            self.work.back_out_after(error)
+            self.work.back_out_after(why)
         finally:
             self.set_back()
 
@@ -398,9 +396,15 @@ class Putter:
             self._carry(span)
         return span
 
+    @property
+    def _can_commit_early(self) -> bool:
+        # Without the message that is to be put next. On a shared connection what the application itself has put and got for that
+        # one may be in the unit of work already.
+        return self.owner.unit.messages > 0 and not self._connection.is_shared
+
     def _commit_and_wait_for_room(self, message: Unsent) -> None:
         # Commit first: consumers can then get these messages, which makes room.
-        if self.owner.unit.messages:
+        if self._can_commit_early:
             self._syncpoint()
         _log.info("%r waits for room on the queue", self, extra=self.owner.log_fields())
         self._put_when_room(message)

@@ -32,7 +32,6 @@ from mqgroups.errors import (
     CommitOutcomeUnknown,
     ConfigurationError,
     ConnectionBroken,
-    GroupUsage,
     MQIError,
     OwnerActive,
     OwnershipLost,
@@ -190,8 +189,7 @@ class UnitsOfWork:
     def commit(self) -> None:
         """Commit what the owners have staged; raises MQIError, StatusError, ForeignSyncpoint."""
         if self._holds_records:
-            # The keepers have got all records. An owner that stages no new one must put its old one again, or this commit would
-            # remove it.
+            # The keepers have got all records, so an owner that stages no new one must put its old one again.
             for owner in self.owners:
                 if not owner.has_staged:
                     owner.stage_unchanged()
@@ -230,14 +228,18 @@ class UnitsOfWork:
         self.commit()
 
     def back_out(self, why: BaseException | str | None = None) -> None:
-        """Back out to the last commit. ``why`` is for the span."""
-        telemetry = self._first.telemetry
-        if self._connection.is_shared and isinstance(why, ConnectionBroken):
+        """Back out to the last commit. ``why`` is for the span.
+
+        With a ``why``, what the application itself has put and got on a shared connection is backed out too, even if the owners
+        have no message in the unit of work: it may belong to a message that is held back, and that will be put again.
+        """
+        telemetry, is_shared = self._first.telemetry, self._connection.is_shared
+        if is_shared and isinstance(why, ConnectionBroken):
             # The application may have committed before, for example by MQDISC.
             for owner in self.owners:
                 owner.is_in_doubt(why.reason)
         try:
-            if self.is_open:
+            if self.is_open or (is_shared and why is not None and not self._is_somebody_elses):
                 telemetry.settle(sc.BACK_OUT)
                 self._connection.back_out()
                 telemetry.settled()
@@ -255,29 +257,11 @@ class UnitsOfWork:
             self._final = error
             raise
 
-    def back_out_after(self, error: BaseException | None) -> None:
-        """Back out because of ``error``, and add the position of the last commit to its text."""
-        self.back_out(error)
-        if isinstance(error, MQIError):
-            error.context = ". ".join(part for part in (error.context, self._first.stands) if part)
-
-    def forget_checkpoint(self, owner: Owner) -> None:
-        """Commit the record without its checkpoint, if it has one, between units of work.
-
-        Raises GroupUsage (a group is interrupted, so the checkpoint is needed), OwnershipLost, MQIError.
-        """
-
-        def forget(after: Callable[[], object]) -> None:
-            after()
-            if owner.committed_checkpoint is not None:
-                self.note(owner, forget_checkpoint=True)
-
-        if owner.committed_checkpoint is not None and not owner.committed.at_start:
-            raise GroupUsage(f"the checkpoint of {owner.name} belongs to its interrupted group. End the group first")
-        try:
-            forget(lambda: None)
-        except MQIError as error:
-            self.redo(error, lambda: forget(self.settle))
+    def back_out_after(self, why: BaseException | str | None) -> None:
+        """Back out because of ``why``, and add the position of the last commit to the text of an error."""
+        self.back_out(why)
+        if isinstance(why, MQIError):
+            why.context = ". ".join(part for part in (why.context, self._first.stands) if part)
 
     def finish(self) -> None:
         """Remove the records that are no longer needed, in a unit of work of its own.

@@ -72,6 +72,14 @@ class Application:
         pytest.fail("it never came to an end")
 
 
+def find_poison(owner):
+    """Fail at the bad message until it is known for what it is: the next start gets it as poison."""
+    with pytest.raises(errors.PoisonMessage):
+        Application(owner).run()
+    with owner.consumer() as consumer:
+        assert next(iter(next(iter(consumer)))).data == BAD
+
+
 def test_poison_is_found_among_the_innocent_and_halts_its_consumer(poisoned):
     application = Application(poisoned)
     for _ in range(2):
@@ -93,9 +101,21 @@ def test_once_the_program_is_corrected_the_group_goes_on(poisoned):
     application = Application(poisoned)
     with pytest.raises(errors.PoisonMessage):
         application.run()
-    corrected = Application(poisoned, poison="ignore")
+    corrected = Application(poisoned)
     corrected.run(bad=())
     assert corrected.done == THIS[4:]
+    assert poisoned.data() == poisoned.records("get") == []
+
+
+def test_a_message_that_fails_again_and_again_is_got_once_more_at_each_second_start(poisoned):
+    """What it needs may be back, for example a database, so nobody has to say so."""
+    application = Application(poisoned)
+    for failures in (2, 3, 4):
+        with pytest.raises(errors.PoisonMessage):
+            application.run()
+        assert application.failures - 1 == failures
+    application.run(bad=())
+    assert application.done[-4:] == THIS[4:]
     assert poisoned.data() == poisoned.records("get") == []
 
 
@@ -197,8 +217,7 @@ def test_a_quarantine_that_was_interrupted_goes_on(poisoned, backout_queue, when
             raise KeyboardInterrupt
         return answer
 
-    with pytest.raises(errors.PoisonMessage):
-        Application(poisoned).run()
+    find_poison(poisoned)
     poisoned.doctor(qmgr, MQPUT=fails_at_the_third, MQCMIT=fails_after_the_second)
     with pytest.raises(KeyboardInterrupt):
         list(next(iter(poisoned.consumer(qmgr, commit_every=1, poison="quarantine"))))
@@ -275,9 +294,8 @@ def test_the_errors_pickle(error):
 def test_what_is_moved_is_moved_once_whatever_call_loses_the_connection(make_owner, faults, when, policy, call):
     owner = make_owner(model="TEST.BACKOUT.MODEL")
     owner.put_raw_group(THIS)
-    with pytest.raises(errors.PoisonMessage):
-        Application(owner).run()
-    # The message is known for what it is; now it is moved, on a connection that is lost at one call.
+    find_poison(owner)
+    # Now it is moved, on a connection that is lost at one call.
     connection = owner.connect(reconnect_wait_s=30)
     faults.clear_faults()
     faults.arm(Fault("drop", when, nth=call.nth))
