@@ -30,8 +30,8 @@ The package from the application downwards; each line imports only from the line
      ═══════════════    C MQI: IBM MQ, or the embedded queue manager (embedded/) for development and tests
 
 One status record, in the same unit of work as the messages that it describes, tells what is committed. After a crash, or after a
-commit without an answer, the package relies on that record alone. The record is on the status queue while its owner works and
-while a group is interrupted; otherwise the status queue is empty.
+commit without an answer, the package relies on that record alone. The record is on the status queue while its owner works, while
+a group is interrupted, and while there is a checkpoint; otherwise the status queue is empty.
 
 ``mqgroups.operate`` has the operators' functions, ``mqgroups.errors`` all errors.
 """

@@ -145,7 +145,11 @@ class StatusRecord:
 
     @property
     def mark(self) -> Mark:
-        """Owner, epoch and unit of work, which no other record on the same queue ever has."""
+        """Owner, epoch and unit of work.
+
+        No two units of work with messages leave records with the same mark. A record that is put again without messages, with
+        another note or to end a chain, keeps its mark.
+        """
         return self.owner_id, self.epoch, self.unit_of_work
 
 

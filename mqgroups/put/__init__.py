@@ -4,6 +4,8 @@ producer.py     GroupProducer: what an application makes
 group.py        OutgoingGroup: what ``with producer.group() as group`` returns; it holds one message back
 payload.py      the payloads that an application may put (bytes, text, streams), and how they are cut into segments
 putter.py       puts each message, commits, and re-puts whatever was not committed
+answers.py      which puts the queue manager answers, and what became of the others
 descriptors.py  the MQMD and MQPMO of each message
+properties.py   the properties of a group, which are put with its first message
 destination.py  the queue that messages go to; keeps a group on one instance of a cluster queue
 """
