@@ -603,7 +603,9 @@ class MQIError(EnvironmentFailure):
     def __str__(self) -> str:
         outcome = "failed" if self.comp == mq.MQCC_FAILED else "ended with a warning"
         text = f"{self.verb} for {self.object_name} {outcome}: reason {self.reason} {self.reason_name}"
-        return ". ".join(part for part in (text, REMEDIES.get(self.reason, self.remedy), self.context) if part)
+        # A caller that knows more about the failure has set a remedy of its own.
+        remedy = self.__dict__.get("remedy") or REMEDIES.get(self.reason, self.remedy)
+        return ". ".join(part for part in (text, remedy, self.context) if part)
 
 
 class ConnectionBroken(MQIError):
@@ -709,7 +711,8 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_HCONN_ERROR: "The connection handle is not valid in this process or thread: a handle survives neither fork "
     "nor its own MQDISC, and serves other threads only if it was connected with MQCNO_HANDLE_SHARE_BLOCK. Connect again",
     mq.MQRC_NOT_AUTHORIZED: "Check user and password, and the authorities of that user for this object",
-    mq.MQRC_UNKNOWN_OBJECT_NAME: "Define the queue, or correct its name (queue names are case-sensitive). "
+    mq.MQRC_UNKNOWN_OBJECT_NAME: "Define the queue (`mqgroups mqsc status --queue NAME` prints the definitions), or "
+    "correct its name (queue names are case-sensitive). "
     "To get from a cluster queue, connect to a queue manager that has an instance of it",
     mq.MQRC_UNKNOWN_ALIAS_BASE_Q: "The queue that this alias names does not exist; define it, or ALTER TARGET of the alias",
     mq.MQRC_UNKNOWN_REMOTE_Q_MGR: "There is no way to the queue manager that has this queue; define a transmission queue and a "
@@ -717,8 +720,7 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_OPTION_NOT_VALID_FOR_TYPE: "This queue cannot be opened for that here; name a local queue, or an alias of one",
     mq.MQRC_DYNAMIC_Q_NAME_ERROR: "This is a model queue, which holds no messages; name a local queue. If a queue was to be made "
     "from it, the name of that queue is not valid",
-    mq.MQRC_Q_MGR_NAME_ERROR: "There is no queue manager of this name at that address; correct the name. Without "
-    "conn_name, MQSERVER or a channel definition table says where it is: check that it is set",
+    mq.MQRC_Q_MGR_NAME_ERROR: "There is no queue manager of this name at that address; correct the name",
     mq.MQRC_Q_MGR_NOT_AVAILABLE: "Check that the queue manager and its listener are running, and that the channel is available",
     mq.MQRC_HOST_NOT_AVAILABLE: "Nothing answers at that address; check the connection name, 'host(port)', and the listener",
     mq.MQRC_CHANNEL_NOT_AVAILABLE: "The channel is stopped or has no free instance; ask the operator of the queue manager",
@@ -742,6 +744,12 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_CCDT_URL_ERROR: "The channel definition table cannot be read; check ccdt_url",
     mq.MQRC_FUNCTION_NOT_SUPPORTED: "This queue manager does not support the call",
 }
+
+# The remedy for MQRC_Q_MGR_NAME_ERROR if the application gave no address.
+NO_ADDRESS = (
+    "No address was given (conn_name), and then MQSERVER or a channel definition table must name one: check that it is set. If "
+    "it is, there is no queue manager of this name there; correct the name"
+)
 
 
 def mqi_error(verb: str, object_name: str, comp: int, reason: int) -> MQIError:

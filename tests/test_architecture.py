@@ -60,6 +60,7 @@ ROOMS: dict[str, set[str]] = {
     "demo": {"__init__", "connection", "embedded", "errors", "mqi", "mqi.constants"},
     "cli": {
         "batch",
+        "codecs",
         "demo",
         "embedded",
         "files",

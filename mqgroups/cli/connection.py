@@ -107,18 +107,18 @@ def connect_arguments(
     *,
     conn_name: str | None,
     channel: str,
-    password_env: str,
+    password_env: str | None,
     password_file: str | None,
-    token_env: str,
+    token_env: str | None,
     token_file: str | None,
-    key_repository_password_env: str,
+    key_repository_password_env: str | None,
     key_repository_password_file: str | None,
     **settings: Any,
 ) -> dict[str, Any]:
     """Return arguments of ``connect`` for the options of ``connection_options``; ``settings`` are those of the same name."""
     user = settings["user"]
     password = secret("password", password_env, password_file, wanted=user is not None)
-    if user is not None and password is None:
+    if user is not None and password is None and password_env is not None:
         raise no_password(user, password_env, "--password-env")
     repository_password = secret(
         "key-repository-password",

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 # The width for a file or a pipe, which has none of its own.
 _WIDTH = 200
-# The extra to install for a module that is missing.
-_EXTRAS = {"sortedcontainers": "embedded", "pyspark": "spark", "pyarrow": "spark"}
+# The extras to install for a module that is missing.
+_EXTRAS = {"sortedcontainers": "ibmmq,embedded", "pyspark": "cli,spark", "pyarrow": "cli,spark"}
 
 
 def console(*, err: bool = False) -> Console:
@@ -127,10 +127,10 @@ def one_message(code: int | None = None, *, about: str = "", with_cause: bool = 
         return
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
-        extra = _EXTRAS.get(missing)
-        if extra is None:
+        extras = _EXTRAS.get(missing)
+        if extras is None:
             raise
-        complain(f"this command needs {missing}: pip install 'mqgroups[cli,{extra}]'")
+        complain(f"this command needs {missing}: pip install 'mqgroups[{extras}]'")
     except OSError as error:
         complain(f"{about}{in_words(error)}")
     except Exception as error:

@@ -15,21 +15,28 @@
 A profile has the names of the connection options. It has no passwords: it says in which file or variable they are. With
 --profile, environment variables of the connection are ignored, so that none of them leads to another queue manager. With the
 default profile, they come first.
+
+Password and token are one setting, whether in a file or in a variable: the first source that has any of them (the command line,
+then the environment, then the profile) replaces those of the others.
 """
 
 from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 _CHOSEN = "mqgroups.profile"
 _SECRETS = ("password", "token", "key_repository_password")
+# Secrets that are one setting: what the user proves itself with, and the password of the key repository.
+_PROOF = ("password", "token")
+_TOGETHER = (_PROOF, ("key_repository_password",))
 # Where a secret is; these may come from the environment, too.
 _WHERE = frozenset(f"{name}_{where}" for name in _SECRETS for where in ("file", "env"))
 KEYS = frozenset(
@@ -94,7 +101,7 @@ def _choose(context: click.Context, parameter: click.Parameter, value: str | Non
         raise click.BadParameter(f"{name!r} is not a profile: {path} {known}", context, parameter)
     values = {("q_mgr_name" if key == "q_mgr" else key): value for key, value in profiles[name].items()}
     context.default_map = {**(context.default_map or {}), **values}
-    if context.get_parameter_source(parameter.name or "") is click.core.ParameterSource.COMMANDLINE:
+    if context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE:
         context.meta[_CHOSEN] = values
 
 
@@ -129,9 +136,57 @@ class ConnectionOption(click.Option):
             return None
         return super().resolve_envvar_value(ctx)
 
+    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
+        """As ``Option``; but of secrets that are one setting, only what the first source has."""
+        value, source = super().consume_value(ctx, opts)
+        if self.name == "user":
+            first, secrets = _first_source(ctx, opts, _PROOF)
+            # A token that replaces the profile's password replaces its user as well.
+            replaced = source is ParameterSource.DEFAULT_MAP and first is not source and secrets == {"token"}
+            return (None, ParameterSource.DEFAULT) if replaced else (value, source)
+        for together in _TOGETHER:
+            if any(self.name in _options(secret) for secret in together):
+                first, _ = _first_source(ctx, opts, together)
+                if source is not first:
+                    # The environment may have the secret in the variable that is the default of the option.
+                    value = self.default if first in (None, ParameterSource.ENVIRONMENT) else None
+                    return value, ParameterSource.DEFAULT
+        return value, source
+
     def process_value(self, ctx: click.Context, value: Any) -> Any:
         """As ``Option``; what is missing may also be in a profile."""
         try:
             return super().process_value(ctx, value)
         except click.MissingParameter as error:
             raise click.MissingParameter(f"Or name a profile of {config_file()} with --profile.", ctx, self) from error
+
+
+def _options(secret: str) -> tuple[str, str]:
+    return f"{secret}_file", f"{secret}_env"
+
+
+def _first_source(
+    ctx: click.Context, given: Mapping[str, Any], together: Sequence[str]
+) -> tuple[ParameterSource | None, set[str]]:
+    """Return the first source that has any of these secrets, and which; ``given`` are the options of the command line."""
+    profile, is_chosen = ctx.default_map or {}, _CHOSEN in ctx.meta
+    user = given.get("user") or (None if is_chosen else os.environ.get("MQGROUPS_USER"))
+    in_command_line = {secret for secret in together if any(given.get(name) for name in _options(secret))}
+    # A password without a user is not used, unless it was asked for by name.
+    variables = {secret for secret in together if secret != "password" or user or profile.get("user")}
+    in_environment = {
+        secret
+        for secret in together
+        if os.environ.get(f"MQGROUPS_{secret.upper()}_FILE")
+        or (secret in variables and os.environ.get(f"MQGROUPS_{secret.upper()}"))
+    }
+    # The secret of a profile proves its user, and no other one.
+    is_other = bool(user and profile.get("user") not in (None, user))
+    in_profile = {
+        secret
+        for secret in together
+        if any(name in profile for name in _options(secret)) and not (is_other and secret in _PROOF)
+    }
+    places = [(ParameterSource.ENVIRONMENT, in_environment), (ParameterSource.DEFAULT_MAP, in_profile)]
+    ordered = [(ParameterSource.COMMANDLINE, in_command_line), *(reversed(places) if is_chosen else places)]
+    return next(((source, secrets) for source, secrets in ordered if secrets), (None, set()))

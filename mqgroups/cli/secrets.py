@@ -40,13 +40,18 @@ def secret_options(name: str, what: str) -> list[Callable[[Command], Command]]:
     ]
 
 
-def secret(name: str, variable: str, file: str | None, *, wanted: bool = True) -> Secret | None:
-    """Return a secret from the file or variable of its option, else from the default variable if ``wanted`` and set."""
+def secret(name: str, variable: str | None, file: str | None, *, wanted: bool = True) -> Secret | None:
+    """Return a secret from the file or variable of its option, else from the default variable if ``wanted`` and set.
+
+    ``variable`` is ``None`` if another secret has replaced this one.
+    """
     is_usual = variable == _usual_variable(name)
     if file is not None:
-        if not is_usual:
+        if variable is not None and not is_usual:
             raise click.UsageError(f"--{name}-file and --{name}-env cannot be combined. Use one of them")
         return Secret.from_file(file)
+    if variable is None:
+        return None
     return Secret.from_variable(variable) if not is_usual or (wanted and os.environ.get(variable)) else None
 
 

@@ -181,8 +181,11 @@ def run(
             + (
                 ""
                 if require_credentials
-                else "  any user of this machine can connect; --require-credentials asks for passwords"
+                else "  any user of this machine can connect; --require-credentials asks for passwords\n"
             )
+            + "  for programs in another shell:\n"
+            f"    export MQSERVER='DEV.APP.SVRCONN/TCP/{host}({port})'\n"
+            '    export LD_LIBRARY_PATH="$(mqgroups embedded build --print-dir)/lib64"'
         )
 
     with one_message(about=f"queue manager {q_mgr_name} on {listen[0]}({listen[1]}): "):

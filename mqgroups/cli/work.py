@@ -15,6 +15,7 @@ from typing import Any, get_args
 
 import click
 
+from mqgroups import codecs
 from mqgroups.cli.connection import connect_arguments, connection_options
 from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
@@ -81,6 +82,11 @@ def _check_settings(arguments: dict[str, Any]) -> None:
     help="How many messages a unit of work has.",
 )
 @click.option(
+    "--codec",
+    type=click.Choice(codecs.__all__),
+    help="Messages have values: what is in their JSON, or text. Default: no values, only data.",
+)
+@click.option(
     "--poison",
     type=click.Choice(get_args(Poison)),
     default="halt",
@@ -115,6 +121,7 @@ def work(
     workers: int,
     threads: bool,
     commit_every: int,
+    codec: str | None,
     poison: Poison,
     grace_s: float,
     http: tuple[str, int] | None,
@@ -148,7 +155,11 @@ def work(
     except TypeError as error:
         needed = "two arguments, because of --target" if groups == 2 else "one argument; with --target it gets two"
         raise click.UsageError(f"the function must accept {needed}: {error}") from error
-    settings: dict[str, Any] = {"commit_every": commit_every, "poison": poison}
+    settings: dict[str, Any] = {
+        "commit_every": commit_every,
+        "poison": poison,
+        "codec": None if codec is None else getattr(codecs, codec),
+    }
     opens: Any = (
         partial(QueueManager.group_consumer, queue=queue, **settings)
         if target is None

@@ -6,7 +6,7 @@ from mqgroups.connection import authorities
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.handle import Handle
 from mqgroups.connection.retry import CONNECT_LATER, Patience, Sleep, retrying
-from mqgroups.errors import NotAuthorised, mqi_error
+from mqgroups.errors import NO_ADDRESS, NotAuthorised, mqi_error
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import Binding, ConnectArguments
 from mqgroups.telemetry.settings import TelemetrySettings
@@ -43,6 +43,8 @@ def open_connection(
             error = mqi_error("MQCONNX", f"{named}{where}", comp, reason)
             if isinstance(error, NotAuthorised):
                 error.context = authorities.to_connect()
+            if reason == mq.MQRC_Q_MGR_NAME_ERROR and not (arguments.conn_name or arguments.ccdt_url):
+                error.remedy = NO_ADDRESS
             raise error
         return handle
 

@@ -77,6 +77,7 @@ class FileSink:
             OSError: the folder does not exist, or a file cannot be renamed.
         """
         self._folder = Path(folder)
+        os.close(os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY))
         self._consumer = consumer
         self._name_of = name_of
         self._check = check

@@ -71,7 +71,8 @@ def _load(name: str) -> Binding:
                 name,
                 f"{name} cannot load the IBM MQ client library (libmqic_r.so or libmqm_r.so): install IBM's redistributable "
                 "client, and name its lib64 in LD_LIBRARY_PATH; or run the program with `mqgroups embedded exec -- ...` on the "
-                "embedded queue manager",
+                "embedded queue manager; or, for one that `mqgroups embedded run` serves, run "
+                '`export LD_LIBRARY_PATH="$(mqgroups embedded build --print-dir)/lib64"` in the program\'s shell',
             ) from error
         raise BindingMissing(name, f"importing {name} failed: {error}") from error
 

@@ -66,7 +66,10 @@ def _any_binding(pytestconfig: pytest.Config, _client_library: None) -> Any:
 
 def _package(config: pytest.Config, name: str | None) -> Any:
     if name is None:
-        pytest.skip("neither pymqi nor ibmmq is installed")
+        chosen = config.getoption("--mqi")
+        if chosen != "both":
+            pytest.skip(f"{chosen} is not installed")
+        pytest.fail("neither pymqi nor ibmmq is installed: pip install 'mqgroups[ibmmq]'", pytrace=False)
     if MISSING in config.stash:
         pytest.skip(config.stash[MISSING])
     try:

@@ -101,24 +101,33 @@ def test_the_command_says_what_to_install_in_one_sentence(names, said):
 @pytest.mark.parametrize(
     ("name", "words", "extra"),
     [
-        ("sortedcontainers", ("embedded", "run", "--listen", "127.0.0.1:0"), "embedded"),
-        ("pyspark", ("pipeline", "run", "examples/pipeline/flights.toml"), "spark"),
+        ("sortedcontainers", ("embedded", "run", "--listen", "127.0.0.1:0"), "ibmmq,embedded"),
+        ("pyspark", ("pipeline", "run", "examples/pipeline/flights.toml"), "cli,spark"),
     ],
 )
 def test_a_command_says_which_extra_it_lacks(name, words, extra):
     code = f"sys.argv = ['mqgroups', *{words!r}]; import runpy; runpy.run_module('mqgroups', run_name='__main__')"
     done = without(name, code=code)
     assert done.returncode == 1
-    assert done.stderr == f"mqgroups: this command needs {name}: pip install 'mqgroups[cli,{extra}]'\n"
+    assert done.stderr == f"mqgroups: this command needs {name}: pip install 'mqgroups[{extra}]'\n"
 
 
-def test_the_demo_says_that_it_lacks_the_embedded_queue_manager(tmp_path):
+@pytest.mark.parametrize("words", [("demo",), ("embedded", "exec", "true")])
+def test_demo_and_embedded_queue_manager_say_at_once_all_that_they_lack(words):
+    code = f"sys.argv = ['mqgroups', *{words!r}]; import runpy; runpy.run_module('mqgroups', run_name='__main__')"
+    done = without("click", "rich", "sortedcontainers", code=code)
+    assert done.returncode == 1
+    assert done.stderr == "mqgroups: the command needs click and rich: pip install 'mqgroups[ibmmq,embedded]'\n"
+
+
+@pytest.mark.parametrize(("names", "extra"), [((), "embedded"), (("pymqi", "ibmmq"), "ibmmq,embedded")])
+def test_the_demo_says_that_it_lacks_the_embedded_queue_manager(tmp_path, names, extra):
     arguments = ["mqgroups", "demo", "--keep", str(tmp_path)]
     code = f"sys.argv = {arguments!r}; import runpy; runpy.run_module('mqgroups', run_name='__main__')"
-    done = without("sortedcontainers", code=code)
+    done = without("sortedcontainers", *names, code=code)
     assert done.returncode == 1
     assert done.stderr == (
-        "mqgroups: demo: the embedded queue manager needs sortedcontainers: pip install 'mqgroups[embedded]'\n"
+        f"mqgroups: demo: the embedded queue manager needs sortedcontainers: pip install 'mqgroups[{extra}]'\n"
     )
 
 

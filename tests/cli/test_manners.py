@@ -70,6 +70,54 @@ def test_a_profile_that_is_named_comes_before_the_environment_and_the_default_pr
     assert by_variable.exit_code == ExitCode.NO_CONNECTION
 
 
+OF_PROFILE = "user = 'night'\npassword_file = '{file}'\n"
+
+
+@pytest.mark.parametrize(
+    ("of_profile", "words", "variables", "expected"),
+    [
+        (OF_PROFILE, (), {}, ("night", "by file", None)),
+        (OF_PROFILE, (), {"MQGROUPS_PASSWORD": "by variable"}, ("night", "by variable", None)),
+        (OF_PROFILE, ("--password-env", "XX"), {"MQGROUPS_PASSWORD": "by variable"}, ("night", "by option", None)),
+        ("user = 'night'\npassword_env = 'XX'\n", (), {}, ("night", "by option", None)),
+        ("user = 'night'\npassword_env = 'XX'\n", (), {"MQGROUPS_PASSWORD_FILE": "{file}"}, ("night", "by file", None)),
+        ("user = 'night'\npassword_env = 'XX'\n", (), {"MQGROUPS_PASSWORD": "v"}, ("night", "v", None)),
+        ("user = 'night'\n", ("--profile", "p"), {"MQGROUPS_PASSWORD": "v"}, ("night", "v", None)),
+        (OF_PROFILE, ("--profile", "p"), {"MQGROUPS_PASSWORD": "v", "MQGROUPS_TOKEN": "t"}, ("night", "by file", None)),
+        (OF_PROFILE, (), {"MQGROUPS_TOKEN": "t"}, (None, None, "t")),
+        (OF_PROFILE, ("--token-env", "XX"), {"MQGROUPS_PASSWORD": "v"}, (None, None, "by option")),
+        ("token_file = '{file}'\n", (), {"MQGROUPS_PASSWORD": "v"}, (None, None, "by file")),
+        ("token_file = '{file}'\n", (), {"MQGROUPS_USER": "u", "MQGROUPS_PASSWORD": "v"}, ("u", "v", None)),
+        (OF_PROFILE, (), {"MQGROUPS_USER": "other"}, None),
+        (OF_PROFILE, ("--user", "other"), {}, None),
+    ],
+)
+def test_password_and_token_are_one_setting_of_the_first_source_that_has_any(
+    config, tmp_path, monkeypatch, of_profile, words, variables, expected
+):
+    for name in ("USER", "PASSWORD", "PASSWORD_FILE", "TOKEN", "TOKEN_FILE"):
+        monkeypatch.delenv(f"MQGROUPS_{name}", raising=False)
+    file = tmp_path / "secret"
+    file.write_text("by file")
+    config('default_profile = "p"\n[profiles.p]\nq_mgr = "QM1"\n' + of_profile.format(file=file))
+    given = []
+
+    def connect(user, password, token, **_):
+        given.extend([user, password and password.read("password"), token and token.read("token")])
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("mqgroups.cli.connection.connect", connect)
+    result = invoke(
+        "owners", *words, XX="by option", **{name: value.format(file=file) for name, value in variables.items()}
+    )
+    if expected is None:
+        assert (result.exit_code, given) == (ExitCode.USAGE, [])
+        assert "It must hold the password of user other" in " ".join(result.stderr.split())
+        return
+    assert isinstance(result.exception, ZeroDivisionError), result.output
+    assert tuple(given) == expected
+
+
 def test_without_a_queue_manager_the_message_names_each_way_to_give_one(config, monkeypatch):
     monkeypatch.delenv("MQGROUPS_Q_MGR_NAME", raising=False)
     path = config("")

@@ -249,12 +249,17 @@ def test_run_says_when_it_is_ready_and_ends_by_signal(tmp_path, number):
         text=True,
     ) as process:
         assert process.stdout is not None
-        first, second = process.stdout.readline(), process.stdout.readline()
+        first, second, *more = [process.stdout.readline() for _ in range(7)]
         process.send_signal(number)
         _, errors = process.communicate(timeout=30)
     assert (process.returncode, errors) == (0, "")
     assert first == "Queue manager QM1 (embedded: for development, not IBM MQ) is ready.\n"
     assert "connect to   127.0.0.1(" in second
+    where = second.split()[2].rstrip(",")
+    assert [line.strip() for line in more[-2:]] == [
+        f"export MQSERVER='DEV.APP.SVRCONN/TCP/{where}'",
+        'export LD_LIBRARY_PATH="$(mqgroups embedded build --print-dir)/lib64"',
+    ]
 
 
 @pytest.mark.embedded

@@ -26,6 +26,13 @@ async def forward(group, out):
     for message in group:
         out.put(message.data.upper())
 
+def add(group):
+    pathlib.Path("sum").write_text(str(sum(message.value["pieces"] for message in group)))
+
+def double(group, out):
+    for message in group:
+        out.put_value(message.value * 2)
+
 def hang(group):
     pathlib.Path("hangs").touch()
     time.sleep(600)
@@ -61,6 +68,7 @@ def in_directory(tmp_path, monkeypatch):
         (("my_handlers:forward",), "must accept one argument; with --target it gets two"),
         (("my_handlers:handle", "--target", "OUT"), "must accept two arguments, because of --target"),
         (("my_handlers:handle", "--http", "8080"), "is not HOST:PORT"),
+        (("my_handlers:handle", "--codec", "pickle"), "'pickle' is not one of 'json', 'text'"),
         (("my_handlers:handle", "--workers", "0"), "0 is not in the range"),
         (("my_handlers:handle", "--name", "X Y"), "MQ names may contain only"),
     ],
@@ -153,6 +161,25 @@ def test_with_a_target_workers_are_pipes(owner, work, make_queue):
     _, said = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, said) == (0, "mqgroups: stopped by SIGTERM; the same command goes on\n")
     assert [(found.data, found.is_last) for found in owner.on_queue(target)] == [(b"A", False), (b"B", True)]
+
+
+@pytest.mark.parametrize("how", [(), ("--threads",)], ids=["processes", "threads"])
+def test_with_a_codec_messages_have_values(owner, work, in_directory, how):
+    owner.put_group([b'{"pieces": 3}', b'{"pieces": 4}'])
+    process = work("my_handlers:add", "--codec", "json", "--workers", 1, *how)
+    wait_until(lambda: not owner.data())
+    process.terminate()
+    assert (process.wait(PATIENCE_S), (in_directory / "sum").read_text()) == (0, "7")
+
+
+def test_a_codec_is_for_both_sides_of_pipes(owner, work, make_queue):
+    target = make_queue()
+    owner.put_group([b"a", b"b"])
+    process = work("my_handlers:double", "--codec", "text", "--target", target)
+    wait_until(lambda: len(owner.data(target)) == 2)
+    process.terminate()
+    assert process.wait(PATIENCE_S) == 0
+    assert [found.data for found in owner.on_queue(target)] == [b"aa", b"bb"]
 
 
 def test_a_worker_that_does_not_stop_in_time_is_told_by_the_exit_code(owner, work, in_directory):

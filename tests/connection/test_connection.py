@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import pickle
 import types
 
 import pytest
@@ -45,6 +46,19 @@ def test_an_unknown_queue_manager_is_2058(owner):
     with pytest.raises(errors.MQIError, match="There is no queue manager of this name at that address") as caught:
         mqgroups.connect("QM.NOWHERE", owner.target.channel, owner.target.conn_name)
     assert caught.value.reason == mq.MQRC_Q_MGR_NAME_ERROR
+
+
+@pytest.mark.embedded
+def test_without_an_address_the_message_begins_with_what_says_it(owner, monkeypatch):
+    for name in ("MQSERVER", "MQCHLLIB", "MQCHLTAB", "MQCCDTURL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(errors.MQIError) as caught:
+        mqgroups.connect("QM.NOWHERE")
+    for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+        assert str(error).startswith(
+            "MQCONNX for queue manager QM.NOWHERE failed: reason 2058 MQRC_Q_MGR_NAME_ERROR. No address was given (conn_name), "
+            "and then MQSERVER or a channel definition table must name one: check that it is set"
+        )
 
 
 @pytest.mark.embedded

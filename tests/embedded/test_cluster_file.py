@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,16 @@ def test_what_describes_no_cluster_is_refused(file, text, why):
     with pytest.raises(ClusterFileError, match=why) as refused:
         read(path)
     assert str(path) in str(refused.value)
+
+
+def test_the_file_of_the_readme_describes_a_cluster(file, tmp_path):
+    readme = (DOCKER.parents[1] / "mqgroups" / "embedded" / "README.md").read_text()
+    (text,) = re.findall("```toml\n(.*?)```", readme, re.DOTALL)
+    for name in ("queues.mqsc", "qm2.mqsc"):
+        (tmp_path / name).touch()
+    cluster = read(file(text))
+    assert cluster.names == ("QM1", "QM2")
+    assert [path.name for path in cluster.queue_managers[1].mqsc] == ["queues.mqsc", "qm2.mqsc"]
 
 
 def test_the_cluster_of_the_container_is_that_of_the_embedded_queue_managers():

@@ -53,6 +53,15 @@ def part_of_an_interrupted_group(owner, folder):
     return part
 
 
+def test_a_folder_that_does_not_exist_is_refused_before_a_group_is_got(owner, tmp_path):
+    (tmp_path / "file").touch()
+    with owner.consumer() as consumer:
+        for name, error in (("nowhere", FileNotFoundError), ("file", NotADirectoryError)):
+            with pytest.raises(error) as caught:
+                mqgroups.FileSink(tmp_path / name, consumer)
+            assert caught.value.filename == str(tmp_path / name)
+
+
 def in_place(folder):
     """Return the files that a reader sees, with their data."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(".")}

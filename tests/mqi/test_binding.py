@@ -52,6 +52,7 @@ def test_a_missing_client_library_is_told_from_a_missing_binding():
     assert "BindingMissing" in done.stderr
     assert "client library" in done.stderr
     assert "mqgroups embedded exec" in done.stderr
+    assert 'export LD_LIBRARY_PATH="$(mqgroups embedded build --print-dir)/lib64"' in done.stderr
 
 
 def test_a_directory_without_the_library_is_named(tmp_path):

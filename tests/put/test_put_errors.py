@@ -24,7 +24,7 @@ def test_a_queue_that_is_missing_is_named_and_the_status_queue_let_go(owner):
             errors.QueueMissing, match=r"MQOPEN for queue NO\.SUCH\.QUEUE failed: reason 2085"
         ) as caught:
             owner.producer(queue="NO.SUCH.QUEUE")
-        assert "Define the queue" in str(caught.value)
+        assert "Define the queue (`mqgroups mqsc status --queue NAME` prints the definitions)" in str(caught.value)
         assert caught.value.comp == mq.MQCC_FAILED
 
 

@@ -109,6 +109,18 @@ def test_one_binding_can_be_asked_for(project):
     project.run(f"--mqi={INSTALLED[0]}").assert_outcomes(passed=1)
 
 
+def test_without_any_binding_tests_end_with_an_error_and_without_the_one_that_was_chosen_they_are_skipped(project):
+    project.file(
+        conftest="import mqgroups.testing.bindings as b\nb.BINDINGS = ('no_such_binding',)",
+        test_it=ROUND_TRIP,
+        test_another="def test_it(queue): pass",
+    )
+    result = project.run()
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["*neither pymqi nor ibmmq is installed: pip install 'mqgroups?ibmmq?'*"])
+    project.run("--mqi=pymqi").assert_outcomes(skipped=2)
+
+
 def test_queues_of_ones_own_are_defined_by_mqsc_files_of_the_ini_file(project):
     (project.path / "mine.mqsc").write_text(
         "DEFINE QLOCAL(MINE) REPLACE\nSET AUTHREC PROFILE(MINE) PRINCIPAL('app') OBJTYPE(QUEUE) AUTHADD(GET,PUT)\n"

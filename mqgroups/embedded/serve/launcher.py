@@ -141,8 +141,10 @@ class EmbeddedQueueManager:
             # The process has ended by itself, and its exit code was not collected yet.
             self.wait()
         if importlib.util.find_spec("sortedcontainers") is None:
+            has_binding = any(importlib.util.find_spec(name) is not None for name in ("pymqi", "ibmmq"))
+            extras = "embedded" if has_binding else "ibmmq,embedded"
             raise EmbeddedQueueManagerError(
-                "the embedded queue manager needs sortedcontainers: pip install 'mqgroups[embedded]'"
+                f"the embedded queue manager needs sortedcontainers: pip install 'mqgroups[{extras}]'"
             )
         process = subprocess.Popen(
             [sys.executable, "-m", "mqgroups.embedded.serve.process"],
