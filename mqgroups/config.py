@@ -125,6 +125,8 @@ class ConsumerSettings(OwnerSettings):
             checked_seconds("wait_s", self.wait_s)
         _check_integer("max_message_length", self.max_message_length, _POSITIVE, "at least 1 byte")
         check_mode("poison", self.poison, Poison)
+        check_flag("complete_groups_only", self.complete_groups_only)
+        check_flag("stream", self.stream)
         if self.stream and self.poison in ("skip", "quarantine"):
             raise ConfigurationError(
                 f"poison={self.poison!r} cannot be combined with stream=True, because it moves whole messages. Use poison='halt' "
@@ -268,6 +270,12 @@ def checked_persistence(persistence: Persistence) -> Persistence:
             f"persistence must be mqgroups.Persistence.PERSISTENT or NOT_PERSISTENT, got {persistence!r}"
         )
     return Persistence(persistence)
+
+
+def check_flag(what: str, flag: object) -> None:
+    """Check that a setting is True or False; raises ConfigurationError if not, for example for ``"false"``."""
+    if not isinstance(flag, bool):
+        raise ConfigurationError(f"{what} must be True or False, got {flag!r}")
 
 
 def _check_text(what: str, name: object) -> None:

@@ -14,6 +14,7 @@ from mqgroups.config import (
     Codec,
     ConsumerSettings,
     ProducerSettings,
+    check_flag,
     checked_commit_every,
     checked_persistence,
     checked_seconds,
@@ -428,6 +429,7 @@ def wrap(
 
 
 def _telemetry(trace: Trace, *, propagate: bool) -> TelemetrySettings:
+    check_flag("propagate", propagate)
     if propagate:
         context.keep_api_exit_out()
     return TelemetrySettings(trace, propagate)

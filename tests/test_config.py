@@ -15,7 +15,7 @@ import mqgroups
 from mqgroups import operate
 from mqgroups.core import modes
 from mqgroups.core.salvage import DOUBTS
-from mqgroups.errors import ConfigurationError, GroupUsage
+from mqgroups.errors import ConfigurationError, GroupUsage, MessageRefused
 
 
 def layout(q_mgr: mqgroups.QueueManager) -> object:
@@ -67,6 +67,38 @@ def test_each_word_of_a_mode_is_accepted_and_shown_where_another_one_is_refused(
     problem = modes.problem("setting", "nonsense", mode) or ""
     assert all(repr(word) in problem for word in words)
     assert problem.endswith(f"or {words[-1]!r}, got 'nonsense'")
+
+
+@pytest.mark.parametrize("flag", ["stream", "complete_groups_only"])
+@pytest.mark.parametrize("given", ["no", 1, None])
+def test_a_setting_that_is_true_or_false_is_nothing_else(owner, flag: str, given: Any):
+    settings: dict[str, Any] = {flag: given}
+    with pytest.raises(ConfigurationError, match=f"{flag} must be True or False, got {given!r}"):
+        owner.consumer(**settings)
+
+
+def test_propagate_is_true_or_false(owner):
+    with pytest.raises(ConfigurationError, match="propagate must be True or False, got 'false'"):
+        owner.connect(propagate="false")
+
+
+def test_last_is_true_or_false_and_a_groups_name_is_text(owner):
+    text: Any = "no"
+    with owner.producer() as producer:
+        with pytest.raises(MessageRefused, match="the name of a group must be a str, got 5"):
+            producer.group(name=5)
+        with pytest.raises(GroupUsage, match="last must be True, False or None, got 'no'"), producer.group() as group:
+            group.put(b"0", last=text)
+        with pytest.raises(ConfigurationError, match=r"the result of an abandoned group is 0 to .*, got '5'"):
+            producer.group().abandon("5")
+    assert owner.on_queue() == []
+
+
+@pytest.mark.parametrize("hook", ["on_resume", "on_in_doubt", "on_progress", "on_abandon"])
+def test_a_hook_that_cannot_be_called_is_refused(owner, hook: str):
+    hooks: dict[str, Any] = {hook: "print"}
+    with pytest.raises(ConfigurationError, match=f"{hook} must be a function, got 'print'"):
+        owner.consumer(**hooks)
 
 
 async def coroutine_function(_: object) -> None:

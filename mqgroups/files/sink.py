@@ -147,7 +147,7 @@ class FileSink:
         self._failure = reason[:_LONGEST_REASON]
 
     def finish(self) -> None:
-        """Rename the file of the last group that ended, if that was not done; remove that of a group that was not completed."""
+        """Rename the file of the last group that ended, if that was not done; remove files that no checkpoint names."""
         place = _Place.of(self._consumer.checkpoint)
         if place is not None and place.ended and (hidden := self._folder / place.part).exists():
             target = self._folder / place.name

@@ -29,8 +29,8 @@ def machine_findings(environment: Mapping[str, str] = os.environ) -> Iterator[Fi
     try:
         binding = load_binding()
     except (BindingMissing, ConfigurationError) as error:
-        remedy = "pip install 'mqgroups[pymqi]' or 'mqgroups[ibmmq]', and IBM's redistributable client"
-        yield Finding("binding", Severity.ERROR, str(error), "nothing works without it", remedy)
+        # The error says what to do.
+        yield Finding("binding", Severity.ERROR, str(error), "nothing works without it")
         return
     yield ok("binding", f"{binding.name} {_version(binding.name)}")
     yield _library()

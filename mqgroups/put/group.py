@@ -149,7 +149,8 @@ class OutgoingGroup:
             Stopped: ``GroupProducer.stop`` was called. What was put before is committed; this message and the one held back are
                 not put.
             QueueFull, QueueInhibited: the queue stayed full, or its puts inhibited, for ``full_wait_s``. The messages before this
-                one are committed. With ``put_response="async"`` the call for a later message may raise it.
+                one are committed, but not on a wrapped connection. With ``put_response="async"`` the call for a later message may
+                raise it.
             GroupUsage: the group has ended, or an earlier call failed.
             MessageRefused: the payload, a property, the format or the CorrelId is invalid. Nothing of this message is put, and
                 the group goes on with the next ``put``. Invalid data in a stream is found only while it is read; then the unit of
@@ -265,7 +266,7 @@ class OutgoingGroup:
         with self._turn:
             if self._ended:
                 raise self._not_open()
-            if not 0 <= result <= HIGHEST_RESULT:
+            if isinstance(result, bool) or not isinstance(result, int) or not 0 <= result <= HIGHEST_RESULT:
                 raise ConfigurationError(f"the result of an abandoned group is 0 to {HIGHEST_RESULT}, got {result!r}")
             self.is_begun = True
             self._held = None
@@ -292,6 +293,8 @@ class OutgoingGroup:
 
     def _known(self, last: bool | None) -> bool:
         """Return whether the next message is the last: ``last``, or what its committed segments say."""
+        if last is not None and not isinstance(last, bool):
+            raise GroupUsage(f"last must be True, False or None, got {last!r}")
         if self._begun:
             if last is not None and last is not self._begun_last:
                 raise GroupUsage(

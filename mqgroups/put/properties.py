@@ -18,6 +18,8 @@ def group_properties(name: str, properties: Mapping[str, PropertyValue] | None) 
         MessageRefused: a name or a value is not valid for a property; or together they are longer than a status record keeps.
     """
     given = dict(checked(properties or {}))
+    if not isinstance(name, str):
+        raise MessageRefused(f"the name of a group must be a str, got {name!r}")
     if name:
         given |= checked({NAME: name})
     if kept(given) is None:

@@ -133,7 +133,13 @@ class Hooks:
 
 
 def checked_hook(what: str, function: _F) -> _F:
-    """Return ``function``; raises ConfigurationError if it is a coroutine function, because nobody would await its result."""
+    """Return ``function``.
+
+    Raises:
+        ConfigurationError: it cannot be called, or is a coroutine function, whose result nobody would await.
+    """
+    if not callable(function):
+        raise ConfigurationError(f"{what} must be a function, got {function!r}")
     if inspect.iscoroutinefunction(function):
         raise ConfigurationError(
             f"{what} must be a plain function, got {function!r}, a coroutine function, which would never run"
