@@ -465,5 +465,26 @@ def test_what_is_printed_for_a_name_is_enough_for_its_defined_status_queues(role
             assert operate.inspect_owner(q_mgr, NAME, side).state is operate.OwnerState.FREE
 
 
+@pytest.mark.usefixtures("clean")
+def test_a_status_queue_that_was_deleted_is_made_by_an_administrator_who_gives_it_to_its_user(
+    as_role, administrator, mqsc
+):
+    connect = as_role("loader")
+    with connect() as q_mgr:
+        interrupt_group(q_mgr)
+    mqsc(f"DELETE QLOCAL('{STATUS_QUEUES[0]}') PURGE")
+    with connect() as q_mgr, pytest.raises(NotAuthorised, match=r"ORDERS.*needs BROWSE"):
+        operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS")
+    with as_role("repairer")() as q_mgr, pytest.raises(NotAuthorised, match=r"MQGROUPS\.STATUS\.MODEL"):
+        operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS", accept=["in-use", "other-owners"])
+    assert operate.salvage_owner(administrator, NAME, "put", queue="ORDERS").done
+    with connect() as q_mgr, pytest.raises(NotAuthorised, match=STATUS_QUEUES[0]):
+        put_group(q_mgr, NAME)
+    where = f"PROFILE('{STATUS_QUEUES[0]}') OBJTYPE(QUEUE) PRINCIPAL('loader')"
+    assert mqsc(f"SET AUTHREC {where} AUTHADD(BROWSE,GET,INQ,PUT)")[0]
+    with connect() as q_mgr, q_mgr.group_producer("ORDERS", name=NAME, owner_wait_s=0) as producer:
+        assert producer.group().resume_from == 2
+
+
 def test_every_role_of_the_file_works():
     assert set(ROLES) == set(WORK)
