@@ -181,6 +181,26 @@ def test_what_a_spark_sink_has_left_is_shown_by_the_command_for_batches(batches,
     assert remedies == {f"mqgroups batches list --status-queue {batches.status_queue}"}
 
 
+@pytest.fixture
+def poisoned(make_owner):
+    """An owner whose queue has BOTHRESH(2) and the backout queue TEST.BACKOUT, which is empty before and after."""
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    owner.put_raw_group(THIS)
+    assert owner.on_queue("TEST.BACKOUT") == []
+    yield owner
+    owner.empty("TEST.BACKOUT")
+
+
+def test_messages_on_the_backout_queue_are_a_warning(poisoned, doctor):
+    subject = "backout queue TEST.BACKOUT: messages"
+    assert subject not in problems(doctor(queue=poisoned.queue)[1], "warning")
+    poisoned.put_raw(b"poison", "TEST.BACKOUT")
+    result, found = doctor(queue=poisoned.queue)
+    (said,) = (each for each in found if each["subject"] == subject)
+    assert (result.exit_code, said["severity"], said["found"]) == (WARNING, "warning", "1 there")
+    assert said["remedy"] == "mqgroups groups --queue TEST.BACKOUT --wide"
+
+
 def test_a_running_owner_is_not_disturbed(owner, doctor):
     group = owner.producer().group()
     for data in THIS[:5]:
