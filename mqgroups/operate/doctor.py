@@ -135,6 +135,12 @@ def examine(
     yield from _owners(q_mgr, asked)
 
 
+def backout_threshold(q_mgr: ConnectionHolder, queue: str) -> int:
+    """Return BOTHRESH of a queue, or of the one that an alias names; 0 if it has none, or may not be inquired."""
+    connection = connection_of(q_mgr)
+    return int(inquired(connection, alias_target(connection, queue) or queue, ("BOTHRESH",))[0].get("BOTHRESH", 0))
+
+
 def _q_mgr(connection: Connection, of_queue: Facts) -> Iterator[Finding]:
     facts, _ = inquired(connection, "", _Q_MGR, mq.MQOT_Q_MGR)
     yield from q_mgr_findings(connection.q_mgr_name, {**facts, **of_queue})

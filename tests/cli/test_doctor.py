@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import pytest
 
 import mqgroups.operate.doctor
+from mqgroups import errors
 from mqgroups.cli import doctor as cli_doctor
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.machine import client_file, machine_findings
@@ -189,6 +191,26 @@ def poisoned(make_owner):
     assert owner.on_queue("TEST.BACKOUT") == []
     yield owner
     owner.empty("TEST.BACKOUT")
+
+
+@pytest.mark.parametrize(("bad", "commit_every"), [(5, 2), (1, 20)])
+def test_a_group_whose_consumer_halts_at_poison_is_not_said_to_be_resumed_by_a_start(
+    poisoned, doctor, bad, commit_every
+):
+    for _ in range(4):
+        stopped = contextlib.suppress(ZeroDivisionError, errors.PoisonMessage)
+        with stopped, poisoned.consumer(commit_every=commit_every) as consumer:
+            for message in next(iter(consumer)):
+                if message.msg_seq_number == bad:
+                    raise ZeroDivisionError
+    result, found = doctor(queue=poisoned.queue)
+    said = [each for each in found if each["subject"] == f"groups on {poisoned.queue}"]
+    assert [each["found"] for each in said] == [
+        "1 group with a message whose backout count has reached BOTHRESH(2)",
+        "0 groups in order or at work",
+    ]
+    assert (result.exit_code, said[0]["severity"], "PoisonMessage" in said[0]["why"]) == (WARNING, "warning", True)
+    assert "poison='quarantine'" in said[0]["remedy"]
 
 
 def test_messages_on_the_backout_queue_are_a_warning(poisoned, doctor):
