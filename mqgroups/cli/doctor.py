@@ -26,7 +26,7 @@ from mqgroups.core.model import Role
 from mqgroups.core.mqsc_text import broken
 from mqgroups.errors import BindingMissing, CommandRefused, ConnectionBroken, MQIError
 from mqgroups.operate.disagreements import disagreements
-from mqgroups.operate.doctor import backout_threshold, examine
+from mqgroups.operate.doctor import backout_threshold, examine, named_status_queues
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.machine import machine_findings
 from mqgroups.operate.mqsc import MQSCClient
@@ -151,7 +151,8 @@ def doctor(
             )
             shown.add(findings)
             if queue is not None and not skip_groups:
-                shown.add(_groups(q_mgr, queue))
+                named = named_status_queues(q_mgr, name, Role(role) if role else None, status_queue)
+                shown.add(_groups(q_mgr, queue, named))
             if apply:
                 shown.apply(q_mgr)
         except ConnectionBroken as error:
@@ -191,12 +192,12 @@ class _Look(NamedTuple):
     all_seen: bool
 
 
-def _looked(q_mgr: QueueManager, queue: str, threshold: int) -> _Look:
-    """Browse the queue, then the owners. ``threshold``: BOTHRESH, or 0."""
+def _looked(q_mgr: QueueManager, queue: str, named: Sequence[str], threshold: int) -> _Look:
+    """Browse the queue, then the owners: also those with the status queues ``named``. ``threshold``: BOTHRESH, or 0."""
     groups: dict[bytes, GroupInspection] = {}
     backed_out: Counter[GroupState] = Counter()
     with browsed([q_mgr], queue) as found:
-        looked = find_owners(q_mgr)
+        looked = find_owners(q_mgr, status_queues=named)
         seen = looked.owners
         owners = owners_of_groups(seen)
 
@@ -211,16 +212,16 @@ def _looked(q_mgr: QueueManager, queue: str, threshold: int) -> _Look:
         return _Look(found.counts, backed_out, list(disagreements(queue, seen, groups)), not looked.unseen)
 
 
-def _groups(q_mgr: QueueManager, queue: str) -> Iterator[Finding]:
+def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str]) -> Iterator[Finding]:
     """Yield what is wrong with the groups on the queue."""
     try:
         threshold = backout_threshold(q_mgr, queue)
-        look = _looked(q_mgr, queue, threshold)
+        look = _looked(q_mgr, queue, named, threshold)
         disagreeing = look.disagreeing
         if disagreeing:
             # A program that ended during the browse disagrees with it. One whose record is the same after another browse did not.
             before = [(each.status_queue, each.record) for each, _ in disagreeing]
-            look = _looked(q_mgr, queue, threshold)
+            look = _looked(q_mgr, queue, named, threshold)
             disagreeing = [
                 (each, said) for each, said in look.disagreeing if (each.status_queue, each.record) in before
             ]

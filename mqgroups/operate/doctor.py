@@ -141,6 +141,16 @@ def backout_threshold(q_mgr: ConnectionHolder, queue: str) -> int:
     return int(inquired(connection, alias_target(connection, queue) or queue, ("BOTHRESH",))[0].get("BOTHRESH", 0))
 
 
+def named_status_queues(q_mgr: ConnectionHolder, name: str | None, role: Role | None, given: str | None) -> list[str]:
+    """Return the status queue of the owner that is named, which the command server may not list; none if it has none yet."""
+    if given is not None:
+        return [given]
+    if name is None or role is None:
+        return []
+    usual = status_queue_name(role, name, None)
+    return [] if "2085" in inquired(connection_of(q_mgr), usual, ())[1] else [usual]
+
+
 def _q_mgr(connection: Connection, of_queue: Facts) -> Iterator[Finding]:
     facts, _ = inquired(connection, "", _Q_MGR, mq.MQOT_Q_MGR)
     yield from q_mgr_findings(connection.q_mgr_name, {**facts, **of_queue})
@@ -342,7 +352,7 @@ def _is_open(connection: Connection, name: str) -> bool:
 
 def _owners(q_mgr: ConnectionHolder, asked: _Asked) -> Iterator[Finding]:
     """Yield the owners whose status queues are in disarray, or whose records are hidden or left over."""
-    own = [asked.status_queue] if asked.status_queue else []
+    own = named_status_queues(q_mgr, asked.name, asked.role, asked.status_queue)
     seen = find_owners(q_mgr, queue=asked.queue, status_queues=own)
     words: dict[OwnerCondition, Callable[[SeenOwner], Finding]] = {
         OwnerCondition.HIDDEN: lambda owner: Finding(

@@ -113,12 +113,12 @@ def test_a_consumer_that_died_while_the_queue_was_browsed_does_not_disagree_with
     owner.put_group(THIS)
     looks: list[object] = []
 
-    def look(q_mgr):
+    def look(q_mgr, **named):
         if not looks:
             interrupt_get(owner)
             owner.qmgr.close()
         looks.append(q_mgr)
-        return find_owners(q_mgr)
+        return find_owners(q_mgr, **named)
 
     monkeypatch.setattr(cli_doctor, "find_owners", look)
     _, found = doctor()
@@ -260,6 +260,21 @@ def test_a_user_who_may_not_ask_the_command_server_is_told_what_is_missing(owner
     group = next(each for each in found if each["subject"] == f"groups on {owner.queue}")
     assert (group["severity"], group["found"]) == ("warning", "1 group without a beginning")
     assert ("--status-queue MQGROUPS.GET.NAME" in group["remedy"], "salvage" in group["remedy"]) == (True, False)
+
+
+def test_the_record_of_the_owner_that_is_named_counts_without_the_command_server(owner, doctor, monkeypatch):
+    monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
+    owner.put_raw_group(THIS)
+    interrupt_get(owner)
+    owner.qmgr.close()
+    for named in (("--name", owner.name, "--role", "get"), ("--status-queue", owner.status_queue("get"))):
+        said = {(each["subject"], each["found"]) for each in doctor(*named)[1]}
+        assert (f"groups on {owner.queue}", "1 group stalled") in said
+        assert ("status queues", "1 seen, none in disarray") in said
+    # One that is not there yet is no finding.
+    said = {(each["subject"], each["found"]) for each in doctor("--name", owner.name, "--role", "put")[1]}
+    assert ("status queues", "0 seen, none in disarray") in said
+    assert not any(owner.status_queue("put") in found and "2085" in found for _, found in said)
 
 
 @pytest.mark.parametrize(
